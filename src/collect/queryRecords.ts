@@ -1,7 +1,7 @@
 import type { QueryResult, QuerySubject } from '../api/upstreamReader.ts';
 import { querySamples, type Query } from '../metrics/queryFamilies.ts';
 import type { DroppedSeries, Sample, WrittenLabels, WrittenSamples } from '../metrics/sample.ts';
-import { NO_SAMPLES, writeLabels } from '../metrics/writeSamples.ts';
+import { NO_SAMPLES, readSamples, writeLabels } from '../metrics/writeSamples.ts';
 import { PERCENTILE_LABEL, type ROW_DROP_REASONS } from '../nrql/queryRows.ts';
 import type { Task, Subject } from './task.ts';
 import type { AccountContext } from './selection.ts';
@@ -21,8 +21,8 @@ export interface QueryRecord {
   readonly dropped: Record<(typeof ROW_DROP_REASONS)[number], number>;
   /** What is wrong with the last rows, in sentences. */
   warnings: readonly string[];
-  /** All of its series, also those that an earlier query of the account has. */
-  all: readonly Sample[];
+  /** All of its series, also those that an earlier query publishes; undefined where no other query feeds its families. */
+  all: readonly Sample[] | undefined;
 }
 
 /** Columns that are named in a warning. */
@@ -72,7 +72,7 @@ export class QueryRecords {
         columns: [],
         dropped: known?.dropped ?? { not_a_number: 0, repeated: 0 },
         warnings: [],
-        all: [],
+        all: undefined,
       };
       const record: QueryRecord =
         known !== undefined && isSame(known.query, query)
@@ -85,6 +85,10 @@ export class QueryRecords {
     this.#tooOld.clear();
     const names = queries.flatMap(({ families }) => families.map(({ name }) => name));
     this.#shared = new Set(names.filter((name, index) => names.indexOf(name) !== index));
+    for (const record of next.values()) {
+      if (this.#isShared(record)) record.all ??= readSamples(record.samples);
+      else this.#publishAlone(record, record.all);
+    }
     this.#publish(new Set(next.values()));
     return Array.from(before.values(), ({ task }) => task).filter((task) => this.of(task.subject)?.task !== task);
   }
@@ -104,9 +108,15 @@ export class QueryRecords {
     const { query, dropped } = record;
     record.rows = rows.length;
     record.columns = reading.columns;
-    record.all = querySamples(query, reading);
+    const all = querySamples(query, reading);
     this.#tooOld.delete(record);
-    const repeated = this.#publish(new Set([record]), record) + reading.dropped.repeated;
+    let { repeated } = reading.dropped;
+    if (this.#isShared(record)) {
+      record.all = all;
+      repeated += this.#publish(new Set([record]), record);
+    } else {
+      this.#publishAlone(record, all);
+    }
     dropped.not_a_number += reading.dropped.not_a_number;
     dropped.repeated += repeated;
     record.cut = query.families.flatMap(({ name: family }, index) => {
@@ -142,9 +152,19 @@ export class QueryRecords {
     return Array.from(this.#records.values(), (record) => [record, record.samples]);
   }
 
+  #isShared({ query }: QueryRecord): boolean {
+    return query.families.some(({ name }) => this.#shared.has(name));
+  }
+
+  /** Writes the series of a query whose families no other query feeds; undefined: they are written already. */
+  #publishAlone(record: QueryRecord, all: readonly Sample[] | undefined): void {
+    if (all !== undefined) record.samples = this.#context.writer.write('queries', all, record.samples);
+    record.all = undefined;
+  }
+
   /**
-   * Writes the series of queries whose rows have changed, or are served again or no longer, without those that a query before
-   * them serves, and anew those of later ones that share a family.
+   * Writes the series of queries that share a family with others: of the changed ones (new rows, served again, or no longer
+   * served) without the series that an earlier query serves, and of all later ones.
    *
    * @returns how many rows of `counted` it left out
    */
@@ -153,10 +173,12 @@ export class QueryRecords {
     const leftOut = new Set<string>();
     let isLater = false;
     for (const record of this.#records.values()) {
-      const shared = record.all.filter(({ family }) => this.#shared.has(family.name));
+      const { all } = record;
+      if (all === undefined) continue;
+      const shared = all.filter(({ family }) => this.#shared.has(family.name));
       if (changed.has(record) || (isLater && shared.length > 0)) {
-        const own = taken.size === 0 ? record.all : record.all.filter((sample) => !taken.has(seriesOf(sample)));
-        record.samples = this.#context.writer.write('queries', own);
+        const own = taken.size === 0 ? all : all.filter((sample) => !taken.has(seriesOf(sample)));
+        record.samples = this.#context.writer.write('queries', own, record.samples);
         if (record === counted) {
           for (const sample of shared) if (taken.has(seriesOf(sample))) leftOut.add(rowOf(sample));
         }

@@ -75,7 +75,7 @@ function queryFamily(
 /** The samples of a query's rows, their labels in the order of the family: other queries may feed it in another one. */
 export function querySamples({ families, rules }: Query, { series }: RowReading): readonly Sample[] {
   return families.flatMap((family, index) => {
-    const samples = (series[index] ?? []).map((each) => ({ family, ...each }));
+    const samples = (series[index] ?? []).map(({ labels, value }) => ({ family, labels, value }));
     if (rules.labels.every((name, place) => name === family.labelNames[place])) return samples;
     const place = ([name]: readonly [string, string]): number => family.labelNames.indexOf(name);
     return samples.map(({ labels, value }) => {

@@ -25,11 +25,13 @@ export class SampleWriter {
   /**
    * Only custom metrics are searched for repeated series. Everything else has an id among the labels of its task, and its
    * families have each series once.
+   *
+   * @param before the earlier samples of the task, where those of other tasks of its group have other columns
    */
-  write(group: Group, samples: readonly Sample[]): WrittenSamples {
+  write(group: Group, samples: readonly Sample[], before?: WrittenSamples): WrittenSamples {
     if (samples.length === 0) return NO_SAMPLES;
     const layout = `${group} ${samples.length}`;
-    const expected = this.#newest.get(layout)?.deref() ?? NO_COLUMNS;
+    const expected = before?.columns ?? this.#newest.get(layout)?.deref() ?? NO_COLUMNS;
     const taken = group === 'custom_metrics' ? new Set<string>() : undefined;
     const list: Column[] = [];
     const values: string[] = [];
@@ -43,7 +45,7 @@ export class SampleWriter {
     }
     const isExpected = list.length === expected.list.length && list.every((each, at) => each === expected.list[at]);
     const columns = isExpected ? expected : columnsOf(list);
-    if (!isExpected) keep(this.#newest, layout, columns);
+    if (!isExpected && before === undefined) keep(this.#newest, layout, columns);
     this.#written += 1;
     return { number: this.#written, columns, values, refused: samples.length - list.length };
   }
@@ -76,8 +78,12 @@ function keep<T extends object>(known: Map<string, WeakRef<T>>, key: string, val
 function isEqual(a: Labels, b: Labels): boolean {
   if (a === b) return true;
   const names = Object.keys(a);
-  const others = Object.keys(b);
-  return names.length === others.length && names.every((name, at) => name === others[at] && a[name] === b[name]);
+  let at = 0;
+  for (const name in b) {
+    if (name !== names[at] || a[name] !== b[name]) return false;
+    at += 1;
+  }
+  return at === names.length;
 }
 
 /** Turns written samples back into samples with numbers. */

@@ -80,71 +80,74 @@ export function whyIncomplete({ rows, otherResult }: QueryRows, { limit, failAt 
 export function readRows({ rows, facets }: QueryRows, rules: RowRules): RowReading {
   const positions = facetPositions(facets, rules.facets);
   const notColumns = new Set([...NO_COLUMNS, ...facets, ...rules.facets, facets.join('')]);
-  const series = rules.metrics.map((): RowReading['series'][number][number][] => []);
+  const ofMetrics = rules.metrics.map((): RowReading['series'][number][number][] => []);
   const cut = rules.metrics.map(() => 0);
   const bad = new Set<string>();
   const columns = new Set<string>();
   const seen = new Set<string>();
   const dropped = { not_a_number: 0, repeated: 0 };
+  const add = (index: number, series: RowReading['series'][number][number]): void => {
+    const ofMetric = ofMetrics[index];
+    if (ofMetric === undefined || ofMetric.length >= rules.maxSeries) cut[index] = (cut[index] ?? 0) + 1;
+    else ofMetric.push(series);
+  };
   for (const row of rows) {
     if (!isRecord(row)) throw new UnreadableRows('a row is no object');
     const values = facetValues(row, facets, rules.facets, positions);
-    const own = Object.keys(row).filter((key) => !notColumns.has(key));
-    for (const key of own) columns.add(key);
-    const key = JSON.stringify(values);
+    for (const name in row) if (!notColumns.has(name)) columns.add(name);
+    const [only = ''] = values;
+    const key = values.length === 1 ? only : JSON.stringify(values);
     if (seen.has(key)) {
       dropped.repeated += 1;
       continue;
     }
     seen.add(key);
-    const labels = Object.fromEntries(rules.labels.map((name, index) => [name, values[index] ?? '']));
+    const labels: Record<string, string> = {};
+    for (const [index, name] of rules.labels.entries()) labels[name] = values[index] ?? '';
     let isBad = false;
     for (const [index, { column, scale }] of rules.metrics.entries()) {
-      const name = column ?? onlyColumnOf(row, own, rules.onlyColumn);
-      const read = numbersOf(Object.hasOwn(row, name) ? row[name] : undefined, scale);
+      const name = column ?? onlyColumnOf(row, notColumns, rules.onlyColumn);
+      const written = Object.hasOwn(row, name) ? row[name] : undefined;
+      const value = numberOf(written, scale);
+      if (value === null) continue;
+      if (value !== undefined) {
+        add(index, { labels, value });
+        continue;
+      }
+      const read = percentilesOf(written, scale);
+      for (const [percentile, each] of read.numbers) {
+        add(index, { labels: { ...labels, [PERCENTILE_LABEL]: percentile }, value: each });
+      }
       if (read.isBad) {
         isBad = true;
         bad.add(name);
       }
-      for (const { percentile, value } of read.numbers) {
-        const ofMetric = series[index];
-        if (ofMetric === undefined || ofMetric.length >= rules.maxSeries) cut[index] = (cut[index] ?? 0) + 1;
-        else {
-          const all = percentile === undefined ? labels : { ...labels, [PERCENTILE_LABEL]: percentile };
-          ofMetric.push({ labels: all, value });
-        }
-      }
     }
     if (isBad) dropped.not_a_number += 1;
   }
-  return { series, cut, dropped, badColumns: [...bad].sort(), columns: [...columns] };
+  return { series: ofMetrics, cut, dropped, badColumns: [...bad].sort(), columns: [...columns] };
 }
 
 function onlyColumnOf(
   row: Readonly<Record<string, unknown>>,
-  own: readonly string[],
+  notColumns: ReadonlySet<string | undefined>,
   expected: string | undefined,
 ): string {
   if (expected !== undefined && Object.hasOwn(row, expected)) return expected;
+  const own = Object.keys(row).filter((name) => !notColumns.has(name));
   return (own.length === 1 ? own[0] : undefined) ?? expected ?? '';
 }
 
-/** The numbers of a column in a row; `isBad` where something else than a number, true, false or null stood there. */
-function numbersOf(
+/** The numbers of `percentile()` in a row, by percentile; `isBad` where something else than a number, true, false or null stood there. */
+function percentilesOf(
   written: unknown,
   scale: number,
-): {
-  readonly numbers: readonly { readonly percentile: string | undefined; readonly value: number }[];
-  readonly isBad: boolean;
-} {
-  const read = numberOf(written, scale);
-  if (read === null) return { numbers: [], isBad: false };
-  if (read !== undefined) return { numbers: [{ percentile: undefined, value: read }], isBad: false };
+): { readonly numbers: ReadonlyMap<string, number>; readonly isBad: boolean } {
+  const numbers = new Map<string, number>();
   const entries = isRecord(written) ? Object.entries(written) : [];
   if (entries.length === 0 || !entries.every(([key]) => /^[0-9]{1,3}(\.[0-9]{1,20})?$/.test(key))) {
-    return { numbers: [], isBad: true };
+    return { numbers, isBad: true };
   }
-  const numbers = new Map<string, number>();
   let isBad = false;
   for (const [key, each] of entries) {
     const value = numberOf(each, scale);
@@ -152,7 +155,7 @@ function numbersOf(
     if (value === undefined) isBad = true;
     else if (value !== null && !numbers.has(percentile)) numbers.set(percentile, value);
   }
-  return { numbers: [...numbers].map(([percentile, value]) => ({ percentile, value })), isBad };
+  return { numbers, isBad };
 }
 
 /** The value of a series; null where there is none, undefined for what is no number. */

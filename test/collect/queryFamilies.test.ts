@@ -56,6 +56,27 @@ describe('two queries of one family', () => {
     expect(world.status.queries[1]).toMatchObject({ series: 1, dropped: { repeated: 1 } });
   });
 
+  it('share it as soon as a reload brings the second one, and stop with the reload that takes it away', async () => {
+    const [first, second] = [query('first', 'region'), query('second', 'region')];
+    const world = worldOf([
+      second,
+      [
+        { facet: 'eu', count: 9 },
+        { facet: 'us', count: 5 },
+      ],
+    ]);
+    expect(await seriesOf(world)).toEqual(['shop_orders{region=eu} 9', 'shop_orders{region=us} 5']);
+    world.reader.rows.set(first.nrql, [{ facet: 'eu', count: 3 }]);
+    const reload = (...queries: readonly (typeof first)[]): void => {
+      const account = accountConfig({ queries, account_id: 7, applications: { read: false } });
+      world.collector.reconfigure({ accounts: [account], collection: collectionConfig() });
+    };
+    reload(first, second);
+    expect(await seriesOf(world)).toEqual(['shop_orders{region=eu} 3', 'shop_orders{region=us} 5']);
+    reload(second);
+    expect(await seriesOf(world)).toEqual(['shop_orders{region=eu} 9', 'shop_orders{region=us} 5']);
+  });
+
   it('count rows, not series, that repeat the labels of another one', async () => {
     const both = ['shop_orders', 'shop_turnover'];
     const rows = Array.from({ length: 13 }, (_, index) => ({ facet: `r${index}`, count: 1, 'sum.price': 2 }));
