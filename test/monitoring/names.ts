@@ -14,7 +14,12 @@ export const PACK_NAMES: ReadonlySet<string> = new Set(
 );
 
 /** Families that rules and pages name already and that are about to be published. */
-export const COMING: ReadonlySet<string> = new Set([]);
+export const COMING: ReadonlySet<string> = new Set([
+  'newrelic_application_transactions_total',
+  'newrelic_application_transaction_errors_total',
+  'newrelic_application_apdex_transactions_total',
+  'newrelic_exporter_late_transactions_total',
+]);
 
 /** What Prometheus itself and the client library add, as far as rules and dashboards use it. */
 const OTHERS = new Set([
@@ -24,6 +29,8 @@ const OTHERS = new Set([
   // Recording rules that users write (docs/alerts.md).
   'newrelic_alert_threshold',
   'newrelic_alert_exempt',
+  // The same for service levels (docs/service-levels.md).
+  'newrelic_slo_objective',
   'scrape_duration_seconds',
   'process_resident_memory_bytes',
   'process_cpu_seconds_total',
