@@ -233,6 +233,10 @@ const writtenAccount = z.strictObject({
     description: 'Which applications, and what is special about some; `false`: none is read, nor what belongs to one.',
   }),
   hosts: notes(z.boolean().default(true), { description: 'Series of each host of each application.' }),
+  counters: notes(z.boolean().default(false), {
+    description:
+      'Counters of each application for `rate()`, `increase()` and service levels (docs/service-levels.md): every minute counts once.',
+  }),
   instances: notes(z.boolean().default(false), {
     description: 'Rolling summaries of each instance. Not with `api: nerdgraph`.',
   }),
