@@ -44,6 +44,16 @@ export function showProgress(what: string): Progress {
   };
 }
 
+/** The line width where neither a terminal nor COLUMNS gives one. */
+const USUAL_LENGTH = 160;
+
+/** How long a line of output may be. */
+export function lineLength(): number {
+  const given = Number(process.env['COLUMNS']);
+  if (Number.isInteger(given) && given > 0) return given;
+  return process.stdout.isTTY ? process.stdout.columns : USUAL_LENGTH;
+}
+
 /**
  * Rows as columns of text, two spaces apart; numbers to the right. The first row is the heading.
  *

@@ -99,15 +99,12 @@ export class AccountSnapshot {
   }
 
   #application(record: ApplicationRecord): void {
-    const { labels, data, counters } = record;
+    const { labels, data } = record;
     this.#entry(this.#account.inventory.applicationList, record);
     if (data === undefined) return;
     for (const task of [data.datastoreList, data.customNameList]) if (task !== undefined) this.#single(task);
     this.#countCut(this.#metrics(data.metrics, labels, data.reading));
-    const { counterSeries, hostList, instanceList } = data;
-    if (counterSeries !== undefined && this.#single(counterSeries) !== 'missing' && counters !== undefined) {
-      this.#add('counters', labels, counters.samples);
-    }
+    const { hostList, instanceList } = data;
     if (hostList !== undefined) {
       this.#list(hostList);
       let first: WindowReading | undefined;

@@ -8,6 +8,12 @@ export interface Statement {
     readonly key: string | undefined;
     /** True: an object with a number for each percentile. */
     readonly percentiles: boolean;
+    /** The calls of functions in it at any depth, in the order of the text; names in lower case. */
+    readonly calls: readonly { readonly name: string; readonly at: number; readonly end: number }[];
+    /** Where it stands in the text, without its alias and with it. */
+    readonly at: number;
+    readonly end: number;
+    readonly aliasEnd: number;
   }[];
   /** The entries of FACET of the outermost query. */
   readonly facets: readonly {
@@ -15,6 +21,10 @@ export interface Statement {
     /** The alias, or the attribute as it is written; undefined for a function without alias. */
     readonly name: string | undefined;
   }[];
+  /** Names of FROM of the outermost query, as they are written. */
+  readonly sources: readonly string[];
+  /** Where LIMIT would stand in the inner queries that have none. */
+  readonly unlimited: readonly number[];
 }
 
 /** Something that is wrong with a query, and where in its text. */
@@ -56,6 +66,8 @@ interface Token {
   readonly text: string;
   /** Where it begins in the query. */
   readonly at: number;
+  /** Behind its last character. */
+  readonly end: number;
 }
 
 /** The whole query, or what stands in one pair of parentheses. */
@@ -63,10 +75,14 @@ interface Parentheses {
   readonly outer: Parentheses | undefined;
   /** Where it opens. */
   readonly at: number;
+  /** Behind its closing parenthesis. */
+  end: number;
   readonly parts: TextPart[];
   clauses: readonly Clause[];
   /** The innermost query that it belongs to: itself, where it is one. */
   query: Parentheses | undefined;
+  /** Whether the query has a LIMIT. */
+  hasLimit: boolean;
 }
 
 type TextPart = Token | Parentheses;
@@ -96,14 +112,25 @@ export function readStatement(query: string): Statement {
     problems: problems.toSorted((a, b) => a.at - b.at),
     columns: entriesOf('select').map(columnOf),
     facets: entriesOf('facet').map(facetOf),
+    sources: entriesOf('from').flatMap((entry) => attributeOf(entry) ?? []),
+    unlimited: groupsIn(outermost.parts)
+      .filter((group) => group.query === group && !group.hasLimit)
+      .map(({ end }) => end - 1),
   };
+}
+
+/** Every pair of parentheses in there, at any depth. */
+function groupsIn(parts: readonly TextPart[]): readonly Parentheses[] {
+  const found = parts.filter(isGroup);
+  // Those that are found on the way are looked through as well.
+  for (const group of found) for (const part of group.parts) if (isGroup(part)) found.push(part);
+  return found;
 }
 
 /** The whole text with its clauses; notes what the exporter refuses. */
 function readGroups(tokens: readonly Token[], problems: NrqlProblem[]): Parentheses {
   const outermost = newGroup(undefined, 0);
   const groups = groupsOf(tokens, outermost, problems);
-  const limited = new Set<Parentheses | undefined>();
   for (const group of groups) {
     group.clauses = clausesOf(group.parts);
     group.query = group.clauses.some(({ word }) => word === 'select') ? group : (group.outer?.query ?? outermost);
@@ -111,7 +138,7 @@ function readGroups(tokens: readonly Token[], problems: NrqlProblem[]): Parenthe
       const message = REFUSED[word];
       if (message !== undefined) problems.push({ at, message });
       if (word !== 'limit') continue;
-      limited.add(group.query);
+      group.query.hasLimit = true;
       if (group.query === outermost) problems.push({ at, message: OUTERMOST_LIMIT });
     }
   }
@@ -120,7 +147,7 @@ function readGroups(tokens: readonly Token[], problems: NrqlProblem[]): Parenthe
       if (word !== 'facet') continue;
       const sixth = entries[MOST_FACETS]?.[0]?.at;
       if (sixth !== undefined) problems.push({ at: sixth, message: SIXTH_FACET });
-      if (query !== outermost && !limited.has(query)) problems.push({ at, message: INNER_FACET });
+      if (query !== outermost && query?.hasLimit === false) problems.push({ at, message: INNER_FACET });
     }
   }
   return outermost;
@@ -210,7 +237,10 @@ function groupsOf(tokens: readonly Token[], outermost: Parentheses, problems: Nr
     } else if (token.kind === 'symbol' && token.text === ')') {
       if (group.outer === undefined) {
         problems.push({ at: token.at, message: 'closes a parenthesis that is not open: remove it' });
-      } else group = group.outer;
+      } else {
+        group.end = token.end;
+        group = group.outer;
+      }
     } else group.parts.push(token);
   }
   for (let open = group; open.outer !== undefined; open = open.outer) {
@@ -220,7 +250,7 @@ function groupsOf(tokens: readonly Token[], outermost: Parentheses, problems: Nr
 }
 
 function newGroup(outer: Parentheses | undefined, at: number): Parentheses {
-  return { outer, at, parts: [], clauses: [], query: undefined };
+  return { outer, at, end: at + 1, parts: [], clauses: [], query: undefined, hasLimit: false };
 }
 
 function clausesOf(parts: readonly TextPart[]): Clause[] {
@@ -239,7 +269,20 @@ function clausesOf(parts: readonly TextPart[]): Clause[] {
 function columnOf(entry: readonly TextPart[]): Statement['columns'][number] {
   const { parts, alias } = withoutAlias(entry);
   const percentiles = parts.some((part, index) => wordOf(part) === 'percentile' && isGroup(parts[index + 1]));
-  return { key: alias ?? keyOf(parts), percentiles };
+  const at = parts[0]?.at ?? 0;
+  const [end = at, aliasEnd = at] = [parts, entry].map((some) => some.at(-1)?.end);
+  return { key: alias ?? keyOf(parts), percentiles, calls: callsIn(parts), at, end, aliasEnd };
+}
+
+function callsIn(parts: readonly TextPart[]): Statement['columns'][number]['calls'] {
+  const calls = [parts, ...groupsIn(parts).map((group) => group.parts)].flatMap((some) =>
+    some.flatMap((part, index) => {
+      const name = wordOf(part);
+      const call = some[index + 1];
+      return name !== undefined && isGroup(call) ? [{ name, at: part.at, end: call.end }] : [];
+    }),
+  );
+  return calls.toSorted((a, b) => a.at - b.at);
 }
 
 function facetOf(entry: readonly TextPart[]): Statement['facets'][number] {
@@ -314,7 +357,7 @@ function scan(query: string): {
     const word = space === 0 ? matchAt(WORD, query, at) : 0;
     if (space > 0) at += space;
     else if (word > 0) {
-      tokens.push({ kind: 'word', text: query.slice(at, at + word), at });
+      tokens.push({ kind: 'word', text: query.slice(at, at + word), at, end: at + word });
       at += word;
     } else if (two === '--' || two === '//') {
       hasComment = true;
@@ -330,11 +373,12 @@ function scan(query: string): {
         problems.push({ at, message: `opens a quote that is not closed: add another ${character}` });
       const inner = query.slice(at + 1, (end ?? query.length + 1) - 1);
       const kind = character === '`' ? 'name' : 'text';
-      tokens.push({ kind, text: kind === 'name' ? inner : inner.replace(/\\([^])/gu, '$1'), at });
+      const meant = kind === 'name' ? inner : inner.replace(/\\([^])/gu, '$1');
+      tokens.push({ kind, text: meant, at, end: end ?? query.length });
       at = end ?? query.length;
     } else {
       const symbol = String.fromCodePoint(query.codePointAt(at) ?? 0);
-      tokens.push({ kind: 'symbol', text: symbol, at });
+      tokens.push({ kind: 'symbol', text: symbol, at, end: at + symbol.length });
       at += symbol.length;
     }
   }

@@ -5,13 +5,25 @@ import { startSimulator } from '../../src/simulator/simulator.ts';
 import { account } from '../e2e/support/config.ts';
 import { runOnService, runTool } from './support/tool.ts';
 
-const COMMANDS = ['serve', 'check', 'plan', 'discover', 'metric-names', 'backfill', 'compare', 'simulate', 'demo'];
+const COMMANDS = [
+  'serve',
+  'check',
+  'plan',
+  'discover',
+  'metric-names',
+  'backfill',
+  'alert-rules',
+  'compare',
+  'simulate',
+  'demo',
+];
 const READING: string[][] = [
   ['check', '--live'],
   ['plan'],
   ['discover'],
   ['metric-names', '--app=1000001'],
   ['backfill', '--from=10m', '--to=5m', '--output=out.om'],
+  ['alert-rules', '--output=rules'],
   ['compare'],
 ];
 

@@ -1,9 +1,10 @@
 import { AccountResolver, diagnose } from './accountResolver.ts';
+import { readAlertSettings } from './alertSettings.ts';
 import { CustomNamesRead, listMetricNames } from './customNames.ts';
 import { PAGE_SIZE, searchEntities, application } from './entitySearch.ts';
 import { AccountMemory } from './accountMemory.ts';
 import { KeyTransactions } from './keyTransactions.ts';
-import { CounterRead, MetricSeriesRead } from './metricSeries.ts';
+import { MetricSeriesRead } from './metricSeries.ts';
 import { allRowsOf, nearWindow } from './nrql.ts';
 import { HostsRead, MetricDataRead, MetricSelectors, RollingRead } from './batchReads.ts';
 import { Timeslices } from './timeslices.ts';
@@ -68,7 +69,6 @@ export function createNerdGraphReader(options: NerdGraphReaderOptions, before?: 
     customNames: new CustomNamesRead(timeslices, account, selectors),
     metricData: new MetricDataRead(timeslices, selectors),
     metricSeries: new MetricSeriesRead(timeslices, selectors),
-    counters: new CounterRead(timeslices, selectors),
     queries: oneByOne((subject, range, call) => runQuery(transport, account, subject, range, call)),
     listApplications: async ({ ids }, call) => chosen(await listApplications(call), ids),
     // Found on the list: that the service can search by this id is not certain.
@@ -85,6 +85,7 @@ export function createNerdGraphReader(options: NerdGraphReaderOptions, before?: 
       const words = `the account has no key transaction ${id}`;
       throw transport.fail('key_transactions', new CallFailure('not_found', words));
     },
+    alertSettings: (call) => readAlertSettings(transport, account, call),
     listCalls: (count) => Math.max(1, Math.ceil(count / PAGE_SIZE)),
     listMetricNames: (query, call) => listMetricNames(transport, account, query, now(), call),
     diagnose: (range, call) => diagnose(transport, account, memory, range, call),

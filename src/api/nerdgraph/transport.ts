@@ -83,12 +83,12 @@ export type CallGroup =
   | 'applications'
   | 'key_transactions'
   | 'application_metrics'
-  | 'counters'
   | 'host_metrics'
   | 'hosts'
   | 'custom_metrics'
   | 'metric_names'
-  | 'queries';
+  | 'queries'
+  | 'alerts';
 
 /** Seconds that the service may work on a query; it takes 5 to 120. */
 const SHORTEST_TIMEOUT = 5;

@@ -1,4 +1,3 @@
-import process from 'node:process';
 import type { TimeRange } from '../../api/upstreamReader.ts';
 import type { Application, KeyTransaction } from '../../api/types.ts';
 import { windowAt } from '../../collect/due.ts';
@@ -7,7 +6,7 @@ import { type AccountConfig, accountThrough, type CollectionConfig, type Config 
 import type { EntityMatch } from '../../config/match.ts';
 import type { CommonOptions } from '../flags.ts';
 import { ExitStatus, UsageError } from '../process.ts';
-import { formatMinute, table, wrapped } from '../terminal.ts';
+import { lineLength, formatMinute, table, wrapped } from '../terminal.ts';
 import { isId } from '../upstream/readForCommand.ts';
 import { withAccounts, type CommandContext, type LiveAccount, type LiveSession } from '../upstream/session.ts';
 import { compareSides, type Comparison, type Difference, grouped } from './differences.ts';
@@ -229,15 +228,6 @@ function commonWindow(now: number, collection: CollectionConfig): TimeRange {
 
 /** More differences than this are counted, not shown; JSON has all of them. */
 const MOST_SHOWN = 100;
-
-/** The line width where neither a terminal nor COLUMNS gives one. */
-const USUAL_LENGTH = 160;
-
-function lineLength(): number {
-  const given = Number(process.env['COLUMNS']);
-  if (Number.isInteger(given) && given > 0) return given;
-  return process.stdout.isTTY ? process.stdout.columns : USUAL_LENGTH;
-}
 
 /** The result for a person: a table of families, the differences, and what they mean. Ends in a line feed. */
 export function comparisonText(comparison: Comparison, most: number): string {

@@ -13,7 +13,6 @@ import type { CallOptions, UpstreamReader } from '../../api/upstreamReader.ts';
 import { UpstreamError } from '../../api/types.ts';
 import { systemClock, type Clock } from '../../collect/clock.ts';
 import { AccountLimiter, SharedConcurrency } from '../../collect/limiter.ts';
-import { REMEDIES } from '../../collect/remedies.ts';
 
 /** What a command that reads from upstream has at hand. */
 export interface CommandContext {
@@ -25,6 +24,8 @@ export interface CommandContext {
   readonly openReader: (account: AccountConfig, config: Config, before?: object) => AccountReader;
   /** Writes to standard output, without any key. */
   readonly print: (text: string) => void;
+  /** A text without any key. */
+  readonly mask: (text: string) => string;
   /** Says in a line on standard error what went wrong, without any key. What to do about a refused key is said once, at the end. */
   readonly complain: (sentence: string, isRefusedKey: boolean) => void;
 }
@@ -35,7 +36,8 @@ export interface ReadingOptions extends CommonOptions {
 }
 
 /** What to look at when the service does not know a key. */
-export const KEY_HINT = `hint: ${REMEDIES.auth}`;
+export const KEY_HINT =
+  'hint: the key must be a user key (it begins with NRAK-) that is still valid, and "region" that of its account: us, eu, gov or jp';
 
 /**
  * Runs a command that reads from upstream: loads the configuration and says where it is from. What fails is said in one
@@ -71,6 +73,7 @@ async function runReadingCommand<T>(
           keyProblem: () => undefined,
         }),
       print: (text) => void process.stdout.write(secrets.maskPrinted(text)),
+      mask: (text) => secrets.maskPrinted(text),
       complain,
     });
   } catch (error) {

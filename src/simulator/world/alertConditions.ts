@@ -113,7 +113,7 @@ export function slowCondition(application: SimulatedApplication): SimulatedCondi
     description: `Requests of {{ tags.appName }} take longer than usual.\nLook at its database first.`,
     runbookUrl: 'https://runbooks.example/slow?team=${TEAM}',
     query: responseOf(`appId = ${id}`),
-    terms: [term('ABOVE', SLOW * (archetype.web?.seconds ?? 0), 3)],
+    terms: [term('ABOVE', Number((SLOW * (archetype.web?.seconds ?? 0)).toPrecision(3)), 3)],
     violationTimeLimitSeconds: 259_200,
   };
 }

@@ -23,7 +23,7 @@ function recording(options: Partial<ReloaderOptions>) {
   const reloader = new Reloader({
     read: () => Promise.resolve({ config: configOf('new'), warnings: [] }),
     apply: (config) => void done.applied.push(...config.accounts.map(({ name }) => name)),
-    ended: (diagnostics) => void done.ended.push(diagnostics === undefined),
+    ended: (ok) => void done.ended.push(ok),
     logger: createLogger({ level: 'info', format: 'logfmt', destination, secrets }),
     mask: (text) => secrets.mask(text),
     ...options,

@@ -1,0 +1,208 @@
+import * as z from 'zod';
+import type { AccountResolver } from './accountResolver.ts';
+import type { Document } from './failures.ts';
+import type { Transport } from './transport.ts';
+import type { AlertCondition, AlertSettings } from '../alerts.ts';
+import { CallFailure } from '../http/callFailure.ts';
+import { isList, readPages } from '../http/readRecords.ts';
+import type { CallOptions } from '../upstreamReader.ts';
+
+const GROUP = 'alerts';
+/** More conditions are a failure: so many queries a minute fit no budget. */
+const MOST_CONDITIONS = 10_000;
+const MOST_PAGES = 1_000;
+
+const CONDITION_FIELDS = `id policyId name description runbookUrl enabled type
+          nrql { query dataAccountId }
+          signal { aggregationWindow slideBy evaluationDelay fillOption fillValue }
+          expiration { expirationDuration openViolationOnExpiration ignoreOnExpectedTermination }
+          terms { __typename operator priority threshold thresholdDuration thresholdOccurrences }
+          violationTimeLimitSeconds`;
+
+const POLICIES = search('policiesSearch', 'policies', 'id name');
+const CONDITIONS = search('nrqlConditionsSearch', 'nrqlConditions', CONDITION_FIELDS);
+/** Conditions of the older kinds too, each as the NRQL condition that means the same. */
+const OLDER_CONDITIONS = search('asNrqlConditionsSearch', 'nrqlConditions', CONDITION_FIELDS);
+const COMPOUND_CONDITIONS = search('compoundConditions', 'items', 'id name policyId');
+
+const MUTING_RULES: Document = {
+  text: `query ($account: Int!) {
+  actor { account(id: $account) { alerts { mutingRules { id name } } } }
+}`,
+  root: ['actor', 'account', 'alerts'],
+  list: ['mutingRules'],
+};
+
+/** A search of the account's alerts page by page. */
+function search(field: string, list: string, fields: string): Document {
+  const text = `query ($account: Int!, $cursor: String) {
+  actor {
+    account(id: $account) {
+      alerts {
+        ${field}(cursor: $cursor) {
+          nextCursor
+          totalCount
+          ${list} {
+          ${fields}
+          }
+        }
+      }
+    }
+  }
+}`;
+  return { text, root: ['actor', 'account', 'alerts', field], list: [list] };
+}
+
+const text = z
+  .string()
+  .nullish()
+  .transform((value) => value ?? '');
+const flag = z
+  .boolean()
+  .nullish()
+  .transform((value) => value ?? false);
+const seconds = z
+  .number()
+  .nullish()
+  .transform((value) => value ?? undefined);
+const id = z.union([z.string(), z.number().transform(String)]).pipe(z.string().min(1));
+
+const named = z.object({ id, name: text });
+const compound = named.extend({ policyId: id.nullish().transform((value) => value ?? undefined) });
+
+const term = z
+  .object({
+    __typename: text,
+    operator: z.string(),
+    priority: z.string(),
+    threshold: z.number(),
+    thresholdDuration: z.number().nonnegative(),
+    thresholdOccurrences: z.string(),
+  })
+  .transform(({ __typename, ...fields }) => ({ ...fields, isPredicted: __typename.endsWith('WithPrediction') }));
+
+const condition = z
+  .object({
+    id,
+    policyId: id,
+    name: text,
+    description: text,
+    runbookUrl: text,
+    enabled: z.boolean(),
+    type: z.string(),
+    nrql: z.object({ query: text, dataAccountId: seconds }),
+    terms: z
+      .array(term)
+      .nullish()
+      .transform((list) => list ?? []),
+    signal: z
+      .object({
+        aggregationWindow: seconds,
+        slideBy: seconds,
+        evaluationDelay: seconds,
+        fillOption: text,
+        fillValue: seconds,
+      })
+      .nullish()
+      .transform((value) => value ?? NO_SIGNAL),
+    expiration: z
+      .object({
+        expirationDuration: seconds,
+        openViolationOnExpiration: flag,
+        ignoreOnExpectedTermination: flag,
+      })
+      .nullish()
+      .transform((value) => value ?? NO_EXPIRATION),
+    violationTimeLimitSeconds: seconds,
+  })
+  .transform(({ nrql, violationTimeLimitSeconds, ...fields }): AlertCondition => ({
+    ...fields,
+    nrql: nrql.query,
+    dataAccountId: nrql.dataAccountId,
+    violationTimeLimit: violationTimeLimitSeconds,
+  }));
+
+const NO_SIGNAL: AlertCondition['signal'] = {
+  aggregationWindow: undefined,
+  slideBy: undefined,
+  evaluationDelay: undefined,
+  fillOption: '',
+  fillValue: undefined,
+};
+const NO_EXPIRATION: AlertCondition['expiration'] = {
+  expirationDuration: undefined,
+  openViolationOnExpiration: false,
+  ignoreOnExpectedTermination: false,
+};
+
+/**
+ * Reads the alert policies, conditions and muting rules of the account, all pages, one condition for each id. Rejects with an
+ * UpstreamError when a list is not whole, a record cannot be read, or there are more than 10,000 conditions.
+ */
+export async function readAlertSettings(
+  transport: Transport,
+  account: AccountResolver,
+  call: CallOptions,
+): Promise<AlertSettings> {
+  const accountId = await account.id(call);
+  const pages = <T extends { readonly id: string }>(document: Document, schema: z.ZodType<T>): Promise<T[]> =>
+    readList(transport, document, schema, accountId, call);
+  const policies = await pages(POLICIES, named);
+  const conditions = await pages(CONDITIONS, condition);
+  const older = await pages(OLDER_CONDITIONS, condition);
+  const known = new Set(conditions.map((each) => each.id));
+  const all = [...conditions, ...older.filter((each) => !known.has(each.id))];
+  if (all.length > MOST_CONDITIONS) throw tooMany(transport, all.length);
+  const compoundConditions = await pages(COMPOUND_CONDITIONS, compound);
+  const { found } = await transport.read(GROUP, MUTING_RULES, { account: accountId }, call);
+  const mutingRules = await transport.parseReporting(GROUP, () =>
+    recordsOf(found['mutingRules'], named, 'mutingRules'),
+  );
+  return { accountId, policies, conditions: all, compoundConditions, mutingRules };
+}
+
+async function readList<T extends { readonly id: string }>(
+  transport: Transport,
+  document: Document,
+  schema: z.ZodType<T>,
+  account: number,
+  call: CallOptions,
+): Promise<T[]> {
+  const [member = ''] = document.list ?? [];
+  const found = new Map<string, T>();
+  const refuse = (words: string): Error => transport.invalid(GROUP, words);
+  await transport.parseReporting(GROUP, () =>
+    readPages('', { mostPages: MOST_PAGES }, refuse, async (cursor, page) => {
+      const variables = { account, cursor: cursor === '' ? null : cursor };
+      const { found: result } = await transport.read(GROUP, document, variables, call);
+      const refused = (words: string): CallFailure => new CallFailure('invalid_response', `page ${page}: ${words}`);
+      const total = result['totalCount'];
+      if (typeof total !== 'number') throw refused('the answer has no "totalCount"');
+      if (total > MOST_CONDITIONS) throw tooMany(transport, total);
+      const before = found.size;
+      for (const record of recordsOf(result[member], schema, member)) found.set(record.id, record);
+      const next = result['nextCursor'] ?? '';
+      if (typeof next !== 'string') throw refused('its next page has no cursor');
+      if (next === '' && found.size < total)
+        throw refused(`${found.size} of "${member}", but New Relic counts ${total}`);
+      return { fresh: found.size - before, next: next === '' ? undefined : next };
+    }),
+  );
+  return [...found.values()];
+}
+
+/** All of them: a rule that is missing would be an alert that is missing. */
+function recordsOf<T>(records: unknown, schema: z.ZodType<T>, member: string): T[] {
+  if (!isList(records)) throw new CallFailure('invalid_response', `the answer has no list "${member}"`);
+  return records.map((record) => {
+    const { data, error } = schema.safeParse(record);
+    if (data !== undefined) return data;
+    const where = error?.issues[0]?.path.join('.') ?? '';
+    throw new CallFailure('invalid_response', `a record of "${member}" cannot be read: ${where}`);
+  });
+}
+
+function tooMany(transport: Transport, count: number): Error {
+  const words = `${count} of a kind, and at most ${MOST_CONDITIONS} conditions can be converted`;
+  return transport.fail(GROUP, new CallFailure('other', words));
+}

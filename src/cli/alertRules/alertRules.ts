@@ -1,0 +1,141 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import process from 'node:process';
+import type { AlertSettings } from '../../api/alerts.ts';
+import { accountThrough, type AccountConfig, type Config } from '../../config/config.ts';
+import { globMatches } from '../../config/match.ts';
+import { readQueries } from '../../config/queries.ts';
+import { PACKS } from '../../config/schema/query.ts';
+import type { CommonOptions } from '../flags.ts';
+import { UsageError } from '../process.ts';
+import { lineLength, table, wrapped } from '../terminal.ts';
+import { withAccounts } from '../upstream/session.ts';
+import { type Conversion, convert, costWords, isCostly } from './convert.ts';
+import { FILE_NAMES, fileTexts, writeAll } from './files.ts';
+
+export interface AlertRulesOptions extends CommonOptions {
+  readonly account?: string;
+  readonly output: string;
+  /** A glob for the names of the policies that are converted; undefined: all. */
+  readonly policy?: string;
+  /** Whether disabled conditions are converted, too. */
+  readonly disabled: boolean;
+  readonly force: boolean;
+  readonly format: 'table' | 'json';
+}
+
+/** The command `alert-rules`: writes the alert conditions of an account as queries and rules, and reports on each. */
+export async function runAlertRules(options: AlertRulesOptions): Promise<void> {
+  await withAccounts(
+    options,
+    async ({ accounts: [account], print, mask }) => {
+      if (account?.reader.alertSettings === undefined) throw new Error('there is no account to read');
+      const { config } = account;
+      const found = await account.reader.alertSettings(account.call);
+      const settings = cleaned(chosen(found, options.policy), mask);
+      const conversion = convert(
+        settings,
+        { name: config.name, labels: config.labels, id: settings.accountId },
+        {
+          withDisabled: options.disabled,
+          takenQueries: packQueries(),
+          requestsPerMinute: config.limits.requests_per_minute,
+        },
+      );
+      writeAll(options.output, fileTexts(conversion, config.name));
+      process.stderr.write(`wrote ${FILE_NAMES.join(', ')} in ${options.output}\n`);
+      print(options.format === 'json' ? jsonReport(conversion, config) : tableReport(conversion));
+    },
+    (config) => onlyAccount(config, options),
+  );
+}
+
+/** The configuration with the one account that is meant, read through NerdGraph. Throws a UsageError. */
+function onlyAccount(config: Config, { account, output, force }: AlertRulesOptions): Config {
+  const [only, ...others] = config.accounts.filter(({ name }) => account === undefined || name === account);
+  if (only === undefined) throw new UsageError('no account of the configuration has the name given with --account');
+  if (others.length > 0) throw new UsageError('the configuration has several accounts: choose one with --account');
+  const existing = FILE_NAMES.filter((name) => existsSync(join(output, name)));
+  if (existing.length > 0 && !force) {
+    throw new UsageError(`${existing.join(', ')} in ${output} would be replaced: give --force, or another --output`);
+  }
+  return { ...config, accounts: [accountThrough('nerdgraph', only)] };
+}
+
+/** The settings with the policies that are meant. Throws a UsageError when there is none. */
+function chosen(settings: AlertSettings, pattern: string | undefined): AlertSettings {
+  if (pattern === undefined) return settings;
+  const policies = settings.policies.filter(({ name }) => globMatches(pattern, name));
+  if (policies.length === 0) throw new UsageError(`--policy: no policy has a name like "${pattern}"`);
+  return { ...settings, policies };
+}
+
+/** The texts without keys and without halves of characters, which no file can hold. */
+function cleaned(settings: AlertSettings, mask: (text: string) => string): AlertSettings {
+  const clean = (text: string): string => mask(Buffer.from(text).toString());
+  const named = <T extends { readonly name: string }>(each: T): T => ({ ...each, name: clean(each.name) });
+  const { policies, conditions, compoundConditions, mutingRules } = settings;
+  return {
+    ...settings,
+    policies: policies.map(named),
+    compoundConditions: compoundConditions.map(named),
+    mutingRules: mutingRules.map(named),
+    conditions: conditions.map((each) => ({
+      ...named(each),
+      description: clean(each.description),
+      runbookUrl: clean(each.runbookUrl),
+      nrql: clean(each.nrql),
+    })),
+  };
+}
+
+/** The names of the queries that are shipped: an account may run them beside ours. */
+function packQueries(): readonly string[] {
+  const { further } = readQueries({ accounts: [{ account_id: 1, query_packs: PACKS }] }, '.', {});
+  return further.flat().map(({ name }) => name);
+}
+
+/** The rows of the report, each with its notes below it. */
+function tableReport({ report, cost }: Conversion): string {
+  const width = lineLength();
+  const rows = report.map(({ policy, name, kind, mapped }) => [
+    mapped === undefined ? 'not mapped' : 'mapped',
+    policy,
+    name,
+    kind,
+  ]);
+  const [heading = '', ...lines] = table([['RESULT', 'POLICY', 'NAME', 'KIND'], ...rows], width).split('\n');
+  const indented = (note: string): string => `  ${wrapped(note, width - 2).replaceAll('\n', '\n  ')}`;
+  const mapped = report.filter((row) => row.mapped !== undefined).length;
+  return [
+    ...costWords(cost).map((sentence) => wrapped(sentence, width)),
+    '',
+    heading,
+    ...report.flatMap(({ notes }, index) => [lines[index] ?? '', ...notes.map(indented)]),
+    '',
+    `${mapped} mapped, ${report.length - mapped} not mapped`,
+    '',
+  ].join('\n');
+}
+
+function jsonReport({ report, cost }: Conversion, { name }: AccountConfig): string {
+  const { queriesPerMinute, requestsPerMinute, scannedMinutesPerMinute } = cost;
+  const [, warning] = costWords(cost);
+  const document = {
+    cost: {
+      queries_per_minute: queriesPerMinute,
+      requests_per_minute: requestsPerMinute,
+      share: queriesPerMinute / requestsPerMinute,
+      scanned_minutes_per_minute: scannedMinutesPerMinute,
+      ...(isCostly(cost) ? { warning } : {}),
+    },
+    account: name,
+    conditions: report.map(({ mapped, ...row }) => ({
+      ...row,
+      mapped: mapped !== undefined,
+      query: mapped?.query ?? null,
+      metric: mapped?.metric ?? null,
+    })),
+  };
+  return `${JSON.stringify(document, undefined, 2)}\n`;
+}

@@ -1,0 +1,118 @@
+import type { AlertCondition, AlertTerm } from '../../api/alerts.ts';
+import { formatDuration } from '../../config/duration.ts';
+
+const OPERATORS: Readonly<Partial<Record<string, string>>> = {
+  ABOVE: '>',
+  ABOVE_OR_EQUALS: '>=',
+  BELOW: '<',
+  BELOW_OR_EQUALS: '<=',
+  EQUALS: '==',
+  NOT_EQUALS: '!=',
+};
+
+/** Seconds. A range that is shorter may hold no sample: scrapes and rules come once a minute. */
+const SHORTEST_RANGE = 120;
+/** Seconds that a value is filled in at least. */
+const SHORTEST_FILL = 7_200;
+const HOUR = 3_600;
+
+/** The series of a condition's query. */
+export interface ConditionSeries {
+  readonly account: string;
+  readonly query: string;
+  readonly metric: string;
+  /** Seconds, whole minutes. */
+  readonly window: number;
+  /** What New Relic evaluates where the query has no value; undefined: nothing. */
+  readonly fill: { readonly option: 'LAST_VALUE' } | { readonly option: 'STATIC'; readonly value: number } | undefined;
+}
+
+/** What a term becomes: an expression, and how long it must hold. */
+export interface TermRule {
+  readonly expr: string;
+  readonly for: string | undefined;
+  /** New Relic closes an event only after the whole duration without a violation. */
+  readonly keepFiringFor: string;
+}
+
+/** Why a term has no rule, in words; undefined when it has one. */
+export function termProblem({ operator, thresholdOccurrences, priority }: AlertTerm): string | undefined {
+  if (OPERATORS[operator] === undefined) return `the operator ${operator} is not known`;
+  if (!['ALL', 'AT_LEAST_ONCE'].includes(thresholdOccurrences)) return `${thresholdOccurrences} is not known`;
+  return ['CRITICAL', 'WARNING'].includes(priority) ? undefined : `the priority ${priority} is not known`;
+}
+
+/** The rule of a term in PromQL: it fires when the condition would open an event. */
+export function termRule(series: ConditionSeries, term: AlertTerm): TermRule {
+  const { thresholdDuration: duration, threshold, thresholdOccurrences } = term;
+  const violated = `${OPERATORS[term.operator] ?? '>'} ${threshold}`;
+  const keepFiringFor = written(duration);
+  const isFilled = series.fill !== undefined;
+  if (thresholdOccurrences === 'ALL') {
+    // The first window that counts has been filling for its own length before it is over.
+    const rest = Math.max(0, duration - series.window);
+    return { expr: `${valueOf(series, duration)} ${violated}`, for: written(rest), keepFiringFor };
+  }
+  const over = range(duration);
+  if (term.operator === 'EQUALS' || term.operator === 'NOT_EQUALS') {
+    const matches = (value: string): string => `count_over_time((${value} ${violated})[${over}:1m])`;
+    const count = isFilled ? matches(valueOf(series, duration)) : folded(matches(selector(series)));
+    return { expr: `${count} > 0`, for: undefined, keepFiringFor };
+  }
+  const furthest = term.operator.startsWith('BELOW') ? 'min_over_time' : 'max_over_time';
+  const value = isFilled
+    ? `${furthest}((${valueOf(series, duration)})[${over}:1m])`
+    : folded(`${furthest}(${selector(series)}[${over}])`);
+  return { expr: `${value} ${violated}`, for: undefined, keepFiringFor };
+}
+
+/** The rule that fires for an hour once the signal was there and is lost; not because the exporter cannot read it. */
+export function lostSignalExpression(
+  series: ConditionSeries,
+  { expirationDuration = 0 }: AlertCondition['expiration'],
+): string {
+  const lost = Math.max(SHORTEST_RANGE, expirationDuration);
+  const within = (seconds: number): string => folded(`last_over_time(${selector(series)}[${written(seconds)}])`);
+  const { account, query } = series;
+  return `${within(lost + HOUR)} unless ${within(lost)} and on () (${succeeded(account, query)})`;
+}
+
+/** True while the exporter can read a query. */
+export function succeeded(account: string, query: string): string {
+  return `max(newrelic_exporter_query_success${matchers({ account, query })}) == 1`;
+}
+
+/** Label matchers; every text is a valid value. */
+export function matchers(labels: Readonly<Record<string, string>>): string {
+  const parts = Object.entries(labels).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
+  return `{${parts.join(',')}}`;
+}
+
+function selector({ metric, account }: ConditionSeries): string {
+  return `${metric}${matchers({ account })}`;
+}
+
+/** The value that New Relic would evaluate now. */
+function valueOf(series: ConditionSeries, duration: number): string {
+  const { fill } = series;
+  const x = selector(series);
+  if (fill === undefined) return folded(x);
+  const last = `last_over_time(${x}[${written(Math.max(SHORTEST_FILL, duration))}])`;
+  if (fill.option === 'LAST_VALUE') return folded(last);
+  // Both sides have the same labels, so that a wait survives the change from one to the other.
+  const filled = `(0 * max(${last}) + ${fill.value}) and on () (${succeeded(series.account, series.query)})`;
+  return `(max(${x}) or (${filled}))`;
+}
+
+/** Two exporters that read the same are one. */
+function folded(expression: string): string {
+  return `max without (instance, pod) (${expression})`;
+}
+
+function range(seconds: number): string {
+  return written(Math.max(SHORTEST_RANGE, seconds));
+}
+
+function written(seconds: number): string {
+  return formatDuration(Math.round(seconds * 1000));
+}

@@ -1,0 +1,213 @@
+import type { AlertCondition, AlertTerm, NamedAlerting } from '../../api/alerts.ts';
+import { formatDuration } from '../../config/duration.ts';
+import { readQueries } from '../../config/queries.ts';
+import { escapePlaceholders } from '../../config/yaml/placeholders.ts';
+import type { Labels } from '../../metrics/sample.ts';
+import { readStatement } from '../../nrql/statement.ts';
+import { conditionQuery } from './conditionQuery.ts';
+import { type ConditionSeries, lostSignalExpression, termProblem, termRule } from './expressions.ts';
+import { facetLabels } from './names.ts';
+
+/** The same for all of them: families of one name have one HELP in all accounts. */
+const HELP = 'Signal of an alert condition of New Relic over its aggregation window; rules.yaml says which';
+
+/** The account that the conditions are read from, as the configuration has it. */
+export interface RuleAccount {
+  readonly name: string;
+  /** Its static labels. */
+  readonly labels: Labels;
+  /** Its number at New Relic. */
+  readonly id: number;
+}
+
+/** The names that a condition has in the files, each of them unique. */
+export interface ConditionNames {
+  readonly query: string;
+  readonly metric: string;
+  readonly alert: string;
+}
+
+/** A condition with its policy. */
+export interface PolicyCondition {
+  readonly id: string;
+  readonly condition: AlertCondition;
+  readonly policy: NamedAlerting;
+}
+
+/** What a condition becomes in the files. */
+export interface ConvertedCondition {
+  readonly query: string;
+  readonly metric: string;
+  /** Minutes. */
+  readonly window: number;
+  /** An entry of `queries`, ready to be written. */
+  readonly queryEntry: object;
+  /** Entries of `rules`, ready to be written. */
+  readonly rules: readonly object[];
+  /** In what the rules differ from the condition, in words. */
+  readonly notes: readonly string[];
+}
+
+/** Why a condition cannot be mapped, in words; undefined when it can. */
+export function whyNotMapped(
+  condition: AlertCondition,
+  account: RuleAccount,
+  withDisabled: boolean,
+): string | undefined {
+  const { type, enabled, dataAccountId, terms, expiration } = condition;
+  if (!enabled && !withDisabled) return 'it is disabled (--disabled converts it)';
+  if (type !== 'STATIC') return `its type is ${type.toLowerCase()}: Prometheus has no such judgement`;
+  if (dataAccountId !== undefined && dataAccountId !== account.id) {
+    return `it reads the data of another account, ${dataAccountId}`;
+  }
+  const problem = queryProblem(condition, account);
+  if (problem !== undefined) return `its query: ${problem}`;
+  if (terms.length === 0 && !expiration.openViolationOnExpiration) {
+    return 'it has neither a threshold nor an event for a lost signal';
+  }
+  return terms.map(termProblem).find((each) => each !== undefined);
+}
+
+function queryProblem({ nrql }: AlertCondition, account: RuleAccount): string | undefined {
+  const query = conditionQuery(nrql);
+  const { columns } = readStatement(query.nrql);
+  if (columns.some(({ calls }) => calls.some(({ name }) => name === 'apdex'))) {
+    return 'apdex() gives no single number';
+  }
+  if (columns.length > 1) return 'it selects several values';
+  const entry = { name: 'query', ...columnOf(query, account), metrics: [{ name: 'newrelic_condition_metric' }] };
+  // What `check` says of it, in a configuration of its own.
+  const configuration = { accounts: [{ account_id: 1, labels: account.labels, queries: [entry] }] };
+  return readQueries(configuration, '.', {}).issues[0]?.message ?? (nrql === '' ? 'it is empty' : undefined);
+}
+
+/** Text and labels of a query. */
+function columnOf(
+  { nrql }: ReturnType<typeof conditionQuery>,
+  account: RuleAccount,
+): { readonly nrql: string; readonly labels: readonly string[] | undefined } {
+  const { facets } = readStatement(nrql);
+  const labels = facetLabels(
+    facets.map(({ name }) => name),
+    Object.keys(account.labels),
+  );
+  return { nrql, labels: labels.length === 0 ? undefined : labels };
+}
+
+/** The query and the rules of a condition that can be mapped. */
+export function convertCondition(
+  condition: AlertCondition,
+  policy: NamedAlerting,
+  account: RuleAccount,
+  names: ConditionNames,
+): ConvertedCondition {
+  const query = conditionQuery(condition.nrql);
+  const { nrql, labels } = columnOf(query, account);
+  const { terms, expiration } = condition;
+  const given = condition.signal.aggregationWindow ?? 60;
+  const window = Math.max(1, Math.ceil(given / 60));
+  const { fillOption, fillValue = 0 } = condition.signal;
+  const isFilled = fillOption === 'STATIC' || fillOption === 'LAST_VALUE';
+  const series: ConditionSeries = {
+    account: account.name,
+    query: names.query,
+    metric: names.metric,
+    window: window * 60,
+    fill:
+      !isFilled || labels !== undefined
+        ? undefined
+        : fillOption === 'STATIC'
+          ? { option: fillOption, value: fillValue }
+          : { option: 'LAST_VALUE' },
+  };
+  const rule = ruleWriter(condition, policy, account);
+  const used = new Map<string, number>();
+  const rules = terms.map((term) => {
+    const { expr, for: wait, keepFiringFor } = termRule(series, term);
+    const severity = term.priority === 'CRITICAL' ? 'critical' : 'warning';
+    const earlier = used.get(severity) ?? 0;
+    used.set(severity, earlier + 1);
+    const alert = earlier === 0 ? names.alert : `${names.alert} (${earlier + 1})`;
+    const times = { ...(wait === undefined ? {} : { for: wait }), keep_firing_for: keepFiringFor };
+    return rule(alert, expr, times, { severity }, violationOf(term));
+  });
+  if (expiration.openViolationOnExpiration) {
+    const said = 'The signal was there, and is lost.';
+    const expr = lostSignalExpression(series, expiration);
+    rules.push(rule(`${names.alert} (signal lost)`, expr, {}, { severity: 'critical', signal: 'lost' }, said));
+  }
+  const queryEntry = {
+    name: escapePlaceholders(names.query),
+    nrql: escapePlaceholders(nrql),
+    labels,
+    metrics: [{ name: names.metric, help: HELP, value: query.value }],
+    window: formatDuration(window * 60_000),
+  };
+  const notes = notesOn(condition, window, isFilled && labels !== undefined);
+  return { query: names.query, metric: names.metric, window, queryEntry, rules, notes };
+}
+
+function violationOf({ operator, threshold, thresholdDuration, thresholdOccurrences }: AlertTerm): string {
+  const how = thresholdOccurrences === 'ALL' ? 'for' : 'at least once in';
+  const words = operator.toLowerCase().replaceAll('_', ' ');
+  return `The signal is ${words} ${threshold} ${how} ${formatDuration(thresholdDuration * 1000)}.`;
+}
+
+/** Writes rules of a condition: their labels, and its texts, which are data in labels and annotations. */
+function ruleWriter(condition: AlertCondition, policy: NamedAlerting, account: RuleAccount) {
+  const common = {
+    ...account.labels,
+    account: account.name,
+    policy: policy.name,
+    condition: condition.name,
+    newrelic_condition_id: condition.id,
+  };
+  return (alert: string, expr: string, times: object, labels: Labels, said: string): object => {
+    const { description, runbookUrl } = condition;
+    const annotations = {
+      summary: `${condition.name} (${policy.name})`,
+      description: description === '' ? said : `${description}\n\n${said}`,
+      runbook_url: runbookUrl,
+    };
+    return {
+      alert,
+      expr,
+      ...times,
+      labels: escapeTemplates({ ...common, ...labels }),
+      annotations: escapeTemplates(annotations),
+    };
+  };
+}
+
+/** Labels and annotations are templates: what would begin an action in one is written as an action that gives it. */
+export function escapeTemplates(texts: Labels): Labels {
+  const filled = Object.entries(texts).filter(([, text]) => text !== '');
+  return Object.fromEntries(filled.map(([name, text]) => [name, text.replaceAll('{{', '{{"{{"}}')]));
+}
+
+function notesOn(condition: AlertCondition, window: number, losesFill: boolean): string[] {
+  const { signal, expiration, violationTimeLimit, terms } = condition;
+  const { aggregationWindow = 60, slideBy, evaluationDelay } = signal;
+  const seconds = (count: number): string => formatDuration(count * 1000);
+  const notes: string[] = [];
+  if (!condition.enabled) notes.push('it is disabled in New Relic, but an alert here');
+  if (aggregationWindow !== window * 60) {
+    notes.push(`its window of ${seconds(aggregationWindow)} is rounded up to ${seconds(window * 60)}`);
+  }
+  if (slideBy !== 60 && window > 1) {
+    const moves = slideBy === undefined ? 'its windows tumble' : `its windows slide by ${seconds(slideBy)}`;
+    notes.push(`${moves}, ours slide by a minute`);
+  }
+  if (losesFill) notes.push(`gaps are not filled (${signal.fillOption}): the query has facets`);
+  if (evaluationDelay !== undefined && evaluationDelay > 0) {
+    notes.push(`New Relic waits ${seconds(evaluationDelay)} before it evaluates a new signal, our rules do not`);
+  }
+  if (violationTimeLimit !== undefined) {
+    notes.push(`New Relic closes an event after ${seconds(violationTimeLimit)} in any case, our rules do not`);
+  }
+  if (expiration.ignoreOnExpectedTermination) {
+    notes.push('an expected termination raises no event of a lost signal in New Relic, but an alert here');
+  }
+  if (terms.some(({ isPredicted }) => isPredicted)) notes.push('its prediction is not mapped, its threshold is');
+  return notes;
+}

@@ -1,0 +1,92 @@
+import { metricNameProblem } from '../../config/schema/customMetric.ts';
+import { queryLabelProblem } from '../../config/queries.ts';
+import { defaultLabel } from '../../nrql/statement.ts';
+
+/** Something with a name that others may have, and an id of its own. */
+interface Identified {
+  readonly id: string;
+}
+
+const LONGEST_METRIC = 200;
+const METRIC_PREFIX = 'newrelic_condition_';
+
+/** Labels of our rules, and those that would not survive in them. */
+const RULE_LABELS: ReadonlySet<string> = new Set([
+  'policy',
+  'condition',
+  'newrelic_condition_id',
+  'alertname',
+  'severity',
+  'signal',
+  'pod',
+]);
+
+/**
+ * A name for each item, by id: the plain one, or `withId` of it where it is refused, another item has it, or it is taken.
+ *
+ * @param isRefused whether the plain name cannot be used
+ */
+export function uniqueNames<T extends Identified>(
+  items: readonly T[],
+  plain: (item: T) => string,
+  withId: (name: string, id: string) => string,
+  taken: Iterable<string> = [],
+  isRefused: (name: string) => boolean = () => false,
+): ReadonlyMap<string, string> {
+  const uses = new Map<string, number>();
+  for (const item of items) uses.set(plain(item), (uses.get(plain(item)) ?? 0) + 1);
+  const used = new Set([...taken, ...uses.keys()]);
+  const reserved = new Set(taken);
+  return new Map(
+    items.map((item) => {
+      let name = plain(item);
+      if (uses.get(name) !== 1 || reserved.has(name) || isRefused(name)) {
+        do name = withId(name, item.id);
+        while (used.has(name));
+        used.add(name);
+      }
+      return [item.id, name];
+    }),
+  );
+}
+
+/** The metric of a condition before it is made unique. */
+export function metricOf(policy: string, condition: string): string {
+  return `${METRIC_PREFIX}${[slug(policy), slug(condition)].filter((part) => part !== '').join('_')}`;
+}
+
+/** Whether a name that metricOf gave is none: too long, nothing of the texts is left, or it ends as another type's. */
+export function isNoMetric(name: string): boolean {
+  return name.length > LONGEST_METRIC || name === METRIC_PREFIX || metricNameProblem(name) !== undefined;
+}
+
+/** A metric name with the id behind it, at most 200 characters long. */
+export function metricWithId(name: string, id: string): string {
+  const end = slug(id);
+  return `${name.slice(0, LONGEST_METRIC - end.length - 1).replace(/_$/, '')}_${end}`;
+}
+
+/** The label of each facet: its name, or `facet_<name>` where our rules or Prometheus have a label of this name. */
+export function facetLabels(
+  facets: readonly (string | undefined)[],
+  staticLabels: readonly string[],
+): readonly string[] {
+  const taken = new Set<string>();
+  return facets.map((facet, index) => {
+    const place = `facet_${index + 1}`;
+    const plain = defaultLabel(facet ?? '');
+    const isOurs = RULE_LABELS.has(plain) || queryLabelProblem(plain, staticLabels) !== undefined;
+    let label = isOurs ? `facet_${plain.replace(/^_+/, '')}` : plain;
+    if (facet === undefined || label === 'facet_' || staticLabels.includes(label)) label = place;
+    while (taken.has(label)) label = `${label}_${index + 1}`;
+    taken.add(label);
+    return label;
+  });
+}
+
+function slug(text: string): string {
+  return text
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '_')
+    .replace(/^_|_$/g, '');
+}
