@@ -194,8 +194,7 @@ export class AccountSnapshot {
   #countCut(reading: WindowReading | undefined): void {
     if (reading === undefined || !this.#scope.groups.has('custom_metrics')) return;
     // An answer may have none of the metrics of which some are cut.
-    const number = Math.max(reading.customSamples.number, reading.samples.number);
-    for (const [family, series] of reading.cut) this.cut.push({ family, series, number });
+    for (const [family, series] of reading.cut) this.cut.push({ family, series, reading });
   }
 
   #add(group: Group, { labels, bytes }: WrittenLabels, samples: WrittenSamples): void {

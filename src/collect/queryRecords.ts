@@ -12,7 +12,7 @@ export interface QueryRecord {
   readonly task: Task;
   readonly labels: WrittenLabels;
   samples: WrittenSamples;
-  /** Series that the query's own limit has cut, by family; `number` is that of the samples. */
+  /** Series that the query's own limit has cut, by family. */
   cut: readonly DroppedSeries[];
   /** Undefined before it was read. */
   rows: number | undefined;
@@ -121,7 +121,7 @@ export class QueryRecords {
     dropped.repeated += repeated;
     record.cut = query.families.flatMap(({ name: family }, index) => {
       const series = reading.cut[index] ?? 0;
-      return series === 0 ? [] : [{ family, series, number: record.samples.number }];
+      return series === 0 ? [] : [{ family, series, reading }];
     });
     const { name, max_series } = query.definition;
     record.warnings = [

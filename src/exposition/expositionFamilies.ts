@@ -72,10 +72,8 @@ export async function expositionFamilies(
     }
     const { kept: ofColumns, dropped: notWritten } = positions;
     for (let column = 0; column < ofColumns.length; column += 1) ofColumns[column]?.add(row, column);
-    if (notWritten.length > 0) {
-      const number = rows.numbers[row] ?? 0;
-      for (const [family, series] of notWritten) dropped.push({ family, series, number });
-    }
+    const reading = rows.blocks[row]?.samples;
+    if (reading !== undefined) for (const [family, series] of notWritten) dropped.push({ family, series, reading });
     const yielded = yieldIfDue();
     if (yielded !== undefined) await yielded;
   }
@@ -98,6 +96,7 @@ function positionsOf({ list }: Columns, families: ReadonlyMap<string, FamilySeri
  * the blocks only once, because they lie far apart in memory: 100,000 of them take 10 ms.
  */
 export interface ExpositionRows {
+  readonly blocks: readonly Block[];
   /** For each block the labels of its task as they are written. */
   readonly labels: readonly Buffer[];
   /** For each block the families and labels of its samples. */
@@ -147,7 +146,7 @@ export async function expositionRows(blocks: readonly Block[]): Promise<Expositi
     series += samples.values.length;
     refused += samples.refused;
   }
-  return { labels, columns, values, numbers, rowsWith, series, refused };
+  return { blocks, labels, columns, values, numbers, rowsWith, series, refused };
 }
 
 /**

@@ -64,8 +64,8 @@ export interface WrittenSamples {
 export interface DroppedSeries {
   readonly family: string;
   readonly series: number;
-  /** The number of the samples they belong to; each refresh of their values gives a new one. */
-  readonly number: number;
+  /** What they were read with: each refresh of their values gives another object, which is only compared. */
+  readonly reading: object;
 }
 
 /** The samples of one task in one group, with the labels that all of them carry. */

@@ -18,8 +18,8 @@ export class Telemetry {
   readonly #scrapes = new Counter({ ...EXPORTER.scrapes, registers: [this.#registry] });
   readonly #refusedLogins = new Counter({ ...EXPORTER.refusedLogins, registers: [this.#registry] });
   readonly #dropped = new Counter({ ...EXPORTER.seriesDropped, registers: [this.#registry] });
-  /** By family, the number of the newest samples whose dropped series are counted. */
-  readonly #countedUpTo = new Map<string, number>();
+  /** By family, the readings whose dropped series are counted. */
+  readonly #counted = new Map<string, WeakSet<object>>();
   readonly #reload = new Gauge({ ...EXPORTER.reloadSuccessful, registers: [this.#registry] });
   readonly #reloadTime = new Gauge({ ...EXPORTER.reloadSuccessTime, registers: [this.#registry] });
 
@@ -67,15 +67,12 @@ export class Telemetry {
    * many expositions.
    */
   dropped(series: readonly DroppedSeries[]): void {
-    const uncounted = new Map<string, { count: number; newest: number }>();
-    for (const { family, series: count, number } of series) {
-      if (number <= (this.#countedUpTo.get(family) ?? -1)) continue;
-      const before = uncounted.get(family) ?? { count: 0, newest: 0 };
-      uncounted.set(family, { count: before.count + count, newest: Math.max(before.newest, number) });
-    }
-    for (const [family, { count, newest }] of uncounted) {
+    for (const { family, series: count, reading } of series) {
+      const counted = this.#counted.get(family) ?? new WeakSet();
+      this.#counted.set(family, counted);
+      if (counted.has(reading)) continue;
+      counted.add(reading);
       this.#dropped.inc({ family }, count);
-      this.#countedUpTo.set(family, newest);
     }
   }
 

@@ -236,7 +236,7 @@ describe('an answer', () => {
       ['newrelic_large', 1],
       ['newrelic_large', 1],
     ]);
-    expect(new Set(dropped.map(({ number }) => number)).size).toBe(3);
+    expect(new Set(dropped.map(({ reading }) => reading)).size).toBe(3);
     expect([...kept]).toEqual([
       ['newrelic_middle', 2],
       ['newrelic_small', 1],

@@ -82,7 +82,7 @@ describe('the telemetry path', () => {
         }),
       },
     });
-    const cut = { family: 'newrelic_custom_depth', series: 3, number: 1 };
+    const cut = { family: 'newrelic_custom_depth', series: 3, reading: {} };
     app.collector.cut = [cut];
     const { origin } = await serve(app.app);
     await get(`${origin}/metrics`);
