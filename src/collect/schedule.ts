@@ -248,9 +248,12 @@ export class Schedule {
     const calls = new Map<Group, number>();
     const callsPerTask = new Map<Kind, number>();
     for (const [kind, ofKind] of byKind) {
-      const needed = this.#kinds.callsFor(kind, ofKind, this.window);
-      calls.set(GROUP_OF[kind], (calls.get(GROUP_OF[kind]) ?? 0) + needed * this.#shareOfRefreshes(ofKind));
-      callsPerTask.set(kind, Math.min(1, needed / ofKind.length));
+      // Other work had a turn, and may have taken tasks away.
+      const present = ofKind.filter(({ gone }) => !gone);
+      if (present.length === 0) continue;
+      const needed = this.#kinds.callsFor(kind, present, this.window);
+      calls.set(GROUP_OF[kind], (calls.get(GROUP_OF[kind]) ?? 0) + needed * this.#shareOfRefreshes(present));
+      callsPerTask.set(kind, Math.min(1, needed / present.length));
       yield undefined;
     }
     const { slowdown } = this.plan;
