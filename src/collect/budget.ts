@@ -61,6 +61,12 @@ export class Budget {
     return this.#starts.length;
   }
 
+  /** When fewer than `calls` calls will have started in the last 60 seconds, if none starts until then; `calls` is at least 1. */
+  fewerStarts(calls: number, now: number): number {
+    const over = this.lastMinute(now) - calls;
+    return over < 0 ? now : (this.#starts[over] ?? now) + MINUTE;
+  }
+
   /** Calls that could start from now until `until`, if none in flight ends and the rate in force stays. */
   freeBy(now: number, until: number): number {
     if (this.#pausedUntil > until) return 0;

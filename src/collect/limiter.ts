@@ -91,8 +91,12 @@ export class AccountLimiter implements RateLimiter {
   /** From now on calls take a slot of these as well; those in flight give theirs back to where they took it. */
   share(shared: SharedConcurrency | undefined): void {
     if (shared === this.#shared) return;
-    this.#shared?.leave(this);
+    const before = this.#shared;
     this.#shared = shared;
+    if (before === undefined) return;
+    before.leave(this);
+    // Work that waited for a slot of the key before waits for one of this key now.
+    this.wake();
   }
 
   /**
@@ -197,6 +201,11 @@ export class AccountLimiter implements RateLimiter {
   wake(): void {
     this.drain();
     if (!this.#closed) this.#changed();
+  }
+
+  /** Has new work look again at a time. */
+  wakeAt(time: number): void {
+    this.#wakeLater(this.#clock.monotonic(), time);
   }
 
   /** Forgets its timer; calls still waiting are ended by their signals. */

@@ -63,6 +63,12 @@ export class Queue {
     this.#limiter = limiter;
   }
 
+  /** True while tasks wait, and New Relic has failed too often in the last minute to be tried again. */
+  get isHeldBack(): boolean {
+    const now = this.#context.clock.monotonic();
+    return this.size > 0 && this.#nextTry(now) > now;
+  }
+
   /** How many tasks wait. */
   get size(): number {
     return this.#waiting.size;
@@ -100,8 +106,13 @@ export class Queue {
    * @param fillers further due tasks of a kind that are not queued, for a call that has room
    */
   take(fillers: (kind: Kind) => readonly Task[]): Call | undefined {
-    const first = this.#first(this.#context.clock.monotonic());
-    if (first === undefined) return undefined;
+    const now = this.#context.clock.monotonic();
+    const first = this.#first(now);
+    if (first === undefined) {
+      const nextTry = this.#nextTry(now);
+      if (this.size > 0 && nextTry > now) this.#limiter.wakeAt(nextTry);
+      return undefined;
+    }
     const { task, isSuspect } = first;
     // Where the budget cannot carry everything at its interval, what is read again is spread over the minute: what a burst at
     // its beginning left would wait for the next, twice as long as was promised.
@@ -138,7 +149,7 @@ export class Queue {
 
   /** What comes next: the most overdue, as the class says. */
   #first(now: number): QueuedTask | undefined {
-    const maySuspect = this.#maySuspect;
+    const maySuspect = this.#maySuspect(now);
     const candidates: { readonly waiting: QueuedTask; readonly overdue: number }[] = [];
     let longestFailed: QueuedTask | undefined;
     for (const kind of KINDS) {
@@ -174,12 +185,17 @@ export class Queue {
    * one), and one more for each reading in a row that ended well, because what comes back after an outage does not hang.
    * While upstream fails, it is tried only as long as there are few calls in a minute: they tell as well as many do.
    */
-  get #maySuspect(): boolean {
+  #maySuspect(now: number): boolean {
     const half = Math.max(1, Math.floor(this.#context.account.limits.max_concurrent_requests / 2));
     if (this.#suspectsRunning >= half + this.#suspectsWell) return false;
-    if (this.#failedInRow < FAILING_AFTER) return true;
+    return this.#nextTry(now) <= now;
+  }
+
+  /** When a suspect call may start: later than now only while New Relic fails, and enough calls were made in the last minute. */
+  #nextTry(now: number): number {
+    if (this.#failedInRow < FAILING_AFTER) return now;
     const most = Math.max(1, Math.floor(CALLS_WHILE_FAILING * this.#schedule.plan.callsPerMinute));
-    return this.#limiter.budget.lastMinute(this.#context.clock.monotonic()) < most;
+    return this.#limiter.budget.fewerStarts(most, now);
   }
 
   /**
