@@ -82,7 +82,7 @@ export class AccountCollector {
     if (this.#refreshes.size > MOST_REFRESHES) this.#dropRefreshes();
     const deadline = refresh.requestedAt + waitMs;
     const waited = refresh.wait(deadline, () => this.#canEnd(refresh, deadline), signal);
-    void this.#requestAll(refresh);
+    this.#detach(this.#requestAll(refresh));
     const { isOver, summary } = await waited;
     if (summary !== undefined && summary.tasks > 0) this.log.refreshed(scope.applicationId, summary);
     if (isOver && !refresh.isWaitedFor && this.#refreshes.get(key) === refresh) this.#refreshes.delete(key);
@@ -132,9 +132,14 @@ export class AccountCollector {
     this.#setRefused(undefined);
   }
 
-  /** False when work could go on and has not for minutes. A pause or a spent budget is no reason. */
+  /** True once everything that is known and can be read was tried once, well or not. */
+  get isExplored(): boolean {
+    return this.inventory.tasks().every((task) => task.tried || !this.#accepts(task));
+  }
+
+  /** False when work could go on and has not for minutes: not in a pause, with a spent budget, or held back in an outage. */
   progressing(): boolean {
-    if (this.#queue.size === 0 && this.#running.size === 0) return true;
+    if (this.#running.size === 0 && (this.#queue.size === 0 || this.#queue.isHeldBack)) return true;
     return this.limiter.idleFor() < STUCK_AFTER + 2 * this.context.account.limits.request_timeout;
   }
 
@@ -163,35 +168,35 @@ export class AccountCollector {
     // One that has just ended tells nobody any more.
     if (requesting > 0 && requestingAllOf === to) return;
     refresh.requestingAllOf = to;
-    await this.#request(
-      refresh,
-      needsAccountListsOnly(scope) ? inventory.lists() : inventory.tasks(scope.applicationId),
-    );
-    refresh.requestingAllOf = undefined;
+    const tasks = needsAccountListsOnly(scope) ? inventory.lists() : inventory.tasks(scope.applicationId);
+    await this.#request(refresh, tasks).finally(() => (refresh.requestingAllOf = undefined));
   }
 
   /** Asks for what a refresh covers of these tasks: what is due is queued, in portions between which other work goes on. */
   async #request(refresh: Refresh, tasks: Iterable<Task>): Promise<void> {
-    refresh.requesting += 1;
     const { requestedAt } = refresh;
     const requested: Task[] = [];
-    await inSlices(tasks, (task) => {
-      if (task.gone || !covers(refresh.needs, refresh.scope, task, this.#isKnown(task))) return;
-      this.schedule.request(task, requestedAt);
-      requested.push(task);
-    });
-    // Once all of them count: the plan that says what is due.
-    await this.schedule.update();
     let queueing = 0;
-    await inSlices(requested, (task) => {
-      if (!this.#join(refresh, task) || queueing > 0) return;
-      queueing = 1;
-      this.#queueing += 1;
-    });
-    this.#queueing -= queueing;
-    this.#pump();
-    refresh.requesting -= 1;
-    refresh.notify();
+    refresh.requesting += 1;
+    try {
+      await inSlices(tasks, (task) => {
+        if (task.gone || !covers(refresh.needs, refresh.scope, task, this.#isKnown(task))) return;
+        this.schedule.request(task, requestedAt);
+        requested.push(task);
+      });
+      // Once all of them count: the plan that says what is due.
+      await this.schedule.update();
+      await inSlices(requested, (task) => {
+        if (!this.#join(refresh, task) || queueing > 0) return;
+        queueing = 1;
+        this.#queueing += 1;
+      });
+    } finally {
+      this.#queueing -= queueing;
+      refresh.requesting -= 1;
+      this.#pump();
+      refresh.notify();
+    }
   }
 
   /**
@@ -240,6 +245,7 @@ export class AccountCollector {
 
   #canEnd(refresh: Refresh, deadline: number): boolean {
     if (deadline === Infinity) return true;
+    if (this.#queue.isHeldBack) return false;
     return this.limiter.canEnd(this.schedule.callsFor(refresh.pendingByKind), this.#queue.size, deadline);
   }
 
@@ -252,12 +258,12 @@ export class AccountCollector {
     while (this.#queueing === 0) {
       const yielded = yieldIfDue();
       if (yielded !== undefined) {
-        void yielded.then(() => this.#pump());
+        this.#detach(yielded.then(() => this.#pump()));
         break;
       }
       const call = this.#queue.take((kind) => this.#fillers(kind));
       if (call === undefined) break;
-      void this.#read(call);
+      this.#detach(this.#read(call));
     }
     this.#pumping = false;
     this.limiter.drain();
@@ -321,7 +327,7 @@ export class AccountCollector {
     for (const refresh of this.#refreshes.values()) {
       if (refresh.isWaitedFor && refresh.requestedAt < this.schedule.everythingDueSince) {
         refresh.request();
-        void this.#requestAll(refresh);
+        this.#detach(this.#requestAll(refresh));
         continue;
       }
       // With the list that says whether it is gone: what is gone has to be gone from the refresh's answer.
@@ -332,7 +338,7 @@ export class AccountCollector {
           if (each !== task || this.schedule.isDue(each, refresh.requestedAt)) unlocked.add(each);
         }
       }
-      if (unlocked.size > 0) void this.#request(refresh, unlocked);
+      if (unlocked.size > 0) this.#detach(this.#request(refresh, unlocked));
     }
     this.#notify();
     this.#dropRefreshes();
@@ -424,6 +430,11 @@ export class AccountCollector {
       if (isWaitedFor || requesting > 0) continue;
       if (isIdle || requestedAt < oldest || this.#refreshes.size > MOST_REFRESHES) this.#refreshes.delete(key);
     }
+  }
+
+  /** Lets work run that nothing waits for. An error of our own ends it and is logged. */
+  #detach(work: Promise<unknown>): void {
+    work.catch((error: unknown) => this.log.broke(error));
   }
 
   #notify(): void {

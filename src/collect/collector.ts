@@ -43,10 +43,9 @@ export type Snapshot = Awaited<ReturnType<Collector['snapshot']>>;
 
 /** Collects all accounts of a configuration; each has its own budget and knows nothing of the others. */
 export class Collector {
-  /** True once the first refresh has ended; scrapes can be answered before that, background readers wait for it. */
-  refreshedOnce = false;
   readonly #dependencies: CollectorDependencies;
   #config: Config;
+  #isReady = false;
   #accounts = new Map<string, AccountCollector>();
   /** Readers of before a reload, until they are closed. */
   readonly #retired = new Set<UpstreamReader>();
@@ -70,6 +69,7 @@ export class Collector {
    */
   reconfigure(config: Config): void {
     const opened = this.#open(config);
+    this.#isReady = this.isReady;
     this.#config = config;
     const before = this.#accounts;
     this.#accounts = new Map();
@@ -108,8 +108,7 @@ export class Collector {
     const accounts = this.#accountsOf(scope);
     for (const account of accounts) account.noticeKey();
     this.#shareConcurrency();
-    const ended = await Promise.all(accounts.map((account) => account.refresh(scope, waitMs, signal)));
-    if (ended.every(Boolean)) this.refreshedOnce = true;
+    await Promise.all(accounts.map((account) => account.refresh(scope, waitMs, signal)));
     for (const account of accounts) writeNotices(account);
   }
 
@@ -224,6 +223,15 @@ export class Collector {
     const { asOf } = this.#time(undefined);
     await this.refresh(scope, waitMs, signal);
     return probeResult(account, scope, this.#time(asOf));
+  }
+
+  /**
+   * True from the moment a scrape can be answered: in background mode once everything that is known was tried once. It stays
+   * true, whatever is added later.
+   */
+  get isReady(): boolean {
+    return (this.#isReady ||=
+      !this.#config.collection.background || this.#accountsOf().every((account) => account.isExplored));
   }
 
   /** False when there is work that could be started and none has been for too long. */

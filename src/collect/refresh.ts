@@ -221,8 +221,8 @@ export class Refresh {
  */
 export class AccountLog {
   readonly #logger: Logger;
-  /** What is known to fail: group and reason. */
-  readonly #failing = new Map<Group, ReadonlySet<string>>();
+  /** The groups that fail: the reasons that the log names since they began to, and those of the last refresh. */
+  readonly #failing = new Map<Group, { readonly logged: ReadonlySet<string>; readonly last: ReadonlySet<string> }>();
   #warnings: ReadonlySet<string> = new Set();
   #isRefused = false;
   /** Whether the line of the refusal has been written, and that of its end not yet. */
@@ -243,15 +243,17 @@ export class AccountLog {
   groupEnded(group: Group, failed: readonly Task[]): void {
     const problems = failed.flatMap(({ problem }) => problem ?? []);
     const reasons = new Set<string>(problems.map(({ reason }) => reason));
-    const before = this.#failing.get(group) ?? new Set();
+    const { logged, last } = this.#failing.get(group) ?? { logged: new Set<string>(), last: new Set<string>() };
+    const isChanged = last.size > 0 && ![...last].some((reason) => reasons.has(reason));
     for (const reason of reasons) {
-      if (before.has(reason)) continue;
+      if (logged.has(reason)) continue;
       const alike = problems.filter((problem) => problem.reason === reason);
-      const about = { group, reason, failed: alike.length, problem: alike.at(-1)?.text };
+      const before = isChanged ? { before: [...last].join(', ') } : {};
+      const about = { group, reason, ...before, failed: alike.length, problem: alike.at(-1)?.text };
       this.#logger.warn(about, 'Could not be read');
     }
-    for (const reason of before) if (!reasons.has(reason)) this.#logger.info({ group, reason }, 'Works again');
-    this.#failing.set(group, reasons);
+    if (reasons.size > 0) this.#failing.set(group, { logged: new Set([...logged, ...reasons]), last: reasons });
+    else if (this.#failing.delete(group)) this.#logger.info({ group, reason: [...logged].join(', ') }, 'Works again');
     this.#endRefusal();
   }
 
@@ -291,9 +293,14 @@ export class AccountLog {
     this.#endRefusal();
   }
 
+  /** Work ended with an error of our own. */
+  broke(error: unknown): void {
+    this.#logger.error({ err: error }, 'Work on an account was ended by a fault of the exporter: please report it');
+  }
+
   #endRefusal(): void {
     if (this.#isRefused || !this.#refusalSaid) return;
-    for (const reasons of this.#failing.values()) if (reasons.has('auth')) return;
+    for (const { last } of this.#failing.values()) if (last.has('auth')) return;
     this.#logger.info('The account is accepted again');
     this.#refusalSaid = false;
   }

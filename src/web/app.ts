@@ -121,8 +121,8 @@ function healthyHandler(deps: WebDependencies): Handler {
 function readyHandler(deps: WebDependencies): Handler {
   return (_request, response) => {
     if (deps.stopping()) throw new HttpError(503, 'Shutting down');
-    if (deps.collection().background && !deps.collector().refreshedOnce) {
-      throw new HttpError(503, 'The first refresh has not ended yet');
+    if (!deps.collector().isReady) {
+      throw new HttpError(503, 'Not everything has been tried once yet');
     }
     sendText(response, 200, 'Ready');
   };

@@ -9,7 +9,7 @@ import type { DroppedSeries } from '../metrics/sample.ts';
 /** The collector as the web pages and the service discovery see it. */
 export type WebCollector = Pick<
   Collector,
-  'overview' | 'snapshot' | 'applicationLists' | 'probe' | 'progressing' | 'refresh' | 'refreshedOnce'
+  'overview' | 'snapshot' | 'applicationLists' | 'probe' | 'progressing' | 'refresh' | 'isReady'
 >;
 
 export type ReloadResult = { readonly ok: true } | { readonly ok: false; readonly diagnostics: readonly string[] };

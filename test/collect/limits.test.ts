@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { FailureReason } from '../../src/api/types.ts';
 import { accountConfig, collectionConfig } from './support/config.ts';
 import { EVERYTHING, World } from './support/world.ts';
 
@@ -358,6 +359,28 @@ describe('the log', () => {
       ['Could not be read', 'application_metrics', 'timeout', 1],
       ['Could not be read', 'host_metrics', 'server', 57],
       ['Could not be read', 'host_metrics', 'timeout', 3],
+    ]);
+  });
+
+  it('names a changed reason with the one before, and says that a group works again once nothing of it fails', async () => {
+    const world = new World([accountConfig({ hosts: false })]);
+    world.populate(3);
+    await world.scrape();
+    world.lines.length = 0;
+    const failsWith = (reason: FailureReason | undefined, ...ids: readonly number[]) => {
+      world.reader.fault = ({ kind, applicationId = 0 }) =>
+        kind === 'metric_data' && ids.includes(applicationId) && reason !== undefined ? { reason } : undefined;
+      return world.scrapeFor(240);
+    };
+    await failsWith('timeout', 1, 2);
+    await failsWith('network', 1, 2);
+    await failsWith('timeout', 1);
+    await failsWith(undefined);
+    const said = world.lines.filter(({ msg }) => !msg.startsWith('Refreshed'));
+    expect(said.map(({ msg, reason, before, failed }) => [msg, reason, before, failed])).toEqual([
+      ['Could not be read', 'timeout', undefined, 2],
+      ['Could not be read', 'network', 'timeout', 2],
+      ['Works again', 'timeout, network', undefined, undefined],
     ]);
   });
 

@@ -440,9 +440,9 @@ describe('background mode', () => {
     const world = new World([accountConfig()], BACKGROUND);
     world.populate(3, 1);
     const stop = start(world);
-    expect(world.collector.refreshedOnce).toBe(false);
+    expect(world.collector.isReady).toBe(false);
     await world.clock.advance(1_000);
-    expect(world.collector.refreshedOnce).toBe(true);
+    expect(world.collector.isReady).toBe(true);
     expect(await world.scrape()).toMatchObject({ took: 0, complete: true });
     await world.clock.advance(600_000);
     expect(world.reader.of('metric_data', 1).length).toBe(2 * 11);
@@ -467,9 +467,9 @@ describe('background mode', () => {
     world.reader.fault = () => ({ reason: 'network', latency: 5_000 });
     const stop = start(world);
     await world.clock.advance(4_000);
-    expect(world.collector.refreshedOnce).toBe(false);
+    expect(world.collector.isReady).toBe(false);
     await world.clock.advance(2_000);
-    expect(world.collector.refreshedOnce).toBe(true);
+    expect(world.collector.isReady).toBe(true);
     stop();
   });
 

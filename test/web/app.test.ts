@@ -126,10 +126,11 @@ describe('/-/ready', () => {
     expect((await get(`${origin}/-/ready`)).status).toBe(503);
   });
 
-  test('waits for the first refresh in background mode', async () => {
+  test('waits in background mode until everything was tried once', async () => {
     const { app, origin } = await served({ background: true });
+    app.collector.isReady = false;
     expect((await get(`${origin}/-/ready`)).status).toBe(503);
-    app.collector.refreshedOnce = true;
+    app.collector.isReady = true;
     expect((await get(`${origin}/-/ready`)).status).toBe(200);
   });
 });

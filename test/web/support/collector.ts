@@ -20,7 +20,7 @@ export class MemoryCollector implements WebCollector {
   blocks: Block[] = [breakdownBlock('production', 7, 'checkout')];
   complete = true;
   healthy = true;
-  refreshedOnce = false;
+  isReady = true;
   /** What a refresh waits for. */
   gate: Promise<void> = Promise.resolve();
   /** What an answer waits for. */

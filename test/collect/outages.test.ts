@@ -1,0 +1,129 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { QueryDefinition } from '../../src/metrics/queryFamilies.ts';
+import { application } from './support/bodies.ts';
+import { accountConfig, collectionConfig, config } from './support/config.ts';
+import { EVERYTHING, NERDGRAPH, World } from './support/world.ts';
+
+const QUARTER_HOUR = 900_000;
+
+describe('while New Relic refuses every connection', () => {
+  function closed(): World {
+    const world = new World([accountConfig()]);
+    world.populate(3, 1);
+    return world;
+  }
+
+  it('no scrape waits for tries that are not allowed yet', async () => {
+    const world = closed();
+    await world.scrapeFor(120);
+    world.reader.fault = () => ({ reason: 'network', latency: 10 });
+    const took: number[] = [];
+    for (let scrape = 0; scrape < 60; scrape += 1) {
+      took.push((await world.scrape()).took);
+      await world.clock.advance(15_000);
+    }
+    expect(Math.max(...took)).toBeLessThan(1_000);
+  });
+
+  it('the collector makes progress, scraped or not, and tries again without a scrape', async () => {
+    const world = closed();
+    await world.scrapeFor(120);
+    world.reader.fault = () => ({ reason: 'network', latency: 10 });
+    await world.scrapeFor(45);
+    const calls = world.reader.calls.length;
+    const progress: boolean[] = [];
+    for (let second = 0; second < QUARTER_HOUR / 1000; second += 10) {
+      await world.clock.advance(10_000);
+      progress.push(world.collector.progressing());
+    }
+    expect(progress).not.toContain(false);
+    expect(world.reader.calls.length).toBeGreaterThan(calls);
+  });
+});
+
+describe('in background mode', () => {
+  it('the exporter is ready once everything was tried, although a part of the fleet never answers', async () => {
+    const world = new World([accountConfig({ hosts: false })], collectionConfig({ background: true }));
+    world.populate(100);
+    world.reader.fault = ({ kind, applicationId = 0 }) =>
+      kind === 'metric_data' && applicationId <= 40 ? { reason: 'timeout', latency: 30_000 } : undefined;
+    const stop = world.collector.refreshInBackground(() => 0.5);
+    let readyAfter = 0;
+    for (; readyAfter < 7_200 && !world.collector.isReady; readyAfter += 10) await world.clock.advance(10_000);
+    stop();
+    expect(new Set(world.reader.of('metric_data').map(({ applicationId }) => applicationId)).size).toBe(100);
+    expect(readyAfter).toBeLessThan(600);
+  });
+
+  it('the exporter is not ready before the last application was tried', async () => {
+    const world = new World([accountConfig({ hosts: false })], collectionConfig({ background: true }));
+    world.populate(20);
+    world.reader.latency = ({ kind }) => (kind === 'metric_data' ? 10_000 : 100);
+    const stop = world.collector.refreshInBackground(() => 0.5);
+    const tried = () => world.reader.of('metric_data').filter(({ endedAt }) => endedAt !== undefined).length;
+    while (tried() < 20) {
+      expect(world.collector.isReady).toBe(false);
+      await world.clock.advance(1_000);
+    }
+    await world.clock.advance(1);
+    expect(world.collector.isReady).toBe(true);
+    stop();
+  });
+});
+
+describe('a reload while work is under way', () => {
+  afterEach(() => {
+    vi.restoreAllMocks();
+  });
+
+  const query = (name: string): QueryDefinition => ({
+    name,
+    nrql: `SELECT count(*) FROM ${name}`,
+    metrics: [{ name, help: 'Rows', scale: 1 }],
+    interval: 60_000,
+    max_series: 100,
+  });
+
+  it('that takes a query away fails no scrape and holds none up, whenever it comes', async () => {
+    const own = { hosts: false, account_id: 7 };
+    const before = accountConfig({ ...own, queries: [query('one'), query('two'), query('three')] });
+    const after = accountConfig({ ...own, queries: [query('one')] });
+    // The work gives other work a turn at each step, as it does where the steps take long.
+    let time = 0;
+    vi.spyOn(performance, 'now').mockImplementation(() => (time += 2.1));
+    const held: string[] = [];
+    for (let turn = 0; turn < 60; turn += 1) {
+      const world = new World([before], collectionConfig(), NERDGRAPH);
+      world.populate(3);
+      const scrape = world.collector.refresh(EVERYTHING, 5_000).catch((error: unknown) => held.push(String(error)));
+      for (let each = 0; each < turn; each += 1) await new Promise((resolve) => setImmediate(resolve));
+      world.collector.reconfigure(config(after));
+      await world.clock.run(scrape);
+      const { took, complete } = await world.scrape();
+      if (took > 1_000 || !complete) held.push(`turn ${turn}: the next scrape took ${took} ms`);
+    }
+    expect(held).toEqual([]);
+  });
+
+  it('to another key leaves no call waiting for a slot of the key before', async () => {
+    const accounts = ['one', 'two'].map((name) =>
+      accountConfig({ name, api: 'nerdgraph', hosts: false, limits: { max_concurrent_requests: 25 } }),
+    );
+    const world = new World(accounts, collectionConfig(), { api: 'nerdgraph', perCall: 1 });
+    const [first, second] = [...world.readers.values()];
+    if (first === undefined || second === undefined) throw new Error('two accounts have two readers');
+    first.applications = Array.from({ length: 30 }, (_, index) => application(index + 1));
+    second.applications = [application(1)];
+    first.latency = ({ kind }) => (kind === 'applications' ? 10 : 3_600_000);
+    void world.collector.refresh({ ...EVERYTHING, account: 'one' }, 0);
+    await world.clock.advance(1_000);
+    expect(first.inFlight).toBe(25);
+    void world.collector.refresh({ ...EVERYTHING, account: 'two' }, 0);
+    await world.clock.advance(1_000);
+    expect(second.calls).toEqual([]);
+    world.keyOf = (name) => `key of ${name}`;
+    world.collector.reconfigure({ accounts, collection: collectionConfig() });
+    await world.clock.advance(1_000);
+    expect(second.of('metric_data')).toHaveLength(1);
+  });
+});
