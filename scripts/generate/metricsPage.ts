@@ -7,8 +7,9 @@ const INTRODUCTION = `# Metrics
 
 This page is generated from the catalogue of families (\`src/metrics\`) by \`npm run generate\`; edit that, not this.
 
-All families are gauges in base units (seconds, bytes, per second; a ratio of 1 is 100 %, and some ratios can be above 1)
-unless the table says otherwise, without timestamps. What New Relic does not have is absent: never a made-up 0, never
+Families are gauges in base units (seconds, bytes, per second; a ratio of 1 is 100 %, and some ratios can be above 1)
+without timestamps. Names that end in \`_total\` are [counters](#counters), for \`rate()\` and \`increase()\`; all other values of
+applications are averages over a window already. What New Relic does not have is absent: never a made-up 0, never
 NaN. Values are refreshed at most once a minute, because agents report once a minute; \`collection.intervals\` makes that
 less often.
 
@@ -25,11 +26,40 @@ REST interface. Where an account with \`api: nerdgraph\` has another source, it 
 - **collection window**: the last \`collection.window\`, which ends \`collection.delay\` before the refresh, on the minute;
   \`newrelic_exporter_window_end_timestamp_seconds\` says when that was.
 
+- **every minute once** (counters): each minute is added when it was read, and what arrives late is added later.
+
 A rolling value and a window value of one entity differ, because they speak about different times. The length of the
 window in the formulas is that of the timeslice in the response, in whole minutes.
 `;
 
 const INTERFACES: Readonly<Record<Api, string>> = { rest: 'REST', nerdgraph: 'NerdGraph' };
+
+const COUNTERS = `## Counters
+
+With \`counters: true\` each application that is exported and reports has counters. Gauges are averages over a window, whose values overlap from
+one scrape to the next; counters add every minute once, so \`rate()\` and \`increase()\` give true numbers over any time.
+[service-levels.md](service-levels.md) uses them.
+
+- **Late data count.** The exporter keeps the highest value of each minute for an hour, reads the last 10 minutes again with every refresh, and adds
+  what has grown. A value that falls takes nothing away: a counter never falls.
+- **They begin at 0.** The first reading of an application adds nothing, and shows all seven series as 0. After a restart they begin at 0 again,
+  as Prometheus expects; what came between the end of one process and the first reading of the next is counted nowhere. A reload keeps
+  them. An application that leaves the list begins at 0 when it returns; one that stops reporting is absent, and continues where it was.
+- **After a pause** (no scrapes, or New Relic could not be read) the missed minutes arrive at once, up to 50 minutes: \`rate()\` over a few
+  minutes shows a peak then, while \`increase()\` over hours is right. Minutes before that are lost, and
+  \`newrelic_exporter_lost_seconds_total\` counts them. While an application cannot be read its counters stay up to \`collection.max_age\`, and are absent
+  then.
+- **A minute that cannot be read** is never 0: the refresh fails. After 10 minutes the minute is given up as lost.
+
+How much arrives late says whether \`collection.delay\` is long enough, and so whether gauges are complete:
+
+\`\`\`promql
+# The share of the transactions that arrived after their minute was first read
+increase(newrelic_exporter_late_transactions_total[6h])
+  / on (job, instance, account)
+sum by (job, instance, account) (increase(newrelic_application_transactions_total[6h]))
+\`\`\`
+`;
 
 const ABSENCE = `## When a series is absent
 
@@ -125,7 +155,7 @@ the exporter:
 
 /** The text of docs/metrics.md, as prettier leaves it. */
 export function metricsPage(): string {
-  return [INTRODUCTION, ...SECTIONS.map(section), exporterSection(), ABSENCE, PROMQL, STABILITY].join('\n');
+  return [INTRODUCTION, ...SECTIONS.map(section), exporterSection(), COUNTERS, ABSENCE, PROMQL, STABILITY].join('\n');
 }
 
 function section({ title, entityLabelNames, families }: (typeof SECTIONS)[number]): string {

@@ -227,6 +227,17 @@ export interface SeriesRead extends BatchRead<MetricDataSubject, MetricSeries, S
   summarize(timeslices: ReadonlyMap<string, readonly Timeslice[]>, range: TimeRange, granule: number): MetricDataResult;
 }
 
+/** The minutes of one application, for counters. */
+export interface MinuteSeries {
+  /** What was answered, on whole minutes. A minute of it of which a metric has no timeslice had nothing to report. */
+  readonly window: TimeRange;
+  /**
+   * By metric name, in any order, with values under the names of the REST interface. A timeslice that lacks a wanted value, or
+   * is not one minute long, could not be read.
+   */
+  readonly metrics: ReadonlyMap<string, readonly Timeslice[]>;
+}
+
 /** Whose rolling values are read. */
 export type RollingSubject =
   | { readonly kind: 'application'; readonly applicationId: number }
@@ -309,6 +320,8 @@ export interface UpstreamReader {
   readonly customNames: BatchRead<CustomNamesSubject, readonly string[]>;
   readonly metricData: BatchRead<MetricDataSubject, MetricDataResult>;
   readonly metricSeries: SeriesRead;
+  /** Values of single minutes, never rounded. */
+  readonly counters: BatchRead<MetricDataSubject, MinuteSeries>;
   /** Queries of the configuration, one call each; undefined: the account has none. */
   readonly queries: BatchRead<QuerySubject, QueryResult> | undefined;
   /** Metric names in the order in which upstream gives them, each once. */

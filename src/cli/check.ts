@@ -5,10 +5,11 @@ import { describeInterfaceEnd, openLog, readFiles, sayOrigin, type Findings } fr
 import { UpstreamError } from '../api/types.ts';
 import type { Diagnosis } from '../api/upstreamReader.ts';
 import type { AccountStatus, TaskStatus } from '../collect/accountStatus.ts';
+import { REMEDIES } from '../collect/remedies.ts';
 import type { AccountConfig } from '../config/config.ts';
 import { escapeUnsafe } from '../log/logger.ts';
 import { ExitStatus } from './process.ts';
-import { KEY_HINT, type ReadingOptions, withLists } from './upstream/session.ts';
+import { type ReadingOptions, withLists } from './upstream/session.ts';
 import type { CommonOptions } from './flags.ts';
 
 /**
@@ -84,7 +85,7 @@ async function report(
   if (status?.up !== true || status.applications === undefined) {
     const list = status?.tasks.find(({ group }) => group === 'applications');
     const verdict = status?.refused === undefined ? 'the application list cannot be read' : 'the key is refused';
-    const lines = [...(list?.reason === 'auth' ? [KEY_HINT] : []), ...warnings];
+    const lines = [...(list?.reason === undefined ? [] : [`hint: ${REMEDIES[list.reason]}`]), ...warnings];
     return reported(`${verdict}: ${list?.problem ?? 'nothing was read'}`, lines, true);
   }
   const failing = status.tasks.filter(({ problem, query }) => problem !== undefined && query === undefined);

@@ -167,6 +167,12 @@ function wholeNumber(least: number, most: number): (text: string) => number {
   });
 }
 
+function parseShare(text: string): number {
+  const share = /^\d+(\.\d+)?$/.test(text) ? Number(text) : NaN;
+  if (!(share <= 1)) throw new Error('must be a number from 0 to 1');
+  return share;
+}
+
 function parseLatency(text: string): number {
   const latency = parseDuration(text);
   if (latency === undefined || latency > LONGEST_LATENCY) {
@@ -222,6 +228,12 @@ export function addSimulatorFlags(command: Command, { host, port, text } = DEFAU
       '--nrql-snapping',
       'NRQL over metrics answers ranges of an hour and more for whole steps of 5 minutes, of a day of 10',
       false,
+    )
+    .option(
+      '--late-data <share>',
+      'this share of the data, from 0 to 1, arrives one to eight minutes late',
+      parsed(parseShare),
+      0,
     )
     .option('--fault <rule>', `a fault from the start; repeatable:\n${FAULT_SYNTAX}`, parsedEach(parseFault))
     .option('--no-control', 'do not serve /control/... on the loopback interface');

@@ -5,7 +5,7 @@ import type { Config } from '../config/config.ts';
 import { formatDiagnostic } from '../config/diagnostic.ts';
 import type { ConfigResult } from '../config/load.ts';
 import { errorText, withStack } from '../log/logger.ts';
-import type { ReloadResult } from '../web/dependencies.ts';
+import type { ReloadFailure, ReloadResult } from '../web/dependencies.ts';
 import { systemClock } from '../collect/clock.ts';
 import { Collector } from '../collect/collector.ts';
 import type { Environment } from '../config/yaml/placeholders.ts';
@@ -29,8 +29,8 @@ export interface ReloaderOptions {
   readonly read: () => Promise<ConfigResult>;
   /** Takes a valid configuration over as a whole; throws, and changes nothing, when something cannot be built from it. */
   readonly apply: (config: Config) => void;
-  /** Told how each reload has ended. */
-  readonly ended: (ok: boolean) => void;
+  /** Told how each reload has ended: with the faults where it failed. */
+  readonly ended: (diagnostics: readonly string[] | undefined) => void;
   readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>;
   readonly mask: (text: string) => string;
 }
@@ -69,19 +69,20 @@ export class Reloader {
       const result = await read();
       if ('diagnostics' in result) {
         const diagnostics = result.diagnostics.map(formatDiagnostic);
-        ended(false);
+        ended(diagnostics);
         logger.error({ trigger, faults: diagnostics }, 'The configuration is invalid, the running one stays');
         return { ok: false, diagnostics };
       }
       apply(result.config);
-      ended(true);
+      ended(undefined);
       for (const warning of result.warnings) logger.warn(formatDiagnostic(warning));
       logger.info({ trigger }, 'Configuration reloaded');
       return { ok: true };
     } catch (error) {
-      ended(false);
+      const diagnostics = [mask(errorText(error, false))];
+      ended(diagnostics);
       logger.error({ trigger, err: withStack(error) }, 'The configuration cannot be used, the running one stays');
-      return { ok: false, diagnostics: [mask(errorText(error, false))] };
+      return { ok: false, diagnostics };
     }
   }
 }
@@ -148,6 +149,7 @@ export async function startDaemon(options: {
   /** Families that lose series to a limit, each logged once until the configuration is loaded again. */
   const droppedFamilies = new Set<string>();
 
+  let reloadFailure: ReloadFailure | undefined;
   const reloader = new Reloader({
     read: options.readConfig,
     apply: (next) => {
@@ -157,7 +159,10 @@ export async function startDaemon(options: {
       telemetry.keepAccounts(config.accounts.map(({ name }) => name));
       refreshAsConfigured();
     },
-    ended: (ok) => telemetry.reloaded(ok, Date.now()),
+    ended: (diagnostics) => {
+      telemetry.reloaded(diagnostics === undefined, Date.now());
+      reloadFailure = diagnostics === undefined ? undefined : { at: Date.now() / 1000, diagnostics };
+    },
     logger,
     mask: (text) => secrets.mask(text),
   });
@@ -180,6 +185,7 @@ export async function startDaemon(options: {
     configText: () => redactConfig(config, (text) => secrets.maskWritten(text)),
     mask: (text) => secrets.maskWritten(text),
     reload: flags.enableLifecycle ? () => reloader.reload('/-/reload') : undefined,
+    reloadFailure: () => reloadFailure,
     stopping: () => stopping,
     now: Date.now,
     monotonic: () => systemClock.monotonic(),

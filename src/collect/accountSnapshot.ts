@@ -99,12 +99,15 @@ export class AccountSnapshot {
   }
 
   #application(record: ApplicationRecord): void {
-    const { labels, data } = record;
+    const { labels, data, counters } = record;
     this.#entry(this.#account.inventory.applicationList, record);
     if (data === undefined) return;
     for (const task of [data.datastoreList, data.customNameList]) if (task !== undefined) this.#single(task);
     this.#countCut(this.#metrics(data.metrics, labels, data.reading));
-    const { hostList, instanceList } = data;
+    const { counterSeries, hostList, instanceList } = data;
+    if (counterSeries !== undefined && this.#single(counterSeries) !== 'missing' && counters !== undefined) {
+      this.#add('counters', labels, counters.samples);
+    }
     if (hostList !== undefined) {
       this.#list(hostList);
       let first: WindowReading | undefined;

@@ -1,4 +1,5 @@
 import type { FamilyScope as EntityScope } from '../metrics/family.ts';
+import { COUNTED } from '../metrics/counterFamilies.ts';
 import { WINDOW_FAMILIES } from '../metrics/windowFamilies.ts';
 import { selectedNames, type ApplicationData } from './records.ts';
 import { endOfLife } from '../config/config.ts';
@@ -21,6 +22,7 @@ function warningsOf(account: AccountCollector): string[] {
     ...unmatchedIncludes(account),
     ...unmatchedTemplates(account),
     ...tightLimits(account),
+    ...slowCounters(account),
   ];
 }
 
@@ -116,6 +118,19 @@ function tightLimits({ schedule, context }: AccountCollector): string[] {
   ];
 }
 
+/** A reading of counters covers 50 minutes, of which 10 were read before. */
+const LONGEST_COUNTER_INTERVAL = 2_400_000;
+
+function slowCounters({ schedule, context }: AccountCollector): string[] {
+  if (!isEnabled(context, 'counters')) return [];
+  const interval = schedule.effectiveIntervalOf({ group: 'counters' });
+  if (interval <= LONGEST_COUNTER_INTERVAL) return [];
+  return [
+    `counters: read every ${Math.round(interval / 60_000)} minutes, and a reading reaches back 40 minutes beyond what was read ` +
+      'before, so minutes will be lost: raise the limits, or narrow applications.include',
+  ];
+}
+
 export type AccountSummary = ReturnType<typeof summaryOf>;
 
 /**
@@ -166,6 +181,8 @@ export function summaryOf(account: AccountCollector, snapshot: AccountSnapshot, 
     keyTransactions: inventory.keyTransactions.size,
     /** In the order of the configuration. */
     queries: [...inventory.queries.all()].map((record) => queryStatus(account, record, time)),
+    /** What its counters missed and got late, since the start; undefined where they are off. */
+    counters: isEnabled(context, 'counters') ? { ...inventory.counterTotals } : undefined,
     /** What a steady state of what is known now costs. */
     plan: schedule.plan,
   };
@@ -305,7 +322,7 @@ function taskStatus({ inventory }: AccountCollector, task: Task, state: TaskStat
   };
 }
 
-const LIST_GROUPS = new Set(GROUPS.filter((group) => !/_metrics$/.test(group)));
+const LIST_GROUPS = new Set(GROUPS.filter((group) => !/_metrics$/.test(group) && group !== 'counters'));
 
 /** Apdex has three zones. */
 const ZONES = 3;
@@ -332,6 +349,7 @@ function ofApplication({ customMetrics }: Readonly<AccountContext>, data: Applic
     selectedNames(customMetrics, data, scope).custom.matches.reduce((sum, { series }) => sum + series, 0);
   return (
     builtIn('application', components) +
+    (data.counterSeries === undefined ? 0 : COUNTED.length) +
     customSeries('application') +
     data.hosts.size * builtIn('host', components) +
     customSeries('host')

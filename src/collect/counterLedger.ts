@@ -1,31 +1,15 @@
 import type { TimeRange } from '../api/upstreamReader.ts';
+import { COUNTED, TRANSACTION_VALUES, type CountedMinute } from '../metrics/counterFamilies.ts';
 
 const MINUTE = 60;
 /** How far back the value of a minute can still grow. */
 const KEPT_MINUTES = 60;
 /** How much of what was read before is read again, because data arrive late. */
-const OVERLAP = 10 * MINUTE;
+export const OVERLAP = 10 * MINUTE;
 /** The most that one reading asks for. */
-const LONGEST = 50 * MINUTE;
+export const LONGEST_READING = 50 * MINUTE;
 /** How long after it was first asked for a minute may stay unreadable before it is given up. */
 const BROKEN_FOR = 10 * MINUTE;
-
-/** What is counted of each minute, in the order in which a minute's values stand. */
-export const COUNTED = [
-  'web_transactions',
-  'non_web_transactions',
-  'errors',
-  'web_seconds',
-  'satisfied',
-  'tolerating',
-  'frustrated',
-] as const;
-
-/** The first values of a minute are its transactions. */
-const TRANSACTION_VALUES = 2;
-
-/** The values of one minute, in the order of `COUNTED`; `broken`: New Relic answered something that cannot be read. */
-export type CountedMinute = readonly number[] | 'broken';
 
 /** The minutes that New Relic answered about one application. All times are Unix seconds, whole minutes. */
 export interface CounterReading {
@@ -83,7 +67,7 @@ export class CounterLedger {
   /** What the next reading asks for, when it ends at `to`. */
   nextRange(to: number): TimeRange {
     const last = this.#end === undefined || this.#isSetBack(to) ? to : Math.min(this.#end, to);
-    return { from: Math.max(last - OVERLAP, to - LONGEST), to };
+    return { from: Math.max(last - OVERLAP, to - LONGEST_READING), to };
   }
 
   /** Takes note of whether the application reports, by a list that was read at `at`. Time in which it does not is not lost. */

@@ -3,6 +3,8 @@ import { hostRanks } from '../metrics/customMetrics.ts';
 import { applicationLabels, hostLabels, instanceLabels, keyTransactionLabels } from '../metrics/labelNames.ts';
 import { writeLabels } from '../metrics/writeSamples.ts';
 import { Task, type Kind, type Subject } from './task.ts';
+import { newCounterRecord, type CounterTotals } from './counterRecords.ts';
+import { windowAt } from './due.ts';
 import { QueryRecords } from './queryRecords.ts';
 import {
   tasksOf,
@@ -53,6 +55,7 @@ export class Inventory {
   #otherOwners: readonly Application[] = [];
   /** How many applications were listed since when, of which ids (empty: of all), oldest first: in force within the last hour. */
   #counts: { readonly listed: number; readonly of: string; readonly at: number }[] = [];
+  readonly counterTotals: CounterTotals = { lostSeconds: 0, lateTransactions: 0 };
   readonly #removed: Task[] = [];
 
   constructor(context: Readonly<AccountContext>) {
@@ -290,9 +293,13 @@ export class Inventory {
     const { account, customMetrics, reader } = this.#context;
     const labels = writeLabels(applicationLabels(account.name, account.labels, application), before?.labels);
     const settings = effectiveSettings(account, application);
+    const isReporting = application.reporting !== false;
+    const counts = isEnabled(this.#context, 'counters');
+    const counters = counts ? (before?.counters ?? newCounterRecord()) : undefined;
+    counters?.ledger.reports(isReporting, this.#windowEnd());
     if (!readsMetricData(account, application)) {
       if (before !== undefined) this.#retire(tasksOf(before));
-      return { application, settings, labels, samples: undefined, rolling: undefined, data: undefined };
+      return { application, settings, labels, samples: undefined, rolling: undefined, counters, data: undefined };
     }
     const subject = { applicationId: application.id };
     const data = before?.data ?? {
@@ -300,6 +307,7 @@ export class Inventory {
       datastores: undefined,
       metrics: this.#make('application_metrics', subject),
       reading: undefined,
+      counterSeries: undefined,
       customNameList: undefined,
       customNames: undefined,
       hostList: undefined,
@@ -310,8 +318,9 @@ export class Inventory {
       database: undefined,
     };
     const rolling = this.#keepRolling(before?.rolling, 'application_rolling', subject);
-    const record = { application, settings, labels, samples: undefined, rolling, data };
+    const record = { application, settings, labels, samples: undefined, rolling, counters, data };
     data.customNameList = this.#keep(customMetrics.length > 0, data.customNameList, 'custom_names', subject);
+    data.counterSeries = this.#keep(counts && isReporting, data.counterSeries, 'counters', subject);
     data.hostList = this.#keep(settings.hosts, data.hostList, 'hosts', subject);
     const readsInstances = isEnabled(this.#context, 'instances');
     data.instanceList = this.#keep(readsInstances, data.instanceList, 'instances', subject);
@@ -369,6 +378,12 @@ export class Inventory {
       // One that does not report is read too: while its application reports, silence means no requests.
       rolling: this.#keepRolling(isMoved ? undefined : before?.rolling, 'key_transaction_rolling', subject),
     };
+  }
+
+  /** The end of the window of now. */
+  #windowEnd(): number {
+    const { clock, collection } = this.#context;
+    return windowAt(clock.now(), collection).to;
   }
 
   #make(kind: Kind, subject: Subject): Task {

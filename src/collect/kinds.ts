@@ -2,6 +2,7 @@ import type { Api, BatchRead, CallOptions, Outcome, RollingSubject, TimeRange } 
 import { inSlices } from '../eventLoop/turns.ts';
 import { datastoreNames } from '../formulas/metricInputs.ts';
 import type { Task, Kind } from './task.ts';
+import { book, counterSubject, newCounterRecord, overLongestRange } from './counterRecords.ts';
 import type { Inventory } from './inventory.ts';
 import { NOTHING_SELECTED, selectedNames, takeOverMetrics, type ApplicationData } from './records.ts';
 import { type AccountContext, onlyIds, ownersToAskFor } from './selection.ts';
@@ -73,6 +74,7 @@ export class Kinds {
       },
       custom_names: { read: () => this.#customNames(), unlocks: 'application' },
       application_metrics: metricData,
+      counters: { read: () => this.#counters(), unlocks: 'itself' },
       hosts: {
         read: () =>
           mapped(context.reader.hosts, applicationOf, ({ subject }, hosts) =>
@@ -203,6 +205,25 @@ export class Kinds {
     );
   }
 
+  /** The minutes that count, since they were last read. */
+  #counters(): TaskRead {
+    const { reader, collection, writer } = this.#context;
+    const inventory = this.#inventory;
+    const endpoint = reader.api === 'rest' ? '/applications/{id}/metrics/data.json' : 'graphql:counters';
+    return mapped(
+      overLongestRange(reader.counters, collection.intervals.counters),
+      (task, { to }) => {
+        const record = inventory.recordOf(task.subject)?.counters ?? newCounterRecord();
+        return counterSubject(applicationOf(task).applicationId, record, to);
+      },
+      ({ subject }, series, asked) => {
+        const record = inventory.recordOf(subject)?.counters;
+        if (record !== undefined) book(record, series, asked, { totals: inventory.counterTotals, writer, endpoint });
+      },
+      ({ window }) => window.to,
+    );
+  }
+
   /** Everything wanted of applications, or of their hosts, over one window. */
   #metricData(): TaskRead {
     const { customMetrics, reader } = this.#context;
@@ -267,16 +288,24 @@ function wholeList(calls: number, read: (call: CallOptions) => Promise<() => voi
  */
 function mapped<S, R, Own extends S>(
   read: BatchRead<S, R> | undefined,
-  subjectOf: (task: Task) => Own,
+  subjectOf: (task: Task, range: TimeRange) => Own,
   arrive: (task: Task, result: R, subject: Own) => void,
   windowEnd?: (result: R) => number,
 ): TaskRead {
   if (read === undefined) throw new Error('this interface has no such data');
   return {
-    nextCall: (tasks, range) => read.nextCall(tasks.map(subjectOf), range),
-    callsFor: (tasks, range) => read.callsFor(tasks.map(subjectOf), range),
+    nextCall: (tasks, range) =>
+      read.nextCall(
+        tasks.map((task) => subjectOf(task, range)),
+        range,
+      ),
+    callsFor: (tasks, range) =>
+      read.callsFor(
+        tasks.map((task) => subjectOf(task, range)),
+        range,
+      ),
     read: async (tasks, range, call) => {
-      const subjects = tasks.map(subjectOf);
+      const subjects = tasks.map((task) => subjectOf(task, range));
       const outcomes = await read.read(subjects, range, call);
       return tasks.map((task, index) => {
         const outcome = outcomes[index];

@@ -123,6 +123,7 @@ function groupsRead({ inventory }: AccountCollector, { application, data }: Appl
     groups.add('key_transactions');
   }
   if (data?.reading !== undefined) groups.add('application_metrics');
+  if (data?.counterSeries?.lastRead !== undefined) groups.add('counters');
   if (hosts.length > 0) groups.add('hosts');
   if (hosts.some(({ reading }) => reading !== undefined)) groups.add('host_metrics');
   if (data !== undefined && data.instances.size > 0) groups.add('instances');

@@ -6,6 +6,7 @@ import { listedFamilySamples } from '../metrics/listedFamilies.ts';
 import type { FamilyScope } from '../metrics/family.ts';
 import type { WrittenLabels, WrittenSamples } from '../metrics/sample.ts';
 import { queryNames, usedValues, windowSamples } from '../metrics/windowFamilies.ts';
+import type { CounterRecord } from './counterRecords.ts';
 import type { Task } from './task.ts';
 import type { AccountContext, effectiveSettings } from './selection.ts';
 
@@ -71,6 +72,8 @@ export interface ApplicationData {
   datastores: readonly string[] | undefined;
   readonly metrics: Task;
   reading: WindowReading | undefined;
+  /** Reads its counters; undefined where they are off. */
+  counterSeries: Task | undefined;
   /** The list of the metric names that its custom metrics may match; undefined without custom metrics. */
   customNameList: Task | undefined;
   customNames: readonly string[] | undefined;
@@ -91,6 +94,8 @@ export interface ApplicationData {
 export interface ApplicationRecord extends Listed {
   readonly application: Application;
   readonly settings: ReturnType<typeof effectiveSettings>;
+  /** Undefined where they are off. */
+  readonly counters: CounterRecord | undefined;
   /** Undefined while its metric data are not read: it does not report. */
   readonly data: ApplicationData | undefined;
 }
@@ -103,10 +108,11 @@ export function tasksOf(record: ListRecord, found: Task[] = []): Task[] {
   add(record.rolling?.task, found);
   if ('metrics' in record) found.push(record.metrics);
   if (!('data' in record) || record.data === undefined) return found;
-  const { datastoreList, customNameList, metrics, hostList, instanceList, hosts } = record.data;
+  const { datastoreList, customNameList, metrics, counterSeries, hostList, instanceList, hosts } = record.data;
   add(datastoreList, found);
   add(customNameList, found);
   found.push(metrics);
+  add(counterSeries, found);
   add(hostList, found);
   add(instanceList, found);
   for (const host of hosts.values()) tasksOf(host, found);

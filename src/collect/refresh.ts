@@ -20,6 +20,7 @@ const NEEDS: Readonly<Record<Group, readonly Group[]>> = {
   key_transactions: ['applications'],
   metric_names: ['applications'],
   application_metrics: ['applications', 'metric_names'],
+  counters: ['applications'],
   hosts: ['applications'],
   host_metrics: ['applications', 'metric_names', 'hosts'],
   instances: ['applications'],

@@ -30,6 +30,8 @@ export function isEnabled({ account, reader }: Pick<AccountContext, 'account' | 
   switch (group) {
     case 'key_transactions':
       return account.key_transactions !== false;
+    case 'counters':
+      return account.counters;
     case 'metric_names':
       return reader.datastores !== undefined;
     case 'hosts':

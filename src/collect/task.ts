@@ -13,6 +13,7 @@ export const GROUP_OF = {
   metric_names: 'metric_names',
   custom_names: 'custom_metrics',
   application_metrics: 'application_metrics',
+  counters: 'counters',
   hosts: 'hosts',
   host_rolling: 'hosts',
   host_metrics: 'host_metrics',

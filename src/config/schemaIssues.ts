@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import { formatPath, issue, mayBeSecret, type Issue, type Path } from './diagnostic.ts';
+import { formatPath, issue, mayBeSecret, showPath, type Issue, type Path } from './diagnostic.ts';
 import { suggest } from './wording.ts';
 
 const WANTED: Readonly<Record<string, string>> = {
@@ -26,8 +26,11 @@ export function explain(issue: z.core.$ZodRawIssue): string | undefined {
     case 'invalid_type':
       if (issue.expected === 'int' && typeof issue.input === 'number') return 'must be a whole number';
       return typeMismatch(issue.input, WANTED[issue.expected] ?? issue.expected);
-    case 'invalid_value':
-      return `must be ${alternatives(issue.values.map(String))}`;
+    case 'invalid_value': {
+      const values = issue.values.map(String);
+      const meant = typeof issue.input === 'string' ? suggest(issue.input, values) : '';
+      return `must be ${alternatives(values)}${meant}`;
+    }
     case 'invalid_union':
       return typeMismatch(issue.input, 'true, false or a mapping');
     case 'too_small':
@@ -58,7 +61,7 @@ function flattenBelow(
     const path = [...above, ...found.path.map((step) => (typeof step === 'number' ? step : String(step)))];
     switch (found.code) {
       case 'unrecognized_keys':
-        return found.keys.map((key) => issue([...path, key], unknownKey(key, keysAt(path)), 'key'));
+        return found.keys.map((key) => issue([...path, key], unknownKey(key, path, keysAt), 'key'));
       case 'invalid_key':
         return flattenBelow(found.issues, keysAt, path).map((inner) => issue(inner.path, inner.message, 'key'));
       case 'invalid_union': {
@@ -73,8 +76,9 @@ function flattenBelow(
   });
 }
 
-/** Says which known key was likely meant. Never repeats a key that may be a secret. */
-function unknownKey(key: string, known: readonly string[]): string {
+/** Says which known key was likely meant, or where this one belongs. Never repeats a key that may be a secret. */
+function unknownKey(key: string, path: Path, keysAt: (path: Path) => readonly string[]): string {
+  const known = keysAt(path);
   const typo = /^([a-z_]+)([:=])/.exec(key);
   const meant = known.find((name) => name === typo?.[1]);
   if (meant !== undefined) {
@@ -82,7 +86,15 @@ function unknownKey(key: string, known: readonly string[]): string {
       ? `unknown key: put a space after the colon of "${meant}:"`
       : `unknown key: write "${meant}: ", with a colon and a space`;
   }
-  if (!mayBeSecret(key)) return `unknown key${suggest(key, known)}`;
+  const near = mayBeSecret(key) ? '' : suggest(key, known);
+  const below = known.map((name) => [...path, name]);
+  const above = near === '' ? path.map((_, depth) => path.slice(0, depth)).toReversed() : [];
+  const home = [...below, ...above].find((place) => keysAt(place).includes(key));
+  if (home !== undefined) {
+    const place = home.length === 0 ? 'the top of the file' : showPath(home);
+    return `unknown key here, it belongs to ${place}: look at the indentation`;
+  }
+  if (!mayBeSecret(key)) return `unknown key${near}`;
   return 'unknown key, not shown because it may hold a secret: write the name of a key, a colon, a space and the value';
 }
 

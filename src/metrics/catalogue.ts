@@ -1,5 +1,6 @@
 import { LISTED_FAMILIES } from './listedFamilies.ts';
 import { EXPORTER_FAMILIES, PROBE_FAMILIES } from './catalogueExporter.ts';
+import { COUNTER_FAMILIES } from './counterFamilies.ts';
 import type { CatalogueFamily } from './family.ts';
 import { PROMETHEUS_LABEL_NAMES } from './labelNames.ts';
 import { PERCENTILE_LABEL } from '../nrql/queryRows.ts';
@@ -35,6 +36,7 @@ export const SECTIONS: readonly {
     entityLabelNames: OF_APPLICATION,
     families: WINDOW_FAMILIES.application,
   },
+  { title: 'Applications: counters', entityLabelNames: OF_APPLICATION, families: COUNTER_FAMILIES },
   { title: 'Hosts: window metrics', entityLabelNames: OF_HOST, families: WINDOW_FAMILIES.host },
 ];
 

@@ -98,6 +98,16 @@ export const EXPORTER = {
     'Answered scrapes: partial when any due entity was not fresh, else complete.',
   ),
   series: gauge('newrelic_exporter_series', ['family'], 'Series in the last answer by family.'),
+  lostSeconds: counter(
+    'newrelic_exporter_lost_seconds_total',
+    ['account'],
+    'Time that the counters of applications have missed: 60 for each minute of an application that was not read in time, or not legibly.',
+  ),
+  lateTransactions: counter(
+    'newrelic_exporter_late_transactions_total',
+    ['account'],
+    'Web and non-web transactions that were added to a minute after the reading that first covered it.',
+  ),
   seriesDropped: counter(
     'newrelic_exporter_series_dropped_total',
     ['family'],

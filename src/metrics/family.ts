@@ -10,6 +10,7 @@ const TIME_BASES = {
   rolling: 'rolling average of 3 to 4 minutes',
   rolling10: 'rolling average of 10 minutes',
   window: 'collection window',
+  counter: 'every minute once, from the start of the exporter on',
 } as const;
 
 /** A family of the catalogue: what its HELP and its line in docs/metrics.md are made of. */
@@ -52,7 +53,7 @@ export interface FamilyRow<Input> extends CatalogueFamily {
 
 /** The suffixes that OpenMetrics knows as units and that our names use. */
 export function unitOf(name: string): Family['unit'] {
-  return (['seconds', 'bytes', 'ratio'] as const).find((unit) => name.endsWith(`_${unit}`));
+  return (['seconds', 'bytes', 'ratio'] as const).find((unit) => name.replace(/_total$/, '').endsWith(`_${unit}`));
 }
 
 /** Makes a family; the texts are phrases. HELP says what a value is, where it comes from and which time it speaks about. */
@@ -64,7 +65,7 @@ export function familyOf(
 ): Family {
   const said = meaning.trim().replace(/\.$/, '');
   const help = `${said}. Source: ${source}. Time base: ${timeBase}; refreshed at most once a minute.`;
-  return { name, help, type: 'gauge', unit: unitOf(name), group, labelNames };
+  return { name, help, type: group === 'counters' ? 'counter' : 'gauge', unit: unitOf(name), group, labelNames };
 }
 
 /** Makes a family of the catalogue. */

@@ -11,7 +11,7 @@ export interface WrittenLabels {
 export interface Family {
   readonly name: string;
   readonly help: string;
-  readonly type: 'gauge';
+  readonly type: 'gauge' | 'counter';
   /** The unit the name ends in (OpenMetrics UNIT metadata), where it has one. */
   readonly unit: 'seconds' | 'bytes' | 'ratio' | undefined;
   /** The group whose refresh brings its values. */
@@ -86,6 +86,7 @@ export const GROUPS = [
   'key_transactions',
   'metric_names',
   'application_metrics',
+  'counters',
   'hosts',
   'host_metrics',
   'instances',

@@ -194,6 +194,8 @@ function accountFamilies(status: AccountSummary): OwnFamily[] {
       gauge(EXPORTER.applications, { state }, status.applicationCounts?.[state]),
     ),
     ...gauge(EXPORTER.windowEnd, {}, status.windowEnd),
+    ...gauge(EXPORTER.lostSeconds, {}, status.counters?.lostSeconds),
+    ...gauge(EXPORTER.lateTransactions, {}, status.counters?.lateTransactions),
     ...gauge(EXPORTER.apiBudget, {}, budget.inForce),
     ...gauge(EXPORTER.apiPausedUntil, {}, budget.pausedUntil),
     ...status.groups.flatMap((group) => groupFamilies(group)),

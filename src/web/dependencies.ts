@@ -14,6 +14,12 @@ export type WebCollector = Pick<
 
 export type ReloadResult = { readonly ok: true } | { readonly ok: false; readonly diagnostics: readonly string[] };
 
+/** The last reload, which failed: when, in Unix seconds, and why. */
+export interface ReloadFailure {
+  readonly at: number;
+  readonly diagnostics: readonly string[];
+}
+
 export interface WebSettings {
   /** `--web.telemetry-path`, such as `/metrics`. */
   readonly telemetryPath: string;
@@ -49,6 +55,8 @@ export interface WebDependencies {
   mask(text: string): string;
   /** Undefined where `--web.enable-lifecycle` is off. */
   readonly reload: (() => Promise<ReloadResult>) | undefined;
+  /** Undefined where the last reload did not fail. */
+  reloadFailure(): ReloadFailure | undefined;
   /** True from the moment a shutdown has begun. */
   stopping(): boolean;
   /** Unix time in milliseconds, only to be shown. */

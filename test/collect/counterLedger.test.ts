@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { COUNTED, CounterLedger, type Booking, type CountedMinute } from '../../src/collect/counterLedger.ts';
+import { CounterLedger, type Booking } from '../../src/collect/counterLedger.ts';
+import { COUNTED, type CountedMinute } from '../../src/metrics/counterFamilies.ts';
 
 const START = 1_800_000_000 - (1_800_000_000 % 3_600);
 const at = (minute: number): number => START + 60 * minute;

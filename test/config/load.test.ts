@@ -17,6 +17,7 @@ const DEFAULTS = {
       tls: { ca_file: undefined, server_name: undefined },
       applications: { read: true, include: undefined, exclude: [], reporting_only: true, settings: [], tags: [] },
       hosts: true,
+      counters: false,
       instances: false,
       key_transactions: true,
       custom_metrics: [],
@@ -42,6 +43,7 @@ const DEFAULTS = {
       hosts: 300_000,
       instances: 300_000,
       metric_names: 21_600_000,
+      counters: 60_000,
     },
     max_series: 500_000,
   },
@@ -67,6 +69,7 @@ accounts:
           hosts: false
         - match: {id: 7}
     hosts: false
+    counters: true
     instances: true
     key_transactions: {include: [{name: "Pay *"}], exclude: [{id: 3}]}
     custom_metrics:
@@ -88,7 +91,7 @@ collection:
   max_age: 1d
   raw_values: true
   background: true
-  intervals: {applications: 1s, key_transactions: 2s, application_metrics: 3s, host_metrics: 4s, hosts: 5s, instances: 6s, metric_names: 7s}
+  intervals: {applications: 1s, key_transactions: 2s, application_metrics: 3s, host_metrics: 4s, hosts: 5s, instances: 6s, metric_names: 7s, counters: 30m}
   max_series: 1
 `;
 
@@ -145,6 +148,7 @@ describe('a valid configuration', () => {
         ],
       },
       hosts: false,
+      counters: true,
       instances: true,
       key_transactions: { include: [{ name: 'Pay *' }], exclude: [{ id: 3 }] },
       custom_metrics: [
@@ -188,6 +192,7 @@ describe('a valid configuration', () => {
         hosts: 5_000,
         instances: 6_000,
         metric_names: 7_000,
+        counters: 1_800_000,
       },
       max_series: 1,
     });

@@ -60,7 +60,7 @@ function commandLines(text: string): readonly string[] {
 
 /** Names of the rules that pages and rule files record. */
 function recordedNames(): ReadonlySet<string> {
-  const files = ['recording.yaml', 'migration/shadow.yaml'];
+  const files = ['recording.yaml', 'slo.yaml', 'migration/shadow.yaml'];
   const rules = files.map((file) => readFileSync(join(ROOT, 'monitoring/rules', file), 'utf8'));
   const texts = [...rules, ...PAGES.map(({ text }) => text)];
   const records = texts.flatMap((text) => [...text.matchAll(/record: (\S+)/g)].map(([, name = '']) => name));

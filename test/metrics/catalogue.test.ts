@@ -66,6 +66,12 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
     ...END_USER,
   ].map((name) => `newrelic_key_transaction_${name}`),
   application_metrics: WINDOW.map((name) => `newrelic_application_${name}`),
+  counters: [
+    'transactions_total{kind}',
+    'transaction_errors_total',
+    'web_transaction_seconds_total',
+    'apdex_transactions_total{zone}',
+  ].map((name) => `newrelic_application_${name}`),
   host_metrics: WINDOW.map((name) => `newrelic_host_${name}`),
 };
 
@@ -88,6 +94,8 @@ const EXPORTER = [
   'gauge newrelic_exporter_api_paused_until_timestamp_seconds{account}',
   'counter newrelic_exporter_scrapes_total{result}',
   'gauge newrelic_exporter_series{family}',
+  'counter newrelic_exporter_lost_seconds_total{account}',
+  'counter newrelic_exporter_late_transactions_total{account}',
   'counter newrelic_exporter_series_dropped_total{family}',
   'gauge newrelic_exporter_account_info{account,api,region}',
   'gauge newrelic_exporter_api_end_of_life_timestamp_seconds{account}',
@@ -223,7 +231,7 @@ describe('names', () => {
     /^(gauge|counter|histogram|summary|s|ms|us|ns|sec|b|kb|mb|gb|tb|pb|m|h|d|milliseconds|minutes|hours|days|bits|megabytes|percent)$/;
 
   it.each(FAMILIES.map((family) => [family.name, family] as const))('%s ends in its unit', (name, { unit }) => {
-    const ending = /_(seconds|bytes|ratio)$/.exec(name)?.[1];
+    const ending = /_(seconds|bytes|ratio)(?:_total)?$/.exec(name)?.[1];
     const perSecond = name.endsWith('_per_second');
     expect(unit).toBe(perSecond ? undefined : ending);
   });

@@ -24,6 +24,8 @@ const OTHERS = new Set([
   // Recording rules that users write (docs/alerts.md).
   'newrelic_alert_threshold',
   'newrelic_alert_exempt',
+  // The same for service levels (docs/service-levels.md).
+  'newrelic_slo_objective',
   'scrape_duration_seconds',
   'process_resident_memory_bytes',
   'process_cpu_seconds_total',

@@ -9,32 +9,41 @@ import { ROOT, ruleTestsOf, rulesOf } from './ruleFiles.ts';
 const recording = rulesOf('recording.yaml');
 const alerts = rulesOf('alerts.yaml');
 const packs = rulesOf('packs.yaml');
+const slo = rulesOf('slo.yaml');
 const oldNames = [...rulesOf('migration/mrf.yaml'), ...rulesOf('migration/contaazul.yaml')];
 const shadow = rulesOf('migration/shadow.yaml');
+/** Gauges of what is monitored; the counters tell how late an account's data are. */
+const OF_SERVICES = /newrelic_(application|host|key_transaction)_(?!transactions_total)/;
 const shadowNames = new Set(shadow.map(({ record }) => record ?? ''));
+const recordedSlo = new Set(slo.flatMap(({ record }) => record ?? []));
+const sloAlerts = slo.filter(({ alert }) => alert !== undefined);
 const recorded = new Set(recording.map(({ record }) => record ?? ''));
 
-test.each([...recording, ...alerts, ...packs, ...oldNames, ...shadow])(
+test.each([...recording, ...alerts, ...packs, ...slo, ...oldNames, ...shadow])(
   '$record$alert names only families that exist',
   ({ expr }) => {
-    expect(unknownNames(expr, new Set([...recorded, ...shadowNames]))).toEqual([]);
+    expect(unknownNames(expr, new Set([...recorded, ...recordedSlo, ...shadowNames]))).toEqual([]);
   },
 );
 
-test('rules/*.yaml loads nothing but the recording rules and the alerts, those of packs too: what is for a time only lies deeper', () => {
+test('rules/*.yaml loads nothing but the recording rules and the alerts, those of packs and service levels too: what is for a time only lies deeper', () => {
   expect(readdirSync(resolve(ROOT, 'monitoring/rules')).filter((name) => name.endsWith('.yaml'))).toEqual([
     'alerts.yaml',
     'packs.yaml',
     'recording.yaml',
+    'slo.yaml',
   ]);
 });
 
-test.each([...recording, ...alerts])('$record$alert needs nothing that one interface lacks', ({ alert, expr }) => {
-  const lacking = [...REST_ONLY].filter((name) => new RegExp(`\\b${name}\\b`).test(expr));
-  // It is about the end of the interface that has the family.
-  const own = alert === 'NewRelicRestApiEndsSoon' ? ['newrelic_exporter_api_end_of_life_timestamp_seconds'] : [];
-  expect(lacking).toEqual(own);
-});
+test.each([...recording, ...alerts, ...slo])(
+  '$record$alert needs nothing that one interface lacks',
+  ({ alert, expr }) => {
+    const lacking = [...REST_ONLY].filter((name) => new RegExp(`\\b${name}\\b`).test(expr));
+    // It is about the end of the interface that has the family.
+    const own = alert === 'NewRelicRestApiEndsSoon' ? ['newrelic_exporter_api_end_of_life_timestamp_seconds'] : [];
+    expect(lacking).toEqual(own);
+  },
+);
 
 test('a misspelt family would be noticed', () => {
   expect(unknownNames('sum(newrelic_application_apdex_scores{app="newrelic_x"}) + newrelic_up')).toEqual([
@@ -57,10 +66,27 @@ describe('recording rules', () => {
     const proven = cases.filter(({ exp_samples }) => exp_samples.length > 0).map(({ expr }) => expr.split('{')[0]);
     expect(new Set(proven)).toEqual(recorded);
   });
+
+  test('every rule of service levels has a case with a value', () => {
+    const cases = ruleTestsOf('slo-long.yaml').flatMap(({ promql_expr_test }) => promql_expr_test);
+    const proven = cases.filter(({ exp_samples }) => exp_samples.length > 0);
+    const names = proven.flatMap(({ expr }) => expr.match(/account_app_slo:\w+:\w+/g) ?? []);
+    expect(new Set(names)).toEqual(recordedSlo);
+  });
+
+  test.each(slo.filter(({ record }) => record !== undefined))(
+    '$record is named level:metric:operations',
+    ({ record }) => {
+      expect(record).toMatch(/^account_app_slo:newrelic_slo_[a-z_]+:[a-z0-9_]+$/);
+    },
+  );
 });
 
 describe('alerts', () => {
-  const cases = ['service-alerts.yaml', 'long-alerts.yaml', 'weekly-alerts.yaml', 'exporter-alerts.yaml', 'packs.yaml']
+  const cases = [
+    ...['service-alerts.yaml', 'long-alerts.yaml', 'weekly-alerts.yaml', 'exporter-alerts.yaml', 'packs.yaml'],
+    ...['slo.yaml', 'slo-long.yaml'],
+  ]
     .flatMap(ruleTestsOf)
     .flatMap(({ alert_rule_test }) => alert_rule_test);
   const runbook = readFileSync(resolve(ROOT, 'docs/alerts.md'), 'utf8');
@@ -70,7 +96,7 @@ describe('alerts', () => {
     expect(new Set(names).size).toBe(alerts.length);
   });
 
-  test.each([...alerts, ...packs])(
+  test.each([...alerts, ...packs, ...sloAlerts])(
     '$alert says how bad it is, what it is, and what to do',
     ({ alert, labels, annotations }) => {
       expect(Object.keys(labels)).toEqual(['severity']);
@@ -92,7 +118,7 @@ describe('alerts', () => {
     },
   );
 
-  test.each(alerts.filter(({ expr }) => /newrelic_(application|host|key_transaction)_/.test(expr)))(
+  test.each(alerts.filter(({ expr }) => OF_SERVICES.test(expr)))(
     '$alert leaves out the applications that users exempt from it, or from all',
     ({ alert, expr }) => {
       expect(expr).toMatch(
@@ -103,21 +129,24 @@ describe('alerts', () => {
     },
   );
 
-  test.each([...alerts, ...packs])('$alert has cases in which it fires and in which it does not', ({ alert }) => {
-    const own = cases.filter(({ alertname }) => alertname === alert);
-    expect(own.some(({ exp_alerts }) => exp_alerts.length > 0)).toBe(true);
-    expect(own.findLastIndex(({ exp_alerts }) => exp_alerts.length === 0)).toBeGreaterThan(
-      own.findIndex(({ exp_alerts }) => exp_alerts.length > 0),
-    );
-    expect(own[0]?.exp_alerts).toEqual([]);
-  });
+  test.each([...alerts, ...packs, ...sloAlerts])(
+    '$alert has cases in which it fires and in which it does not',
+    ({ alert }) => {
+      const own = cases.filter(({ alertname }) => alertname === alert);
+      expect(own.some(({ exp_alerts }) => exp_alerts.length > 0)).toBe(true);
+      expect(own.findLastIndex(({ exp_alerts }) => exp_alerts.length === 0)).toBeGreaterThan(
+        own.findIndex(({ exp_alerts }) => exp_alerts.length > 0),
+      );
+      expect(own[0]?.exp_alerts).toEqual([]);
+    },
+  );
 
   test('the runbook has no section for an alert that does not exist', () => {
     const sections = [...runbook.matchAll(/^### (NewRelic\w+)$/gm)].map(([, name]) => name);
-    expect(sections).toEqual([...new Set([...alerts, ...packs].map(({ alert }) => alert))]);
+    expect(sections).toEqual([...new Set([...alerts, ...packs, ...sloAlerts].map(({ alert }) => alert))]);
   });
 
-  test.each(alerts.filter(({ expr }) => /newrelic_(application|host)_/.test(expr)))(
+  test.each(alerts.filter(({ expr }) => OF_SERVICES.test(expr) && !expr.includes('newrelic_key_transaction_')))(
     '$alert waits longer than the rolling window of 3 to 4 minutes and the window of 5',
     ({ for: duration }) => expect(minutes(duration)).toBeGreaterThan(5),
   );
@@ -127,7 +156,7 @@ describe('alerts', () => {
     ({ for: duration }) => expect(minutes(duration)).toBeGreaterThan(10),
   );
 
-  test.each(alerts.filter(({ expr }) => /newrelic_(application|host|key_transaction)_/.test(expr)))(
+  test.each(alerts.filter(({ expr }) => OF_SERVICES.test(expr)))(
     '$alert goes on under the same labels when the exporter comes back under another address',
     ({ expr }) => {
       const folded = expr.match(/\b(?:max|min) without \(instance, pod\)/g) ?? [];

@@ -8,6 +8,7 @@ import {
   variableExpression,
   variableQueries,
 } from '../../monitoring/dashboards/src/expressions.ts';
+import { exampleRatios } from '../monitoring/sloExamples.ts';
 import { inFolder } from '../support/folder.ts';
 import { run } from './support/processes.ts';
 import { BOTH_LINES, describeReal } from './support/realPrograms.ts';
@@ -63,6 +64,11 @@ await describeReal('the shipped rules and dashboards', {
       const check = await checkExpressions(expressions);
       expect(check).toMatchObject({ status: 0, stderr: '' });
       expect(check.stdout).toContain(`${expressions.length} rules found`);
+    });
+
+    test('every expression of the examples for Sloth and Pyrra is well typed', async () => {
+      const check = await checkExpressions(exampleRatios().map(({ bad, all }) => `(${bad}) / (${all})`));
+      expect(check).toMatchObject({ status: 0, stderr: '' });
     });
 
     test('an expression of the wrong type would be noticed', async () => {

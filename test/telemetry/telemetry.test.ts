@@ -267,7 +267,8 @@ describe("the exporter's own metrics", () => {
     telemetry.observer('a').ended(DATA, 200, 1);
     const paused = { ...account('a').budget, pausedUntil: 1_700_000_300 };
     const blocks = [block({ app_id: '1' }, [[gauge('newrelic_x'), 1]])];
-    const statuses = [account('a', { budget: paused, queries: [QUERY] })];
+    const counters = { lostSeconds: 60, lateTransactions: 5 };
+    const statuses = [account('a', { budget: paused, counters, queries: [QUERY] })];
     const own = await telemetry.own(statuses, new Map([['newrelic_x', 1]]));
     const { pieces } = await render(blocks.map(written), { own });
     const families = parseText(Buffer.concat(pieces));

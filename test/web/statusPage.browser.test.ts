@@ -3,8 +3,9 @@ import { fileURLToPath } from 'node:url';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { skippedName } from '../real/support/skipMark.ts';
-import { faulty, fleet, HOSTILE_NAMES } from './statusPage/fleet.ts';
+import { failing, faulty, fleet, HOSTILE_NAMES } from './statusPage/fleet.ts';
 import { serve, testApp } from './support/app.ts';
+import { TEST_NOW } from './support/collector.ts';
 
 const EXECUTABLE = process.env.CHROMIUM ?? '/usr/bin/chromium';
 const OUTPUT = fileURLToPath(new URL('../../test-output/', import.meta.url));
@@ -40,8 +41,10 @@ describe.skipIf(missing)(missing ? skippedName(NAME, `no Chromium at ${EXECUTABL
   async function open(
     options: Parameters<Browser['newPage']>[0],
     shown = fleet(),
+    reloadFailure?: ReturnType<typeof testApp>['reloadFailure'],
   ): Promise<{ page: Page; complaints: string[] }> {
     const app = testApp();
+    app.reloadFailure = reloadFailure;
     Object.assign(app.collector, shown);
     const { origin } = await serve(app.app);
     const page = await browser.newPage(options);
@@ -94,11 +97,41 @@ describe.skipIf(missing)(missing ? skippedName(NAME, `no Chromium at ${EXECUTABL
     await page.close();
   });
 
-  test.each([1_100, 900, 1_280])('no word of a table is broken at %d pixels', async (width) => {
+  const SIZES = [0, 5, 200].flatMap((count) => [400, 900, 1_400].map((width) => [count, width] as const));
+
+  test.each(SIZES)(
+    'with %d failing, at %d pixels: one row for each reason, nothing wider than the screen',
+    async (count, width) => {
+      const diagnostics = ['config.yaml:12:5: accounts[0].api: must be one of rest, nerdgraph'];
+      const reload = count === 0 ? undefined : { at: TEST_NOW - 300, diagnostics };
+      for (const colorScheme of ['light', 'dark'] as const) {
+        const { page, complaints } = await open(
+          { viewport: { width, height: 900 }, colorScheme },
+          failing(count),
+          reload,
+        );
+        await page.screenshot({
+          path: `${OUTPUT}status-page-${count}-failing-${width}-${colorScheme}.png`,
+          clip: { x: 0, y: 0, width, height: 2_200 },
+          fullPage: true,
+        });
+        expect(complaints).toEqual([]);
+        expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
+        expect(await page.getByRole('alert').count()).toBe(count === 0 ? 0 : 2);
+        expect(await page.getByText(/and \d+ more$/).count()).toBe(count === 200 ? 2 : 0);
+        expect(await page.getByText('No failures.').count()).toBe(count === 0 ? 1 : 0);
+        await page.close();
+      }
+    },
+  );
+
+  test.each([1_100, 900, 1_280, 1_300])('no word of a table is broken at %d pixels', async (width) => {
     const { page } = await open({ viewport: { width, height: 900 } }, faulty());
     await page.screenshot({ path: `${OUTPUT}status-page-faults-${width}.png`, fullPage: true });
     // A cell of one word is as high as a line.
-    const broken = await page.evaluate<string[]>(`[...document.querySelectorAll('td:not(.long)')].flatMap((cell) => {
+    const broken = await page.evaluate<
+      string[]
+    >(`[...document.querySelectorAll('td:not(.long), tbody th')].flatMap((cell) => {
       const range = document.createRange();
       return [...cell.textContent.matchAll(/\\S+/g)].flatMap(({ 0: word, index }) => {
         const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);

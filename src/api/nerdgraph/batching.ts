@@ -38,6 +38,8 @@ export interface QueryKind {
   readonly columns?: 'names' | 'values' | 'squares';
   /** How many rows a query is planned for; 4,500 by default. */
   readonly mostRows?: number;
+  /** Buckets whose count or sum cannot be read are kept, as NaN; they fail their subject by default. */
+  readonly keepsUnreadable?: true;
   /** It asks for so many seconds before the end of the range that is read; undefined: for the range itself. */
   readonly seconds?: number;
 }

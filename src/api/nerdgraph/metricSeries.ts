@@ -5,6 +5,7 @@ import { stepOf } from './nrql.ts';
 import {
   ITSELF,
   mergeRows,
+  NO_ROWS,
   type BucketRow,
   type FoundRows,
   type MetricRow,
@@ -14,12 +15,13 @@ import {
 import { ValueMapper } from './rowValues.ts';
 import type { Timeslices } from './timeslices.ts';
 import type { SubjectId } from '../http/failureMemory.ts';
-import { SIGN_OF_LIFE, ZERO_WITHOUT_ROW } from './metricSelector.ts';
+import { SIGN_OF_LIFE, ZERO_WITHOUT_ROW, type MetricSelector } from './metricSelector.ts';
 import type {
   CallOptions,
   MetricDataResult,
   MetricDataSubject,
   MetricSeries,
+  MinuteSeries,
   SeriesChunk,
   SeriesRead,
   TimeRange,
@@ -148,6 +150,68 @@ export class MetricSeriesRead extends RowsRead<MetricDataSubject, MetricSeries, 
     const names = [...rows.keys()].filter((name) => name !== SIGN_OF_LIFE);
     // The window is as long as it was asked for, also where buckets are missing.
     return new ValueMapper([...new Set([...names, ...ZERO_WITHOUT_ROW])]).resultOf(rows, range);
+  }
+}
+
+/** The most rows of a query for counters: facets times minutes. */
+const MOST_COUNTER_ROWS = 15_000;
+
+const COUNTERS: QueryKind = { name: 'counters', group: 'counters', groupBy: 'application', keepsUnreadable: true };
+
+/** What is asked for and how its values are calculated. */
+interface CounterPlan {
+  readonly names: readonly string[];
+  readonly selector: MetricSelector;
+  readonly mapper: ValueMapper;
+}
+
+/** Reads minutes for counters: what is answered for a part of the range counts for that part, and no call fills the rest. */
+export class CounterRead extends RowsRead<MetricDataSubject, MinuteSeries> {
+  readonly #selectors: MetricSelectors;
+  /** All applications ask for the same. */
+  #last: CounterPlan | undefined;
+
+  constructor(timeslices: Timeslices, selectors: MetricSelectors) {
+    super(timeslices);
+    this.#selectors = selectors;
+  }
+
+  kindOf(): QueryKind {
+    return COUNTERS;
+  }
+
+  subjectOf(subject: MetricDataSubject): BatchSubject {
+    return { id: subject.applicationId, selector: this.#planOf(subject).selector };
+  }
+
+  #planOf({ names, values }: MetricDataSubject): CounterPlan {
+    if (this.#last?.names === names) return this.#last;
+    return (this.#last = { names, selector: this.#selectors.of(names), mapper: new ValueMapper(names, values) });
+  }
+
+  protected override mostRows({ from, to }: TimeRange): number {
+    return Math.min(MOST_ROWS, Math.floor(MOST_COUNTER_ROWS / ((to - from) / MINUTE)));
+  }
+
+  protected override findParts(
+    parts: readonly QueryPart[],
+    kind: QueryKind,
+    range: TimeRange,
+    call: CallOptions,
+  ): Promise<FoundRows> {
+    return this.timeslices.read(parts, { ...kind, mostRows: this.mostRows(range), range, bucketMinutes: 1 }, call);
+  }
+
+  protected valueOf(subject: MetricDataSubject, found: SubjectRows, range: TimeRange): MinuteSeries {
+    const { mapper } = this.#planOf(subject);
+    const metrics = new Map<string, Timeslice[]>();
+    for (const [name, rows] of found.buckets.get(ITSELF) ?? []) {
+      const timeslices = rows.map((row) => {
+        return { from: row.from, to: row.to, values: mapper.valuesOf(name, row, NO_ROWS, MINUTE) };
+      });
+      metrics.set(name, timeslices);
+    }
+    return { window: found.window ?? range, metrics };
   }
 }
 

@@ -4,7 +4,7 @@ import { CustomNamesRead, listMetricNames } from './customNames.ts';
 import { PAGE_SIZE, searchEntities, application } from './entitySearch.ts';
 import { AccountMemory } from './accountMemory.ts';
 import { KeyTransactions } from './keyTransactions.ts';
-import { MetricSeriesRead } from './metricSeries.ts';
+import { CounterRead, MetricSeriesRead } from './metricSeries.ts';
 import { allRowsOf, nearWindow } from './nrql.ts';
 import { HostsRead, MetricDataRead, MetricSelectors, RollingRead } from './batchReads.ts';
 import { Timeslices } from './timeslices.ts';
@@ -69,6 +69,7 @@ export function createNerdGraphReader(options: NerdGraphReaderOptions, before?: 
     customNames: new CustomNamesRead(timeslices, account, selectors),
     metricData: new MetricDataRead(timeslices, selectors),
     metricSeries: new MetricSeriesRead(timeslices, selectors),
+    counters: new CounterRead(timeslices, selectors),
     queries: oneByOne((subject, range, call) => runQuery(transport, account, subject, range, call)),
     listApplications: async ({ ids }, call) => chosen(await listApplications(call), ids),
     // Found on the list: that the service can search by this id is not certain.

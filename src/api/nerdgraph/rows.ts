@@ -35,7 +35,7 @@ export interface BucketRow extends MetricRow, TimeRange {}
 /** The rows of one application or host, by metric name. */
 export type MetricRows = ReadonlyMap<string, MetricRow>;
 
-const NO_ROWS: MetricRows = new Map();
+export const NO_ROWS: MetricRows = new Map();
 
 /** The key of what has no hosts among the hosts, and of a row that names no metric among the metrics. */
 export const ITSELF = '';
@@ -153,6 +153,7 @@ interface RowsTarget {
 
 /** A row of which only the name counts. */
 const NAME_ONLY: MetricRow = { c: 0, t: 0, x: undefined, mn: undefined, mx: undefined, q: undefined };
+const UNREADABLE: MetricRow = { c: NaN, t: NaN, x: undefined, mn: undefined, mx: undefined, q: undefined };
 const NO_SUBJECT = 'a row does not say what it is about';
 
 /**
@@ -274,8 +275,9 @@ class RowReader {
     if (c === 0 && (t === 0 || t === null) && (x === 0 || x === null)) return;
     const read = this.#read(row, name);
     const list = entryOf(entryOf(target.rows.buckets, host, newMap<BucketRow[]>), name, newList<BucketRow>);
-    if (read === undefined || list.some((each) => each.from === from)) target.bad.add(host);
-    else list.push({ ...read, from, to });
+    if (read !== undefined && !list.some((each) => each.from === from)) list.push({ ...read, from, to });
+    else if (this.#query.keepsUnreadable === true) list.push({ ...UNREADABLE, from, to });
+    else target.bad.add(host);
   }
 
   /** The columns of a row; undefined where its count or its sum cannot be read. */

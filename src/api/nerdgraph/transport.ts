@@ -83,6 +83,7 @@ export type CallGroup =
   | 'applications'
   | 'key_transactions'
   | 'application_metrics'
+  | 'counters'
   | 'host_metrics'
   | 'hosts'
   | 'custom_metrics'

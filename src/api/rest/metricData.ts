@@ -11,7 +11,7 @@ import {
   type TimeRange,
   type UpstreamReader,
 } from '../upstreamReader.ts';
-import { summarizeSeries, toSeries, planRestChunks } from './restSeries.ts';
+import { summarizeSeries, toMinutes, toSeries, planRestChunks } from './restSeries.ts';
 import { NameSplitting } from './nameSplitting.ts';
 import type { RestMemory } from './restMemory.ts';
 import { metricTarget, queryOf, type RestClient, type Target } from './restClient.ts';
@@ -67,14 +67,19 @@ function timeslicesOf(
   discarded: Discarded,
 ): readonly Timeslice[] {
   const parsed: Timeslice[] = [];
+  let isUntimed = false;
   for (const each of isList(given) ? given : [undefined]) {
     const values = isObject(each) ? each['values'] : undefined;
     const from = isObject(each) ? timeOf(each['from'], times) : undefined;
     const to = isObject(each) ? timeOf(each['to'], times) : undefined;
-    if (!isObject(values) || from === undefined || to === undefined || to <= from)
-      discarded.value('metrics.timeslices');
-    else parsed.push({ from, to, values: valuesOf(metric, values, discarded) });
+    const isTimed = from !== undefined && to !== undefined && to > from;
+    if (!isTimed || !isObject(values)) discarded.value('metrics.timeslices');
+    // A time without its values is not a time in which nothing happened.
+    if (isTimed) parsed.push({ from, to, values: isObject(values) ? valuesOf(metric, values, discarded) : NO_VALUES });
+    else isUntimed = true;
   }
+  // Whichever time it is about is not known, so nothing is known for sure.
+  if (isUntimed) return [];
   parsed.sort((a, b) => a.from - b.from);
   return parsed.filter(({ from }, index) => {
     const isFirst = from !== parsed[index - 1]?.from;
@@ -123,7 +128,7 @@ export function metricDataReads(
   rest: RestClient,
   memory: RestMemory,
   { raw, refusedNamesMs }: { readonly raw: boolean; readonly refusedNamesMs: number },
-): Pick<UpstreamReader, 'metricData' | 'metricSeries'> {
+): Pick<UpstreamReader, 'metricData' | 'metricSeries' | 'counters'> {
   const splitting = new NameSplitting(memory, refusedNamesMs);
   /** Names as they travel, for each list of them that is in use: writing them costs more than all else of an address. */
   const written = new WeakMap<readonly string[], string>();
@@ -142,13 +147,14 @@ export function metricDataReads(
     range: TimeRange,
     call: CallOptions,
     switches: readonly (readonly [name: string, value: string])[],
+    isRaw = raw,
   ): Promise<MetricData> => {
     const { applicationId, hostKey } = subject;
     const times = queryOf([
       ['from', formatTime(range.from)],
       ['to', formatTime(range.to)],
       ...switches,
-      ...(raw ? [['raw', 'true'] as const] : []),
+      ...(isRaw ? [['raw', 'true'] as const] : []),
     ]);
     const targetOf = (names: readonly string[]): Target =>
       metricTarget('metrics/data.json', subject, `${namesQuery(names)}&${times}`);
@@ -186,6 +192,11 @@ export function metricDataReads(
       plan: planRestChunks,
       summarize: summarizeSeries,
     },
+    // Rounded averages would add up to wrong seconds.
+    counters: oneByOne(
+      async (subject, range, call) => toMinutes(await read(subject, range, call, [], true), range),
+      callsOf,
+    ),
   };
 }
 

@@ -1,6 +1,6 @@
 import { planChunks, type SeriesLimits } from '../seriesChunks.ts';
-import type { SeriesChunk, TimeRange, MetricDataResult, MetricSeries } from '../upstreamReader.ts';
-import { secondsOf, type Timeslice, type MetricData } from '../types.ts';
+import type { SeriesChunk, TimeRange, MetricDataResult, MetricSeries, MinuteSeries } from '../upstreamReader.ts';
+import { endOf, secondsOf, type Timeslice, type MetricData } from '../types.ts';
 
 const HOUR = 3_600;
 const DAY = 24 * HOUR;
@@ -128,6 +128,14 @@ function total(slices: readonly Timeslice[], of: (slice: Timeslice) => number): 
  * filling, which a summarized response would not have (no memory, a threshold of 0, no errors where there may be no such metric).
  */
 const NEVER_ZERO: ReadonlySet<string> = new Set(['Errors/all', 'Apdex', 'EndUser/Apdex', 'Memory/Physical']);
+
+/** The minutes of a response. Without any timeslice it says that nothing happened in all of the range. */
+export function toMinutes(data: MetricData, range: TimeRange): MinuteSeries {
+  const timeslices = [...data.values()].flat();
+  const from = timeslices.reduce((first, each) => Math.min(first, each.from), Infinity);
+  const to = timeslices.reduce((last, each) => Math.max(last, endOf(each)), -Infinity);
+  return { window: timeslices.length === 0 ? range : { from, to }, metrics: data };
+}
 
 /** What a series keeps of a response: the timeslices of the chunk, with the values that `summarizeSeries` reads. */
 export function toSeries(data: MetricData, names: readonly string[], chunk: SeriesChunk): MetricSeries {

@@ -13,6 +13,7 @@ import type { CallOptions, UpstreamReader } from '../../api/upstreamReader.ts';
 import { UpstreamError } from '../../api/types.ts';
 import { systemClock, type Clock } from '../../collect/clock.ts';
 import { AccountLimiter, SharedConcurrency } from '../../collect/limiter.ts';
+import { REMEDIES } from '../../collect/remedies.ts';
 
 /** What a command that reads from upstream has at hand. */
 export interface CommandContext {
@@ -36,8 +37,7 @@ export interface ReadingOptions extends CommonOptions {
 }
 
 /** What to look at when the service does not know a key. */
-export const KEY_HINT =
-  'hint: the key must be a user key (it begins with NRAK-) that is still valid, and "region" that of its account: us, eu, gov or jp';
+export const KEY_HINT = `hint: ${REMEDIES.auth}`;
 
 /**
  * Runs a command that reads from upstream: loads the configuration and says where it is from. What fails is said in one

@@ -6,40 +6,55 @@ import { LABEL_NAME } from '../../metrics/labelNames.ts';
 import { APIS } from '../../api/upstreamReader.ts';
 import { normaliseBaseUrl, regionAddress, REGIONS, INTERFACE_DEFAULTS } from '../interfaces.ts';
 import { formatDuration } from '../duration.ts';
+import { typeMismatch } from '../schemaIssues.ts';
 import { keyProblem } from '../keys.ts';
 import { customMetric } from './customMetric.ts';
 import { PACKS, query } from './query.ts';
 
 const GLOB = '`*` any run of characters, `?` one, the rest literal, case counts';
 
+/** For a name or an id that stands by itself. */
+const matchError = ({ code, input }: z.core.$ZodRawIssue): string | undefined => {
+  const key = typeof input === 'string' ? 'name' : typeof input === 'number' ? 'id' : undefined;
+  if (code !== 'invalid_type' || key === undefined) return undefined;
+  return `${typeMismatch(input, 'a mapping')}: write {${key}: ...} around it`;
+};
+
 /** One application or key transaction by id, or those whose whole name fits a glob. */
 const writtenMatch = z
-  .strictObject({
-    name: notes(text().optional(), {
-      description: `A glob over the whole name: ${GLOB}. Either this or \`id\`.`,
-      placeholder: '<glob>',
-      example: 'checkout-*',
-    }),
-    id: notes(whole(1).optional(), { description: 'The id. Either this or `name`.', example: 1234567 }),
-  })
+  .strictObject(
+    {
+      name: notes(text().optional(), {
+        description: `A glob over the whole name: ${GLOB}. Either this or \`id\`.`,
+        placeholder: '<glob>',
+        example: 'checkout-*',
+      }),
+      id: notes(whole(1).optional(), { description: 'The id. Either this or `name`.', example: 1234567 }),
+    },
+    { error: matchError },
+  )
   .refine(({ name, id }) => (name === undefined) !== (id === undefined), 'must have either name or id, one of them')
   .meta({ placeholder: '<match>' });
 
 /** The same of an application, which may be chosen by a tag too. */
 const writtenApplicationMatch = z
-  .strictObject({
-    ...writtenMatch.shape,
-    tag: notes(text().optional(), {
-      description: 'The key of a tag that the application has, whose case does not count. Only with `api: nerdgraph`.',
-      example: 'team',
-    }),
-    value: notes(text().optional(), {
-      description: `A glob over one of the values of the tag: ${GLOB}.`,
-      otherwise: 'any value, or none',
-      placeholder: '<glob>',
-      example: 'pay*',
-    }),
-  })
+  .strictObject(
+    {
+      ...writtenMatch.shape,
+      tag: notes(text().optional(), {
+        description:
+          'The key of a tag that the application has, whose case does not count. Only with `api: nerdgraph`.',
+        example: 'team',
+      }),
+      value: notes(text().optional(), {
+        description: `A glob over one of the values of the tag: ${GLOB}.`,
+        otherwise: 'any value, or none',
+        placeholder: '<glob>',
+        example: 'pay*',
+      }),
+    },
+    { error: matchError },
+  )
   .superRefine(({ name, id, tag, value }, ctx) => {
     if (id !== undefined ? name !== undefined || tag !== undefined : name === undefined && tag === undefined) {
       ctx.addIssue('must have either id, or name, tag or both');
@@ -218,6 +233,10 @@ const writtenAccount = z.strictObject({
     description: 'Which applications, and what is special about some; `false`: none is read, nor what belongs to one.',
   }),
   hosts: notes(z.boolean().default(true), { description: 'Series of each host of each application.' }),
+  counters: notes(z.boolean().default(false), {
+    description:
+      'Counters of each application for `rate()`, `increase()` and service levels (docs/service-levels.md): every minute counts once.',
+  }),
   instances: notes(z.boolean().default(false), {
     description: 'Rolling summaries of each instance. Not with `api: nerdgraph`.',
   }),

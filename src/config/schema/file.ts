@@ -7,8 +7,8 @@ import { explain, flatten } from '../schemaIssues.ts';
 import { account } from './account.ts';
 import { escapePlaceholders } from '../yaml/placeholders.ts';
 
-const interval = (preset: string, description: string) =>
-  notes(duration({ least: '1s' }).prefault(preset), { description });
+const interval = (preset: string, description: string, most?: string) =>
+  notes(duration({ least: '1s', ...(most === undefined ? {} : { most }) }).prefault(preset), { description });
 
 /** Custom metrics travel with the metric data of their scope, and each query has an interval of its own. */
 const intervals = z.strictObject({
@@ -19,6 +19,7 @@ const intervals = z.strictObject({
   hosts: interval('5m', 'Host lists with their rolling summaries.'),
   instances: interval('5m', 'Instance lists with their rolling summaries.'),
   metric_names: interval('6h', 'Metric name lists: database types, and names for custom metrics.'),
+  counters: interval('1m', 'Counters of each application; a longer interval loses nothing.', '30m'),
 } satisfies Record<Exclude<Group, 'custom_metrics' | 'queries'>, unknown>);
 
 /** What holds for all accounts. */

@@ -10,6 +10,7 @@ export function duration(range: { readonly least: string; readonly wholeMinutes?
   const least = milliseconds(range.least);
   const longest = range.most ?? LONGEST;
   const allowed = [least > 0 ? `at least ${range.least}` : '', range.wholeMinutes === true ? 'whole minutes' : ''];
+  if (range.most !== undefined) allowed.push(`at most ${range.most}`);
   const most = milliseconds(longest);
   const written = z
     .string({ error: ({ input }) => typeMismatch(input, 'a duration such as 30s, 5m or 1h30m') })

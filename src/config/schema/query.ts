@@ -87,4 +87,12 @@ export const query = z.strictObject({
 });
 
 /** A file of queries. */
-export const queryFile = z.strictObject({ queries: list(query) });
+export const queryFile = z.strictObject(
+  { queries: list(query) },
+  {
+    error: ({ code, input }) =>
+      code === 'invalid_type' && Array.isArray(input)
+        ? 'expected a mapping, not a list: begin the file with "queries:" and indent the list below it'
+        : undefined,
+  },
+);

@@ -10,6 +10,8 @@ const MAX_ALIASED_VALUES = 10_000;
 /** More values, lists and mappings than any configuration has. */
 const MAX_VALUES = 50_000;
 
+const NO_ANCHOR =
+  'a value that begins with * needs quotes, else it is an alias of YAML: no anchor of this name stands before';
 const TOO_MANY_ALIASES = 'the aliases stand for too many values';
 export const TOO_DEEP = 'lists and mappings are nested too deeply';
 export const TOO_LARGE = 'the file has more values than a configuration can have';
@@ -197,7 +199,7 @@ export class DocumentValues {
   #targetOf(alias: Alias, location: Location): Node | undefined {
     if (this.#invalid.has(alias)) return undefined;
     const target = this.#targets.get(alias) ?? this.#anchors.get(alias.source);
-    if (target === undefined) this.#fail(alias, location, 'no anchor of this name stands before the alias');
+    if (target === undefined) this.#fail(alias, location, NO_ANCHOR);
     else if (this.#open.has(target)) this.#fail(alias, location, 'the alias stands inside what it refers to');
     else this.#targets.set(alias, target);
     return this.#targets.get(alias);

@@ -14,6 +14,9 @@ import { DocumentValues, TOO_DEEP, TOO_LARGE, type YamlProblem } from './documen
 import type { Environment } from './placeholders.ts';
 import { positionInText } from './textPosition.ts';
 
+const BAD_INDENT = 'the indentation does not fit what stands around it';
+const LINE_TOO_EARLY = `${BAD_INDENT}, or a colon, comma or bracket is missing before it`;
+
 /**
  * Sentences for faults of YAML itself. Those of the library may quote the text at fault, and that may be a key.
  */
@@ -21,10 +24,11 @@ const SENTENCES: Partial<Record<YAMLError['code'], string>> = {
   BAD_ALIAS: 'an anchor or alias needs a name',
   BAD_DIRECTIVE: 'this directive is not one of YAML 1.2: remove the line',
   BAD_DQ_ESCAPE: 'this escape is not one of YAML 1.2: write the backslash twice, or use single quotes',
-  BAD_INDENT: 'the indentation does not fit what stands around it',
+  BAD_INDENT,
   BAD_SCALAR_START: 'a value cannot begin with this character: put the value in quotes',
   BLOCK_AS_IMPLICIT_KEY:
-    'a mapping cannot begin here: begin it on a line of its own, or put a value that holds ": " in quotes',
+    'a mapping cannot begin here: look at the indentation of the next line, begin the mapping on a line of its own, or put ' +
+    'a value that holds ": " in quotes',
   KEY_OVER_1024_CHARS: 'a key is at most 1,024 characters long',
   MISSING_CHAR: 'a bracket, quote, comma, colon or space is missing here',
   MULTILINE_IMPLICIT_KEY: 'a key must stand on one line and be followed by ": "',
@@ -50,8 +54,11 @@ function syntaxProblems(errors: readonly YAMLError[], text: string, lines: LineC
     const offset = Math.min(pos[0], text.length);
     const { line } = lines.linePos(offset);
     if (locations.has(line)) continue;
-    const sentence = SENTENCES[code] ?? 'this is not valid YAML 1.2';
-    const lineText = text.slice(lines.lineStarts[line - 1], lines.lineStarts[line]);
+    const start = lines.lineStarts[line - 1] ?? 0;
+    const lineText = text.slice(start, lines.lineStarts[line]);
+    const isAtStart = offset < text.length && text.slice(start, offset).trim() === '';
+    const sentence =
+      code === 'MISSING_CHAR' && isAtStart ? LINE_TOO_EARLY : (SENTENCES[code] ?? 'this is not valid YAML 1.2');
     const hasBracket = /[[{,]/.test(lineText.slice(0, Math.max(0, lineText.lastIndexOf('${'))));
     locations.set(line, { offset, path: [], message: `${sentence}${hasBracket ? PLACEHOLDER_HINT : ''}` });
   }

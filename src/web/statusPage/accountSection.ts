@@ -1,14 +1,13 @@
 import type { AccountStatus, GroupStatus, TaskStatus, QueryStatus } from '../../collect/accountStatus.ts';
 import type { Group } from '../../metrics/sample.ts';
+import { failureTable, subjectOf } from './failures.ts';
 import { html, type Html, type HtmlValue, ago, counted, inWords, table, timeInWords, trim, DOT } from './markup.ts';
+import { accountNotices } from './notices.ts';
 
 const INTERFACES: Readonly<Record<NonNullable<AccountStatus['api']>, string>> = {
   rest: 'REST API (v2)',
   nerdgraph: 'NerdGraph',
 };
-
-/** From this many days before its end, the end of an interface stands out. */
-const NEAR_END_DAYS = 180;
 
 /**
  * One account: its state, its budget, its groups, and what fails or is slow. `now` is Unix seconds, `docs` where the pages of the
@@ -21,9 +20,9 @@ export function accountSection(account: AccountStatus, now: number, docs: string
   const facts: readonly (readonly [string, HtmlValue])[] = [
     ['Interface', INTERFACES[account.api]],
     ['Applications', applicationsInWords(account)],
-    ['Newest window served', windowInWords(account.windowEnd, now)],
+    ['Newest window served', windowInWords(account, now)],
     ['Calls in the last minute', budgetInWords(account.budget)],
-    ['A steady state takes', planInWords(account.plan)],
+    ['Steady state', planInWords(account.plan)],
   ];
   return html`<section class="account">
     <h2><span class="kind">Account</span> <bdi>${account.name}</bdi> ${stateBadge(account)}</h2>
@@ -34,16 +33,7 @@ export function accountSection(account: AccountStatus, now: number, docs: string
           </ul>`
         : undefined
     }
-    ${account.refused === undefined ? undefined : html`<p class="notice bad"><b>Stopped.</b> ${account.refused}</p>`}
-    ${pauseNotice(account.budget, now)}
-    ${
-      account.warnings.length > 0
-        ? html`<ul class="notice warn" aria-label="Warnings">
-            ${account.warnings.map((warning) => html`<li>${warning}</li>`)}
-          </ul>`
-        : undefined
-    }
-    ${endNotice(account, now)}
+    ${accountNotices(account, now)}
     <dl class="facts">
       ${facts.map(
         ([term, description]) =>
@@ -53,54 +43,33 @@ export function accountSection(account: AccountStatus, now: number, docs: string
           </div>`,
       )}
     </dl>
-    ${groupTable(account.groups, now)} ${queryTable(account.queries, now)} ${failingTasks(account.tasks, docs)}
+    ${groupTable(account.groups, now)} ${queryTable(account.queries, now)} ${failureTable(account.tasks, docs)}
     ${slowestTasks(account.tasks)}
   </section>`;
 }
 
-function applicationsInWords({ applications, applicationCounts, groups }: AccountStatus): string {
+function applicationsInWords({ applications, applicationCounts, groups, outage }: AccountStatus): string {
   if (!groups.some(({ group }) => group === 'applications')) return 'none: queries only';
-  if (applications === undefined) return 'not read yet';
+  if (applications === undefined) return outage === undefined ? 'not read yet' : 'never read';
   if (applicationCounts === undefined) return counted(applications.length, 'application');
   const { listed, exported, reporting } = applicationCounts;
   return `${exported} exported of ${listed} listed, ${reporting} of them report`;
 }
 
-function stateBadge({ refused, up, applications, budget, tasks, warnings }: AccountStatus): Html {
+function stateBadge({ refused, outage, up, budget, tasks, warnings }: AccountStatus): Html {
   if (refused !== undefined) return html`<span class="badge bad">refused</span>`;
+  if (outage !== undefined) return html`<span class="badge bad">cannot be read</span>`;
   if (budget.pausedUntil !== undefined) return html`<span class="badge warn">paused</span>`;
   const failing = tasks.filter(({ problem }) => problem !== undefined).length;
   if (up && failing > 0) return html`<span class="badge warn">up, ${failing} failing</span>`;
   if (up && warnings.length > 0)
     return html`<span class="badge warn">up, ${counted(warnings.length, 'warning')}</span>`;
-  if (up) return html`<span class="badge good">up</span>`;
-  return applications === undefined
-    ? html`<span class="badge warn">not read yet</span>`
-    : html`<span class="badge bad">down</span>`;
+  return up ? html`<span class="badge good">up</span>` : html`<span class="badge warn">not read yet</span>`;
 }
 
-function endNotice({ endOfLife }: AccountStatus, now: number): Html | undefined {
-  if (endOfLife === undefined) return undefined;
-  const days = Math.floor((endOfLife - now) / 86_400);
-  const date = new Date(endOfLife * 1000).toISOString().slice(0, 10);
-  const what = 'New Relic ends the REST API (v2) of this account';
-  if (days < 0)
-    return html`<p class="notice bad"><b>Ended.</b> ${what} on ${date}: set <code>api: nerdgraph</code>.</p>`;
-  return html`<p class="${days < NEAR_END_DAYS ? 'notice warn' : 'soft'}">
-    ${what} on ${date}, in ${counted(days, 'day')}; <code>api: nerdgraph</code> replaces it.
-  </p>`;
-}
-
-function pauseNotice({ pausedUntil }: AccountStatus['budget'], now: number): Html | undefined {
-  if (pausedUntil === undefined) return undefined;
-  return html`<p class="notice warn">
-    <b>Paused</b> until ${timeInWords(pausedUntil)}, ${inWords(Math.max(0, Math.ceil(pausedUntil - now)))} from now: the
-    service asked for no further calls.
-  </p>`;
-}
-
-function windowInWords(end: number | undefined, now: number): string {
-  return end === undefined ? 'none yet' : `ends ${timeInWords(end)}, ${ago(end, now)}`;
+function windowInWords({ windowEnd, groups }: AccountStatus, now: number): string {
+  if (windowEnd !== undefined) return `ends ${timeInWords(windowEnd)}, ${ago(windowEnd, now)}`;
+  return groups.some(({ lastSuccess }) => lastSuccess !== undefined) ? 'none any more' : 'none yet';
 }
 
 function budgetInWords(budget: AccountStatus['budget']): Html {
@@ -159,7 +128,7 @@ function refreshInWords({ success, durationSeconds }: GroupStatus): Html {
   if (success === undefined) return html`not yet`;
   const took = durationSeconds === undefined ? '' : ` in ${inWords(durationSeconds)}`;
   return html`<span
-    >${success ? html`<span class="good">ended well</span>` : html`<span class="bad">had failures</span>`}${took}</span
+    >${success ? html`<span class="good">OK</span>` : html`<span class="bad">failed</span>`}${took}</span
   >`;
 }
 
@@ -170,7 +139,7 @@ function queryTable(queries: readonly QueryStatus[], now: number): Html | undefi
     'Queries',
     ['Query', 'Rows', 'Series', 'Last success', 'Last attempt'],
     queries.map(({ name, nrql, rows, series, lastSuccess, success, problem }) => {
-      const attempt = success === undefined ? 'not yet' : html`<span class="good">ended well</span>`;
+      const attempt = success === undefined ? 'not yet' : html`<span class="good">OK</span>`;
       return [
         html`<details>
           <summary><bdi>${name}</bdi></summary>
@@ -185,30 +154,7 @@ function queryTable(queries: readonly QueryStatus[], now: number): Html | undefi
   );
 }
 
-const SHOWN_FAILING = 20;
 const SHOWN_SLOWEST = 5;
-
-/** What the last attempt failed for, the longest failing first. */
-function failingTasks(tasks: readonly TaskStatus[], docs: string): Html | undefined {
-  const failing = tasks.filter(({ problem }) => problem !== undefined).toSorted((a, b) => b.failures - a.failures);
-  if (failing.length === 0) return undefined;
-  const rest = failing.length - SHOWN_FAILING;
-  const failures = table(
-    'Failing',
-    ['What', 'Reason', 'In words', 'Failed in a row', 'Served'],
-    failing
-      .slice(0, SHOWN_FAILING)
-      .map((task) => [
-        nameOf(task),
-        html`<a href="${docs}/errors.md#failed-calls">${task.reason ?? 'other'}</a>`,
-        { style: 'long', value: task.problem },
-        { style: 'number', value: task.failures },
-        SERVED[task.state],
-      ]),
-  );
-  return html`${failures}
-  ${rest > 0 ? html`<p class="more">and ${rest} more, all of them in the JSON of this page.</p>` : undefined}`;
-}
 
 /** Whose last attempt took longest; what was read by the same call is one row. */
 function slowestTasks(tasks: readonly TaskStatus[]): Html | undefined {
@@ -232,19 +178,7 @@ function slowestTasks(tasks: readonly TaskStatus[]): Html | undefined {
   );
 }
 
-const SERVED: Readonly<Record<TaskStatus['state'], string>> = {
-  fresh: 'fresh values',
-  stale: 'last good values',
-  missing: 'nothing',
-};
-
-function nameOf({ group, application, applicationId, host, hostId, query }: TaskStatus): Html {
-  const of = [
-    query === undefined ? undefined : html`<bdi>${query}</bdi>`,
-    host === undefined && hostId === undefined ? undefined : html`host <bdi>${host ?? hostId}</bdi>`,
-    application === undefined && applicationId === undefined
-      ? undefined
-      : html`<bdi>${application ?? ''}</bdi> <small>${applicationId}</small>`,
-  ].filter((part) => part !== undefined);
-  return html`<span class="group">${group}</span>${of.map((part) => html`${DOT}${part}`)}`;
+function nameOf(task: TaskStatus): Html {
+  const subject = subjectOf(task);
+  return html`<span class="group">${task.group}</span>${subject === undefined ? undefined : html`${DOT}${subject}`}`;
 }

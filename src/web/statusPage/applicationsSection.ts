@@ -27,8 +27,8 @@ export function applicationsSection(
     ${searchForm(search, search === '' ? applications : `${rows.length} of ${applications}`, address)}
     <p class="key">
       ${swatch('queue')} request queueing ${swatch('c0')}${swatch('c1')}${swatch('c2')} components (database, caches,
-      external services) ${swatch('total')} application code: what is left of the total time. The black mark is the
-      response time; what lies beyond it ran in parallel. All bars have full width: compare the numbers.
+      external services) ${swatch('total')} application code: the rest of the total time. The line across a bar is the
+      response time; beyond it, work ran in parallel. All bars are equally wide: compare the numbers.
     </p>
     ${rows.length === 0 ? html`<p>${nothingToShow(search, all.length)}</p>` : undefined}
     <ol class="applications" start="${before + 1}">

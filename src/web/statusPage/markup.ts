@@ -73,6 +73,11 @@ function tableCell(
   return html`<td data-label="${heading}">${cell}</td>`;
 }
 
+/** A text with paths in it, which may break behind a slash rather than inside a word. */
+export function breakable(text: string): Html {
+  return html`${text.split(/(?<=\/)/).map((part, index) => html`${index > 0 ? html`<wbr />` : undefined}${part}`)}`;
+}
+
 /** Between parts of one line. It stays out of templates, because the build keeps their text as it is, and the program is ASCII. */
 export const DOT = ' · ';
 

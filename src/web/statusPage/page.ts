@@ -1,11 +1,12 @@
 import type { Group } from '../../metrics/sample.ts';
-import { PATHS, type WebDependencies, type WebSettings } from '../dependencies.ts';
+import { PATHS, type ReloadFailure, type WebDependencies, type WebSettings } from '../dependencies.ts';
 import { linkPrefix, queryOf } from '../request.ts';
 import { sendPage, type LimitedHandler } from '../sending.ts';
 import { accountSection } from './accountSection.ts';
 import { applicationsSection } from './applicationsSection.ts';
 import { withBreakdowns, type ShownAccount } from './breakdown.ts';
 import { html, timeInWords, type Html, counted } from './markup.ts';
+import { reloadNotice } from './notices.ts';
 import { statusDocument } from './statusDocument.ts';
 import { CONTENT_SECURITY_POLICY, STYLE_ELEMENT } from './style.ts';
 
@@ -35,7 +36,15 @@ export function statusPages(deps: WebDependencies): Record<'page' | 'json' | 'co
       const search = (query.get('q') ?? '').slice(0, MAX_SEARCH_LENGTH);
       const page = /^\d{1,6}$/.test(query.get('page') ?? '') ? Number(query.get('page')) : 1;
       const body = await bodies.of(`page ${page} ${search}`, async () =>
-        Buffer.from(statusPage(await view(), search, page, deps.settings, deps.now() / 1000)),
+        Buffer.from(
+          statusPage(
+            await view(),
+            search,
+            page,
+            { settings: deps.settings, reloadFailure: deps.reloadFailure() },
+            deps.now() / 1000,
+          ),
+        ),
       );
       // Added to a policy of the web configuration, not in its place: a browser obeys both.
       response.append('Content-Security-Policy', CONTENT_SECURITY_POLICY);
@@ -44,7 +53,9 @@ export function statusPages(deps: WebDependencies): Record<'page' | 'json' | 'co
     },
     json: async (_request, response, slot) => {
       const body = await bodies.of('json', async () => {
-        return Buffer.from(statusDocument(await view(), deps.settings.version, deps.now() / 1000));
+        return Buffer.from(
+          statusDocument(await view(), deps.reloadFailure(), deps.settings.version, deps.now() / 1000),
+        );
       });
       await sendPage(response, slot, 'application/json; charset=utf-8', body);
     },
@@ -71,7 +82,7 @@ function statusPage(
   accounts: readonly ShownAccount[],
   search: string,
   page: number,
-  settings: WebSettings,
+  { settings, reloadFailure }: { readonly settings: WebSettings; readonly reloadFailure: ReloadFailure | undefined },
   now: number,
 ): string {
   const prefix = linkPrefix(settings);
@@ -97,7 +108,7 @@ function statusPage(
           <nav aria-label="Endpoints">${links.map(([path, text]) => html`<a href="${prefix}${path}">${text}</a>`)}</nav>
         </header>
         <main>
-          ${overview(accounts)}
+          ${overview(accounts, reloadFailure)} ${reloadNotice(reloadFailure, now)}
           <p class="asof">As of ${timeInWords(now)}. <a href="${prefix}/">Refresh</a></p>
           ${accounts.map((account) => accountSection(account, now, settings.docs))}
           ${applicationsSection(accounts, search, page, `${prefix}/`)}
@@ -107,24 +118,23 @@ function statusPage(
 }
 
 /** `2 accounts, 14 applications`, and what is wrong at a glance. */
-function overview(accounts: readonly ShownAccount[]): Html {
+function overview(accounts: readonly ShownAccount[], reloadFailure: ReloadFailure | undefined): Html {
   const applications = accounts.reduce((total, account) => total + (account.applications?.length ?? 0), 0);
   const failing = accounts.reduce(
     (total, { tasks }) => total + tasks.filter(({ problem }) => problem !== undefined).length,
     0,
   );
-  const unread = accounts.filter(({ refused, up, applications: list }) => {
-    return refused !== undefined || (!up && list !== undefined);
-  });
+  const unread = accounts.filter(({ refused, outage }) => refused !== undefined || outage !== undefined);
   const wrong = [
     ...(unread.length > 0 ? [`${counted(unread.length, 'account')} cannot be read.`] : []),
+    ...(reloadFailure === undefined ? [] : ['The last reload failed.']),
     ...(failing > 0 ? [`The last attempt failed for ${counted(failing, 'entity', 'entities')}.`] : []),
   ];
   const warnings = accounts.reduce((total, account) => total + account.warnings.length, 0);
   const verdict = [
     wrong.length > 0 ? html`<span class="bad">${wrong.join(' ')}</span>` : undefined,
     warnings > 0 ? html` <span class="warn">${counted(warnings, 'warning')}.</span>` : undefined,
-    wrong.length + warnings === 0 ? html`<span class="good">Nothing fails.</span>` : undefined,
+    wrong.length + warnings === 0 ? html`<span class="good">No failures.</span>` : undefined,
   ];
   return html`<p class="overview">
     ${counted(accounts.length, 'account')}, ${counted(applications, 'application')}. ${verdict}

@@ -1,16 +1,30 @@
+import { REMEDIES } from '../../collect/remedies.ts';
+import type { ReloadFailure } from '../dependencies.ts';
 import type { ShownAccount } from './breakdown.ts';
+import { failuresOf, groupFailures } from './failures.ts';
 
 /**
  * The document of `/api/status`: keys in snake case, times in Unix seconds, lengths in seconds. What is not known is null, so that
  * every key is always there.
  */
-export function statusDocument(accounts: readonly ShownAccount[], version: string, now: number): string {
-  const document = { version, now, accounts: accounts.map(accountDocument) };
+export function statusDocument(
+  accounts: readonly ShownAccount[],
+  reloadFailure: ReloadFailure | undefined,
+  version: string,
+  now: number,
+): string {
+  const document = {
+    version,
+    now,
+    reload_failure:
+      reloadFailure === undefined ? undefined : { at: reloadFailure.at, faults: reloadFailure.diagnostics },
+    accounts: accounts.map(accountDocument),
+  };
   return JSON.stringify(document, (_key, value: unknown) => (value === undefined ? null : value));
 }
 
 function accountDocument(account: ShownAccount) {
-  const { budget, plan } = account;
+  const { budget, plan, outage } = account;
   return {
     name: account.name,
     api: account.api,
@@ -18,6 +32,16 @@ function accountDocument(account: ShownAccount) {
     labels: account.labels,
     up: account.up,
     refused: account.refused,
+    outage:
+      outage === undefined
+        ? undefined
+        : {
+            since: outage.since,
+            reason: outage.reason,
+            problem: outage.problem,
+            remedy: REMEDIES[outage.reason],
+            last_good_values_until: outage.servedUntil,
+          },
     window_end: account.windowEnd,
     warnings: account.warnings,
     application_counts: account.applicationCounts,
@@ -38,6 +62,13 @@ function accountDocument(account: ShownAccount) {
       duration_seconds: group.durationSeconds,
       entities: { fresh: group.tasks.fresh, stale: group.tasks.stale, missing: group.tasks.missing },
       oldest_window_end: group.oldestWindowEnd,
+    })),
+    failures: groupFailures(account.tasks).map((failure) => ({
+      group: failure.group,
+      reason: failure.reason,
+      problem: failure.problem,
+      count: failure.tasks.length,
+      failures: failuresOf(failure),
     })),
     applications: account.applications?.map(({ id, name, language, reporting, tags = [], breakdown }) => ({
       id,

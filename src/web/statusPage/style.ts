@@ -32,7 +32,7 @@ nav a { display: inline-block; padding: .25rem 0; margin-right: 1rem; }
 a { color: var(--link); }
 a:focus-visible, button:focus-visible, input:focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
 section { background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: 1rem; margin: 0 0 1rem; }
-.overview { font-size: 1.1rem; margin: 0; }
+.overview { font-size: 1.1rem; margin: 0 0 .25rem; }
 .soft, .asof, .kind, .of, .key, .more, .absent, .off, small, caption, dt, thead th { color: var(--soft); }
 .soft { margin: 0 0 .75rem; }
 .asof { margin: 0 0 1rem; }
@@ -45,6 +45,10 @@ section { background: var(--card); border: 1px solid var(--line); border-radius:
 .notice { color: var(--text); border-left: .3rem solid var(--warn); background: var(--warn-back); padding: .5rem .75rem; margin: 0 0 .75rem; overflow-wrap: anywhere; }
 .notice.bad { border-color: var(--bad); background: var(--bad-back); }
 ul.notice { padding-left: 2rem; }
+.notice ul { margin: .25rem 0 0; padding-left: 1.5rem; }
+.notice dl { margin: .25rem 0 0; }
+.notice dl div { display: grid; grid-template-columns: 6rem 1fr; gap: 0 1rem; }
+.notice dd { margin: 0; }
 .facts { display: grid; grid-template-columns: repeat(auto-fit, minmax(14rem, 1fr)); gap: .5rem 1.5rem; margin: 0 0 1rem; }
 .facts dd { margin: 0; }
 .meter { display: block; width: 100%; max-width: 20rem; height: .4rem; margin-top: .3rem; border-radius: .2rem; }
@@ -54,6 +58,8 @@ table { width: 100%; border-collapse: collapse; margin: 0 0 1rem; }
 caption { text-align: left; font-weight: 600; padding: .25rem 0; }
 th, td { text-align: left; vertical-align: top; padding: .35rem .75rem .35rem 0; border-top: 1px solid var(--line); font-weight: normal; }
 tbody th, td.long { overflow-wrap: anywhere; }
+td.long { min-width: 13rem; }
+td.served { min-width: 8rem; }
 thead th { border-top: 0; font-size: .85rem; }
 .number { font-variant-numeric: tabular-nums; }
 .group { white-space: nowrap; }

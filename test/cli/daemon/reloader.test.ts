@@ -23,7 +23,7 @@ function recording(options: Partial<ReloaderOptions>) {
   const reloader = new Reloader({
     read: () => Promise.resolve({ config: configOf('new'), warnings: [] }),
     apply: (config) => void done.applied.push(...config.accounts.map(({ name }) => name)),
-    ended: (ok) => void done.ended.push(ok),
+    ended: (diagnostics) => void done.ended.push(diagnostics === undefined),
     logger: createLogger({ level: 'info', format: 'logfmt', destination, secrets }),
     mask: (text) => secrets.mask(text),
     ...options,

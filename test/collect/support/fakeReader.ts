@@ -10,6 +10,7 @@ import {
   type MetricDataSubject,
   type MetricNameList,
   type MetricNameQuery,
+  type MinuteSeries,
   type NextCall,
   type Outcome,
   type Overload,
@@ -42,6 +43,7 @@ export type CallKind =
   | 'metric_names'
   | 'custom_names'
   | 'metric_data'
+  | 'counters'
   | 'queries';
 
 /** One call as upstream saw it. */
@@ -114,6 +116,12 @@ export class FakeReader implements UpstreamReader {
   readonly datastores: BatchRead<ApplicationSubject, readonly string[]> | undefined;
   readonly customNames: BatchRead<CustomNamesSubject, readonly string[]>;
   readonly metricData: BatchRead<MetricDataSubject, MetricDataResult>;
+  readonly counters: BatchRead<MetricDataSubject, MinuteSeries>;
+  /** What upstream answers of single minutes; by default nothing happened. */
+  minutes: (subject: MetricDataSubject & TimeRange) => MinuteSeries = ({ from, to }) => ({
+    window: { from, to },
+    metrics: new Map(),
+  });
   readonly queries: BatchRead<QuerySubject, QueryResult>;
   /** The rows of a query, by its text. */
   readonly rows = new Map<string, readonly unknown[]>();
@@ -152,6 +160,7 @@ export class FakeReader implements UpstreamReader {
       },
       ({ names }) => Math.max(1, Math.ceil(names.length / NAMES_PER_CALL)),
     );
+    this.counters = this.#read('counters', (subject, range) => this.minutes({ ...subject, ...range }));
     const queries = this.#read<QuerySubject, QueryResult>('queries', ({ nrql, rules }, { to }) => {
       const rows = this.rows.get(nrql) ?? [];
       const reading = readRows({ rows, facets: rules.facets.map(String), otherResult: null }, rules);

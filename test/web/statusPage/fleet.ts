@@ -177,3 +177,54 @@ export function faulty(): { accounts: AccountStatus[]; blocks: Block[] } {
     blocks,
   };
 }
+
+/** Three accounts: one where this many of 200 applications fail, one that cannot be read, and one that is well. */
+export function failing(count: number): { accounts: AccountStatus[]; blocks: Block[] } {
+  const applications = Array.from({ length: 200 }, (_, index) => ({
+    id: 3_000 + index,
+    name: `checkout-service-eu-west-1-${index}`,
+    language: 'java',
+    reporting: true,
+  }));
+  const tasks = applications.map(({ id, name }, index) =>
+    entity({
+      applicationId: id,
+      application: name,
+      ...(index < count
+        ? {
+            state: index % 3 === 0 ? 'missing' : 'stale',
+            failures: 1 + (index % 9),
+            reason: index % 2 === 0 ? 'timeout' : 'server',
+            problem:
+              index % 2 === 0
+                ? 'GET /applications/{id}/metrics/data.json: no answer within 10 s'
+                : 'GET /applications/{id}/metrics/data.json: 503 Service Unavailable, after 3 attempts; the service is overloaded',
+            seconds: 10,
+          }
+        : {}),
+    }),
+  );
+  const missing = tasks.filter(({ state }) => state === 'missing').length;
+  const group = groupStatus({
+    group: 'application_metrics',
+    success: count === 0,
+    tasks: { fresh: 200 - count, stale: count - missing, missing },
+    lastSuccess: TEST_NOW - 1_900,
+  });
+  const outage = {
+    since: TEST_NOW - 1_830,
+    reason: 'network' as const,
+    problem: 'GET /applications.json: connect ECONNREFUSED 203.0.113.7:443, after 3 attempts',
+    servedUntil: TEST_NOW + 90,
+  };
+  return {
+    accounts: [
+      accountStatus({ name: 'production', applications, tasks, groups: [groupStatus(), group] }),
+      ...(count === 0 ? [] : [accountStatus({ name: 'europe', up: false, outage, applications: [], warnings: [] })]),
+      accountStatus({ name: 'search', api: 'nerdgraph', labels: {}, applications: [] }),
+    ],
+    blocks: applications
+      .slice(count, count + 8)
+      .map(({ id, name }, index) => breakdownBlock('production', id, name, SHAPES[index % SHAPES.length])),
+  };
+}

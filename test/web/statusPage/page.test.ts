@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { AccountStatus } from '../../../src/collect/accountStatus.ts';
 import { served, type TestApp } from '../support/app.ts';
-import { accountStatus, breakdownBlock, queryStatus, TEST_NOW } from '../support/collector.ts';
+import { accountStatus, breakdownBlock, groupStatus, queryStatus, TEST_NOW } from '../support/collector.ts';
 import { get } from '../support/http.ts';
 import { entity, fleet, HOSTILE_NAMES } from './fleet.ts';
 
@@ -23,6 +23,7 @@ const pageOfAccount = (account: Partial<AccountStatus>) =>
 function words(page: string): string {
   const text = page
     .replace(/<style>.*?<\/style>/s, '')
+    .replaceAll('<wbr />', '')
     .replace(/<[^>]*>/g, ' ')
     .replace(/\s+/g, ' ');
   return text
@@ -55,12 +56,10 @@ describe('the status page', () => {
     expect(text).toContain('Account production paused');
     expect(text).toContain('Account europe refused');
     expect(text).toContain('The service refused the key (401); check api_key of this account.');
-    expect(text).toContain(
-      'A steady state takes 740 calls a minute, more than the 600 of the budget: every group gets slower',
-    );
-    expect(text).toContain('A steady state takes 123 calls a minute Groups');
+    expect(text).toContain('Steady state 740 calls a minute, more than the 600 of the budget: every group gets slower');
+    expect(text).toContain('Steady state 123 calls a minute Groups');
     expect(text).toContain('411 of 600 (420 in force now), 8 in flight');
-    expect(text).toContain('Paused until 2026-01-01 00:00:42 UTC, 42 s from now');
+    expect(text).toContain('Paused until 2026-01-01 00:00:42 UTC, 42 s from now: New Relic asked us to stop calling.');
     expect(text).toContain('Newest window served ends 2025-12-31 23:58:00 UTC, 2 min ago');
     expect(text).toContain('applications.include[2] (name "checkuot-*") matches nothing.');
     expect(text).toContain('stage = <prod>');
@@ -69,24 +68,87 @@ describe('the status page', () => {
   test('shows each group with interval, effective interval, last success and entities', async () => {
     const text = words(await pageOf(large));
     expect(text).toContain(
-      'application_metrics 1 min, in effect 2 min 10 s had failures in 42.4 s 6 min 40 s ago 117 2 1 2 min ago',
+      'application_metrics 1 min, in effect 2 min 10 s failed in 42.4 s 6 min 40 s ago 117 2 1 2 min ago',
     );
     expect(text).toContain('host_metrics 1 min not yet never 1 0 0 –');
-    expect(text).toContain('metric_names 6 h ended well in 1.25 s 30 s ago 1 0 0 –');
+    expect(text).toContain('metric_names 6 h OK in 1.25 s 30 s ago 1 0 0 –');
   });
 
-  test('shows what fails, the longest first, with the reason, and what is slowest', async () => {
+  test('shows what fails, with the reason and a name, and what is slowest', async () => {
     const text = words(await pageOf(large));
-    const [host, application] = [
-      text.indexOf('no answer within 10 s 11 nothing'),
-      text.indexOf('the service is overloaded 4 last good values'),
-    ];
-    expect(host).toBeGreaterThan(0);
-    expect(application).toBeGreaterThan(host);
-    expect(text).toContain('host_metrics · host web-01.<b>example</b> · shop-1 1001');
+    expect(text).toContain(
+      'host_metrics 1 other : GET /applications/{id}/hosts/{host_id}/metrics/data.json: no answer within 10 s',
+    );
+    expect(text).toContain('host web-01.<b>example</b> · shop-1 1001 11 nothing');
+    expect(text).toContain('<script>document.title="pwned"</script> 1004 4 last good values');
     expect(text).toMatch(
       /Slowest to read What Last attempt took host_metrics · host .*? 10 s application_metrics · .*? 9\.8 s applications 1\.2 s/,
     );
+  });
+
+  test('what fails alike is one row with its count and the first three names, the longest failing first', async () => {
+    const alike = Array.from({ length: 200 }, (_, index) =>
+      entity({
+        applicationId: index,
+        application: `shop-${index}`,
+        failures: index,
+        state: index < 60 ? 'stale' : 'missing',
+        reason: 'timeout',
+        problem: 'no answer within 10 s',
+      }),
+    );
+    const other = entity({
+      group: 'hosts',
+      failures: 300,
+      state: 'missing',
+      reason: 'server',
+      problem: 'GET /hosts.json: 503',
+    });
+    const text = words(await pageOfAccount({ tasks: [other, ...alike, entity()] }));
+    expect(text).toContain(
+      'application_metrics 200 timeout : no answer within 10 s shop-199 199 , shop-198 198 , shop-197 197 and 197 more 199 nothing (140), last good values (60)',
+    );
+    expect(text).toContain('hosts 1 server : GET /hosts.json: 503 checkout 7 300 nothing');
+    expect(text.indexOf('hosts 1 server')).toBeGreaterThan(text.indexOf('application_metrics 200'));
+    expect(text).toContain('up, 201 failing');
+  });
+
+  test('an account that cannot be read has a banner: since when, why, what to do, and what is served', async () => {
+    const outage = {
+      since: TEST_NOW - 400,
+      reason: 'network' as const,
+      problem: 'GET /applications.json: connection refused',
+      servedUntil: TEST_NOW + 90,
+    };
+    const text = words(await pageOfAccount({ up: false, outage }));
+    expect(text).toContain('Account production cannot be read');
+    expect(text).toContain('1 account cannot be read.');
+    expect(text).toContain(
+      'The account cannot be read since 2025-12-31 23:53:20 UTC, 6 min 40 s ago. Why GET /applications.json: connection refused ' +
+        'What to do Look at DNS, the proxy settings (HTTPS_PROXY) and the way to New Relic; tls.ca_file names an authority of your own. Served The last good values, at the longest until 2026-01-01 00:01:30 UTC, 1 min 30 s from now.',
+    );
+    const expired = { up: false, windowEnd: undefined, outage: { ...outage, servedUntil: undefined } };
+    const later = words(await pageOfAccount(expired));
+    expect(later).toContain('Served Nothing: there are no good values, or they are too old.');
+    expect(later).toContain('Newest window served none any more');
+  });
+
+  test('a reload that failed has a banner with the faults, and the page does not say that nothing fails', async () => {
+    const text = words(
+      await pageOf((app) => {
+        app.reloadFailure = {
+          at: TEST_NOW - 60,
+          diagnostics: Array.from({ length: 7 }, (_, index) => `c.yaml:${index}:1: a<b`),
+        };
+      }),
+    );
+    expect(text).toContain(
+      'The last reload failed at 2025-12-31 23:59:00 UTC, 1 min ago. The exporter runs with the configuration',
+    );
+    expect(text).toContain('c.yaml:4:1: a<b and 2 more faults');
+    expect(text).toContain('1 account, 1 application. The last reload failed.');
+    expect(text).not.toContain('No failures');
+    expect(words(await pageOf(() => undefined))).toContain('1 account, 1 application. No failures.');
   });
 
   test('what one call read is one row of the slowest, and a reason is the word of the metrics, with a link to what to do', async () => {
@@ -104,7 +166,7 @@ describe('the status page', () => {
     const page = words(await pageOfAccount({ warnings, applicationCounts }));
     expect(page).toContain('up, 1 warning');
     expect(page).toContain('12 exported of 14 listed, 10 of them report');
-    expect(page).not.toContain('Nothing fails');
+    expect(page).not.toContain('No failures');
   });
 
   test('an account that is there for its queries only has no applications to wait for', async () => {
@@ -152,7 +214,7 @@ describe('the status page', () => {
     const tasks = Array.from({ length: 33 }, (_, index) => entity({ applicationId: index, failures: 1, problem }));
     const text = words(await pageOfAccount({ tasks }));
     expect(text).toContain('The last attempt failed for 33 entities.');
-    expect(text).toContain('and 13 more, all of them in the JSON of this page.');
+    expect(text).toContain('and 30 more');
   });
 
   test('escapes every name', async () => {
@@ -171,7 +233,8 @@ describe('the status page', () => {
   });
 
   test('before anything was read it says so', async () => {
-    const fresh = accountStatus({ up: false, applications: undefined, tasks: [], windowEnd: undefined });
+    const groups = [groupStatus({ lastSuccess: undefined, success: undefined })];
+    const fresh = accountStatus({ up: false, applications: undefined, tasks: [], windowEnd: undefined, groups });
     const text = words(await pageOf((app) => Object.assign(app.collector, { accounts: [fresh], blocks: [] })));
     expect(text).toContain('Account production not read yet');
     expect(text).toContain('Newest window served none yet');
@@ -312,6 +375,41 @@ describe('/api/status', () => {
         { api: 'rest', api_end_of_life: 1_816_992_000 },
         { api: 'nerdgraph', api_end_of_life: null },
       ],
+    });
+  });
+
+  test('tells a failed reload, an account that cannot be read, and failures by reason', async () => {
+    const { app, origin } = await served();
+    const outage = {
+      since: TEST_NOW - 60,
+      reason: 'auth' as const,
+      problem: '401',
+
+      servedUntil: undefined,
+    };
+    const failing = [1, 2].map((failures) => entity({ failures, reason: 'timeout', problem: 'no answer' }));
+    app.collector.accounts = [accountStatus({ up: false, outage, tasks: failing })];
+    const status = async (): Promise<unknown> => JSON.parse((await get(`${origin}/api/status`)).text);
+    expect(await status()).toMatchObject({
+      reload_failure: null,
+      accounts: [
+        {
+          outage: {
+            since: TEST_NOW - 60,
+            reason: 'auth',
+            problem: '401',
+            remedy: expect.stringContaining('NRAK-') as unknown,
+            last_good_values_until: null,
+          },
+          failures: [{ group: 'application_metrics', reason: 'timeout', problem: 'no answer', count: 2, failures: 2 }],
+        },
+      ],
+    });
+    app.reloadFailure = { at: TEST_NOW, diagnostics: ['c.yaml:1:1: a: b'] };
+    app.collector.accounts = [accountStatus()];
+    expect(await status()).toMatchObject({
+      reload_failure: { at: TEST_NOW, faults: ['c.yaml:1:1: a: b'] },
+      accounts: [{ outage: null, failures: [] }],
     });
   });
 

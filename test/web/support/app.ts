@@ -4,7 +4,7 @@ import { onTestFinished } from 'vitest';
 import { Exposition } from '../../../src/exposition/exposition.ts';
 import { createApp } from '../../../src/web/app.ts';
 import type { DroppedSeries } from '../../../src/metrics/sample.ts';
-import type { ReloadResult, WebDependencies, WebSettings } from '../../../src/web/dependencies.ts';
+import type { ReloadFailure, ReloadResult, WebDependencies, WebSettings } from '../../../src/web/dependencies.ts';
 import { startServers, type Servers } from '../../../src/web/server/servers.ts';
 import { MemoryCollector, TEST_NOW } from './collector.ts';
 
@@ -28,6 +28,7 @@ export function testApp(options: TestAppOptions = {}) {
     failures: [] as unknown[],
     warnings: [] as string[],
     clock: TEST_NOW * 1000,
+    reloadFailure: undefined as ReloadFailure | undefined,
   };
   const deps: WebDependencies = {
     settings: {
@@ -56,6 +57,7 @@ export function testApp(options: TestAppOptions = {}) {
     configText: () => options.configText ?? 'accounts:\n  - name: production\n    api_key: <secret>\n',
     mask: (text) => text.replaceAll('NRAK-0', '<secret>'),
     reload: options.reload,
+    reloadFailure: () => told.reloadFailure,
     stopping: options.stopping ?? (() => false),
     now: () => told.clock,
     monotonic: () => told.clock,

@@ -83,6 +83,7 @@ export function accountStatus(over: Partial<AccountStatus> = {}): AccountStatus 
     refused: undefined,
     applicationCounts: undefined,
     windowEnd: NOW - 120,
+    counters: undefined,
     groups: GROUPS.map((group) => groupStatus({ group })),
     budget: { configured: 600, inForce: 600, lastMinute: 123, inFlight: 2, pausedUntil: undefined },
     applications: [{ id: 7, name: 'checkout', language: 'java', reporting: true }],

@@ -76,11 +76,16 @@ describe('parseMetricData', () => {
     ['a time that cannot be read', { ...(slice({}) as object), from: 'now' }],
     ['a time without an offset', { ...(slice({}) as object), to: '1970-01-01T00:11:00' }],
     ['an end before its start', { ...(slice({}) as object), to: '1970-01-01T00:09:00Z' }],
-    ['no values', { ...(slice({}) as object), values: null }],
     ['no shape at all', 'x'],
-  ])('leaves out a timeslice with %s', (_, bad) => {
+  ])('knows nothing of a metric with a timeslice that has %s: it may be about any time', (_, bad) => {
     const { data, words } = parse(body(metric('a', bad, slice({ call_count: 1 }))));
-    expect(data.get('a')).toHaveLength(1);
+    expect(data.get('a')).toEqual([{ ...RANGE, values: {} }]);
+    expect(words).toBe('left out 1 bad value, the first: metrics.timeslices');
+  });
+
+  it('keeps the time of a timeslice without values: it is not a time in which nothing happened', () => {
+    const { data, words } = parse(body(metric('a', slice(null), slice({ call_count: 1 }, 11))));
+    expect(data.get('a')?.map(({ values }) => values)).toEqual([{}, { call_count: 1 }]);
     expect(words).toBe('left out 1 bad value, the first: metrics.timeslices');
   });
 

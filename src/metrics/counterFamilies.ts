@@ -1,0 +1,149 @@
+import type { MinuteSeries } from '../api/upstreamReader.ts';
+import { secondsOf } from '../api/types.ts';
+import { METRIC } from '../formulas/metricInputs.ts';
+import { catalogueFamily, samplesOf, type FamilyRow, type FamilySpec } from './family.ts';
+import type { Labels, Sample } from './sample.ts';
+
+const MINUTE = 60;
+
+type Values = Readonly<Record<string, number>>;
+
+/** Something that is counted of each minute. */
+interface Counted {
+  /** The metric that it comes from, and the values that it reads of it. */
+  readonly metric: string;
+  readonly reads: readonly string[];
+  /** NaN where a value is missing. */
+  readonly of: (values: Values) => number;
+}
+
+function value(metric: string, name: string): Counted {
+  return { metric, reads: [name], of: (values) => values[name] ?? NaN };
+}
+
+/** The mean time of no transactions may be absent. */
+const seconds: Counted = {
+  metric: METRIC.web,
+  reads: ['call_count', 'average_response_time'],
+  of: ({ call_count: calls = NaN, average_response_time: milliseconds = NaN }) =>
+    calls === 0 ? 0 : (calls * milliseconds) / 1000,
+};
+
+/** What is counted of each minute. The values of a minute, and the counters, stand in this order. */
+export const COUNTED: readonly Counted[] = [
+  value(METRIC.web, 'call_count'),
+  value(METRIC.nonWeb, 'call_count'),
+  value(METRIC.errors, 'error_count'),
+  seconds,
+  value(METRIC.apdex, 's'),
+  value(METRIC.apdex, 't'),
+  value(METRIC.apdex, 'f'),
+];
+
+/** The first values of a minute are its web and non-web transactions. */
+export const TRANSACTION_VALUES = 2;
+
+/** The metrics to ask for. */
+export const COUNTER_METRICS: readonly string[] = [...new Set(COUNTED.map(({ metric }) => metric))];
+
+/** The values of a metric to ask for. */
+export function countedValues(metricName: string): readonly string[] {
+  return [...new Set(COUNTED.flatMap(({ metric, reads }) => (metric === metricName ? reads : [])))];
+}
+
+/** The values of one minute, in the order of `COUNTED`; `broken`: New Relic answered something that cannot be read. */
+export type CountedMinute = readonly number[] | 'broken';
+
+/** What a response says of each minute, by its beginning (Unix seconds); a minute of which it says nothing has no entry. */
+export function countedMinutes({ metrics }: Pick<MinuteSeries, 'metrics'>): Map<number, CountedMinute> {
+  const minutes = new Map<number, number[] | 'broken'>();
+  for (const name of COUNTER_METRICS) {
+    for (const { from, to, values } of metrics.get(name) ?? []) {
+      const isMinute = from % MINUTE === 0 && secondsOf({ from, to }) === MINUTE;
+      const known = minutes.get(from);
+      if (known === 'broken') continue;
+      if (isMinute && count(name, values, known ?? newMinute(minutes, from))) continue;
+      for (let minute = from - (from % MINUTE); minute < to; minute += MINUTE) minutes.set(minute, 'broken');
+    }
+  }
+  return minutes;
+}
+
+function newMinute(minutes: Map<number, number[] | 'broken'>, from: number): number[] {
+  const values = COUNTED.map(() => 0);
+  minutes.set(from, values);
+  return values;
+}
+
+/** Adds the values of a metric to a minute; false where one of them is missing. */
+function count(name: string, values: Values, minute: number[]): boolean {
+  for (const [index, { metric, of }] of COUNTED.entries()) {
+    if (metric !== name) continue;
+    const counted = of(values);
+    if (!(counted >= 0 && counted < Infinity)) return false;
+    minute[index] = counted;
+  }
+  return true;
+}
+
+/** The counters of an application, in the order of `COUNTED`. */
+type Totals = ArrayLike<number>;
+
+function counterFamily(
+  spec: FamilySpec,
+  series: readonly (readonly [labels: Labels, index: number])[],
+): FamilyRow<Totals> {
+  return {
+    ...catalogueFamily('newrelic_application', 'counters', 'counter', spec),
+    calculate: (totals) => series.map(([labels, index]) => ({ labels, value: totals[index] })),
+  };
+}
+
+const APDEX = ['satisfied', 'tolerating', 'frustrated'].map((zone, index) => [{ zone }, 4 + index] as const);
+
+/** The families of counters. */
+export const COUNTER_FAMILIES: readonly FamilyRow<Totals>[] = [
+  counterFamily(
+    {
+      suffix: 'transactions_total',
+      meaning: 'Transactions, web and non-web by kind',
+      source: 'HttpDispatcher and OtherTransaction/all: call_count of each minute',
+      labelNames: ['kind'],
+    },
+    [
+      [{ kind: 'web' }, 0],
+      [{ kind: 'non_web' }, 1],
+    ],
+  ),
+  counterFamily(
+    {
+      suffix: 'transaction_errors_total',
+      meaning: 'Errors of web and non-web transactions',
+      source: 'Errors/all: error_count of each minute',
+    },
+    [[{}, 2]],
+  ),
+  counterFamily(
+    {
+      suffix: 'web_transaction_seconds_total',
+      meaning:
+        'Seconds spent on web transactions, without queueing; divided by the rate of web transactions it is their mean time',
+      source: 'HttpDispatcher: call_count * average_response_time / 1000 of each minute',
+    },
+    [[{}, 3]],
+  ),
+  counterFamily(
+    {
+      suffix: 'apdex_transactions_total',
+      meaning: 'Web transactions by Apdex zone',
+      source: 'Apdex: s, t and f of each minute',
+      labelNames: ['zone'],
+    },
+    APDEX,
+  ),
+];
+
+/** The samples of the counters of an application. */
+export function counterSamples(totals: Totals): Sample[] {
+  return samplesOf(COUNTER_FAMILIES, totals);
+}

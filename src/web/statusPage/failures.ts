@@ -1,0 +1,94 @@
+import type { TaskStatus } from '../../collect/accountStatus.ts';
+import { breakable, counted, DOT, html, table, type Html } from './markup.ts';
+
+/** What failed alike: the same group, reason and words. */
+export interface FailureGroup extends Pick<TaskStatus, 'group'> {
+  readonly reason: NonNullable<TaskStatus['reason']>;
+  readonly problem: string;
+  /** All of them, the longest failing first. */
+  readonly tasks: readonly TaskStatus[];
+}
+
+/** The tasks whose last attempt failed, by group, reason and words; the most first. */
+export function groupFailures(tasks: readonly TaskStatus[]): readonly FailureGroup[] {
+  const alike = new Map<string, FailureGroup & { readonly tasks: TaskStatus[] }>();
+  for (const task of tasks) {
+    const { group, reason = 'other', problem } = task;
+    if (problem === undefined) continue;
+    const key = JSON.stringify([group, reason, problem]);
+    const known = alike.get(key);
+    if (known === undefined) alike.set(key, { group, reason, problem, tasks: [task] });
+    else known.tasks.push(task);
+  }
+  for (const { tasks: failing } of alike.values()) failing.sort((a, b) => b.failures - a.failures);
+  return [...alike.values()].sort((a, b) => b.tasks.length - a.tasks.length || failuresOf(b) - failuresOf(a));
+}
+
+/** The most failed attempts in a row. */
+export function failuresOf({ tasks }: FailureGroup): number {
+  return tasks[0]?.failures ?? 0;
+}
+
+/** How many of those that failed alike are named, and how many kinds of failures are shown. */
+const NAMED = 3;
+const SHOWN = 20;
+
+/** What the last attempt failed for, a row for each group and reason; undefined where nothing failed. */
+export function failureTable(tasks: readonly TaskStatus[], docs: string): Html | undefined {
+  const failures = groupFailures(tasks);
+  if (failures.length === 0) return undefined;
+  const rest = failures.length - SHOWN;
+  const rows = failures.slice(0, SHOWN).map(
+    (failure) =>
+      [
+        html`<span class="group">${failure.group}</span>`,
+        { style: 'number', value: failure.tasks.length },
+        {
+          style: 'long',
+          value: html`<a href="${docs}/errors.md#failed-calls">${failure.reason}</a>: ${breakable(failure.problem)}`,
+        },
+        { style: 'long', value: namesOf(failure) },
+        { style: 'number', value: failuresOf(failure) },
+        servedOf(failure),
+      ] as const,
+  );
+  return html`${table('Failing', ['Group', 'Failing', 'Why', 'Which', 'In a row', 'Served'], rows)}
+  ${rest > 0 ? html`<p class="more">and ${counted(rest, 'other failure')}, in the JSON of this page.</p>` : undefined}`;
+}
+
+/** The first few by name, and how many there are besides; a list of the account has no name. */
+function namesOf({ tasks }: FailureGroup): Html {
+  const named = tasks.slice(0, NAMED).map(subjectOf);
+  const parts = named.flatMap((name) => (name === undefined ? [] : [name]));
+  const more = tasks.length - NAMED;
+  if (parts.length === 0) return html`the list of the account`;
+  return html`${parts.map((part, index) => html`${index > 0 ? ', ' : ''}${part}`)}${
+    more > 0 ? ` and ${more.toLocaleString('en-US')} more` : ''
+  }`;
+}
+
+/** What was served in the place of what failed. */
+function servedOf({ tasks }: FailureGroup): string {
+  const inState = (state: TaskStatus['state']): number => tasks.filter((task) => task.state === state).length;
+  const states = [
+    [inState('missing'), 'nothing'],
+    [inState('stale'), 'last good values'],
+    [inState('fresh'), 'fresh values'],
+  ] as const;
+  const present = states.filter(([count]) => count > 0);
+  if (present.length === 1) return present[0]?.[1] ?? '';
+  return present.map(([count, what]) => `${what} (${count.toLocaleString('en-US')})`).join(', ');
+}
+
+/** The application, host or query that a task is about; undefined for a list of the account. */
+export function subjectOf({ application, applicationId, host, hostId, query }: TaskStatus): Html | undefined {
+  const of = [
+    query === undefined ? undefined : html`<bdi>${query}</bdi>`,
+    host === undefined && hostId === undefined ? undefined : html`host <bdi>${host ?? hostId}</bdi>`,
+    application === undefined && applicationId === undefined
+      ? undefined
+      : html`<bdi>${application ?? ''}</bdi> <small>${applicationId}</small>`,
+  ].filter((part) => part !== undefined);
+  if (of.length === 0) return undefined;
+  return html`${of.map((part, index) => html`${index > 0 ? DOT : ''}${part}`)}`;
+}

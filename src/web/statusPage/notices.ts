@@ -1,0 +1,87 @@
+import type { AccountStatus } from '../../collect/accountStatus.ts';
+import { REMEDIES } from '../../collect/remedies.ts';
+import type { ReloadFailure } from '../dependencies.ts';
+import { ago, breakable, counted, html, inWords, timeInWords, type Html } from './markup.ts';
+
+/** From this many days before its end, the end of an interface stands out. */
+const NEAR_END_DAYS = 180;
+
+/** How many faults of a configuration are shown. */
+const SHOWN_FAULTS = 5;
+
+/** The last reload failed: since when, why, and what to do. `now` is Unix seconds, as all times here. */
+export function reloadNotice(failure: ReloadFailure | undefined, now: number): Html | undefined {
+  if (failure === undefined) return undefined;
+  const { at, diagnostics } = failure;
+  const rest = diagnostics.length - SHOWN_FAULTS;
+  return html`<div class="notice bad" role="alert">
+    <b>The last reload failed</b> at ${timeInWords(at)}, ${ago(at, now)}. The exporter runs with the configuration that
+    it had before. Correct the file, look at it with the command <code>check</code>, and reload.
+    <ul>
+      ${diagnostics.slice(0, SHOWN_FAULTS).map((fault) => html`<li>${fault}</li>`)}
+      ${rest > 0 ? html`<li>and ${counted(rest, 'more fault')}</li>` : undefined}
+    </ul>
+  </div>`;
+}
+
+/** Everything that an operator should know about an account at once, the worst first. */
+export function accountNotices(account: AccountStatus, now: number): readonly (Html | undefined)[] {
+  return [outageNotice(account, now), pauseNotice(account.budget, now), warningList(account), endNotice(account, now)];
+}
+
+function outageNotice({ outage, refused }: AccountStatus, now: number): Html | undefined {
+  if (outage === undefined) {
+    return refused === undefined ? undefined : html`<p class="notice bad" role="alert"><b>Stopped.</b> ${refused}</p>`;
+  }
+  const { since, reason, problem, servedUntil } = outage;
+  const remedy = REMEDIES[reason];
+  return html`<div class="notice bad" role="alert">
+    <b>The account cannot be read</b> since ${timeInWords(since)}, ${ago(since, now)}.
+    <dl>
+      <div>
+        <dt>Why</dt>
+        <dd>${breakable(problem)}</dd>
+      </div>
+      <div>
+        <dt>What to do</dt>
+        <dd>${remedy.charAt(0).toUpperCase()}${remedy.slice(1)}.</dd>
+      </div>
+      <div>
+        <dt>Served</dt>
+        <dd>${servedInWords(servedUntil, now)}</dd>
+      </div>
+    </dl>
+  </div>`;
+}
+
+function servedInWords(until: number | undefined, now: number): string {
+  if (until === undefined) return 'Nothing: there are no good values, or they are too old.';
+  return `The last good values, at the longest until ${timeInWords(until)}, ${inWords(Math.max(0, Math.ceil(until - now)))} from now.`;
+}
+
+function pauseNotice({ pausedUntil }: AccountStatus['budget'], now: number): Html | undefined {
+  if (pausedUntil === undefined) return undefined;
+  const left = inWords(Math.max(0, Math.ceil(pausedUntil - now)));
+  return html`<p class="notice warn">
+    <b>Paused</b> until ${timeInWords(pausedUntil)}, ${left} from now: New Relic asked us to stop calling.
+  </p>`;
+}
+
+function warningList({ warnings }: AccountStatus): Html | undefined {
+  if (warnings.length === 0) return undefined;
+  return html`<ul class="notice warn" aria-label="Warnings">
+    ${warnings.map((warning) => html`<li>${warning}</li>`)}
+  </ul>`;
+}
+
+function endNotice({ endOfLife }: AccountStatus, now: number): Html | undefined {
+  if (endOfLife === undefined) return undefined;
+  const days = Math.floor((endOfLife - now) / 86_400);
+  const date = new Date(endOfLife * 1000).toISOString().slice(0, 10);
+  const what = 'New Relic ends the REST API (v2) of this account';
+  if (days < 0)
+    return html`<p class="notice bad"><b>Ended.</b> ${what} on ${date}: set <code>api: nerdgraph</code>.</p>`;
+  return html`<p class="${days < NEAR_END_DAYS ? 'notice warn' : 'soft'}">
+    ${what} on ${date}, in ${counted(days, 'day')}; <code>api: nerdgraph</code> replaces it.
+  </p>`;
+}
