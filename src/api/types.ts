@@ -77,7 +77,7 @@ export interface Application extends RollingValues {
   readonly hosts: number | undefined;
   readonly instances: number | undefined;
   /** In upstream's spelling; undefined where the interface does not tell tags. */
-  readonly tags?: readonly { readonly key: string; readonly values: readonly string[] }[];
+  readonly tags?: readonly { readonly key: string; readonly values: readonly string[] }[] | undefined;
 }
 
 export interface Host {

@@ -11,7 +11,7 @@ export type EntityMatch =
 export interface Matchable {
   readonly id: number;
   readonly name: string;
-  readonly tags?: readonly { readonly key: string; readonly values: readonly string[] }[];
+  readonly tags?: readonly { readonly key: string; readonly values: readonly string[] }[] | undefined;
 }
 
 /**

@@ -89,7 +89,7 @@ function statuses(current: string | undefined): LabelledValue[] | undefined {
 }
 
 /** Keys are compared without case; a tag that the application lacks is an empty label. */
-function tagLabels({ tags = [] }: ListedInput['entry'], keys: readonly string[]): Labels {
+function tagLabels(tags: NonNullable<Application['tags']>, keys: readonly string[]): Labels {
   return Object.fromEntries(
     keys.map((key) => {
       const found = tags.filter((tag) => tag.key.toLowerCase() === key.toLowerCase());
@@ -219,7 +219,9 @@ const APPLICATION = rowsOf('applications', 'rolling', [
       '1, with a label tag_<key> for each tag that applications.tags names: its values, sorted, with commas between them',
     source: 'tags',
     rest: false,
-    calculate: ({ entry, tags }) => (tags.length === 0 ? undefined : info(tagLabels(entry, tags))),
+    // Tags that could not be read are unknown, which is not the same as none.
+    calculate: ({ entry, tags: keys }) =>
+      keys.length === 0 || entry.tags === undefined ? undefined : info(tagLabels(entry.tags, keys)),
   },
   ...reporting('application'),
   healthStatus('application', true),

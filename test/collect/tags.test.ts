@@ -14,7 +14,7 @@ const TAGGED = {
 
 function worldWith(tags: readonly string[]): World {
   const world = new World([accountConfig({ applications: { tags } })], collectionConfig(), NERDGRAPH);
-  world.reader.applications = [TAGGED, { ...application(2), reporting: false }];
+  world.reader.applications = [TAGGED, { ...application(2), reporting: false, tags: [] }, application(3)];
   return world;
 }
 
@@ -26,6 +26,8 @@ describe('tags of applications', () => {
     expect(world.value(answer, FAMILY, labels)).toBe(1);
     // One that does not report has it, too.
     expect(world.value(answer, FAMILY, { app_id: '2', tag_team: '' })).toBe(1);
+    // Tags that could not be read are unknown, which is not the same as none.
+    expect(world.value(answer, FAMILY, { app_id: '3' })).toBeUndefined();
     expect(world.value(answer, 'newrelic_application_info', { app_id: '1', tag_team: 'payments,web' })).toBeUndefined();
   });
 

@@ -9,6 +9,15 @@ export interface KeyTransactionDetails {
   readonly applicationId: number | undefined;
 }
 
+/** What the search for key transactions says of one. */
+export interface KeyTransactionEntity {
+  readonly id: number;
+  readonly guid: string;
+  readonly name: string;
+  readonly reporting: boolean;
+  readonly healthStatus: string | undefined;
+}
+
 /** How many hosts, datastore types and names that custom metrics may match an application has before they were read. */
 const FIRST_SIZES = { hosts: 1, datastores: 3, matches: 50 };
 
@@ -20,6 +29,9 @@ export class AccountMemory {
   readonly failures: FailureMemory;
   /** The only account that the key sees, with the key. */
   onlyAccount: { readonly id: number; readonly key: string | undefined } | undefined;
+  /** The entities of the last searches, by guid: a field that fails keeps what it said in them. */
+  applications: ReadonlyMap<string, Application> = new Map();
+  keyTransactionEntities: ReadonlyMap<string, KeyTransactionEntity> = new Map();
   /** What only the full entities of key transactions say, by guid. */
   readonly keyTransactionDetails = new Map<string, KeyTransactionDetails & { readAt: number; isWhole: boolean }>();
   /** The key transactions of the last list by id, or why their details were never read. */

@@ -14,6 +14,7 @@ import {
   readPages,
   text,
   type Discarded,
+  type Json,
 } from '../http/readRecords.ts';
 import type { CallOptions } from '../upstreamReader.ts';
 import type { Application } from '../types.ts';
@@ -102,9 +103,25 @@ export const application = entity
       alertPolicyId: undefined,
       hosts,
       instances,
-      tags: fields.tags ?? [],
+      // Tags that failed and were never read are unknown, which is not the same as none.
+      tags: fields.tags === undefined ? undefined : (fields.tags ?? []),
     };
   });
+
+/** The fields of an application as the service writes them. */
+export function fieldsOfApplication(record: Application): Json {
+  const { id, name, language, reporting, healthStatus: health, settings, hosts, instances } = record;
+  return {
+    ...{ applicationId: id, name, language, reporting, tags: record.tags, alertSeverity: severityOf(health) },
+    apmSummary: { hostCount: hosts, instanceCount: instances },
+    settings: { apdexTarget: settings?.apdexThreshold, serverSideConfig: settings?.serverSideConfig },
+  };
+}
+
+/** The severity that gives a health status; undefined where there is none, or the entity did not report. */
+export function severityOf(health: string | undefined): string | undefined {
+  return Object.entries(HEALTH).find(([, status]) => status === health)?.[0];
+}
 
 /** The service's pages; a larger one cannot be asked for. */
 export const PAGE_SIZE = 200;
@@ -112,7 +129,7 @@ const MOST_ON_A_PAGE = 2_000;
 const MOST_PAGES = 200;
 
 /**
- * All entities of a search in the account, page by page, those that can be read. Rejects with an UpstreamError when the search
+ * All entities of a search in the account by guid, page by page, those that can be read. Rejects with an UpstreamError when the search
  * is not whole: a page is null, a cursor comes again, or there are fewer entities than the service counts. Half a list is no
  * list.
  *
@@ -127,37 +144,57 @@ export async function searchEntities<T>(
     readonly what: string;
     readonly schema: z.ZodType<T>;
     readonly maxPages: number | undefined;
+    /** What a field said before stays where it fails: the records of the last search by guid, and the fields of one. */
+    readonly before?: ReadonlyMap<string, T>;
+    readonly fieldsOf?: (record: T) => Json;
   },
   call: CallOptions,
-): Promise<T[]> {
-  const { group, document, what } = search;
+): Promise<ReadonlyMap<string, T>> {
+  const { group, document, what, schema } = search;
   const accountId = await account.id(call);
   const query = `${what} AND accountId = ${accountId}`;
   const guids = new Set<string>();
-  const found: T[] = [];
+  const found = new Map<string, T>();
   const refuse = (words: string): Error => transport.invalid(group, words);
   await transport.parseReporting(group, (discarded) =>
     readPages('', { mostPages: search.maxPages ?? MOST_PAGES }, refuse, async (cursor, page) => {
       const variables = { search: query, cursor: cursor === '' ? null : cursor };
-      const { found: parent } = await transport.read(group, document, variables, call);
+      const { found: parent, failed } = await transport.read(group, document, variables, call);
       const refused = (words: string): CallFailure => new CallFailure('invalid_response', `page ${page}: ${words}`);
       const results = parent['results'];
       const entities = isObject(results) ? results['entities'] : undefined;
       if (!isObject(results) || !isList(entities)) throw refused('the answer has no list "entities"');
       if (entities.length > MOST_ON_A_PAGE) throw refused(`more than ${MOST_ON_A_PAGE} entities`);
       const before = guids.size;
-      for (const each of entities) found.push(...take(each, search.schema, accountId, guids, discarded));
+      if (failed !== undefined) transport.fail(group, failed.failure);
+      for (const [place, each] of entities.entries()) {
+        const fields = failed?.fields.get(place);
+        const written = isObject(each) && fields !== undefined ? withEarlier(each, fields, search) : each;
+        take(written, schema, accountId, { guids, found }, discarded);
+      }
       const next = results['nextCursor'] ?? '';
       if (typeof next !== 'string') throw refused('its next page has no cursor');
       if (next !== '') return { fresh: guids.size - before, next };
       const count = parent['count'];
       if (typeof count !== 'number') throw refused('the answer has no "count"');
       if (guids.size < count) throw refused(`${guids.size} entities, but the service counts ${count}`);
-      if (guids.size > 0 && found.length === 0) throw refused(`none of the ${guids.size} entities can be read`);
+      if (guids.size > 0 && found.size === 0) throw refused(`none of the ${guids.size} entities can be read`);
       return { fresh: guids.size - before, next: undefined };
     }),
   );
   return found;
+}
+
+/** The entity with what its failed fields said before: null would say that there is nothing. */
+function withEarlier<T>(
+  written: Json,
+  failed: ReadonlySet<string>,
+  { before, fieldsOf }: { readonly before?: ReadonlyMap<string, T>; readonly fieldsOf?: (record: T) => Json },
+): Json {
+  const record = before?.get(String(written['guid']));
+  const fields = record === undefined ? undefined : fieldsOf?.(record);
+  const nulls = [...failed].filter((name) => (written[name] ?? null) === null);
+  return { ...written, ...Object.fromEntries(nulls.map((name) => [name, fields?.[name]])) };
 }
 
 /** Notes that the entity was there, whether it can be read or not. */
@@ -165,20 +202,20 @@ function take<T>(
   each: unknown,
   schema: z.ZodType<T>,
   accountId: number,
-  guids: Set<string>,
+  { guids, found }: { readonly guids: Set<string>; readonly found: Map<string, T> },
   discarded: Discarded,
-): readonly T[] {
+): void {
   const guid = isObject(each) ? each['guid'] : undefined;
   if (!isObject(each) || typeof guid !== 'string' || guid === '') {
     discarded.record('entities');
-    return [];
+    return;
   }
-  if (guids.has(guid)) return [];
+  if (guids.has(guid)) return;
   guids.add(guid);
   if (typeof each['accountId'] === 'number' && each['accountId'] !== accountId) {
     discarded.record('entities.accountId');
-    return [];
+    return;
   }
   const record = parseRecord(schema, each, discarded, 'entities');
-  return record === undefined ? [] : [record];
+  if (record !== undefined) found.set(guid, record);
 }

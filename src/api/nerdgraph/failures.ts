@@ -131,18 +131,31 @@ export function judge(
   };
 }
 
-/**
- * The failure that a response reports for fields below a place of its data; undefined where it reports none. What is null
- * there failed, and is not absent.
- */
-export function failureBelow(
+/** Fields below a place of the data that failed: what is null there is not absent. */
+export interface FailedFields {
+  /** The first failure. */
+  readonly failure: CallFailure;
+  /** The names of the fields, by the place of their record in the list. */
+  readonly fields: ReadonlyMap<number, ReadonlySet<string>>;
+}
+
+/** The fields below a place of the data for which a response reports an error; undefined where it reports none. */
+export function failedBelow(
   body: Json,
   status: number,
   mask: KeyMask,
   way: readonly string[],
-): CallFailure | undefined {
-  const error = errorsOf(body).find((each) => isBelow(each, way));
-  return error === undefined ? undefined : verdictOn(error, status, mask).failure;
+): FailedFields | undefined {
+  const first = errorsOf(body).find((error) => isBelow(error, way));
+  if (first === undefined) return undefined;
+  const fields = new Map<number, Set<string>>();
+  // Every error counts here, not only those whose words are looked at: thousands of records may lack one field each.
+  for (const error of isList(body['errors']) ? body['errors'] : []) {
+    const [place, name] = isBelow(error, way) ? pathOf(error).slice(way.length) : [];
+    if (typeof place !== 'number' || typeof name !== 'string') continue;
+    fields.set(place, (fields.get(place) ?? new Set()).add(name));
+  }
+  return { failure: verdictOn(first, status, mask).failure, fields };
 }
 
 /**
@@ -233,8 +246,13 @@ function wordsOf(error: unknown): string {
 }
 
 function isBelow(error: unknown, root: readonly string[]): boolean {
+  const path = pathOf(error);
+  return path.length > root.length && root.every((name, index) => path[index] === name);
+}
+
+function pathOf(error: unknown): readonly unknown[] {
   const path = isObject(error) ? error['path'] : undefined;
-  return isList(path) && path.length > root.length && root.every((name, index) => path[index] === name);
+  return isList(path) ? path : [];
 }
 
 /** The first member on the way to the root that is not there. */

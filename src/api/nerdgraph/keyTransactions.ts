@@ -1,12 +1,12 @@
 import * as z from 'zod';
-import { entity, healthStatus, searchEntities } from './entitySearch.ts';
-import type { AccountMemory, KeyTransactionDetails } from './accountMemory.ts';
+import { entity, healthStatus, searchEntities, severityOf } from './entitySearch.ts';
+import type { AccountMemory, KeyTransactionDetails, KeyTransactionEntity } from './accountMemory.ts';
 import type { AccountResolver } from './accountResolver.ts';
 import { withoutPadding } from './rows.ts';
 import { NO_SUMMARY } from './rowValues.ts';
 import { KEY_TRANSACTION_DETAILS, KEY_TRANSACTIONS, type NerdGraphReaderOptions, type Transport } from './transport.ts';
 import type { CallFailure } from '../http/callFailure.ts';
-import { amount, isList, parseRecord, text } from '../http/readRecords.ts';
+import { amount, isList, parseRecord, text, type Json } from '../http/readRecords.ts';
 import { UpstreamError, type KeyTransaction } from '../types.ts';
 import type { CallOptions } from '../upstreamReader.ts';
 
@@ -24,6 +24,12 @@ const keyTransaction = entity.transform((fields, context) => {
   const { guid, name, reporting } = fields;
   return { id, guid, name, reporting, healthStatus: healthStatus(reporting, fields.alertSeverity) };
 });
+
+/** The fields of a key transaction as the service writes them. */
+function fieldsOf({ id, name, reporting, healthStatus: health }: KeyTransactionEntity): Json {
+  const tags = [{ key: ID_TAG, values: [String(id)] }];
+  return { name, reporting, tags, alertSeverity: severityOf(health) };
+}
 
 /** What only the full entity says. */
 const keyTransactionDetails = z
@@ -87,13 +93,16 @@ export class KeyTransactions {
       document: KEY_TRANSACTIONS,
       what: "domain = 'EXT' AND type = 'KEY_TRANSACTION'",
       schema: keyTransaction,
+      before: this.#memory.keyTransactionEntities,
+      fieldsOf,
       maxPages: this.#options.maxPages,
     } as const;
     const entities = await searchEntities(this.#transport, this.#account, search, call);
-    const failures = await this.#refreshDetails(new Set(entities.map(({ guid }) => guid)), call);
+    this.#memory.keyTransactionEntities = entities;
+    const failures = await this.#refreshDetails(new Set(entities.keys()), call);
     const found = new Map<number, KeyTransaction>();
     const listed = new Map<number, (KeyTransactionDetails & { readonly name: string }) | UpstreamError>();
-    for (const { guid, ...each } of entities) {
+    for (const { guid, ...each } of entities.values()) {
       const details = this.#memory.keyTransactionDetails.get(guid);
       const known = details === undefined ? failures.get(guid) : { ...details, name: each.name };
       if (found.has(each.id) || known === undefined) continue;
@@ -111,8 +120,8 @@ export class KeyTransactions {
     const unread = [...listed.values()].filter((known) => known instanceof UpstreamError);
     const worst = unread.find(({ failure }) => unread.length === listed.size || failure.reason === 'auth');
     if (worst !== undefined) throw worst;
-    if (entities.length > 0 && found.size === 0) {
-      throw this.#transport.invalid(GROUP, `none of the ${entities.length} key transactions has details`);
+    if (entities.size > 0 && found.size === 0) {
+      throw this.#transport.invalid(GROUP, `none of the ${entities.size} key transactions has details`);
     }
     this.#memory.keyTransactions = listed;
     return [...found.values()];
@@ -160,7 +169,8 @@ export class KeyTransactions {
 
   /** Gives why fields that are null failed, if any did. */
   async #readDetails(guids: readonly string[], now: number, call: CallOptions): Promise<CallFailure | undefined> {
-    const { found, failure } = await this.#transport.read(GROUP, KEY_TRANSACTION_DETAILS, { guids }, call);
+    const { found, failed } = await this.#transport.read(GROUP, KEY_TRANSACTION_DETAILS, { guids }, call);
+    const failure = failed?.failure;
     const entities = found['entities'];
     if (!isList(entities)) throw this.#transport.invalid(GROUP, 'the answer has no list "entities"');
     const requested = new Map(guids.map((guid) => [withoutPadding(guid), guid]));

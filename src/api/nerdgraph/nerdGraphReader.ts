@@ -1,7 +1,7 @@
 import { AccountResolver, diagnose } from './accountResolver.ts';
 import { readAlertSettings } from './alertSettings.ts';
 import { CustomNamesRead, listMetricNames } from './customNames.ts';
-import { PAGE_SIZE, searchEntities, application } from './entitySearch.ts';
+import { PAGE_SIZE, searchEntities, application, fieldsOfApplication } from './entitySearch.ts';
 import { AccountMemory } from './accountMemory.ts';
 import { KeyTransactions } from './keyTransactions.ts';
 import { CounterRead, MetricSeriesRead } from './metricSeries.ts';
@@ -46,12 +46,13 @@ export function createNerdGraphReader(options: NerdGraphReaderOptions, before?: 
       document: APPLICATIONS,
       what: "domain = 'APM' AND type = 'APPLICATION'",
       schema: application,
+      before: memory.applications,
+      fieldsOf: fieldsOfApplication,
       maxPages,
     } as const;
+    memory.applications = await searchEntities(transport, account, search, call);
     const found = new Map<number, Application>();
-    for (const each of await searchEntities(transport, account, search, call)) {
-      if (!found.has(each.id)) found.set(each.id, each);
-    }
+    for (const each of memory.applications.values()) if (!found.has(each.id)) found.set(each.id, each);
     const applications = [...found.values()];
     await account.checkEmpty(applications.length === 0, call);
     memory.listed(applications);

@@ -1,4 +1,12 @@
-import { badKeyOf, failureBelow, judge, mayReportError, type Document, type Meaning } from './failures.ts';
+import {
+  badKeyOf,
+  failedBelow,
+  judge,
+  mayReportError,
+  type Document,
+  type FailedFields,
+  type Meaning,
+} from './failures.ts';
 import { nrql, type QueryParts } from './nrql.ts';
 import { BOUNDS, type ResponsePolicy, type Bounds } from '../http/body.ts';
 import { CallFailure } from '../http/callFailure.ts';
@@ -150,7 +158,7 @@ export class Transport {
   }
 
   /**
-   * Runs a document that reads entities. A field that failed is null, and `failure` says why; where it is on the way to the
+   * Runs a document that reads entities. A field that failed is null, and `failed` says why; where it is on the way to the
    * list, the response is a failure, for the reason that the error tells. Rejects with an UpstreamError or the reason of the
    * signal.
    */
@@ -159,7 +167,7 @@ export class Transport {
     document: Document,
     variables: Json,
     call: CallOptions,
-  ): Promise<{ readonly found: Json; readonly failure: CallFailure | undefined }> {
+  ): Promise<{ readonly found: Json; readonly failed: FailedFields | undefined }> {
     return this.#post(document, variables, { group, bounds: BOUNDS.list }, call);
   }
 
@@ -189,19 +197,19 @@ export class Transport {
   ): Promise<{
     readonly found: Json;
     readonly meaning: Meaning | undefined;
-    readonly failure: CallFailure | undefined;
+    readonly failed: FailedFields | undefined;
   }> {
     const body = JSON.stringify({ query: document.text, variables });
     const { root, list } = document;
     let meaning: Meaning | undefined;
-    let failure: CallFailure | undefined;
+    let failed: FailedFields | undefined;
     const request = { address: this.#address, body, keyHeader };
     const policy: ResponsePolicy = {
       bounds,
       inspect: (parsed, status, mask) => {
         const verdict = judge(parsed, status, mask, document);
         meaning = verdict?.meaning;
-        if (list !== undefined) failure = failureBelow(parsed, status, mask, [...root, ...list]);
+        if (list !== undefined) failed = failedBelow(parsed, status, mask, [...root, ...list]);
         // Of a query, a complaint about size, and that nothing matched, are no failures: they say how to go on.
         const isResult = meaning === 'too_big' || meaning === 'unmatched';
         return isResult && list === undefined ? undefined : verdict?.failure;
@@ -213,7 +221,7 @@ export class Transport {
     const response = await this.http.call(endpointOf(group), request, policy, call);
     let value: unknown = response.body['data'];
     for (const name of root) value = isObject(value) ? value[name] : undefined;
-    return { found: isObject(value) ? value : {}, meaning, failure };
+    return { found: isObject(value) ? value : {}, meaning, failed };
   }
 
   /** As `nrql`, for a query of one subject that cannot be read in parts; undefined where the service knows nothing of it. */

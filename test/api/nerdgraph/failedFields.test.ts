@@ -1,0 +1,88 @@
+import { describe, expect, it } from 'vitest';
+import { startBetween, type Fault } from './proxy.ts';
+
+type Entity = Record<string, unknown>;
+interface Page {
+  readonly data: { readonly actor: { readonly entitySearch: { readonly results: { readonly entities: Entity[] } } } };
+}
+
+const PATH = ['actor', 'entitySearch', 'results', 'entities'];
+
+/** Each of these fields of the entity at a place is null, with an error on its path, as the service fails a field. */
+const failing =
+  (place: number, ...fields: readonly string[]): Fault =>
+  (response, { text }, good) => {
+    if (!text.includes('entitySearch')) return false;
+    const body = JSON.parse(good) as Page;
+    const entity = body.data.actor.entitySearch.results.entities[place];
+    for (const field of fields) if (entity !== undefined) entity[field] = null;
+    const errors = fields.map((field) => ({
+      ...{ message: 'An error occurred resolving this field', path: [...PATH, place, field] },
+      extensions: { errorClass: 'SERVER_ERROR' },
+    }));
+    response.end(JSON.stringify({ ...body, errors }));
+    return true;
+  };
+
+const WORLD = { applications: 3, keyTransactions: 3 };
+/** Those of every archetype: one of them does not report. */
+const ALL = { applications: 20 };
+
+describe('a field of the list of applications that failed', () => {
+  it.each([
+    ['tags'],
+    ['reporting'],
+    ['alertSeverity'],
+    ['language'],
+    ['apmSummary'],
+    ['settings'],
+    ['name'],
+    ['applicationId'],
+    ['applicationId', 'tags', 'reporting'],
+  ])('keeps what it said before, and is one failure: %s', async (...fields) => {
+    const between = await startBetween(ALL);
+    const { reader, call, notes } = between;
+    const before = await reader.listApplications({}, call);
+    const place = before.findIndex(({ reporting }) => reporting === false);
+    expect(place).toBeGreaterThan(0);
+    between.fault = failing(place, ...fields);
+    expect(await reader.listApplications({}, call)).toEqual(before);
+    expect(notes.failures.map(({ reason }) => reason)).toEqual(['server']);
+    // A reader that replaces it knows.
+    const next = between.replace();
+    expect(await next.reader.listApplications({}, next.call)).toEqual(before);
+    between.fault = undefined;
+    expect(await reader.listApplications({}, call)).toEqual(before);
+    expect(notes.failures).toHaveLength(1);
+  });
+
+  it('is not known where it was never read: tags that failed are no empty ones', async () => {
+    const between = await startBetween(WORLD);
+    between.fault = failing(1, 'tags');
+    const list = await between.reader.listApplications({}, between.call);
+    expect(list.map(({ tags }) => tags === undefined)).toEqual([false, true, false]);
+    expect(between.notes.failures).toHaveLength(1);
+  });
+
+  it('of an application that was never read leaves it out, and fails none of the others', async () => {
+    const between = await startBetween(WORLD);
+    between.fault = failing(1, 'applicationId');
+    const list = await between.reader.listApplications({}, between.call);
+    expect(list.map(({ id }) => id)).toEqual([1_000_001, 1_000_003]);
+    expect(between.notes.failures.length).toBeGreaterThan(0);
+  });
+});
+
+describe('a field of the list of key transactions that failed', () => {
+  it.each([['tags'], ['reporting'], ['alertSeverity'], ['name']])(
+    'keeps what it said before, and is one failure: %s',
+    async (field) => {
+      const between = await startBetween(WORLD);
+      const { reader, call, notes } = between;
+      const before = await reader.listKeyTransactions({}, call);
+      between.fault = failing(0, field);
+      expect(await reader.listKeyTransactions({}, call)).toEqual(before);
+      expect(notes.failures.map(({ reason }) => reason)).toEqual(['server']);
+    },
+  );
+});
