@@ -36,7 +36,7 @@ function applications(state: SimulatorState): unknown {
   }));
 }
 
-/** What the control endpoint says: a status, and anything that JSON can hold. */
+/** The response of the control endpoint: a status, and any JSON value. */
 function obey(
   state: SimulatorState,
   request: IncomingMessage,

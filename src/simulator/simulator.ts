@@ -53,7 +53,9 @@ function reportFailure(response: ServerResponse, error: unknown): void {
   send(response, render(failure(500, 'Internal Server Error', [String(error)]), 'json'));
 }
 
-/** The way of a call from its arrival to its answer: it is logged, waits, meets the first fault that is for it, and is answered. */
+/**
+ * The way of a call from its arrival to its response: it is logged, waits, meets the first fault that applies, and is answered.
+ */
 async function serve(
   { state, apiKeys, latencyMs, signal }: ServiceOptions,
   call: ServiceCall,

@@ -97,7 +97,7 @@ export interface JsonObject {
   readonly [name: string]: JsonValue;
 }
 
-/** What the service says to a call, before it is written as JSON or XML. */
+/** The response to a call, before it is written as JSON or XML. */
 export interface ServiceAnswer {
   readonly status: number;
   readonly body: JsonObject;
@@ -176,7 +176,7 @@ function toXml(body: JsonObject): string {
   return `<?xml version="1.0" encoding="UTF-8"?>\n${document}`;
 }
 
-/** An answer as it goes over the wire. */
+/** A response as it goes over the wire. */
 export interface Rendered {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -188,7 +188,7 @@ export function render({ status, body, headers }: ServiceAnswer, format: 'json' 
   return { status, headers: { ...type, ...headers }, text: format === 'xml' ? toXml(body) : JSON.stringify(body) };
 }
 
-/** Writes an answer at once, compressed where the caller accepts that. */
+/** Writes a response at once, compressed where the caller accepts that. */
 export function send(response: ServerResponse, { status, headers, text: said }: Rendered): void {
   const isCompressed = said !== '' && /\bgzip\b/.test(response.req.headers['accept-encoding'] ?? '');
   const body = isCompressed ? gzipSync(said, { level: 1 }) : Buffer.from(said);

@@ -3,7 +3,10 @@ import type { PlantedFacts } from './facts/facts.ts';
 /** The key that opens a simulator which was not given any: a made-up one, in the form of a user key. */
 export const DEMO_API_KEY = 'NRAK-SIMULATOR0000000000000000';
 
-/** Behaviours of the service that are switches because nobody knows, or because a test wants the other one; as they are unless told. */
+/**
+ * Behaviours of New Relic that are switches because they are undocumented, or because a test needs both forms; these are the
+ * defaults.
+ */
 export const DEFAULT_SETTINGS = {
   /** Round figures to three significant digits, unless a metric data call says `raw=true`. */
   rounding: true,

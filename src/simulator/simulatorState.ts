@@ -9,8 +9,8 @@ import type { World } from './world/world.ts';
 const INTERFACES = ['rest', 'nerdgraph'] as const;
 
 /**
- * What can be changed about an application, or a key transaction, while the simulator runs; members that are left out stay as
- * they are.
+ * The properties of an application or a key transaction that can be changed while the simulator runs; members that are left out
+ * stay as they are.
  */
 export const CHANGE = z.strictObject({
   /** The interface through which the change is seen; without it, both. */
@@ -27,7 +27,7 @@ export const CHANGE = z.strictObject({
   failing: z.boolean().optional(),
   /** false: it reports nothing from now on; true: it does, and did all along. */
   reporting: z.boolean().optional(),
-  /** Slow and failing for so many minutes; null ends all incidents ordered by hand. */
+  /** Slow and failing for this number of minutes; null ends all incidents that were started by hand. */
   incident: z
     .strictObject({
       minutes: z.int().positive().default(10),
@@ -96,11 +96,11 @@ export class MinuteLimit {
 interface LoggedRequest {
   /** By the simulator's clock, in milliseconds since 1970. */
   readonly at: number;
-  /** By a clock that nobody can set, in milliseconds: for rates. */
+  /** By a clock that is never set, in milliseconds: for rates. */
   readonly elapsed: number;
   readonly method: string;
   readonly path: string;
-  /** As it came, still encoded, without the question mark. */
+  /** As received, still encoded, without the question mark. */
   readonly query: string;
   readonly kind: CallKind | undefined;
   readonly applicationId: number | undefined;
@@ -110,24 +110,24 @@ interface LoggedRequest {
   readonly keyValid: boolean;
   /** Calls under way when this one came, itself included. */
   readonly concurrent: number;
-  /** What a GraphQL document asked for, in its order; undefined for calls of the REST interface. */
+  /** The requests of a GraphQL document, in its order; undefined for calls of the REST interface. */
   readonly operations?: readonly LoggedOperation[];
 }
 
-/** One thing a GraphQL document asked for. */
+/** One request of a GraphQL document. */
 export interface LoggedOperation {
   readonly kind: CallKind;
   /** The NRQL query, the search, or the guids; empty for accounts. */
   readonly text: string;
-  /** Rows or entities in the answer; undefined when there was none. */
+  /** Rows or entities in the response; undefined when it failed. */
   rows?: number;
-  /** Why there was no answer. */
+  /** Why it failed. */
   error?: string;
 }
 
 const KEPT = 100_000;
 
-/** What was asked of the service: for tests and rehearsals. Entries are the newest hundred thousand; counts are all. */
+/** The calls that were made, for tests and rehearsals. Entries are the newest hundred thousand; counts are all. */
 export class RequestLog {
   #entries: LoggedRequest[] = [];
   #byKind: Record<string, number> = {};
@@ -155,7 +155,7 @@ export class RequestLog {
     return kind === undefined ? kept : kept.filter((entry) => entry.kind === kind);
   }
 
-  /** How many calls there were; of one kind when given. */
+  /** The number of calls; of one kind when given. */
   count(kind?: CallKind | 'other'): number {
     if (kind !== undefined) return this.#byKind[kind] ?? 0;
     return Object.values(this.#byKind).reduce((sum, calls) => sum + calls, 0);
@@ -165,7 +165,7 @@ export class RequestLog {
     return this.#byKind;
   }
 
-  /** How many answers had each status; `none` for connections that ended before one. */
+  /** The number of responses with each status; `none` for connections that ended before one. */
   statuses(): Readonly<Record<string, number>> {
     return this.#statuses;
   }
@@ -211,7 +211,7 @@ export class RequestLog {
   }
 }
 
-/** What a running simulator holds and may change: the world as each interface shows it, the faults, the log of calls. */
+/** The state of a running simulator: the world as each interface shows it, the faults, the log of calls. */
 export class SimulatorState {
   readonly faults = new FaultBook();
   readonly requests = new RequestLog();
@@ -243,7 +243,7 @@ export class SimulatorState {
 
 export const NERDGRAPH_PATH = '/graphql';
 
-/** What both interfaces of the service work with. */
+/** The options of both interfaces. */
 export interface ServiceOptions {
   readonly state: SimulatorState;
   readonly settings: ServiceSettings;
@@ -259,9 +259,9 @@ export interface ServiceCall extends FaultTarget {
   readonly path: string;
   /** As it came, still encoded, without the question mark. */
   readonly search: string;
-  /** What a GraphQL document asks for. */
+  /** The requests of a GraphQL document. */
   readonly operations?: readonly LoggedOperation[];
   readonly format: 'json' | 'xml';
-  /** What the service says; a fault may change what is in it. */
+  /** The service's response; a fault may change it. */
   readonly answer: (rule: FaultRule | undefined) => ServiceAnswer | Promise<ServiceAnswer>;
 }

@@ -29,7 +29,7 @@ const json = (status: number, headers: Readonly<Record<string, string>> = {}, te
 
 const RATE_LIMIT_PER_MINUTE = 1000;
 
-/** The answer of a fault that needs nothing from the service; undefined for the other effects. */
+/** The response of a fault that needs nothing from the service; undefined for the other effects. */
 function refuse(rule: FaultRule | undefined, now: number, key: string, isGraphql: boolean): Rendered | undefined {
   switch (rule?.effect) {
     case 'status':
@@ -104,7 +104,7 @@ function mapFigures(value: JsonValue, replace: (figure: number) => JsonValue, is
   return Object.fromEntries(members);
 }
 
-/** What identifies records of any kind, and what spoils it. */
+/** The identifying member of records of each kind, and a value that spoils it. */
 const IDENTITY: Readonly<Record<string, JsonValue>> = {
   guid: null,
   name: null,
@@ -146,7 +146,7 @@ function withBadRecord(value: JsonValue, envelope: string): JsonValue {
   return withFirstSpoilt(value) ?? (isObject(value) && envelope !== 'data' ? spoilt(value) : value);
 }
 
-/** The answer of the service after a rule has spoilt its body; as it is under the other effects. */
+/** The service's response after a rule has spoilt its body; unchanged under the other effects. */
 function distort(rule: FaultRule | undefined, answer: ServiceAnswer, format: 'json' | 'xml'): Rendered {
   const { body } = answer;
   const rendered = (changed: JsonValue): Rendered => render({ ...answer, body: changed as JsonObject }, format);

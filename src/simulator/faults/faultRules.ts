@@ -31,9 +31,9 @@ const MATCHER = {
   path: z.string().min(1).optional(),
   /** The application in the path, or in the conditions of the NRQL query. */
   app: z.int().positive().optional(),
-  /** How many calls it applies to; without it, all. */
+  /** The number of calls it applies to; without it, all. */
   times: z.int().positive().optional(),
-  /** How many calls that match it lets pass first. */
+  /** The number of matching calls that pass first. */
   skip: z.int().nonnegative().optional(),
 };
 
@@ -45,7 +45,7 @@ const effect = <const Name extends string, Parameters extends z.core.$ZodLooseSh
   parameters: Parameters,
 ) => z.strictObject({ ...MATCHER, effect: z.literal(name), ...parameters });
 
-/** What happens to a call, as docs/simulator.md describes it. The first parameter of an effect may follow `effect=`. */
+/** The effect on a call, as docs/simulator.md describes it. The first parameter of an effect may follow `effect=`. */
 export const FAULT_RULE = z.discriminatedUnion('effect', [
   effect('status', {
     status: z.int().min(200).max(599),
@@ -106,7 +106,7 @@ export type FaultRuleInput = z.input<typeof FAULT_RULE>;
 /** The effects that exist on GraphQL calls alone. */
 const FOR_GRAPHQL: ReadonlySet<string> = new Set(['graphql-error', 'null-alias', 'truncate']);
 
-/** What the value after `effect=` means, by effect; undefined where it means nothing. */
+/** The meaning of the value after `effect=`, by effect; undefined where it has none. */
 const MAIN_PARAMETER = new Map<string, string | undefined>(
   FAULT_RULE.options.flatMap(({ shape: { effect: names, ...others } }) => {
     const own = Object.keys(others).filter((name) => !(name in MATCHER));
@@ -128,7 +128,7 @@ function inLines(words: readonly string[]): string {
   return (words.join(', ').match(/\S.{0,62}(?:,|$)/g) ?? []).join('\n    ');
 }
 
-/** How a rule is written, for the help of the command. */
+/** The syntax of a rule, for the help of the command. */
 export const FAULT_SYNTAX = `EFFECT[=VALUE][,on=KIND][,app=ID][,path=GLOB]
   [,times=N][,skip=N][,PARAMETER=VALUE]
 
@@ -179,7 +179,7 @@ export function parseFault(text: string): FaultRuleInput {
 
 /** A call as the rules see it. */
 export interface FaultTarget {
-  /** What it asks for: one kind on the REST interface, any number in a GraphQL document. */
+  /** What the call requests: one kind on the REST interface, any number in a GraphQL document. */
   readonly kinds: readonly CallKind[];
   readonly applicationIds: readonly number[];
   /** The decoded path with its query; for GraphQL `/graphql`, a space, and the texts of its queries. */
@@ -192,7 +192,7 @@ function matchesGlob(text: string, glob: string): boolean {
   return new RegExp(`^${parts.join('.*')}$`, 's').test(text);
 }
 
-/** Whether a rule is for calls, or parts of a call, of one of these kinds that are about these applications. */
+/** Whether a rule applies to calls, or parts of a call, of one of these kinds about these applications. */
 export function isMeant(rule: FaultRule, kinds: readonly CallKind[], applicationIds: readonly number[]): boolean {
   if (rule.app !== undefined && !applicationIds.includes(rule.app)) return false;
   return rule.on === undefined || [rule.on].flat().some((kind) => kinds.includes(kind));

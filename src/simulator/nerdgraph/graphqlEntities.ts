@@ -24,7 +24,7 @@ function tags(values: Readonly<Record<string, string | number | readonly string[
   return Object.entries(values).map(([key, value]) => ({ key, values: [value].flat().map(String) }));
 }
 
-/** An application as a search finds it. Members that are functions are worked out only when a document asks for them. */
+/** An application as a search finds it. Function members are evaluated only when a document requests them. */
 function applicationOutline(world: World, now: number, application: SimulatedApplication) {
   const { accountId } = world.options;
   const kind = application.archetype;
@@ -134,7 +134,7 @@ function entityOutline(world: World, now: number, entity: MonitoredEntity) {
   return {
     __typename: typename,
     ...{ guid, domainId, name, accountId, domain, type },
-    // As of applications, there is one of which the service does not know.
+    // As with applications, New Relic does not know it of one.
     reporting: reporting && application.archetype.summaryCounts === 'none' ? null : reporting,
     tags: tags({ account: 'Simulator', accountId, ...entity.tags }),
     alertSeverity: () =>
@@ -160,7 +160,7 @@ export function parseSearch(text: string): NrqlCondition | undefined {
   return condition;
 }
 
-/** What a search is for: applications, key transactions, or entities of any type. */
+/** The kind of call that a search is: applications, key transactions, or entities of any type. */
 export function kindOfSearch(condition: NrqlCondition | undefined): CallKind {
   const [types = [], domains = []] = ['type', 'domain'].map((name) =>
     condition === undefined ? [] : comparedValues(condition, name),
@@ -175,7 +175,7 @@ export function kindOfSearch(condition: NrqlCondition | undefined): CallKind {
  * others, each in the order of their ids.
  */
 export function findEntities(world: World, now: number, condition: NrqlCondition | undefined, facts: PlantedFacts) {
-  // Of thousands of hosts nothing is worked out for a search of another domain.
+  // A search of another domain must not compute thousands of hosts.
   const mayBe = (domain: string): boolean =>
     condition?.meets((attribute) => (attribute === 'domain' ? domain : undefined)) !== false;
   const others = MONITORED_DOMAINS.filter(mayBe).flatMap((domain) => monitoredEntities(world, now, domain));
@@ -200,7 +200,7 @@ export function findEntities(world: World, now: number, condition: NrqlCondition
   });
 }
 
-/** How many entities of each type a search found. */
+/** The number of entities of each type that a search found. */
 export function entityTypes(found: ReturnType<typeof findEntities>) {
   const types = new Map<string, { readonly domain: string; readonly type: string; count: number }>();
   for (const { domain, type } of found) {

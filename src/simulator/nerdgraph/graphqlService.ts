@@ -35,14 +35,16 @@ function readRequest(text: string): z.infer<typeof REQUEST> | undefined {
   }
 }
 
-/** How a field of a document is answered, which asks for one thing: with what `answer` gives, if nothing is in the way. */
+/**
+ * Answers a field of a document that requests one thing: with the result of `answer`, unless a limit or fault is in the way.
+ */
 type Field = <Answer>(
   kind: CallKind,
   text: string,
   answer: (fault: FaultRule | undefined) => { readonly value: Answer; readonly rows: number },
 ) => Answer | null;
 
-/** One thing that a document asks for. */
+/** One thing that a document requests. */
 interface DocumentCall {
   /** Its entry in the log of calls, which is told what came of it. */
   readonly entry: LoggedOperation;
@@ -50,7 +52,7 @@ interface DocumentCall {
 }
 
 const MOST_GUIDS = 25;
-/** Of one user, by whichever key. */
+/** Of one user, with any of the user's keys. */
 const MOST_CALLS_AT_ONCE = 25;
 const USER = 1_000_000;
 /** Entities of a page where a fact is planted. */
@@ -60,7 +62,7 @@ function refusal(status: number, message: string, headers: Readonly<Record<strin
   return { status, body: { errors: [{ message }] }, headers };
 }
 
-/** What `read` finds in a query; `fallback` when the query is not sound, which its answer then says. */
+/** The result of `read` for a query; `fallback` for an invalid query, whose response then says so. */
 function orElse<Found>(fallback: Found, read: () => Found): Found {
   try {
     return read();
@@ -70,7 +72,7 @@ function orElse<Found>(fallback: Found, read: () => Found): Found {
   }
 }
 
-/** What an entity search looks for; applications where it is not sound. */
+/** The kind of an entity search; applications where it is invalid. */
 const kindOf = (text: string): CallKind => orElse('graphql_applications', () => kindOfSearch(parseSearch(text)));
 
 const applicationIdsOf = (query: string): readonly number[] =>
@@ -127,7 +129,7 @@ export class GraphqlService {
     };
   }
 
-  /** What a document asks for, in its order; nothing when it is not sound. Found by a run over it that answers nothing. */
+  /** The requests of a document, in its order; none when it is invalid. Found by executing it without answers. */
   async #asked(request: z.infer<typeof REQUEST>): Promise<readonly DocumentCall[]> {
     const asked: DocumentCall[] = [];
     const note: Field = (kind, text) => {
@@ -139,7 +141,7 @@ export class GraphqlService {
     return asked;
   }
 
-  /** The body of the answer: the data, and errors where fields failed. */
+  /** The body of the response: the data, and errors where fields failed. */
   async #execute({ query, variables, operationName }: z.infer<typeof REQUEST>, rootValue: object): Promise<JsonObject> {
     const schema = this.#schema;
     const answer = await graphql({ schema, source: query, rootValue, variableValues: variables, operationName });
@@ -148,8 +150,8 @@ export class GraphqlService {
   }
 
   /**
-   * The object that a document is executed on: the members of the schema's `Query`, with their arguments. Without a key it says
-   * what is asked for, in accounts too that nobody may read.
+   * The root object of execution: the members of the schema's `Query`, with their arguments. Without a key it records the
+   * requests, also of accounts that no key may read.
    */
   #root(field: Field, key?: string, rule?: FaultRule) {
     const { state, settings } = this.#options;
@@ -248,7 +250,7 @@ export class GraphqlService {
     return this.#options.settings.users?.[key] ?? USER;
   }
 
-  /** Calls of a user under way, after this many more. */
+  /** Changes the number of a user's calls under way by `more`, and returns it. */
   #count(user: number, more: 1 | -1): number {
     const running = (this.#running.get(user) ?? 0) + more;
     if (running === 0) this.#running.delete(user);
@@ -257,7 +259,7 @@ export class GraphqlService {
   }
 }
 
-/** Fields answered after the fault that is meant for them: null, an error, or what the service gives. The log is told. */
+/** Answers fields under the fault that applies to them: null, an error, or the service's data. The log gets each field. */
 function answerAsked(asked: readonly DocumentCall[], rule: FaultRule | undefined, facts: PlantedFacts): Field {
   return (kind, text, answer) => {
     const one = asked.find(

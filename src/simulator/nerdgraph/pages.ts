@@ -3,7 +3,7 @@ import type { FaultRule } from '../faults/faultRules.ts';
 
 const MOST_PER_PAGE = 200;
 
-/** How many of so many rows are shown: with a truncating fault at least one, and half of them unless it says how many. */
+/** The number of rows that are shown: with a truncating fault at least one, and half of them unless it gives a number. */
 export function truncated(fault: FaultRule | undefined, rows: number): number {
   if (fault?.effect !== 'truncate') return rows;
   return Math.max(1, Math.min(rows, fault.rows ?? Math.ceil(rows / 2)));
@@ -15,7 +15,7 @@ export function invalidInput(message: string): GraphQLError {
 
 const encodeCursor = (offset: number): string => Buffer.from(`from:${offset}`).toString('base64url');
 
-/** One page of what a search found. Throws a GraphQLError for a cursor that the service did not give. */
+/** One page of the results of a search. Throws a GraphQLError for a cursor that the service did not give. */
 export function pageOf<One>(
   found: readonly One[],
   cursor: string | null | undefined,

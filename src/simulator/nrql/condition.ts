@@ -1,6 +1,6 @@
 /** The words of NRQL and of entity searches, and the conditions that both are made of. */
 
-/** Why a query is not answered, in the service's words. */
+/** The reason why a query fails, in the service's words. */
 export class NrqlError extends Error {
   override readonly name = 'NrqlError';
 }
@@ -32,7 +32,7 @@ function piecesOf(query: string) {
   return [...pieces, { kind: 'end' as const, value: '', position: query.length + 1 }];
 }
 
-/** Reads the pieces of a query one after the other. Keywords are read whatever their case. */
+/** Reads the tokens of a query one after the other. Keywords are read in any case. */
 export class TokenReader {
   readonly #query: string;
   readonly #pieces: ReturnType<typeof piecesOf>;
@@ -86,7 +86,7 @@ export class TokenReader {
     return kinds.includes(this.peek().kind) ? this.take() : this.fail(expected);
   }
 
-  /** What `read` reads, once for each part between commas. */
+  /** The results of `read`, one for each part between commas. */
   list<Item>(read: () => Item): readonly Item[] {
     const items = [read()];
     while (this.takeSign(',') !== undefined) items.push(read());
@@ -104,11 +104,11 @@ export class TokenReader {
 /** A value of an attribute, and what a condition compares it with. */
 export type Value = string | number | boolean;
 
-/** What a record must be like. */
+/** The condition that a record must meet. */
 export interface NrqlCondition {
   /**
-   * Whether a record meets it. `lookup` gives the value of an attribute: null when the record has none, undefined when it is not
-   * known yet; undefined also when the answer depends on such a one.
+   * Whether a record meets it. `lookup` returns the value of an attribute: null when the record has none, undefined when it is
+   * not known yet. Undefined when the result depends on an unknown attribute.
    */
   readonly meets: (lookup: (attribute: string) => Value | null | undefined) => boolean | undefined;
   /** Every comparison in it, those under a NOT too; with the values, where it is `=` or `IN`. */
@@ -138,7 +138,9 @@ export function parseCondition(reader: TokenReader, likeContains = false): NrqlC
   return joined(reader, 'OR', true, all);
 }
 
-/** Parts with a word between them: one with the `decisive` answer decides; else an unknown part leaves the whole unknown. */
+/**
+ * Parts with a word between them: one with the `decisive` result decides; otherwise an unknown part leaves the whole unknown.
+ */
 function joined(reader: TokenReader, word: string, decisive: boolean, read: () => NrqlCondition): NrqlCondition {
   const parts = [read()];
   while (reader.takeWord(word)) parts.push(read());
@@ -172,7 +174,7 @@ function comparison(
   };
 }
 
-/** Values are compared as texts, whatever their type. */
+/** Values of every type are compared as texts. */
 function isOneOf(attribute: string, isNot: boolean, values: readonly string[]): NrqlCondition {
   const wanted = new Set(values);
   return comparison(attribute, isNot, (value) => wanted.has(String(value)), values);

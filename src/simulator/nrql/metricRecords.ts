@@ -28,12 +28,12 @@ import type { Groups } from './rowTally.ts';
 interface Series {
   /** Attributes and values by name; one that the records lack is null, one that is not known yet is undefined. */
   readonly attributes: Readonly<Record<string, string | null | undefined>>;
-  /** What an instance has stored for a minute; undefined when that is nothing. */
+  /** The stored timeslice of an instance for a minute; undefined when there is none. */
   readonly record: (done: InstanceMinute) => StoredTimeslice | undefined;
 }
 
 const PRESENT = 'present';
-/** What says which applications a query of timeslices is about: the service wants one of them. */
+/** The attributes that choose applications: a query of timeslices needs one of them. */
 const SOURCES = ['appId', 'appName', 'entity.guid'];
 
 function isMet({ meets }: NrqlCondition, attributes: Series['attributes']): boolean | undefined {
@@ -216,7 +216,7 @@ export function collectMetrics(
         return false;
       });
       if (!existenceIsEnough) continue;
-      // Of a series of which only the existence counts, one record says all.
+      // One record is enough for a series whose existence alone counts.
       pending.set(instance.host, silent);
       if ([...pending.values()].every((left) => left.length === 0)) break;
     }
@@ -230,7 +230,7 @@ function seriesFor(inputs: readonly Input[]) {
   return ENTITY_VALUES.some((name) => names.has(name)) ? entitySeries : timesliceSeries;
 }
 
-/** Where the records of a series go; undefined when it lacks an attribute of the FACET, or says nothing that is asked. */
+/** The groups of a series' records; undefined when it lacks an attribute of the FACET, or a requested value. */
 function routed({ attributes, record }: Series, groups: Groups) {
   const facet = groups.query.facets.map(({ attribute }) => attributes[attribute ?? '']);
   const readers = groups.query.inputs.map((input) => readerOf(input, attributes));
@@ -239,7 +239,7 @@ function routed({ attributes, record }: Series, groups: Groups) {
   return { record, group: groups.group(facet), readers, choosesFacet: readers[0] !== undefined };
 }
 
-/** How records with these attributes are read for an input; undefined when they have nothing to say about it. */
+/** A function that reads records with these attributes for an input; undefined when they have no value for it. */
 function readerOf(
   input: Input,
   attributes: Series['attributes'],

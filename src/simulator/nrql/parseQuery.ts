@@ -25,7 +25,7 @@ export const METRIC_VALUES: readonly string[] = [
   KEY_TRANSACTION_ERRORS,
   ...ENTITY_VALUES,
 ];
-/** What else a query of metrics may name. */
+/** Further attributes that a query of metrics may name. */
 const METRIC_ATTRIBUTES: readonly string[] = [
   'appId',
   'appName',
@@ -40,7 +40,7 @@ const METRIC_ATTRIBUTES: readonly string[] = [
 /** The name of the records that timeslices are. */
 export const METRIC = 'Metric';
 
-/** A column of a row: `percentile` gives an object, `uniques` a list; null is the answer over nothing. */
+/** A column of a row: `percentile` gives an object, `uniques` a list; null is the result over nothing. */
 export type ColumnValue = Value | readonly string[] | Readonly<Record<string, number | null>> | null;
 
 /** Adds up what the functions need that read one input of the records of one row. */
@@ -79,7 +79,7 @@ export class Tally {
   }
 }
 
-/** What each function says of the records of a row; `numbers` are the percentiles, or how many values `uniques` gives. */
+/** The result of each function over the records of a row; `numbers` are the percentiles, or the most values of `uniques`. */
 const FUNCTIONS = {
   count: ({ count }) => count,
   sum: ({ sum }) => sum,
@@ -96,12 +96,12 @@ const FUNCTIONS = {
   uniques: ({ values }, numbers) => [...new Set(values.map(String))].slice(0, numbers[0]),
 } satisfies Readonly<Record<string, (tally: Tally, numbers: readonly number[]) => ColumnValue>>;
 const NAMES = Object.keys(FUNCTIONS) as readonly (keyof typeof FUNCTIONS)[];
-/** Those that read every value, not only what they add up to. */
+/** Functions that read every value, not only sums. */
 const KEEPING: ReadonlySet<string> = new Set(['percentile', 'uniqueCount', 'uniques']);
-/** Those that records of metrics can answer. */
+/** Functions that records of metrics can answer. */
 const METRIC_FUNCTIONS: ReadonlySet<string> = new Set(['count', 'sum', 'average', 'min', 'max', 'uniques']);
 
-/** What a function reads of each record. Functions that read the same share one. */
+/** The part of each record that a function reads. Functions with the same input share one. */
 export interface Input {
   /** Undefined for `*`: that the record is there. */
   readonly attribute: string | undefined;
@@ -109,30 +109,30 @@ export interface Input {
   readonly field: (typeof FIELDS)[number] | undefined;
   /** Only records that meet it are read. */
   readonly where: NrqlCondition;
-  /** Whether every value is kept, not only what they add up to. */
+  /** Whether every value is kept, not only sums. */
   readonly keepsValues: boolean;
 }
 
-/** What a column says. */
+/** The expression of a column. */
 interface NrqlExpression {
   /** The key of the column when it has no alias, where the whole is one function. */
   readonly key?: string;
-  /** Over the records of a row, by input; the row is about so many milliseconds. */
+  /** Evaluates the records of a row, by input; `milliseconds` is the length of the row's range. */
   readonly evaluate: (tallies: readonly Tally[], milliseconds: number) => ColumnValue;
 }
 
 /** A query that was read. Times are milliseconds since 1970; undefined where it does not say. */
 export interface NrqlQuery {
-  /** The columns of the answer; `key` is the member of the rows. */
+  /** The columns of the result; `key` is the member of the rows. */
   readonly select: readonly Required<NrqlExpression>[];
   /** The names of the functions in the columns. */
   readonly functions: readonly string[];
-  /** What the functions read, in their order: only what has the attribute of the first one chooses facets. */
+  /** The inputs of the functions, in their order: only groups with the attribute of the first function become facets. */
   readonly inputs: readonly Input[];
   /** Names of events, or another query whose rows are read. */
   readonly from: readonly string[] | NrqlQuery;
   readonly where: NrqlCondition;
-  /** What rows are for: attributes, and choices between them, which have no attribute of their own. */
+  /** The FACET of the rows: attributes, and choices between them, which have no attribute of their own. */
   readonly facets: readonly {
     readonly attribute: string | undefined;
     readonly key: string;
@@ -140,7 +140,7 @@ export interface NrqlQuery {
   }[];
   readonly since?: number | undefined;
   readonly until?: number | undefined;
-  /** How many facets are answered; `Infinity` for LIMIT MAX. */
+  /** The most facets in the result; `Infinity` for LIMIT MAX. */
   readonly limit?: number | undefined;
   /** Minutes per bucket of TIMESERIES. */
   readonly bucketMinutes?: number | undefined;
@@ -201,7 +201,7 @@ function checkMetrics({ from, functions, inputs, where, facets }: NrqlQuery, tex
     refuse('*', 'SELECT');
 }
 
-/** The number, or each number of a `percentile`, changed; null for what is no number. */
+/** The number, or each number of a `percentile`, changed; null for anything else. */
 function mapNumbers(answer: ColumnValue, change: (value: number) => number): ColumnValue {
   if (typeof answer === 'number') return change(answer);
   if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) return null;

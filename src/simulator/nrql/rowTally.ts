@@ -46,11 +46,11 @@ export interface FacetGroup {
   readonly facet: readonly string[];
   /** By bucket, a tally for each input of the query; undefined where nothing was stored. */
   readonly buckets: (readonly Tally[] | undefined)[];
-  /** Whether a record of it has the attribute of the first function: only such groups are shown. */
+  /** Whether one of its records has the attribute of the first function: only such groups are shown. */
   isChosen: boolean;
 }
 
-/** One row of an answer. */
+/** One row of a result. */
 export type NrqlRow = Readonly<Record<string, ColumnValue>>;
 
 /** Sorts the records of a query into groups, adds them up, and writes them as the service does. */
@@ -86,7 +86,7 @@ export class Groups {
       .map(({ group }) => group);
   }
 
-  /** The rows of the groups that the limit leaves, and what those that it does not leave, and all, have together. */
+  /** The rows of the groups within the limit, and the sums of the groups beyond it, and of all. */
   rows(shown: readonly FacetGroup[]) {
     const all = [...this.#groups.values()];
     if (this.query.facets.length === 0) return { results: this.#rowsOf(all), otherResult: null, totalResult: null };
@@ -134,7 +134,7 @@ export class Groups {
   }
 }
 
-/** What rows are ranked by: the number, the first percentile, or how many values there are; anything else ranks last. */
+/** The rank of a row: the number, the first percentile, or the number of values; anything else ranks last. */
 function rankBy(answer: ColumnValue): number {
   if (typeof answer === 'number') return answer;
   if (typeof answer !== 'object' || answer === null) return -Infinity;

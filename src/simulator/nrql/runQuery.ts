@@ -16,7 +16,7 @@ import { collectMetrics } from './metricRecords.ts';
 import { isOfResources, METRIC, type NrqlQuery, parseNrql } from './parseQuery.ts';
 import { Groups, type NrqlRow, timeRange } from './rowTally.ts';
 
-/** What NRQL answers from. */
+/** The data and settings of a query. */
 export interface NrqlContext {
   readonly world: World;
   /** Milliseconds since 1970. */
@@ -24,12 +24,12 @@ export interface NrqlContext {
   /** Long ranges of metrics are answered for whole steps of 5 or 10 minutes. */
   readonly snaps: boolean;
   readonly facts: PlantedFacts;
-  /** How many of so many facets are shown, where the LIMIT allows more. */
+  /** The number of facets to show of a given number, where the LIMIT allows more. */
   readonly truncate: (facets: number) => number;
 }
 
 const DEFAULT_FACETS = 10;
-/** An answer of more rows (facets times buckets) is too big. */
+/** A result of more rows (facets times buckets) is too big. */
 const MOST_ROWS = 50_000;
 const TOO_BIG =
   'that query is a little too big. If using TIMESERIES, try fewer buckets and if faceting, reduce the LIMIT';
@@ -60,7 +60,7 @@ function isOfMetrics({ from }: NrqlQuery): boolean {
 function run(query: NrqlQuery, range: ReturnType<typeof timeRange>, context: NrqlContext): ReturnType<Groups['rows']> {
   const groups = new Groups(query, range);
   if ('select' in query.from) {
-    // What is read of the inner query are its rows, of the whole range.
+    // The outer query reads the rows of the inner one over the whole range.
     const innerRange = timeRange({ since: range.begin, until: range.until }, 0, () => 1);
     const inner = run(query.from, innerRange, { ...context, truncate: (facets) => facets });
     for (const row of inner.results) addEvent(eventOf(row, query.from, range.begin), undefined, groups);

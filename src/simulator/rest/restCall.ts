@@ -4,7 +4,7 @@ import type { World } from '../world/world.ts';
 import { droppedParameters } from './plantedFacts.ts';
 import { COUNT_VALUES } from '../world/timesliceValues.ts';
 
-/** Everything an answer depends on. */
+/** Everything a response depends on. */
 export interface RestCall {
   readonly world: World;
   readonly settings: ServiceSettings;
@@ -19,12 +19,12 @@ export interface RestCall {
   readonly rule: FaultRule | undefined;
 }
 
-/** Whether a text has this part, which is in small letters, whatever its case. */
+/** Whether a text contains this lower-case part, in any case. */
 export const contains = (text: string, part: string): boolean => text.toLowerCase().includes(part);
 
 /**
- * The entities that pass the filters of a list, of which those that the call gives must all hold; they see what it asks for in small
- * letters. Ids are a comma list. An empty filter is none.
+ * The entities that pass all filters of a list that the call gives; filters get the requested text in lower case. Ids are a
+ * comma list. An empty filter is none.
  */
 export function filtered<Entity extends { readonly id: number }>(
   { query }: RestCall,
@@ -107,7 +107,7 @@ export function parseTimestamp(text: string): number | undefined {
   return Number.isNaN(time) ? undefined : time;
 }
 
-/** As the service writes times: UTC to the second, `2015-06-08T14:44:26+00:00`. */
+/** A time as New Relic writes it: UTC to the second, `2015-06-08T14:44:26+00:00`. */
 export function formatTimestamp(time: number): string {
   return `${new Date(time).toISOString().slice(0, 19)}+00:00`;
 }

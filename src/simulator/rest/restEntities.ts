@@ -167,8 +167,8 @@ function keyTransactionRecord(call: RestCall, key: SimulatedKeyTransaction): Jso
 const OBJECTS_PER_PAGE = 200;
 
 /**
- * The two answers about entities of one kind: a page of those that pass the filters, and the one that the path names. `entitiesOf`
- * is undefined where the key sees no application of the id in the path.
+ * The two responses about entities of one kind: a page of those that pass the filters, and the one that the path names.
+ * `entitiesOf` is undefined where the key sees no application of the id in the path.
  */
 function answers<Entity extends { readonly id: number }>(
   what: keyof typeof LINKS,
@@ -203,7 +203,7 @@ export const APPLICATIONS = answers(
   applicationRecord,
 );
 
-/** What `parts` gives of the application in the path. */
+/** The result of `parts` for the application in the path. */
 const ofApplication =
   <Part>(parts: (call: RestCall, owner: SimulatedApplication) => readonly Part[]) =>
   (call: RestCall): readonly Part[] | undefined => {

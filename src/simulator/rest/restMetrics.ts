@@ -39,7 +39,7 @@ export function granuleOf(minutes: number): number {
   return GRANULES.find(([longest]) => minutes <= longest)?.[1] ?? LONGEST_GRANULE;
 }
 
-/** Where the data of a range without bounds end: one and a half to three and a half minutes ago, as the service has it. */
+/** The end of a range without bounds: one and a half to three and a half minutes ago, as with New Relic. */
 export function defaultEnd(now: number): number {
   const minute = Math.floor((now - LEAST_LAG) / MINUTE);
   return minute - (fraction(minute, 4) < 0.5 ? 0 : 1);
@@ -93,7 +93,7 @@ function scopeOf({ world, ids: { application, ...part } }: RestCall): WorldScope
   return application === undefined ? undefined : world.scope({ application, ...part });
 }
 
-/** The metric names of an application, host or instance, narrowed with `name` (whatever its case). */
+/** The metric names of an application, host or instance, narrowed with `name` in any case. */
 export function metricNames(call: RestCall): ServiceAnswer {
   const scope = scopeOf(call);
   if (scope === undefined) return NOT_FOUND;

@@ -6,7 +6,7 @@ import type { RestCall } from './restCall.ts';
 import { APPLICATIONS, HOSTS, INSTANCES, KEY_TRANSACTIONS } from './restEntities.ts';
 import { metricNames, metricTimeslices } from './restMetrics.ts';
 
-/** The endpoints of the service: kind, path and answer. A word behind a colon stands for an id. */
+/** The endpoints of the service: kind, path and response. A word behind a colon stands for an id. */
 const ROUTES = (
   [
     ['applications', 'applications', APPLICATIONS.list],
@@ -77,7 +77,7 @@ export class RestService {
         if (request.method !== 'GET') return failure(405, 'Method Not Allowed', [], { Allow: 'GET' });
         const key = sentKey(request.headers);
         if (key === undefined || !apiKeys.has(key.value)) {
-          // In `Api-Key` the service looks for keys of users alone: there it does not see a key that nobody knows.
+          // In `Api-Key` New Relic looks for user keys alone: there an unknown key counts as missing.
           return key?.header === 'X-Api-Key' ? invalidKey(key.value) : failure(401, 'No API key specified');
         }
         const now = state.now();

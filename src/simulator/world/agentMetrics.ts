@@ -6,20 +6,20 @@ export interface MetricDefinition {
   readonly name: string;
   readonly kind: MetricKind;
   /**
-   * For what it can be asked: `everywhere`; `agent`: the vendor documents it for applications only, though agents report it per
-   * host; `browser`: it exists for the application alone.
+   * The scopes that have it: `everywhere`; `agent`: New Relic documents it for applications only, though agents report it per
+   * host; `browser`: for the application alone.
    */
   readonly reach: 'everywhere' | 'agent' | 'browser';
-  /** What an instance reports of it for a minute; undefined when it reports nothing. */
+  /** The timeslice that an instance reports for a minute; undefined when it reports none. */
   readonly record: (minute: InstanceMinute) => StoredTimeslice | undefined;
-  /** How many times a minute agents measure it; once unless given. `record` gives the mean of a minute as one measurement. */
+  /** The number of measurements of an agent in a minute; default 1. `record` gives the mean of a minute as one measurement. */
   readonly samplesPerMinute?: number;
   /** The transaction for which the same figures are stored a second time, under the same name with a scope. */
   readonly scope?: string;
 }
 
 const SPREAD = 0.6;
-/** How many times a minute the agent of a language measures memory; 4 for the others. */
+/** The number of memory measurements in a minute by language; 4 for the others. */
 const MEMORY_SAMPLES: Readonly<Record<string, number>> = { nodejs: 12, dotnet: 6 };
 
 /** Splits requests by the share of answers that come within T and within 4T, taking durations as exponential. */

@@ -26,9 +26,9 @@ const PLAIN = {
   endUserApdexTarget: 7,
   /** Metrics that exist and are no longer collected: zeros. */
   retiredMetrics: [] as readonly string[],
-  /** What its own code reports once a minute. */
+  /** Metrics that its own code reports once a minute. */
   customMetrics: [] as readonly { readonly name: string; readonly mean: number }[],
-  /** How many `Datastore/statement/...` metrics it has, to make its name list long. */
+  /** The number of its `Datastore/statement/...` metrics, which make its name list long. */
   statements: 0,
   garbageCollection: false,
   instancesPerHost: 1,
@@ -40,7 +40,7 @@ const PLAIN = {
   /** Which counts its rolling summary has: older bodies lack some or all. */
   summaryCounts: 'all' as 'all' | 'hosts_and_instances' | 'none',
   reporting: true,
-  /** What somebody noted about it: keys with one value or several. */
+  /** Its tags: keys with one value or several. */
   tags: { team: ['shop'], Environment: ['production'] } as Readonly<Record<string, readonly string[]>>,
 };
 

@@ -104,7 +104,7 @@ const SOURCES: Readonly<Record<string, Source>> = {
   ChangeTrackingEvent: (search, application) => deployments(search, application, true),
 };
 
-/** An agent sends only so many events of an instance a minute, whatever happened: counts of them are counts of samples. */
+/** The most events that an agent sends of an instance in a minute: counts of them are counts of samples. */
 const SAMPLES = 6;
 
 /** One of the events that an instance samples in a minute, by its place among them, with chance of its own. */
@@ -222,7 +222,7 @@ function timing({ pageSeconds, responseSeconds }: InstanceMinute, which: number,
   return { timingName: 'cumulativeLayoutShift', cumulativeLayoutShift: 0.08 * around(chance) };
 }
 
-/** The minutes of a search that are multiples of so many, and the one before them. */
+/** The minutes of a search that are multiples of `step`, and the one before them. */
 function* minutesOf({ since, until }: EventSearch, step: number): Generator<number, void, undefined> {
   for (let minute = Math.floor(since / MINUTE / step) * step; minute * MINUTE < until; minute += step) yield minute;
 }
@@ -255,7 +255,7 @@ function* syntheticChecks(search: EventSearch, application: SimulatedApplication
 }
 
 const SNAPSHOT_MINUTES = 5;
-/** How much may fail, in percent. */
+/** The share that may fail, in percent. */
 const ERROR_BUDGET = 0.5;
 
 /** Applications with an alert policy have a service level. What fails swings over a week, at times beyond the budget. */

@@ -10,7 +10,7 @@ export interface RollingFigures {
   readonly apdex_score: number;
 }
 
-/** What figures can be of, with the metrics of calls, errors and Apdex that they come from. */
+/** The scopes of figures, with the metrics of calls, errors and Apdex behind them. */
 const METRICS = {
   web: ['HttpDispatcher', 'Errors/allWeb', 'Apdex'],
   background: ['OtherTransaction/all'],

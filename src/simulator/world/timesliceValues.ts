@@ -91,7 +91,7 @@ const VALUES = {
   },
 } satisfies Readonly<Record<string, Readonly<Record<string, ValueFunction>>>>;
 
-/** What a metric measures decides the value names it offers. */
+/** The kind of a metric decides which value names it has. */
 export type MetricKind = keyof typeof VALUES;
 
 /** Values that are counts: the service never rounds them. */
@@ -137,7 +137,7 @@ export interface StoredTimeslice {
   readonly sumOfSquares: number;
 }
 
-/** What a metric reports for a minute in which it exists and nothing happened. */
+/** The timeslice of a metric for a minute in which it exists and nothing happened. */
 export const EMPTY: StoredTimeslice = { count: 0, total: 0, totalExclusive: 0, min: 0, max: 0, sumOfSquares: 0 };
 
 /**

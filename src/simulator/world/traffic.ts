@@ -57,7 +57,7 @@ export function incidentNear(seed: number, application: number, minute: number):
   };
 }
 
-/** What one instance did in one minute; every metric of that minute is derived from it. Times are seconds. */
+/** The work of one instance in one minute; every metric of that minute is derived from it. Times are seconds. */
 export interface InstanceMinute {
   readonly requests: number;
   readonly responseSeconds: number;
@@ -69,7 +69,7 @@ export interface InstanceMinute {
   readonly pageSeconds: number;
   readonly cpuSeconds: number;
   readonly memoryMegabytes: number;
-  /** Where the further chance of this minute comes from. */
+  /** The seed of further randomness in this minute. */
   readonly entropy: number;
 }
 
@@ -86,12 +86,15 @@ function rhythm(minute: number, phase: number): number {
   return (0.25 + 0.75 * wave) * weekend;
 }
 
-/** How many of `total` the instance at this place gets, so that all of them together get exactly `total`. */
+/** The share of `total` of the instance with this ordinal; the shares of all instances add up to exactly `total`. */
 function shareOf(total: number, ordinal: number, instances: number): number {
   return Math.floor(total / instances) + (ordinal < total % instances ? 1 : 0);
 }
 
-/** What all instances of an application share in a minute, as they share the load balancer; `shape` is traffic against the peak. */
+/**
+ * The figures that all instances of an application share in a minute, as they share the load balancer; `shape` is traffic
+ * relative to the peak.
+ */
 export function applicationMinute(seed: number, application: SimulatedApplication, minute: number) {
   const { archetype, amendment, index } = application;
   // An incident ordered by hand goes before the world's own.

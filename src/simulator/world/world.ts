@@ -15,13 +15,13 @@ import { type Archetype, ARCHETYPES } from './archetypes.ts';
 import { TimesliceSum } from './timesliceValues.ts';
 import { type InstanceMinute, applicationMinute, arrivalMinute, instanceMinute } from './traffic.ts';
 
-/** What figures are asked for: a whole application, one of its hosts, or one of its instances. */
+/** The scope of figures: a whole application, one of its hosts, or one of its instances. */
 export interface WorldScope {
   readonly level: 'application' | 'host' | 'instance';
   readonly application: SimulatedApplication;
   /** The instances whose records are added up. */
   readonly instances: readonly SimulatedInstance[];
-  /** How many instances the application has in all. */
+  /** The number of the application's instances. */
   readonly instancesOfApplication: number;
 }
 
@@ -35,7 +35,7 @@ export interface WorldOptions {
    * total time are the application's alone; `all` answers for hosts whatever their agents report.
    */
   readonly hostMetrics: 'documented' | 'all';
-  /** The account that all of it is in. */
+  /** The account that everything belongs to. */
   readonly accountId: number;
   /** The share, from 0 to 1, of the harvests (what one instance did in one minute) that arrive one to eight minutes late. */
   readonly lateData: number;
@@ -57,7 +57,7 @@ const SPECIAL_STATES: Readonly<Record<number, SimulatedKeyTransaction['state']>>
 };
 const INVISIBLE_INDEX = 2;
 
-/** The archetype of an application by its place in the list, and the name that it has unless somebody changed it. */
+/** The archetype of an application by its index in the list, and its name unless it was changed. */
 function kindOf(index: number): { readonly archetype: Archetype; readonly name: string } | undefined {
   const archetype = ARCHETYPES[index % ARCHETYPES.length];
   const round = Math.floor(index / ARCHETYPES.length) + 1;

@@ -12,8 +12,8 @@ export interface Incident {
 }
 
 /**
- * What was changed about one application, or key transaction, by hand; the rest of it stays a function of seed and time. The words
- * are those of the control endpoint (docs/simulator.md).
+ * The changes made by hand to one application or key transaction; the rest stays a function of seed and time. The words are
+ * those of the control endpoint (docs/simulator.md).
  */
 export interface Amendment {
   readonly removed?: boolean | undefined;
@@ -23,7 +23,7 @@ export interface Amendment {
   readonly settings?: null | undefined;
   /** Of a key transaction: the id of another application that it belongs to. */
   readonly application?: number | undefined;
-  /** Of a key transaction: NerdGraph cannot say what it cannot leave out. */
+  /** Of a key transaction: NerdGraph fails to give its details. */
   readonly failing?: boolean | undefined;
   /** Nothing is reported from this minute on. */
   readonly silentFromMinute?: number | null | undefined;
@@ -40,7 +40,7 @@ export interface Amendment {
     | undefined;
 }
 
-/** One application: what it is, not how it does. */
+/** One application: its properties, not its load. */
 export interface SimulatedApplication {
   readonly index: number;
   readonly id: number;
@@ -65,13 +65,13 @@ export interface SimulatedInstance {
   readonly port: number | undefined;
 }
 
-/** Whether a host of this name is shown; what hidden ones did still counts for the application. */
+/** Whether a host of this name is shown; the work of hidden ones still counts for the application. */
 export function isShown({ amendment }: SimulatedApplication, host: string): boolean {
   return amendment.hosts_removed?.includes(host) !== true;
 }
 
 export const MINUTE = 60_000;
-/** Data are kept for so long; those that are older than eight days exist by the hour only. */
+/** Data are kept for this number of minutes; those older than eight days exist by the hour only. */
 export const RETENTION_MINUTES = 93 * 1440;
 export const HOURLY_AFTER_MINUTES = 8 * 1440;
 /** `reporting` turns false after ten minutes without data; id lists show what reported in the last hour. */
@@ -83,7 +83,7 @@ export function firstIncompleteMinute(now: number): number {
   return Math.floor(now / MINUTE);
 }
 
-/** The first minute of which the application reports nothing any more: Infinity while it reports, -Infinity when it never did. */
+/** The first minute without reports: Infinity while it reports, -Infinity when it never did. */
 export function silentFrom({ archetype, amendment }: SimulatedApplication): number {
   return archetype.reporting ? (amendment.silentFromMinute ?? Infinity) : -Infinity;
 }
@@ -105,7 +105,7 @@ export function lastReportedAt(application: SimulatedApplication, now: number): 
 /** An application of the account that the key cannot see. */
 export const INVISIBLE_APPLICATION_ID = 9_999_999;
 
-/** A transaction that somebody marked as important. */
+/** A transaction that a user marked as important. */
 export interface SimulatedKeyTransaction {
   readonly id: number;
   readonly name: string;
@@ -113,7 +113,7 @@ export interface SimulatedKeyTransaction {
   /** The owning application as the body names it. */
   readonly applicationId: number;
   readonly apdexTarget: number;
-  /** Where its figures come from: `WebTransaction/<transaction>` of this application. */
+  /** The source of its figures: `WebTransaction/<transaction>` of this application. */
   readonly source: { readonly application: SimulatedApplication; readonly transaction: string };
   /** `idle`: zeros; `silent`: does not report; `bare`: a body of 2014, without status fields. */
   readonly state: 'busy' | 'idle' | 'silent' | 'bare';
