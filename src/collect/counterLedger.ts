@@ -8,6 +8,8 @@ const KEPT_MINUTES = 60;
 export const OVERLAP = 10 * MINUTE;
 /** The most that one reading asks for. */
 export const LONGEST_READING = 50 * MINUTE;
+/** `reporting` turns false after 10 minutes without data (New Relic's page on the reporting status of applications). */
+const SILENT_BEFORE = 10 * MINUTE;
 /** How long after it was first asked for a minute may stay unreadable before it is given up. */
 const BROKEN_FOR = 10 * MINUTE;
 
@@ -72,7 +74,7 @@ export class CounterLedger {
 
   /** Takes note of whether the application reports, by a list that was read at `at`. Time in which it does not is not lost. */
   reports(isReporting: boolean, at: number): void {
-    if (!isReporting) this.#silentSince ??= at;
+    if (!isReporting) this.#silentSince ??= at - SILENT_BEFORE;
     else if (this.#silentSince !== undefined) {
       this.#silences.push({ from: this.#silentSince, to: at });
       this.#silentSince = undefined;

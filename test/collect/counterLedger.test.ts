@@ -146,8 +146,15 @@ describe('a pause', () => {
     ledger.reports(false, at(1));
     ledger.reports(false, at(2));
     ledger.reports(true, at(200));
-    expect(read(ledger, { to: 201, minutes: { 200: web(3) } })).toEqual({ ...NOTHING, lost: 60 });
+    expect(read(ledger, { to: 201, minutes: { 200: web(3) } })).toEqual(NOTHING);
     expect(webTotal(ledger)).toBe(3);
+  });
+
+  it('before it stopped reporting is lost, but for the 10 minutes after which New Relic says so', () => {
+    const ledger = started();
+    ledger.reports(false, at(30));
+    ledger.reports(true, at(300));
+    expect(read(ledger, { to: 301 }).lost).toBe(60 * 20);
   });
 
   it('in which it did not report at first, and was not read later, loses what came later', () => {

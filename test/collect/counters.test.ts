@@ -1,0 +1,214 @@
+import { describe, expect, it } from 'vitest';
+import type { MinuteSeries, TimeRange } from '../../src/api/upstreamReader.ts';
+import type { Snapshot } from '../../src/collect/collector.ts';
+import { application } from './support/bodies.ts';
+import { accountConfig, collectionConfig } from './support/config.ts';
+import type { Call } from './support/fakeReader.ts';
+import { EVERYTHING, NERDGRAPH, World } from './support/world.ts';
+
+const COUNTING = accountConfig({ counters: true });
+
+/** Every minute has this many web transactions, each of half a second. */
+function steady(perMinute: number, broken: (minute: number) => boolean = () => false) {
+  return ({ from, to }: TimeRange): MinuteSeries => {
+    const minutes = Array.from({ length: (to - from) / 60 }, (_, index) => from + 60 * index);
+    const values = (minute: number): Record<string, number> =>
+      broken(minute) ? {} : { call_count: perMinute, average_response_time: 500 };
+    const timeslices = minutes.map((minute) => ({ from: minute, to: minute + 60, values: values(minute) }));
+    return { window: { from, to }, metrics: new Map([['HttpDispatcher', timeslices]]) };
+  };
+}
+
+function worldOf(applications = 1, collection = {}, likeness?: typeof NERDGRAPH): World {
+  const world = new World([COUNTING], collectionConfig(collection), likeness);
+  world.populate(applications);
+  world.reader.minutes = steady(10);
+  return world;
+}
+
+const web = (world: World, answer: Snapshot): number | undefined =>
+  world.value(answer, 'newrelic_application_transactions_total', { kind: 'web' });
+
+/** Scrapes after so many minutes without one. */
+async function scrapeAfter(world: World, minutes: number): Promise<Snapshot> {
+  await world.clock.advance(minutes * 60_000);
+  return world.scrape();
+}
+
+/** How many minutes a call asked for. */
+function minutesOf({ query }: Call): number {
+  const { from, to } = query as TimeRange;
+  return (to - from) / 60;
+}
+
+const lost = (world: World): number | undefined => world.status.counters?.lostSeconds;
+
+describe('the counters of an application', () => {
+  it('are all seven 0 in the first exposition, also of what it never had, with nothing lost and nothing late', async () => {
+    const world = worldOf();
+    const answer = await world.scrape();
+    const samples = answer.blocks.filter(({ group }) => group === 'counters').map(({ samples }) => samples);
+    expect(samples.map(({ values }) => values)).toEqual([['0', '0', '0', '0', '0', '0', '0']]);
+    expect(new Set(samples[0]?.columns.list.map(({ family }) => family.type))).toEqual(new Set(['counter']));
+    expect(world.status.counters).toEqual({ lostSeconds: 0, lateTransactions: 0 });
+  });
+
+  it('grow by each minute once, and are read once per window over that minute and the 10 before', async () => {
+    const world = worldOf();
+    await world.scrape();
+    expect(web(world, await scrapeAfter(world, 1))).toBe(10);
+    expect(web(world, await world.scrape())).toBe(10);
+    const answer = await scrapeAfter(world, 1);
+    expect(web(world, answer)).toBe(20);
+    expect(world.value(answer, 'newrelic_application_web_transaction_seconds_total')).toBe(10);
+    const calls = world.reader.of('counters');
+    expect(calls.map(minutesOf)).toEqual([10, 11, 11]);
+    expect(world.group('counters')).toMatchObject({ success: true, tasks: { fresh: 1, stale: 0, missing: 0 } });
+  });
+
+  it.each([
+    [5, 50, 0],
+    [30, 300, 0],
+    [70, 500, 1_200],
+  ])('after a pause of %i minutes grow by %i, with %i seconds lost', async (pause, added, seconds) => {
+    const world = worldOf();
+    await world.scrape();
+    expect(web(world, await scrapeAfter(world, pause))).toBe(added);
+    expect(lost(world)).toBe(seconds);
+  });
+
+  it('lose nothing by an interval of 30 minutes', async () => {
+    const world = worldOf(1, { intervals: { counters: 1_800_000 } });
+    await world.scrape();
+    await world.scrapeFor(2 * 3_600, 60);
+    expect(web(world, await world.scrape())).toBe(10 * 120);
+    expect(lost(world)).toBe(0);
+    expect(world.reader.of('counters')).toHaveLength(5);
+  });
+
+  it('begin at 0 in another process', async () => {
+    const world = worldOf();
+    await world.scrape();
+    await scrapeAfter(world, 3);
+    expect(web(world, await worldOf().scrape())).toBe(0);
+  });
+
+  it('are kept by a reload, and begin anew where they were off', async () => {
+    const world = worldOf();
+    await world.scrape();
+    await scrapeAfter(world, 3);
+    const collection = collectionConfig({ max_age: 600_000 });
+    world.collector.reconfigure({ accounts: [accountConfig({ counters: true, labels: { a: 'b' } })], collection });
+    for (const reader of world.readers.values()) reader.minutes = steady(10);
+    expect(web(world, await world.scrape())).toBe(30);
+    world.collector.reconfigure({ accounts: [accountConfig({ counters: false })], collection });
+    expect(web(world, await world.scrape())).toBeUndefined();
+    expect(world.status.counters).toBeUndefined();
+    world.collector.reconfigure({ accounts: [COUNTING], collection });
+    expect(web(world, await world.scrape())).toBe(0);
+  });
+
+  it('are absent while it does not report, continue where they were, and that time is not lost', async () => {
+    const world = worldOf();
+    await world.scrape();
+    await scrapeAfter(world, 2);
+    world.reader.applications = [application(1, { reporting: false })];
+    expect(web(world, await scrapeAfter(world, 1))).toBeUndefined();
+    await world.scrapeFor(180 * 60, 60);
+    world.reader.applications = [application(1)];
+    // The 50 minutes that can still be read count, also those in which it was said not to report.
+    expect(web(world, await scrapeAfter(world, 1))).toBe(20 + 500);
+    expect(lost(world)).toBe(0);
+  });
+
+  it('begin at 0 when it left the list and returns', async () => {
+    const world = worldOf();
+    await world.scrape();
+    await scrapeAfter(world, 2);
+    world.reader.applications = [];
+    await scrapeAfter(world, 1);
+    world.reader.applications = [application(1)];
+    expect(web(world, await scrapeAfter(world, 1))).toBe(0);
+  });
+
+  it('stay up to max_age while they cannot be read, are absent then, and continue with what was missed', async () => {
+    const world = worldOf();
+    await world.scrape();
+    await scrapeAfter(world, 1);
+    world.reader.fault = ({ kind }) => (kind === 'counters' ? { reason: 'server', status: 500 } : undefined);
+    expect(web(world, await scrapeAfter(world, 4))).toBe(10);
+    expect(world.group('counters').success).toBe(false);
+    expect(web(world, await scrapeAfter(world, 4))).toBeUndefined();
+    world.reader.fault = () => undefined;
+    expect(web(world, await scrapeAfter(world, 6))).toBe(10 + 140);
+    expect(lost(world)).toBe(0);
+  });
+
+  it('fail by a minute that cannot be read, which is lost 10 minutes after it was first asked for', async () => {
+    const world = worldOf();
+    await world.scrape();
+    const minute = Math.floor(world.clock.now() / 60_000) * 60 - 120;
+    world.reader.minutes = steady(10, (each) => each === minute);
+    expect(web(world, await scrapeAfter(world, 1))).toBe(0);
+    expect(world.group('counters').success).toBe(false);
+    expect(world.status.tasks.find(({ group }) => group === 'counters')).toMatchObject({
+      reason: 'invalid_response',
+      problem: expect.stringContaining(new Date(minute * 1000).toISOString()) as string,
+    });
+    await world.scrapeFor(9 * 60, 30);
+    expect(lost(world)).toBe(0);
+    await world.scrapeFor(2 * 60, 30);
+    expect(lost(world)).toBe(60);
+    expect(world.group('counters').success).toBe(true);
+    expect(web(world, await world.scrape())).toBe(110);
+  });
+
+  it('fail by a response for another time, and count one for a part of the range up to its end', async () => {
+    const world = worldOf();
+    await world.scrape();
+    world.reader.minutes = ({ from, to }) => steady(10)({ from: from - 7_200, to: to - 7_200 });
+    await scrapeAfter(world, 1);
+    expect(world.status.tasks.find(({ group }) => group === 'counters')?.problem).toContain('another time');
+    world.reader.minutes = ({ from, to }) => steady(10)({ from, to: to - 60 });
+    expect(web(world, await scrapeAfter(world, 1))).toBe(10);
+    world.reader.minutes = steady(10);
+    expect(web(world, await scrapeAfter(world, 1))).toBe(30);
+  });
+
+  it('are read in batches over the longest range of their applications', async () => {
+    const world = worldOf(3, {}, NERDGRAPH);
+    await world.scrape();
+    world.reader.subjectFault = (kind, subject) =>
+      kind === 'counters' && 'applicationId' in subject && subject.applicationId === 2
+        ? { reason: 'server', status: 500 }
+        : undefined;
+    await world.scrapeFor(5 * 60, 60);
+    world.reader.subjectFault = () => undefined;
+    const answer = await scrapeAfter(world, 6);
+    const [last] = world.reader.of('counters').slice(-1);
+    expect(last === undefined ? 0 : minutesOf(last)).toBe(21);
+    for (const id of ['1', '2', '3']) {
+      const labels = { kind: 'web', app_id: id };
+      expect(world.value(answer, 'newrelic_application_transactions_total', labels)).toBe(110);
+    }
+  });
+
+  it('are in a probe, and alone with collect[]=counters, which asks for nothing else but lists', async () => {
+    const world = worldOf(2);
+    const probed = await world.clock.run(world.collector.probe('main', 1, 9_500));
+    expect(probed.kind === 'result' ? probed.blocks.map(({ group }) => group) : []).toContain('counters');
+    const other = worldOf(2);
+    const answer = await other.scrape({ groups: new Set(['counters'] as const) });
+    expect(new Set(answer.blocks.map(({ group }) => group))).toEqual(new Set(['counters']));
+    expect(new Set(other.reader.calls.map(({ kind }) => kind))).toEqual(new Set(['applications', 'counters']));
+    expect(EVERYTHING.groups.has('counters')).toBe(true);
+  });
+
+  it('that limits stretch beyond 40 minutes are a warning', async () => {
+    const limits = { max_concurrent_requests: 8, requests_per_minute: 2, request_timeout: 10_000, max_retries: 0 };
+    const world = new World([accountConfig({ counters: true, hosts: false, limits })]);
+    world.populate(50);
+    await world.scrapeFor(120, 60);
+    expect(world.status.warnings.filter((warning) => warning.includes('minutes will be lost'))).toHaveLength(1);
+  });
+});
