@@ -1,0 +1,155 @@
+import { pino } from 'pino';
+import { describe, expect, it } from 'vitest';
+import type { Api, UpstreamReader } from '../../src/api/upstreamReader.ts';
+import type { Clock } from '../../src/collect/clock.ts';
+import { Collector, type Snapshot } from '../../src/collect/collector.ts';
+import { readSamples } from '../../src/metrics/writeSamples.ts';
+import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
+import type { Simulator } from '../../src/simulator/simulator.ts';
+import { startReading } from '../api/support/reading.ts';
+import { readNerdGraph } from '../api/nerdgraph/nerdGraphReading.ts';
+import { simulatorForTest } from '../support/simulator.ts';
+import { accountConfig, collectionConfig } from './support/config.ts';
+
+const START = Date.UTC(2026, 4, 20, 14, 0, 20);
+const MINUTE = 60_000;
+const SCOPE = { groups: new Set(['counters'] as const) };
+
+/** A clock that a test sets on; timers run by the machine's. */
+class SteppedClock implements Clock {
+  #passed = 0;
+
+  now(): number {
+    return START + this.#passed;
+  }
+
+  monotonic(): number {
+    return this.#passed;
+  }
+
+  after(ms: number, callback: () => void): () => void {
+    const timer = setTimeout(callback, ms);
+    return () => {
+      clearTimeout(timer);
+    };
+  }
+
+  step(ms: number): void {
+    this.#passed += ms;
+  }
+}
+
+/** One reading of every application: what it covered, in minutes since 1970, and when it was made. */
+interface Reading {
+  readonly from: number;
+  readonly to: number;
+  readonly now: number;
+}
+
+/** What the world says of a metric of an application in one minute, as far as it had arrived at a time. */
+function worldSays({ world }: Simulator, application: number, name: string, minute: number, now: number) {
+  const scope = world.scope({ application });
+  const metric = scope && world.metric(scope, name);
+  const none = { count: 0, total: 0, totalExclusive: 0 };
+  return scope === undefined || metric === undefined
+    ? none
+    : (world.sum(scope, [metric], minute, minute + 1, now)[0] ?? none);
+}
+
+const SERIES = [
+  ['newrelic_application_transactions_total', 'web', 'HttpDispatcher', 'count'],
+  ['newrelic_application_transactions_total', 'non_web', 'OtherTransaction/all', 'count'],
+  ['newrelic_application_transaction_errors_total', '', 'Errors/all', 'count'],
+  ['newrelic_application_web_transaction_seconds_total', '', 'HttpDispatcher', 'total'],
+  ['newrelic_application_apdex_transactions_total', 'satisfied', 'Apdex', 'count'],
+  ['newrelic_application_apdex_transactions_total', 'tolerating', 'Apdex', 'total'],
+  ['newrelic_application_apdex_transactions_total', 'frustrated', 'Apdex', 'totalExclusive'],
+] as const;
+
+/** The counters, and what was late, by the world's own sums: of each minute the most that any reading could see. */
+function expected(simulator: Simulator, applications: readonly number[], readings: readonly Reading[]) {
+  const counters = new Map<string, number>();
+  let late = 0;
+  const [first] = readings;
+  for (const application of applications) {
+    for (const [family, label, name, value] of SERIES) {
+      let counted = 0;
+      for (let minute = first?.from ?? 0; minute < (readings.at(-1)?.to ?? 0); minute += 1) {
+        const covering = readings.filter(({ from, to }) => from <= minute && minute < to);
+        const seen = covering.map(({ now }) => worldSays(simulator, application, name, minute, now)[value]);
+        if (seen.length === 0) continue;
+        const most = Math.max(...seen);
+        const [atFirst = 0] = seen;
+        counted += most - (covering[0] === first ? atFirst : 0);
+        if (label === 'web' || label === 'non_web') late += most - atFirst;
+      }
+      counters.set(`${application} ${family} ${label}`, counted);
+    }
+  }
+  return { counters, late };
+}
+
+function published({ blocks }: Snapshot): Map<string, number> {
+  const found = new Map<string, number>();
+  for (const { labels, samples } of blocks) {
+    for (const { family, labels: own = {}, value } of readSamples(samples)) {
+      found.set(`${labels['app_id'] ?? ''} ${family.name} ${own['kind'] ?? own['zone'] ?? ''}`, value);
+    }
+  }
+  return found;
+}
+
+const READERS: Readonly<Record<Api, (simulator: Simulator, clock: Clock) => UpstreamReader>> = {
+  rest: ({ url }, clock) => {
+    const now = (): number => clock.now();
+    return startReading(`${url}/v2`, { key: () => DEMO_API_KEY, raw: false, now }).reader;
+  },
+  nerdgraph: ({ url }, clock) => {
+    const now = (): number => clock.now();
+    return readNerdGraph(`${url}/graphql`, { key: () => DEMO_API_KEY, now }).reader;
+  },
+};
+
+describe.each(['rest', 'nerdgraph'] as const)('an hour of the simulator with late data over %s', (api) => {
+  it('counts exactly what the world did, also over pauses of 5, 30 and 70 minutes, and what was late and lost', async () => {
+    const clock = new SteppedClock();
+    const simulator = await simulatorForTest({ applications: 12, lateData: 0.3, now: () => clock.now() });
+    const account = accountConfig({ api, counters: true, limits: { requests_per_minute: 10_000 } });
+    const reader = READERS[api](simulator, clock);
+    const collector = new Collector(
+      { accounts: [account], collection: collectionConfig() },
+      { clock, log: pino({ level: 'silent' }), openReader: () => ({ reader, keyMark: () => 'key' }) },
+    );
+    const readings: Reading[] = [];
+    let end = 0;
+    let answer: Snapshot | undefined;
+    const read = async (): Promise<void> => {
+      await collector.refreshNow(SCOPE, Infinity);
+      answer = await collector.snapshot(SCOPE, clock.monotonic());
+      const to = Math.floor((clock.now() - 120_000) / MINUTE);
+      readings.push({ from: Math.max((end === 0 ? to : end) - 10, to - 50), to, now: clock.now() });
+      end = to;
+    };
+    await read();
+    expect(new Set(published(answer ?? (await collector.snapshot(SCOPE, 0))).values())).toEqual(new Set([0]));
+    for (const minutes of [...Array.from({ length: 60 }, () => 1), 5, 30, 70, 1, 1]) {
+      clock.step(minutes * MINUTE);
+      await read();
+    }
+    if (answer === undefined) throw new Error('no answer');
+    const applications = simulator.world.applications().map(({ id }) => id);
+    const { counters, late } = expected(simulator, applications, readings);
+    const found = published(answer);
+    expect([...found.keys()].sort()).toEqual([...counters.keys()].sort());
+    for (const [series, value] of counters) {
+      // Sums of fractions differ in their last digits.
+      if (series.includes('_seconds_')) expect(found.get(series)).toBeCloseTo(value, 6);
+      else expect([series, found.get(series)]).toEqual([series, value]);
+    }
+    const [status] = collector.status();
+    expect(late).toBeGreaterThan(1_000);
+    expect(status?.counters).toEqual({ lostSeconds: 60 * 20 * applications.length, lateTransactions: late });
+    const calls = simulator.requests.all().filter(({ path }) => path.endsWith('/metrics/data.json'));
+    for (const { query } of calls) expect(query).toContain('raw=true');
+  });
+});
