@@ -6,7 +6,7 @@ import {
   type ExpositionRows,
 } from './expositionFamilies.ts';
 import { expositionPieces } from './expositionText.ts';
-import { type Format, CONTENT_TYPES, END_OF_EXPOSITION } from './formats.ts';
+import { type Format, END_OF_EXPOSITION } from './formats.ts';
 import { COMPRESSED, GzipStart } from './gzip.ts';
 import { type OwnFamily, ownText } from './ownFamilies.ts';
 
@@ -31,7 +31,7 @@ export interface CollectedExposition {
 
 /** An exposition ready to be written, piece by piece, with back pressure. */
 export interface RenderedExposition {
-  readonly contentType: string;
+  readonly format: Format;
   readonly contentEncoding: 'gzip' | undefined;
   readonly pieces: readonly Buffer[];
   /** A writer keeps this while it takes the pieces, so that other writers get the same pieces meanwhile. */
@@ -48,7 +48,7 @@ export async function finishExposition(
   const rest = Buffer.from(ownText(own, counts.series, format).join('') + end, 'utf8');
   const compressed = start instanceof GzipStart;
   return {
-    contentType: CONTENT_TYPES[format],
+    format,
     contentEncoding: compressed ? 'gzip' : undefined,
     pieces: compressed ? await start.endedBy(rest) : [...start, rest],
     madeOf: collected,

@@ -9,6 +9,9 @@ export const CONTENT_TYPES: Readonly<Record<Format, string>> = {
   openmetrics: 'application/openmetrics-text; version=1.0.0; charset=utf-8',
 };
 
+/** For names of the old character set, text 1.0.0 is text 0.0.4. */
+const TEXT_VERSIONS = ['0.0.4', '1.0.0'];
+
 /**
  * The format for an `Accept` header. OpenMetrics only where the header names it, in a version we write, with a quality of at
  * least that of text. Everything else, `*` and a missing header included, gives text: a scraper is never refused for its
@@ -23,7 +26,7 @@ export function negotiate(accept: string | undefined): Format {
     return 'text';
   }
   const named = preferences.filter(({ name, parameters }) => {
-    return name === 'text/plain' && (parameters.get('version') ?? '0.0.4') === '0.0.4';
+    return name === 'text/plain' && TEXT_VERSIONS.includes(parameters.get('version') ?? '0.0.4');
   });
   const text = named.length > 0 ? named : preferences.filter(({ name }) => name === 'text/*' || name === '*/*');
   const preferred = text.some((other) => {
@@ -31,6 +34,26 @@ export function negotiate(accept: string | undefined): Format {
     return other.quality > openMetrics.quality || (sooner && other.quality === openMetrics.quality);
   });
   return preferred ? 'text' : 'openmetrics';
+}
+
+/** Schemes by which a client wants names escaped that are not of the old character set. Ours all are, so each scheme is met. */
+const ESCAPING = ['allow-utf-8', 'underscores', 'dots', 'values'];
+
+/**
+ * The `Content-Type` of a response in a format that `negotiate` chose. Version 1.0.0 of either format names the escaping scheme
+ * that the client asked for; without one, text has that of the documents (Prometheus, "Scrape protocol content negotiation").
+ */
+export function contentTypeOf(format: Format, accept: string | undefined): string {
+  const [name] = CONTENT_TYPES[format].split(';');
+  const [preferred] = parse(accept)
+    .filter((one) => one.name === name && one.quality > 0)
+    .filter(({ parameters }) => format !== 'text' || TEXT_VERSIONS.includes(parameters.get('version') ?? '0.0.4'))
+    .filter(({ parameters }) => format === 'text' || (parameters.get('version') ?? '1.0.0') === '1.0.0')
+    .toSorted((a, b) => b.quality - a.quality);
+  const scheme = ESCAPING.find((known) => known === preferred?.parameters.get('escaping'));
+  if (format === 'openmetrics') return CONTENT_TYPES.openmetrics + (scheme === undefined ? '' : `; escaping=${scheme}`);
+  if (preferred?.parameters.get('version') !== '1.0.0') return CONTENT_TYPES.text;
+  return `text/plain; version=1.0.0; charset=utf-8; escaping=${scheme ?? 'underscores'}`;
 }
 
 /** Whether an `Accept-Encoding` header allows gzip; `gzip;q=0` forbids it, also beside a `*`. */

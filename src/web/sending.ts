@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Response } from 'express';
 import type { CollectionConfig } from '../config/config.ts';
 import type { RenderOptions, RenderedExposition } from '../exposition/exposition.ts';
-import { acceptsGzip, negotiate } from '../exposition/formats.ts';
+import { acceptsGzip, contentTypeOf, negotiate } from '../exposition/formats.ts';
 import type { Handler } from './dependencies.ts';
 import { HttpError } from './request.ts';
 
@@ -282,7 +282,7 @@ export async function sendExposition(
   exposition: RenderedExposition,
   slot: Pick<RequestSlot, 'gone' | 'inFlight'>,
 ): Promise<boolean> {
-  response.setHeader('Content-Type', exposition.contentType);
+  response.setHeader('Content-Type', contentTypeOf(exposition.format, response.req.headers.accept));
   response.setHeader('Vary', 'Accept, Accept-Encoding');
   if (exposition.contentEncoding !== undefined) response.setHeader('Content-Encoding', exposition.contentEncoding);
   return await sendPieces(response, exposition.pieces, slot, exposition.madeOf);

@@ -158,8 +158,8 @@ describe('an answer', () => {
         '',
       ].join('\n'),
     );
-    expect(text.contentType).toBe('text/plain; version=0.0.4; charset=utf-8');
-    expect(openMetrics.contentType).toBe('application/openmetrics-text; version=1.0.0; charset=utf-8');
+    expect(text.format).toBe('text');
+    expect(openMetrics.format).toBe('openmetrics');
   });
 
   it('has the first of a custom series that comes twice for an entity, its labels in another order, and both where labels differ only behind the cut', async () => {

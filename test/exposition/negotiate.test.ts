@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { acceptsGzip, negotiate } from '../../src/exposition/formats.ts';
+import { acceptsGzip, contentTypeOf, negotiate } from '../../src/exposition/formats.ts';
 
 const OPENMETRICS = 'application/openmetrics-text';
 
@@ -44,6 +44,45 @@ describe('the format', () => {
     ['protobuf only', 'application/vnd.google.protobuf'],
   ])('is text for %s', (_, accept) => {
     expect(negotiate(accept)).toBe('text');
+  });
+});
+
+describe('the content type', () => {
+  const TEXT_1 = 'text/plain; version=1.0.0; charset=utf-8; escaping=';
+  const OM = `${OPENMETRICS}; version=1.0.0; charset=utf-8`;
+
+  it.each([
+    [
+      'Prometheus 2.53',
+      `${OPENMETRICS};version=1.0.0;q=0.5,${OPENMETRICS};version=0.0.1;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2`,
+      OM,
+    ],
+    [
+      'Prometheus 3.5',
+      `${OPENMETRICS};version=1.0.0;escaping=allow-utf-8;q=0.6,${OPENMETRICS};version=0.0.1;q=0.5,text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2`,
+      `${OM}; escaping=allow-utf-8`,
+    ],
+    [
+      'Prometheus 3.5 with scrape_protocols: [PrometheusText1.0.0, PrometheusText0.0.4]',
+      'text/plain;version=1.0.0;escaping=allow-utf-8;q=0.3,text/plain;version=0.0.4;q=0.2,*/*;q=0.1',
+      `${TEXT_1}allow-utf-8`,
+    ],
+    [
+      'Prometheus 3.5 with metric_name_validation_scheme: legacy',
+      `text/plain;version=1.0.0;escaping=underscores;q=0.6,${OPENMETRICS};version=1.0.0;escaping=underscores;q=0.5,*/*;q=0.2`,
+      `${TEXT_1}underscores`,
+    ],
+    ['text 1.0.0 without a scheme', 'text/plain;version=1.0.0', `${TEXT_1}underscores`],
+    ['a scheme that is none', 'text/plain;version=1.0.0;escaping=x\r\ny', `${TEXT_1}underscores`],
+    [
+      'text 0.0.4 liked more',
+      'text/plain;version=1.0.0;q=0.2,text/plain;version=0.0.4;q=0.3',
+      'text/plain; version=0.0.4; charset=utf-8',
+    ],
+    ['no header', undefined, 'text/plain; version=0.0.4; charset=utf-8'],
+    ['a browser', 'text/html,*/*;q=0.8', 'text/plain; version=0.0.4; charset=utf-8'],
+  ])('is what %s asks for', (_, accept, contentType) => {
+    expect(contentTypeOf(negotiate(accept), accept)).toBe(contentType);
   });
 });
 

@@ -79,7 +79,7 @@ test('a refusal in the place of a compressed answer is plain text', async () => 
   inFlight.begin(new ServerResponse(response.req), [Buffer.from('full')]);
   const counts = { series: new Map<string, number>(), dropped: [], refused: 0 };
   const madeOf = { format: 'text', counts, start: [] } as const;
-  const answer = { contentType: 'text/plain', contentEncoding: 'gzip', pieces: PIECES, madeOf } as const;
+  const answer = { format: 'text', contentEncoding: 'gzip', pieces: PIECES, madeOf } as const;
   const sent = sendExposition(response, answer, { gone: clientGone(response), inFlight });
   await expect(sent).rejects.toThrow(HttpError);
   sendText(response, 503, 'full');
