@@ -43,6 +43,7 @@ export function allCommands(): readonly Command[] {
       async () => (await import('./discover.ts')).runDiscover,
       examples('discover', '', '--format=yaml   # ready for applications.include', '--app=1234567 --format=json'),
     )
+      .addOption(accountFlag('all of them'))
       .option('--app <id or name>', 'only this application; repeatable', parsedEach(String))
       .option('--key-transaction <id>', 'only this key transaction; repeatable', parsedEach(parseId))
       .addOption(formatFlag(['table', 'yaml', 'json'])),
@@ -53,6 +54,7 @@ export function allCommands(): readonly Command[] {
       examples('metric-names', '--app=1234567 --name=/allWeb', '--app="Checkout API" --host=web-1 --format=json'),
     )
       .requiredOption('--app <id or name>', 'the application')
+      .addOption(accountFlag('the one that has the application'))
       .option('--host <id or name>', 'the names of this host of it')
       .option('--name <substring>', 'only names that contain this')
       .option('--all-pages', 'read all pages, a call each', true)
@@ -100,7 +102,7 @@ export function allCommands(): readonly Command[] {
       .option('--account <name>', 'the account of the configuration (default: the only one)')
       .option(
         '--account-id <number>',
-        'its number at the service, for NerdGraph (default: as configured)',
+        'its number at New Relic, for NerdGraph (default: as configured)',
         parsed(parseAccountId),
       )
       .addOption(appFlag())
@@ -176,6 +178,11 @@ function serveCommand(): Command {
     });
 }
 
+/** The flag `--account` of commands that read several accounts unless they are told which; `otherwise` says which ones. */
+function accountFlag(otherwise: string): Option {
+  return new Option('--account <name>', `the account to read (default: ${otherwise})`);
+}
+
 /** The flag `--app` of commands that otherwise take the applications that the configuration serves. */
 function appFlag(): Option {
   return new Option('--app <id or name>', 'one application; repeatable')
@@ -187,16 +194,17 @@ const BACKFILL_EXAMPLES = `
 Times are ISO 8601 with a zone, how long ago (7d, 1h30m), or now.
 
 Examples:
-  # The last week of every application the configuration serves, but for the hours that Prometheus still has in its head
-  newrelic-apm-exporter backfill --from=7d --to=3h --output=week.om
-  promtool tsdb create-blocks-from openmetrics week.om /var/lib/prometheus
+  # The last week of every application the configuration serves, as the series of the scrape job, but for the hours that
+  # Prometheus still has in its head block
+  newrelic-apm-exporter backfill --from=7d --to=3h --label=job=newrelic-apm-exporter --label=instance=exporter:9126 --output=week.om
+  promtool tsdb create-blocks-from openmetrics week.om blocks && cp -r blocks/. /var/lib/prometheus/
 
-  # One day of one application and its hosts, each minute by itself, as the series of an existing scrape job
+  # One day of one application and its hosts, each minute by itself
   newrelic-apm-exporter backfill --from=2026-11-20T00:00:00Z --to=2026-11-21T00:00:00Z --app=Checkout --hosts \\
     --window=1m --label=job=newrelic-apm-exporter --label=instance=exporter:9126 --output=checkout.om
 
   # After an interruption, with the same flags
-  newrelic-apm-exporter backfill --from=7d --to=3h --output=week.om --resume`;
+  newrelic-apm-exporter backfill --from=7d --to=3h --label=job=newrelic-apm-exporter --label=instance=exporter:9126 --output=week.om --resume`;
 
 /** The command `backfill`. */
 export function backfillCommand(): Command {
@@ -205,7 +213,7 @@ export function backfillCommand(): Command {
     .default({}, 'none');
   return readingCommand(
     'backfill',
-    'write the past of the window metrics as OpenMetrics, for promtool tsdb create-blocks-from openmetrics',
+    'write the history of the window metrics as OpenMetrics, for promtool tsdb create-blocks-from openmetrics',
     async () => (await import('./backfill/backfill.ts')).runBackfill,
     BACKFILL_EXAMPLES,
   )
@@ -216,12 +224,13 @@ export function backfillCommand(): Command {
       'window of each sample, whole minutes (default: collection.window)',
       parsed(parseWindow),
     )
+    .addOption(accountFlag('all of them'))
     .addOption(appFlag())
     .option('--hosts', 'the hosts of the applications too', false)
     .addOption(label)
     .option('--output <file>', 'where to write (default: standard output)')
     .option('--force', 'overwrite the output, and drop what an interrupted run has left', false)
-    .option('--resume', 'go on with the interrupted run of this output', false);
+    .option('--resume', 'continue the interrupted run of this output', false);
 }
 
 /** Checked here, resolved against the clock when the command runs; the text is what a resumed run is compared by. */

@@ -1,7 +1,7 @@
 import { Document } from 'yaml';
 import type { Application, KeyTransaction, Host, Instance } from '../api/types.ts';
 import { findApplications, findKeyTransactions, readAll, type FoundByAccount } from './upstream/readForCommand.ts';
-import { type CommandContext, isRefusedKey, type LiveAccount, withAccounts } from './upstream/session.ts';
+import { type CommandContext, isRefusedKey, type LiveAccount, onlyAccount, withAccounts } from './upstream/session.ts';
 import type { ApplicationSubject, BatchRead, Outcome } from '../api/upstreamReader.ts';
 import { windowAt } from '../collect/due.ts';
 import { counted } from '../config/wording.ts';
@@ -15,36 +15,42 @@ interface DiscoverOptions extends CommonOptions {
   /** Ids or exact names; without them and without key transactions, everything is listed. */
   readonly app?: readonly string[];
   readonly keyTransaction?: readonly number[];
+  /** Undefined: all accounts. */
+  readonly account?: string;
 }
 
 /** The command `discover`. What cannot be read is said on standard error, hides nothing else, and gives status 1. */
 export async function runDiscover(options: DiscoverOptions): Promise<void> {
-  await withAccounts(options, async (session) => {
-    const { accounts } = session;
-    const { app: apps = [], keyTransaction: ids = [], format } = options;
-    const named =
-      apps.length + ids.length === 0
-        ? undefined
-        : {
-            applications: await findApplications(accounts, apps),
-            keyTransactions: await findKeyTransactions(accounts, ids),
-          };
-    const found: Discovered[] = [];
-    let failures = 0;
-    for (const account of accounts) {
-      const { name } = account.config;
-      const note = (what: string, error: unknown): void => {
-        session.signal.throwIfAborted();
-        failures += 1;
-        const sentence = `account ${name}: ${escapeUnsafe(what)} cannot be read: ${errorText(error, false)}`;
-        session.complain(sentence, isRefusedKey(error));
-      };
-      const lists = named === undefined ? await readLists(account, note) : listsOfNamed(account, named);
-      if (lists !== undefined) found.push(await withHostsAndInstances(account, lists, session, note));
-    }
-    if (found.length > 0) session.print(formatDiscovered(found, format));
-    if (failures > 0) throw new ExitStatus(1);
-  });
+  await withAccounts(
+    options,
+    async (session) => {
+      const { accounts } = session;
+      const { app: apps = [], keyTransaction: ids = [], format } = options;
+      const named =
+        apps.length + ids.length === 0
+          ? undefined
+          : {
+              applications: await findApplications(accounts, apps),
+              keyTransactions: await findKeyTransactions(accounts, ids),
+            };
+      const found: Discovered[] = [];
+      let failures = 0;
+      for (const account of accounts) {
+        const { name } = account.config;
+        const note = (what: string, error: unknown): void => {
+          session.signal.throwIfAborted();
+          failures += 1;
+          const sentence = `account ${name}: ${escapeUnsafe(what)} cannot be read: ${errorText(error, false)}`;
+          session.complain(sentence, isRefusedKey(error));
+        };
+        const lists = named === undefined ? await readLists(account, note) : listsOfNamed(account, named);
+        if (lists !== undefined) found.push(await withHostsAndInstances(account, lists, session, note));
+      }
+      if (found.length > 0) session.print(formatDiscovered(found, format));
+      if (failures > 0) throw new ExitStatus(1);
+    },
+    (config) => onlyAccount(config, options.account),
+  );
 }
 
 /** Is told of what cannot be read; what it throws ends the command. */

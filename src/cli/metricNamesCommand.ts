@@ -6,7 +6,7 @@ import type { Config } from '../config/config.ts';
 import type { CommonOptions } from './flags.ts';
 import { ExitStatus } from './process.ts';
 import { findApplication, readOne } from './upstream/readForCommand.ts';
-import { withAccounts, type LiveAccount } from './upstream/session.ts';
+import { onlyAccount, withAccounts, type LiveAccount } from './upstream/session.ts';
 
 /** With `--no-all-pages`: a list can have a thousand pages, seconds each. */
 const FEW_PAGES = 20;
@@ -18,6 +18,8 @@ export async function runMetricNames(
   options: CommonOptions & {
     /** Id or exact name. */
     readonly app: string;
+    /** Undefined: the one that has the application. */
+    readonly account?: string;
     /** Id or exact name; undefined: the names of the application itself. */
     readonly host?: string;
     /** Only names that contain this. */
@@ -27,35 +29,39 @@ export async function runMetricNames(
     readonly format: 'table' | 'json';
   },
 ): Promise<void> {
-  await withAccounts(options, async ({ accounts, config: { collection }, print }) => {
-    const { app, host: hostText, name: substring, allPages, format } = options;
-    const { account, value: application } = await findApplication(accounts, app);
-    const host = hostText === undefined ? undefined : await findHost(account, application, hostText, collection);
-    const query = {
-      applicationId: application.id,
-      ...(host === undefined ? {} : { hostKey: host.key }),
-      ...(substring === undefined ? {} : { name: substring }),
-      // Later minutes may not be whole yet, as with metric data.
-      to: windowAt(Date.now(), collection).to,
-      maxPages: allPages ? Infinity : FEW_PAGES,
-      onPage: pageNotes(),
-    };
-    const { names, complete } = await account.reader.listMetricNames(query, account.call);
-    const document = {
-      account: account.config.name,
-      application: { id: application.id, name: application.name },
-      ...(host === undefined ? {} : { host: { id: host.key, name: host.host } }),
-      complete,
-      metrics: names.map(({ name, values }) => ({ name, values: values ?? null })),
-    };
-    print(format === 'table' ? asText(names) : `${JSON.stringify(document, undefined, 2)}\n`);
-    if (complete) return;
-    process.stderr.write(
-      `the list goes on after ${FEW_PAGES} pages (${names.length} names): narrow it with --name, ` +
-        'or read all of it without --no-all-pages, which costs a call per page\n',
-    );
-    throw new ExitStatus(1);
-  });
+  await withAccounts(
+    options,
+    async ({ accounts, config: { collection }, print }) => {
+      const { app, host: hostText, name: substring, allPages, format } = options;
+      const { account, value: application } = await findApplication(accounts, app);
+      const host = hostText === undefined ? undefined : await findHost(account, application, hostText, collection);
+      const query = {
+        applicationId: application.id,
+        ...(host === undefined ? {} : { hostKey: host.key }),
+        ...(substring === undefined ? {} : { name: substring }),
+        // Later minutes may not be whole yet, as with metric data.
+        to: windowAt(Date.now(), collection).to,
+        maxPages: allPages ? Infinity : FEW_PAGES,
+        onPage: pageNotes(),
+      };
+      const { names, complete } = await account.reader.listMetricNames(query, account.call);
+      const document = {
+        account: account.config.name,
+        application: { id: application.id, name: application.name },
+        ...(host === undefined ? {} : { host: { id: host.key, name: host.host } }),
+        complete,
+        metrics: names.map(({ name, values }) => ({ name, values: values ?? null })),
+      };
+      print(format === 'table' ? asText(names) : `${JSON.stringify(document, undefined, 2)}\n`);
+      if (complete) return;
+      process.stderr.write(
+        `the list goes on after ${FEW_PAGES} pages (${names.length} names): narrow it with --name, ` +
+          'or read all of it without --no-all-pages, which costs a call per page\n',
+      );
+      throw new ExitStatus(1);
+    },
+    (config) => onlyAccount(config, options.account),
+  );
 }
 
 /** For people: names with the same value names stand together under these, because nearly all metrics have the same ten. */

@@ -1,10 +1,12 @@
 import type { AccountStatus } from '../collect/accountStatus.ts';
+import type { Collector } from '../collect/collector.ts';
 import type { Plan } from '../collect/due.ts';
 import { formatDuration } from '../config/duration.ts';
 import { counted } from '../config/wording.ts';
 import type { Group } from '../metrics/sample.ts';
 import { ExitStatus } from './process.ts';
 import { escapeUnsafe } from '../log/logger.ts';
+import { scannedMinutes, type ScannedMinutes } from './scannedMinutes.ts';
 import { withLists } from './upstream/session.ts';
 import type { CommonOptions } from './flags.ts';
 import { table } from './terminal.ts';
@@ -14,7 +16,7 @@ const MINUTE = 60_000;
 /** Beyond this a group is better left out; milliseconds. */
 const LONGEST_ADVISED = 30 * MINUTE;
 
-/** What upstream allows an account of the REST interface by itself, calls per minute. */
+/** What New Relic allows an account of the REST interface by itself, calls per minute. */
 const ACCOUNT_LIMIT = 1_000;
 
 /** How the account's own warning about its budget begins; a plan says the same with its figures. */
@@ -22,7 +24,7 @@ const BUDGET_WARNING = 'limits.requests_per_minute: ';
 
 /** The command `plan`. An account whose lists cannot be read has no plan: status 1. */
 export async function runPlan(options: CommonOptions & { readonly format: 'table' | 'json' }): Promise<void> {
-  await withLists(options, ({ collector, print, complain }) => {
+  await withLists(options, ({ config, collector, print, complain }) => {
     const statuses = collector.status();
     const unread = statuses.filter(
       ({ applications, groups }) => applications === undefined && groups.some(({ group }) => group === 'applications'),
@@ -33,7 +35,12 @@ export async function runPlan(options: CommonOptions & { readonly format: 'table
       complain(sentence, reason === 'auth');
     }
     const read = statuses.filter((status) => !unread.includes(status));
-    const plans = read.map((status) => planOf(status, collector.expectedSeries(status.name)));
+    const plans = read.flatMap((status) => {
+      const account = config.accounts.find(({ name }) => name === status.name);
+      const series = collector.expectedSeries(status.name);
+      if (account === undefined || series === undefined) return [];
+      return [planOf(status, series, scannedMinutes(account, config.collection, status.plan))];
+    });
     if (plans.length > 0 && options.format === 'table') print(plans.map(asTable).join('\n'));
     else if (plans.length > 0) print(`${JSON.stringify({ accounts: plans }, undefined, 2)}\n`);
     if (unread.length > 0) throw new ExitStatus(1);
@@ -46,7 +53,11 @@ export async function runPlan(options: CommonOptions & { readonly format: 'table
  *
  * @param series expected of the groups at most, the exporter's own and those of queries left out
  */
-function planOf({ name, plan, tasks, warnings }: AccountStatus, series: number) {
+function planOf(
+  { name, plan, tasks, warnings }: AccountStatus,
+  series: NonNullable<ReturnType<Collector['expectedSeries']>>,
+  scanned: readonly ScannedMinutes[],
+) {
   const countOf = (group: Group): number => tasks.filter((entity) => entity.group === group).length;
   return {
     account: name,
@@ -58,7 +69,12 @@ function planOf({ name, plan, tasks, warnings }: AccountStatus, series: number) 
     stretch: plan.slowdown,
     /** Whose metric data the calls read. */
     counted: { applications: countOf('application_metrics'), hosts: countOf('host_metrics') },
-    series,
+    series: series.total,
+    /** The mean of one application, and of one host. */
+    seriesPerApplication: series.perApplication,
+    seriesPerHost: series.perHost,
+    /** Minutes of data that queries read per minute, by group, which price plans by compute bill. */
+    scannedMinutes: scanned,
     groups: plan.groups.map(({ group, callsPerMinute, interval, effectiveInterval }) => ({
       group,
       callsPerMinute,
@@ -94,6 +110,7 @@ export function remedies({ groups, callsPerMinute, budget, slowdown }: Plan): st
 /** For people; ends in a line feed. */
 function asTable(plan: ReturnType<typeof planOf>): string {
   const { account, groups, callsPerMinute, budget, share, counted: ofData, series, advice, stretch } = plan;
+  const { seriesPerApplication: perApplication, seriesPerHost: perHost, scannedMinutes: scanned } = plan;
   const rows = groups.map((group) => [
     group.group,
     group.callsPerMinute.toFixed(2),
@@ -114,10 +131,19 @@ function asTable(plan: ReturnType<typeof planOf>): string {
     ]),
     `Budget: ${budget} calls per minute. ${verdict}`,
     `Counted: ${counted(ofData.applications, 'application')} and ${counted(ofData.hosts, 'host')} whose metric data are read.`,
-    `Series expected: at most ${series}${groups.some(({ group }) => group === 'queries') ? ', those of queries not counted' : ''}.`,
+    `Series expected: at most ${series}, about ${Math.ceil(perApplication)} for an application and ${Math.ceil(perHost)} for a host` +
+      `${groups.some(({ group }) => group === 'queries') ? '; those of queries are not counted' : ''}.`,
+    ...scannedInWords(scanned),
     ...advice.map((text) => `Warning: ${escapeUnsafe(text)}`),
     '',
   ].join('\n');
+}
+
+function scannedInWords(scanned: readonly ScannedMinutes[]): readonly string[] {
+  const total = scanned.reduce((sum, { minutes }) => sum + minutes, 0);
+  if (total === 0) return [];
+  const groups = scanned.map(({ group, minutes }) => `${group} ${minutes.toFixed(1)}`).join(', ');
+  return [`Data read: ${total.toFixed(1)} minutes of data per minute (${groups}), which price plans by compute bill.`];
 }
 
 function percent(share: number): string {

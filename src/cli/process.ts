@@ -1,5 +1,6 @@
 import process from 'node:process';
 import closeWithGrace from 'close-with-grace';
+import { constants } from 'node:os';
 import { getSystemErrorMap } from 'node:util';
 import { setMaxListeners } from 'node:events';
 import { PerformanceObserver } from 'node:perf_hooks';
@@ -20,6 +21,17 @@ export class ExitStatus extends Error {
 /** The command was used wrongly; the message is a sentence, and the exit status is 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
+}
+
+/** A command was stopped by a signal; shells expect 128 and the number of the signal as its exit status. */
+export class StoppedError extends Error {
+  override readonly name = 'StoppedError';
+  readonly status: number;
+
+  constructor(signal: 'SIGINT' | 'SIGTERM') {
+    super('stopped');
+    this.status = 128 + constants.signals[signal];
+  }
 }
 
 /** What was written to standard output did not arrive. */
@@ -56,9 +68,9 @@ export function stopOnSignals(): AbortSignal {
   const controller = new AbortController();
   // Every call that waits listens to it.
   setMaxListeners(0, controller.signal);
-  const stop = (): void => controller.abort(new Error('stopped'));
-  process.once('SIGINT', stop);
-  process.once('SIGTERM', stop);
+  for (const name of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(name, () => controller.abort(new StoppedError(name)));
+  }
   onOutputLost((error) => controller.abort(error));
   return controller.signal;
 }

@@ -332,28 +332,44 @@ const OTHER_COMPONENTS = 2;
 
 /**
  * The series of an account once all of it has been read: those of the lists as they are, those of the metric data at
- * most, because what an application does not report shows in the data only.
+ * most, because what an application does not report shows in the data only. Of one application, and of one host, the mean.
  */
-export function expectedSeries(account: AccountCollector, time: EvaluationTime): number {
+export function expectedSeries(account: AccountCollector, time: EvaluationTime) {
   const lists = AccountSnapshot.atOnce(account, { groups: LIST_GROUPS }, time).blocks;
-  let series = lists.reduce((sum, { samples }) => sum + samples.values.length, 0);
-  for (const { data } of account.inventory.applications.values()) {
-    if (data !== undefined) series += ofApplication(account.context, data);
+  const sums = { total: 0, applications: 0, hosts: 0 };
+  for (const { labels, samples } of lists) {
+    const series = samples.values.length;
+    sums.total += series;
+    if (labels['host'] !== undefined) sums.hosts += series;
+    else if (labels['key_transaction_id'] === undefined) sums.applications += series;
   }
-  return series;
+  let hosts = 0;
+  for (const { data } of account.inventory.applications.values()) {
+    if (data === undefined) continue;
+    const { ofIt, ofItsHosts } = ofApplication(account.context, data);
+    sums.total += ofIt + ofItsHosts;
+    sums.applications += ofIt;
+    sums.hosts += ofItsHosts;
+    hosts += data.hosts.size;
+  }
+  const { size } = account.inventory.applications;
+  return {
+    total: sums.total,
+    perApplication: size === 0 ? 0 : sums.applications / size,
+    perHost: hosts === 0 ? 0 : sums.hosts / hosts,
+  };
 }
 
-function ofApplication({ customMetrics }: Readonly<AccountContext>, data: ApplicationData): number {
+/** Series of the metric data of an application, and of its hosts together. */
+function ofApplication({ customMetrics }: Readonly<AccountContext>, data: ApplicationData) {
   const components = Math.max(1, data.datastores?.length ?? 0) + OTHER_COMPONENTS;
   const customSeries = (scope: EntityScope): number =>
     selectedNames(customMetrics, data, scope).custom.matches.reduce((sum, { series }) => sum + series, 0);
-  return (
-    builtIn('application', components) +
-    (data.counterSeries === undefined ? 0 : COUNTED.length) +
-    customSeries('application') +
-    data.hosts.size * builtIn('host', components) +
-    customSeries('host')
-  );
+  const counters = data.counterSeries === undefined ? 0 : COUNTED.length;
+  return {
+    ofIt: builtIn('application', components) + counters + customSeries('application'),
+    ofItsHosts: data.hosts.size * builtIn('host', components) + customSeries('host'),
+  };
 }
 
 /** Series of the window metrics of one application or host. */

@@ -198,10 +198,10 @@ export class Collector {
     });
   }
 
-  /** How many series of applications and hosts an account has at most, with the lists and names that are known now. */
-  expectedSeries(accountName: string): number {
+  /** How many series an account has at most, with the lists and names that are known now; undefined of an unknown account. */
+  expectedSeries(accountName: string): ReturnType<typeof expectedSeries> | undefined {
     const account = this.#accounts.get(accountName);
-    return account === undefined ? 0 : expectedSeries(account, this.#time(undefined));
+    return account === undefined ? undefined : expectedSeries(account, this.#time(undefined));
   }
 
   /**

@@ -142,7 +142,7 @@ describe.concurrent('every command', () => {
   it.each<[NodeJS.Signals, ...string[]]>([
     ...READING.map((args): [NodeJS.Signals, ...string[]] => ['SIGINT', ...args]),
     ['SIGTERM', 'discover'],
-  ])('%s stops %s: one word, status 1, no data, no stack', async (name, ...args) => {
+  ])('%s stops %s: one word, the status that shells expect, no data, no stack', async (name, ...args) => {
     const simulator = await startSimulator({ applications: 1, latencyMs: 60_000 });
     let interrupted = false;
     const polling: { timer?: NodeJS.Timeout } = {};
@@ -159,7 +159,10 @@ describe.concurrent('every command', () => {
     clearInterval(polling.timer);
     await simulator.close();
     expect(interrupted).toBe(true);
-    expect({ status, stdout: stdout.replace('config.yaml: valid\n', '') }).toEqual({ status: 1, stdout: '' });
+    expect({ status, stdout: stdout.replace('config.yaml: valid\n', '') }).toEqual({
+      status: name === 'SIGINT' ? 130 : 143,
+      stdout: '',
+    });
     expect(stderr).toMatch(args[0] === 'backfill' ? /stopped|resume/ : /stopped\n$/);
     expect(stderr).not.toMatch(/\n {4}at |Error:/);
   });
@@ -172,7 +175,7 @@ describe.concurrent('every command', () => {
       const interruptOnce = (output: { readonly stderr: string }): boolean => output.stderr.includes('rate_limited');
       const { status, stderr } = await runOnService([...args, '--log.level=debug'], service, {}, { interruptOnce });
       expect(stderr).toContain('rate_limited');
-      expect(status).toBe(1);
+      expect(status).toBe(130);
     },
   );
 

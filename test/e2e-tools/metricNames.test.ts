@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import { account, type ConfigInput } from '../e2e/support/config.ts';
+import { simulatorForTest } from '../support/simulator.ts';
 import { runTool } from './support/tool.ts';
 
 interface NamesDocument {
@@ -104,6 +105,31 @@ describe('metric-names', () => {
     });
     expect((JSON.parse(stdout) as NamesDocument).metrics.map(({ name }) => name)).toEqual([
       'Custom/Gauge[bytes|host] 100%/Größe',
+    ]);
+  });
+
+  it('says which accounts have an application that several have, by name and by id, and reads the one that is chosen', async () => {
+    const simulator = await simulatorForTest({ applications: 1 });
+    const config = { accounts: [account(simulator, 'first'), account(simulator, 'second')] };
+    const run = (...args: string[]) => runTool(['metric-names', '--name=/allWeb', ...args], { config });
+    const [byName, byId, chosen, unknown] = await Promise.all([
+      run('--app=Storefront'),
+      run('--app=1000001'),
+      run('--app=Storefront', '--account=second', '--format=json'),
+      run('--app=Storefront', '--account=third'),
+    ]);
+    expect([byName.status, byName.stderr]).toEqual([
+      1,
+      '2 applications have the name "Storefront": choose one of their accounts with --account (first, second)\n',
+    ]);
+    expect([byId.status, byId.stderr]).toEqual([
+      1,
+      'application 1000001 is in several accounts: choose one with --account (first, second)\n',
+    ]);
+    expect(JSON.parse(chosen.stdout)).toMatchObject({ account: 'second', application: { id: 1_000_001 } });
+    expect([unknown.status, unknown.stderr]).toEqual([
+      2,
+      'error: there is no account "third": the accounts are first, second\n',
     ]);
   });
 

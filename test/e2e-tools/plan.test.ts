@@ -98,12 +98,25 @@ describe('plan', () => {
       /^Budget: 12 calls per minute\. It does not fit: every group is refreshed 3\.60 times slower\.$/m,
     );
     expect(stdout).toContain('Counted: 1 application and 40 hosts whose metric data are read.\n');
+    expect(stdout).toMatch(/^Series expected: at most \d+, about \d+ for an application and \d+ for a host\.$/m);
     // What does not fit is said once, and what to change once.
     expect(stdout.match(/times slower/g)).toHaveLength(1);
     expect(stdout.match(/limits\.requests_per_minute/g)).toHaveLength(1);
     expect(stdout).toContain(
       'Warning: each of these would make it fit: limits.requests_per_minute: 44; collection.intervals.host_metrics: 5m',
     );
+  });
+
+  it('says the minutes of data that are read per minute, which compute pricing bills', async () => {
+    const simulator = await simulatorForTest({ applications: 2 });
+    const base_url = new URL('/graphql', simulator.url).href;
+    const accounts = [account(simulator, 'default', { api: 'nerdgraph', base_url })];
+    const read = async (collection: Readonly<Record<string, unknown>>): Promise<string> =>
+      (await runTool(['plan'], { config: { accounts, collection } })).stdout;
+    expect(await read({ window: '30m' })).toContain(
+      '(applications 4.0, key_transactions 10.0, application_metrics 30.0, hosts 12.8, host_metrics 30.0)',
+    );
+    expect(await read({ window: '5m' })).toContain('Data read: 36.8 minutes of data per minute');
   });
 
   it('with the advised setting, it fits', async () => {

@@ -15,6 +15,8 @@ export interface BackfillOptions {
   readonly window?: number | undefined;
   /** Ids or exact names; empty: the applications whose metric data the configuration has the daemon read. */
   readonly app: readonly string[];
+  /** Undefined: all accounts. */
+  readonly account?: string;
   readonly hosts: boolean;
   /** Labels that every series gets. */
   readonly label: Labels;

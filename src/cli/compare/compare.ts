@@ -8,7 +8,13 @@ import type { CommonOptions } from '../flags.ts';
 import { ExitStatus, UsageError } from '../process.ts';
 import { lineLength, formatMinute, table, wrapped } from '../terminal.ts';
 import { isId } from '../upstream/readForCommand.ts';
-import { withAccounts, type CommandContext, type LiveAccount, type LiveSession } from '../upstream/session.ts';
+import {
+  onlyAccount,
+  withAccounts,
+  type CommandContext,
+  type LiveAccount,
+  type LiveSession,
+} from '../upstream/session.ts';
 import { compareSides, type Comparison, type Difference, grouped } from './differences.ts';
 import { readSide } from './sides.ts';
 
@@ -45,11 +51,10 @@ export function bothInterfaces(
   config: Config,
   { account: name, accountId }: Pick<CompareOptions, 'account' | 'accountId'>,
 ): Config {
-  const named = name === undefined ? config.accounts : config.accounts.filter((account) => account.name === name);
-  const [account, ...others] = named;
+  const [account, ...others] = onlyAccount(config, name).accounts;
   const names = config.accounts.map((each) => each.name).join(', ');
-  if (account === undefined) throw new UsageError(`there is no account "${name ?? ''}": the accounts are ${names}`);
-  if (others.length > 0) throw new UsageError(`there are several accounts (${names}): say which with --account`);
+  if (account === undefined || others.length > 0)
+    throw new UsageError(`there are several accounts (${names}): say which with --account`);
   const same = { ...account, account_id: accountId ?? account.account_id };
   return {
     accounts: [accountThrough('rest', same), accountThrough('nerdgraph', same)],
@@ -263,7 +268,9 @@ function unexplained(differences: readonly Difference[], most: number): string {
     const [[, { family, labels, difference, rest, nerdgraph, reason }]] = group as [[number, Difference]];
     const has = (value: number | null): string => (group.length > 1 && value !== null ? 'listed' : numberText(value));
     const what =
-      group.length > 1 ? `${group.length} series of ${labelText(entityLabels(labels))}` : family + labelText(labels);
+      group.length > 1
+        ? `${group.length} series of ${labelText(entityLabels(labels))}`
+        : family + labelText(identifyingLabels(labels));
     return [
       difference === null ? '-' : percentText(difference),
       has(rest),
@@ -311,8 +318,20 @@ function entityText({ labels }: Difference): string {
 }
 
 function entityLabels(labels: Difference['labels']): Difference['labels'] {
-  const names = ['app', 'app_id', 'host', 'key_transaction', 'key_transaction_id'];
-  return Object.fromEntries(Object.entries(labels).filter(([name]) => names.includes(name)));
+  const names = ['app_id', 'host', 'key_transaction_id'];
+  return Object.fromEntries(Object.entries(identifyingLabels(labels)).filter(([name]) => names.includes(name)));
+}
+
+/** Names for which an id stands in the same labels: a line that is cut must not lose what tells two series apart. */
+const NAMES: Readonly<Record<string, readonly string[]>> = {
+  key_transaction_id: ['key_transaction', 'app', 'app_id'],
+  app_id: ['app'],
+  host: ['host_id'],
+};
+
+function identifyingLabels(labels: Difference['labels']): Difference['labels'] {
+  const named = new Set(Object.keys(labels).flatMap((label) => NAMES[label] ?? []));
+  return Object.fromEntries(Object.entries(labels).filter(([label]) => label !== 'account' && !named.has(label)));
 }
 
 function labelText(labels: Difference['labels']): string {

@@ -147,9 +147,12 @@ async function findById<T>(
   });
   // In the order of the configuration, whichever account answered first.
   const ends = (await Promise.all(attempts)).filter((end) => end !== undefined);
-  const end = ends.find((each) => !(each instanceof Error)) ?? ends[0];
-  if (end instanceof Error) throw end;
-  return end;
+  const found = ends.flatMap((end) => (end instanceof Error ? [] : [end]));
+  if (found.length > 1)
+    throw new Error(`${what} is in several accounts: choose one with --account (${namesOf(found)})`);
+  const failure = ends.find((end) => end instanceof Error);
+  if (found.length === 0 && failure !== undefined) throw failure;
+  return found[0];
 }
 
 async function findByName(accounts: readonly LiveAccount[], name: string): Promise<FoundRecord<Application>> {
@@ -165,10 +168,18 @@ async function findByName(accounts: readonly LiveAccount[], name: string): Promi
     throw new Error(`no application has the id or name "${name}": the command discover lists them`);
   }
   if (others.length > 0) {
-    const ids = [only, ...others].map(({ value }) => value.id).join(', ');
-    throw new Error(`${others.length + 1} applications have the name "${name}": give one of their ids (${ids})`);
+    const all = [only, ...others];
+    const what = `${all.length} applications have the name "${name}"`;
+    if (new Set(all.map(({ account }) => account)).size > 1)
+      throw new Error(`${what}: choose one of their accounts with --account (${namesOf(all)})`);
+    throw new Error(`${what}: give one of their ids (${all.map(({ value }) => value.id).join(', ')})`);
   }
   return only;
+}
+
+/** The names of the accounts in which something was found. */
+function namesOf(found: readonly FoundRecord<unknown>[]): string {
+  return [...new Set(found.map(({ account }) => account.config.name))].join(', ');
 }
 
 /** Reads the application list; what it rejects with says whose list it was. */

@@ -6,7 +6,7 @@ import type { Group } from '../../metrics/sample.ts';
 import { errorText, isMistake } from '../../log/logger.ts';
 import { loadOrExit, openLog, sayOrigin, type LoadedConfiguration } from '../configuration.ts';
 import type { CommonOptions } from '../flags.ts';
-import { ExitStatus, OutputError, stopOnSignals, UsageError } from '../process.ts';
+import { ExitStatus, OutputError, StoppedError, stopOnSignals, UsageError } from '../process.ts';
 import { showProgress } from '../terminal.ts';
 import { observeCalls, openReader } from './createReader.ts';
 import type { CallOptions, UpstreamReader } from '../../api/upstreamReader.ts';
@@ -83,8 +83,12 @@ async function runReadingCommand<T>(
       throw new ExitStatus(2);
     }
     if (signal.reason instanceof OutputError) throw signal.reason;
+    if (signal.reason instanceof StoppedError) {
+      complain('stopped', false);
+      throw new ExitStatus(signal.reason.status);
+    }
     const withStack = isMistake(error) || options['log.level'] === 'debug';
-    complain(signal.aborted ? 'stopped' : errorText(error, withStack), isRefusedKey(error));
+    complain(errorText(error, withStack), isRefusedKey(error));
     throw new ExitStatus(1);
   } finally {
     process.stderr.write(hint);
@@ -119,6 +123,19 @@ const WAITING_CLOCK: Clock = {
 /** What a command reads with: the accounts, and a signal that ends it. */
 export interface LiveSession extends Pick<CommandContext, 'config' | 'signal'> {
   readonly accounts: readonly LiveAccount[];
+}
+
+/**
+ * The configuration with the account of this name alone; all of its accounts without a name. Throws a UsageError where no
+ * account has the name.
+ */
+export function onlyAccount(config: Config, name: string | undefined): Config {
+  if (name === undefined) return config;
+  const accounts = config.accounts.filter((account) => account.name === name);
+  if (accounts.length > 0) return { ...config, accounts };
+  throw new UsageError(
+    `there is no account "${name}": the accounts are ${config.accounts.map((each) => each.name).join(', ')}`,
+  );
 }
 
 /**

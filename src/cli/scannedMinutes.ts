@@ -1,0 +1,54 @@
+import type { AccountConfig, CollectionConfig } from '../config/config.ts';
+import type { Plan } from '../collect/due.ts';
+import type { Group } from '../metrics/sample.ts';
+
+const MINUTE = 60_000;
+
+/** Minutes of data before the end of the window that a refresh of lists and rolling values reads (docs/nerdgraph.md). */
+const READ_MINUTES: Readonly<Partial<Record<Group, number>>> = {
+  applications: 4,
+  key_transactions: 10,
+  // The hosts of an hour, and their rolling values.
+  hosts: 64,
+  custom_metrics: 1_440,
+};
+
+/** Groups whose refresh reads the collection window. */
+const WINDOW_GROUPS: ReadonlySet<Group> = new Set<Group>(['application_metrics', 'host_metrics']);
+
+/** Groups that are read for the time since the last reading, and again for these minutes before it, which may have grown. */
+const LATE_MINUTES: Readonly<Record<string, number>> = { counters: 10 };
+
+/** A group, and how many minutes of its data are read for each minute that passes. */
+export interface ScannedMinutes {
+  readonly group: Group;
+  readonly minutes: number;
+}
+
+/**
+ * How many minutes of data an account's queries read per minute, by group: what price plans by compute bill, since a data point
+ * counts each time that a query reads it. Over REST only the account's own queries are queries of data.
+ *
+ * @param groups of the plan, with their effective intervals in milliseconds
+ */
+export function scannedMinutes(
+  { api, queries }: Pick<AccountConfig, 'api' | 'queries'>,
+  { window }: Pick<CollectionConfig, 'window'>,
+  { groups, slowdown }: Pick<Plan, 'groups' | 'slowdown'>,
+): readonly ScannedMinutes[] {
+  return groups.flatMap(({ group, effectiveInterval }): readonly ScannedMinutes[] => {
+    if (group === 'queries') {
+      const minutes = queries.reduce(
+        (sum, query) => sum + (query.window ?? window) / Math.max(MINUTE, query.interval * slowdown),
+        0,
+      );
+      return [{ group, minutes }];
+    }
+    if (api === 'rest') return [];
+    const interval = Math.max(MINUTE, effectiveInterval) / MINUTE;
+    const read = WINDOW_GROUPS.has(group) ? window / MINUTE : READ_MINUTES[group];
+    const late = LATE_MINUTES[group];
+    if (late !== undefined) return [{ group, minutes: (interval + late) / interval }];
+    return read === undefined ? [] : [{ group, minutes: read / interval }];
+  });
+}
