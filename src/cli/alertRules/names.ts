@@ -77,8 +77,8 @@ export function facetLabels(
     const plain = defaultLabel(facet ?? '');
     const isOurs = RULE_LABELS.has(plain) || queryLabelProblem(plain, staticLabels) !== undefined;
     let label = isOurs ? `facet_${plain.replace(/^_+/, '')}` : plain;
-    if (facet === undefined || label === 'facet_' || staticLabels.includes(label)) label = place;
-    while (taken.has(label)) label = `${label}_${index + 1}`;
+    if (facet === undefined || label === 'facet_' || staticLabels.includes(label) || taken.has(label)) label = place;
+    while (taken.has(label)) label = `${label}_`;
     taken.add(label);
     return label;
   });
