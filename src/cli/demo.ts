@@ -28,6 +28,7 @@ const TELLING = [
   'newrelic_application_queue_time_seconds',
   'newrelic_application_error_ratio',
   'newrelic_application_apdex_score',
+  'newrelic_application_transactions_total',
   'newrelic_host_cpu_usage_ratio',
   'newrelic_key_transaction_rolling_response_time_seconds',
   'newrelic_transaction_duration_seconds',
@@ -93,13 +94,14 @@ async function demoConfig(simulator: Simulator, simulated: SimulatorFlags, flags
     ...(simulated.tlsCertFile === undefined ? {} : { tls: { ca_file: simulated.tlsCertFile } }),
   };
   const accounts = [
-    { name: REST_ACCOUNT, base_url: `${simulator.url}/v2`, ...access, instances: true },
+    { name: REST_ACCOUNT, base_url: `${simulator.url}/v2`, ...access, counters: true, instances: true },
     {
       name: NERDGRAPH_ACCOUNT,
       api: 'nerdgraph',
       account_id: simulated.accountId,
       base_url: `${simulator.url}/graphql`,
       ...access,
+      counters: true,
       applications: { tags: ['team', 'environment'] },
       query_packs: ['transactions', 'alert_events'],
     },

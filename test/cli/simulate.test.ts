@@ -49,6 +49,7 @@ describe('the flags of the simulator', () => {
       accountId: 1_234_567,
       nrqlPerMinute: 3000,
       nrqlSnapping: false,
+      lateData: 0,
       control: true,
     });
   });
@@ -57,7 +58,7 @@ describe('the flags of the simulator', () => {
     const args =
       '--listen-address [::1]:0 --seed 7 --applications 450 --hosts-per-application 5 --key-transactions 230';
     const more =
-      '--host-metrics all --latency 2s --api-key a --api-key b --no-rounding --calls-per-minute 1000 --no-control --account-id 42 --nrql-per-minute 10 --nrql-snapping --inclusive-to --no-metrics-found';
+      '--host-metrics all --latency 2s --api-key a --api-key b --no-rounding --calls-per-minute 1000 --no-control --account-id 42 --nrql-per-minute 10 --nrql-snapping --late-data 0.05 --inclusive-to --no-metrics-found';
     expect(await options(...`${args} ${more} --fault hang --fault status=503,times=2`.split(' '))).toEqual({
       host: '::1',
       port: 0,
@@ -75,6 +76,7 @@ describe('the flags of the simulator', () => {
       accountId: 42,
       nrqlPerMinute: 10,
       nrqlSnapping: true,
+      lateData: 0.05,
       control: false,
       faults: [{ effect: 'hang' }, { effect: 'status', status: 503, times: 2, headers: {}, body: '{}' }],
     });
@@ -95,6 +97,8 @@ describe('the flags of the simulator', () => {
     ['--seed', '-1', /whole number/],
     ['--applications', '0', /from 1 to/],
     ['--latency', '5', /duration such as/],
+    ['--late-data', '5%', /number from 0 to 1/],
+    ['--late-data', '1.5', /number from 0 to 1/],
     ['--host-metrics', 'some', /documented, all/],
     ['--fault', 'explode', /unknown effect/],
     ['--tls-cert-file', '/nowhere', /go together/],

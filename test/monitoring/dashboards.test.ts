@@ -48,7 +48,7 @@ const files = dashboards();
 const parsed = files.map(({ path, content }) => ({ path, ...dashboard.parse(JSON.parse(content)) }));
 const expressions = dashboardExpressions();
 const ofCounters = expressions.filter(({ expression }) => /(?:_total|_bucket)\b|\brate\(/.test(expression));
-const recorded = new Set(rulesOf('recording.yaml').map(({ record }) => record ?? ''));
+const recorded = new Set(['recording.yaml', 'slo.yaml'].flatMap(rulesOf).map(({ record }) => record ?? ''));
 
 test.each(files)('$path is committed as it is built', ({ path, content }) => {
   expect(readFileSync(resolve(ROOT, path), 'utf8')).toBe(content);

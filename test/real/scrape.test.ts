@@ -20,7 +20,7 @@ import { INTERFACES, REST_ONLY } from './incidents/fleet.ts';
 import { accountBy } from './support/accounts.ts';
 import { BOTH_LINES, describeReal } from './support/realPrograms.ts';
 import { startPrometheus, type PrometheusServer } from './support/servers.ts';
-import { quickRecordingRules, quickRules } from './support/rules.ts';
+import { quickRecordingRules, quickRules, quickServiceLevels } from './support/rules.ts';
 import { until } from './support/until.ts';
 
 const OPENMETRICS = 'application/openmetrics-text;version=1.0.0';
@@ -91,7 +91,12 @@ await describeReal('a real Prometheus that scrapes the exporter', {
           ...clock.program,
           config: {
             accounts: [
-              accountBy(by, simulator, { account_id: ACCOUNT_ID, query_packs: PACKS, instances: by === 'rest' }),
+              accountBy(by, simulator, {
+                account_id: ACCOUNT_ID,
+                query_packs: PACKS,
+                counters: true,
+                instances: by === 'rest',
+              }),
             ],
           },
         });
@@ -100,7 +105,7 @@ await describeReal('a real Prometheus that scrapes the exporter', {
         const recording = { 'recording.rules.yaml': quickRecordingRules() };
         plain = await startPrometheus(program('prometheus'), {
           config: configOf(exporter.port, '2s'),
-          files: recording,
+          files: { ...recording, 'slo.rules.yaml': quickServiceLevels() },
         });
         labelled = await startPrometheus(program('prometheus'), {
           config: configOf(exporter.port, '2s', THEIRS),

@@ -3,7 +3,7 @@ import type { ClassicDashboard } from './frame.ts';
 import { HOST_ADDRESS, frame } from './frame.ts';
 import { APDEX_COLUMN, ERROR_COLUMN, HEALTH_COLUMN, columnLink, lines, table } from './panels.ts';
 import { breakdown, charts, figures, window } from './scopePanels.ts';
-import { ACCOUNT, APP, by, healthRank, select } from './selectors.ts';
+import { ACCOUNT, APP, RECORDED_APP, by, healthRank, select } from './selectors.ts';
 import { DATASOURCE, accountOfApplications, application, datasource, jobAndInstance } from './variables.ts';
 
 const HOST_IDS = ['host', 'host_id'];
@@ -14,6 +14,13 @@ const KEY_IDS = ['key_transaction', 'key_transaction_id'];
 
 const host = (family: string): string => by(HOST_IDS, select(`newrelic_host_${family}`, APP));
 const key = (family: string): string => by(KEY_IDS, select(`newrelic_key_transaction_${family}`, APP));
+
+/** Of one exporter: what the copies of a pair count differs. */
+const rate = (family: string, more = ''): string =>
+  `rate(${select(`newrelic_application_${family}_total`, APP, more)}[$__rate_interval])`;
+const burnRate = (time: string): string =>
+  select(`account_app_slo:newrelic_slo_burn_rate:ratio_rate${time}`, RECORDED_APP);
+const COUNTERS_ONLY = 'Empty for an account without counters.';
 
 /**
  * The newest deployment of the chosen application in milliseconds, one series for each version. Applications and the entities of
@@ -83,6 +90,44 @@ export function applicationDashboard(): ClassicDashboard {
           unit: 'percentunit',
         },
         [[host('cpu_usage_ratio'), '{{host}} ({{host_id}})']],
+      ).min(0),
+    )
+    .withRow(new RowBuilder('Counters and service levels'))
+    .withPanel(
+      lines(
+        {
+          title: 'Transactions per second',
+          description: `Every minute once, late data too. ${COUNTERS_ONLY}`,
+          unit: 'reqps',
+        },
+        [[`max by (kind) (${rate('transactions')})`, '{{kind}}']],
+      ).min(0),
+    )
+    .withPanel(
+      lines({ title: 'Errors by transactions', description: COUNTERS_ONLY, unit: 'percentunit' }, [
+        [
+          `max by (app_id) (${rate('transaction_errors')} / sum without (kind) (${rate('transactions')}))`,
+          'error ratio',
+        ],
+      ]).min(0),
+    )
+    .withPanel(
+      lines({ title: 'Mean time of a web transaction', description: `Without queueing. ${COUNTERS_ONLY}`, unit: 's' }, [
+        [
+          `max by (app_id) (${rate('web_transaction_seconds')} / ignoring (kind) ${rate('transactions', 'kind="web"')})`,
+          'mean time',
+        ],
+      ]).min(0),
+    )
+    .withPanel(
+      lines(
+        {
+          title: 'Burn rate of the error budget',
+          description:
+            'At 1 the budget lasts exactly as long as the objective is for. Recorded by monitoring/rules/slo.yaml from counters.',
+          unit: 'short',
+        },
+        ['1h', '6h', '3d'].map((time) => [burnRate(time), `{{slo}}, ${time}`] as const),
       ).min(0),
     )
     .withRow(new RowBuilder('Key transactions'))

@@ -61,6 +61,36 @@ const AGES: Builder<Panel>[] = [
   ]).min(0),
 ];
 
+/** Of accounts with counters; the share is that of one exporter, because a pair counts the same data twice. */
+const COUNTERS: Builder<Panel>[] = [
+  lines(
+    {
+      title: 'Late data',
+      description:
+        'Share of the transactions that arrived after their minute was read: above 1% raise collection.delay. Empty for an ' +
+        'account without counters.',
+      unit: 'percentunit',
+    },
+    [
+      [
+        `rate(${own('late_transactions_total')}[$__rate_interval]) / on (job, instance, account) sum by (job, instance, account) ` +
+          `(rate(${select('newrelic_application_transactions_total', ACCOUNT)}[$__rate_interval]))`,
+        NAME,
+      ],
+    ],
+  ).min(0),
+  lines(
+    {
+      title: 'Lost time',
+      description:
+        'Seconds per second that the counters of applications have missed, all applications together. Empty for an account ' +
+        'without counters.',
+      unit: 'short',
+    },
+    [[`rate(${own('lost_seconds_total')}[$__rate_interval])`, NAME]],
+  ).min(0),
+];
+
 const CALLS: Builder<Panel>[] = [
   stacked(
     { title: 'Calls per minute', description: 'Calls by endpoint; the line is the budget in force.', unit: 'rpm' },
@@ -192,6 +222,8 @@ export function exporterDashboard(): ClassicDashboard {
     )
     .withRow(new RowBuilder('Freshness'));
   for (const panel of AGES) dashboard.withPanel(panel);
+  dashboard.withRow(new RowBuilder('Counters'));
+  for (const panel of COUNTERS) dashboard.withPanel(panel);
   dashboard.withRow(new RowBuilder('Calls'));
   for (const panel of CALLS) dashboard.withPanel(panel);
   dashboard.withRow(new RowBuilder('Process'));

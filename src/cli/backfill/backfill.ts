@@ -101,6 +101,9 @@ export async function backfill(session: LiveSession, request: BackfillOptions, i
   if (session.config.accounts.some(({ queries }) => queries.length > 0)) {
     io.note('Queries are left out: a backfill has the window metrics of applications and hosts.');
   }
+  if (session.config.accounts.some(({ counters }) => counters)) {
+    io.note('Counters are left out: they begin with the process that counts them.');
+  }
   const resumed = request.resume ? await loadState(checkpoint, resumeKeyOf(session, request)) : undefined;
   const state = resumed ?? (await planBackfill(session, request, io));
   await target.open();

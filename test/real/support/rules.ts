@@ -22,6 +22,11 @@ export function quickRecordingRules(): string {
   return rules('recording.yaml').replaceAll('interval: 1m', 'interval: 1s');
 }
 
+/** The shipped recording rules and alerts of service levels, evaluated every second. */
+export function quickServiceLevels(): string {
+  return rules('slo.yaml').replaceAll('interval: 1m', 'interval: 1s');
+}
+
 function rules(file: string): string {
   return readFileSync(new URL(`../../../monitoring/rules/${file}`, import.meta.url), 'utf8');
 }
