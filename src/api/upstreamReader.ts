@@ -301,6 +301,8 @@ export interface Diagnosis {
  */
 export interface UpstreamReader {
   readonly api: Api;
+  /** The id of New Relic's user whom the key belongs to; undefined: nothing goes through NerdGraph, which tells it. */
+  readonly user?: ((call: CallOptions) => Promise<number>) | undefined;
   /** All pages; `ids` narrows the list to those. */
   listApplications(query: { readonly ids?: readonly number[] }, call: CallOptions): Promise<Application[]>;
   readApplication(id: number, call: CallOptions): Promise<Application>;

@@ -20,7 +20,7 @@ import { AccountSnapshot } from './accountSnapshot.ts';
 import { probeResult, type ProbeResult } from './probeResult.ts';
 import type { EvaluationTime } from './due.ts';
 import type { Clock } from './clock.ts';
-import { SharedConcurrency } from './limiter.ts';
+import { UserConcurrency } from './userConcurrency.ts';
 
 /** How often the timer looks for due work; what is due is decided by the windows and intervals, not by the timer. */
 const TICK = 10_000;
@@ -49,8 +49,7 @@ export class Collector {
   #accounts = new Map<string, AccountCollector>();
   /** Readers of before a reload, until they are closed. */
   readonly #retired = new Set<UpstreamReader>();
-  /** What accounts of one key share, by the mark of the key. */
-  #concurrency = new Map<string, SharedConcurrency>();
+  readonly #concurrency: UserConcurrency;
   readonly #writer = new SampleWriter();
   /** Start of the newest refresh, by the monotonic clock; in background mode answers are judged by it. */
   #lastRefresh: number | undefined;
@@ -58,8 +57,9 @@ export class Collector {
   constructor(config: Config, dependencies: CollectorDependencies) {
     this.#config = config;
     this.#dependencies = dependencies;
+    this.#concurrency = new UserConcurrency(dependencies.clock);
     for (const context of this.#open(config)) this.#add(context);
-    this.#shareConcurrency();
+    this.#concurrency.share([...this.#accounts.values()]);
   }
 
   /**
@@ -90,7 +90,7 @@ export class Collector {
       account.stop();
       void account.context.reader.close();
     }
-    this.#shareConcurrency();
+    this.#concurrency.share([...this.#accounts.values()]);
   }
 
   /**
@@ -107,7 +107,8 @@ export class Collector {
     this.#lastRefresh = this.#dependencies.clock.monotonic();
     const accounts = this.#accountsOf(scope);
     for (const account of accounts) account.noticeKey();
-    this.#shareConcurrency();
+    this.#concurrency.share([...this.#accounts.values()]);
+    if (scope.groups.size > 0) this.#concurrency.learn();
     await Promise.all(accounts.map((account) => account.refresh(scope, waitMs, signal)));
     for (const account of accounts) writeNotices(account);
   }
@@ -241,6 +242,7 @@ export class Collector {
 
   /** Stops calling upstream for good; rejects nothing, whatever is in flight. */
   async stop(): Promise<void> {
+    this.#concurrency.stop();
     for (const account of this.#accounts.values()) account.stop();
     const readers = [...this.#retired, ...this.#accountsOf().map(({ context }) => context.reader)];
     await Promise.allSettled(readers.map((reader) => reader.close()));
@@ -291,20 +293,6 @@ export class Collector {
     const { name } = context.account;
     const log = new AccountLog(this.#dependencies.log.child({ account: name }));
     this.#accounts.set(name, new AccountCollector(context, log));
-  }
-
-  /** Accounts that use one key for NerdGraph share its calls at once. */
-  #shareConcurrency(): void {
-    const concurrency = new Map<string, SharedConcurrency>();
-    for (const account of this.#accounts.values()) {
-      const { context, keyMark } = account;
-      const { reader } = context;
-      if (reader.api !== 'nerdgraph' && reader.queries === undefined) continue;
-      const ofKey = concurrency.get(keyMark) ?? this.#concurrency.get(keyMark) ?? new SharedConcurrency();
-      concurrency.set(keyMark, ofKey);
-      account.limiter.share(ofKey);
-    }
-    this.#concurrency = concurrency;
   }
 
   /** Work in flight goes on with the old reader, through pages, retries and pauses; then its connections are closed. */

@@ -88,13 +88,14 @@ export class AccountLimiter implements RateLimiter {
     this.#slots = limits.max_concurrent_requests;
   }
 
-  /** From now on calls take a slot of these as well; those in flight give theirs back to where they took it. */
+  /** From now on calls take a slot of these as well; those in flight hold one of them, too. */
   share(shared: SharedConcurrency | undefined): void {
     if (shared === this.#shared) return;
     const before = this.#shared;
     this.#shared = shared;
+    shared?.join(this.budget.inFlight);
     if (before === undefined) return;
-    before.leave(this);
+    before.leave(this, this.budget.inFlight);
     // Work that waited for a slot of the key before waits for one of this key now.
     this.wake();
   }
@@ -162,7 +163,6 @@ export class AccountLimiter implements RateLimiter {
       return undefined;
     }
     this.#lastReserved = now;
-    const shared = this.#shared;
     let taken: Release | undefined = this.#start();
     const calls = { count: 0, ms: 0, lastStart: 0 };
     return {
@@ -184,7 +184,7 @@ export class AccountLimiter implements RateLimiter {
         if (taken === undefined) return;
         taken = undefined;
         this.budget.refund();
-        shared?.release();
+        this.#shared?.release();
       },
     };
   }
@@ -223,8 +223,7 @@ export class AccountLimiter implements RateLimiter {
 
   #start(): Release {
     const startedAt = this.#clock.monotonic();
-    const shared = this.#shared;
-    shared?.take();
+    this.#shared?.take();
     this.budget.start(startedAt);
     this.#lastProgress = startedAt;
     let ended = false;
@@ -235,7 +234,7 @@ export class AccountLimiter implements RateLimiter {
       this.#lastProgress = now;
       this.budget.end(now);
       if (overload !== undefined) this.budget.overloaded(now, startedAt, overload.waitMs);
-      shared?.release();
+      this.#shared?.release();
       this.wake();
     };
   }
@@ -322,9 +321,15 @@ export class SharedConcurrency {
     return this.#most;
   }
 
-  /** An account uses these slots no longer. */
-  leave(account: AccountLimiter): void {
+  /** An account comes with calls in flight: there may be more of them than slots until some have ended. */
+  join(inFlight: number): void {
+    this.#taken += inFlight;
+  }
+
+  /** An account uses these slots no longer, not for its calls in flight either. */
+  leave(account: AccountLimiter, inFlight = 0): void {
     this.#waiting.delete(account);
     this.#needs.delete(account);
+    for (let call = 0; call < inFlight; call += 1) this.release();
   }
 }

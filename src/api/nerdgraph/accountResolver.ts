@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { AccountMemory } from './accountMemory.ts';
 import { all, filled, isIn, rowsOf, TIMESLICE } from './nrql.ts';
-import { ACCOUNTS, type NerdGraphReaderOptions, type Transport } from './transport.ts';
+import { ACCOUNTS, USER, type NerdGraphReaderOptions, type Transport } from './transport.ts';
 import { SIGN_OF_LIFE } from './metricSelector.ts';
 import { METRIC } from '../../formulas/metricInputs.ts';
 import { CallFailure } from '../http/callFailure.ts';
@@ -10,6 +10,14 @@ import type { CallOptions, Diagnosis, TimeRange } from '../upstreamReader.ts';
 import { UpstreamError } from '../types.ts';
 
 const MOST_SHOWN = 20;
+
+/** The id of the user whom the key belongs to. Rejects with an UpstreamError, or with the reason of the signal. */
+export async function readUser(transport: Transport, call: CallOptions): Promise<number> {
+  const { found } = await transport.read('applications', USER, {}, call);
+  const user = id.safeParse(found['id']).data;
+  if (user === undefined) throw transport.invalid('applications', 'the answer has no user');
+  return user;
+}
 
 const outline = z.object({ id, name: z.string().nullish() });
 

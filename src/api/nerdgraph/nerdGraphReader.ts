@@ -1,4 +1,4 @@
-import { AccountResolver, diagnose } from './accountResolver.ts';
+import { AccountResolver, diagnose, readUser } from './accountResolver.ts';
 import { readAlertSettings } from './alertSettings.ts';
 import { CustomNamesRead, listMetricNames } from './customNames.ts';
 import { PAGE_SIZE, searchEntities, application, fieldsOfApplication } from './entitySearch.ts';
@@ -61,6 +61,7 @@ export function createNerdGraphReader(options: NerdGraphReaderOptions, before?: 
   return {
     api: 'nerdgraph',
     memory,
+    user: (call) => readUser(transport, call),
     // The interface knows no instances.
     instances: undefined,
     // The metric data bring them.

@@ -15,6 +15,9 @@ import { isList, isObject, type Json, type Discarded } from '../http/readRecords
 import type { CallOptions } from '../upstreamReader.ts';
 import { UpstreamError } from '../types.ts';
 
+/** The user whom the key belongs to. */
+export const USER: Document = { text: `query { actor { user { id } } }`, root: ['actor', 'user'], list: undefined };
+
 export const ACCOUNTS: Document = {
   text: `query { actor { accounts { id name } } }`,
   root: ['actor'],

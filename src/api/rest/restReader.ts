@@ -31,7 +31,7 @@ export interface RestReaderOptions extends ClientOptions {
   /** How long a metric name that upstream refused is left out, in milliseconds. */
   readonly refusedNamesMs: number;
   /** Reads the account's queries, through the other interface; undefined: it has none. Ends with this reader. */
-  readonly queries?: Pick<UpstreamReader, 'queries' | 'memory' | 'retire' | 'close'> | undefined;
+  readonly queries?: Pick<UpstreamReader, 'user' | 'queries' | 'memory' | 'retire' | 'close'> | undefined;
   /** The most pages a list may have; 200 by default. */
   readonly maxPages?: number;
 }
@@ -75,6 +75,7 @@ export function createRestReader(options: RestReaderOptions, before?: object): U
       ({ applicationId, filters }) => nameCalls.get(applicationId) ?? new Set(filters).size,
     ),
     ...metricDataReads(rest, memory, options),
+    user: queries?.user,
     queries: queries?.queries,
     listApplications: async ({ ids }, call) => {
       const list = await byIds(ids, (filter) =>

@@ -159,8 +159,8 @@ export function withAccounts<T>(
 }
 
 /**
- * Opens the accounts of a configuration, each with a budget of its own. NerdGraph accounts of one key share its calls at
- * once.
+ * Opens the accounts of a configuration, each with a budget of its own. All that read through NerdGraph share the calls
+ * at once of one user: whose the keys are is not worth a call.
  *
  * @param clock by which the budget and its waiting go
  */
@@ -168,16 +168,11 @@ export function openAccounts(
   { config, signal, openReader }: Pick<CommandContext, 'config' | 'signal' | 'openReader'>,
   clock: Clock,
 ): readonly LiveAccount[] {
-  const concurrency = new Map<string, SharedConcurrency>();
+  const shared = new SharedConcurrency();
   return config.accounts.map((account) => {
-    const opened = openReader(account, config);
-    const { reader } = opened;
+    const { reader } = openReader(account, config);
     const limiter = new AccountLimiter(account.limits, clock, () => undefined);
-    if (reader.api === 'nerdgraph') {
-      const ofKey = concurrency.get(opened.keyMark()) ?? new SharedConcurrency();
-      concurrency.set(opened.keyMark(), ofKey);
-      limiter.share(ofKey);
-    }
+    if (reader.api === 'nerdgraph') limiter.share(shared);
     const close = (): Promise<void> => {
       limiter.close();
       return reader.close();

@@ -8,7 +8,7 @@ import { VirtualClock } from '../../collect/support/virtualClock.ts';
 
 it.each<[string, Api, readonly string[], number]>([
   ['make at most 25 calls at once together with one key', 'nerdgraph', ['same', 'same', 'same'], 25],
-  ['make as many calls as each may with keys of their own', 'nerdgraph', ['one', 'two', 'three'], 60],
+  ['share the calls at once also with keys of their own, which may be of one user', 'nerdgraph', ['one', 'two'], 25],
   ['make as many calls as each may over REST', 'rest', ['same', 'same', 'same'], 60],
 ])('accounts of a command %s', async (_, api, keys, most) => {
   const clock = new VirtualClock();
