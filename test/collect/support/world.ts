@@ -29,6 +29,8 @@ export class World {
   readonly lines: LogLine[] = [];
   readonly readers = new Map<string, FakeReader>();
   readonly opened: FakeReader[] = [];
+  /** The memory that each reader was opened with. */
+  readonly memories = new Map<FakeReader, object | undefined>();
   /** The key of an account: another one when this gives another text. */
   keyOf: (account: string) => string = () => 'key';
   readonly likeness: Likeness;
@@ -45,10 +47,11 @@ export class World {
     this.collector = new Collector({ accounts, collection } satisfies Config, {
       clock: this.clock,
       log: pino({ level: 'info' }, { write }),
-      openReader: ({ name }) => {
+      openReader: ({ name }, _config, memory) => {
         const reader = this.readers.get(name) ?? new FakeReader(this.clock, this.likeness);
         this.readers.set(name, reader);
         this.opened.push(reader);
+        this.memories.set(reader, memory);
         return { reader, keyMark: () => this.keyOf(name) };
       },
     });
