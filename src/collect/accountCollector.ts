@@ -22,7 +22,8 @@ const MOST_REFRESHES = 10_000;
  * was answered. All times are milliseconds of the monotonic clock.
  */
 export class AccountCollector {
-  readonly context: AccountContext;
+  /** A reload replaces it. */
+  context: AccountContext;
   /** Why upstream refuses the account, in words; undefined when it does not. */
   refused: string | undefined;
   readonly inventory: Inventory;
@@ -55,7 +56,7 @@ export class AccountCollector {
     this.limiter = new AccountLimiter(context.account.limits, context.clock, () => this.#pump());
     this.#kinds = new Kinds(context, this.inventory);
     this.schedule = new Schedule(context, this.inventory, this.#kinds, this.limiter);
-    this.#queue = new Queue(context, this.#kinds, this.schedule, this.limiter);
+    this.#queue = new Queue(context.clock, this.#kinds, this.schedule, this.limiter);
     this.progress = new Map(
       GROUPS.map((group) => [group, new GroupProgress(group, context.clock, this.schedule, log)]),
     );
@@ -77,7 +78,7 @@ export class AccountCollector {
     this.schedule.advanceWindow();
     const key = Refresh.keyOf(scope);
     const refresh = this.#refreshes.get(key) ?? new Refresh(scope, this.context);
-    refresh.request();
+    refresh.request(this.context);
     this.#refreshes.set(key, refresh);
     if (this.#refreshes.size > MOST_REFRESHES) this.#dropRefreshes();
     const deadline = refresh.requestedAt + waitMs;
@@ -92,26 +93,16 @@ export class AccountCollector {
 
   /** Takes over a changed configuration; what is held, what was spent and what waits after a failure stay. */
   reconfigure(next: AccountContext): void {
-    const { account, customMetrics, collection } = this.context;
-    const differ = (a: unknown, b: unknown): boolean => JSON.stringify(a) !== JSON.stringify(b);
-    const laterBy = next.collection.delay - collection.delay;
-    Object.assign(this.context, next);
-    if (!isEnabled(this.context, 'applications')) this.#setRefused(undefined);
-    this.inventory.reconfigure(customMetrics !== next.customMetrics);
-    for (const group of GROUPS) if (!isEnabled(this.context, group)) this.log.groupDisabled(group);
-    const { applicationList, keyTransactionList } = this.inventory;
-    const otherApplications = differ(account.applications.include, next.account.applications.include);
-    if (otherApplications) applicationList.overdue = true;
-    // Which names of applications come with the key transactions depends on both.
-    const choosesOwn = typeof next.account.key_transactions !== 'boolean';
-    if (differ(account.key_transactions, next.account.key_transactions) || (otherApplications && choosesOwn)) {
-      keyTransactionList.overdue = true;
-    }
+    this.context = next;
+    this.inventory.reconfigure(next);
+    this.#kinds.reconfigure(next);
     this.limiter.resize(next.account.limits);
-    this.schedule.reset(laterBy);
+    this.schedule.reconfigure(next);
+    if (!isEnabled(next, 'applications')) this.#setRefused(undefined);
+    for (const group of GROUPS) if (!isEnabled(next, group)) this.log.groupDisabled(group);
     this.noticeKey();
     this.#forgetRemoved();
-    for (const list of [applicationList, keyTransactionList]) {
+    for (const list of [this.inventory.applicationList, this.inventory.keyTransactionList]) {
       if (list.state !== 'queued' || this.#isRead(list)) continue;
       this.#queue.remove(list);
       list.state = 'idle';
@@ -326,7 +317,7 @@ export class AccountCollector {
     this.#forgetRemoved();
     for (const refresh of this.#refreshes.values()) {
       if (refresh.isWaitedFor && refresh.requestedAt < this.schedule.everythingDueSince) {
-        refresh.request();
+        refresh.request(this.context);
         this.#detach(this.#requestAll(refresh));
         continue;
       }

@@ -361,7 +361,7 @@ export function expectedSeries(account: AccountCollector, time: EvaluationTime) 
 }
 
 /** Series of the metric data of an application, and of its hosts together. */
-function ofApplication({ customMetrics }: Readonly<AccountContext>, data: ApplicationData) {
+function ofApplication({ customMetrics }: AccountContext, data: ApplicationData) {
   const components = Math.max(1, data.datastores?.length ?? 0) + OTHER_COMPONENTS;
   const customSeries = (scope: EntityScope): number =>
     selectedNames(customMetrics, data, scope).custom.matches.reduce((sum, { series }) => sum + series, 0);

@@ -49,7 +49,7 @@ export class Inventory {
   #listedIds: readonly number[] = [];
   /** Grows whenever a task comes or goes: the plan is then made anew. */
   version = 0;
-  readonly #context: Readonly<AccountContext>;
+  #context: AccountContext;
   #keyTransactions: ReadonlyMap<number, KeyTransactionRecord> = new Map();
   /** Applications that own key transactions and were not asked for with the application list. */
   #otherOwners: readonly Application[] = [];
@@ -58,12 +58,12 @@ export class Inventory {
   readonly counterTotals: CounterTotals = { lostSeconds: 0, lateTransactions: 0 };
   readonly #removed: Task[] = [];
 
-  constructor(context: Readonly<AccountContext>) {
+  constructor(context: AccountContext) {
     this.#context = context;
     this.applicationList = this.#make('applications', {});
     this.keyTransactionList = this.#make('key_transactions', {});
     this.queries = new QueryRecords(context, (name) => this.#make('queries', { query: name }));
-    this.queries.configure();
+    this.queries.configure(context);
   }
 
   /**
@@ -239,13 +239,22 @@ export class Inventory {
   }
 
   /**
-   * Selects and labels everything anew: the configuration has changed.
-   *
-   * @param otherCustomMetrics true: what is held of custom metrics is calculated anew
+   * Takes over a changed configuration: selects and labels everything anew, calculates what is held of custom metrics anew
+   * where these are others, and has the lists read that are asked for otherwise than before.
    */
-  reconfigure(otherCustomMetrics: boolean): void {
-    this.#retire(this.queries.configure());
-    if (otherCustomMetrics) {
+  reconfigure(context: AccountContext): void {
+    const { account: before, customMetrics } = this.#context;
+    this.#context = context;
+    const { account } = context;
+    const otherApplications = !isEqual(before.applications.include, account.applications.include);
+    if (otherApplications) this.applicationList.overdue = true;
+    // Which names of applications come with the key transactions depends on both.
+    const isFiltered = typeof account.key_transactions !== 'boolean';
+    if (!isEqual(before.key_transactions, account.key_transactions) || (otherApplications && isFiltered)) {
+      this.keyTransactionList.overdue = true;
+    }
+    this.#retire(this.queries.configure(context));
+    if (customMetrics !== context.customMetrics) {
       for (const { data } of this.applications.values()) {
         if (data === undefined) continue;
         data.selected = {};
@@ -412,6 +421,10 @@ export class Inventory {
       this.#removed.push(task);
     }
   }
+}
+
+function isEqual(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
 }
 
 /** True for key transactions of that application; without one, for all. */

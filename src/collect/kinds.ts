@@ -37,17 +37,17 @@ interface KindRow {
  * `GROUP_OF`. A kind that is added has a name there, a row here, and tasks that the inventory makes.
  */
 export class Kinds {
-  readonly #context: Readonly<AccountContext>;
+  #context: AccountContext;
   readonly #inventory: Inventory;
   readonly #rows: Readonly<Record<Kind, KindRow>>;
 
-  constructor(context: Readonly<AccountContext>, inventory: Inventory) {
+  constructor(context: AccountContext, inventory: Inventory) {
     this.#context = context;
     this.#inventory = inventory;
     const dataOf = ({ subject }: Task): ApplicationData | undefined => inventory.dataOf(subject);
     const rolling: KindRow = {
       read: () =>
-        mapped(context.reader.rolling, rollingOf, ({ subject }, values) => inventory.setRolling(subject, values)),
+        mapped(this.#context.reader.rolling, rollingOf, ({ subject }, values) => inventory.setRolling(subject, values)),
       unlocks: 'itself',
     };
     const metricData: KindRow = {
@@ -66,7 +66,7 @@ export class Kinds {
       key_transaction_rolling: rolling,
       metric_names: {
         read: () =>
-          mapped(context.reader.datastores, applicationOf, (task, names) => {
+          mapped(this.#context.reader.datastores, applicationOf, (task, names) => {
             const data = dataOf(task);
             if (data !== undefined) Object.assign(data, { datastores: datastoreNames(names), selected: {} });
           }),
@@ -77,7 +77,7 @@ export class Kinds {
       counters: { read: () => this.#counters(), unlocks: 'itself' },
       hosts: {
         read: () =>
-          mapped(context.reader.hosts, applicationOf, ({ subject }, hosts) =>
+          mapped(this.#context.reader.hosts, applicationOf, ({ subject }, hosts) =>
             inventory.setHosts(inventory.recordOf(subject), hosts),
           ),
         unlocks: 'application',
@@ -89,7 +89,7 @@ export class Kinds {
       },
       instances: {
         read: () =>
-          mapped(context.reader.instances, applicationOf, ({ subject }, instances) =>
+          mapped(this.#context.reader.instances, applicationOf, ({ subject }, instances) =>
             inventory.setInstances(inventory.recordOf(subject), instances),
           ),
         unlocks: 'itself',
@@ -97,7 +97,7 @@ export class Kinds {
       queries: {
         read: () =>
           mapped(
-            context.reader.queries,
+            this.#context.reader.queries,
             ({ subject }) => inventory.queries.subjectOf(subject),
             ({ subject }, result) => inventory.queries.arrive(subject, result),
             ({ window }) => window.to,
@@ -106,6 +106,11 @@ export class Kinds {
         api: 'nerdgraph',
       },
     };
+  }
+
+  /** What is read from now on is read by this configuration. */
+  reconfigure(context: AccountContext): void {
+    this.#context = context;
   }
 
   /** How many of these tasks of one kind, in their order, go into the next call. */

@@ -46,7 +46,8 @@ export class AccountLimiter implements RateLimiter {
   readonly #clock: Clock;
   readonly #changed: () => void;
   readonly #waiting: (() => void)[] = [];
-  #slots: number;
+  /** How many calls may be under way at once. */
+  slots: number;
   #shared: SharedConcurrency | undefined;
   #cancelTimer: (() => void) | undefined;
   /** Moving average of how long a call that ended well took; undefined before the first. */
@@ -59,7 +60,7 @@ export class AccountLimiter implements RateLimiter {
   /** @param changed called when a slot or a call of the budget may have come free for new work */
   constructor(limits: Limits, clock: Clock, changed: () => void) {
     this.budget = new Budget(limits.requests_per_minute);
-    this.#slots = limits.max_concurrent_requests;
+    this.slots = limits.max_concurrent_requests;
     this.#clock = clock;
     this.#changed = changed;
     this.#lastProgress = clock.monotonic();
@@ -85,7 +86,7 @@ export class AccountLimiter implements RateLimiter {
   /** Changes the limits (reload); what was spent stays spent. */
   resize(limits: Limits): void {
     this.budget.perMinute = limits.requests_per_minute;
-    this.#slots = limits.max_concurrent_requests;
+    this.slots = limits.max_concurrent_requests;
   }
 
   /** From now on calls take a slot of these as well; those in flight hold one of them, too. */
@@ -108,9 +109,9 @@ export class AccountLimiter implements RateLimiter {
    */
   concurrencyCapacity(callsPerMinute: number): number | undefined {
     if (this.#averageCall === undefined || this.#averageCall === 0) return undefined;
-    const needed = Math.min((callsPerMinute * this.#averageCall) / MINUTE, this.#slots);
+    const needed = Math.min((callsPerMinute * this.#averageCall) / MINUTE, this.slots);
     const shared = this.#shared?.slotsFor(this, needed, this.#clock.monotonic()) ?? Infinity;
-    return (MINUTE * Math.min(this.#slots, shared)) / this.#averageCall;
+    return (MINUTE * Math.min(this.slots, shared)) / this.#averageCall;
   }
 
   /** True when so many calls, of which so many have not begun, can end before `deadline`, by budget, pause and usual pace. */
@@ -118,7 +119,7 @@ export class AccountLimiter implements RateLimiter {
     const now = this.#clock.monotonic();
     const waiting = Math.min(calls, queued + this.waiting);
     if (waiting > 0 && waiting > this.budget.freeBy(now, deadline)) return false;
-    const rounds = Math.floor(calls / this.#slots);
+    const rounds = Math.floor(calls / this.slots);
     return now + rounds * (this.#averageCall ?? 0) <= deadline;
   }
 
@@ -217,7 +218,7 @@ export class AccountLimiter implements RateLimiter {
 
   /** Asks for a slot of the key last: whoever asks in vain is woken when its turn comes. */
   #isOpen(now: number): boolean {
-    if (this.budget.inFlight >= this.#slots || this.budget.nextStart(now) !== now) return false;
+    if (this.budget.inFlight >= this.slots || this.budget.nextStart(now) !== now) return false;
     return this.#shared?.isFreeFor(this) ?? true;
   }
 

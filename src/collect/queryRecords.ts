@@ -30,7 +30,7 @@ const MOST_NAMED = 20;
 
 /** The queries of an account, in the order of its configuration. */
 export class QueryRecords {
-  readonly #context: Readonly<AccountContext>;
+  #context: AccountContext;
   readonly #make: (name: string) => Task;
   #records: ReadonlyMap<string, QueryRecord> = new Map();
   /** The names of families that several queries feed. */
@@ -38,7 +38,7 @@ export class QueryRecords {
   /** Queries whose last rows are too old to be served: they keep no series from a later one. */
   readonly #tooOld = new Set<QueryRecord>();
 
-  constructor(context: Readonly<AccountContext>, make: (name: string) => Task) {
+  constructor(context: AccountContext, make: (name: string) => Task) {
     this.#context = context;
     this.#make = make;
   }
@@ -52,12 +52,13 @@ export class QueryRecords {
   }
 
   /**
-   * Takes over the queries of the configuration: one that gives the same rows as before keeps what is held of it.
+   * Takes over the queries of a configuration: one that gives the same rows as before keeps what is held of it.
    *
    * @returns the tasks of those that have left, or ask for something else
    */
-  configure(): readonly Task[] {
-    const { account, queries, reader } = this.#context;
+  configure(context: AccountContext): readonly Task[] {
+    this.#context = context;
+    const { account, queries, reader } = context;
     const before = this.#records;
     const next = new Map<string, QueryRecord>();
     for (const query of reader.queries === undefined ? [] : queries) {

@@ -1,8 +1,8 @@
 import { UpstreamError } from '../api/types.ts';
+import type { Clock } from './clock.ts';
 import { GROUP_OF, type Task, type Kind } from './task.ts';
 import type { Failed, Kinds } from './kinds.ts';
 import type { AccountLimiter, Reservation } from './limiter.ts';
-import type { AccountContext } from './selection.ts';
 import type { Schedule } from './schedule.ts';
 
 /** Ties, and the first refresh, go in this order. */
@@ -42,7 +42,7 @@ interface QueuedTask {
  * between two reads, it competes with it, so that it does not starve where the queue never runs empty.
  */
 export class Queue {
-  readonly #context: Readonly<AccountContext>;
+  readonly #clock: Clock;
   readonly #kinds: Kinds;
   readonly #schedule: Schedule;
   readonly #limiter: AccountLimiter;
@@ -56,8 +56,8 @@ export class Queue {
   /** Readings in a row that failed altogether. */
   #failedInRow = 0;
 
-  constructor(context: Readonly<AccountContext>, kinds: Kinds, schedule: Schedule, limiter: AccountLimiter) {
-    this.#context = context;
+  constructor(clock: Clock, kinds: Kinds, schedule: Schedule, limiter: AccountLimiter) {
+    this.#clock = clock;
     this.#kinds = kinds;
     this.#schedule = schedule;
     this.#limiter = limiter;
@@ -65,7 +65,7 @@ export class Queue {
 
   /** True while tasks wait, and New Relic has failed too often in the last minute to be tried again. */
   get isHeldBack(): boolean {
-    const now = this.#context.clock.monotonic();
+    const now = this.#clock.monotonic();
     return this.size > 0 && this.#nextTry(now) > now;
   }
 
@@ -106,7 +106,7 @@ export class Queue {
    * @param fillers further due tasks of a kind that are not queued, for a call that has room
    */
   take(fillers: (kind: Kind) => readonly Task[]): Call | undefined {
-    const now = this.#context.clock.monotonic();
+    const now = this.#clock.monotonic();
     const first = this.#first(now);
     if (first === undefined) {
       const nextTry = this.#nextTry(now);
@@ -186,7 +186,7 @@ export class Queue {
    * While upstream fails, it is tried only as long as there are few calls in a minute: they tell as well as many do.
    */
   #maySuspect(now: number): boolean {
-    const half = Math.max(1, Math.floor(this.#context.account.limits.max_concurrent_requests / 2));
+    const half = Math.max(1, Math.floor(this.#limiter.slots / 2));
     if (this.#suspectsRunning >= half + this.#suspectsWell) return false;
     return this.#nextTry(now) <= now;
   }
@@ -204,7 +204,7 @@ export class Queue {
    */
   #fill({ task: first, isSuspect }: QueuedTask, fillers: (kind: Kind) => readonly Task[]): readonly Task[] {
     const window = this.#schedule.advanceWindow();
-    const now = this.#context.clock.monotonic();
+    const now = this.#clock.monotonic();
     const { healthy, suspect } = this.#lanesOf(first.kind);
     const fits = ({ failures, retryAt }: Task): boolean =>
       !isSuspect || (failures > 0 === first.failures > 0 && retryAt <= now);

@@ -124,11 +124,7 @@ function add(task: Task | undefined, found: Task[]): void {
 }
 
 /** The samples of a list entry; `isTooOld`: without the rolling values that are read apart. */
-export function listedSamples(
-  record: ListRecord,
-  context: Readonly<AccountContext>,
-  isTooOld: boolean,
-): WrittenSamples {
+export function listedSamples(record: ListRecord, context: AccountContext, isTooOld: boolean): WrittenSamples {
   const values = record.rolling?.values;
   if (isTooOld && values !== undefined) return writeListed(record, context, undefined);
   return (record.samples ??= writeListed(record, context, values));
@@ -136,7 +132,7 @@ export function listedSamples(
 
 function writeListed(
   record: ListRecord,
-  { writer, account }: Readonly<AccountContext>,
+  { writer, account }: AccountContext,
   values: RollingValues | undefined,
 ): WrittenSamples {
   if ('application' in record) {
@@ -199,7 +195,7 @@ export function takeOverMetrics(
   record: ApplicationRecord,
   host: HostRecord | undefined,
   input: WindowInput,
-  context: Readonly<AccountContext>,
+  context: AccountContext,
 ): void {
   const { data } = record;
   if (data === undefined) return;
@@ -217,7 +213,7 @@ function calculate(
   input: WindowInput,
   data: ApplicationData,
   rank: number | undefined,
-  { customMetrics, writer }: Readonly<AccountContext>,
+  { customMetrics, writer }: AccountContext,
 ): WindowReading {
   const scope: FamilyScope = rank === undefined ? 'application' : 'host';
   const group = scope === 'application' ? 'application_metrics' : 'host_metrics';
@@ -234,7 +230,7 @@ function calculate(
 /** Calculates everything that is held of an application and its hosts anew. */
 export function recalculate(
   data: ApplicationData,
-  context: Readonly<AccountContext>,
+  context: AccountContext,
   input: WindowInput | undefined = data.reading,
 ): void {
   if (input !== undefined) data.reading = calculate(input, data, undefined, context);
@@ -244,7 +240,7 @@ export function recalculate(
 }
 
 /** The configuration, or what a list says of an application, may decide the database kind otherwise than before. */
-export function reconsiderDatabase(record: ApplicationRecord, context: Readonly<AccountContext>): void {
+export function reconsiderDatabase(record: ApplicationRecord, context: AccountContext): void {
   const { data } = record;
   if (data?.reading !== undefined && decideDatabase(record, data, data.reading)) recalculate(data, context);
 }

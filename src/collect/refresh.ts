@@ -101,7 +101,7 @@ export class Refresh {
   requesting = 0;
   /** The window for which all of the scope is being asked for, so that what is added is waited for by all who wait now. */
   requestingAllOf: number | undefined;
-  readonly #context: AccountContext;
+  readonly #clock: Clock;
   /** What those who wait for it wait for. It is gone with the last of them; the work goes on. */
   #waiting:
     | {
@@ -116,7 +116,7 @@ export class Refresh {
 
   constructor(scope: Scope, context: AccountContext) {
     this.scope = scope;
-    this.#context = context;
+    this.#clock = context.clock;
     this.needs = neededGroups(scope, context);
   }
 
@@ -126,9 +126,9 @@ export class Refresh {
   }
 
   /** Somebody asks for it, for the first time or once more. */
-  request(): void {
-    this.requestedAt = this.#context.clock.monotonic();
-    this.needs = neededGroups(this.scope, this.#context);
+  request(context: Pick<AccountContext, 'reader' | 'customMetrics'>): void {
+    this.requestedAt = this.#clock.monotonic();
+    this.needs = neededGroups(this.scope, context);
   }
 
   /** True while somebody waits for it. */
@@ -180,7 +180,7 @@ export class Refresh {
    * @returns whether it is over, and, for the last of those who waited, what it came to
    */
   async wait(deadline: number, canEnd: () => boolean, signal: AbortSignal | undefined) {
-    const { clock } = this.#context;
+    const clock = this.#clock;
     if (this.#waiting === undefined) this.requestingAllOf = undefined;
     const waiting = (this.#waiting ??= {
       since: clock.monotonic(),

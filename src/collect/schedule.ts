@@ -50,7 +50,7 @@ export class Schedule {
   window: CurrentWindow;
   /** What a steady state of what is asked for costs, as it was made last. */
   plan: Plan;
-  readonly #context: Readonly<AccountContext>;
+  #context: AccountContext;
   readonly #inventory: Inventory;
   readonly #kinds: Kinds;
   readonly #limiter: AccountLimiter;
@@ -67,7 +67,7 @@ export class Schedule {
   /** How often a task began to count. */
   #newlyInDemand = 0;
 
-  constructor(context: Readonly<AccountContext>, inventory: Inventory, kinds: Kinds, limiter: AccountLimiter) {
+  constructor(context: AccountContext, inventory: Inventory, kinds: Kinds, limiter: AccountLimiter) {
     this.#context = context;
     this.#inventory = inventory;
     this.#kinds = kinds;
@@ -100,10 +100,10 @@ export class Schedule {
 
   /**
    * The configuration has changed: takes the window of now, whatever it was before, and makes the plan anew.
-   *
-   * @param laterBy by how much later windows can be read than before, in milliseconds
    */
-  reset(laterBy: number): void {
+  reconfigure(context: AccountContext): void {
+    const laterBy = context.collection.delay - this.#context.collection.delay;
+    this.#context = context;
     this.window = this.#windowOfNow();
     this.updateAtOnce();
     this.#reschedule(laterBy);

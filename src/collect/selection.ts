@@ -8,15 +8,15 @@ import type { Group } from '../metrics/sample.ts';
 import type { SampleWriter } from '../metrics/writeSamples.ts';
 import type { Clock } from './clock.ts';
 
-/** What everything that works for one account reads; a reload replaces its fields. */
+/** What everything that works for one account reads; a reload hands over another one. */
 export interface AccountContext {
-  account: AccountConfig;
-  collection: CollectionConfig;
-  reader: UpstreamReader;
+  readonly account: AccountConfig;
+  readonly collection: CollectionConfig;
+  readonly reader: UpstreamReader;
   /** Something that is another exactly when the key is another one; it is compared only and never shown. */
-  keyMark: () => string;
-  customMetrics: readonly CustomMetric[];
-  queries: readonly Query[];
+  readonly keyMark: () => string;
+  readonly customMetrics: readonly CustomMetric[];
+  readonly queries: readonly Query[];
   readonly writer: SampleWriter;
   readonly clock: Clock;
   /** True: plan and states count everything, whether something asks for it or not. Commands that plan ask so. */
