@@ -16,6 +16,10 @@ performance.now = pace(performance.now.bind(performance));
 const wall = pace(Date.now);
 Date.now = () => Math.floor(wall());
 if (still > 0) Date.now = () => still + ahead();
+if (process.env.CLOCK_TIMERS === 'true') {
+  const after = globalThis.setTimeout;
+  globalThis.setTimeout = (callback, ms, ...rest) => after(callback, ms / speed, ...rest);
+}
 `;
 
 const STILL = `
@@ -38,6 +42,8 @@ interface Pace {
   readonly standsStill?: boolean;
   /** How fast the clocks go: 1 unless given, a minute in an hour where they stand still. */
   readonly speed?: number;
+  /** True: timers go as fast as the clocks. */
+  readonly timers?: boolean;
 }
 
 /** The time of an exporter and a simulator that a test moves on, so that a new window costs no waiting. */
@@ -55,12 +61,13 @@ export class MovedClock {
 
   /** What starts an exporter with this clock. */
   get program(): { readonly nodeArgs: readonly string[]; readonly env: Readonly<Record<string, string>> } {
-    const { standsStill = false, speed = standsStill ? 1 / 60 : 1 } = this.#pace;
+    const { standsStill = false, speed = standsStill ? 1 / 60 : 1, timers = false } = this.#pace;
     return {
       nodeArgs: [`--import=data:text/javascript,${encodeURIComponent(SCRIPT)}`],
       env: {
         CLOCK_AHEAD: this.#file,
         CLOCK_SPEED: String(speed),
+        CLOCK_TIMERS: String(timers),
         CLOCK_STANDS_AT: String(standsStill ? this.#start : 0),
       },
     };
