@@ -51,6 +51,11 @@ async function checkLive(options: ReadingOptions): Promise<void> {
       await collector.refreshNow({ groups: new Set(['queries']) }, Infinity, signal);
       signal.throwIfAborted();
     }
+    // Only data tell which values a custom metric has.
+    for (const { name } of config.accounts) {
+      for (const id of collector.customExamples(name)) await collector.probe(name, id, Infinity, signal);
+    }
+    signal.throwIfAborted();
     const statuses = new Map(collector.status().map((status) => [status.name, status]));
     const reports = await Promise.all(
       config.accounts.map((account) =>
@@ -79,7 +84,7 @@ async function report(
   });
   const warnings = (status?.warnings ?? []).map((warning) => `warning: ${warning}`);
   if (status !== undefined && !account.applications.read) {
-    const lines = [...queryLines(status), planLine(status), ...warnings];
+    const lines = [...queryLines(status), planLine(status), ...emptyQueries(status), ...warnings];
     return reported('no applications are read', lines, hasFailedQuery(status));
   }
   if (status?.up !== true || status.applications === undefined) {
@@ -108,6 +113,7 @@ async function report(
     `key transactions: ${keyTransactions(account, status, failing)}`,
     ...queryLines(status),
     planLine(status),
+    ...emptyQueries(status),
     ...warnings,
     ...found.warnings.map((warning) => `warning: ${warning}`),
     ...problems.map((problem) => `problem: ${problem}`),
@@ -128,6 +134,18 @@ function queryLines({ queries }: AccountStatus): readonly string[] {
     ];
     return `query ${name}: ${parts.join('; ')}`;
   });
+}
+
+/** A query of an event or an attribute that does not exist is no failure at New Relic: it has no rows, or no numbers. */
+function emptyQueries({ queries }: AccountStatus): readonly string[] {
+  return queries.flatMap(({ name, problem, rows = 0, series }) =>
+    problem !== undefined || series > 0
+      ? []
+      : [
+          `warning: query ${name}: ${rows === 0 ? 'no rows' : 'no numbers'}: look whether the event after FROM and each attribute ` +
+            'are spelt as New Relic has them (case counts), unless nothing happened in its window',
+        ],
+  );
 }
 
 function hasFailedQuery({ queries }: AccountStatus): boolean {

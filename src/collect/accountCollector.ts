@@ -35,6 +35,8 @@ export class AccountCollector {
   keyMark: string;
   /** The end of the window when the log was last told what should be looked at. */
   noticedFor: number | undefined;
+  /** When the pause ends that was logged last. */
+  #notedPause = -Infinity;
   readonly #kinds: Kinds;
   readonly #queue: Queue;
   /** The refreshes that are open, by the key of their scope. */
@@ -344,6 +346,7 @@ export class AccountCollector {
     const reason = error instanceof UpstreamError ? error.failure.reason : 'other';
     task.fail(reason, error instanceof Error ? error.message : String(error), this.context.clock.monotonic());
     this.log.failed(task);
+    this.#notePause();
     // Once per interval while the account is refused, whatever the list answers.
     const isRefused = this.refused !== undefined && task === this.inventory.applicationList;
     task.retryAt = isRefused ? this.schedule.nextRegularAttempt(task) : this.schedule.retryAt(task, window);
@@ -391,6 +394,15 @@ export class AccountCollector {
       if (waiting === applicationList) this.#enqueue(waiting);
       else this.#endWait(waiting, true);
     }
+  }
+
+  /** A pause is one line of the log, however many calls had to be answered with it. */
+  #notePause(): void {
+    const now = this.context.clock.monotonic();
+    const until = this.limiter.budget.pausedUntil(now);
+    if (until === undefined || now < this.#notedPause) return;
+    this.#notedPause = until;
+    this.log.paused((until - now) / 1000);
   }
 
   #setRefused(reason: string | undefined): void {

@@ -43,7 +43,7 @@ function fewApplications({ inventory, up }: AccountCollector): string[] {
   return [`the account lists ${listed} applications, and listed ${most} within the last hour: ${remedy}`];
 }
 
-/** Custom metrics whose metric upstream answers, and never with the value that is configured. */
+/** Custom metrics whose metric New Relic has, and never with the value that is configured. */
 function unknownValues({ context: { customMetrics }, inventory }: AccountCollector): string[] {
   const withoutValue = new Map<CustomMetric, string>();
   const found = new Set<CustomMetric>();
@@ -64,7 +64,7 @@ function unknownValues({ context: { customMetrics }, inventory }: AccountCollect
     .filter(([metric]) => !found.has(metric))
     .map(
       ([{ definition }, metricName]) =>
-        `custom_metrics: upstream answers no value "${definition.value}" of ${metricName} (${definition.name}): ` +
+        `custom_metrics: New Relic has no value "${definition.value}" of ${metricName} (${definition.name}): ` +
         'correct `value`; the command metric-names shows which values it has',
     );
 }
@@ -73,8 +73,13 @@ function unknownValues({ context: { customMetrics }, inventory }: AccountCollect
 function unmatchedIncludes({ context: { account }, inventory }: AccountCollector): string[] {
   const applications = unmatched(account.applications, inventory.listedApplications);
   const keyTransactions = unmatched(account.key_transactions, inventory.listedKeyTransactions);
+  const settings = unmatched(
+    { include: account.applications.settings.map(({ match }) => match), exclude: [] },
+    inventory.listedApplications,
+  );
   return [
     ...applications.map((match) => `applications.include: no application has ${unmatchedWords(match)}`),
+    ...settings.map((match) => `applications.settings: no application has ${unmatchedWords(match)}`),
     ...keyTransactions.map((match) => `key_transactions.include: no key transaction has ${unmatchedWords(match)}`),
   ];
 }
@@ -91,7 +96,8 @@ function unmatchedWords(match: EntityMatch): string {
 
 function unmatchedTemplates({ context, inventory }: AccountCollector): string[] {
   const data = [...inventory.applications.values()].flatMap((record) => record.data ?? []);
-  if (data.some(({ customNames }) => customNames === undefined)) return [];
+  // Where no names were read, nothing is known of what matches.
+  if (data.length === 0 || data.some(({ customNames }) => customNames === undefined)) return [];
   const read = data.flatMap(({ customNames }) => customNames ?? []);
   return context.customMetrics
     .filter(({ template }) => !read.some((name) => template.pattern.test(name)))
@@ -99,6 +105,17 @@ function unmatchedTemplates({ context, inventory }: AccountCollector): string[] 
       ({ definition }) =>
         `custom_metrics: "${definition.match}" (${definition.name}) matches no metric of any application`,
     );
+}
+
+/** Of each custom metric one application that has it, by id: what tells whether the metric has the value that is configured. */
+export function customExamples({ context, inventory }: AccountCollector): readonly number[] {
+  const examples = context.customMetrics.flatMap(({ template }) => {
+    const having = [...inventory.applications].find(([, { data }]) =>
+      data?.customNames?.some((name) => template.pattern.test(name)),
+    );
+    return having === undefined ? [] : [having[0]];
+  });
+  return [...new Set(examples)];
 }
 
 function tightLimits({ schedule, context }: AccountCollector): string[] {

@@ -10,6 +10,7 @@ import { AccountLog, type Scope } from './refresh.ts';
 import { AccountCollector } from './accountCollector.ts';
 import {
   applicationViews,
+  customExamples,
   expectedSeries,
   noticesOf,
   statusOf,
@@ -197,6 +198,12 @@ export class Collector {
         applications: isServed ? applicationViews(account) : undefined,
       };
     });
+  }
+
+  /** Applications of an account that between them have every custom metric that matches, by id. */
+  customExamples(accountName: string): readonly number[] {
+    const account = this.#accounts.get(accountName);
+    return account === undefined ? [] : customExamples(account);
   }
 
   /** How many series an account has at most, with the lists and names that are known now; undefined of an unknown account. */

@@ -294,6 +294,14 @@ export class AccountLog {
     this.#endRefusal();
   }
 
+  /** New Relic asked for a pause, which is an overload of the account or of its limit. */
+  paused(seconds: number): void {
+    this.#logger.warn(
+      { seconds: Math.ceil(seconds) },
+      'New Relic asked us to stop calling: all calls of the account pause; something else may use its limit, too',
+    );
+  }
+
   /** Work ended with an error of our own. */
   broke(error: unknown): void {
     this.#logger.error({ err: error }, 'Work on an account was ended by a fault of the exporter: please report it');

@@ -90,9 +90,52 @@ describe('a custom metric whose value upstream does not have', () => {
     for (const id of [1, 2]) world.reader.names.set(id, ['Custom/mail/depth']);
     world.reader.values = () => ({ ...TRAFFIC, 'Custom/mail/depth': { call_count: 3, max_call_time: 2 } });
     await world.scrapeFor(181, 60);
-    const words = `upstream answers no value "${value}" of Custom/mail/depth (newrelic_custom_depth)`;
+    const words = `New Relic has no value "${value}" of Custom/mail/depth (newrelic_custom_depth)`;
     expect(world.status.warnings.filter((warning) => warning.includes(words))).toHaveLength(warnings);
     expect(warned(world, words)).toBe(warnings);
+  });
+});
+
+const NO_MATCH = {
+  name: 'custom_depth',
+  help: 'Depth',
+  match: 'Custom/{queue}/depth',
+  value: 'call_count',
+  scale: 1,
+  scope: 'application',
+  max_series: 100,
+} as const;
+
+describe('what matches nothing', () => {
+  it('is a warning for the entries of settings, too', async () => {
+    const settings = [{ match: { name: 'app-*' } }, { match: { name: 'legacy-*' }, hosts: false }];
+    const world = new World([accountConfig({ applications: { settings } as never })]);
+    world.populate(1);
+    await world.scrape();
+    expect(world.status.warnings).toEqual([
+      'applications.settings: no application has the name "legacy-*": correct the entry or remove it',
+    ]);
+  });
+
+  it('is not known of custom metrics while no names were read', async () => {
+    const world = new World([accountConfig({ custom_metrics: [NO_MATCH] })]);
+    await world.scrape();
+    expect(world.status.warnings.join()).not.toContain('custom_metrics');
+  });
+});
+
+describe('a pause that New Relic asks for', () => {
+  it('is one line of the log, however many calls are answered with it', async () => {
+    const world = new World([accountConfig({ hosts: false })]);
+    world.populate(6);
+    let refusing = true;
+    world.reader.fault = () => (refusing ? { reason: 'rate_limited', status: 429, retryAfter: 40 } : undefined);
+    await world.scrapeFor(30, 10);
+    expect(warned(world, 'New Relic asked us to stop calling')).toBe(1);
+    expect(world.lines.find(({ msg }) => msg.includes('asked us to stop'))?.['seconds']).toBe(40);
+    refusing = false;
+    await world.scrapeFor(120, 10);
+    expect(warned(world, 'New Relic asked us to stop calling')).toBe(1);
   });
 });
 

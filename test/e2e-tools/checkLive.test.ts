@@ -36,6 +36,40 @@ describe('check --live', () => {
     expect(result.status).toBe(0);
   });
 
+  it('warns of a custom metric whose value name New Relic does not have', async () => {
+    const custom = { name: 'custom_depth', help: 'Depth', match: 'Custom/Queue/{queue}/depth', value: 'averge_value' };
+    const config = { accounts: [account(simulator, 'shop', { custom_metrics: [custom] })] };
+    const { status, stdout } = await runTool(CHECK_LIVE, { config });
+    expect(stdout).toMatch(
+      /warning: custom_metrics: New Relic has no value "averge_value" of Custom\/Queue\/.* \(custom_depth\): correct/,
+    );
+    expect(status).toBe(0);
+  });
+
+  it('warns of a query without rows, and of one without numbers, whose event or attribute may be misspelt', async () => {
+    const metrics = (name: string) => [{ name, help: 'In a test', value: 'n' }];
+    const { stdout } = await runOnService(
+      CHECK_LIVE,
+      { applications: 1 },
+      {
+        api: 'nerdgraph',
+        queries: [
+          {
+            name: 'event',
+            nrql: 'SELECT count(*) AS n FROM Transactoin FACET appName',
+            labels: ['a'],
+            metrics: metrics('test_a'),
+          },
+          { name: 'attribute', nrql: 'SELECT average(duraton) AS n FROM Transaction', metrics: metrics('test_b') },
+          { name: 'good', nrql: 'SELECT count(*) AS n FROM Transaction', metrics: metrics('test_c') },
+        ],
+      },
+    );
+    expect(stdout).toContain('warning: query event: no rows: look whether the event after FROM and each attribute');
+    expect(stdout).toContain('warning: query attribute: no numbers: look whether');
+    expect(stdout).not.toContain('warning: query good');
+  });
+
   it('says which entries of key_transactions.include match nothing', async () => {
     const key_transactions = { include: [{ name: '*checkout*' }, { name: 'nix-*' }, { id: 77 }] };
     const config = { accounts: [account(simulator, 'shop', { key_transactions })] };

@@ -114,9 +114,13 @@ export async function backfill(session: LiveSession, request: BackfillOptions, i
     // One after the other: all of them could be more than the files a process may open.
     for (const subject of state.subjects) entities.push(...(await finishedEntities(subject, checkpoint)));
     await target.write(documentText(FAMILIES, entities), session.signal);
+    if (entities.every(({ families }) => families.length === 0))
+      io.note(
+        'There was no data in this range: the document has no samples. The applications may not have reported then.',
+      );
   } catch (error) {
     if (!target.resumable) await checkpoint.remove();
-    else io.note(`What has been read is kept in ${checkpoint.path}: the same command with --resume goes on.`);
+    else io.note(`What has been read is kept in ${checkpoint.path}: the same command with --resume continues.`);
     throw error;
   }
   await checkpoint.remove();
