@@ -42,7 +42,8 @@ export async function runAlertRules(options: AlertRulesOptions): Promise<void> {
           requestsPerMinute: config.limits.requests_per_minute,
         },
       );
-      writeAll(options.output, fileTexts(conversion, config.name));
+      const texts = [...fileTexts(conversion, config.name)].map(([name, text]) => [name, mask(text)] as const);
+      writeAll(options.output, new Map(texts));
       process.stderr.write(`wrote ${FILE_NAMES.join(', ')} in ${options.output}\n`);
       print(options.format === 'json' ? jsonReport(conversion, config) : tableReport(conversion));
     },

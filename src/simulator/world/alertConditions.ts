@@ -209,7 +209,9 @@ function otherConditions(accountId: number): readonly SimulatedCondition[] {
       terms: [{ ...term('ABOVE_OR_EQUALS', 10_000, 5), isPredicted: true }],
     },
     {
-      name: 'Errors',
+      // Texts hold what should not reach a terminal or a file.
+      name: 'Errors \u001b[2J seen with NRAK-0123456789ABCDEFGHIJKLMNOPQ',
+      description: "curl -H 'Api-Key: NRAK-SIMULATOR0000000000000000'",
       query: "SELECT percentage(count(*), WHERE error IS TRUE) FROM Transaction WHERE appName LIKE '%' FACET appName",
       terms: [term('ABOVE', 100, 5), term('BELOW_OR_EQUALS', -1, 5, 'ALL', 'WARNING')],
     },
