@@ -25,6 +25,8 @@ export class UpstreamError extends Error {
     readonly status?: number | undefined;
     /** Whether upstream itself says that it passes. */
     readonly isTransient?: boolean;
+    /** The service says that what was asked for is too big or too complex. */
+    readonly isTooBig?: boolean;
   };
 
   constructor(message: string, failure: UpstreamError['failure'], options?: ErrorOptions) {

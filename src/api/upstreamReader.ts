@@ -1,4 +1,5 @@
 import type { AlertSettings } from './alerts.ts';
+import type { GoldenColumn, GoldenDefinition } from '../nrql/goldenMetric.ts';
 import type { RowReading, RowRules } from '../nrql/queryRows.ts';
 import {
   UpstreamError,
@@ -268,6 +269,59 @@ export interface QueryResult {
   readonly reading: RowReading;
 }
 
+/** An entity of any type, as the search finds it. */
+export interface MonitoredEntity {
+  readonly guid: string;
+  readonly name: string;
+  readonly reporting: boolean;
+  /** In words of the REST interface; undefined where nothing is said. */
+  readonly healthStatus: string | undefined;
+  readonly tags: readonly { readonly key: string; readonly values: readonly string[] }[];
+  /** Entities whose metrics are defined alike have the same object. */
+  readonly metrics: readonly GoldenMetric[];
+}
+
+/** A golden metric as New Relic defines it. */
+export interface GoldenMetric {
+  readonly name: string;
+  readonly title: string;
+  readonly unit: string;
+  readonly definition: GoldenDefinition;
+}
+
+/** Golden metrics of one entity. */
+export interface GoldenSubject {
+  /** `DOMAIN-TYPE`: entities of one type share queries. */
+  readonly type: string;
+  readonly guid: string;
+  /** Entities that ask for the same have the same object, and equal sources are one object. */
+  readonly columns: readonly (GoldenColumn & { readonly name: string })[];
+  /** Seconds, whole minutes: the time before the end of the range that is asked for; undefined: the range itself. */
+  readonly window: number | undefined;
+}
+
+/** What was read of one entity. */
+export interface GoldenResult {
+  readonly window: TimeRange;
+  /** By golden metric; without those that have no value. A value has a percentile where there are several. */
+  readonly values: ReadonlyMap<string, readonly { readonly percentile: string | undefined; readonly value: number }[]>;
+  /** Golden metrics that could not be read while others were. */
+  readonly failures: ReadonlyMap<string, UpstreamError>;
+  /** Golden metrics whose column is no number. */
+  readonly notNumbers: readonly string[];
+}
+
+/** Reads entities of any type, through NerdGraph whatever the interface of the account is. */
+export interface EntityReader {
+  /** All entities of a type, `DOMAIN-TYPE`, in any order. */
+  list(type: string, call: CallOptions): Promise<readonly MonitoredEntity[]>;
+  /** How many calls a list of this length takes. */
+  listCalls(type: string, entities: number): number;
+  readonly goldenMetrics: BatchRead<GoldenSubject, GoldenResult>;
+  /** The types of the account, sorted, with how many entities each has. */
+  types(call: CallOptions): Promise<readonly { readonly type: string; readonly count: number }[]>;
+}
+
 /** A list of metric names for a person. */
 export interface MetricNameQuery extends ApplicationSubject {
   readonly hostKey?: string;
@@ -326,6 +380,8 @@ export interface UpstreamReader {
   readonly counters: BatchRead<MetricDataSubject, MinuteSeries>;
   /** Queries of the configuration, one call each; undefined: the account has none. */
   readonly queries: BatchRead<QuerySubject, QueryResult> | undefined;
+  /** Entities of other types; undefined: the account is not configured for any. */
+  readonly entities?: EntityReader | undefined;
   /** Metric names in the order in which upstream gives them, each once. */
   listMetricNames(query: MetricNameQuery, call: CallOptions): Promise<MetricNameList>;
   /** The alert policies, conditions and muting rules; undefined: the interface does not tell them. */

@@ -95,7 +95,7 @@ export function remedies({ groups, callsPerMinute, budget, slowdown }: Plan): st
   const needed = Math.ceil(callsPerMinute);
   if (needed <= ACCOUNT_LIMIT) found.push(`limits.requests_per_minute: ${needed}`);
   for (const { group, callsPerRefresh, callsPerMinute: ofGroup } of groups) {
-    if (group === 'custom_metrics' || group === 'queries') continue;
+    if (group === 'custom_metrics' || group === 'golden_metrics' || group === 'queries') continue;
     const left = budget - (callsPerMinute - ofGroup);
     if (left <= 0) continue;
     const interval = Math.ceil(callsPerRefresh / left) * MINUTE;

@@ -313,7 +313,7 @@ export class AccountCollector {
       const isUnknown = error instanceof UpstreamError && error.failure.reason === 'not_found';
       const list = isUnknown ? this.inventory.readListAgain(task, this.schedule.window.to) : undefined;
       if (list !== undefined) lists.add(list);
-      this.#endWait(task, typeof result !== 'number');
+      this.#endWait(task, typeof result !== 'number' || task.partial !== undefined);
       if (isFirst && typeof result === 'number' && task.kind === 'application_metrics') this.#trustHosts(task);
     }
     this.#forgetRemoved();

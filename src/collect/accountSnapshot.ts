@@ -4,6 +4,7 @@ import type { AccountCollector } from './accountCollector.ts';
 import type { Task } from './task.ts';
 import { concerns } from './inventory.ts';
 import { listedSamples, type ApplicationRecord, type ListRecord, type WindowReading } from './records.ts';
+import type { EntityRecord } from './entityRecords.ts';
 import type { QueryRecord } from './queryRecords.ts';
 import { isEnabled } from './selection.ts';
 import { neededGroups, type Needs, type Scope } from './refresh.ts';
@@ -66,7 +67,7 @@ export class AccountSnapshot {
   }
 
   /**
-   * The applications in the order of their list, each with all that belongs to it, then the key transactions, then the
+   * The applications in the order of their list, each with all that belongs to it, then the key transactions, the entities of other types, and the
    * queries; of a scope of one application that one only, without queries.
    */
   *#walk(): Generator<undefined> {
@@ -86,6 +87,13 @@ export class AccountSnapshot {
       yield undefined;
     }
     if (applicationId !== undefined) return;
+    for (const type of inventory.entities.types()) {
+      const isListed = this.#single(type.list) !== 'missing';
+      for (const record of type.entities.values()) {
+        this.#monitored(record, isListed);
+        yield undefined;
+      }
+    }
     for (const [record, samples] of inventory.queries.served(({ task }) => this.#stateOf(task) !== 'missing')) {
       this.#query(record, samples);
       yield undefined;
@@ -96,6 +104,12 @@ export class AccountSnapshot {
     if (this.#single(task) === 'missing') return;
     this.#add('queries', labels, samples);
     if (this.#scope.groups.has('queries')) this.cut.push(...cut);
+  }
+
+  #monitored({ labels, samples, task, goldenLabels, goldenSamples }: EntityRecord, isListed: boolean): void {
+    if (isListed) this.#add('entities', labels, samples);
+    if (task === undefined || this.#single(task) === 'missing') return;
+    this.#add('golden_metrics', goldenLabels, goldenSamples);
   }
 
   #application(record: ApplicationRecord): void {

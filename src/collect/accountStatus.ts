@@ -11,6 +11,7 @@ import { AccountSnapshot, type GroupTally } from './accountSnapshot.ts';
 import { GROUPS, type Group } from '../metrics/sample.ts';
 import type { Application } from '../api/types.ts';
 import type { Kind, Task } from './task.ts';
+import { missingMetrics, type TypeRecord } from './entityRecords.ts';
 import type { QueryRecord } from './queryRecords.ts';
 import type { EvaluationTime, TaskState } from './due.ts';
 import type { Inventory } from './inventory.ts';
@@ -29,7 +30,8 @@ function warningsOf(account: AccountCollector): string[] {
 /** Those of the warnings that may begin while the exporter runs: what looks like health, and is not. */
 export function noticesOf(account: AccountCollector): string[] {
   const ofQueries = [...account.inventory.queries.all()].flatMap(({ warnings }) => warnings);
-  return [...fewApplications(account), ...unknownValues(account), ...ofQueries];
+  const { entities } = account.inventory;
+  return [...fewApplications(account), ...unknownValues(account), ...entities.warnings(), ...ofQueries];
 }
 
 /** An account that shows nothing looks like one where all is well. */
@@ -196,6 +198,8 @@ export function summaryOf(account: AccountCollector, snapshot: AccountSnapshot, 
       keyTransactions: inventory.listedKeyTransactions?.length ?? 0,
     },
     keyTransactions: inventory.keyTransactions.size,
+    /** Types of entities, in the order of the configuration. */
+    entities: [...inventory.entities.types()].map((record) => typeStatus(account, record, time)),
     /** In the order of the configuration. */
     queries: [...inventory.queries.all()].map((record) => queryStatus(account, record, time)),
     /** What its counters missed and got late, since the start; undefined where they are off. */
@@ -291,6 +295,36 @@ function groupStatus(account: AccountCollector, group: Group, { tasks, oldestWin
   };
 }
 
+export type EntityTypeStatus = ReturnType<typeof typeStatus>;
+
+function typeStatus({ schedule }: AccountCollector, record: TypeRecord, time: EvaluationTime) {
+  const { selection, list, listed, entities, leftOut } = record;
+  const metrics = new Set<string>();
+  let series = 0;
+  let reporting = 0;
+  for (const { entity, columns, task, goldenSamples } of entities.values()) {
+    if (entity.reporting) reporting += 1;
+    for (const { name } of columns) metrics.add(name);
+    if (task !== undefined && schedule.stateOf(task, time) !== 'missing') series += goldenSamples.values.length;
+  }
+  return {
+    type: selection.type,
+    state: schedule.stateOf(list, time),
+    /** How many the list holds, before the filters; undefined until it was read. */
+    listed: listed?.length,
+    /** How many are published, of them reporting, and how many `max_entities` leaves out. */
+    exported: entities.size,
+    reporting,
+    leftOut,
+    metrics: [...metrics].sort(),
+    /** Values of golden metrics that are served now. */
+    series,
+    /** Golden metrics that the configuration names and no entity has. */
+    missingMetrics: listed === undefined ? [] : missingMetrics(selection, listed),
+    problem: list.problem?.text,
+  };
+}
+
 export type QueryStatus = ReturnType<typeof queryStatus>;
 
 function queryStatus({ schedule }: AccountCollector, record: QueryRecord, time: EvaluationTime) {
@@ -320,13 +354,16 @@ export type TaskStatus = ReturnType<typeof taskStatus>;
 
 function taskStatus({ inventory }: AccountCollector, task: Task, state: TaskState) {
   const { group, subject, failures, problem, seconds, lastRead } = task;
-  const { applicationId, hostKey, query } = subject;
+  const { applicationId, hostKey, entityType, entityGuid, query } = subject;
   return {
     group,
     applicationId,
     application: inventory.recordOf(subject)?.application.name,
     hostId: hostKey,
     host: inventory.hostOf(subject)?.host.host,
+    entityType,
+    entity: inventory.entities.of(subject)?.entity.name,
+    entityGuid,
     query,
     state,
     /** Failed attempts in a row, and why the last of them failed: the reason as metrics name it, and in words. */

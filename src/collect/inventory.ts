@@ -1,3 +1,4 @@
+import type { MonitoredEntity } from '../api/upstreamReader.ts';
 import type { Application, Host, Instance, KeyTransaction, RollingValues } from '../api/types.ts';
 import { hostRanks } from '../metrics/customMetrics.ts';
 import { applicationLabels, hostLabels, instanceLabels, keyTransactionLabels } from '../metrics/labelNames.ts';
@@ -5,6 +6,7 @@ import { writeLabels } from '../metrics/writeSamples.ts';
 import { Task, type Kind, type Subject } from './task.ts';
 import { newCounterRecord, type CounterTotals } from './counterRecords.ts';
 import { windowAt } from './due.ts';
+import { EntityRecords } from './entityRecords.ts';
 import { QueryRecords } from './queryRecords.ts';
 import {
   tasksOf,
@@ -26,6 +28,9 @@ import {
   selects,
 } from './selection.ts';
 
+/** Kinds that are no entries of a list. */
+const LISTS: ReadonlySet<Kind> = new Set<Kind>(['applications', 'key_transactions', 'entities', 'queries']);
+
 /** What an account lists is compared with what it listed within this time, in milliseconds. */
 const REMEMBERED = 3_600_000;
 
@@ -36,6 +41,7 @@ const REMEMBERED = 3_600_000;
 export class Inventory {
   readonly applicationList: Task;
   readonly keyTransactionList: Task;
+  readonly entities: EntityRecords;
   readonly queries: QueryRecords;
   /** By id, in the order of the list. */
   applications: ReadonlyMap<number, ApplicationRecord> = new Map();
@@ -62,6 +68,8 @@ export class Inventory {
     this.#context = context;
     this.applicationList = this.#make('applications', {});
     this.keyTransactionList = this.#make('key_transactions', {});
+    this.entities = new EntityRecords(context, (kind, subject) => this.#make(kind, subject));
+    this.entities.configure(context);
     this.queries = new QueryRecords(context, (name) => this.#make('queries', { query: name }));
     this.queries.configure(context);
   }
@@ -100,6 +108,7 @@ export class Inventory {
     }
     if (applicationId !== undefined) return [...found, ...this.tasksOfApplication({ applicationId })];
     for (const record of this.applications.values()) tasksOf(record, found);
+    found.push(...this.entities.tasks());
     for (const { task } of this.queries.all()) found.push(task);
     return found;
   }
@@ -126,7 +135,8 @@ export class Inventory {
 
   /** The list that says whether what a task is about exists; undefined for a list of the account, and for a query. */
   #listOf({ kind, subject }: Task): Task | undefined {
-    if (kind === 'applications' || kind === 'key_transactions' || kind === 'queries') return undefined;
+    if (LISTS.has(kind)) return undefined;
+    if (kind === 'golden_metrics') return this.entities.typeOf(subject)?.list;
     if (kind === 'key_transaction_rolling') return this.keyTransactionList;
     return subject.hostKey === undefined ? this.applicationList : this.dataOf(subject)?.hostList;
   }
@@ -145,6 +155,11 @@ export class Inventory {
     if (list.failures === 0 && list.startedAt >= since) return undefined;
     if (list.state === 'idle') list.overdue = true;
     return list;
+  }
+
+  /** Takes over the entities of a type. */
+  setEntities(subject: Subject, listed: readonly MonitoredEntity[]): void {
+    this.#retire(this.entities.arriveList(subject, listed));
   }
 
   /** The tasks that have left since this was asked last: nobody waits for them any more. */
@@ -253,6 +268,7 @@ export class Inventory {
     if (!isEqual(before.key_transactions, account.key_transactions) || (otherApplications && isFiltered)) {
       this.keyTransactionList.overdue = true;
     }
+    this.#retire(this.entities.configure(context));
     this.#retire(this.queries.configure(context));
     if (customMetrics !== context.customMetrics) {
       for (const { data } of this.applications.values()) {

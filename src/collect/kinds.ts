@@ -1,7 +1,15 @@
-import type { Api, BatchRead, CallOptions, Outcome, RollingSubject, TimeRange } from '../api/upstreamReader.ts';
+import {
+  oneByOne,
+  type Api,
+  type BatchRead,
+  type CallOptions,
+  type Outcome,
+  type RollingSubject,
+  type TimeRange,
+} from '../api/upstreamReader.ts';
 import { inSlices } from '../eventLoop/turns.ts';
 import { datastoreNames } from '../formulas/metricInputs.ts';
-import type { Task, Kind } from './task.ts';
+import type { Task, Kind, Subject } from './task.ts';
 import { book, counterSubject, newCounterRecord, overLongestRange } from './counterRecords.ts';
 import type { Inventory } from './inventory.ts';
 import { NOTHING_SELECTED, selectedNames, takeOverMetrics, type ApplicationData } from './records.ts';
@@ -26,8 +34,8 @@ interface KindRow {
   readonly isReady?: (task: Task) => boolean;
   /** True while its call may hang as another call does: it gets no more than some of the calls at once. */
   readonly isSuspect?: (task: Task) => boolean;
-  /** What may have become due because one has been read: the whole account, its application, or at most itself. */
-  readonly unlocks: 'everything' | 'application' | 'itself';
+  /** What may have become due because one has been read: the whole account, its application, all entities, or at most itself. */
+  readonly unlocks: 'everything' | 'application' | 'entities' | 'itself';
   /** The interface that it is read through, where that is not always the account's. */
   readonly api?: Api;
 }
@@ -94,6 +102,18 @@ export class Kinds {
           ),
         unlocks: 'itself',
       },
+      entities: { read: () => this.#entityLists(), unlocks: 'entities', api: 'nerdgraph' },
+      golden_metrics: {
+        read: () =>
+          mapped(
+            this.#context.reader.entities?.goldenMetrics,
+            ({ subject }) => inventory.entities.subjectOf(subject),
+            (task, result) => inventory.entities.arrive(task, result),
+            ({ window }) => window.to,
+          ),
+        unlocks: 'itself',
+        api: 'nerdgraph',
+      },
       queries: {
         read: () =>
           mapped(
@@ -145,6 +165,8 @@ export class Kinds {
         return this.#inventory.tasks(applicationId);
       case 'application':
         return this.#inventory.tasksOfApplication(task.subject);
+      case 'entities':
+        return this.#inventory.entities.tasks();
       case 'itself':
         return [task];
     }
@@ -193,6 +215,22 @@ export class Kinds {
       const found = owners.length === 0 ? [] : await reader.listApplications({ ids: owners }, call);
       return () => this.#inventory.setKeyTransactions(list, found);
     });
+  }
+
+  /** A list for each type of entities. */
+  #entityLists(): TaskRead {
+    const reader = this.#context.reader.entities;
+    if (reader === undefined) throw new Error('this account has no entities');
+    const read = oneByOne(
+      ({ entityType = '' }: Subject, _range, call) => reader.list(entityType, call),
+      (subject) =>
+        reader.listCalls(subject.entityType ?? '', this.#inventory.entities.typeOf(subject)?.listed?.length ?? 0),
+    );
+    return mapped(
+      read,
+      ({ subject }) => subject,
+      ({ subject }, listed) => this.#inventory.setEntities(subject, listed),
+    );
   }
 
   /** The names that the account's custom metrics match. */

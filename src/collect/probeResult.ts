@@ -64,6 +64,7 @@ export function probeResult(
       ...notes,
       ...work.map((task) => noteOf(account, task, time)),
       ...whatWasFound(record),
+      ...(account.context.account.entities.length > 0 ? ['entities are left out: /metrics has them'] : []),
       ...(account.context.account.queries.length > 0 ? ['queries are left out: /metrics has them'] : []),
       ...absentFamilies(blocks, groupsRead(account, record), (family) =>
         reasonFor(family, account.context.account.api, record),

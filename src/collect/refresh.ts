@@ -25,6 +25,8 @@ const NEEDS: Readonly<Record<Group, readonly Group[]>> = {
   host_metrics: ['applications', 'metric_names', 'hosts'],
   instances: ['applications'],
   custom_metrics: ['applications'],
+  entities: [],
+  golden_metrics: ['entities'],
   queries: [],
 };
 
@@ -242,7 +244,7 @@ export class AccountLog {
 
   /** The refresh of a group has ended, and these tasks fail in it. */
   groupEnded(group: Group, failed: readonly Task[]): void {
-    const problems = failed.flatMap(({ problem }) => problem ?? []);
+    const problems = failed.flatMap(({ problem, partial }) => problem ?? partial ?? []);
     const reasons = new Set<string>(problems.map(({ reason }) => reason));
     const { logged, last } = this.#failing.get(group) ?? { logged: new Set<string>(), last: new Set<string>() };
     const isChanged = last.size > 0 && ![...last].some((reason) => reasons.has(reason));

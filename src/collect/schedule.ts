@@ -27,8 +27,8 @@ const MINUTE = 60_000;
 /** A wall clock that is off by less than this was corrected, not set; milliseconds. */
 const CLOCK_TOLERANCE = 2_000;
 
-/** Of an account without queries; milliseconds. */
-const LONGEST_QUERY_INTERVAL = 86_400_000;
+/** Of an account without queries, or without entities; milliseconds. */
+const LONGEST_OWN_INTERVAL = 86_400_000;
 
 /** Tasks count for at least this long after something asked for them, in milliseconds. */
 const DEMAND_TTL = 300_000;
@@ -131,13 +131,16 @@ export class Schedule {
   }
 
   /**
-   * The configured interval of a task, or of a group. Name lists of custom metrics have that of `metric_names`; of queries
-   * the shortest is the group's, whichever are asked for.
+   * The configured interval of a task, or of a group. Name lists of custom metrics have that of `metric_names`; of queries,
+   * and of types of entities, the shortest is the group's, whichever are asked for.
    */
   intervalOf({ interval, group }: { readonly interval?: number | undefined; readonly group: Group }): number {
     if (interval !== undefined) return interval;
     const { account, collection } = this.#context;
-    if (group === 'queries') return Math.min(...account.queries.map((query) => query.interval), LONGEST_QUERY_INTERVAL);
+    if (group === 'queries' || group === 'golden_metrics') {
+      const each = group === 'queries' ? account.queries : account.entities;
+      return Math.min(...each.map((one) => one.interval), LONGEST_OWN_INTERVAL);
+    }
     return collection.intervals[group === 'custom_metrics' ? 'metric_names' : group];
   }
 

@@ -25,6 +25,9 @@ export interface AccountContext {
 
 /** True when the account reads this group at all. */
 export function isEnabled({ account, reader }: Pick<AccountContext, 'account' | 'reader'>, group: Group): boolean {
+  if (group === 'entities' || group === 'golden_metrics') {
+    return account.entities.length > 0 && reader.entities !== undefined;
+  }
   if (group === 'queries') return account.queries.length > 0 && reader.queries !== undefined;
   if (!account.applications.read) return false;
   switch (group) {

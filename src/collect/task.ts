@@ -18,6 +18,8 @@ export const GROUP_OF = {
   host_rolling: 'hosts',
   host_metrics: 'host_metrics',
   instances: 'instances',
+  entities: 'entities',
+  golden_metrics: 'golden_metrics',
   queries: 'queries',
 } as const satisfies Readonly<Record<string, Group>>;
 
@@ -29,6 +31,9 @@ export interface Subject {
   readonly applicationId?: number | undefined;
   readonly hostKey?: string | undefined;
   readonly keyTransactionId?: number | undefined;
+  /** A type of entities, and one of them. */
+  readonly entityType?: string | undefined;
+  readonly entityGuid?: string | undefined;
   /** The name of a query. */
   readonly query?: string | undefined;
 }
@@ -74,6 +79,8 @@ export class Task {
    * row ended. Undefined when the last one did not fail.
    */
   problem: { readonly reason: FailureReason; readonly text: string; readonly since: number } | undefined;
+  /** Why a part of it could not be read when the last attempt succeeded otherwise. */
+  partial: { readonly reason: FailureReason; readonly text: string } | undefined;
   /** When the last attempt started. */
   startedAt = -Infinity;
   /** How many seconds the last attempt took. */
@@ -106,6 +113,7 @@ export class Task {
     this.startedAt = now;
     // What makes it overdue from here on (a reload) is not answered by this attempt.
     this.#wasOverdue = this.overdue;
+    this.partial = undefined;
     this.overdue = false;
   }
 

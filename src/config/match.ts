@@ -7,9 +7,9 @@ export type EntityMatch =
   | { readonly id: number }
   | { readonly tag: string; readonly value: string | undefined; readonly name: string | undefined };
 
-/** What a match looks at; no tags where the interface does not tell them. */
+/** What a match looks at; no id where it has no number, no tags where the interface does not tell them. */
 export interface Matchable {
-  readonly id: number;
+  readonly id?: number;
   readonly name: string;
   readonly tags?: readonly { readonly key: string; readonly values: readonly string[] }[] | undefined;
 }

@@ -2,7 +2,8 @@ import { LISTED_FAMILIES } from './listedFamilies.ts';
 import { EXPORTER_FAMILIES, PROBE_FAMILIES } from './catalogueExporter.ts';
 import { COUNTER_FAMILIES } from './counterFamilies.ts';
 import type { CatalogueFamily } from './family.ts';
-import { PROMETHEUS_LABEL_NAMES } from './labelNames.ts';
+import { MONITORED_LABEL_NAMES, PROMETHEUS_LABEL_NAMES } from './labelNames.ts';
+import { MONITORED_FAMILIES } from './monitoredFamilies.ts';
 import { PERCENTILE_LABEL } from '../nrql/queryRows.ts';
 import { WINDOW_FAMILIES } from './windowFamilies.ts';
 
@@ -38,6 +39,11 @@ export const SECTIONS: readonly {
   },
   { title: 'Applications: counters', entityLabelNames: OF_APPLICATION, families: COUNTER_FAMILIES },
   { title: 'Hosts: window metrics', entityLabelNames: OF_HOST, families: WINDOW_FAMILIES.host },
+  {
+    title: 'Entities of other types',
+    entityLabelNames: ['account', ...MONITORED_LABEL_NAMES],
+    families: MONITORED_FAMILIES,
+  },
 ];
 
 /** Every family that `/probe` can have, and `/metrics` beside the exporter's own. */
@@ -51,10 +57,15 @@ export const BUILT_IN_NAMES: ReadonlySet<string> = new Set([
   ),
 ]);
 
-/** Label names that an account's static labels may not take: those of all families, of queries, and Prometheus's. */
-export const RESERVED_LABEL_NAMES: ReadonlySet<string> = new Set([
-  ...SECTIONS.flatMap(({ entityLabelNames }) => entityLabelNames),
-  ...[...FAMILIES, ...EXPORTER_FAMILIES, ...PROBE_FAMILIES].flatMap(({ labelNames }) => labelNames),
-  PERCENTILE_LABEL,
-  ...PROMETHEUS_LABEL_NAMES,
-]);
+/**
+ * Label names that an account's static labels may not take: those of all families, of queries, and Prometheus's. Those of
+ * entities are reserved in accounts with entities only, and have a rule of their own.
+ */
+export const RESERVED_LABEL_NAMES: ReadonlySet<string> = new Set(
+  [
+    ...SECTIONS.flatMap(({ entityLabelNames }) => entityLabelNames),
+    ...[...FAMILIES, ...EXPORTER_FAMILIES, ...PROBE_FAMILIES].flatMap(({ labelNames }) => labelNames),
+    PERCENTILE_LABEL,
+    ...PROMETHEUS_LABEL_NAMES,
+  ].filter((name) => !MONITORED_LABEL_NAMES.some((ofEntities) => ofEntities === name)),
+);

@@ -158,6 +158,11 @@ export const EXPORTER = {
     ['account', 'query', 'reason'],
     'Rows of the query that became no series, by reason: not_a_number, or repeated (the same labels as an earlier row).',
   ),
+  entitiesLeftOut: gauge(
+    'newrelic_exporter_entities_left_out',
+    ['account', 'entity_type'],
+    'Entities of the type that max_entities leaves out, reporting or not; absent until their list was read.',
+  ),
   reloadSuccessful: gauge(
     'newrelic_exporter_config_last_reload_successful',
     [],

@@ -38,9 +38,19 @@ export function byTitle(
   return compareText(a.title, b.title) || compareText(a.unit, b.unit);
 }
 
-/** Compares two texts by code points, which UTF-16 units do not keep. */
+/** Compares two texts by code points: in UTF-16, those beyond the first 65,536 stand before some others. */
 export function compareText(a: string, b: string): number {
-  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+  const shorter = Math.min(a.length, b.length);
+  for (let at = 0; at < shorter; at += 1) {
+    const difference = rankAt(a, at) - rankAt(b, at);
+    if (difference !== 0) return difference;
+  }
+  return a.length - b.length;
+}
+
+function rankAt(text: string, at: number): number {
+  const unit = text.charCodeAt(at);
+  return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
 }
 
 /** A text of somebody else for one line: without control characters, and not longer than 200 characters. */

@@ -17,9 +17,31 @@ export const UNCAPTURABLE_LABEL_NAMES: ReadonlySet<string> = new Set([
   ...PROMETHEUS_LABEL_NAMES,
 ]);
 
+/** Labels of entities and their golden metrics; only in an account with entities they are ours. */
+export const MONITORED_LABEL_NAMES = ['entity_type', 'entity', 'entity_guid'] as const;
+
 /** The label that carries the values of a tag: characters that a label may not have become `_`. */
 export function tagLabel(key: string): string {
   return `tag_${key.replace(/[^a-zA-Z0-9_]/g, '_')}`;
+}
+
+/** Labels of what an entity's list says. */
+export function entityLabels(
+  account: string,
+  staticLabels: Labels,
+  type: string,
+  { guid, name }: { readonly guid: string; readonly name: string },
+): Labels {
+  return { account, entity_type: type, entity: name, entity_guid: guid, ...staticLabels };
+}
+
+/** Labels of an entity's golden metrics, whose names say the type. */
+export function goldenLabels(
+  account: string,
+  staticLabels: Labels,
+  { guid, name }: { readonly guid: string; readonly name: string },
+): Labels {
+  return { account, entity: name, entity_guid: guid, ...staticLabels };
 }
 
 /** Labels of an application's series: ours first, the account's static labels last. */

@@ -38,7 +38,7 @@ const KNOWN_STATUSES: ReadonlyMap<string, Labels> = new Map(
   ['green', 'orange', 'red', 'gray', 'unknown'].map((status) => [status, { status }]),
 );
 
-const ALERT_SEVERITY =
+export const ALERT_SEVERITY =
   'alertSeverity (CRITICAL red, WARNING orange, NOT_ALERTING green, NOT_CONFIGURED unknown), gray while it does not report';
 
 /** The health of an application, a key transaction, a host or an instance; the last two only REST has. */
@@ -73,23 +73,23 @@ function reporting(listed: string): Spec[] {
 }
 
 /** The one series of an info family. */
-function info(labels: Labels): LabelledValue[] {
+export function info(labels: Labels): LabelledValue[] {
   return [{ labels, value: 1 }];
 }
 
-function flag(value: boolean | undefined): number | undefined {
+export function flag(value: boolean | undefined): number | undefined {
   return value === undefined ? undefined : Number(value);
 }
 
 /** A series for each known status; a status that is not known is one more. */
-function statuses(current: string | undefined): LabelledValue[] | undefined {
+export function statuses(current: string | undefined): LabelledValue[] | undefined {
   if (current === undefined) return undefined;
   const known = [...KNOWN_STATUSES].map(([status, labels]) => ({ labels, value: flag(status === current) }));
   return KNOWN_STATUSES.has(current) ? known : [...known, { labels: { status: current }, value: 1 }];
 }
 
 /** Keys are compared without case; a tag that the application lacks is an empty label. */
-function tagLabels(tags: NonNullable<Application['tags']>, keys: readonly string[]): Labels {
+export function tagLabels(tags: NonNullable<Application['tags']>, keys: readonly string[]): Labels {
   return Object.fromEntries(
     keys.map((key) => {
       const found = tags.filter((tag) => tag.key.toLowerCase() === key.toLowerCase());

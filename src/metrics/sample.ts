@@ -78,7 +78,8 @@ export interface Block {
 }
 
 /**
- * The groups of data that are refreshed together: those of `collection.intervals`, `custom_metrics` and `queries`.
+ * The groups of data that are refreshed together: those of `collection.intervals`, `custom_metrics`, `golden_metrics` and
+ * `queries`.
  * A group is what `collect[]` names and what the exporter's own metrics report on.
  */
 export const GROUPS = [
@@ -91,6 +92,8 @@ export const GROUPS = [
   'host_metrics',
   'instances',
   'custom_metrics',
+  'entities',
+  'golden_metrics',
   'queries',
 ] as const;
 

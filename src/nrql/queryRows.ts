@@ -139,7 +139,7 @@ function onlyColumnOf(
 }
 
 /** The numbers of `percentile()` in a row, by percentile; `isBad` where something else than a number, true, false or null stood there. */
-function percentilesOf(
+export function percentilesOf(
   written: unknown,
   scale: number,
 ): { readonly numbers: ReadonlyMap<string, number>; readonly isBad: boolean } {
@@ -159,7 +159,7 @@ function percentilesOf(
 }
 
 /** The value of a series; null where there is none, undefined for what is no number. */
-function numberOf(written: unknown, scale: number): number | null | undefined {
+export function numberOf(written: unknown, scale: number): number | null | undefined {
   if (written === null) return null;
   const number = typeof written === 'boolean' ? Number(written) : written;
   return isNumber(number) && isNumber(number * scale) ? number * scale : undefined;

@@ -199,6 +199,9 @@ function accountFamilies(status: AccountSummary): OwnFamily[] {
     ...gauge(EXPORTER.apiBudget, {}, budget.inForce),
     ...gauge(EXPORTER.apiPausedUntil, {}, budget.pausedUntil),
     ...status.groups.flatMap((group) => groupFamilies(group)),
+    ...status.entities.flatMap(({ type, listed, leftOut }) =>
+      gauge(EXPORTER.entitiesLeftOut, { entity_type: type }, listed === undefined ? undefined : leftOut),
+    ),
     ...status.queries.flatMap((query) => queryFamilies(query)),
   ];
 }

@@ -163,7 +163,7 @@ describe('what failed', () => {
 
 const { intervals } = collectionConfig();
 const intervalOf = (group: Group): number =>
-  intervals[group === 'custom_metrics' || group === 'queries' ? 'metric_names' : group];
+  intervals[group === 'custom_metrics' || group === 'golden_metrics' || group === 'queries' ? 'metric_names' : group];
 
 const carried = (perMinute: number, slowed = 1) => ({
   perMinute,

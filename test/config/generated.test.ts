@@ -59,11 +59,11 @@ describe('the example file', () => {
   it('is valid with all its other lines in use, in the place of those that they exclude', () => {
     const inUse = example
       .replace(
-        /^ *(region|api_key|labels|exclude|settings|tags|key_transactions|custom_metrics|queries|query_files|query_packs): .*\n/gm,
+        /^ *(region|api_key|labels|exclude|settings|tags|key_transactions|custom_metrics|entities|queries|query_files|query_packs): .*\n/gm,
         '',
       )
       // Only NerdGraph has tags, and these lines are those of an account of REST.
-      .replace(/^ *#tags:\n(?: *# +- .*\n)+/m, '')
+      .replace(/^ {6}#tags:\n(?: *# +- .*\n)+/m, '')
       .replace(/^( *)#(?=[^ \n#]|  )/gm, '$1');
     expect(configOf(inUse).accounts[0]).toMatchObject({
       base_url: 'https://api.newrelic.com/v2',
@@ -77,6 +77,7 @@ describe('the example file', () => {
       },
       key_transactions: { include: [{ name: 'Checkout *' }], exclude: [{ id: 7_654_321 }] },
       custom_metrics: [{ name: 'newrelic_custom_queue_depth', match: 'Custom/Queue/{queue}/depth' }],
+      entities: [{ type: 'EXT-SERVICE', tags: ['team'], window: 300_000, max_entities: 1_000 }],
       queries: [{ name: 'orders', labels: ['region', 'plan'], limit: 100 }, { name: 'alert_events/open' }],
     });
   });

@@ -21,6 +21,7 @@ const DEFAULTS = {
       instances: false,
       key_transactions: true,
       custom_metrics: [],
+      entities: [],
       queries: [],
       query_files: [],
       query_packs: [],
@@ -44,6 +45,7 @@ const DEFAULTS = {
       instances: 300_000,
       metric_names: 21_600_000,
       counters: 60_000,
+      entities: 300_000,
     },
     max_series: 500_000,
   },
@@ -91,7 +93,7 @@ collection:
   max_age: 1d
   raw_values: true
   background: true
-  intervals: {applications: 1s, key_transactions: 2s, application_metrics: 3s, host_metrics: 4s, hosts: 5s, instances: 6s, metric_names: 7s, counters: 30m}
+  intervals: {applications: 1s, key_transactions: 2s, application_metrics: 3s, host_metrics: 4s, hosts: 5s, instances: 6s, metric_names: 7s, counters: 30m, entities: 8s}
   max_series: 1
 `;
 
@@ -171,6 +173,7 @@ describe('a valid configuration', () => {
           max_series: 100,
         },
       ],
+      entities: [],
       queries: [],
       query_files: [],
       query_packs: [],
@@ -193,6 +196,7 @@ describe('a valid configuration', () => {
         instances: 6_000,
         metric_names: 7_000,
         counters: 1_800_000,
+        entities: 8_000,
       },
       max_series: 1,
     });

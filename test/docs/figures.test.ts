@@ -28,7 +28,9 @@ function planOf(applications: number, hostsEach: number) {
         ] as const)),
   ]);
   const intervalOf = (group: Group): number =>
-    collection.intervals[group === 'custom_metrics' || group === 'queries' ? 'application_metrics' : group];
+    group in collection.intervals
+      ? collection.intervals[group as keyof typeof collection.intervals]
+      : collection.intervals.application_metrics;
   const perMinute = accounts[0]?.limits.requests_per_minute ?? 0;
   return planCalls(calls, intervalOf, { perMinute, concurrencySlowdown: 1, concurrencyCapacity: undefined });
 }

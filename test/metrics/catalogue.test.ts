@@ -73,6 +73,7 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
     'apdex_transactions_total{zone}',
   ].map((name) => `newrelic_application_${name}`),
   host_metrics: WINDOW.map((name) => `newrelic_host_${name}`),
+  entities: ['info', 'reporting', 'health_status{status}'].map((name) => `newrelic_entity_${name}`),
 };
 
 const EXPORTER = [
@@ -106,6 +107,7 @@ const EXPORTER = [
   'gauge newrelic_exporter_query_duration_seconds{account,query}',
   'gauge newrelic_exporter_query_series{account,query}',
   'counter newrelic_exporter_query_rows_dropped_total{account,query,reason}',
+  'gauge newrelic_exporter_entities_left_out{account,entity_type}',
   'gauge newrelic_exporter_config_last_reload_successful',
   'gauge newrelic_exporter_config_last_reload_success_timestamp_seconds',
 ];
@@ -189,6 +191,7 @@ describe('HELP', () => {
     key_transactions: /rolling average of 10 minutes|state when the list was read/,
     application_metrics: /collection window/,
     host_metrics: /collection window/,
+    entities: /state when the list was read/,
   };
 
   it.each(FAMILIES.map((family) => [family.name, family] as const))(

@@ -20,6 +20,11 @@ const GROUP = groupStatus({
   oldestWindowEnd: 1_699_999_000,
 });
 
+const SERVICES: AccountStatus['entities'][number] = {
+  ...{ type: 'EXT-SERVICE', state: 'fresh', listed: 5, exported: 3, reporting: 2, leftOut: 2, metrics: ['throughput'] },
+  ...{ series: 2, missingMetrics: [], problem: undefined },
+};
+
 const QUERY = queryStatus();
 
 function account(name: string, changes: Partial<AccountStatus> = {}): AccountStatus {
@@ -268,7 +273,7 @@ describe("the exporter's own metrics", () => {
     const paused = { ...account('a').budget, pausedUntil: 1_700_000_300 };
     const blocks = [block({ app_id: '1' }, [[gauge('newrelic_x'), 1]])];
     const counters = { lostSeconds: 60, lateTransactions: 5 };
-    const statuses = [account('a', { budget: paused, counters, queries: [QUERY] })];
+    const statuses = [account('a', { budget: paused, counters, entities: [SERVICES], queries: [QUERY] })];
     const own = await telemetry.own(statuses, new Map([['newrelic_x', 1]]));
     const { pieces } = await render(blocks.map(written), { own });
     const families = parseText(Buffer.concat(pieces));

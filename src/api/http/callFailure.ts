@@ -14,18 +14,21 @@ export class CallFailure extends Error {
   readonly retriable: boolean;
   /** Whether upstream itself says that the failure passes. */
   readonly isTransient: boolean;
+  /** The service says that what was asked for is too big or too complex. */
+  readonly isTooBig: boolean;
   readonly overload: Overload | undefined;
 
   constructor(
     reason: FailureReason,
     words: string,
-    circumstances: Partial<Pick<CallFailure, 'status' | 'retriable' | 'isTransient' | 'overload'>> = {},
+    circumstances: Partial<Pick<CallFailure, 'status' | 'retriable' | 'isTransient' | 'isTooBig' | 'overload'>> = {},
   ) {
     super(words);
     this.reason = reason;
     this.status = circumstances.status;
     this.retriable = circumstances.retriable ?? false;
     this.isTransient = circumstances.isTransient ?? false;
+    this.isTooBig = circumstances.isTooBig ?? false;
     this.overload = circumstances.overload;
   }
 }

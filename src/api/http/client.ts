@@ -82,10 +82,10 @@ export class Client {
 
   /** Reports a failure, and gives it as the error that callers see. */
   fail(endpoint: string, failure: CallFailure): UpstreamError {
-    const { reason, status, isTransient } = failure;
+    const { reason, status, isTransient, isTooBig } = failure;
     // In the words of the metrics, so that a line of the log leads to a series and the other way round.
     const message = this.#report(endpoint, failure, ` (reason ${reason})`);
-    return new UpstreamError(message, { reason, endpoint, status, isTransient });
+    return new UpstreamError(message, { reason, endpoint, status, isTransient, isTooBig });
   }
 
   /** Reports that a part of a response was left out. */

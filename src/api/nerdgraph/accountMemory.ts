@@ -1,4 +1,5 @@
 import { FailureMemory, type SubjectId } from '../http/failureMemory.ts';
+import type { IdListForm } from '../../nrql/goldenMetric.ts';
 import type { Application, UpstreamError } from '../types.ts';
 
 /** What only the full entity of a key transaction says, and its rolling values are read by. */
@@ -36,6 +37,10 @@ export class AccountMemory {
   readonly keyTransactionDetails = new Map<string, KeyTransactionDetails & { readAt: number; isWhole: boolean }>();
   /** The key transactions of the last list by id, or why their details were never read. */
   keyTransactions: ReadonlyMap<number, (KeyTransactionDetails & { readonly name: string }) | UpstreamError> = new Map();
+  /** How many entities a page of a type's list holds, by type: less where pages were too big. */
+  readonly entityPages = new Map<string, { limit: number }>();
+  /** How New Relic takes a list of ids that may be numbers or texts. */
+  idListForm: IdListForm = 'mixed';
   #listed: ReadonlyMap<SubjectId, Pick<Application, 'language' | 'reporting' | 'hosts'>> = new Map();
   /** As they were read. The owner of a key transaction need not be on the list: it is forgotten with the next one. */
   readonly #sizes = new Map<SubjectId, Partial<typeof FIRST_SIZES>>();

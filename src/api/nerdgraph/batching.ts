@@ -4,6 +4,7 @@ import type { CallGroup } from './transport.ts';
 import type { MetricSelector } from './metricSelector.ts';
 import type { SubjectId } from '../http/failureMemory.ts';
 import type { NextCall } from '../upstreamReader.ts';
+import { frameLength, idLength, recordId, type GoldenSource } from '../../nrql/goldenMetric.ts';
 
 /** The service gives 5,000 rows and keeps silent about the rest: this leaves room for what is new since the last look. */
 export const MOST_ROWS = 4_500;
@@ -29,8 +30,10 @@ export interface QueryKind {
   readonly name: string;
   /** For whom its calls are counted. */
   readonly group: CallGroup;
-  /** What a row is about: a metric of an application or of a host, or a key transaction. */
-  readonly groupBy: 'application' | 'host' | 'key_transaction';
+  /** What a row is about: a metric of an application or of a host, a key transaction, or an entity with golden metrics. */
+  readonly groupBy: 'application' | 'host' | 'key_transaction' | 'entity';
+  /** Where golden metrics are read; what is selected of them are the columns of the query. */
+  readonly golden?: GoldenSource;
   /**
    * `names`: only the facets of the rows are of use, so that any window is good. `squares`: with the sums of squares.
    * `values` by default.
@@ -76,7 +79,7 @@ function partOf({ host, ...subjects }: BatchSubject): QueryPart {
 }
 
 /** How large the query for a batch is going to be. */
-class Size {
+export class Size {
   rows = 0;
   characters = FRAME;
   readonly #groups = new Set<MetricSelector>();
@@ -86,6 +89,7 @@ class Size {
   constructor(memory: AccountMemory, kind: QueryKind) {
     this.#memory = memory;
     this.#kind = kind;
+    if (kind.golden !== undefined) this.characters = frameLength(kind.golden);
   }
 
   static of(batch: Batch, memory: AccountMemory, kind: QueryKind): Size {
@@ -96,7 +100,7 @@ class Size {
 
   add(part: QueryPart): void {
     this.rows += rowsOf(part, this.#kind.groupBy, this.#memory);
-    this.characters += typeof part.id === 'number' ? String(part.id).length + 1 : literalLength(part.id);
+    this.characters += idCharacters(part.id, this.#kind.golden);
     // Applications that name no hosts and ask for the same share the text that says so.
     if (!part.namesHosts && this.#groups.has(part.selector)) return;
     if (!part.namesHosts) this.#groups.add(part.selector);
@@ -115,6 +119,7 @@ export function rowsOf(
   groupBy: QueryKind['groupBy'],
   memory: AccountMemory,
 ): number {
+  if (groupBy === 'entity') return 1;
   const sizes = memory.sizes(id);
   const rows = selector.rows(sizes.datastores, sizes.matches);
   return groupBy !== 'host' ? rows : rows * (namesHosts && hosts !== undefined ? hosts.length : sizes.hosts);
@@ -280,6 +285,12 @@ export function conditionOf(batch: Batch, groupBy: QueryKind['groupBy']): Condit
 
 function met(subject: readonly [Condition, ...Condition[]], { condition }: MetricSelector): Condition {
   return all(condition === undefined ? subject : [...subject, condition]);
+}
+
+function idCharacters(id: SubjectId, golden: GoldenSource | undefined): number {
+  if (typeof id === 'number') return String(id).length + 1;
+  if (golden === undefined) return literalLength(id);
+  return idLength(recordId(id, golden.eventObjectId) ?? '', golden.eventObjectId);
 }
 
 /** With quotes, a comma, and each character that has to be escaped twice. */

@@ -17,7 +17,7 @@ import {
   type Json,
 } from '../http/readRecords.ts';
 import type { CallOptions } from '../upstreamReader.ts';
-import type { Application } from '../types.ts';
+import { UpstreamError, type Application } from '../types.ts';
 
 /**
  * How the severity of the open alerts reads as the health status of the REST interface. That the two mean the same is our
@@ -147,10 +147,14 @@ export async function searchEntities<T>(
     /** What a field said before stays where it fails: the records of the last search by guid, and the fields of one. */
     readonly before?: ReadonlyMap<string, T>;
     readonly fieldsOf?: (record: T) => Json;
+    /** The size of pages, where the document takes one: it gets smaller where pages are too big. */
+    readonly pages?: PageSize;
+    /** More entities than this are not read. */
+    readonly most?: number;
   },
   call: CallOptions,
 ): Promise<ReadonlyMap<string, T>> {
-  const { group, document, what, schema } = search;
+  const { group, document, what, schema, pages, most = Infinity } = search;
   const accountId = await account.id(call);
   const query = `${what} AND accountId = ${accountId}`;
   const guids = new Set<string>();
@@ -159,12 +163,18 @@ export async function searchEntities<T>(
   await transport.parseReporting(group, (discarded) =>
     readPages('', { mostPages: search.maxPages ?? MOST_PAGES }, refuse, async (cursor, page) => {
       const variables = { search: query, cursor: cursor === '' ? null : cursor };
-      const { found: parent, failed } = await transport.read(group, document, variables, call);
+      const read = (limit: Json, options?: PageOptions) =>
+        transport.read(group, document, { ...variables, ...limit }, call, options);
+      const { found: parent, failed } = await (pages === undefined ? read({}) : readFitting(pages, read));
       const refused = (words: string): CallFailure => new CallFailure('invalid_response', `page ${page}: ${words}`);
       const results = parent['results'];
       const entities = isObject(results) ? results['entities'] : undefined;
       if (!isObject(results) || !isList(entities)) throw refused('the answer has no list "entities"');
       if (entities.length > MOST_ON_A_PAGE) throw refused(`more than ${MOST_ON_A_PAGE} entities`);
+      const count = parent['count'];
+      if (typeof count === 'number' && count > most) {
+        throw new CallFailure('too_large', `the service counts ${count} entities, and at most ${most} are read`);
+      }
       const before = guids.size;
       if (failed !== undefined) transport.fail(group, failed.failure);
       for (const [place, each] of entities.entries()) {
@@ -175,7 +185,6 @@ export async function searchEntities<T>(
       const next = results['nextCursor'] ?? '';
       if (typeof next !== 'string') throw refused('its next page has no cursor');
       if (next !== '') return { fresh: guids.size - before, next };
-      const count = parent['count'];
       if (typeof count !== 'number') throw refused('the answer has no "count"');
       if (guids.size < count) throw refused(`${guids.size} entities, but the service counts ${count}`);
       if (guids.size > 0 && found.size === 0) throw refused(`none of the ${guids.size} entities can be read`);
@@ -195,6 +204,32 @@ function withEarlier<T>(
   const fields = record === undefined ? undefined : fieldsOf?.(record);
   const nulls = [...failed].filter((name) => (written[name] ?? null) === null);
   return { ...written, ...Object.fromEntries(nulls.map((name) => [name, fields?.[name]])) };
+}
+
+type PageOptions = Parameters<Transport['read']>[4];
+
+/** How many entities a page holds; remembered by whoever asks for the list again. */
+export interface PageSize {
+  limit: number;
+}
+
+/** Reads a page; one that is refused as too big or too complex, or times out, is read anew with half the entities. */
+async function readFitting(
+  pages: PageSize,
+  read: (limit: Json, options: PageOptions) => ReturnType<Transport['read']>,
+): ReturnType<Transport['read']> {
+  for (;;) {
+    const { limit } = pages;
+    try {
+      // The smallest is tried again as any call is.
+      return await read({ limit }, { keyHeader: 'Api-Key', retries: limit > 1 ? 'but_timeouts' : 'all' });
+    } catch (error) {
+      if (!(error instanceof UpstreamError) || limit <= 1) throw error;
+      const { reason, isTooBig } = error.failure;
+      if (isTooBig !== true && reason !== 'too_large' && reason !== 'timeout') throw error;
+      pages.limit = Math.min(pages.limit, limit >> 1);
+    }
+  }
 }
 
 /** Notes that the entity was there, whether it can be read or not. */

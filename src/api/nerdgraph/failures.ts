@@ -202,6 +202,7 @@ function failureOf(meaning: Meaning, words: string, status: number): CallFailure
     case 'invalid_response':
       return new CallFailure(meaning, words, { status });
     case 'too_big':
+      return new CallFailure('invalid_response', words, { status, isTooBig: true });
     case 'unmatched':
       return new CallFailure('invalid_response', words, { status });
   }

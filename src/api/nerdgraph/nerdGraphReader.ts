@@ -3,7 +3,9 @@ import { readAlertSettings } from './alertSettings.ts';
 import { CustomNamesRead, listMetricNames } from './customNames.ts';
 import { PAGE_SIZE, searchEntities, application, fieldsOfApplication } from './entitySearch.ts';
 import { AccountMemory } from './accountMemory.ts';
+import { GoldenMetricsRead } from './goldenMetrics.ts';
 import { KeyTransactions } from './keyTransactions.ts';
+import { MonitoredEntities } from './monitoredEntities.ts';
 import { CounterRead, MetricSeriesRead } from './metricSeries.ts';
 import { allRowsOf, nearWindow } from './nrql.ts';
 import { HostsRead, MetricDataRead, MetricSelectors, RollingRead } from './batchReads.ts';
@@ -40,6 +42,7 @@ export function createNerdGraphReader(options: NerdGraphReaderOptions, before?: 
   const keyTransactions = new KeyTransactions(transport, account, memory, options);
   const selectors = new MetricSelectors();
   const timeslices = new Timeslices(transport, account, memory, detailsMs);
+  const entities = new MonitoredEntities(transport, account, memory, maxPages);
   const listApplications = async (call: CallOptions): Promise<Application[]> => {
     const search = {
       group: 'applications',
@@ -73,6 +76,12 @@ export function createNerdGraphReader(options: NerdGraphReaderOptions, before?: 
     metricSeries: new MetricSeriesRead(timeslices, selectors),
     counters: new CounterRead(timeslices, selectors),
     queries: oneByOne((subject, range, call) => runQuery(transport, account, subject, range, call)),
+    entities: {
+      list: (type, call) => entities.list(type, call),
+      listCalls: (type, count) => entities.listCalls(type, count),
+      types: (call) => entities.types(call),
+      goldenMetrics: new GoldenMetricsRead(timeslices),
+    },
     listApplications: async ({ ids }, call) => chosen(await listApplications(call), ids),
     // Found on the list: that the service can search by this id is not certain.
     readApplication: async (id, call) => {

@@ -46,6 +46,10 @@ export class SubjectRows {
   readonly rows = new Map<string, Map<string, MetricRow>>();
   /** Of buckets: by host and metric, in any order. */
   readonly buckets = new Map<string, Map<string, BucketRow[]>>();
+  /** Of an entity: the columns of its golden metrics as they were answered, by what was selected. */
+  readonly columns = new Map<string, unknown>();
+  /** Columns that break queries, also alone. */
+  readonly columnFailures = new Map<string, UpstreamError>();
   /** Of hosts, or `ITSELF`. */
   readonly failures = new Map<string, UpstreamError>();
   /** Concerns all hosts. */
@@ -136,7 +140,7 @@ export interface TimesliceQuery extends QueryKind {
   readonly bucketMinutes?: number;
 }
 
-export const FACETS: Readonly<Record<QueryKind['groupBy'], readonly Attribute[]>> = {
+export const FACETS: Readonly<Record<Exclude<QueryKind['groupBy'], 'entity'>, readonly Attribute[]>> = {
   application: ['appId', 'metricTimesliceName'],
   host: ['appId', 'host', 'metricTimesliceName'],
   key_transaction: ['entity.guid'],
@@ -165,7 +169,7 @@ const NO_SUBJECT = 'a row does not say what it is about';
 export async function takeRows(
   result: Json,
   batch: Batch,
-  query: TimesliceQuery,
+  query: TimesliceQuery & { readonly groupBy: keyof typeof FACETS },
   found: FoundRows,
   discarded: Discarded,
   fail: (words: string) => UpstreamError,

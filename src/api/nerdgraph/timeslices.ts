@@ -2,10 +2,20 @@ import { conditionOf, halve, planQueries, takeOne, type Batch, type QueryPart } 
 import type { AccountMemory } from './accountMemory.ts';
 import type { AccountResolver } from './accountResolver.ts';
 import { all, isNotNull, TIMESLICE, type Selection } from './nrql.ts';
+import { takeGoldenRows } from './goldenRows.ts';
+import { MetricSelector } from './metricSelector.ts';
 import { FACETS, SubjectRows, takeRows, type FoundRows, type TimesliceQuery } from './rows.ts';
 import type { NrqlEnd, NrqlRead, Transport } from './transport.ts';
 import { BOUNDS } from '../http/body.ts';
 import type { SubjectId } from '../http/failureMemory.ts';
+import type { Discarded, Json } from '../http/readRecords.ts';
+import {
+  goldenQuery,
+  isCanonicalInteger,
+  recordId,
+  type GoldenSource,
+  type IdListForm,
+} from '../../nrql/goldenMetric.ts';
 import type { CallOptions, SplitReason } from '../upstreamReader.ts';
 import { UpstreamError, type FailureReason } from '../types.ts';
 
@@ -111,6 +121,10 @@ class SplitRead {
   #isAnyRead = false;
   /** Subjects that were divided as far as it goes, and could not be read. */
   #unreadable = 0;
+  /** Columns of golden metrics that break queries, whichever entity they are asked of. */
+  readonly #badColumns = new Map<string, UpstreamError>();
+  /** Whether it is known which columns those are. */
+  #areColumnsTold = false;
   /** Parts of one subject that failed: they are to blame where others were answered. */
   readonly #failed: Batch[] = [];
 
@@ -131,8 +145,9 @@ class SplitRead {
   }
 
   async run(batch: Batch): Promise<void> {
-    if (isShared(batch) && this.#isSilent) await this.#readFromOne(batch, undefined);
-    else await this.#read(batch, true);
+    if (isShared(batch) && this.#isSilent) {
+      await (this.#mayBeColumn(batch) ? this.#readColumns(batch, undefined) : this.#readFromOne(batch, undefined));
+    } else await this.#read(batch, true);
     if (!this.#hasResponse) return;
     const { failures } = this.#memory;
     const { name } = this.#query;
@@ -151,7 +166,9 @@ class SplitRead {
   }
 
   /** Gives whether all of it was read. @param isFirst false: it is a part of what failed, so it is not tried again */
-  async #read(batch: Batch, isFirst: boolean): Promise<boolean> {
+  async #read(given: Batch, isFirst: boolean): Promise<boolean> {
+    const batch = this.#withoutBadColumns(given);
+    if (batch.length === 0) return false;
     if (!this.#isAnyRead && this.#unreadable >= MOST_UNREADABLE) return this.#readFromLast(batch);
     const end = await this.#queryOnce(batch, isFirst);
     if (end.kind === 'failed') return this.#readFailed(batch, end.error, isFirst);
@@ -173,7 +190,8 @@ class SplitRead {
 
   async #readFailed(batch: Batch, error: UpstreamError, isFirst: boolean): Promise<boolean> {
     const reason = BLAMABLE[error.failure.reason];
-    if (!isShared(batch)) {
+    const mayBeColumn = reason !== undefined && reason !== 'truncated' && this.#mayBeColumn(batch);
+    if (!isShared(batch) && !mayBeColumn) {
       this.#failed.push(batch);
       return reason === 'truncated' ? this.#readHalves(batch, reason, error) : this.#fail(batch, error);
     }
@@ -182,11 +200,77 @@ class SplitRead {
     const mayPass =
       isFirst && error.failure.isTransient === true && !this.#memory.failures.recordTransient(this.#query.name, ids);
     if (reason === undefined || mayPass || (!this.#hasResponse && this.#isSilent)) return this.#fail(batch, error);
+    if (mayBeColumn) return this.#readColumns(batch, { error, reason });
     // Hosts of one application: it may be the one to blame.
     const isKnown = this.#hasResponse && batch.length > 1;
     return isKnown || reason === 'truncated'
       ? this.#readHalves(batch, reason, error)
       : this.#readFromOne(batch, { error, reason });
+  }
+
+  /** Golden metrics of a query fail together where one of them cannot be read: until they were told apart, it may be one. */
+  #mayBeColumn(batch: Batch): boolean {
+    return this.#query.golden !== undefined && !this.#areColumnsTold && columnsOf(batch).length > 1;
+  }
+
+  /**
+   * Finds the columns that break the query. One column of one entity is asked for first, and another one of another entity
+   * where that fails: with the batch itself that makes three calls in a row, as in `#readFromOne`.
+   */
+  async #readColumns(
+    batch: Batch,
+    failed: { readonly error: UpstreamError; readonly reason: SplitReason } | undefined,
+  ): Promise<boolean> {
+    let lastError = failed?.error;
+    if (failed !== undefined) this.#transport.http.split(failed.reason);
+    for (const [part, columns] of probesOf(batch)) {
+      if (lastError !== undefined && !this.#hasResponse && this.#isSilent) break;
+      const [first = '', ...others] = columns;
+      const end = await this.#post([withColumns(part, [first])], 'none');
+      if (end.kind === 'failed') {
+        lastError = end.error;
+        continue;
+      }
+      this.#hasResponse = true;
+      this.#isAnyRead ||= end.kind === 'answered';
+      await this.#tellColumns(part, others);
+      this.#areColumnsTold = true;
+      const isRead = this.#badColumns.size === 0;
+      const rest =
+        isRead && failed !== undefined && batch.length > 1
+          ? this.#readHalves(batch, failed.reason, failed.error)
+          : this.#read(batch, false);
+      return (await rest) && isRead;
+    }
+    if (batch.length === 1) this.#failed.push(batch);
+    return this.#fail(batch, lastError);
+  }
+
+  /** Asks one entity for columns, in halves where that fails, until those that fail alone are known. */
+  async #tellColumns(part: QueryPart, columns: readonly string[]): Promise<void> {
+    if (columns.length === 0) return;
+    const end = await this.#post([withColumns(part, columns)], 'none');
+    if (end.kind !== 'failed') return;
+    if (columns.length > 1) {
+      const middle = Math.ceil(columns.length / 2);
+      await this.#tellColumns(part, columns.slice(0, middle));
+      await this.#tellColumns(part, columns.slice(middle));
+    } else for (const column of columns) this.#badColumns.set(column, end.error);
+  }
+
+  /** The batch without the columns that break queries; they fail in all that ask for them. */
+  #withoutBadColumns(batch: Batch): Batch {
+    if (this.#badColumns.size === 0) return batch;
+    return batch.flatMap((part) => {
+      const { names } = part.selector;
+      for (const name of names) {
+        const error = this.#badColumns.get(name);
+        if (error !== undefined) this.#found.get(part.id)?.columnFailures.set(name, error);
+      }
+      const left = names.filter((name) => !this.#badColumns.has(name));
+      if (left.length === names.length) return [part];
+      return left.length === 0 ? [] : [withColumns(part, left)];
+    });
   }
 
   /** Nothing was read so far: of what is left only the last subject is asked for, and the others once that one is read. */
@@ -293,7 +377,9 @@ class SplitRead {
   }
 
   async #post(batch: Batch, retries: NonNullable<NrqlRead['retries']>): Promise<NrqlEnd> {
-    const { group, range, columns = 'values', groupBy, bucketMinutes } = this.#query;
+    const { group, range, columns = 'values', groupBy, bucketMinutes, golden } = this.#query;
+    if (golden !== undefined) return this.#postGolden(batch, golden, retries);
+    if (groupBy === 'entity') throw new RangeError('a query of golden metrics needs their source');
     const condition = conditionOf(batch, groupBy);
     // Other data than timeslices may carry an application's id, too.
     const where = columns === 'names' ? all([condition, isNotNull(TIMESLICE)]) : condition;
@@ -301,19 +387,70 @@ class SplitRead {
     const query = { select, where, facet: FACETS[groupBy], range, bucketMinutes };
     const bounds = bucketMinutes === undefined ? BOUNDS.query : BOUNDS.series;
     const end = await this.#transport.nrql({ group, account: this.#account, query, retries, bounds }, this.#call);
+    const asked = { ...this.#query, groupBy };
+    return this.#take(end, (result, discarded) =>
+      takeRows(result, batch, asked, this.#found, discarded, (words) => this.#transport.invalid(group, words)),
+    );
+  }
+
+  async #postGolden(batch: Batch, source: GoldenSource, retries: NonNullable<NrqlRead['retries']>): Promise<NrqlEnd> {
+    const { group, range } = this.#query;
+    const columns = columnsOf(batch);
+    const ids = batch.map(({ id }) => recordId(String(id), source.eventObjectId) ?? '');
+    const run = async (form: IdListForm): Promise<NrqlEnd> => {
+      const query = goldenQuery(source, columns, ids, range, form);
+      const read = { group, account: this.#account, query, retries, bounds: BOUNDS.query, keyHeader: 'Api-Key' };
+      const end = await this.#transport.nrql(read, this.#call);
+      const asked = { source, columns, range };
+      return this.#take(end, (result, discarded) =>
+        takeGoldenRows(result, batch, asked, this.#found, discarded, (words) => this.#transport.invalid(group, words)),
+      );
+    };
+    const hasNumbers = source.eventObjectId === 'DOMAIN_IDS' && ids.some(isCanonicalInteger);
+    const end = await run(this.#memory.idListForm);
+    // Whether the service takes numbers and texts in one list is not documented.
+    const mayBeList = end.kind === 'failed' && end.error.failure.reason === 'other' && hasNumbers;
+    if (!mayBeList || this.#memory.idListForm === 'separate') return end;
+    const again = await run('separate');
+    if (again.kind !== 'failed') this.#memory.idListForm = 'separate';
+    return again;
+  }
+
+  /** Reads a good response; gives `too_big` where rows are missing in it. */
+  async #take(
+    end: NrqlEnd,
+    read: (result: Json, discarded: Discarded) => boolean | Promise<boolean>,
+  ): Promise<NrqlEnd> {
     if (end.kind !== 'answered') return end;
     try {
-      const isWhole = await this.#transport.parseReporting(group, (discarded) =>
-        takeRows(end.result, batch, this.#query, this.#found, discarded, (words) =>
-          this.#transport.invalid(group, words),
-        ),
-      );
+      const { group } = this.#query;
+      const isWhole = await this.#transport.parseReporting(group, (discarded) => read(end.result, discarded));
       return isWhole ? end : { kind: 'too_big' };
     } catch (error) {
       if (error instanceof UpstreamError) return { kind: 'failed', error };
       throw error;
     }
   }
+}
+
+/** What the parts of a query select, each once. */
+function columnsOf(batch: Batch): readonly string[] {
+  return [...new Set(batch.flatMap(({ selector }) => selector.names))];
+}
+
+function withColumns(part: QueryPart, columns: readonly string[]): QueryPart {
+  return { ...part, selector: new MetricSelector(columns, [], false) };
+}
+
+/** The first entity with its columns from the first on, and the last one with its columns from the last on. */
+function probesOf(batch: Batch): readonly (readonly [QueryPart, readonly string[]])[] {
+  const [first] = batch;
+  const last = batch.at(-1);
+  if (first === undefined || last === undefined) return [];
+  return [
+    [first, first.selector.names],
+    [last, last.selector.names.toReversed()],
+  ];
 }
 
 /** Whether it asks for several subjects: applications, hosts or key transactions. */

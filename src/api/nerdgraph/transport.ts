@@ -67,11 +67,34 @@ export const NRQL: Document = {
   list: undefined,
 };
 
-/** A search page by page; `fields` are what is read of an entity beside what every entity has. */
-function entitySearch(fields: string): Document {
-  const text = `query ($search: String!, $cursor: String) {
+/** Entities of any type with the definitions of their golden metrics, on pages of a size that may be asked for. */
+export const ENTITIES = entitySearch(
+  `alertSeverity
+          tags { key values }
+          goldenMetrics {
+            metrics { name title unit definition { select from where eventId eventObjectId } }
+          }`,
+  { declared: ', $limit: Int', given: ', options: { limit: $limit }' },
+);
+
+/** How many entities an account has of each type. */
+export const ENTITY_TYPES: Document = {
+  text: `query ($search: String!) {
   actor {
     entitySearch(query: $search) {
+      types { domain type count }
+    }
+  }
+}`,
+  root: ['actor', 'entitySearch'],
+  list: ['types'],
+};
+
+/** A search page by page; `fields` are what is read of an entity beside what every entity has. */
+function entitySearch(fields: string, { declared, given } = { declared: '', given: '' }): Document {
+  const text = `query ($search: String!, $cursor: String${declared}) {
+  actor {
+    entitySearch(query: $search${given}) {
       count
       results(cursor: $cursor) {
         nextCursor
@@ -99,6 +122,8 @@ export type CallGroup =
   | 'hosts'
   | 'custom_metrics'
   | 'metric_names'
+  | 'entities'
+  | 'golden_metrics'
   | 'queries'
   | 'alerts';
 
@@ -170,8 +195,9 @@ export class Transport {
     document: Document,
     variables: Json,
     call: CallOptions,
+    options: Pick<NrqlRead, 'retries' | 'keyHeader'> = {},
   ): Promise<{ readonly found: Json; readonly failed: FailedFields | undefined }> {
-    return this.#post(document, variables, { group, bounds: BOUNDS.list }, call);
+    return this.#post(document, variables, { group, bounds: BOUNDS.list, ...options }, call);
   }
 
   /** Runs one NRQL query. Rejects only with the reason of the signal. */

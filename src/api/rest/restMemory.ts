@@ -10,8 +10,8 @@ export class RestMemory {
   mostNames = MOST_NAMES;
   /** How many calls the custom names of an application took when they were last read. */
   readonly nameCalls = new Map<number, number>();
-  /** The memory of the reader of queries, which go through the other interface. */
-  queries: object | undefined;
+  /** The memory of the reader of queries and entities, which go through the other interface. */
+  nerdgraph: object | undefined;
 
   constructor(monotonic: () => number) {
     this.failures = new FailureMemory(monotonic);

@@ -30,8 +30,9 @@ export interface RestReaderOptions extends ClientOptions {
   readonly raw: boolean;
   /** How long a metric name that upstream refused is left out, in milliseconds. */
   readonly refusedNamesMs: number;
-  /** Reads the account's queries, through the other interface; undefined: it has none. Ends with this reader. */
-  readonly queries?: Pick<UpstreamReader, 'user' | 'queries' | 'memory' | 'retire' | 'close'> | undefined;
+  /** Reads queries and entities of the account, through the other interface; undefined: it has none. Ends with this reader. */
+  readonly nerdgraph?:
+    Pick<UpstreamReader, 'user' | 'queries' | 'entities' | 'memory' | 'retire' | 'close'> | undefined;
   /** The most pages a list may have; 200 by default. */
   readonly maxPages?: number;
 }
@@ -48,8 +49,8 @@ export function createRestReader(options: RestReaderOptions, before?: object): U
   const client = new Client(options, memory.failures);
   const rest = new RestClient(client, new URL(options.baseUrl), options.maxPages ?? 200);
   const { nameCalls } = memory;
-  const { queries } = options;
-  memory.queries = queries?.memory;
+  const { nerdgraph } = options;
+  memory.nerdgraph = nerdgraph?.memory;
   return {
     api: 'rest',
     memory,
@@ -75,8 +76,9 @@ export function createRestReader(options: RestReaderOptions, before?: object): U
       ({ applicationId, filters }) => nameCalls.get(applicationId) ?? new Set(filters).size,
     ),
     ...metricDataReads(rest, memory, options),
-    user: queries?.user,
-    queries: queries?.queries,
+    user: nerdgraph?.user,
+    queries: nerdgraph?.queries,
+    entities: nerdgraph?.entities,
     listApplications: async ({ ids }, call) => {
       const list = await byIds(ids, (filter) =>
         rest.list(target('/applications.json', {}, filter), 'applications', application, ({ id }) => id, call),
@@ -107,10 +109,10 @@ export function createRestReader(options: RestReaderOptions, before?: object): U
     diagnose: () => Promise.resolve({ facts: [], warnings: [] }),
     retire: () => {
       client.connections.retire();
-      queries?.retire();
+      nerdgraph?.retire();
     },
     close: async () => {
-      await Promise.all([client.connections.close(), queries?.close()]);
+      await Promise.all([client.connections.close(), nerdgraph?.close()]);
     },
   };
 }

@@ -94,14 +94,13 @@ export function openReader(
 }
 
 function createReader(account: AccountConfig, options: RestReaderOptions, before?: object): UpstreamReader {
-  const { api, account_id, queries } = account;
+  const { api, account_id, queries, entities } = account;
   if (api === 'rest') {
     // NRQL goes through NerdGraph whatever the interface of the account is.
-    const through =
-      queries.length === 0
-        ? undefined
-        : throughNerdGraph(account, options, before instanceof RestMemory ? before.queries : undefined);
-    return createRestReader({ ...options, queries: through }, before);
+    const isNeeded = queries.length > 0 || entities.length > 0;
+    const memory = before instanceof RestMemory ? before.nerdgraph : undefined;
+    const nerdgraph = isNeeded ? throughNerdGraph(account, options, memory) : undefined;
+    return createRestReader({ ...options, nerdgraph }, before);
   }
   return createNerdGraphReader({ ...options, accountId: account_id, detailsMs: options.refusedNamesMs }, before);
 }

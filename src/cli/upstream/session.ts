@@ -192,6 +192,7 @@ const LISTS: ReadonlySet<Group> = new Set<Group>([
   'hosts',
   'instances',
   'custom_metrics',
+  'entities',
 ]);
 
 /**

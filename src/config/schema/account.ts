@@ -1,80 +1,15 @@
 import * as z from 'zod';
-import type { EntityMatch } from '../match.ts';
 import { list, notes, text, textWithout, whole, duration } from './parts.ts';
 import { RESERVED_LABEL_NAMES } from '../../metrics/catalogue.ts';
 import { LABEL_NAME } from '../../metrics/labelNames.ts';
 import { APIS } from '../../api/upstreamReader.ts';
 import { normaliseBaseUrl, regionAddress, REGIONS, INTERFACE_DEFAULTS } from '../interfaces.ts';
 import { formatDuration } from '../duration.ts';
-import { typeMismatch } from '../schemaIssues.ts';
 import { keyProblem } from '../keys.ts';
 import { customMetric } from './customMetric.ts';
+import { entitySelection } from './entities.ts';
+import { applicationMatch, entityMatch } from './match.ts';
 import { PACKS, query } from './query.ts';
-
-const GLOB = '`*` any run of characters, `?` one, the rest literal, case counts';
-
-/** For a name or an id that stands by itself. */
-const matchError = ({ code, input }: z.core.$ZodRawIssue): string | undefined => {
-  const key = typeof input === 'string' ? 'name' : typeof input === 'number' ? 'id' : undefined;
-  if (code !== 'invalid_type' || key === undefined) return undefined;
-  return `${typeMismatch(input, 'a mapping')}: write {${key}: ...} around it`;
-};
-
-/** One application or key transaction by id, or those whose whole name fits a glob. */
-const writtenMatch = z
-  .strictObject(
-    {
-      name: notes(text().optional(), {
-        description: `A glob over the whole name: ${GLOB}. Either this or \`id\`.`,
-        placeholder: '<glob>',
-        example: 'checkout-*',
-      }),
-      id: notes(whole(1).optional(), { description: 'The id. Either this or `name`.', example: 1234567 }),
-    },
-    { error: matchError },
-  )
-  .refine(({ name, id }) => (name === undefined) !== (id === undefined), 'must have either name or id, one of them')
-  .meta({ placeholder: '<match>' });
-
-/** The same of an application, which may be chosen by a tag too. */
-const writtenApplicationMatch = z
-  .strictObject(
-    {
-      ...writtenMatch.shape,
-      tag: notes(text().optional(), {
-        description:
-          'The key of a tag that the application has, whose case does not count. Only with `api: nerdgraph`.',
-        example: 'team',
-      }),
-      value: notes(text().optional(), {
-        description: `A glob over one of the values of the tag: ${GLOB}.`,
-        otherwise: 'any value, or none',
-        placeholder: '<glob>',
-        example: 'pay*',
-      }),
-    },
-    { error: matchError },
-  )
-  .superRefine(({ name, id, tag, value }, ctx) => {
-    if (id !== undefined ? name !== undefined || tag !== undefined : name === undefined && tag === undefined) {
-      ctx.addIssue('must have either id, or name, tag or both');
-    } else if (value !== undefined && tag === undefined)
-      ctx.addIssue('has a value without the tag that has it: add tag');
-  })
-  .meta({ placeholder: '<application_match>' });
-
-const applicationMatch = z.codec(writtenApplicationMatch, z.custom<EntityMatch>(), {
-  decode: ({ name, id, tag, value }) => {
-    if (id !== undefined) return { id };
-    return tag === undefined ? { name: name ?? '' } : { tag, value, name };
-  },
-  encode: (match) => match,
-});
-
-const entityMatch = z.codec(writtenMatch, z.custom<EntityMatch>(), {
-  decode: ({ name, id }) => (id === undefined ? { name: name ?? '' } : { id }),
-  encode: (match) => ('tag' in match ? {} : match),
-});
 
 const setting = z.strictObject({
   match: notes(applicationMatch, { description: 'The applications it is for.', example: { name: 'legacy-*' } }),
@@ -196,7 +131,7 @@ const writtenAccount = z.strictObject({
       'The interface that the account is read through: the REST API v2, which the vendor ends on 31 July 2027, or NerdGraph.',
   }),
   account_id: notes(whole(1).optional(), {
-    description: 'The number of the account. With `api: rest` only queries and the command `compare` use it.',
+    description: 'The number of the account. With `api: rest` only queries, entities and the command `compare` use it.',
     otherwise: 'the account that the key sees, when it sees one',
     example: 1234567,
   }),
@@ -247,6 +182,11 @@ const writtenAccount = z.strictObject({
   }),
   custom_metrics: notes(list(customMetric).prefault([]), {
     description: 'Families of your own from metrics that the agents report.',
+  }),
+  entities: notes(list(entitySelection).prefault([]), {
+    description:
+      'Golden metrics of entities of other types than APM applications (docs/entities.md). They are read through NerdGraph ' +
+      'also with `api: rest`; then they need `account_id`.',
   }),
   queries: notes(list(query).prefault([]), {
     description:

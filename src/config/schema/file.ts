@@ -10,7 +10,7 @@ import { escapePlaceholders } from '../yaml/placeholders.ts';
 const interval = (preset: string, description: string, most?: string) =>
   notes(duration({ least: '1s', ...(most === undefined ? {} : { most }) }).prefault(preset), { description });
 
-/** Custom metrics travel with the metric data of their scope, and each query has an interval of its own. */
+/** Custom metrics travel with the metric data of their scope; each query, and each type of entities, has an interval of its own. */
 const intervals = z.strictObject({
   applications: interval('1m', 'The application list with its rolling summaries.'),
   key_transactions: interval('1m', 'The key transaction list with its rolling summaries.'),
@@ -20,7 +20,8 @@ const intervals = z.strictObject({
   instances: interval('5m', 'Instance lists with their rolling summaries.'),
   metric_names: interval('6h', 'Metric name lists: database types, and names for custom metrics.'),
   counters: interval('1m', 'Counters of each application; a longer interval loses nothing.', '30m'),
-} satisfies Record<Exclude<Group, 'custom_metrics' | 'queries'>, unknown>);
+  entities: interval('5m', 'Lists of entities, with the definitions of their golden metrics.'),
+} satisfies Record<Exclude<Group, 'custom_metrics' | 'golden_metrics' | 'queries'>, unknown>);
 
 /** What holds for all accounts. */
 export const collection = z.strictObject({

@@ -1,4 +1,4 @@
-import { tagLabel } from '../../metrics/labelNames.ts';
+import { MONITORED_LABEL_NAMES, tagLabel } from '../../metrics/labelNames.ts';
 import { nerdgraphValuesOf, parseTemplate } from '../../metrics/customMetrics.ts';
 import type { Api } from '../../api/upstreamReader.ts';
 import { normaliseBaseUrl } from '../interfaces.ts';
@@ -54,7 +54,7 @@ function withinAccount(account: Mapping | undefined, index: number): Issue[] {
     const message = 'cannot be true with "api: nerdgraph", which has no instances: set it to false or remove it';
     issues.push(issue([...path, 'instances'], message));
   }
-  return [...issues, ...tagRules(account, [...path, 'applications'])];
+  return [...issues, ...tagRules(account, [...path, 'applications']), ...entityRules(account, path)];
 }
 
 /** Only NerdGraph tells tags, and each key that is published gives a label of its own. */
@@ -76,11 +76,16 @@ function tagRules(account: Mapping, path: Path): Issue[] {
     const message = 'needs "api: nerdgraph": the REST interface knows no tags';
     return [...named, ...published].map((at) => issue([...path, ...at], message, 'key'));
   }
+  return tagLabelRules(account, applications?.['tags'], [...path, 'tags']);
+}
+
+/** Each tag that is published gives a label of its own. */
+function tagLabelRules(account: Mapping, tags: unknown, path: Path): Issue[] {
   const first = new Map<string, number>();
-  return listOf(applications?.['tags']).flatMap((key, index): Issue[] => {
+  return listOf(tags).flatMap((key, index): Issue[] => {
     if (typeof key !== 'string') return [];
     const label = tagLabel(key);
-    const at = [...path, 'tags', index];
+    const at = [...path, index];
     const earlier = first.get(label.toLowerCase());
     if (earlier !== undefined) {
       return [issue(at, `gives the same label as tags[${earlier}] (case does not count): keep one of them`)];
@@ -89,6 +94,36 @@ function tagRules(account: Mapping, path: Path): Issue[] {
     const isStatic = Object.hasOwn(mappingOf(account['labels']) ?? {}, label);
     return isStatic ? [issue(at, 'gives the label of a static one of the account: rename that one')] : [];
   });
+}
+
+/** Entities are read by the number of the account, each type once, and have labels of their own. */
+function entityRules(account: Mapping, path: Path): Issue[] {
+  const entities = listOf(account['entities']);
+  if (entities.length === 0) return [];
+  const issues: Issue[] = [];
+  if (apiOf(account) === 'rest' && account['account_id'] === undefined) {
+    const message = 'is required for entities, which are read through NerdGraph: give the number of the account';
+    issues.push(issue([...path, 'account_id'], message));
+  }
+  for (const name of MONITORED_LABEL_NAMES) {
+    if (!Object.hasOwn(mappingOf(account['labels']) ?? {}, name)) continue;
+    issues.push(
+      issue([...path, 'labels', name], 'is a label of entities, which the account has: choose another name', 'key'),
+    );
+  }
+  const first = new Map<unknown, number>();
+  for (const [index, entity] of entities.entries()) {
+    const written = mappingOf(entity);
+    const type = written?.['type'];
+    const earlier = first.get(type);
+    if (type !== undefined && earlier !== undefined) {
+      issues.push(
+        issue([...path, 'entities', index, 'type'], `is the type of entities[${earlier}] already: keep one of them`),
+      );
+    } else first.set(type, index);
+    issues.push(...tagLabelRules(account, written?.['tags'], [...path, 'entities', index, 'tags']));
+  }
+  return issues;
 }
 
 function apiOf(account: Mapping | undefined): Api {

@@ -252,7 +252,7 @@ describe('collect[]', () => {
     expect(got.status).toBe(400);
     expect(got.headers['content-type']).toBe('text/plain; charset=utf-8');
     expect(got.text).toBe(
-      'Unknown group "nonsense" in collect[]; known are applications, key_transactions, metric_names, application_metrics, counters, hosts, host_metrics, instances, custom_metrics, queries, exporter.\n',
+      'Unknown group "nonsense" in collect[]; known are applications, key_transactions, metric_names, application_metrics, counters, hosts, host_metrics, instances, custom_metrics, entities, golden_metrics, queries, exporter.\n',
     );
     expect(app.collector.refreshes).toEqual([]);
     expect((await get(`${origin}/metrics?collect[]=`)).status).toBe(400);

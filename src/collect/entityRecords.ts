@@ -1,0 +1,353 @@
+import type { GoldenMetric, GoldenResult, GoldenSubject, MonitoredEntity } from '../api/upstreamReader.ts';
+import type { UpstreamError } from '../api/types.ts';
+import { BUILT_IN_NAMES } from '../metrics/catalogue.ts';
+import { compareText } from '../metrics/goldenNames.ts';
+import { entityLabels, goldenLabels } from '../metrics/labelNames.ts';
+import { GoldenFamilies, goldenSamples, monitoredSamples } from '../metrics/monitoredFamilies.ts';
+import type { Family, WrittenLabels, WrittenSamples } from '../metrics/sample.ts';
+import { NO_SAMPLES, writeLabels } from '../metrics/writeSamples.ts';
+import { readDefinition, sourceKey, UnreadableDefinition, type GoldenSource } from '../nrql/goldenMetric.ts';
+import type { AccountConfig } from '../config/config.ts';
+import { selects, type AccountContext } from './selection.ts';
+import type { Kind, Subject, Task } from './task.ts';
+
+type Selection = AccountConfig['entities'][number];
+type Columns = GoldenSubject['columns'];
+
+/** What is read of entities whose metrics are defined alike, and why some of them are not. */
+interface MetricPlan {
+  readonly columns: Columns;
+  readonly problems: readonly { readonly name: string; readonly why: string }[];
+}
+
+/** An entity that is published. */
+export interface EntityRecord {
+  readonly entity: MonitoredEntity;
+  /** What the list says of it. */
+  readonly labels: WrittenLabels;
+  readonly samples: WrittenSamples;
+  readonly goldenLabels: WrittenLabels;
+  /** Undefined while it does not report, or has no golden metric that can be read. */
+  readonly task: Task | undefined;
+  readonly columns: Columns;
+  /** The last values by golden metric, each with the time of its reading by the monotonic clock. */
+  readonly values: Map<string, { readonly values: GoldenResult['values']; readonly readAt: number }>;
+  goldenSamples: WrittenSamples;
+  /** Golden metrics that could not be read when the others were. */
+  failures: GoldenResult['failures'];
+  notNumbers: readonly string[];
+}
+
+/** The entities of one type of the configuration, and what was read of them. */
+export interface TypeRecord {
+  readonly selection: Selection;
+  readonly list: Task;
+  /** As it was read, whole; undefined before. */
+  listed: readonly MonitoredEntity[] | undefined;
+  /** By guid, by name. */
+  entities: ReadonlyMap<string, EntityRecord>;
+  /** How many `max_entities` left out. */
+  leftOut: number;
+  /** What is wrong with the list or with definitions, in sentences. */
+  warnings: readonly string[];
+}
+
+/** Problems of one kind that are named in one warning. */
+const MOST_NAMED = 5;
+
+/** The types of entities that an account publishes, in the order of its configuration. */
+export class EntityRecords {
+  #context: AccountContext;
+  readonly #make: (kind: Kind, subject: Subject) => Task;
+  #types: ReadonlyMap<string, TypeRecord> = new Map();
+  /** What the families are made of: HELP stays until a reload. */
+  #golden = new GoldenFamilies();
+  #families: ReadonlyMap<string, ReadonlyMap<string, Family>> = new Map();
+  #familyWarnings: readonly string[] = [];
+  /** Equal sources are one object, so that entities share queries. */
+  readonly #sources = new Map<string, GoldenSource>();
+  /** By type and definitions. */
+  #plans = new Map<string, WeakMap<readonly GoldenMetric[], MetricPlan>>();
+
+  constructor(context: AccountContext, make: (kind: Kind, subject: Subject) => Task) {
+    this.#context = context;
+    this.#make = make;
+  }
+
+  types(): Iterable<TypeRecord> {
+    return this.#types.values();
+  }
+
+  typeOf({ entityType }: Subject): TypeRecord | undefined {
+    return entityType === undefined ? undefined : this.#types.get(entityType);
+  }
+
+  of(subject: Subject): EntityRecord | undefined {
+    const { entityGuid } = subject;
+    return entityGuid === undefined ? undefined : this.typeOf(subject)?.entities.get(entityGuid);
+  }
+
+  /** Everything that is read: the list of each type before its entities. */
+  *tasks(): Generator<Task> {
+    for (const { list } of this.#types.values()) yield list;
+    for (const { entities } of this.#types.values()) {
+      for (const { task } of entities.values()) if (task !== undefined) yield task;
+    }
+  }
+
+  /** What somebody should look at, in sentences. */
+  *warnings(): Generator<string> {
+    yield* this.#familyWarnings;
+    for (const { selection, warnings, entities } of this.#types.values()) {
+      yield* warnings;
+      yield* valueWarnings(selection.type, [...entities.values()]);
+    }
+  }
+
+  /**
+   * Takes over the types of the configuration: lists that have been read are selected from anew.
+   *
+   * @returns the tasks of what has left, or asks for something else
+   */
+  configure(context: AccountContext): readonly Task[] {
+    this.#context = context;
+    const { account, reader } = context;
+    const before = this.#types;
+    const removed: Task[] = [];
+    const next = new Map<string, TypeRecord>();
+    for (const selection of reader.entities === undefined ? [] : account.entities) {
+      const { type } = selection;
+      const known = before.get(type);
+      const list = known?.list ?? this.#make('entities', { entityType: type });
+      const isSameValues = known !== undefined && known.selection.window === selection.window;
+      if (known !== undefined && !isSameValues) removed.push(...goldenTasks(known));
+      next.set(type, {
+        ...{ selection, list, listed: known?.listed, leftOut: 0, warnings: [] },
+        entities: isSameValues ? known.entities : new Map(),
+      });
+    }
+    for (const [type, known] of before) if (!next.has(type)) removed.push(known.list, ...goldenTasks(known));
+    this.#types = next;
+    this.#golden = new GoldenFamilies();
+    this.#plans = new Map();
+    this.#assignFamilies();
+    for (const record of next.values()) {
+      if (record.listed !== undefined) removed.push(...this.#select(record, record.listed));
+    }
+    return removed;
+  }
+
+  /** Takes over a list that was read whole; gives the tasks of entities that have left. */
+  arriveList(subject: Subject, listed: readonly MonitoredEntity[]): readonly Task[] {
+    const record = this.typeOf(subject);
+    if (record === undefined) return [];
+    record.listed = listed;
+    const before = this.#families;
+    this.#assignFamilies();
+    const removed = [...this.#select(record, listed)];
+    // Names that are taken now may have been those of another type before.
+    for (const other of this.#types.values()) {
+      if (other === record || other.listed === undefined || isSame(before, this.#families, other.selection.type))
+        continue;
+      this.#plans.delete(other.selection.type);
+      removed.push(...this.#select(other, other.listed));
+    }
+    return removed;
+  }
+
+  subjectOf(subject: Subject): GoldenSubject {
+    const record = this.of(subject);
+    const type = this.typeOf(subject);
+    if (record === undefined || type === undefined) throw new Error('an entity that has left its list is not read');
+    const { window } = type.selection;
+    return {
+      type: type.selection.type,
+      guid: record.entity.guid,
+      columns: record.columns,
+      window: window === undefined ? undefined : window / 1000,
+    };
+  }
+
+  /** Takes over golden metrics; one that failed alone keeps its last values for as long as others may be served. */
+  arrive(task: Task, { values, failures, notNumbers }: GoldenResult): void {
+    const { subject } = task;
+    const record = this.of(subject);
+    const type = this.typeOf(subject);
+    if (record === undefined || type === undefined) return;
+    const { clock, collection } = this.#context;
+    const now = clock.monotonic();
+    for (const { name } of record.columns) {
+      const held = record.values.get(name);
+      if (!failures.has(name)) record.values.set(name, { values, readAt: now });
+      else if (held !== undefined && now - held.readAt > type.selection.interval + collection.max_age) {
+        record.values.delete(name);
+      }
+    }
+    const [error] = failures.values();
+    task.partial = error === undefined ? undefined : { reason: error.failure.reason, text: error.message };
+    record.failures = failures;
+    record.notNumbers = notNumbers;
+    record.goldenSamples = this.#write(type.selection.type, record);
+  }
+
+  #write(type: string, { columns, values }: Pick<EntityRecord, 'columns' | 'values'>): WrittenSamples {
+    const families = this.#families.get(type);
+    const samples = columns.flatMap(({ name }) => {
+      const family = families?.get(name);
+      const held = values.get(name);
+      return family === undefined || held === undefined ? [] : goldenSamples(family, held.values, name);
+    });
+    return samples.length === 0 ? NO_SAMPLES : this.#context.writer.write('golden_metrics', samples);
+  }
+
+  /** Chooses the entities to publish, and keeps what was read of those that stay; gives the tasks of the others. */
+  #select(record: TypeRecord, listed: readonly MonitoredEntity[]): readonly Task[] {
+    const { selection, entities: before } = record;
+    const { type, max_entities, tags, interval } = selection;
+    const { account, writer } = this.#context;
+    const chosen = listed
+      .filter((entity) => selects(selection, entity))
+      .sort((a, b) => compareText(a.name, b.name) || compareText(a.guid, b.guid));
+    const plans = new Set<MetricPlan>();
+    const next = new Map<string, EntityRecord>();
+    for (const entity of chosen.slice(0, max_entities)) {
+      const known = before.get(entity.guid);
+      const plan = this.#planOf(type, selection, entity.metrics);
+      plans.add(plan);
+      const { columns } = plan;
+      const isRead = entity.reporting && columns.length > 0;
+      const task = isRead
+        ? (known?.task ?? this.#make('golden_metrics', { entityType: type, entityGuid: entity.guid }))
+        : undefined;
+      if (task !== undefined) task.interval = interval;
+      const values = known?.values ?? new Map<string, never>();
+      next.set(entity.guid, {
+        ...{ entity, task, columns, values },
+        labels: writeLabels(entityLabels(account.name, account.labels, type, entity), known?.labels),
+        samples: writer.write('entities', monitoredSamples(entity, tags)),
+        goldenLabels: writeLabels(goldenLabels(account.name, account.labels, entity), known?.goldenLabels),
+        goldenSamples: known?.columns === columns ? known.goldenSamples : this.#write(type, { columns, values }),
+        failures: known?.failures ?? new Map(),
+        notNumbers: known?.notNumbers ?? [],
+      });
+    }
+    record.entities = next;
+    record.leftOut = Math.max(0, chosen.length - max_entities);
+    record.warnings = [
+      ...(record.leftOut === 0
+        ? []
+        : [
+            `entities: ${type} has ${chosen.length} entities and max_entities is ${max_entities}: ${record.leftOut} are left out`,
+          ]),
+      ...missingMetrics(selection, listed).map(
+        (name) => `entities: no entity of ${type} has a golden metric "${name}"`,
+      ),
+      ...unreadable(type, plans),
+    ];
+    return [...before.values()].flatMap(({ task, entity }) =>
+      task === undefined || next.get(entity.guid)?.task === task ? [] : [task],
+    );
+  }
+
+  #planOf(type: string, { metrics: wanted }: Selection, metrics: readonly GoldenMetric[]): MetricPlan {
+    let ofType = this.#plans.get(type);
+    if (ofType === undefined) this.#plans.set(type, (ofType = new WeakMap()));
+    const known = ofType.get(metrics);
+    if (known !== undefined) return known;
+    const families = this.#families.get(type);
+    const columns = new Map<string, Columns[number]>();
+    const problems: MetricPlan['problems'][number][] = [];
+    for (const { name, definition } of metrics) {
+      if (columns.has(name) || families?.has(name) !== true) continue;
+      if (wanted?.includes(name) === false) continue;
+      try {
+        const { source, select } = readDefinition(definition);
+        columns.set(name, { name, source: this.#once(source), select });
+      } catch (error) {
+        if (!(error instanceof UnreadableDefinition)) throw error;
+        problems.push({ name, why: error.message });
+      }
+    }
+    const plan = { columns: [...columns.values()], problems };
+    ofType.set(metrics, plan);
+    return plan;
+  }
+
+  #once(source: GoldenSource): GoldenSource {
+    const key = sourceKey(source);
+    const known = this.#sources.get(key);
+    if (known === undefined) this.#sources.set(key, source);
+    return known ?? source;
+  }
+
+  #assignFamilies(): void {
+    const types = [...this.#types.values()].map(({ selection: { type, metrics: wanted }, listed = [] }) => {
+      const lists = new Set(listed.map(({ metrics }) => metrics));
+      const metrics = [...lists].flat().filter(({ name }) => wanted?.includes(name) !== false);
+      return { type, metrics };
+    });
+    const { customMetrics, queries } = this.#context;
+    const configured = new Set([
+      ...customMetrics.map(({ definition }) => definition.name),
+      ...queries.flatMap(({ families }) => families.map(({ name }) => name)),
+    ]);
+    const { families, warnings } = this.#golden.assign(
+      types,
+      (name) => BUILT_IN_NAMES.has(name) || configured.has(name),
+    );
+    this.#families = families;
+    this.#familyWarnings = warnings;
+  }
+}
+
+function goldenTasks({ entities }: TypeRecord): readonly Task[] {
+  return [...entities.values()].flatMap(({ task }) => task ?? []);
+}
+
+/** Golden metrics that the configuration names and no entity of the list has. */
+export function missingMetrics({ metrics }: Selection, listed: readonly MonitoredEntity[]): readonly string[] {
+  if (metrics === undefined) return [];
+  const lists = new Set(listed.map((entity) => entity.metrics));
+  const names = new Set([...lists].flat().map(({ name }) => name));
+  return metrics.filter((name) => !names.has(name));
+}
+
+/** Whether a type has the same families as before. */
+function isSame(
+  before: ReadonlyMap<string, ReadonlyMap<string, Family>>,
+  now: ReadonlyMap<string, ReadonlyMap<string, Family>>,
+  type: string,
+): boolean {
+  const [a, b] = [before.get(type), now.get(type)];
+  return a?.size === b?.size && [...(a ?? [])].every(([name, family]) => b?.get(name) === family);
+}
+
+/** A warning for each way in which definitions cannot be read. */
+function unreadable(type: string, plans: ReadonlySet<MetricPlan>): readonly string[] {
+  const names = new Map<string, Set<string>>();
+  for (const { problems } of plans) {
+    for (const { name, why } of problems) names.set(why, (names.get(why) ?? new Set()).add(name));
+  }
+  return [...names].map(([why, of]) => `entities: ${type}: ${quoted(of)} is never asked for: its definition ${why}`);
+}
+
+/** Golden metrics of a type that fail while others are read, and those whose column is no number. */
+function valueWarnings(type: string, records: readonly EntityRecord[]): readonly string[] {
+  const failing = new Map<string, UpstreamError>();
+  const notNumbers = new Set<string>();
+  for (const { failures, notNumbers: names } of records) {
+    for (const [name, error] of failures) failing.set(name, error);
+    for (const name of names) notNumbers.add(name);
+  }
+  return [
+    ...[...failing].map(
+      ([name, error]) => `entities: ${type}: golden metric "${name}" cannot be read: ${error.message}`,
+    ),
+    ...(notNumbers.size === 0 ? [] : [`entities: ${type}: ${quoted(notNumbers)} of some entities is no number`]),
+  ];
+}
+
+function quoted(names: ReadonlySet<string>): string {
+  const shown = [...names].slice(0, MOST_NAMED).map((name) => `golden metric ${JSON.stringify(name)}`);
+  return names.size > MOST_NAMED ? `${shown.join(', ')} and ${names.size - MOST_NAMED} more` : shown.join(', ');
+}

@@ -1,0 +1,115 @@
+import type { GoldenMetric, GoldenResult, MonitoredEntity } from '../api/upstreamReader.ts';
+import { PERCENTILE_LABEL } from '../nrql/queryRows.ts';
+import { catalogueFamily, samplesOf, type FamilyRow, type FamilySpec } from './family.ts';
+import { byTitle, compareText, goldenFamilyName, goldenHelp } from './goldenNames.ts';
+import { ALERT_SEVERITY, flag, info, statuses, tagLabels } from './listedFamilies.ts';
+import type { Family, Sample } from './sample.ts';
+
+/** An entity with the keys of its tags that are published. */
+interface MonitoredInput {
+  readonly entity: Pick<MonitoredEntity, 'reporting' | 'healthStatus' | 'tags'>;
+  readonly tags: readonly string[];
+}
+
+const SPECS: readonly (FamilySpec & Pick<FamilyRow<MonitoredInput>, 'calculate'>)[] = [
+  {
+    suffix: 'info',
+    meaning: '1, with the tags of the entity that the configuration names as labels `tag_<key>`',
+    source: 'tags of the entity search',
+    calculate: ({ entity, tags }) => info(tagLabels(entity.tags, tags)),
+  },
+  {
+    suffix: 'reporting',
+    meaning: '1 while the entity reports data, else 0; golden metrics are read of those that report',
+    source: 'reporting of the entity search',
+    calculate: ({ entity }) => flag(entity.reporting),
+  },
+  {
+    suffix: 'health_status',
+    meaning: 'Health of the entity: 1 for the current status, 0 for the other known ones',
+    source: ALERT_SEVERITY,
+    labelNames: ['status'],
+    calculate: ({ entity }) => statuses(entity.healthStatus),
+  },
+];
+
+/** What every entity has, whatever its type. */
+export const MONITORED_FAMILIES: readonly FamilyRow<MonitoredInput>[] = SPECS.map((spec) => ({
+  ...catalogueFamily('newrelic_entity', 'entities', 'state', spec),
+  calculate: spec.calculate,
+}));
+
+export function monitoredSamples(entity: MonitoredInput['entity'], tags: readonly string[]): Sample[] {
+  return samplesOf(MONITORED_FAMILIES, { entity, tags });
+}
+
+/** The golden metrics of one type. */
+export interface TypeMetrics {
+  /** `DOMAIN-TYPE`. */
+  readonly type: string;
+  readonly metrics: readonly GoldenMetric[];
+}
+
+/**
+ * The families of golden metrics of an account, which are not known before its lists were read. One that has been made stays,
+ * with its HELP, until it is made anew with a configuration.
+ */
+export class GoldenFamilies {
+  readonly #families = new Map<string, Family>();
+
+  /**
+   * One family for each name, by type and metric.
+   *
+   * @param isTaken whether a name is one of ours, or of a metric of the configuration
+   * @returns what is left out, and why, in sentences
+   */
+  assign(
+    types: readonly TypeMetrics[],
+    isTaken: (name: string) => boolean,
+  ): { readonly families: ReadonlyMap<string, ReadonlyMap<string, Family>>; readonly warnings: readonly string[] } {
+    const families = new Map<string, ReadonlyMap<string, Family>>();
+    const owners = new Map<string, string>();
+    const warnings: string[] = [];
+    for (const { type, metrics } of types.toSorted((a, b) => compareText(a.type, b.type))) {
+      const ofType = new Map<string, Family>();
+      families.set(type, ofType);
+      // Of definitions of one metric, the first by title gives HELP.
+      const sorted = metrics.toSorted((a, b) => compareText(a.name, b.name) || byTitle(a, b));
+      for (const metric of sorted) {
+        if (ofType.has(metric.name)) continue;
+        const name = goldenFamilyName(type, metric.name);
+        const said = `golden metric ${JSON.stringify(metric.name)} of ${type}`;
+        const owner = name === undefined ? undefined : owners.get(name);
+        if (name === undefined) warnings.push(`entities: ${said} is left out: its name is too long`);
+        else if (isTaken(name)) warnings.push(`entities: ${said} is left out: ${name} is another metric's name`);
+        else if (owner !== undefined) {
+          warnings.push(`entities: ${said} is left out: ${name} is the name of the ${owner} already`);
+        } else {
+          owners.set(name, said);
+          ofType.set(metric.name, this.#familyOf(type, name, metric));
+        }
+      }
+    }
+    return { families, warnings };
+  }
+
+  #familyOf(type: string, name: string, metric: GoldenMetric): Family {
+    let family = this.#families.get(name);
+    if (family === undefined) {
+      const help = goldenHelp(type, metric);
+      // Units of the names are New Relic's, and values are not converted: Prometheus is told of none.
+      family = { name, help, type: 'gauge', unit: undefined, group: 'golden_metrics', labelNames: [PERCENTILE_LABEL] };
+      this.#families.set(name, family);
+    }
+    return family;
+  }
+}
+
+/** The samples of one golden metric of an entity. */
+export function goldenSamples(family: Family, values: GoldenResult['values'], metric: string): Sample[] {
+  return (values.get(metric) ?? []).map(({ percentile, value }) => ({
+    family,
+    labels: percentile === undefined ? undefined : { [PERCENTILE_LABEL]: percentile },
+    value,
+  }));
+}
