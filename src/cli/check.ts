@@ -10,7 +10,7 @@ import type { AccountConfig } from '../config/config.ts';
 import { escapeUnsafe } from '../log/logger.ts';
 import { ExitStatus } from './process.ts';
 import { type ReadingOptions, withLists } from './upstream/session.ts';
-import type { CommonOptions } from './flags.ts';
+import type { FactsOptions } from './facts/runFacts.ts';
 
 /**
  * The command `check` without calls upstream, and the flag `--config.check`: every fault and every warning on standard
@@ -31,14 +31,30 @@ export function check(
 
 /** The command `check`: the files, and with `--live` the accounts too. */
 export async function runCheck(
-  options: CommonOptions & { readonly 'web.config.file'?: string; readonly live: boolean },
+  options: FactsOptions & { readonly 'web.config.file'?: string; readonly live: boolean; readonly facts: boolean },
 ): Promise<void> {
+  const misused = misuseOf(options);
+  if (misused !== undefined) {
+    process.stderr.write(`error: ${misused}\n`);
+    throw new ExitStatus(2);
+  }
   const files = { configFile: options['config.file'], webConfigFile: options['web.config.file'], once: true };
   const { loaded, findings } = await readFiles(files);
-  const status = check(findings, process);
+  // With facts the rows alone are printed.
+  const status = check(findings, options.facts ? { stdout: { write: () => true }, stderr: process.stderr } : process);
   if (status !== 0 || loaded === undefined) throw new ExitStatus(2);
-  if (options.live) await checkLive({ ...options, loaded });
+  if (options.facts) await (await import('./facts/runFacts.ts')).runFacts({ ...options, loaded });
+  else if (options.live) await checkLive({ ...options, loaded });
   else sayOrigin(openLog(options).logger, loaded.path);
+}
+
+/** Which flags do not go together, as a sentence. */
+function misuseOf(options: Parameters<typeof runCheck>[0]): string | undefined {
+  const { live, facts, account, wait, output, force, format } = options;
+  if (facts) return live ? undefined : '--facts asks the accounts: give --live, too';
+  const given = { account, wait, output, force: force || undefined, format: format === 'table' ? undefined : format };
+  const [flag] = Object.entries(given).find(([, value]) => value !== undefined) ?? [];
+  return flag === undefined ? undefined : `--${flag} goes with --facts: give --live --facts, too`;
 }
 
 /**

@@ -27,10 +27,21 @@ export function allCommands(): readonly Command[] {
       'check',
       'check the configuration: every fault as file:line:column: path: message',
       async () => (await import('./check.ts')).runCheck,
-      examples('check', '--config.file=config.yaml', '--live'),
+      examples(
+        'check',
+        '--config.file=config.yaml',
+        '--live',
+        '--live --facts --output=facts.json   # what no document says',
+      ),
     )
       .option('--web.config.file <path>', 'check this web configuration, too')
-      .option('--live', "also read each account's lists: what its key can see, and whether the plan fits", false),
+      .option('--live', "also read each account's lists: what its key can see, and whether the plan fits", false)
+      .option('--facts', 'with --live: ask each account what no document says (docs/facts.md)', false)
+      .option('--account <name>', 'with --facts: only this account')
+      .option('--wait <duration>', 'with --facts: watch late data arrive, at most 30m', parsed(parseWait))
+      .option('--output <file>', 'with --facts: also write a file to share, which names nobody')
+      .option('--force', 'with --facts: replace the file of --output', false)
+      .addOption(formatFlag(['table', 'json'])),
     readingCommand(
       'plan',
       'what a steady state costs in calls per minute; reads only lists',
@@ -237,6 +248,14 @@ export function backfillCommand(): Command {
 function checkTime(text: string): string {
   parseMoment(text, 0);
   return text;
+}
+
+function parseWait(text: string): number {
+  const wait = parseDuration(text);
+  if (wait === undefined || wait === 0 || wait > 1_800_000) {
+    throw new Error('It must be a duration such as 10m, at most 30m.');
+  }
+  return wait;
 }
 
 function parseWindow(text: string): number {

@@ -5,6 +5,8 @@ import { parseListenAddress, type ListenAddress } from '../web/server/listening.
 import { parseDuration } from '../config/duration.ts';
 import { readFile } from '../config/files.ts';
 import { type FaultRuleInput, FAULT_SYNTAX, parseFault } from '../simulator/faults/faultRules.ts';
+import { FACTS, type PlantedFact } from '../simulator/facts/facts.ts';
+import { suggest } from '../config/wording.ts';
 import { DEMO_API_KEY } from '../simulator/simulatorSettings.ts';
 import type { SimulatorOptions } from '../simulator/simulator.ts';
 
@@ -140,7 +142,7 @@ const DEFAULT_LISTEN = { host: '127.0.0.1', port: 9127, text: '127.0.0.1:9127' }
 /** The simulator's flags as commander parses them: named as its options, but for these. */
 export type SimulatorFlags = Omit<
   SimulatorOptions,
-  'host' | 'port' | 'latencyMs' | 'apiKeys' | 'tls' | 'faults' | 'now'
+  'host' | 'port' | 'latencyMs' | 'apiKeys' | 'tls' | 'faults' | 'facts' | 'now'
 > &
   Required<Pick<SimulatorOptions, 'seed' | 'applications' | 'accountId' | 'control'>> & {
     readonly listenAddress: { readonly host: string; readonly port: number };
@@ -149,6 +151,7 @@ export type SimulatorFlags = Omit<
     readonly tlsCertFile?: string;
     readonly tlsKeyFile?: string;
     readonly fault?: readonly FaultRuleInput[];
+    readonly fact?: readonly PlantedFact[];
   };
 
 /** Timers of the runtime overflow after 24.8 days. */
@@ -179,6 +182,12 @@ function parseLatency(text: string): number {
     throw new Error('must be a duration such as 200ms or 2s, at most 1d');
   }
   return latency;
+}
+
+function parseFact(text: string): PlantedFact {
+  const fact = FACTS.find((each) => each === text);
+  if (fact === undefined) throw new Error(`must be one of ${FACTS.join(', ')}${suggest(text, FACTS)}`);
+  return fact;
 }
 
 /** Adds the flags of the simulator to a command: `demo` takes them too, with another default address. */
@@ -236,12 +245,17 @@ export function addSimulatorFlags(command: Command, { host, port, text } = DEFAU
       0,
     )
     .option('--fault <rule>', `a fault from the start; repeatable:\n${FAULT_SYNTAX}`, parsedEach(parseFault))
+    .option(
+      '--fact <id>',
+      'what the service does otherwise than thought (docs/facts.md); repeatable',
+      parsedEach(parseFact),
+    )
     .option('--no-control', 'do not serve /control/... on the loopback interface');
 }
 
 /** What `startSimulator` needs, from the flags. Throws when a TLS file is missing or cannot be read. */
 export function simulatorOptions(flags: SimulatorFlags): SimulatorOptions {
-  const { listenAddress, latency, apiKey, fault, tlsCertFile, tlsKeyFile, ...others } = flags;
+  const { listenAddress, latency, apiKey, fault, fact, tlsCertFile, tlsKeyFile, ...others } = flags;
   if ((tlsCertFile === undefined) !== (tlsKeyFile === undefined)) {
     throw new InvalidArgumentError('--tls-cert-file and --tls-key-file go together');
   }
@@ -254,6 +268,7 @@ export function simulatorOptions(flags: SimulatorFlags): SimulatorOptions {
       ? {}
       : { tls: { cert: readPem(tlsCertFile), key: readPem(tlsKeyFile) } }),
     ...(fault === undefined ? {} : { faults: fault }),
+    ...(fact === undefined ? {} : { facts: new Set(fact) }),
   };
 }
 

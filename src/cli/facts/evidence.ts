@@ -54,6 +54,8 @@ export const WORDS = {
     ...['event', 'incidentId', 'openTime', 'policyName', 'conditionName', 'priority', 'entity.name', 'entity.guid'],
     ...['entity.type', 'sliCompliance', 'remainingErrorBudget', 'timestamp', 'version', 'category', 'transactionType'],
     ...['duration', 'appName', 'appId', 'largestContentfulPaint', 'interactionToNextPaint', 'cumulativeLayoutShift'],
+    ...['newrelic.resourceConsumption.limitValue', 'limitName', 'limitTimeInterval', 'GigabytesIngested'],
+    ...['productLine', 'usageMetric', 'metric', 'consumption', 'FullPlatformUsersBillable', 'CoreUsersBillable'],
     ...['result', 'monitorName', 'locationLabel', 'name', 'title', 'unit', 'select', 'from', 'eventId'],
   ],
   delay: ['2m', '3m', '5m', '10m', 'more than 10m'],
@@ -69,7 +71,7 @@ export type Seen =
 export const REASONS = [
   'no reporting application',
   'no host',
-  'no application with two to five hosts',
+  'no application with one to three hosts',
   'no key transaction',
   'no second interface',
   'no traffic',
@@ -87,7 +89,7 @@ export const REASONS = [
   'too few events',
   'no database',
   'needs --wait',
-  'no other form was seen',
+  'another fact differs',
   'the call failed',
   'the calls are spent',
 ] as const;

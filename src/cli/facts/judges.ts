@@ -28,8 +28,8 @@ const LENGTHS = [3, 4, 10, 30] as const;
 const MOST_EARLIER = 5;
 /** Response times and calls of a window that fits are this near, half a digit of three included. */
 const FITS = 0.02;
-/** A fit that is not clearly better than that of every other length decides nothing. */
-const CLEARLY = 0.02;
+/** A fit that is not better by this than those that mean something else decides nothing. */
+const CLEARLY = 0.01;
 
 /** The factors by which an interface may give the same number in another unit. */
 const FACTORS = [1 / 1000, 1 / 100, 1 / 60, 1, 60, 100, 1000] as const;
@@ -69,24 +69,36 @@ function windowOf(minutes: readonly Minute[], length: number, earlier: number): 
   return calls === 0 ? undefined : { throughput: calls / length, responseTime: time / calls };
 }
 
+/** Summaries that were read at one time, beside the minutes of what they are about. */
+export interface Summarized {
+  readonly minutes: readonly Minute[];
+  readonly summary: Summary;
+}
+
+/** The summary in the unit of its minutes: a unit that differs has a row of its own. */
+function inUnits({ minutes, summary: { throughput, responseTime } }: Summarized): Summary {
+  const typical = windowOf(minutes, 4, 0) ?? windowOf(minutes, 30, 0);
+  return {
+    throughput: throughput / (unitFactor({ seen: throughput, expected: typical?.throughput ?? 0 }) ?? 1),
+    responseTime: responseTime / (unitFactor({ seen: responseTime, expected: typical?.responseTime ?? 0 }) ?? 1),
+  };
+}
+
 /**
- * How well each length fits, best first: the worst relative difference of throughput and response time, at the best end. A
- * unit that differs is taken out first, because it has a row of its own.
+ * How well each length fits, best first: the worst relative difference of throughput and response time over all subjects, at
+ * the best common end.
  */
 export function fitWindows(
-  minutes: readonly Minute[],
-  summary: Summary,
+  subjects: readonly Summarized[],
 ): readonly { readonly length: (typeof LENGTHS)[number]; readonly error: number }[] {
-  const typical = windowOf(minutes, 4, 0) ?? windowOf(minutes, 30, 0);
-  const throughput =
-    summary.throughput / (unitFactor({ seen: summary.throughput, expected: typical?.throughput ?? 0 }) ?? 1);
-  const responseTime =
-    summary.responseTime / (unitFactor({ seen: summary.responseTime, expected: typical?.responseTime ?? 0 }) ?? 1);
-  const errorOf = (length: number, earlier: number): number => {
-    const window = windowOf(minutes, length, earlier);
-    if (window === undefined) return Infinity;
-    return Math.max(difference(window.throughput, throughput), difference(window.responseTime, responseTime));
-  };
+  const plain = subjects.map((subject) => ({ minutes: subject.minutes, summary: inUnits(subject) }));
+  const errorOf = (length: number, earlier: number): number =>
+    plain.reduce((most, { minutes, summary }) => {
+      const window = windowOf(minutes, length, earlier);
+      if (window === undefined) return Infinity;
+      const { throughput, responseTime } = window;
+      return Math.max(most, difference(throughput, summary.throughput), difference(responseTime, summary.responseTime));
+    }, 0);
   const ends = Array.from({ length: MOST_EARLIER + 1 }, (_, earlier) => earlier);
   return LENGTHS.map((length) => ({
     length,
@@ -94,29 +106,14 @@ export function fitWindows(
   })).sort((a, b) => a.error - b.error);
 }
 
-/**
- * The window of summaries: the length that fits most of the subjects for which a length is clearly the best. Lengths that are
- * both assumed count as one.
- */
-export function judgeWindow(
-  subjects: readonly { readonly minutes: readonly Minute[]; readonly summary: Summary }[],
-  assumed: readonly number[],
-): Judged {
-  const fits = subjects.map(({ minutes, summary }) => fitWindows(minutes, summary));
-  const clear = fits.flatMap((fit) => {
-    const [best] = fit;
-    if (best === undefined || best.error > FITS) return [];
-    const other = fit.find(({ length }) => assumed.includes(length) !== assumed.includes(best.length));
-    return other === undefined || other.error - best.error < CLEARLY ? [] : [best];
-  });
-  const [first] = clear;
-  if (first === undefined) {
-    const fitting = fits.some(([best]) => best !== undefined && best.error <= FITS);
-    return undecided(subjects.length === 0 ? 'no traffic' : fitting ? 'traffic hardly changes' : 'no window fits');
-  }
-  const votes = (length: number): number => clear.filter((each) => each.length === length).length;
-  const best = clear.reduce((most, each) => (votes(each.length) > votes(most.length) ? each : most), first);
-  const isAssumed = clear.filter(({ length }) => assumed.includes(length)).length * 2 > clear.length;
+/** The window of summaries: the length that fits clearly better than any that is judged otherwise. */
+export function judgeWindow(subjects: readonly Summarized[], assumed: readonly number[]): Judged {
+  const [best, ...others] = fitWindows(subjects);
+  if (subjects.length === 0 || best === undefined) return undecided('no traffic');
+  if (best.error > FITS) return undecided('no window fits');
+  const isAssumed = assumed.includes(best.length);
+  const other = others.find(({ length }) => assumed.includes(length) !== isAssumed);
+  if (other === undefined || other.error - best.error < CLEARLY) return undecided('traffic hardly changes');
   return holds(isAssumed, word('window', `${best.length} minutes`), ratio('best fit', 1 - best.error));
 }
 
@@ -262,12 +259,12 @@ export function judgeLate(
 }
 
 /** How many of the events of a type have each field that a pack reads. */
-export function judgeFields(events: number, fields: Readonly<Record<string, number>>): Judged {
+export function judgeFields(events: number, fields: Readonly<Record<string, number>>, least = LEAST_EVENTS): Judged {
   if (events === 0) return undecided('too few events');
   const missing = Object.entries(fields).filter(([, present]) => present === 0);
   if (missing.length === 0) return holds(true);
   // A few events may lack a field by chance, such as an interaction that no visitor made.
-  if (events < LEAST_EVENTS) return undecided('too few events');
+  if (events < least) return undecided('too few events');
   return holds(false, ...missing.map(([field]) => word('field', field)));
 }
 

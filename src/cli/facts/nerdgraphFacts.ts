@@ -248,4 +248,18 @@ export const NERDGRAPH_FACTS = [
     asked: 'the last hour',
     wrong: ['newrelic_synthetics_*'],
   },
+  {
+    id: 'pack_limits',
+    relies: 'newrelic.resourceConsumption has the fields that the pack reads',
+    source: "New Relic's page on limits",
+    asked: 'the last hour',
+    wrong: ['newrelic_limit_*'],
+  },
+  {
+    id: 'pack_usage',
+    relies: 'NrConsumption and NrMTDConsumption have the fields that the pack reads',
+    source: "New Relic's page on usage queries",
+    asked: 'the last hour',
+    wrong: ['newrelic_usage_*'],
+  },
 ] as const satisfies readonly Fact[];

@@ -19,6 +19,7 @@ export const REST_FACTS = [
     source: `inferred from ${SUMMARIES}`,
     asked: 'the same summaries, against the response times of HttpDispatcher',
     wrong: ['newrelic_*_rolling_response_time_seconds'],
+    follows: ['same_key_transactions'],
   },
   {
     id: 'rest_throughput_unit',
@@ -26,6 +27,7 @@ export const REST_FACTS = [
     source: `inferred from ${SUMMARIES}`,
     asked: 'the same summaries, against the calls of HttpDispatcher',
     wrong: ['newrelic_*_rolling_requests_per_second'],
+    follows: ['same_key_transactions'],
   },
   {
     id: 'rest_error_rate_scale',

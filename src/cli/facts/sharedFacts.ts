@@ -75,5 +75,6 @@ export const SHARED_FACTS = [
     source: "New Relic's alerting waits for 2 minutes",
     asked: 'with --wait: the calls of a minute 2, 3, 5 and 10 minutes after its end',
     wrong: ['collection.delay', 'newrelic_application_*', 'newrelic_host_*'],
+    follows: ['rest_memory_minutes', 'rest_memory_hosts', 'same_memory', 'same_minutes', 'same_key_transactions'],
   },
 ] as const satisfies readonly Fact[];

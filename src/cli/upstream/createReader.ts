@@ -40,25 +40,36 @@ export function observeCalls(observer: CallObserver | undefined, logger: Logger)
   };
 }
 
+/** What the readers of a program have in common. */
+interface Surroundings {
+  readonly secrets: Secrets;
+  /** Where proxy settings are looked up. */
+  readonly environment: Environment;
+  readonly observer: (account: string) => CallObserver;
+  /** Told once when a key file can no longer be used. */
+  readonly keyProblem: (account: string, problem: string) => void;
+}
+
 /**
  * Opens the upstream reader of an account, with its key, certificates and limits. Throws an Error whose message is a
  * sentence when the key or a certificate file cannot be read.
  *
  * @param before the memory of the reader that it replaces (reload)
- * @param options.environment where proxy settings are looked up
- * @param options.keyProblem told once when a key file can no longer be used
  */
 export function openReader(
   account: AccountConfig,
   config: Config,
-  options: {
-    readonly secrets: Secrets;
-    readonly environment: Environment;
-    readonly observer: (account: string) => CallObserver;
-    readonly keyProblem: (account: string, problem: string) => void;
-  },
+  surroundings: Surroundings,
   before?: object,
 ): AccountReader {
+  const options = clientOptions(account, config, surroundings);
+  const reader = createReader(account, options, before);
+  // Tells keys apart; nobody can find the key from it.
+  return { reader, keyMark: () => createHash('sha256').update(options.key()).digest('hex') };
+}
+
+/** How the calls of an account are made. Throws as openReader does. */
+export function clientOptions(account: AccountConfig, config: Config, options: Surroundings): RestReaderOptions {
   const opened = KeySource.open(account, {
     now: Date.now,
     onKey: (key) => options.secrets.add(key),
@@ -67,30 +78,24 @@ export function openReader(
   if ('problem' in opened) throw new Error(`account ${account.name}: ${opened.problem}`);
   const { source } = opened;
   const { ca_file, server_name } = account.tls;
-  const reader = createReader(
-    account,
-    {
-      baseUrl: account.base_url,
-      keyHeader: account.api_key_header,
-      key: () => source.current(),
-      userAgent: USER_AGENT,
-      requestTimeoutMs: account.limits.request_timeout,
-      maxRetries: account.limits.max_retries,
-      maxConcurrent: account.limits.max_concurrent_requests,
-      raw: config.collection.raw_values,
-      refusedNamesMs: config.collection.intervals.metric_names,
-      tls: { ca: ca_file === undefined ? undefined : certificatesIn(ca_file, account.name), serverName: server_name },
-      observer: options.observer(account.name),
-      environment: options.environment,
-      now: Date.now,
-      monotonic: () => performance.now(),
-      random: Math.random,
-      sleep: (ms, signal) => sleep(ms, undefined, { signal }),
-    },
-    before,
-  );
-  // Tells keys apart; nobody can find the key from it.
-  return { reader, keyMark: () => createHash('sha256').update(source.current()).digest('hex') };
+  return {
+    baseUrl: account.base_url,
+    keyHeader: account.api_key_header,
+    key: () => source.current(),
+    userAgent: USER_AGENT,
+    requestTimeoutMs: account.limits.request_timeout,
+    maxRetries: account.limits.max_retries,
+    maxConcurrent: account.limits.max_concurrent_requests,
+    raw: config.collection.raw_values,
+    refusedNamesMs: config.collection.intervals.metric_names,
+    tls: { ca: ca_file === undefined ? undefined : certificatesIn(ca_file, account.name), serverName: server_name },
+    observer: options.observer(account.name),
+    environment: options.environment,
+    now: Date.now,
+    monotonic: () => performance.now(),
+    random: Math.random,
+    sleep: (ms, signal) => sleep(ms, undefined, { signal }),
+  };
 }
 
 function createReader(account: AccountConfig, options: RestReaderOptions, before?: object): UpstreamReader {

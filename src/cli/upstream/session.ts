@@ -8,7 +8,8 @@ import { loadOrExit, openLog, sayOrigin, type LoadedConfiguration } from '../con
 import type { CommonOptions } from '../flags.ts';
 import { ExitStatus, OutputError, StoppedError, stopOnSignals, UsageError } from '../process.ts';
 import { showProgress } from '../terminal.ts';
-import { observeCalls, openReader } from './createReader.ts';
+import { clientOptions, observeCalls, openReader } from './createReader.ts';
+import type { RestReaderOptions } from '../../api/rest/restReader.ts';
 import type { CallOptions, UpstreamReader } from '../../api/upstreamReader.ts';
 import { UpstreamError } from '../../api/types.ts';
 import { systemClock, type Clock } from '../../collect/clock.ts';
@@ -23,6 +24,8 @@ export interface CommandContext {
   readonly logger: Logger;
   /** Opens the reader of an account; its calls are in the log at debug. */
   readonly openReader: (account: AccountConfig, config: Config, before?: object) => AccountReader;
+  /** How the calls of an account are made, for what no reader asks. */
+  readonly clientOptions: (account: AccountConfig, config: Config) => RestReaderOptions;
   /** Writes to standard output, without any key. */
   readonly print: (text: string) => void;
   /** A text without any key. */
@@ -58,6 +61,12 @@ async function runReadingCommand<T>(
     process.stderr.write(`${secrets.mask(sentence)}\n`);
     if (isRefused) hint = `${KEY_HINT}\n`;
   };
+  const surroundings = {
+    secrets,
+    environment: process.env,
+    observer: (name: string) => observeCalls(undefined, logger.child({ account: name })),
+    keyProblem: () => undefined,
+  };
   try {
     const config = prepare(loaded.config);
     sayOrigin(logger, loaded.path);
@@ -65,13 +74,8 @@ async function runReadingCommand<T>(
       config,
       signal,
       logger,
-      openReader: (account, from) =>
-        openReader(account, from, {
-          secrets,
-          environment: process.env,
-          observer: (name) => observeCalls(undefined, logger.child({ account: name })),
-          keyProblem: () => undefined,
-        }),
+      openReader: (account, from, before) => openReader(account, from, surroundings, before),
+      clientOptions: (account, from) => clientOptions(account, from, surroundings),
       print: (text) => void process.stdout.write(secrets.maskPrinted(text)),
       mask: (text) => secrets.maskPrinted(text),
       complain,

@@ -53,6 +53,8 @@ export const FACTS = [
   'pack_transactions',
   'pack_browser',
   'pack_synthetics',
+  'pack_limits',
+  'pack_usage',
   'same_call_count',
   'same_response_time',
   'same_apdex',
@@ -73,8 +75,8 @@ export type PlantedFact = (typeof FACTS)[number];
 /** The facts of a simulator; empty: it does what is thought of the service. */
 export type PlantedFacts = ReadonlySet<PlantedFact>;
 
-const MANY_HOSTS = 4;
-const MANY_APPLICATIONS = 210;
+const MANY_HOSTS = 3;
+const MANY_APPLICATIONS = 60;
 
 interface Size {
   readonly hostsPerApplication?: number;

@@ -126,6 +126,8 @@ const LACKING: readonly (readonly [PlantedFact, types: readonly string[], field:
   ['pack_transactions', ['Transaction'], 'transactionType'],
   ['pack_browser', ['PageViewTiming'], 'interactionToNextPaint'],
   ['pack_synthetics', ['SyntheticCheck'], 'locationLabel'],
+  ['pack_limits', ['Metric'], 'limitTimeInterval'],
+  ['pack_usage', ['NrConsumption', 'NrMTDConsumption'], 'GigabytesIngested'],
 ];
 
 export function plantedEvent(event: StoredEvent, type: string, facts: PlantedFacts): StoredEvent {

@@ -58,8 +58,9 @@ export function rollingSummary(
   minutes = 4,
 ): RollingFigures | undefined {
   if (!isReporting(scope.application, now)) return undefined;
-  // Four on the minute, three after it.
-  return rolling(world, scope, of, METRICS[of], [Math.ceil(now / MINUTE - minutes), firstIncompleteMinute(now)], now);
+  // Four on the minute, three after it; more than that is always whole.
+  const since = minutes > 4 ? firstIncompleteMinute(now) - minutes : Math.ceil(now / MINUTE - minutes);
+  return rolling(world, scope, of, METRICS[of], [since, firstIncompleteMinute(now)], now);
 }
 
 /** A key transaction over the last ten complete minutes; zeros (no page views) when idle, undefined when it does not report. */

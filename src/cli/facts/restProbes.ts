@@ -1,0 +1,340 @@
+import type { Json } from '../../api/http/readRecords.ts';
+import { isList, isObject } from '../../api/http/readRecords.ts';
+import { parseLinks } from '../../api/rest/restClient.ts';
+import { endOf, UpstreamError, type Application, type Timeslice } from '../../api/types.ts';
+import type { MetricDataResult, TimeRange, UpstreamReader } from '../../api/upstreamReader.ts';
+import { METRIC } from '../../formulas/metricInputs.ts';
+import { before, TEN_MINUTES, valueOf, type AskedRest, type Probe, type Verdicts } from './asked.ts';
+import { count, holds, ratio, undecided, word, type Judged } from './evidence.ts';
+import {
+  judgeMemoryHosts,
+  judgeMemoryMinutes,
+  judgeRaw,
+  judgeUnit,
+  judgeWindow,
+  sum,
+  type Minute,
+  type Pair,
+} from './judges.ts';
+import type { RestConnection } from './connections.ts';
+
+/** No agent sends a metric of this name. */
+export const NO_METRIC = 'Exporter/Facts/NoSuchMetric';
+const DATABASES = '/allWeb';
+const PAGE_OF_NAMES = 1_000;
+/** How many minutes summaries may look back: thirty, and a few for a window that ended earlier. */
+const MINUTES = 36;
+
+/**
+ * The timeslices of metrics of an application in each minute of a range, by its end, as the reader of series gives them; empty
+ * where it has none.
+ */
+export async function readMinutes(
+  { reader, call }: { readonly reader: UpstreamReader; readonly call: RestConnection['call'] },
+  applicationId: number,
+  names: readonly string[],
+  range: TimeRange,
+): Promise<readonly (MetricDataResult & { readonly from: number })[]> {
+  const series = reader.metricSeries;
+  const [chunk] = series.plan(range, 60, range.to);
+  if (chunk === undefined) return [];
+  const [outcome] = await series.read([{ applicationId, hostKey: undefined, names }], chunk, call);
+  if (outcome === undefined) return [];
+  if ('error' in outcome) throw outcome.error;
+  const { metrics, granule } = outcome.value;
+  const starts = Array.from({ length: (range.to - range.from) / 60 }, (_, index) => range.from + 60 * index);
+  return starts.map((from) => {
+    const inside = metrics.map(
+      ([name, slices]) => [name, slices.filter((slice) => slice.from >= from && endOf(slice) <= from + 60)] as const,
+    );
+    return { from, ...series.summarize(new Map(inside), { from, to: from + 60 }, granule) };
+  });
+}
+
+export function valueAt({ metrics }: Pick<MetricDataResult, 'metrics'>, name: string, value: string): number {
+  return metrics.get(name)?.[value] ?? 0;
+}
+
+/** Calls and their time by minute, of a metric. */
+function minutesOf(read: Awaited<ReturnType<typeof readMinutes>>, name: string): readonly Minute[] {
+  return read.map((minute) => {
+    const calls = valueAt(minute, name, 'call_count');
+    return { from: minute.from, calls, milliseconds: calls * valueAt(minute, name, 'average_response_time') };
+  });
+}
+
+const SUMMARY_IDS = [
+  'rest_summary_window',
+  'rest_response_time_unit',
+  'rest_throughput_unit',
+  'rest_error_rate_scale',
+  'rest_end_user_unit',
+] as const;
+
+/** The summaries of the three largest applications, read again beside their minutes. */
+async function askSummaries({ rest, largest, minute }: AskedRest): Promise<Verdicts> {
+  const ids = largest.slice(0, 3).map(({ id }) => id);
+  const read = await rest.reader.listApplications({ ids }, rest.call);
+  const names = [METRIC.web, METRIC.errors, 'EndUser'];
+  const subjects: { readonly application: Application; readonly read: Awaited<ReturnType<typeof readMinutes>> }[] = [];
+  for (const application of read) {
+    subjects.push({ application, read: await readMinutes(rest, application.id, names, before(minute, MINUTES * 60)) });
+  }
+  const busy = subjects.flatMap(({ application, read: minutes }) => {
+    const { throughput, responseTime } = application.summary ?? {};
+    if (!(throughput !== undefined && throughput > 0) || responseTime === undefined) return [];
+    return [
+      { application, minutes: minutesOf(minutes, METRIC.web), read: minutes, summary: { throughput, responseTime } },
+    ];
+  });
+  const recent = busy.map((subject) => ({
+    ...subject,
+    calls: sum(subject.minutes.slice(-4).map(({ calls }) => calls)),
+    time: sum(subject.minutes.slice(-4).map(({ milliseconds }) => milliseconds)),
+    errors: sum(subject.read.slice(-4).map((each) => valueAt(each, METRIC.errors, 'error_count'))),
+  }));
+  const pairs = (of: (subject: (typeof recent)[number]) => Pair): readonly Pair[] => recent.map(of);
+  const browsers = subjects.flatMap(({ application, read: minutes }): Pair[] => {
+    const seen = application.endUserSummary?.responseTime;
+    const views = minutes.map((each) => valueAt(each, 'EndUser', 'call_count'));
+    const times = minutes.map((each, index) => (views[index] ?? 0) * valueAt(each, 'EndUser', 'average_response_time'));
+    return seen === undefined || sum(views) === 0 ? [] : [{ seen, expected: sum(times) / sum(views) / 1000 }];
+  });
+  return {
+    rest_summary_window: judgeWindow(busy, [3, 4]),
+    rest_response_time_unit: judgeUnit(
+      pairs(({ summary, time, calls }) => ({ seen: summary.responseTime, expected: calls === 0 ? 0 : time / calls })),
+      { 1: 'milliseconds', [1 / 1000]: 'seconds' },
+      'no traffic',
+    ),
+    rest_throughput_unit: judgeUnit(
+      pairs(({ summary, calls }) => ({ seen: summary.throughput, expected: calls / 4 })),
+      { 1: 'per minute', [1 / 60]: 'per second', 60: 'per hour' },
+      'no traffic',
+    ),
+    rest_error_rate_scale: judgeUnit(
+      pairs(({ application, errors, calls }) => ({
+        seen: application.summary?.errorRate ?? 0,
+        expected: calls === 0 ? 0 : errors / calls,
+      })),
+      { 1: 'fraction', 100: 'percent' },
+      'no errors',
+    ),
+    rest_end_user_unit: judgeUnit(browsers, { 1: 'seconds', 1000: 'milliseconds' }, 'no browser data'),
+  };
+}
+
+/** One metric with all its values, raw and not, over half an hour. */
+async function askRaw({ rest, largest: [largest], to }: AskedRest): Promise<Verdicts> {
+  if (largest === undefined) return {};
+  const range = before(to, 3 * TEN_MINUTES);
+  const raw = await rest.metricData(largest.id, [METRIC.web], range, true);
+  const plain = await rest.metricData(largest.id, [METRIC.web], range, false);
+  const [slice] = raw.data.get(METRIC.web) ?? [];
+  const [other] = plain.data.get(METRIC.web) ?? [];
+  const pairs = Object.entries(slice?.values ?? {}).flatMap(([name, value]) => {
+    const rounded = other?.values[name];
+    return rounded === undefined || /count$/.test(name) ? [] : [{ raw: value, plain: rounded }];
+  });
+  return { rest_raw: judgeRaw(pairs), rest_window_as_asked: judgeRange(slice, range) };
+}
+
+function judgeRange(slice: Timeslice | undefined, range: TimeRange): Judged {
+  if (slice === undefined) return undecided('no traffic');
+  const length = range.to - range.from;
+  const shift = Math.max(Math.abs(slice.from - range.from), Math.abs(endOf(slice) - range.to));
+  const answered = (endOf(slice) - slice.from) / length;
+  return holds(shift === 0, ratio('answered by asked', answered), ratio('shift by asked', shift / length));
+}
+
+const NAME_IDS = ['rest_next_keeps_filters', 'rest_names_page', 'rest_names_most', 'rest_name_filter'] as const;
+
+/** Pages of metric names, and what can be asked for with them. */
+async function askNames({ rest, largest, to }: AskedRest): Promise<Verdicts> {
+  const [first] = largest;
+  if (first === undefined) return {};
+  const ofFirst = await rest.namesPage(first.id, '/');
+  let page = ofFirst;
+  let next = nextOf(page);
+  let most = { id: first.id, names: ofFirst.names };
+  for (const { id } of largest.slice(1)) {
+    if (next !== undefined) break;
+    page = await rest.namesPage(id, '/');
+    next = nextOf(page);
+    if (page.names.length > most.names.length) most = { id, names: page.names };
+  }
+  const keeps = next === undefined ? undefined : next.searchParams.get('name') === '/';
+  return {
+    rest_next_keeps_filters:
+      keeps === undefined
+        ? undecided('no list of several pages')
+        : holds(keeps, word('shape', keeps ? 'filter kept' : 'filter lost')),
+    rest_names_page:
+      next === undefined
+        ? undecided('no list of several pages', count('names', page.names.length))
+        : holds(page.names.length === PAGE_OF_NAMES, count('names', page.names.length)),
+    rest_name_filter: await askFilter(rest, first.id, ofFirst.names, nextOf(ofFirst) === undefined),
+    rest_names_most: await askMost(rest, most.id, most.names, before(to, 60)),
+  };
+}
+
+function nextOf({ link, address }: Awaited<ReturnType<RestConnection['namesPage']>>): URL | undefined {
+  const target = parseLinks(link).find(({ relations }) => relations.includes('next'))?.target;
+  return target === undefined || !URL.canParse(target, address.href) ? undefined : new URL(target, address);
+}
+
+/** The names of the list that hold the text must be in the narrowed list. */
+async function askFilter(
+  rest: RestConnection,
+  id: number,
+  names: readonly string[],
+  isWhole: boolean,
+): Promise<Judged> {
+  const narrowed = await rest.namesPage(id, DATABASES);
+  const expected = names.filter((name) => name.includes(DATABASES));
+  if (expected.length === 0) {
+    if (narrowed.names.length > 0) return holds(true, count('names', narrowed.names.length));
+    // A list that holds no name at all says nothing of one filter, and all of it of the other.
+    return isWhole && names.length > 0 ? undecided('no database') : holds(false, count('names', 0));
+  }
+  const found = expected.filter((name) => narrowed.names.includes(name));
+  return holds(found.length === expected.length, ratio('seen by expected', found.length / expected.length));
+}
+
+const STEPS = [30, 60, 120] as const;
+
+/** At most three calls: the first refusal ends it. */
+async function askMost(rest: RestConnection, id: number, names: readonly string[], range: TimeRange): Promise<Judged> {
+  // Short names: the length of the address is another limit.
+  const shortest = names.toSorted((a, b) => a.length - b.length);
+  if (shortest.length < STEPS[0]) return undecided('too few metric names', count('names', shortest.length));
+  let most = 0;
+  for (const step of STEPS) {
+    if (shortest.length < step) break;
+    try {
+      await rest.metricData(id, shortest.slice(0, step), range);
+      most = step;
+    } catch (error) {
+      const isRefused = error instanceof UpstreamError && [400, 414, 422].includes(error.failure.status ?? 0);
+      if (!isRefused) throw error;
+      break;
+    }
+  }
+  return holds(most >= STEPS[0], count('names', most));
+}
+
+/** A name that no agent sends, beside one that is there. */
+async function askUnknown({ rest, largest: [largest], to }: AskedRest): Promise<Verdicts> {
+  if (largest === undefined) return {};
+  try {
+    const { data } = await rest.metricData(largest.id, [METRIC.web, NO_METRIC], before(to, TEN_MINUTES));
+    const isThere = data.has(METRIC.web);
+    const unknown = data.get(NO_METRIC);
+    const shape =
+      unknown === undefined ? 'absent' : Object.keys(unknown[0]?.values ?? {}).length > 0 ? 'zeros' : 'empty';
+    return { rest_unknown_name: isThere ? holds(shape === 'absent', word('shape', shape)) : undecided('no traffic') };
+  } catch (error) {
+    if (!(error instanceof UpstreamError) || ![400, 404, 422].includes(error.failure.status ?? 0)) throw error;
+    return { rest_unknown_name: holds(false, word('shape', 'error'), word('failure', error.failure.reason)) };
+  }
+}
+
+/** Errors/all of at most two applications that had none. */
+async function askErrorsAbsent({ rest, listed, to }: AskedRest): Promise<Verdicts> {
+  const without = listed.filter(
+    ({ reporting, summary }) => reporting !== false && summary?.errorRate === 0 && (summary.throughput ?? 0) > 0,
+  );
+  const busiest = without.toSorted((a, b) => (b.summary?.throughput ?? 0) - (a.summary?.throughput ?? 0));
+  for (const { id } of busiest.slice(0, 2)) {
+    const { body } = await rest.metricData(id, [METRIC.web, METRIC.errors], before(to, TEN_MINUTES));
+    const shape = shapeOf(body, METRIC.errors);
+    // Errors of earlier minutes make it another question.
+    if (shape !== 'present') return { rest_errors_absent: holds(shape !== 'empty', word('shape', shape)) };
+  }
+  return { rest_errors_absent: undecided('no application without errors') };
+}
+
+/** How a metric stands in a body: absent, without values, zeros, or present. */
+function shapeOf(body: Json, name: string): 'absent' | 'empty' | 'zeros' | 'present' {
+  const data = isObject(body['metric_data']) ? body['metric_data']['metrics'] : undefined;
+  const metric = isList(data) ? data.filter(isObject).find((each) => each['name'] === name) : undefined;
+  const [slice] = isList(metric?.['timeslices']) ? metric['timeslices'] : [];
+  if (metric === undefined) return 'absent';
+  const values = isObject(slice) && isObject(slice['values']) ? Object.values(slice['values']) : [];
+  if (values.length === 0) return 'empty';
+  return values.every((value) => value === 0) ? 'zeros' : 'present';
+}
+
+const MEMORY = 'Memory/Physical';
+
+/** Memory of the first of the largest applications that has two to three hosts. */
+async function askMemory({ rest, largest, to }: AskedRest): Promise<Verdicts> {
+  const chosen = largest.find(({ hosts = 0 }) => hosts >= 2 && hosts <= 3) ?? largest.find(({ hosts }) => hosts === 1);
+  if (chosen === undefined) {
+    const none = undecided('no application with one to three hosts');
+    return { rest_memory_minutes: none, rest_memory_hosts: none };
+  }
+  const range = before(to, TEN_MINUTES);
+  const { data } = await rest.metricData(chosen.id, [MEMORY], range);
+  const whole = data.get(MEMORY)?.at(-1)?.values['total_used_mb'];
+  const minutes = await readMinutes(rest, chosen.id, [MEMORY], range);
+  const hosts = valueOf((await rest.reader.hosts.read([{ applicationId: chosen.id }], range, rest.call))[0]) ?? [];
+  const read: { readonly megabytes: number; readonly processes: number }[] = [];
+  for (const { key, summary } of hosts.slice(0, 3)) {
+    const subject = { applicationId: chosen.id, hostKey: key, names: [MEMORY] };
+    const result = valueOf((await rest.reader.metricData.read([subject], range, rest.call))[0]);
+    const megabytes = result === undefined ? 0 : valueAt(result, MEMORY, 'used_mb_by_host');
+    if (summary?.instanceCount !== undefined) read.push({ megabytes, processes: summary.instanceCount });
+  }
+  return {
+    rest_memory_minutes: judgeMemoryMinutes(
+      whole,
+      minutes.map((each) => valueAt(each, MEMORY, 'total_used_mb')).filter((value) => value > 0),
+    ),
+    rest_memory_hosts: judgeMemoryHosts(whole, read.length === hosts.length ? read : []),
+  };
+}
+
+/** The list says it already. */
+function askSilent({ listed }: AskedRest): Promise<Verdicts> {
+  const silent = listed.filter(({ reporting }) => reporting === false);
+  const withSummary = silent.filter(({ summary }) => summary !== undefined);
+  return Promise.resolve({
+    rest_silent_application:
+      silent.length === 0
+        ? undecided('no application that does not report')
+        : holds(withSummary.length === 0, word('shape', withSummary.length === 0 ? 'absent' : 'present')),
+  });
+}
+
+/** Three busy key transactions of applications that are listed. */
+async function askKeyTransactions({ rest, listed, keyTransactions, minute }: AskedRest): Promise<Verdicts> {
+  const ids = new Set(listed.map(({ id }) => id));
+  const busy = keyTransactions
+    .filter(({ summary, applicationId }) => (summary?.throughput ?? 0) > 0 && ids.has(applicationId ?? NaN))
+    .toSorted((a, b) => (b.summary?.throughput ?? 0) - (a.summary?.throughput ?? 0));
+  if (busy.length === 0) return { rest_key_transaction_window: undecided('no key transaction') };
+  const subjects: {
+    readonly minutes: readonly Minute[];
+    readonly summary: { throughput: number; responseTime: number };
+  }[] = [];
+  for (const { transactionName = '', applicationId = 0, summary } of busy.slice(0, 3)) {
+    const read = await readMinutes(rest, applicationId, [transactionName], before(minute, MINUTES * 60));
+    const { throughput, responseTime } = summary ?? {};
+    if (throughput === undefined || responseTime === undefined) continue;
+    subjects.push({ minutes: minutesOf(read, transactionName), summary: { throughput, responseTime } });
+  }
+  return { rest_key_transaction_window: judgeWindow(subjects, [10]) };
+}
+
+/** What REST is asked, in order. */
+export const REST_PROBES: readonly Probe<AskedRest>[] = [
+  { ids: SUMMARY_IDS, ask: askSummaries },
+  { ids: ['rest_raw', 'rest_window_as_asked'], ask: askRaw },
+  { ids: NAME_IDS, ask: askNames },
+  { ids: ['rest_unknown_name'], ask: askUnknown },
+  { ids: ['rest_errors_absent'], ask: askErrorsAbsent },
+  { ids: ['rest_memory_minutes', 'rest_memory_hosts'], ask: askMemory },
+  { ids: ['rest_silent_application'], ask: askSilent },
+  { ids: ['rest_key_transaction_window'], ask: askKeyTransactions },
+];

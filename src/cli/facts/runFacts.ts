@@ -1,0 +1,186 @@
+import process from 'node:process';
+import { existsSync, writeFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { accountThrough, type Config } from '../../config/config.ts';
+import type { LoadedConfiguration } from '../configuration.ts';
+import type { CommonOptions } from '../flags.ts';
+import { ExitStatus, UsageError } from '../process.ts';
+import { showProgress, table, wrapped } from '../terminal.ts';
+import { withAccounts, type CommandContext, type LiveSession } from '../upstream/session.ts';
+import { NAME, VERSION } from '../version.ts';
+import { askAccount, type AccountFacts, type FactAccount, type Timing } from './askAccount.ts';
+import { CountedCalls, GraphConnection, RestConnection } from './connections.ts';
+import { sentenceOf, shareable, type Judged, type Verdict } from './evidence.ts';
+import type { Fact } from './fact.ts';
+import { FACTS, type FactId } from './facts.ts';
+
+/** The flags of `check --live --facts`. */
+export interface FactsOptions extends CommonOptions {
+  /** Undefined: all accounts. */
+  readonly account?: string | undefined;
+  /** Milliseconds; undefined: nothing is waited for. */
+  readonly wait?: number | undefined;
+  readonly output?: string | undefined;
+  readonly format: 'table' | 'json';
+  readonly force: boolean;
+  readonly loaded?: LoadedConfiguration;
+}
+
+/** `check --live --facts`: status 1 when a fact differs or an account cannot be read, else 0. */
+export async function runFacts(options: FactsOptions): Promise<void> {
+  const { output, force } = options;
+  const run = async (session: LiveSession & CommandContext): Promise<void> => {
+    const accounts = openFactAccounts(session);
+    const progress = showProgress('asking accounts');
+    const timing = {
+      now: Date.now,
+      sleep: waiting,
+      waitMs: options.wait ?? 0,
+      delayMs: session.config.collection.delay,
+    };
+    let done = 0;
+    try {
+      const found = await Promise.all(
+        accounts.map(async (account) => {
+          const facts = await askAccount(account, timing satisfies Timing);
+          progress.update((done += 1), accounts.length);
+          return facts;
+        }),
+      );
+      progress.stop();
+      if (output !== undefined) writeFileSync(output, shareText(found, new Date()), { flag: force ? 'w' : 'wx' });
+      session.print(options.format === 'json' ? jsonText(found, new Date()) : factsText(found, lineLength()));
+      if (found.some(({ problem, rows }) => problem !== undefined || rows.some(isDifferent))) throw new ExitStatus(1);
+    } finally {
+      progress.stop();
+      await Promise.allSettled(accounts.flatMap(({ rest, graph }) => [rest.close(), graph.close()]));
+    }
+  };
+  await withAccounts(options, run, (config) => {
+    if (output !== undefined && !force && existsSync(output)) {
+      throw new UsageError(`the file ${output} exists: choose another --output, or replace it with --force`);
+    }
+    return throughBoth(config, options.account);
+  });
+}
+
+const waiting = (ms: number, signal: AbortSignal): Promise<void> => sleep(ms, undefined, { signal });
+
+const isDifferent = ({ judged }: AccountFacts['rows'][number]): boolean => judged.verdict === 'differs';
+
+/** Each account through its own interface and then through the other one. Throws a UsageError for an unknown account. */
+export function throughBoth(config: Config, account: string | undefined): Config {
+  const chosen = config.accounts.filter(({ name }) => account === undefined || name === account);
+  if (chosen.length === 0) {
+    const names = config.accounts.map(({ name }) => name).join(', ');
+    throw new UsageError(`there is no account "${account ?? ''}": the accounts are ${names}`);
+  }
+  const accounts = chosen.flatMap((each) => [each, accountThrough(each.api === 'rest' ? 'nerdgraph' : 'rest', each)]);
+  return { accounts, collection: { ...config.collection, raw_values: true } };
+}
+
+/** The accounts of a configuration that throughBoth made, with a count of calls each. */
+export function openFactAccounts({
+  accounts,
+  config,
+  clientOptions,
+}: LiveSession & Pick<CommandContext, 'clientOptions'>): readonly FactAccount[] {
+  const pairs = accounts.flatMap((own, index) => {
+    const other = index % 2 === 0 ? accounts[index + 1] : undefined;
+    return other === undefined ? [] : [{ own, other }];
+  });
+  return pairs.map(({ own, other }) => {
+    const calls = new CountedCalls();
+    const [overRest, overGraph] = own.reader.api === 'rest' ? [own, other] : [other, own];
+    return {
+      name: own.config.name,
+      api: own.reader.api,
+      own,
+      calls,
+      rest: new RestConnection(overRest.reader, clientOptions(overRest.config, config), calls.through(overRest.call)),
+      graph: new GraphConnection(
+        overGraph.reader,
+        overGraph.config,
+        clientOptions(overGraph.config, config),
+        calls.through(overGraph.call),
+      ),
+    };
+  });
+}
+
+const TABLE: ReadonlyMap<string, Fact> = new Map(FACTS.map((fact: Fact) => [fact.id, fact]));
+
+/** Why a row is not decided, or what was seen. */
+function seenText(judged: Judged): string {
+  const seen = sentenceOf(judged.seen);
+  if (!('why' in judged)) return seen;
+  const needs = judged.needs === undefined ? '' : ` (needs ${judged.needs})`;
+  return `${judged.why}${needs}${seen === '' ? '' : `: ${seen}`}`;
+}
+
+/** What lines are cut to when neither a terminal nor COLUMNS says so. */
+const USUAL_LENGTH = 160;
+
+function lineLength(): number {
+  const given = Number(process.env['COLUMNS']);
+  if (Number.isInteger(given) && given > 0) return given;
+  return process.stdout.isTTY ? process.stdout.columns : USUAL_LENGTH;
+}
+
+/** The rows for a person: a table for each account, and what each difference makes wrong. Ends in a line feed. */
+export function factsText(found: readonly AccountFacts[], most: number): string {
+  const parts = found.map(({ account, rows, problem }) => {
+    const number = (verdict: Verdict): number => rows.filter(({ judged }) => judged.verdict === verdict).length;
+    const heading =
+      `Account ${account}: ${number('as assumed')} as assumed, ${number('differs')} differ, ` +
+      `${number('not decidable here')} not decidable here`;
+    const lines = rows.map(({ id, judged }) => [id, judged.verdict, seenText(judged)]);
+    const different = rows.filter(isDifferent).map(({ id, judged }) => {
+      const { relies = '', wrong = [] } = TABLE.get(id) ?? {};
+      return `${id}: we rely on this: ${relies}. Seen: ${seenText(judged) || 'otherwise'}. Wrong: ${wrong.join(', ') || 'nothing'}.`;
+    });
+    return [
+      [heading, ...(problem === undefined ? [] : [`The account cannot be read: ${problem}`])],
+      [table([['FACT', 'VERDICT', 'SEEN'], ...lines], most)],
+      different.map((line) => wrapped(line, most)),
+    ]
+      .filter((section) => section.length > 0)
+      .map((section) => section.join('\n'))
+      .join('\n\n');
+  });
+  return `${parts.join('\n\n')}\n`;
+}
+
+/** A row in the words of both JSON forms: what may leave the machine. */
+function rowOf(id: FactId, judged: Judged) {
+  const seen = judged.seen.map(shareable);
+  const { why, needs } = 'why' in judged ? judged : {};
+  return {
+    id,
+    verdict: judged.verdict,
+    ...(why && { why }),
+    ...(needs && { needs }),
+    ...(seen.length > 0 && { seen }),
+  };
+}
+
+const dayOf = (time: Date): string => time.toISOString().slice(0, 10);
+
+/** The rows as one JSON document, with the names of the accounts and what each difference makes wrong. */
+export function jsonText(found: readonly AccountFacts[], time: Date): string {
+  const accounts = found.map(({ account, rows, problem }) => ({
+    account,
+    ...(problem === undefined ? {} : { problem }),
+    rows: rows.map(({ id, judged }) => {
+      const { relies, wrong } = TABLE.get(id) ?? {};
+      return { ...rowOf(id, judged), ...(judged.verdict === 'differs' && { relies, wrong }) };
+    }),
+  }));
+  return `${JSON.stringify({ version: VERSION, day: dayOf(time), accounts }, undefined, 2)}\n`;
+}
+
+/** The file to share, which names nobody: rows alone, accounts without their names. */
+export function shareText(found: readonly AccountFacts[], time: Date): string {
+  const accounts = found.map(({ rows }) => ({ rows: rows.map(({ id, judged }) => rowOf(id, judged)) }));
+  return `${JSON.stringify({ program: NAME, version: VERSION, day: dayOf(time), accounts }, undefined, 2)}\n`;
+}

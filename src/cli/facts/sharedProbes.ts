@@ -1,0 +1,124 @@
+import { METRIC } from '../../formulas/metricInputs.ts';
+import { isDatastore } from '../../formulas/metricInputs.ts';
+import { isList, isObject } from '../../api/http/readRecords.ts';
+import type { MetricDataResult } from '../../api/upstreamReader.ts';
+import { queryNames } from '../../metrics/windowFamilies.ts';
+import {
+  before,
+  errorOf,
+  numberAt,
+  TEN_MINUTES,
+  valueOf,
+  type AskedGraph,
+  type AskedRest,
+  type Probe,
+  type Verdicts,
+} from './asked.ts';
+import { holds, undecided, word } from './evidence.ts';
+import type { FactId } from './facts.ts';
+import { judgeMinutes, judgeSame, type Pair } from './judges.ts';
+import { readKeyTransactions } from './nerdgraphProbes.ts';
+import { readMinutes, valueAt } from './restProbes.ts';
+
+/** An account through both interfaces. */
+export type AskedBoth = AskedRest & AskedGraph;
+
+/** Of a value, by fact: the metric, and its values as the exporter reads them. */
+const SAME: readonly (readonly [id: FactId, metric: string, values: readonly string[]])[] = [
+  ['same_call_count', METRIC.web, ['call_count']],
+  ['same_response_time', METRIC.web, ['average_response_time']],
+  ['same_apdex', METRIC.apdex, ['s', 't', 'f']],
+  ['same_cpu', METRIC.cpu, ['percent']],
+  ['same_memory', METRIC.memory, ['total_used_mb']],
+  ['same_errors', METRIC.errors, ['error_count']],
+];
+
+/** Three applications over ten minutes through both interfaces, as the command compare judges them. */
+async function askValues({ rest, graph, largest, to }: AskedBoth): Promise<Verdicts> {
+  const range = before(to, TEN_MINUTES);
+  const ids = largest.slice(0, 3).map(({ id }) => id);
+  const subjects = (api: 'rest' | 'nerdgraph') =>
+    ids.map((applicationId) => ({ applicationId, hostKey: undefined, names: queryNames([], 'application', api) }));
+  const overGraph = await graph.reader.metricData.read(subjects('nerdgraph'), range, graph.call);
+  const overRest = await rest.reader.metricData.read(subjects('rest'), range, rest.call);
+  const failed = [...overGraph, ...overRest].map(errorOf).find((error) => error !== undefined);
+  if (failed !== undefined) throw failed;
+  const both = ids.flatMap((id, index) => {
+    const [seen, expected] = [valueOf(overRest[index]), valueOf(overGraph[index])];
+    return seen === undefined || expected === undefined ? [] : [{ id, seen, expected }];
+  });
+  const pairsOf = (metric: string, values: readonly string[]): readonly Pair[] =>
+    both.flatMap(({ seen, expected }) =>
+      values.map((value) => ({ seen: valueAt(seen, metric, value), expected: valueAt(expected, metric, value) })),
+    );
+  return {
+    ...Object.fromEntries(SAME.map(([id, metric, values]) => [id, judgeSame(pairsOf(metric, values))])),
+    same_database_types: await judgeDatabases({ rest, to }, both),
+  };
+}
+
+/** Each type that NerdGraph has data of is in the list of names of REST. */
+async function judgeDatabases(
+  { rest, to }: Pick<AskedBoth, 'rest' | 'to'>,
+  applications: readonly { readonly id: number; readonly expected: MetricDataResult }[],
+) {
+  const read = rest.reader.datastores;
+  const withTypes = applications.filter(({ expected }) => (expected.datastores ?? []).some(isDatastore));
+  if (read === undefined || withTypes.length === 0) return undecided('no database');
+  const missing: string[] = [];
+  for (const { id, expected } of withTypes) {
+    const [outcome] = await read.read([{ applicationId: id }], before(to, TEN_MINUTES), rest.call);
+    const error = errorOf(outcome);
+    if (error !== undefined) throw error;
+    const names = valueOf(outcome) ?? [];
+    missing.push(...(expected.datastores ?? []).filter((name) => !names.includes(name)));
+  }
+  const types = [...new Set(missing)].map((name) => name.split('/')[1] ?? '');
+  return holds(types.length === 0, ...types.map((type) => word('database type', type)));
+}
+
+/** The calls of the largest application by minute. */
+async function askMinutes({ rest, graph, largest: [largest], to }: AskedBoth): Promise<Verdicts> {
+  if (largest === undefined) return {};
+  const range = before(to, 2 * TEN_MINUTES);
+  const calls = async (side: Parameters<typeof readMinutes>[0]) =>
+    (await readMinutes(side, largest.id, [METRIC.web], range)).map((each) => valueAt(each, METRIC.web, 'call_count'));
+  return { same_minutes: judgeMinutes(await calls(rest), await calls(graph)) };
+}
+
+/** Two windows of ten minutes need not end together: a few minutes apart, traffic differs by this much. */
+const SUMMARY_TOLERANCE = 0.2;
+
+/** Key transactions of the first page, by the ids of their tags. */
+async function askKeyTransactions(asked: AskedBoth): Promise<Verdicts> {
+  const found = (await readKeyTransactions(asked)).flatMap(({ guid, id }) => (id === undefined ? [] : [{ guid, id }]));
+  const summaries = new Map(asked.keyTransactions.map(({ id, summary }) => [id, summary]));
+  const chosen = found.filter(({ id }) => (summaries.get(id)?.throughput ?? 0) > 1).slice(0, 5);
+  if (chosen.length === 0) return { same_key_transactions: undecided('no key transaction') };
+  const { from, to } = before(asked.minute, TEN_MINUTES);
+  const duration = 'apm.key.transaction.duration';
+  const query = [
+    `SELECT count(${duration}) AS c, sum(${duration}) AS t FROM Metric`,
+    `WHERE entity.guid IN (${chosen.map(({ guid }) => `'${guid.replace(/[^\w=+/-]/g, '')}'`).join(',')})`,
+    `FACET entity.guid SINCE ${from * 1000} UNTIL ${to * 1000} LIMIT MAX`,
+  ].join(' ');
+  const { results } = await asked.graph.result(query);
+  const rows = (isList(results) ? results : []).filter(isObject);
+  const pairs = chosen.flatMap(({ guid, id }): Pair[] => {
+    const row = rows.find(({ facet }) => facet === guid);
+    const [calls, time] = [numberAt(row, 'c'), numberAt(row, 't')];
+    const { throughput = 0, responseTime = 0 } = summaries.get(id) ?? {};
+    return [
+      { seen: throughput, expected: calls / 10 },
+      { seen: responseTime, expected: calls === 0 ? 0 : (1000 * time) / calls },
+    ];
+  });
+  return { same_key_transactions: judgeSame(pairs, SUMMARY_TOLERANCE) };
+}
+
+/** What both interfaces are asked, in order. */
+export const SHARED_PROBES: readonly Probe<AskedBoth>[] = [
+  { ids: [...SAME.map(([id]) => id), 'same_database_types'], needs: 'nerdgraph_app_id', ask: askValues },
+  { ids: ['same_minutes'], needs: 'nerdgraph_series', ask: askMinutes },
+  { ids: ['same_key_transactions'], needs: 'nerdgraph_key_transaction_id', ask: askKeyTransactions },
+];
