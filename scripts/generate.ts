@@ -3,12 +3,14 @@ import { fileURLToPath } from 'node:url';
 import { configurationFiles } from './generate/configurationFiles.ts';
 import { stalePaths } from './generate/generatedFile.ts';
 import type { GeneratedFile } from './generate/generatedFile.ts';
+import { factsPage } from './generate/factsPage.ts';
 import { metricsPage } from './generate/metricsPage.ts';
 import { monitoringFiles } from '../monitoring/generated.ts';
 
 /** Everything in the repository that is written by a program; paths are relative to its root. */
 export const GENERATED_FILES: readonly GeneratedFile[] = [
   ...configurationFiles,
+  { path: 'docs/facts.md', content: () => Promise.resolve(factsPage()) },
   { path: 'docs/metrics.md', content: () => Promise.resolve(metricsPage()) },
   ...monitoringFiles().map(({ path, content }) => ({ path, content: () => Promise.resolve(content) })),
 ];

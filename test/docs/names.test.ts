@@ -106,7 +106,7 @@ describe.each(PAGES)('$path', ({ path, text }) => {
       // A label of the rules that alert-rules writes.
       name === 'newrelic_condition_id' ||
       // A beginning, as in `newrelic_host_*` or `newrelic_<scope>`.
-      (name.endsWith('_') && [...BUILT_IN_NAMES].some((each) => each.startsWith(name)));
+      (name.endsWith('_') && [...BUILT_IN_NAMES, ...PACK_NAMES].some((each) => each.startsWith(name)));
     expect(names.filter((name) => !known(name))).toEqual([]);
   });
 

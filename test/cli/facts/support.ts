@@ -9,7 +9,7 @@ import type { PlantedFact } from '../../../src/simulator/facts/facts.ts';
 import { DEMO_API_KEY } from '../../../src/simulator/simulatorSettings.ts';
 import { startSimulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts';
 import { SILENT } from '../../api/support/silent.ts';
-import { configOf, withAccount } from '../../config/reading.ts';
+import { configOf } from '../../config/reading.ts';
 
 /** A busy hour, half a minute past it. */
 const NOW = Date.UTC(2026, 10, 20, 14, 7, 30);
@@ -29,14 +29,22 @@ export async function askSimulator(
   {
     wait = false,
     simulator: options = {},
-    keys = '',
-  }: { readonly wait?: boolean; readonly simulator?: SimulatorOptions; readonly keys?: string } = {},
+    account: name = 'default',
+    through,
+  }: {
+    readonly wait?: boolean;
+    readonly simulator?: SimulatorOptions;
+    readonly account?: string;
+    /** Gives the address to call in place of that of the simulator. */
+    readonly through?: (target: () => string) => Promise<string>;
+  } = {},
 ): Promise<AskedSimulator> {
   let now = NOW;
   const simulator = await startSimulator({ ...options, facts: new Set(facts), now: () => now });
   const ending = api === 'rest' ? 'v2' : 'graphql';
-  const text = withAccount(`base_url: "${simulator.url}/${ending}", api: ${api}, account_id: 1234567${keys}`);
-  const config = throughBoth(configOf(text.replace('abcd', DEMO_API_KEY)), undefined);
+  const url = (await through?.(() => simulator.url)) ?? simulator.url;
+  const text = `accounts: [{name: ${name}, api_key: ${DEMO_API_KEY}, base_url: "${url}/${ending}", api: ${api}, account_id: 1234567}]\n`;
+  const config = throughBoth(configOf(text), undefined);
   const { signal } = new AbortController();
   const surroundings = { secrets: new Secrets(), environment: {}, observer: () => SILENT, keyProblem: () => undefined };
   const accounts = openAccounts(

@@ -1,0 +1,79 @@
+import { describe, expect, it, test } from 'vitest';
+import type { Fact } from '../../../src/cli/facts/fact.ts';
+import { FACTS } from '../../../src/cli/facts/facts.ts';
+import { factsText } from '../../../src/cli/facts/runFacts.ts';
+import { FACTS as PLANTED } from '../../../src/simulator/facts/facts.ts';
+import { askSimulator, idsOf } from './support.ts';
+
+const TABLE: readonly Fact[] = FACTS;
+const ROWS = PLANTED.filter((id) => !id.startsWith('many_'));
+
+describe.each(['rest', 'nerdgraph'] as const)('an account over %s that is as assumed', (api) => {
+  test('has no row that differs, and a reason for each that it cannot decide', async () => {
+    const found = await askSimulator(api, ['many_rows'], { wait: true });
+    expect(found.rows.map(({ id }) => id)).toEqual(FACTS.map(({ id }) => id));
+    expect(idsOf(found, 'differs')).toEqual([]);
+    expect(idsOf(found, 'not decidable here')).toEqual(['nerdgraph_entity_page']);
+    expect(found.calls).toBeLessThanOrEqual(80);
+    expect(found.requests - found.calls).toBeLessThanOrEqual(3);
+  });
+});
+
+it('decides the pages of entities where there are enough', async () => {
+  const found = await askSimulator('nerdgraph', ['many_entities']);
+  expect(idsOf(found, 'differs')).toEqual([]);
+  expect(idsOf(found, 'as assumed')).toContain('nerdgraph_entity_page');
+});
+
+it('asks no more than an hour of the account, a day of one application, and once of an account that cannot exist', async () => {
+  const { queries } = await askSimulator('nerdgraph');
+  const rare = /FROM (?:NrAiIncident|ChangeTrackingEvent, Deployment)/;
+  const lengths = queries.map((query) => {
+    const [, since, until] = /SINCE (\d+) UNTIL (\d+)/.exec(query) ?? [];
+    const isOfOne = /appId = '?\d+/.test(query);
+    return { query, hours: (Number(until) - Number(since)) / 3_600_000, isOfOne };
+  });
+  const timed = lengths.filter(({ query, hours }) => !rare.test(query) && !Number.isNaN(hours));
+  expect(timed.length).toBeGreaterThan(35);
+  expect(timed.filter(({ hours, isOfOne }) => hours > (isOfOne ? 24 : 1))).toEqual([]);
+});
+
+describe('a planted difference', () => {
+  it.each(ROWS)('%s is named, and no other row than those that follow from it', async (id) => {
+    const found = await askSimulator('rest', [id], { wait: id === 'late_minutes' });
+    const different = idsOf(found, 'differs');
+    const allowed = [id, ...(TABLE.find((fact) => fact.id === id)?.follows ?? [])];
+    expect(different).toContain(id);
+    expect(different.filter((each) => !(allowed as readonly string[]).includes(each))).toEqual([]);
+    expect(found.calls).toBeLessThanOrEqual(80);
+    const { wrong = [] } = TABLE.find((fact) => fact.id === id) ?? {};
+    for (const each of wrong) expect(factsText([found], 500).replaceAll('\n', ' ')).toContain(each);
+  });
+});
+
+describe('what fails', () => {
+  it('is the trouble of its own row, and of those that need it, which name it', async () => {
+    const found = await askSimulator('rest', ['nerdgraph_app_id']);
+    const needing = found.rows.find(({ id }) => id === 'nerdgraph_like')?.judged;
+    expect(needing).toMatchObject({
+      verdict: 'not decidable here',
+      needs: 'nerdgraph_app_id',
+      why: 'another fact differs',
+    });
+  });
+
+  it('is every row where the account cannot be read', async () => {
+    const found = await askSimulator('rest', [], { simulator: { faults: [{ effect: 'status', status: 403 }] } });
+    expect(found.problem).toContain('403');
+    expect(idsOf(found, 'not decidable here')).toHaveLength(FACTS.length);
+  });
+
+  it('is the second interface, which leaves the rows of the other one', async () => {
+    const faults = [{ effect: 'status', status: 403, on: ['graphql'] }] as const;
+    const found = await askSimulator('rest', [], { simulator: { faults: faults as never } });
+    expect(idsOf(found, 'differs')).toEqual([]);
+    expect(idsOf(found, 'as assumed').filter((id) => !id.startsWith('rest_'))).toEqual([]);
+    expect(idsOf(found, 'as assumed').length).toBeGreaterThan(12);
+    expect(found.problem).toBeUndefined();
+  });
+});
