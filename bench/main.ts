@@ -11,6 +11,7 @@ import { GROWTHS, growthTable } from './growth.ts';
 import type { JudgedRow, Row } from './rows.ts';
 import { figure, judge, rowTable } from './rows.ts';
 import { callRows, refreshRows } from './rowsOfCalls.ts';
+import { counterRows } from './rowsOfCounters.ts';
 import { nerdGraphRows } from './rowsOfNerdGraph.ts';
 import { queryRows } from './rowsOfQueries.ts';
 import { largeRenderRows, renderRows } from './rowsOfRendering.ts';
@@ -39,6 +40,7 @@ const parts: readonly Part[] = [
   { name: 'refresh', rows: (runs) => refreshRows(runs, flags.quick ? 200 : 1000) },
   { name: 'blocks', rows: (runs) => blockRows(runs, flags.quick ? 200 : 1000) },
   { name: 'nerdgraph', rows: nerdGraphRows, large: true },
+  { name: 'counters', rows: counterRows, large: true },
   { name: 'queries', rows: queryRows },
   { name: 'rendering', rows: renderRows },
   { name: 'rendering-500k', rows: largeRenderRows, large: true },

@@ -8,7 +8,14 @@ import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { graphqlBody, type GraphqlRequest } from './upstreamNerdGraph.ts';
-import { applicationPages, hostsBody, KEY_TRANSACTIONS, METRIC_NAMES, metricDataBodies } from './upstreamRest.ts';
+import {
+  applicationPages,
+  hostsBody,
+  KEY_TRANSACTIONS,
+  METRIC_NAMES,
+  metricDataBodies,
+  seriesBody,
+} from './upstreamRest.ts';
 
 export interface UpstreamUsage {
   readonly calls: number;
@@ -26,7 +33,10 @@ let atOnce = 0;
 let underWay = 0;
 
 function bodyOf(url: string, response: ServerResponse): Buffer | undefined {
-  if (url.includes('/metrics/data.json')) return metricData[calls % metricData.length];
+  if (url.includes('/metrics/data.json')) {
+    const variant = calls % metricData.length;
+    return url.includes('summarize=true') ? metricData[variant] : seriesBody(url, variant);
+  }
   if (url.includes('/metrics.json')) return METRIC_NAMES;
   if (url.includes('/key_transactions.json')) return KEY_TRANSACTIONS;
   const application = /\/applications\/(\d+)\/hosts\.json/.exec(url)?.[1];

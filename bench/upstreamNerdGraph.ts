@@ -62,7 +62,10 @@ function applicationsOf(size: FleetSize, page: number): object[] {
   }));
 }
 
-/** One row for each application, perhaps host, and metric that the query names; all its applications have all its metrics. */
+/**
+ * One row for each application, perhaps host, and metric that the query names, with TIMESERIES for each minute; all its
+ * applications have all its metrics.
+ */
 function nrqlResult({ hostsPerApplication }: FleetSize, nrql: string, variant: number): object {
   const facets = /FACET (.+?) SINCE/.exec(nrql)?.[1]?.split(', ') ?? [];
   const ids = literals(nrql, 'appId').map(Number);
@@ -72,6 +75,7 @@ function nrqlResult({ hostsPerApplication }: FleetSize, nrql: string, variant: n
   const columns = [...nrql.matchAll(/(\w+)\(([^)]*)\) AS (\w+)/g)].map(([, of = '', from = '', as = '']) => {
     return { as, value: columnOf(of, from) };
   });
+  const buckets = nrql.includes(' TIMESERIES 1 minute') ? minutesOf(nrql) : [{}];
   const results: object[] = [];
   for (const id of new Set(ids)) {
     const hosts = facets.includes('host') ? hostIds(id, hostsPerApplication).map(hostName) : [undefined];
@@ -82,7 +86,8 @@ function nrqlResult({ hostsPerApplication }: FleetSize, nrql: string, variant: n
           attribute === 'appId' ? String(id) : attribute === 'host' ? host : name,
         );
         const x = variant + (id % 50) / 8;
-        results.push({ facet, ...Object.fromEntries(columns.map(({ as, value }) => [as, value(name, x)])) });
+        const values = Object.fromEntries(columns.map(({ as, value }) => [as, value(name, x)]));
+        for (const bucket of buckets) results.push({ facet, ...bucket, ...values });
       }
     }
   }
@@ -102,6 +107,14 @@ function queryResult(nrql: string, variant: number): object {
 function timeWindowOf(nrql: string): object {
   const [begin, end] = [/SINCE (\d+)/, /UNTIL (\d+)/].map((at) => Number(at.exec(nrql)?.[1]));
   return { begin, end };
+}
+
+function minutesOf(nrql: string): object[] {
+  const [from = 0, to = 0] = [/SINCE (\d+)/, /UNTIL (\d+)/].map((at) => Number(at.exec(nrql)?.[1]) / 1000);
+  return Array.from({ length: (to - from) / 60 }, (_, index) => {
+    const beginTimeSeconds = from + 60 * index;
+    return { beginTimeSeconds, endTimeSeconds: beginTimeSeconds + 60 };
+  });
 }
 
 /** The values after `attribute =` and `attribute IN`. */

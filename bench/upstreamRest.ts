@@ -35,6 +35,29 @@ export function metricDataBodies(): readonly Buffer[] {
   });
 }
 
+/** Series of minutes, made when they are first asked for: all applications ask for the same range. */
+const seriesBodies = new Map<string, Buffer>();
+
+/** The minutes of the range of an address, of the metrics that it names; `variant` changes all figures. */
+export function seriesBody(url: string, variant: number): Buffer {
+  const query = new URL(url, 'http://upstream').searchParams;
+  const [from, to] = [query.get('from') ?? '', query.get('to') ?? ''];
+  const key = `${from} ${to} ${variant}`;
+  const known = seriesBodies.get(key);
+  if (known !== undefined) return known;
+  const names = query.getAll('names[]');
+  const start = Date.parse(from);
+  const timeAt = (minute: number): string => new Date(start + 60_000 * minute).toISOString().replace('.000Z', '+00:00');
+  const minutes = Array.from({ length: (Date.parse(to) - start) / 60_000 }, (_, index) => index);
+  const metrics = names.map((name) => {
+    const values = APDEX_METRICS.includes(name) ? apdexValues(variant) : timedValues(name, variant);
+    return { name, timeslices: minutes.map((minute) => ({ from: timeAt(minute), to: timeAt(minute + 1), values })) };
+  });
+  const body = json({ metric_data: { from, to, metrics_not_found: [], metrics_found: names, metrics } });
+  seriesBodies.set(key, body);
+  return body;
+}
+
 /** All pages of the application list. */
 export function applicationPages(size: FleetSize): readonly Buffer[] {
   const { applications, hostsPerApplication } = size;
