@@ -8,7 +8,7 @@ import { isList, readPages } from '../http/readRecords.ts';
 import type { CallOptions } from '../upstreamReader.ts';
 
 const GROUP = 'alerts';
-/** More conditions are a failure: so many queries a minute fit no budget. */
+/** More conditions are a failure: each is a query a minute, and no budget holds more. */
 const MOST_CONDITIONS = 10_000;
 const MOST_PAGES = 1_000;
 
@@ -158,6 +158,12 @@ export async function readAlertSettings(
   const mutingRules = await transport.parseReporting(GROUP, () =>
     recordsOf(found['mutingRules'], named, 'mutingRules'),
   );
+  const ids = new Set(policies.map((policy) => policy.id));
+  for (const { policyId } of all) {
+    // A policy that was made or deleted meanwhile: its conditions are named all the same.
+    if (!ids.has(policyId)) policies.push({ id: policyId, name: policyId });
+    ids.add(policyId);
+  }
   return { accountId, policies, conditions: all, compoundConditions, mutingRules };
 }
 

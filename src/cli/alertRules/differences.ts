@@ -16,7 +16,7 @@ export function differenceRules(mapped: readonly PolicyCondition[], account: str
     byPolicy.set(policy.name, (byPolicy.get(policy.name) ?? new Set()).add(condition.name));
   }
   return [...byPolicy].map(([policy, conditions]) => ({
-    name: policy === '' ? 'policy without a name' : policy,
+    name: `Differences of ${policy}`,
     rules: [...conditions].flatMap((condition) => rulesOf({ account, policy, condition })),
   }));
 }

@@ -44,7 +44,7 @@ export function writeAll(folder: string, texts: ReadonlyMap<string, string>): vo
   }
 }
 
-/** A document whose texts are data: whatever they hold, they are one value each, and visible. */
+/** A document whose texts are data: each is one value, and every character of it is visible. */
 function yamlText(value: object, comment: string): string {
   const document = new Document(value, { aliasDuplicateObjects: false });
   visit(document, {

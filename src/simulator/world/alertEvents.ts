@@ -144,7 +144,7 @@ interface MinuteResponse {
   readonly seconds: number;
 }
 
-/** The world never changes, and the same stretches are asked for again and again. */
+/** The world never changes, and each query reads the same stretches again. */
 const KNOWN = new WeakMap<World, Map<string, readonly MinuteResponse[]>>();
 
 function responseTimes(

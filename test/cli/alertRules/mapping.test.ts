@@ -80,7 +80,7 @@ describe('what is mapped and said', () => {
     expect(converted([difference]).report).toMatchObject([{ mapped: { query: 'Team/Queue' }, notes: [] }]);
   });
 
-  it('a disabled condition where it is asked for', () => {
+  it('a disabled condition with --disabled', () => {
     const { report } = converted([{ enabled: false }], {}, ACCOUNT, true);
     expect(report[0]).toMatchObject({ mapped: {}, notes: ['it is disabled in New Relic, but an alert here'] });
   });
@@ -123,7 +123,7 @@ describe('the query of a condition', () => {
     expect(conditionQuery(given)).toEqual({ nrql: sent, value: sent.includes('AS value') ? 'value' : undefined });
   });
 
-  it('has the window of the condition in whole minutes, and one HELP whatever the account', () => {
+  it('has the window of the condition in whole minutes, and the same HELP in every account', () => {
     const one = entriesOf(converted([signal({ aggregationWindow: 90 })])).queries[0];
     const two = entriesOf(converted([{}], {}, { ...ACCOUNT, name: 'other' })).queries[0];
     expect([one?.window, two?.window]).toEqual(['2m', '1m']);

@@ -125,7 +125,7 @@ const CASES: readonly Case[] = [
     fires: ' 0 0 0 0 0 0',
   },
   {
-    that: 'a filled value counts from the first gap on, and the wait goes on over the change',
+    that: 'a filled value counts from the first gap on, and the wait continues over the change',
     condition: { ...all({ operator: 'BELOW' }), ...filled('STATIC', 0) },
     signal: '9 4 - 4 - - 9 9 9 9',
     fires: ' 0 0 0 1 1 1 1 1 1 0',
