@@ -120,13 +120,15 @@ function zonesOf(apdex: Values<'s' | 't' | 'f'> | undefined): LabelledValue[] {
 const MEMORY = {
   application: {
     value: 'total_used_mb',
+    meaning: 'Physical memory in use by the processes of the application',
     source:
       'Memory/Physical:total_used_mb × 1048576 ' +
-      '(unverified: what the service does with it over several minutes; alert on newrelic_host_memory_used_bytes)',
+      '(unverified: what New Relic does with it over several minutes; alert on newrelic_host_memory_used_bytes)',
     nerdgraph: 'average memory of a process × processes that report',
   },
   host: {
     value: 'used_mb_by_host',
+    meaning: 'Physical memory of a process, the mean over the processes of the application on the host',
     source: 'Memory/Physical:used_mb_by_host × 1048576',
     nerdgraph: 'average memory of a process on the host',
   },
@@ -300,7 +302,6 @@ function rowsOf(scope: FamilyScope): readonly WindowRow[] {
     // Memory and processor time.
     windowRow(scope, {
       suffix: 'memory_used_bytes',
-      meaning: 'Physical memory in use',
       ...ofMemory,
       reads: { memory: read(METRIC.memory, memory) },
       calculate: (of) => memoryBytes(of.memory?.[memory]),

@@ -22,6 +22,17 @@ describe('a valid configuration warns', () => {
     ]);
   });
 
+  it.each(['NRAA-123456', 'NRRA-123456', '0123456789abcdef0123456789abcdef01234567'])(
+    'of a key that is no user key, without repeating it: %s',
+    (key) => {
+      const warnings = warningsOf(`accounts: [{api_key: ${key}}]`);
+      expect(warnings).toEqual([
+        'c.yaml:1:22: accounts[0].api_key: is no user key: only user keys work, which begin with NRAK- (REST API keys ended on 1 March 2025)',
+      ]);
+      expect(warningsOf('accounts: [{api_key: NRAK-ABCDEF}]')).toEqual([]);
+    },
+  );
+
   it.each([
     ['limits: {requests_per_minute: 1001}', 1_000],
     ['api: nerdgraph, limits: {requests_per_minute: 3001}', 3_000],

@@ -128,7 +128,7 @@ const writtenAccount = z.strictObject({
   }),
   api: notes(z.enum(APIS).default('rest'), {
     description:
-      'The interface that the account is read through: the REST API v2, which the vendor ends on 31 July 2027, or NerdGraph.',
+      'The interface that the account is read through: the REST API v2, which New Relic ends on 31 July 2027, or NerdGraph.',
   }),
   account_id: notes(whole(1).optional(), {
     description: 'The number of the account. With `api: rest` only queries, entities and the command `compare` use it.',
@@ -153,7 +153,7 @@ const writtenAccount = z.strictObject({
     example: '/run/secrets/new_relic_api_key',
   }),
   api_key_header: notes(z.enum(['X-Api-Key', 'Api-Key']).optional(), {
-    description: 'Request header that carries the key. With REST, `X-Api-Key` takes keys of every kind.',
+    description: 'Request header that carries the key, a user key (`NRAK-...`).',
     otherwise: '`X-Api-Key`; `Api-Key` with `api: nerdgraph`',
     example: 'X-Api-Key',
   }),

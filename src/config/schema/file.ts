@@ -29,7 +29,8 @@ export const collection = z.strictObject({
     description: 'Time range of metric data, in whole minutes. Averages and rates are over this time.',
   }),
   delay: notes(duration({ least: '0s' }).prefault('2m'), {
-    description: 'The time range ends this long ago, cut to the minute: upstream needs it to have its data complete.',
+    description:
+      "How far the window lags behind now (rounded down to the minute), so that New Relic's data is complete.",
   }),
   scrape_timeout_offset: notes(duration({ least: '0s' }).prefault('500ms'), {
     description: 'A scrape is answered this much before the scraper gives up.',
@@ -41,14 +42,14 @@ export const collection = z.strictObject({
     description: 'The last good values are served this long past the time their refresh was due, then they are absent.',
   }),
   raw_values: notes(z.boolean().default(false), {
-    description: 'Asks upstream for values that are not rounded to three digits (`raw=true`).',
+    description: 'Asks New Relic for values that are not rounded to three digits (`raw=true`).',
   }),
   background: notes(z.boolean().default(false), {
     description: 'Refreshes at the start and on a timer instead of on a scrape.',
   }),
   intervals: notes(intervals.prefault({}), {
     description:
-      'How often each group of data is refreshed at most. Whole minutes are counted in windows, any other interval by ' +
+      'Minimum time between two refreshes of each group. Whole minutes are counted in windows, any other interval by ' +
       'the clock.',
   }),
   max_series: notes(whole(1).default(500_000), {

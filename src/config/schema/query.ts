@@ -29,7 +29,7 @@ const queryMetric = z.strictObject({
   }),
   value: notes(text().optional(), {
     description:
-      "Key of the column in the service's rows: its alias, or such as `count` or `average.duration`. `percentile()` gives " +
+      "Key of the column in New Relic's rows: its alias, or such as `count` or `average.duration`. `percentile()` gives " +
       'a series for each percentile, with the label `percentile`.',
     otherwise: 'the only column',
     placeholder: '<column>',
@@ -72,8 +72,8 @@ export const query = z.strictObject({
     description: 'How often it is run at most.',
   }),
   limit: notes(whole(1, MOST_FACETS).optional(), {
-    description: 'The first so many facets, on purpose: what the service leaves out is no failure then.',
-    otherwise: 'all of them; 5,000 or more are a failure, because the service leaves out the rest silently',
+    description: 'Publish only the top N facets; the rest is dropped deliberately.',
+    otherwise: 'all of them; 5,000 or more are a failure, because New Relic leaves out the rest silently',
     example: 100,
   }),
   fail_at: notes(failAt.optional(), {

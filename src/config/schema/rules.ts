@@ -39,10 +39,10 @@ function withinAccount(account: Mapping | undefined, index: number): Issue[] {
   const has = (key: string): boolean => account[key] !== undefined;
   const issues: Issue[] = [];
   if (has('region') && has('base_url')) {
-    issues.push(issue([...path, 'base_url'], 'stands beside region: keep one of the two', 'key'));
+    issues.push(issue([...path, 'base_url'], 'cannot be combined with region: remove one', 'key'));
   }
   if (has('api_key') && has('api_key_file')) {
-    issues.push(issue([...path, 'api_key_file'], 'stands beside api_key: keep one of the two', 'key'));
+    issues.push(issue([...path, 'api_key_file'], 'cannot be combined with api_key: remove one', 'key'));
   }
   if (!has('api_key') && !has('api_key_file')) {
     issues.push(issue([...path, 'api_key'], 'is required, or api_key_file: without a key nothing can be read'));
