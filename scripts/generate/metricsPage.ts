@@ -69,12 +69,10 @@ const ABSENCE = `## When a series is absent
   are 0 while the throughput is 0. Rates and counts of 0 are published as 0.
 - \`error_ratio\` is absent without requests. An application that has requests and no \`Errors/all\` recorded no error: 0.
   A host without \`Errors/all\` has no error series with REST; with NerdGraph it has 0 while it reports.
-- \`component_time\`, \`component_calls\` and \`total_time\` wait until the database kind of the application is known: with
-  REST until the names of its database metrics have been read once, with both until the calls of these metrics could be
-  read once.
-- Where New Relic sends a value that cannot be read (null, text instead of a number), everything that is calculated from it is
-  absent: \`response_time\` where it is the request queue, \`total_time\` where it is a component, \`error_ratio\` where it is
-  a number of requests.
+- \`component_time\`, \`component_calls\` and \`total_time\` are absent until the database kind of the application is known. That
+  takes one good reading of its database metrics, and with REST one of their names before.
+- A value that cannot be read (null, text instead of a number) makes every family absent that is calculated from it. An unreadable
+  request queue takes \`response_time\` away, for example, and an unreadable component \`total_time\`.
 - With NerdGraph, the families that the column "Interfaces" gives to REST alone are absent.
 - \`health_status\` has a series for each known status (green, orange, red, gray, unknown), 1 for the current one and 0
   for the others. An unknown status is one more series with 1, as long as the entity has it.
