@@ -48,8 +48,8 @@ export async function runFacts(options: FactsOptions): Promise<void> {
         }),
       );
       progress.stop();
-      if (output !== undefined) writeFileSync(output, shareText(found, new Date()), { flag: force ? 'w' : 'wx' });
       session.print(options.format === 'json' ? jsonText(found, new Date()) : factsText(found, lineLength()));
+      if (output !== undefined) writeFileSync(output, shareText(found, new Date()), { flag: force ? 'w' : 'wx' });
       if (found.some(({ problem, rows }) => problem !== undefined || rows.some(isDifferent))) throw new ExitStatus(1);
     } finally {
       progress.stop();

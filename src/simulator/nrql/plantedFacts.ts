@@ -130,12 +130,11 @@ const LACKING: readonly (readonly [PlantedFact, types: readonly string[], field:
   ['pack_usage', ['NrConsumption', 'NrMTDConsumption'], 'GigabytesIngested'],
 ];
 
-export function plantedEvent(event: StoredEvent, type: string, facts: PlantedFacts): StoredEvent {
-  const lost = new Set(
-    LACKING.flatMap(([fact, types, field]) => (facts.has(fact) && types.includes(type) ? [field] : [])),
-  );
-  if (lost.size === 0) return event;
-  return Object.fromEntries(Object.entries(event).filter(([name]) => !lost.has(name))) as StoredEvent;
+/** How events of a type are read: without the fields that are planted as missing. */
+export function eventReader(type: string, facts: PlantedFacts): (event: StoredEvent) => StoredEvent {
+  const lost = LACKING.flatMap(([fact, types, field]) => (facts.has(fact) && types.includes(type) ? [field] : []));
+  if (lost.length === 0) return (event) => event;
+  return (event) => Object.fromEntries(Object.entries(event).filter(([name]) => !lost.includes(name))) as StoredEvent;
 }
 
 /** The rows as they are shown: other shapes of facets and percentiles, and rows of names that have no data. */

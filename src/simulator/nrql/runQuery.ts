@@ -3,7 +3,7 @@ import {
   checkQuery,
   mostCharacters,
   mostFacets,
-  plantedEvent,
+  eventReader,
   plantedRows,
   stepOf,
   withoutCase,
@@ -115,5 +115,6 @@ function collectEvents(type: string, groups: Groups, { world, now, facts }: Nrql
     mayMatch: (attributes) =>
       query.where.meets((attribute) => (attribute === EVENT_TYPE ? type : attributes[attribute])) !== false,
   });
-  for (const event of found) addEvent(plantedEvent(event, type, facts), type, groups);
+  const read = eventReader(type, facts);
+  for (const event of found) addEvent(read(event), type, groups);
 }

@@ -1,0 +1,73 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { FACTS } from '../../src/cli/facts/facts.ts';
+import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
+import { inFolder } from '../support/folder.ts';
+import { simulatorForFile } from '../support/simulator.ts';
+import { runTool, type ToolResult } from './support/tool.ts';
+
+const simulator = await simulatorForFile({ facts: new Set(['rest_error_rate_scale'] as const) });
+const CONFIG = [
+  'accounts:',
+  `  - {name: prod, base_url: "${simulator.url}/v2", api_key: ${DEMO_API_KEY}}`,
+  `  - {name: closed, base_url: "${simulator.url}/v2", api_key: NRAK-WRONG}`,
+].join('\n');
+
+function facts(...flags: readonly string[]): Promise<ToolResult> {
+  return runTool(['check', ...flags], { config: CONFIG });
+}
+
+describe('check --live --facts', () => {
+  it('prints the rows of the chosen account as one JSON document, and writes the file to share', () =>
+    inFolder(async (folder) => {
+      const output = join(folder, 'facts.json');
+      const flags = ['--live', '--facts', '--account=prod', `--output=${output}`, '--format=json'];
+      const { status, stdout } = await facts(...flags);
+      const { accounts } = JSON.parse(stdout) as {
+        accounts: { account: string; rows: { id: string; verdict: string }[] }[];
+      };
+      expect(accounts.map(({ account }) => account)).toEqual(['prod']);
+      expect(accounts[0]?.rows.map(({ id }) => id)).toEqual(FACTS.map(({ id }) => id));
+      expect(accounts[0]?.rows.filter(({ verdict }) => verdict === 'differs').map(({ id }) => id)).toEqual([
+        'rest_error_rate_scale',
+      ]);
+      expect(status).toBe(1);
+      const shared = readFileSync(output, 'utf8');
+      expect(JSON.parse(shared)).toMatchObject({
+        program: 'newrelic-apm-exporter',
+        accounts: [{ rows: expect.any(Array) as unknown }],
+      });
+      expect(shared).not.toContain('prod');
+      const again = await facts(...flags);
+      expect([again.status, again.stdout]).toEqual([2, '']);
+      expect(again.stderr).toContain('--force');
+      expect(readFileSync(output, 'utf8')).toBe(shared);
+    }));
+
+  it('replaces the file with --force, also where the account cannot be read, which is status 1 and said', () =>
+    inFolder(async (folder) => {
+      const output = join(folder, 'facts.json');
+      writeFileSync(output, 'old');
+      const { status, stdout } = await facts('--live', '--facts', '--account=closed', `--output=${output}`, '--force');
+      expect(status).toBe(1);
+      expect(stdout).toMatch(
+        /^Account closed: 0 as assumed, 0 differ, \d+ not decidable here\nThe account cannot be read: /,
+      );
+      expect(stdout).not.toContain('NRAK-WRONG');
+      expect(readFileSync(output, 'utf8')).toContain('"word": "auth"');
+    }));
+
+  it.each([
+    [['--facts'], '--live'],
+    [['--live', '--account=prod'], '--facts'],
+    [['--live', '--output=x.json'], '--facts'],
+    [['--live', '--facts', '--wait=31m'], '30m'],
+    [['--live', '--facts', '--account=none'], 'prod, closed'],
+  ])('is wrong usage with %j, and says what to change', async (flags, hint) => {
+    const { status, stdout, stderr } = await facts(...flags);
+    expect([status, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(hint);
+    expect(existsSync('x.json')).toBe(false);
+  });
+});
