@@ -63,8 +63,8 @@ function misuseOf(options: Parameters<typeof runCheck>[0]): string | undefined {
  */
 async function checkLive(options: ReadingOptions): Promise<void> {
   await withLists(options, async ({ config, collector, signal, print }) => {
-    if (config.accounts.some(({ queries }) => queries.length > 0)) {
-      await collector.refreshNow({ groups: new Set(['queries']) }, Infinity, signal);
+    if (config.accounts.some(({ queries, entities }) => queries.length + entities.length > 0)) {
+      await collector.refreshNow({ groups: new Set(['golden_metrics', 'queries']) }, Infinity, signal);
       signal.throwIfAborted();
     }
     // Only data tell which values a custom metric has.
@@ -100,8 +100,14 @@ async function report(
   });
   const warnings = (status?.warnings ?? []).map((warning) => `warning: ${warning}`);
   if (status !== undefined && !account.applications.read) {
-    const lines = [...queryLines(status), planLine(status), ...emptyQueries(status), ...warnings];
-    return reported('no applications are read', lines, hasFailedQuery(status));
+    const lines = [
+      ...entityLines(status),
+      ...queryLines(status),
+      planLine(status),
+      ...emptyQueries(status),
+      ...warnings,
+    ];
+    return reported('no applications are read', lines, hasFailedQuery(status) || hasFailedType(status));
   }
   if (status?.up !== true || status.applications === undefined) {
     const list = status?.tasks.find(({ group }) => group === 'applications');
@@ -127,6 +133,7 @@ async function report(
     ...found.facts.map((fact) => `account: ${fact}`),
     `applications: ${visible.applications} visible, ${applications.length} exported, ${reporting} of them reporting`,
     `key transactions: ${keyTransactions(account, status, failing)}`,
+    ...entityLines(status),
     ...queryLines(status),
     planLine(status),
     ...emptyQueries(status),
@@ -134,7 +141,7 @@ async function report(
     ...found.warnings.map((warning) => `warning: ${warning}`),
     ...problems.map((problem) => `problem: ${problem}`),
   ];
-  return reported('the key is accepted', lines, problems.length > 0 || hasFailedQuery(status));
+  return reported('the key is accepted', lines, problems.length > 0 || hasFailedQuery(status) || hasFailedType(status));
 }
 
 /** Each query was run once. */
@@ -162,6 +169,22 @@ function emptyQueries({ queries }: AccountStatus): readonly string[] {
             'are spelt as New Relic has them (case counts), unless nothing happened in its window',
         ],
   );
+}
+
+/** Each type of entities was read once. */
+function entityLines({ entities }: AccountStatus): readonly string[] {
+  return entities.flatMap(({ type, problem, listed = 0, exported, reporting, metrics, series, missingMetrics }) => {
+    if (problem !== undefined) return [`entities ${type}: problem: ${problem}`];
+    const parts = [`${listed} visible, ${exported} exported, ${reporting} of them reporting`];
+    parts.push(`metrics ${metrics.length === 0 ? 'none' : metrics.join(', ')}`, counted(series, 'value'));
+    const missing = missingMetrics.map((name) => `entities ${type}: problem: no entity has a golden metric "${name}"`);
+    return [`entities ${type}: ${parts.join('; ')}`, ...missing];
+  });
+}
+
+/** A list that cannot be read, or a golden metric that is named and does not exist. */
+function hasFailedType({ entities }: AccountStatus): boolean {
+  return entities.some(({ problem, missingMetrics }) => problem !== undefined || missingMetrics.length > 0);
 }
 
 function hasFailedQuery({ queries }: AccountStatus): boolean {

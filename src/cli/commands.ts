@@ -57,6 +57,7 @@ export function allCommands(): readonly Command[] {
       .addOption(accountFlag('all of them'))
       .option('--app <id or name>', 'only this application; repeatable', parsedEach(String))
       .option('--key-transaction <id>', 'only this key transaction; repeatable', parsedEach(parseId))
+      .option('--entities [type]', 'types of entities, or the entities of one type with their golden metrics')
       .addOption(formatFlag(['table', 'yaml', 'json'])),
     readingCommand(
       'metric-names',

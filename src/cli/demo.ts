@@ -103,6 +103,7 @@ async function demoConfig(simulator: Simulator, simulated: SimulatorFlags, flags
       ...access,
       counters: true,
       applications: { tags: ['team', 'environment'] },
+      entities: [{ type: 'EXT-SERVICE', tags: ['team'] }],
       query_packs: ['transactions', 'alert_events'],
     },
   ];

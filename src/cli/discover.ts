@@ -15,12 +15,20 @@ interface DiscoverOptions extends CommonOptions {
   /** Ids or exact names; without them and without key transactions, everything is listed. */
   readonly app?: readonly string[];
   readonly keyTransaction?: readonly number[];
+  /** True: types of entities; a text: the entities of this type. */
+  readonly entities?: true | string;
   /** Undefined: all accounts. */
   readonly account?: string;
 }
 
 /** The command `discover`. What cannot be read is said on standard error, hides nothing else, and gives status 1. */
 export async function runDiscover(options: DiscoverOptions): Promise<void> {
+  const { entities } = options;
+  if (entities !== undefined) {
+    const { discoverEntities } = await import('./discoverEntities.ts');
+    await discoverEntities({ ...options, account: options.account, type: entities === true ? undefined : entities });
+    return;
+  }
   await withAccounts(
     options,
     async (session) => {

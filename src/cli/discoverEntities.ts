@@ -1,0 +1,117 @@
+import { stringify } from 'yaml';
+import type { Config } from '../config/config.ts';
+import { entitySelection } from '../config/schema/entities.ts';
+import type { MonitoredEntity } from '../api/upstreamReader.ts';
+import { errorText, escapeUnsafe } from '../log/logger.ts';
+import type { CommonOptions } from './flags.ts';
+import { ExitStatus, UsageError } from './process.ts';
+import { table } from './terminal.ts';
+import { isRefusedKey, onlyAccount, withAccounts } from './upstream/session.ts';
+
+interface DiscoverEntitiesOptions extends CommonOptions {
+  readonly format: 'table' | 'yaml' | 'json';
+  /** `DOMAIN-TYPE`; undefined: the types are listed. */
+  readonly type: string | undefined;
+  /** Undefined: all accounts. */
+  readonly account: string | undefined;
+}
+
+/** What was read of one account. */
+interface Found {
+  readonly account: string;
+  readonly types?: readonly { readonly type: string; readonly count: number }[];
+  readonly entities?: readonly MonitoredEntity[];
+}
+
+/** `discover --entities`: the types of each account, or the entities of one type with their golden metrics. */
+export async function discoverEntities({ type, format, ...options }: DiscoverEntitiesOptions): Promise<void> {
+  const prepare = (config: Config): Config => withEntities(onlyAccount(config, options.account), type);
+  await withAccounts(
+    options,
+    async ({ accounts, complain, print, signal }) => {
+      const found: Found[] = [];
+      for (const { config, reader, call } of accounts) {
+        const { name: account } = config;
+        try {
+          if (reader.entities === undefined) throw new Error('this account has no entities');
+          if (type === undefined) found.push({ account, types: await reader.entities.types(call) });
+          else found.push({ account, entities: await reader.entities.list(type, call) });
+        } catch (error) {
+          signal.throwIfAborted();
+          complain(`account ${account}: entities cannot be read: ${errorText(error, false)}`, isRefusedKey(error));
+        }
+      }
+      if (found.length > 0) print(formatted(found, type, format));
+      if (found.length < accounts.length) throw new ExitStatus(1);
+    },
+    prepare,
+  );
+}
+
+/** The accounts with one type of entities, so that their readers have what reads entities. Throws a UsageError. */
+function withEntities(config: Config, type = 'EXT-SERVICE'): Config {
+  const selection = entitySelection.safeParse({ type }).data;
+  if (selection === undefined)
+    throw new UsageError('--entities takes a type such as EXT-SERVICE: DOMAIN-TYPE in capitals');
+  const accounts = config.accounts.map((account) => {
+    if (account.api === 'rest' && account.account_id === undefined) {
+      throw new UsageError(`account ${account.name} needs account_id: entities are read through NerdGraph`);
+    }
+    return { ...account, entities: [selection] };
+  });
+  return { ...config, accounts };
+}
+
+function formatted(
+  found: readonly Found[],
+  type: string | undefined,
+  format: DiscoverEntitiesOptions['format'],
+): string {
+  if (format === 'json') return `${JSON.stringify({ accounts: found.map(toJson) }, undefined, 2)}\n`;
+  if (format === 'yaml') return found.map((each) => toYaml(each, type)).join('\n');
+  return found
+    .map(
+      ({ account, types, entities = [] }) =>
+        `Account ${escapeUnsafe(account)}\n${types === undefined ? entityTable(entities) : typeTable(types)}\n`,
+    )
+    .join('\n');
+}
+
+function toJson({ account, types, entities }: Found) {
+  if (types !== undefined) return { account, types };
+  const listed = (entities ?? []).map(({ guid, name, reporting, tags, metrics }) => ({
+    ...{ guid, name, reporting, tags },
+    golden_metrics: metrics.map(({ name: metric, title, unit, definition }) => ({
+      ...{ name: metric, title, unit },
+      ...{ select: definition.select, from: definition.from, where: definition.where ?? null },
+    })),
+  }));
+  return { account, entities: listed };
+}
+
+/** Ready for `entities` of an account. */
+function toYaml({ account, types, entities = [] }: Found, type: string | undefined): string {
+  const metrics = [...new Set(entities.flatMap((entity) => entity.metrics.map(({ name }) => name)))].sort();
+  const selections = types === undefined ? [{ type, metrics }] : types.map((each) => ({ type: each.type }));
+  return `# account ${JSON.stringify(account)}\n${stringify({ entities: selections }, { lineWidth: 0 })}`;
+}
+
+function typeTable(types: readonly { readonly type: string; readonly count: number }[]): string {
+  return table([['TYPE', 'ENTITIES'], ...types.map(({ type, count }) => [escapeUnsafe(type), count])]);
+}
+
+function entityTable(entities: readonly MonitoredEntity[]): string {
+  const metrics = new Map(
+    entities.flatMap((entity) => entity.metrics.map((metric) => [JSON.stringify(metric), metric])),
+  );
+  const rows = entities.map(({ name, guid, reporting, tags }) => [
+    escapeUnsafe(name),
+    escapeUnsafe(guid),
+    reporting ? 'yes' : 'no',
+    escapeUnsafe(tags.map(({ key, values }) => `${key}=${values.join(',')}`).join(' ')),
+  ]);
+  const defined = [...metrics.values()].map(({ name, title, unit, definition }) =>
+    [name, title, unit, definition.select].map(escapeUnsafe),
+  );
+  return `${table([['ENTITY', 'GUID', 'REPORTS', 'TAGS'], ...rows])}\n${table([['GOLDEN METRIC', 'TITLE', 'UNIT', 'SELECT'], ...defined])}`;
+}
