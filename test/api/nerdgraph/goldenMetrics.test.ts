@@ -1,0 +1,153 @@
+import { describe, expect, it } from 'vitest';
+import type { EntityReader, GoldenResult, GoldenSubject, Outcome } from '../../../src/api/upstreamReader.ts';
+import { readDefinition } from '../../../src/nrql/goldenMetric.ts';
+import { RANGE } from './nerdGraphReading.ts';
+import { say, startBetween, where, type Between } from './proxy.ts';
+
+const WORLD = { applications: 40, hostsPerApplication: 1, keyTransactions: 0 };
+const SERVICE = 'EXT-SERVICE';
+
+const entitiesOf = ({ reader }: Between): EntityReader => reader.entities!;
+
+/** All entities of a type that report, with what is read of them; equal sources are one object. */
+async function subjectsOf(between: Between, type: string): Promise<GoldenSubject[]> {
+  const listed = await entitiesOf(between).list(type, between.call);
+  const sources = new Map<string, GoldenSubject['columns'][number]['source']>();
+  const columns = new Map<unknown, GoldenSubject['columns']>();
+  return listed
+    .filter(({ reporting }) => reporting)
+    .map(({ guid, metrics }) => {
+      const known = columns.get(metrics);
+      const own =
+        known ??
+        metrics.map(({ name, definition }) => {
+          const { source, select } = readDefinition(definition);
+          const key = JSON.stringify(source);
+          sources.set(key, sources.get(key) ?? source);
+          return { name, select, source: sources.get(key)! };
+        });
+      columns.set(metrics, own);
+      return { type, guid, columns: own, window: undefined };
+    });
+}
+
+async function read(between: Between, subjects: readonly GoldenSubject[]) {
+  const before = between.asked.length;
+  const outcomes = await entitiesOf(between).goldenMetrics.read(subjects, RANGE, between.call);
+  return { outcomes, queries: between.asked.length - before };
+}
+
+const failuresOf = (outcome: Outcome<GoldenResult>): readonly string[] =>
+  'error' in outcome ? ['all'] : [...outcome.value.failures.keys()];
+const valuesOf = (outcome: Outcome<GoldenResult>): readonly string[] =>
+  'error' in outcome ? [] : [...outcome.value.values.keys()];
+
+describe('golden metrics', () => {
+  it('of many entities come with one query for each source', async () => {
+    const between = await startBetween(WORLD);
+    const subjects = await subjectsOf(between, SERVICE);
+    expect(entitiesOf(between).goldenMetrics.nextCall(subjects, RANGE)).toEqual({ count: subjects.length, calls: 1 });
+    const { outcomes, queries } = await read(between, subjects);
+    expect(queries).toBe(1);
+    expect(outcomes.map(failuresOf)).toEqual(subjects.map(() => []));
+    expect(outcomes.filter((each) => valuesOf(each).length === 3).length).toBeGreaterThan(30);
+  });
+
+  it.each([
+    ['an odd error', say('odd')],
+    ['a complaint about the query', say('no such function', 'INVALID_INPUT')],
+    ['a timeout', say('slow', 'TIMEOUT')],
+  ])(
+    'fail alone where one breaks queries (%s): it is remembered, and asked of one entity from then on',
+    async (_, fault) => {
+      const between = await startBetween(WORLD, { maxRetries: 0 });
+      const subjects = await subjectsOf(between, SERVICE);
+      between.fault = where((nrql) => nrql.includes('sum(apm.service.error.count)'), fault);
+      const first = await read(between, subjects);
+      expect(first.outcomes.map(failuresOf)).toEqual(subjects.map(() => ['errorRate']));
+      expect(first.outcomes.filter((each) => valuesOf(each).length === 2).length).toBeGreaterThan(30);
+      expect(first.queries).toBeLessThan(10);
+      const second = await read(between, subjects);
+      expect(second.outcomes.map(failuresOf)).toEqual(subjects.map(() => ['errorRate']));
+      expect(second.queries).toBe(2);
+      between.fault = undefined;
+      const third = await read(between, subjects);
+      expect(third.outcomes.map(failuresOf)).toEqual(subjects.map(() => []));
+    },
+  );
+
+  it('of an entity that breaks queries fail alone', async () => {
+    const between = await startBetween(WORLD, { maxRetries: 0 });
+    const subjects = await subjectsOf(between, SERVICE);
+    const bad = subjects[17]!.guid;
+    between.fault = where((nrql) => nrql.includes(bad), say('odd'));
+    const { outcomes } = await read(between, subjects);
+    expect(subjects.filter((_, index) => failuresOf(outcomes[index]!).length > 0).map(({ guid }) => guid)).toEqual([
+      bad,
+    ]);
+    const again = await read(between, subjects);
+    expect(again.queries).toBeLessThan(5);
+  });
+
+  it('make three calls where the service answers nothing', async () => {
+    const between = await startBetween(WORLD, { maxRetries: 0 });
+    const subjects = await subjectsOf(between, SERVICE);
+    between.fault = where(() => true, say('odd'));
+    const { outcomes, queries } = await read(between, subjects);
+    expect(outcomes.every((each) => 'error' in each)).toBe(true);
+    expect(queries).toBe(3);
+  });
+
+  it('ask for ids in two lists where the service refuses one of numbers and texts, and remember it', async () => {
+    const between = await startBetween(WORLD, { maxRetries: 0 });
+    const subjects = await subjectsOf(between, 'BROWSER-APPLICATION');
+    between.fault = where((nrql) => /appId IN \(\d+, '/.test(nrql), say('types differ', 'INVALID_INPUT'));
+    const { outcomes } = await read(between, subjects);
+    expect(outcomes.map(failuresOf)).toEqual(subjects.map(() => []));
+    expect(outcomes.some((each) => valuesOf(each).includes('errors'))).toBe(true);
+    const mixed = between.asked.length;
+    await read(between, subjects);
+    expect(between.asked.slice(mixed).filter(({ nrql }) => /appId IN \(\d+, '/.test(nrql))).toEqual([]);
+  });
+
+  it('are one number of one percentile, and absent where nothing was measured', async () => {
+    const between = await startBetween({ applications: 16, hostsPerApplication: 1, keyTransactions: 0 });
+    const subjects = await subjectsOf(between, 'BROWSER-APPLICATION');
+    const { outcomes } = await read(between, subjects);
+    const paint = outcomes.map((each) =>
+      'value' in each ? each.value.values.get('largestContentfulPaint75PercentileS') : [],
+    );
+    expect(paint[0]).toEqual([{ percentile: undefined, value: expect.any(Number) as number }]);
+    expect(outcomes.map((each) => valuesOf(each).length)).toContain(0);
+  });
+});
+
+describe('a list of entities', () => {
+  it('is read in smaller pages where one is too big, which is remembered', async () => {
+    const between = await startBetween(
+      { applications: 250, hostsPerApplication: 1, keyTransactions: 0 },
+      { maxRetries: 0 },
+    );
+    between.simulator.faults.add({
+      ...{ effect: 'graphql-error', class: 'ODD', message: 'denied due to complexity' },
+      ...{ on: 'graphql_entity_list', times: 2 },
+    });
+    expect(await entitiesOf(between).list(SERVICE, between.call)).toHaveLength(250);
+    expect(between.simulator.requests.count('graphql_entity_list')).toBe(2 + 5);
+    expect(entitiesOf(between).listCalls(SERVICE, 250)).toBe(5);
+    await entitiesOf(between).list(SERVICE, between.call);
+    expect(between.simulator.requests.count('graphql_entity_list')).toBe(2 + 5 + 5);
+  });
+
+  it('holds equal definitions once', async () => {
+    const between = await startBetween(WORLD);
+    const listed = await entitiesOf(between).list('INFRA-HOST', between.call);
+    expect(new Set(listed.map(({ metrics }) => metrics)).size).toBe(2);
+  });
+
+  it('counts the types of the account', async () => {
+    const between = await startBetween({ applications: 16, hostsPerApplication: 1, keyTransactions: 0 });
+    const types = await entitiesOf(between).types(between.call);
+    expect(types.map(({ type }) => type)).toEqual(['APM-APPLICATION', 'BROWSER-APPLICATION', SERVICE, 'INFRA-HOST']);
+  });
+});
