@@ -1,11 +1,11 @@
 import { statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { type Diagnostic, firstDiagnostics, formatDiagnostic } from '../../config/diagnostic.ts';
+import { type Diagnostic, formatDiagnostic, issue } from '../../config/diagnostic.ts';
 import { explain, flatten } from '../../config/schemaIssues.ts';
 import { readText } from '../../config/files.ts';
 import { readYaml } from '../../config/yaml/readYaml.ts';
 import { asksForCertificate, readTlsSettings, type TlsSettings } from './tlsSettings.ts';
-import { knownKeys, webConfigSchema } from './webConfigFile.ts';
+import { knownKeys, tlsSectionOf, webConfigSchema } from './webConfigFile.ts';
 
 /** A web configuration in the exporter-toolkit format, its files read in. */
 interface WebConfig {
@@ -40,21 +40,20 @@ export function loadWebConfig(path: string): WebConfigResult {
   }
   if (setsNothing(file.text)) return { config: OPEN_WEB_CONFIG, files };
   const tree = readYaml({ path, text: file.text }, {});
-  const unreadable = tree.diagnosticsWith([]);
-  if (unreadable.length > 0) return { diagnostics: unreadable, files };
-  const { success, data, error } = webConfigSchema.safeParse(tree.value, { error: explain });
-  if (!success) return { diagnostics: tree.diagnosticsWith(flatten(error.issues, knownKeys)), files };
-  const { tls_server_config: section, basic_auth_users: users, http_server_config: http, rate_limit: limit } = data;
-  const tls = section ? readTlsSettings(section, dirname(resolve(path))) : undefined;
+  const parsed = webConfigSchema.safeParse(tree.value, { error: explain });
+  const issues = parsed.success ? [] : flatten(parsed.error.issues, knownKeys);
+  // A section that is whole by itself is looked at though others are not: all that is wrong is told in one round.
+  const section = tlsSectionOf(tree.value);
+  const tls = section === undefined ? undefined : readTlsSettings(section, dirname(resolve(path)));
   files.push(...(tls?.files ?? []));
-  if (tls !== undefined && tls.problems.length > 0) {
-    const diagnostics = tls.problems.map(({ key, message }) =>
-      key === undefined
-        ? tree.diagnostic(['tls_server_config'], message, 'key')
-        : tree.diagnostic(['tls_server_config', key], message, 'value'),
+  for (const { key, message } of tls?.problems ?? []) {
+    issues.push(
+      key === undefined ? issue(['tls_server_config'], message, 'key') : issue(['tls_server_config', key], message),
     );
-    return { diagnostics: firstDiagnostics(diagnostics), files };
   }
+  const diagnostics = tree.diagnosticsWith(issues);
+  if (!parsed.success || diagnostics.length > 0) return { diagnostics, files };
+  const { basic_auth_users: users, http_server_config: http, rate_limit: limit } = parsed.data;
   const { interval = 0, burst = 0 } = limit ?? {};
   const config = {
     tls: tls?.settings,

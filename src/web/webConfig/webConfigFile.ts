@@ -129,6 +129,11 @@ export const webConfigSchema = z.strictObject({
 
 export type TlsSection = z.infer<typeof tlsSection>;
 
+/** The part of a file about TLS, where nothing but unknown keys is wrong with it. */
+export function tlsSectionOf(file: unknown): TlsSection | undefined {
+  return z.object({ tls_server_config: tlsSection.strip() }).safeParse(file).data?.tls_server_config;
+}
+
 const SECTIONS: Readonly<Record<string, { readonly shape: Readonly<Record<string, unknown>> }>> = {
   '': webConfigSchema,
   tls_server_config: tlsSection,

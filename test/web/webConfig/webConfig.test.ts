@@ -40,6 +40,25 @@ function faults(text: string): string[] {
 
 const TLS = 'tls_server_config:\n  cert_file: one.crt\n  key_file: one.key\n';
 
+test('all faults of a web configuration are told in one round, those of its files too', () => {
+  const text = `tls_server_config:
+  cert_file: nowhere.crt
+  key_file: one.key
+  client_allowed_sans: [a]
+  min_vershion: TLS13
+basic_auth_users:
+  alice: secret
+rate_limit: {interval: 1s}
+`;
+  expect(faults(text)).toEqual([
+    'web.yaml:2:14: tls_server_config.cert_file: nowhere.crt does not exist',
+    expect.stringContaining('web.yaml:4:24: tls_server_config.client_allowed_sans: needs client_auth_type'),
+    'web.yaml:5:3: tls_server_config.min_vershion: unknown key; did you mean "min_version"?',
+    'web.yaml:7:10: basic_auth_users.alice: must be a bcrypt hash such as `htpasswd -nB` prints',
+    expect.stringContaining('web.yaml:8:'),
+  ]);
+});
+
 describe('a valid web configuration', () => {
   test('may be empty, or comments alone', () => {
     for (const text of ['', '\n', '# nothing yet\n\n  # at all\n']) {
