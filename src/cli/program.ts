@@ -33,14 +33,30 @@ export function normalizeArguments(args: readonly string[], commands: readonly C
   return command === undefined ? named : [command.name(), ...named.toSpliced(word, 1)];
 }
 
+/** The help of a command that does not exist would be that of the program. */
+function refuseUnknown(commands: readonly Command[], name: string): void {
+  const names = commands.map((command) => command.name());
+  if (!names.includes(name)) commands[0]?.error(`error: there is no command '${name}'${suggest(name, names)}`);
+}
+
 /** Commander asks for a missing flag before it looks at unknown ones, of which one may be that flag misspelt. */
 function refuseMisspelt(commands: readonly Command[], args: readonly string[]): void {
-  const command = commands.find((one) => one.name() === args[0]);
+  const [first, second] = args;
+  if (first === 'help' && second !== undefined && !second.startsWith('-')) refuseUnknown(commands, second);
+  const command = commands.find((one) => one.name() === first);
   const given = new Set(args.map((arg) => arg.split('=', 1)[0] ?? arg));
   if (command?.options.some(({ mandatory, long }) => mandatory && !given.has(long ?? '')) !== true) return;
   const known = [...command.options.map(({ long }) => long ?? ''), '--help'];
   const unknown = [...given].find((flag) => flag.startsWith('--') && flag !== '--' && !known.includes(flag));
   if (unknown !== undefined) command.error(`error: unknown option '${unknown}'${suggest(unknown, known)}`);
+}
+
+/** A file name that stands by itself is mostly that of the configuration. */
+function withConfigFile(error: string): string {
+  return error.replace(
+    /^(error: too many arguments for .*)$/m,
+    '$1 The configuration is named with --config.file=<path>.',
+  );
 }
 
 /** All commands with their flags. What a command does is loaded only when it runs, so that the daemon starts quickly. */
@@ -51,6 +67,7 @@ export function buildProgram(): Command {
     .helpOption('-h, --help')
     .addHelpText('after', `\nWithout a command it serves.\n${ENVIRONMENT}\n\nDocumentation: ${HOME}#readme`)
     .exitOverride()
+    .configureOutput({ outputError: (text, write) => write(withConfigFile(text)) })
     .showHelpAfterError('(add --help for commands and flags)');
   const flagsOfServe = addServeFlags(new Command().optionsGroup('Options of serve, the default command:')).options;
   const help = new Help();

@@ -58,14 +58,21 @@ export async function runQuery(nrql: string | undefined, options: QueryOptions):
 function onlyQuery(config: Config, nrql: string | undefined, { name, account, window }: QueryOptions): Config {
   if ((nrql === undefined) === (name === undefined)) throw new UsageError('give either a query or --name');
   const known = config.accounts.filter((each) => account === undefined || each.name === account);
-  if (known.length === 0) throw new UsageError('no account of the configuration has the name given with --account');
+  const named = (some: readonly { readonly name: string }[]): string => some.map((each) => each.name).join(', ');
+  if (known.length === 0) {
+    throw new UsageError(`no account has the name given with --account: choose one of ${named(config.accounts)}`);
+  }
   const having = known.flatMap((each) => {
     const found = name === undefined ? { ...EMPTY, nrql: nrql ?? '' } : each.queries.find((one) => one.name === name);
     return found === undefined ? [] : [{ account: each, definition: found }];
   });
   const [only, ...others] = having;
   if (only === undefined) throw new UsageError(`no account has the query "${name ?? ''}"`);
-  if (others.length > 0) throw new UsageError('several accounts are meant: choose one with --account');
+  if (others.length > 0) {
+    throw new UsageError(
+      `several accounts are meant: choose one with --account: ${named(having.map(({ account: each }) => each))}`,
+    );
+  }
   const definition = { ...only.definition, window: window ?? only.definition.window };
   const [problem] = readStatement(definition.nrql).problems;
   if (problem !== undefined) throw new UsageError(`the query, character ${problem.at + 1}: ${problem.message}`);

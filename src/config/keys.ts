@@ -1,5 +1,11 @@
 import { identityAt, readFile } from './files.ts';
 
+/** Where the key of an account comes from. */
+interface KeyConfig {
+  readonly api_key?: string | undefined;
+  readonly api_key_file?: string | undefined;
+}
+
 const MAX_KEY_FILE_BYTES = 16_384;
 
 /** Licence keys (for agents) end in NRAL; keys that insert events, and those of browser and mobile agents, begin so. */
@@ -15,6 +21,16 @@ export function keyProblem(key: string): string | undefined {
     return 'is a licence key or another key that only sends data: use a user key, which begins with NRAK-';
   }
   return undefined;
+}
+
+/** Keys of New Relic that read no longer, by their beginning or their form: admin and REST API keys. */
+const OTHER_KEYS = /^NR(?!AK-)[A-Z]{2}-|^[0-9a-f]{40}(?:[0-9a-f]{7})?$/i;
+
+/** Why New Relic takes the key of an account no longer, as the end of a sentence that begins with the key; else undefined. */
+export function keyWarning({ api_key, api_key_file }: KeyConfig): string | undefined {
+  const read = api_key_file === undefined ? { key: api_key ?? '' } : readKeyFile(api_key_file);
+  if ('problem' in read || !OTHER_KEYS.test(read.key)) return undefined;
+  return 'is no user key: only user keys work, which begin with NRAK- (REST API keys ended on 1 March 2025)';
 }
 
 /** Why the key in a file cannot be used, as the end of a sentence that begins with the file; undefined when it can. */
@@ -73,7 +89,7 @@ export class KeySource {
 
   /** The source for an account, or why there is no key to begin with. */
   static open(
-    { api_key, api_key_file }: { readonly api_key?: string | undefined; readonly api_key_file?: string | undefined },
+    { api_key, api_key_file }: KeyConfig,
     options: KeySourceOptions,
   ): { readonly source: KeySource } | { readonly problem: string } {
     if (api_key !== undefined) return { source: new KeySource(undefined, api_key, undefined, options) };

@@ -6,7 +6,7 @@ import { brokenRules, accountsOf, mappingOf } from './schema/rules.ts';
 import { readQueries } from './queries.ts';
 import { fileSchema, keysAt, parseWritten } from './schema/file.ts';
 import { readFile, readText, readTextOrPipe } from './files.ts';
-import { keyFileProblem } from './keys.ts';
+import { keyFileProblem, keyWarning } from './keys.ts';
 import { formatDuration } from './duration.ts';
 import type { Environment } from './yaml/placeholders.ts';
 import { readYaml } from './yaml/readYaml.ts';
@@ -74,18 +74,15 @@ const LEAST_NERDGRAPH_TIMEOUT = 7_000;
 /** What the service allows per account and minute; only at its own addresses, for behind a `base_url` it may be more. */
 const ALLOWED_PER_MINUTE = { rest: 1_000, nerdgraph: 3_000 };
 
-/** Keys of New Relic that read no longer, by their beginning or their form: admin and REST API keys. */
-const OTHER_KEYS = /^NR(?!AK-)[A-Z]{2}-|^[0-9a-f]{40}(?:[0-9a-f]{7})?$/i;
-
 /** What is allowed in a valid configuration but is likely a mistake, each at its place. */
 export function warningsOf(config: Config, diagnosticAt: (path: Path, message: string) => Diagnostic): Diagnostic[] {
-  return config.accounts.flatMap(({ api, api_key, api_key_header, limits, region }, index) => {
+  return config.accounts.flatMap((account, index) => {
+    const { api, api_key_header, limits, region } = account;
     const warnings: Diagnostic[] = [];
     const path = ['accounts', index];
-    if (api_key !== undefined && OTHER_KEYS.test(api_key)) {
-      const message =
-        'is no user key: only user keys work, which begin with NRAK- (REST API keys ended on 1 March 2025)';
-      warnings.push(diagnosticAt([...path, 'api_key'], message));
+    const ofKey = keyWarning(account);
+    if (ofKey !== undefined) {
+      warnings.push(diagnosticAt([...path, account.api_key === undefined ? 'api_key_file' : 'api_key'], ofKey));
     }
     const allowed = ALLOWED_PER_MINUTE[api];
     if (region !== undefined && limits.requests_per_minute > allowed) {

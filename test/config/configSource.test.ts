@@ -76,7 +76,7 @@ describe('a configuration from the environment', () => {
   });
 
   it('has the interface and the number of the account', () => {
-    const env = { NEW_RELIC_API_KEY: 'abcd', NEW_RELIC_API: 'NerdGraph', NEW_RELIC_ACCOUNT_ID: '1234567' };
+    const env = { NEW_RELIC_API_KEY: 'NRAK-ABCD', NEW_RELIC_API: 'NerdGraph', NEW_RELIC_ACCOUNT_ID: '1234567' };
     expect(configFromEnvironment({ ...env, NEW_RELIC_REGION: 'eu' })).toMatchObject({
       config: {
         accounts: [{ api: 'nerdgraph', account_id: 1_234_567, base_url: 'https://api.eu.newrelic.com/graphql' }],

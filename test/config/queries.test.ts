@@ -230,7 +230,7 @@ describe('query files', () => {
     const root = folder();
     mkdirSync(join(root, 'queries'));
     for (const [name, text] of Object.entries(files)) writeFileSync(join(root, name), text);
-    const text = `accounts:\n  - {api_key: abcd, account_id: 7, query_files: [${names}]}\n`;
+    const text = `accounts:\n  - {api_key: NRAK-A, account_id: 7, query_files: [${names}]}\n`;
     const result = loadConfig({ path: join(root, 'c.yaml'), text }, env);
     const relative = (faults: readonly Parameters<typeof formatDiagnostic>[0][]): string[] =>
       faults.map((fault) => formatDiagnostic(fault).replaceAll(`${root}/`, ''));
@@ -275,11 +275,11 @@ describe('query files', () => {
 
   it('that are missing are faults, and patterns without a file are warnings', () => {
     expect(load('a.yaml', {}).faults).toEqual([
-      'c.yaml:2:50: accounts[0].query_files[0]: the query file a.yaml does not exist',
+      'c.yaml:2:52: accounts[0].query_files[0]: the query file a.yaml does not exist',
     ]);
     expect(load('"queries/*.yaml"', {})).toMatchObject({
       faults: [],
-      warnings: ['c.yaml:2:50: accounts[0].query_files[0]: no file matches: it gives no query'],
+      warnings: ['c.yaml:2:52: accounts[0].query_files[0]: no file matches: it gives no query'],
     });
   });
 });

@@ -1,7 +1,12 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { temporaryFolders } from './folder.ts';
 import { formatDiagnostic } from '../../src/config/diagnostic.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { withAccount } from './reading.ts';
+
+const newFolder = temporaryFolders();
 
 function warningsOf(text: string): string[] {
   const result = loadConfig({ path: 'c.yaml', text }, {});
@@ -10,6 +15,17 @@ function warningsOf(text: string): string[] {
 }
 
 describe('a valid configuration warns', () => {
+  it('of a key that is no user key in a file, too', () => {
+    const file = join(newFolder(), 'key');
+    writeFileSync(file, `${'0a'.repeat(20)}\n`);
+    const text = `accounts: [{api_key_file: "${file}"}]`;
+    expect(warningsOf(text)).toEqual([
+      expect.stringMatching(/^c\.yaml:1:27: accounts\[0\]\.api_key_file: is no user key/),
+    ]);
+    writeFileSync(file, 'NRAK-ABCD\n');
+    expect(warningsOf(text)).toEqual([]);
+  });
+
   it('of a request timeout that is short for NerdGraph, at its place', () => {
     expect(warningsOf(withAccount('api: nerdgraph, limits: {request_timeout: 6s999ms}'))).toEqual([
       'c.yaml:1:70: accounts[0].limits.request_timeout: is short for NerdGraph, whose queries take longer: set at least 7s',

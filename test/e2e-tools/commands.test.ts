@@ -46,6 +46,12 @@ describe.concurrent('every command', () => {
     [['demo', '--tls-cert-file=x'], 'error: --tls-cert-file and --tls-key-file go together'],
     [['demo', '--latency=soon'], "error: option '--latency <duration>' argument 'soon' is invalid."],
     [['plan', '--nope'], "error: unknown option '--nope'"],
+    [['help', 'foo'], "error: there is no command 'foo'"],
+    [['help', 'chekc'], `error: there is no command 'chekc'; did you mean "check"?`],
+    [
+      ['check', 'config.yaml'],
+      "error: too many arguments for 'check'. Expected 0 arguments but got 1. The configuration is named with --config.file=<path>.",
+    ],
     [['plan', 'stray'], "error: too many arguments for 'plan'"],
     [['discover', '--format=xml'], "error: option '--format <format>' argument 'xml' is invalid"],
     [['metric-names'], "error: required option '--app <id or name>' not specified"],
@@ -66,8 +72,18 @@ describe.concurrent('every command', () => {
     [['--config.file', 'config.yaml', '--log.format=json', 'check'], 'check'],
     [['--config.file=config.yaml', 'check', '--log.level=error'], 'check'],
   ])('%j: flags before the command work', async (args) => {
-    const result = await runTool(args, { config: 'accounts: [{api_key: abc}]' });
+    const result = await runTool(args, { config: 'accounts: [{api_key: NRAK-ABC}]' });
     expect(result).toEqual({ status: 0, stdout: 'config.yaml: valid\n', stderr: '' });
+  });
+
+  it.each([
+    [[], 'error: several accounts are meant: choose one with --account: alpha, beta\n'],
+    [['--account=gamma'], 'error: no account has the name given with --account: choose one of alpha, beta\n'],
+  ])('query names the accounts where none is chosen, or one that there is not: %j', async (flags, sentence) => {
+    const accounts = ['alpha', 'beta'].map((name) => `{name: ${name}, account_id: 7, api_key: NRAK-ABC}`);
+    const config = `accounts: [${accounts.join(', ')}]`;
+    const { status, stderr } = await runTool(['query', 'SELECT count(*) FROM Transaction', ...flags], { config });
+    expect({ status, stderr }).toEqual({ status: 2, stderr: sentence });
   });
 
   it('says its version, its revision and that of Node, also after a command', async () => {
@@ -132,7 +148,7 @@ describe.concurrent('every command', () => {
   it('check without calls says so in one log line, too, and says nothing of a file', async () => {
     const [environment, file] = await Promise.all([
       runTool(['check'], { env: { NEW_RELIC_API_KEY: 'NRAK-FROMTHEENVIRONMENT0000' } }),
-      runTool(['check'], { config: 'accounts: [{api_key: abc}]' }),
+      runTool(['check'], { config: 'accounts: [{api_key: NRAK-ABC}]' }),
     ]);
     expect(environment).toMatchObject({ status: 0, stdout: 'environment: valid\n' });
     expect(environment.stderr).toMatch(/^[^\n]*no configuration file: one account named[^\n]*\n$/);
