@@ -35,10 +35,13 @@ export class UserConcurrency {
       return this.#users.get(keyMark)?.by ?? (context.reader.user === undefined ? keyMark : UNKNOWN);
     });
     const isUnknown = users.includes(UNKNOWN);
+    // Calls in flight hold slots that all shared: the first user that is known takes these over, so that they still count.
+    let ofUnknown = isUnknown ? undefined : before.get(UNKNOWN);
     for (const [index, { limiter, keyMark }] of this.#accounts.entries()) {
       // A single key has none to share with, whosever it is.
       const by = this.#hasOneKey ? keyMark : isUnknown ? UNKNOWN : (users[index] ?? keyMark);
-      const shared = this.#shared.get(by) ?? before.get(by) ?? new SharedConcurrency();
+      const shared = this.#shared.get(by) ?? before.get(by) ?? ofUnknown ?? new SharedConcurrency();
+      if (shared === ofUnknown) ofUnknown = undefined;
       this.#shared.set(by, shared);
       limiter.share(shared);
     }
