@@ -1,20 +1,20 @@
 import { UpstreamError } from '../api/types.ts';
 import { inSlices, yieldIfDue } from '../eventLoop/turns.ts';
-import { GROUPS, type Group } from '../metrics/sample.ts';
+import { GROUPS } from '../metrics/sample.ts';
 import type { Task, Kind } from './task.ts';
 import { Inventory } from './inventory.ts';
 import { Kinds, type Failed } from './kinds.ts';
 import { AccountLimiter } from './limiter.ts';
 import { Queue, type Call } from './queue.ts';
-import { needsAccountListsOnly, covers, GroupProgress, Refresh, type AccountLog, type Scope } from './refresh.ts';
+import type { Refresh } from './refresh.ts';
+import { covers, needsAccountListsOnly, type Scope } from './scope.ts';
 import { isEnabled, type AccountContext } from './selection.ts';
 import { Schedule, type CurrentWindow } from './schedule.ts';
+import { Tracker } from './tracker.ts';
+import type { AccountLog } from './accountLog.ts';
 
 /** Without a start or an end of a call for this long, and two request timeouts, the account makes no progress. */
 const STUCK_AFTER = 120_000;
-
-/** More scopes than these are not asked for by scrapers and probes of one account. */
-const MOST_REFRESHES = 10_000;
 
 /**
  * Collects one account. A scrape asks with `refresh`; what it asks for is queued where it is due, read as soon as the
@@ -29,7 +29,7 @@ export class AccountCollector {
   readonly inventory: Inventory;
   readonly limiter: AccountLimiter;
   readonly schedule: Schedule;
-  readonly progress: ReadonlyMap<Group, GroupProgress>;
+  readonly tracker: Tracker;
   readonly log: AccountLog;
   /** The mark of the key that it uses; accounts of one key have the same. */
   keyMark: string;
@@ -39,8 +39,6 @@ export class AccountCollector {
   #notedPause = -Infinity;
   readonly #kinds: Kinds;
   readonly #queue: Queue;
-  /** The refreshes that are open, by the key of their scope. */
-  readonly #refreshes = new Map<string, Refresh>();
   /** What is being read, each with a signal of its own: on one for all, listeners that are gone would keep later ones alive. */
   readonly #running = new Map<AbortController, Promise<readonly (number | Failed)[]>>();
   /** Askings that queue tasks now: nothing starts before all of theirs are there, so that calls are full. */
@@ -59,9 +57,7 @@ export class AccountCollector {
     this.#kinds = new Kinds(context, this.inventory);
     this.schedule = new Schedule(context, this.inventory, this.#kinds, this.limiter);
     this.#queue = new Queue(context.clock, this.#kinds, this.schedule, this.limiter);
-    this.progress = new Map(
-      GROUPS.map((group) => [group, new GroupProgress(group, context.clock, this.schedule, log)]),
-    );
+    this.tracker = new Tracker(context, this.schedule, log);
   }
 
   /** True when the last application list was read whole (`newrelic_up`). */
@@ -73,24 +69,19 @@ export class AccountCollector {
   }
 
   /**
-   * Starts whatever is due in the scope. Resolves when all of it has ended (true), after `waitMs` milliseconds, at once when
-   * it cannot end by then, or when the signal is aborted. The work goes on either way.
+   * Starts whatever is due in the scope. Resolves when all of it has ended, after `waitMs` milliseconds, at once when it
+   * cannot end by then, or when the signal is aborted. The work continues either way.
    */
-  async refresh(scope: Scope, waitMs: number, signal?: AbortSignal): Promise<boolean> {
+  async refresh(scope: Scope, waitMs: number, signal?: AbortSignal): Promise<void> {
     this.schedule.advanceWindow();
-    const key = Refresh.keyOf(scope);
-    const refresh = this.#refreshes.get(key) ?? new Refresh(scope, this.context);
-    refresh.request(this.context);
-    this.#refreshes.set(key, refresh);
-    if (this.#refreshes.size > MOST_REFRESHES) this.#dropRefreshes();
+    const refresh = this.tracker.request(scope, this.context);
     const deadline = refresh.requestedAt + waitMs;
     const waited = refresh.wait(deadline, () => this.#canEnd(refresh, deadline), signal);
     this.#detach(this.#requestAll(refresh));
-    const { isOver, summary } = await waited;
+    const summary = await waited;
     if (summary !== undefined && summary.tasks > 0) this.log.refreshed(scope.applicationId, summary);
-    if (isOver && !refresh.isWaitedFor && this.#refreshes.get(key) === refresh) this.#refreshes.delete(key);
+    if (summary?.left === 0 && refresh.requesting === 0) this.tracker.forget(refresh);
     if (signal?.aborted !== true) await this.schedule.update(true);
-    return isOver;
   }
 
   /** Takes over a changed configuration; what is held, what was spent and what waits after a failure stay. */
@@ -108,9 +99,9 @@ export class AccountCollector {
       if (list.state !== 'queued' || this.#isRead(list)) continue;
       this.#queue.remove(list);
       list.state = 'idle';
-      this.#endWait(list, false);
+      this.tracker.ended(list, false);
     }
-    this.#notify();
+    this.tracker.notify();
     this.#pump();
   }
 
@@ -147,8 +138,7 @@ export class AccountCollector {
     const reason = new Error('the exporter no longer reads this account');
     for (const controller of this.#running.keys()) controller.abort(reason);
     this.limiter.close();
-    for (const refresh of this.#refreshes.values()) refresh.giveUp();
-    this.#notify();
+    this.tracker.stop();
   }
 
   // A refresh asks for its tasks.
@@ -216,7 +206,7 @@ export class AccountCollector {
     if (this.#queue.size === 0 && this.#running.size === 0) this.limiter.workBegins();
     task.state = 'queued';
     this.#queue.add(task);
-    this.progress.get(task.group)?.queued(task, this.schedule.window.to);
+    this.tracker.queued(task, this.schedule.window.to);
   }
 
   /** While upstream refuses the account, only the application list is read. */
@@ -239,7 +229,7 @@ export class AccountCollector {
   #canEnd(refresh: Refresh, deadline: number): boolean {
     if (deadline === Infinity) return true;
     if (this.#queue.isHeldBack) return false;
-    return this.limiter.canEnd(this.schedule.callsFor(refresh.pendingByKind), this.#queue.size, deadline);
+    return this.limiter.canEnd(this.schedule.callsFor(refresh.leftByKind), this.#queue.size, deadline);
   }
 
   // What waits is read as soon as there is a slot.
@@ -264,10 +254,7 @@ export class AccountCollector {
 
   /** Due tasks of a kind that were asked for, for calls that have room for more than a probe waits for. */
   #fillers(kind: Kind): readonly Task[] {
-    const isProbing = [...this.#refreshes.values()].some(
-      ({ isWaitedFor, scope }) => isWaitedFor && scope.applicationId !== undefined,
-    );
-    if (!isProbing || this.context.reader.api === 'rest') return [];
+    if (!this.tracker.isProbing || this.context.reader.api === 'rest') return [];
     const now = this.context.clock.monotonic();
     const found: Task[] = [];
     for (const task of this.inventory.tasks()) {
@@ -284,7 +271,7 @@ export class AccountCollector {
     const { window } = this.schedule;
     const startedAt = this.context.clock.monotonic();
     for (const task of tasks) {
-      if (task.state === 'idle') this.progress.get(task.group)?.queued(task, window.to);
+      if (task.state === 'idle') this.tracker.queued(task, window.to);
       task.begin(startedAt);
     }
     const controller = new AbortController();
@@ -313,11 +300,11 @@ export class AccountCollector {
       const isUnknown = error instanceof UpstreamError && error.failure.reason === 'not_found';
       const list = isUnknown ? this.inventory.readListAgain(task, this.schedule.window.to) : undefined;
       if (list !== undefined) lists.add(list);
-      this.#endWait(task, typeof result !== 'number' || task.partial !== undefined);
+      this.tracker.ended(task, typeof result !== 'number' || task.partial !== undefined);
       if (isFirst && typeof result === 'number' && task.kind === 'application_metrics') this.#trustHosts(task);
     }
     this.#forgetRemoved();
-    for (const refresh of this.#refreshes.values()) {
+    for (const refresh of [...this.tracker.refreshes()]) {
       if (refresh.isWaitedFor && refresh.requestedAt < this.schedule.everythingDueSince) {
         refresh.request(this.context);
         this.#detach(this.#requestAll(refresh));
@@ -333,8 +320,9 @@ export class AccountCollector {
       }
       if (unlocked.size > 0) this.#detach(this.#request(refresh, unlocked));
     }
-    this.#notify();
-    this.#dropRefreshes();
+    this.tracker.notify();
+    const isIdle = this.#queue.size === 0 && this.#running.size === 0;
+    this.tracker.drop(isIdle, this.context.clock.monotonic() - this.schedule.demandTtl(this.inventory.applicationList));
   }
 
   #endOne(task: Task, result: number | Failed, window: CurrentWindow): void {
@@ -352,16 +340,10 @@ export class AccountCollector {
     task.retryAt = isRefused ? this.schedule.nextRegularAttempt(task) : this.schedule.retryAt(task, window);
   }
 
-  /** Nobody waits for a task any more: it has ended, or has left. */
-  #endWait(task: Task, failed: boolean): void {
-    this.progress.get(task.group)?.ended(task, failed);
-    for (const refresh of this.#refreshes.values()) refresh.ended(task, failed);
-  }
-
   #forgetRemoved(): void {
     for (const task of this.inventory.takeRemoved()) {
       this.#queue.remove(task);
-      this.#endWait(task, false);
+      this.tracker.ended(task, false);
     }
   }
 
@@ -392,7 +374,7 @@ export class AccountCollector {
     for (const waiting of this.#queue.clear()) {
       waiting.state = 'idle';
       if (waiting === applicationList) this.#enqueue(waiting);
-      else this.#endWait(waiting, true);
+      else this.tracker.ended(waiting, true);
     }
   }
 
@@ -417,30 +399,13 @@ export class AccountCollector {
   /** Nothing of a group has to be read: that, too, is a refresh that went well. */
   #reportIdleGroups(): void {
     const busy = new Set(this.inventory.tasks().map(({ group }) => group));
-    for (const [group, progress] of this.progress) {
+    for (const [group, progress] of this.tracker.groups) {
       if (isEnabled(this.context, group) && !busy.has(group)) progress.endWithoutWork();
-    }
-  }
-
-  /**
-   * Refreshes that nobody waits for are forgotten once all work has ended, when what they asked for counts no longer, and the
-   * oldest of them when they are too many.
-   */
-  #dropRefreshes(): void {
-    const isIdle = this.#queue.size === 0 && this.#running.size === 0;
-    const oldest = this.context.clock.monotonic() - this.schedule.demandTtl(this.inventory.applicationList);
-    for (const [key, { isWaitedFor, requesting, requestedAt }] of this.#refreshes) {
-      if (isWaitedFor || requesting > 0) continue;
-      if (isIdle || requestedAt < oldest || this.#refreshes.size > MOST_REFRESHES) this.#refreshes.delete(key);
     }
   }
 
   /** Lets work run that nothing waits for. An error of our own ends it and is logged. */
   #detach(work: Promise<unknown>): void {
     work.catch((error: unknown) => this.log.broke(error));
-  }
-
-  #notify(): void {
-    for (const refresh of this.#refreshes.values()) refresh.notify();
   }
 }

@@ -7,7 +7,7 @@ import { listedSamples, type ApplicationRecord, type ListRecord, type WindowRead
 import type { EntityRecord } from './entityRecords.ts';
 import type { QueryRecord } from './queryRecords.ts';
 import { isEnabled } from './selection.ts';
-import { neededGroups, type Needs, type Scope } from './refresh.ts';
+import { neededGroups, type Needs, type Scope } from './scope.ts';
 import type { EvaluationTime, TaskState } from './due.ts';
 
 /** The tasks of a group that something asks for. */

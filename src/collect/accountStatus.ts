@@ -280,7 +280,7 @@ export type GroupStatus = ReturnType<typeof groupStatus>;
 
 function groupStatus(account: AccountCollector, group: Group, { tasks, oldestWindowEnd }: GroupTally) {
   const { schedule } = account;
-  const progress = account.progress.get(group);
+  const progress = account.tracker.groups.get(group);
   // While the account is refused, only its list is read.
   const refused = account.refused !== undefined && group !== 'applications';
   return {

@@ -6,7 +6,8 @@ import { prepareQueries } from '../metrics/queryFamilies.ts';
 import { GROUPS } from '../metrics/sample.ts';
 import { SampleWriter } from '../metrics/writeSamples.ts';
 import type { AccountContext } from './selection.ts';
-import { AccountLog, type Scope } from './refresh.ts';
+import { AccountLog } from './accountLog.ts';
+import { type Scope } from './scope.ts';
 import { AccountCollector } from './accountCollector.ts';
 import {
   applicationViews,

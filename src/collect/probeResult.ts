@@ -8,7 +8,7 @@ import { GROUP_OF, type Task, type Kind } from './task.ts';
 import { concerns } from './inventory.ts';
 import type { ApplicationRecord, WindowReading } from './records.ts';
 import type { EvaluationTime } from './due.ts';
-import type { Scope } from './refresh.ts';
+import type { Scope } from './scope.ts';
 import type { AccountCollector } from './accountCollector.ts';
 import { AccountSnapshot } from './accountSnapshot.ts';
 

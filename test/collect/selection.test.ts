@@ -8,7 +8,7 @@ import {
   isEnabled,
   unmatched,
 } from '../../src/collect/selection.ts';
-import { coversApplication, neededGroups } from '../../src/collect/refresh.ts';
+import { coversApplication, neededGroups } from '../../src/collect/scope.ts';
 import type { AccountConfig } from '../../src/config/config.ts';
 import { customMetrics } from '../../src/metrics/customMetrics.ts';
 import { GROUPS } from '../../src/metrics/sample.ts';

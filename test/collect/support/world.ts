@@ -3,7 +3,7 @@ import type { AccountConfig, CollectionConfig, Config } from '../../../src/confi
 import { Collector } from '../../../src/collect/collector.ts';
 import type { AccountStatus, GroupStatus } from '../../../src/collect/accountStatus.ts';
 import type { Snapshot } from '../../../src/collect/collector.ts';
-import type { Scope } from '../../../src/collect/refresh.ts';
+import type { Scope } from '../../../src/collect/scope.ts';
 import { GROUPS, type Group } from '../../../src/metrics/sample.ts';
 import { application, host } from './bodies.ts';
 import { accountConfig, collectionConfig } from './config.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { AccountStatus, GroupStatus, QueryStatus } from '../../../src/collect/accountStatus.ts';
 import type { Snapshot } from '../../../src/collect/collector.ts';
 import type { ProbeResult } from '../../../src/collect/probeResult.ts';
-import type { Scope } from '../../../src/collect/refresh.ts';
+import type { Scope } from '../../../src/collect/scope.ts';
 import type { WebCollector } from '../../../src/web/dependencies.ts';
 import { GROUPS, type Block, type DroppedSeries, type Family, type Sample } from '../../../src/metrics/sample.ts';
 import { labelBytes, SampleWriter } from '../../../src/metrics/writeSamples.ts';

@@ -1,0 +1,108 @@
+import type { Logger } from 'pino';
+import type { Group } from '../metrics/sample.ts';
+import type { Task } from './task.ts';
+
+/**
+ * The log of one account: one line per refresh, and one for each failure of a group, when it begins and when it ends,
+ * however many tasks it concerns and however often it is tried.
+ */
+export class AccountLog {
+  readonly #logger: Logger;
+  /** The groups that fail: the reasons that the log names since they began to, and those of the last refresh. */
+  readonly #failing = new Map<Group, { readonly logged: ReadonlySet<string>; readonly last: ReadonlySet<string> }>();
+  #warnings: ReadonlySet<string> = new Set();
+  #isRefused = false;
+  /** Whether the line of the refusal has been written, and that of its end not yet. */
+  #refusalSaid = false;
+
+  constructor(logger: Logger) {
+    this.#logger = logger;
+  }
+
+  /** An attempt to read a task failed. */
+  failed({ group, subject, problem }: Task): void {
+    const { applicationId, hostKey, keyTransactionId } = subject;
+    const about = { group, app_id: applicationId, host_id: hostKey, key_transaction_id: keyTransactionId };
+    this.#logger.debug({ ...about, problem: problem?.text }, 'An attempt failed');
+  }
+
+  /** The refresh of a group has ended, and these tasks fail in it. */
+  groupEnded(group: Group, failed: readonly Task[]): void {
+    const problems = failed.flatMap(({ problem, partial }) => problem ?? partial ?? []);
+    const reasons = new Set<string>(problems.map(({ reason }) => reason));
+    const { logged, last } = this.#failing.get(group) ?? { logged: new Set<string>(), last: new Set<string>() };
+    const isChanged = last.size > 0 && ![...last].some((reason) => reasons.has(reason));
+    for (const reason of reasons) {
+      if (logged.has(reason)) continue;
+      const alike = problems.filter((problem) => problem.reason === reason);
+      const before = isChanged ? { before: [...last].join(', ') } : {};
+      const about = { group, reason, ...before, failed: alike.length, problem: alike.at(-1)?.text };
+      this.#logger.warn(about, 'Could not be read');
+    }
+    if (reasons.size > 0) this.#failing.set(group, { logged: new Set([...logged, ...reasons]), last: reasons });
+    else if (this.#failing.delete(group)) this.#logger.info({ group, reason: [...logged].join(', ') }, 'Works again');
+    this.#endRefusal();
+  }
+
+  /** The configuration leaves this group out now: what failed in it is over, without a line. */
+  groupDisabled(group: Group): void {
+    this.#failing.delete(group);
+    this.#endRefusal();
+  }
+
+  /** Nobody waits for a refresh any more: all of it has ended, or the rest goes on behind. */
+  refreshed(
+    applicationId: number | undefined,
+    summary: { readonly tasks: number; readonly failed: number; readonly left: number; readonly seconds: number },
+  ): void {
+    const { tasks, failed, left, seconds } = summary;
+    const about = applicationId === undefined ? {} : { app_id: applicationId };
+    const counts = { ...about, entities: tasks, failed, left, seconds: Number(seconds.toFixed(3)) };
+    // Where nothing was read, in a pause or by tries that fail again, there is nothing to report but the failure, which has its
+    // own line. Probes come for every application.
+    const level = left + failed === tasks || applicationId !== undefined ? 'debug' : 'info';
+    this.#logger[level](counts, left === 0 ? 'Refreshed' : 'Refreshed in part: the rest goes on');
+  }
+
+  /**
+   * What follows from a refusal; why the account is refused stands in the line of the group that failed. A key that is taken
+   * for the list and refused for all else is one refusal, not one for each time the list is read.
+   */
+  refused(isRefused: boolean): void {
+    this.#isRefused = isRefused;
+    if (isRefused && !this.#refusalSaid) {
+      this.#logger.error(
+        'The account is refused: look at its key, the rights of the user of the key, and the region; ' +
+          'meanwhile only its application list is read, once per interval',
+      );
+      this.#refusalSaid = true;
+    }
+    this.#endRefusal();
+  }
+
+  /** New Relic asked for a pause, which is an overload of the account or of its limit. */
+  paused(seconds: number): void {
+    this.#logger.warn(
+      { seconds: Math.ceil(seconds) },
+      'New Relic asked us to stop calling: all calls of the account pause; something else may use its limit, too',
+    );
+  }
+
+  /** Work ended with an error of our own. */
+  broke(error: unknown): void {
+    this.#logger.error({ err: error }, 'Work on an account was ended by a fault of the exporter: please report it');
+  }
+
+  #endRefusal(): void {
+    if (this.#isRefused || !this.#refusalSaid) return;
+    for (const { last } of this.#failing.values()) if (last.has('auth')) return;
+    this.#logger.info('The account is accepted again');
+    this.#refusalSaid = false;
+  }
+
+  /** The things that somebody should look at, as of now, in sentences; each is written once while it lasts. */
+  warnings(warnings: readonly string[]): void {
+    for (const warning of warnings) if (!this.#warnings.has(warning)) this.#logger.warn(warning);
+    this.#warnings = new Set(warnings);
+  }
+}

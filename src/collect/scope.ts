@@ -1,0 +1,88 @@
+import type { Group } from '../metrics/sample.ts';
+import type { AccountContext } from './selection.ts';
+import type { Kind, Task } from './task.ts';
+
+/** What an answer is about: all of it, some groups, one account, or one application. */
+export interface Scope {
+  readonly groups: ReadonlySet<Group>;
+  readonly account?: string;
+  readonly applicationId?: number;
+  /** True: the groups' lists only, as the command line tools need them, no metric data. */
+  readonly listsOnly?: boolean;
+}
+
+/** What must be kept up to date besides a group itself: the lists its tasks come from. */
+const NEEDS: Readonly<Record<Group, readonly Group[]>> = {
+  applications: [],
+  key_transactions: ['applications'],
+  metric_names: ['applications'],
+  application_metrics: ['applications', 'metric_names'],
+  counters: ['applications'],
+  hosts: ['applications'],
+  host_metrics: ['applications', 'metric_names', 'hosts'],
+  instances: ['applications'],
+  custom_metrics: ['applications'],
+  entities: [],
+  golden_metrics: ['entities'],
+  queries: [],
+};
+
+/** Custom metrics are read with the data of what they are about. */
+const DATA_OF = { application: 'application_metrics', host: 'host_metrics' } as const satisfies Record<string, Group>;
+
+/**
+ * What must have been read once: the names a metric data call asks for, and the application's data, which decides the
+ * database kind of its hosts.
+ */
+const NEEDS_ONCE: Readonly<Partial<Record<Group, readonly Group[]>>> = {
+  application_metrics: ['custom_metrics'],
+  host_metrics: ['application_metrics', 'custom_metrics'],
+};
+
+const ROLLING: ReadonlySet<Kind> = new Set<Kind>(['application_rolling', 'host_rolling', 'key_transaction_rolling']);
+
+/**
+ * What a scope asks of an account: which groups to keep up to date, which only until they have been tried once, and whose
+ * rolling values: not those of groups that are needed for their list only. A group that the account's interface does not have
+ * needs nothing.
+ */
+export function neededGroups(
+  { groups, listsOnly }: Pick<Scope, 'groups' | 'listsOnly'>,
+  { reader, customMetrics }: Pick<AccountContext, 'reader' | 'customMetrics'>,
+) {
+  const requested = [...groups].filter((group) => group !== 'metric_names' || reader.datastores !== undefined);
+  if (listsOnly === true) return { always: new Set(requested), once: new Set<Group>(), rolling: new Set<Group>() };
+  const scopes = groups.has('custom_metrics') ? customMetrics.map(({ definition }) => definition.scope) : [];
+  const read = [...new Set([...requested, ...scopes.map((scope) => DATA_OF[scope])])];
+  return {
+    always: new Set(read.flatMap((group) => [group, ...NEEDS[group]])),
+    once: new Set(read.flatMap((group) => NEEDS_ONCE[group] ?? [])),
+    rolling: new Set(requested),
+  };
+}
+
+export type Needs = ReturnType<typeof neededGroups>;
+
+/**
+ * True for what the scope's groups are made of, and for what they need to have been read once.
+ *
+ * @param known true when it has been read once, or tried and given up
+ */
+export function covers({ always, once, rolling }: Needs, scope: Scope, task: Task, known: boolean): boolean {
+  const { group, kind, subject } = task;
+  if (ROLLING.has(kind) ? !rolling.has(group) : !always.has(group) && !(once.has(group) && !known)) return false;
+  return coversApplication(scope, subject.applicationId);
+}
+
+/** The groups whose lists are of the account, not of an application. */
+const ACCOUNT_LISTS: ReadonlySet<Group> = new Set<Group>(['applications', 'key_transactions']);
+
+/** True when the scope needs nothing that belongs to an application. */
+export function needsAccountListsOnly({ groups, listsOnly }: Scope): boolean {
+  return listsOnly === true && [...groups].every((group) => ACCOUNT_LISTS.has(group));
+}
+
+/** True when the scope takes in this application; undefined is a list of the whole account. */
+export function coversApplication(scope: Scope, applicationId: number | undefined): boolean {
+  return scope.applicationId === undefined || applicationId === undefined || scope.applicationId === applicationId;
+}

@@ -1,0 +1,89 @@
+import { GROUPS, type Group } from '../metrics/sample.ts';
+import type { AccountLog } from './accountLog.ts';
+import { GroupProgress } from './groupProgress.ts';
+import { Refresh } from './refresh.ts';
+import type { Schedule } from './schedule.ts';
+import type { Scope } from './scope.ts';
+import type { AccountContext } from './selection.ts';
+import type { Task } from './task.ts';
+
+/** More scopes than these are not asked for by scrapers and probes of one account. */
+const MOST_REFRESHES = 10_000;
+
+/** What is waited for in one account: by scrapes, in the refreshes of their scopes, and by the log, in those of the groups. */
+export class Tracker {
+  readonly groups: ReadonlyMap<Group, GroupProgress>;
+  /** The refreshes that are open, by the key of their scope. */
+  readonly #refreshes = new Map<string, Refresh>();
+
+  constructor({ clock }: AccountContext, schedule: Schedule, log: AccountLog) {
+    this.groups = new Map(GROUPS.map((group) => [group, new GroupProgress(group, clock, schedule, log)]));
+  }
+
+  /** The open refreshes. */
+  refreshes(): Iterable<Refresh> {
+    return this.#refreshes.values();
+  }
+
+  /** True while a probe of an application waits. */
+  get isProbing(): boolean {
+    for (const { isWaitedFor, scope } of this.#refreshes.values()) {
+      if (isWaitedFor && scope.applicationId !== undefined) return true;
+    }
+    return false;
+  }
+
+  /** The refresh of a scope, which is asked for now. */
+  request(scope: Scope, context: AccountContext): Refresh {
+    const key = keyOf(scope);
+    const refresh = this.#refreshes.get(key) ?? new Refresh(scope, context);
+    if (this.#refreshes.size >= MOST_REFRESHES) this.drop(false, -Infinity);
+    this.#refreshes.set(key, refresh);
+    refresh.request(context);
+    return refresh;
+  }
+
+  /** Nothing is left of a refresh: it unlocks no more work. */
+  forget(refresh: Refresh): void {
+    const key = keyOf(refresh.scope);
+    if (this.#refreshes.get(key) === refresh) this.#refreshes.delete(key);
+  }
+
+  /** A task is queued while the window that ends at `windowEnd` is read. */
+  queued(task: Task, windowEnd: number): void {
+    this.groups.get(task.group)?.queued(task, windowEnd);
+  }
+
+  /** A task has ended, or has left the inventory. */
+  ended(task: Task, failed: boolean): void {
+    this.groups.get(task.group)?.ended(task, failed);
+    for (const refresh of this.#refreshes.values()) refresh.ended(task, failed);
+  }
+
+  /** Has every scrape that waits look whether it may go. */
+  notify(): void {
+    for (const refresh of this.#refreshes.values()) refresh.notify();
+  }
+
+  /** Nothing is waited for any more. */
+  stop(): void {
+    for (const refresh of this.#refreshes.values()) refresh.giveUp();
+    this.notify();
+  }
+
+  /**
+   * Forgets refreshes that no scrape waits for: once all work has ended, when they were asked for before `oldest`, and the
+   * oldest of them when they are too many.
+   */
+  drop(isIdle: boolean, oldest: number): void {
+    for (const [key, { isWaitedFor, requesting, requestedAt }] of this.#refreshes) {
+      if (isWaitedFor || requesting > 0) continue;
+      if (isIdle || requestedAt < oldest || this.#refreshes.size >= MOST_REFRESHES) this.#refreshes.delete(key);
+    }
+  }
+}
+
+/** The scope as a text: refreshes of one key are one. */
+function keyOf({ groups, applicationId, listsOnly }: Scope): string {
+  return JSON.stringify([[...groups].sort(), applicationId, listsOnly]);
+}
