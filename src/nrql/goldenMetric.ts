@@ -1,17 +1,17 @@
 import { readFragment, type FragmentKind } from './statement.ts';
 
-/** How New Relic defines a golden metric of an entity: texts of its query language, written by whoever defined the type. */
+/** New Relic's definition of a golden metric of an entity: NRQL texts, written by the author of the entity type. */
 export interface GoldenDefinition {
   readonly select: string;
   readonly from: string;
   readonly where?: string | null | undefined;
-  /** The attribute that says whose a record is. */
+  /** The attribute that names the entity of a record. */
   readonly eventId: string;
-  /** What that attribute holds: the entity's guid, or the last part of the decoded guid. */
+  /** The content of that attribute: the entity's guid, or the last part of the decoded guid. */
   readonly eventObjectId: 'ENTITY_GUIDS' | 'DOMAIN_IDS';
 }
 
-/** Where the records of golden metrics are; entities whose metrics have equal sources share a query. */
+/** The records that golden metrics are calculated from; entities whose metrics have equal sources share a query. */
 export interface GoldenSource {
   readonly from: string;
   readonly where: string | undefined;
@@ -23,21 +23,21 @@ export interface GoldenSource {
 /** A definition that can be put into a query. */
 export interface GoldenColumn {
   readonly source: GoldenSource;
-  /** What stands in SELECT, without its alias. */
+  /** The expression in SELECT, without its alias. */
   readonly select: string;
 }
 
 /** A definition of more characters than this leaves too little of a query for the entities. */
 const MOST_CHARACTERS = 4_000;
 
-/** Why a definition is not put into a query, in words. */
+/** Thrown for a definition that cannot be put into a query; the message gives the reason in words. */
 export class UnreadableDefinition extends Error {
   override readonly name = 'UnreadableDefinition';
 }
 
 /**
- * Reads a definition. Throws UnreadableDefinition for one whose parts do not read as one column, a FROM, a condition and an
- * attribute: it could change the query around it.
+ * Reads a definition. Throws UnreadableDefinition unless its parts read as one column, a FROM, a condition and an attribute,
+ * because other text could change the query around it.
  */
 export function readDefinition({ select, from, where, eventId, eventObjectId }: GoldenDefinition): GoldenColumn {
   const condition = where ?? '';
@@ -59,14 +59,14 @@ function readPart(name: string, text: string, kind: FragmentKind): string {
   return read.text;
 }
 
-/** The same text for sources that can share a query. */
+/** A key for grouping: sources that can share a query have the same key. */
 export function sourceKey({ from, where, attribute, eventObjectId }: GoldenSource): string {
   return JSON.stringify([from, where, attribute, eventObjectId]);
 }
 
 /**
- * What records of an entity hold in the attribute that says whose they are; undefined where the guid has no such part.
- * Guids are base64 of `account|domain|type|id`, with or without padding.
+ * The value by which records name their entity; undefined where the guid has no such part. Guids are base64 of
+ * `account|domain|type|id`, with or without padding.
  */
 export function recordId(guid: string, eventObjectId: GoldenDefinition['eventObjectId']): string | undefined {
   if (eventObjectId === 'ENTITY_GUIDS') return guid;
@@ -75,12 +75,12 @@ export function recordId(guid: string, eventObjectId: GoldenDefinition['eventObj
   return last === -1 || last === decoded.length - 1 ? undefined : decoded.slice(last + 1);
 }
 
-/** How a list of ids is written that may be stored as numbers or as texts: in one list, or in one list for each type. */
+/** The form of a list of ids that may be stored as numbers or as texts: both types in one list, or one list for each type. */
 export type IdListForm = 'mixed' | 'separate';
 
 /**
  * The query for golden metrics of one source: the columns `m0`, `m1`, ... of the entities with these ids. The count comes
- * first, because the service leaves out entities whose first column is null.
+ * first, because New Relic leaves out entities whose first column is null.
  *
  * @param range Unix seconds in whole minutes; `to` is exclusive
  */
@@ -110,7 +110,7 @@ function idCondition(name: string, ids: readonly string[], form: IdListForm | un
   return `${name} IN (${ids.flatMap((id) => (isNumber(id) ? [id, literal(id)] : [literal(id)])).join(', ')})`;
 }
 
-/** True for a text that a number below 2^53 is written as. */
+/** True for a text that is the usual form of a number below 2^53. */
 export function isCanonicalInteger(id: string): boolean {
   return /^(0|[1-9][0-9]{0,15})$/.test(id) && Number.isSafeInteger(Number(id));
 }
@@ -119,13 +119,13 @@ function literal(text: string): string {
   return `'${text.replace(/[\\']/g, '\\$&')}'`;
 }
 
-/** How long the query is at most without its ids and columns: an attribute that is asked for twice stands in it twice. */
+/** The longest possible query without its ids and columns, in characters; an attribute that is queried twice counts twice. */
 export function frameLength(source: GoldenSource): number {
   const text = goldenQuery(source, [], [], { from: 2_000_000_000, to: 2_000_000_000 }, 'mixed');
   return text.length + source.attribute.length + '() IN () OR ``'.length;
 }
 
-/** How many characters an id takes in the query. */
+/** The number of characters that an id takes in the query. */
 export function idLength(id: string, eventObjectId: GoldenDefinition['eventObjectId']): number {
   const asText = literal(id).length + 2;
   return eventObjectId === 'DOMAIN_IDS' && isCanonicalInteger(id) ? asText + id.length + 2 : asText;

@@ -1,44 +1,44 @@
-/** How the rows of a query become series. */
+/** The rules by which the rows of a query become series. */
 export interface RowRules {
-  /** What the service calls the facets, in the order of the text; undefined where that is not known. */
+  /** New Relic's names of the facets, in the order of the text; undefined where a name is not known. */
   readonly facets: readonly (string | undefined)[];
   /** One label name for each facet. */
   readonly labels: readonly string[];
   readonly metrics: readonly {
-    /** The key of its column; undefined: the only one. */
+    /** The key of its column; undefined for the only column of the query. */
     readonly column: string | undefined;
     readonly scale: number;
   }[];
-  /** What the service should call the only column; it may call it otherwise. */
+  /** The expected key of the only column; New Relic may use another one. */
   readonly onlyColumn: string | undefined;
-  /** So many facets are wanted; undefined: all of them. */
+  /** The most facets wanted; undefined: all of them. */
   readonly limit: number | undefined;
-  /** The answer is not whole when this column, added up over the rows, is as large. */
+  /** The result is incomplete when the sum of this column over the rows is at least this large. */
   readonly failAt: { readonly value: string; readonly at_least: number } | undefined;
-  /** Most series of each metric. */
+  /** The most series of each metric. */
   readonly maxSeries: number;
 }
 
-/** The rows of one answer, with what surrounds them. */
+/** The rows of one result, with the metadata around them. */
 export interface QueryRows {
   readonly rows: readonly unknown[];
-  /** What `facet` of a row lists, in its order; empty where the service does not say. */
+  /** The names of the facets in the order of `facet` in a row; empty where New Relic does not give them. */
   readonly facets: readonly string[];
-  /** What the service says about the rows that it left out. */
+  /** New Relic's totals for the rows that it left out. */
   readonly otherResult: unknown;
 }
 
-/** The series of an answer, and how many rows did not become any. */
+/** The series of a result, and the number of rows that gave none. */
 export interface RowReading {
-  /** For each metric in its order. */
+  /** One list for each metric, in the order of the metrics. */
   readonly series: readonly (readonly {
     readonly labels: Readonly<Record<string, string>>;
     readonly value: number;
   }[])[];
-  /** For each metric: how many series its limit has cut. */
+  /** The number of series that the limit has cut, for each metric. */
   readonly cut: readonly number[];
   readonly dropped: Readonly<Record<(typeof ROW_DROP_REASONS)[number], number>>;
-  /** The columns in which something stood that is no number, sorted. */
+  /** The columns with a value that is not a number, sorted. */
   readonly badColumns: readonly string[];
   /** The columns that the rows have. */
   readonly columns: readonly string[];
@@ -49,17 +49,17 @@ export const ROW_DROP_REASONS = ['not_a_number', 'repeated'] as const;
 /** The label of the numbers of `percentile()`. */
 export const PERCENTILE_LABEL = 'percentile';
 
-/** The most rows that the service gives; further ones it leaves out without a word. */
+/** The most rows that New Relic returns; it leaves out further ones without a message. */
 export const MOST_ROWS = 5_000;
 
 const NO_COLUMNS: readonly string[] = ['facet', 'beginTimeSeconds', 'endTimeSeconds'];
 
-/** What could not be understood about the rows of an answer. */
+/** Thrown when the rows of a result cannot be interpreted; the message says what is wrong. */
 export class UnreadableRows extends Error {
   override readonly name = 'UnreadableRows';
 }
 
-/** Why the rows are not all there are, in words; undefined when they are. Throws UnreadableRows. */
+/** The reason why the rows are incomplete, in words; undefined when they are complete. Throws UnreadableRows. */
 export function whyIncomplete({ rows, otherResult }: QueryRows, { limit, failAt }: RowRules): string | undefined {
   if (limit === undefined && rows.length >= MOST_ROWS) {
     return `the answer has ${rows.length} rows, as many as the service gives: narrow the query, or set "limit"`;
@@ -138,7 +138,10 @@ function onlyColumnOf(
   return (own.length === 1 ? own[0] : undefined) ?? expected ?? '';
 }
 
-/** The numbers of `percentile()` in a row, by percentile; `isBad` where something else than a number, true, false or null stood there. */
+/**
+ * The numbers of `percentile()` in a row, by percentile; `isBad` is true when a value is anything but a number, true, false or
+ * null.
+ */
 export function percentilesOf(
   written: unknown,
   scale: number,
@@ -158,21 +161,21 @@ export function percentilesOf(
   return { numbers, isBad };
 }
 
-/** The value of a series; null where there is none, undefined for what is no number. */
+/** The value of a series; null for an absent value, undefined for anything that is not a number. */
 export function numberOf(written: unknown, scale: number): number | null | undefined {
   if (written === null) return null;
   const number = typeof written === 'boolean' ? Number(written) : written;
   return isNumber(number) && isNumber(number * scale) ? number * scale : undefined;
 }
 
-/** Where in `facet` each facet of the text stands. The service need not keep their order. */
+/** The index in `facet` of each facet of the text, because New Relic may return them in another order. */
 function facetPositions(given: readonly string[], asked: readonly (string | undefined)[]): readonly number[] {
   const found = asked.map((name) => (name === undefined ? -1 : given.indexOf(name)));
   const isComplete = given.length === asked.length && new Set(found).size === found.length && !found.includes(-1);
   return isComplete ? found : asked.map((_, index) => index);
 }
 
-/** The facets of a row as label values: `facet` is a text, or a list where there are several. */
+/** The facets of a row as label values; `facet` is a text for one facet, a list for several. */
 function facetValues(
   row: Readonly<Record<string, unknown>>,
   given: readonly string[],

@@ -1,16 +1,16 @@
-/** What the text of a query says about its answer. */
+/** The facts that the text of a query gives about its result. */
 export interface Statement {
-  /** Why the exporter cannot run it, in the order of the text. */
+  /** The reasons why the exporter cannot run it, in the order of the text. */
   readonly problems: readonly NrqlProblem[];
-  /** What the entries of SELECT of the outermost query give. */
+  /** The columns that SELECT of the outermost query gives. */
   readonly columns: readonly {
-    /** Its key in the rows of the answer: the alias, or what the service calls it; undefined where that is not known. */
+    /** Its key in the rows of the result: the alias, or New Relic's own name; undefined where that is not known. */
     readonly key: string | undefined;
-    /** True: an object with a number for each percentile. */
+    /** True when the value is an object with a number for each percentile. */
     readonly percentiles: boolean;
-    /** The calls of functions in it at any depth, in the order of the text; names in lower case. */
+    /** The function calls in the column at any depth, in the order of the text; names in lower case. */
     readonly calls: readonly { readonly name: string; readonly at: number; readonly end: number }[];
-    /** Where it stands in the text, without its alias and with it. */
+    /** Its position in the text, without its alias and with it. */
     readonly at: number;
     readonly end: number;
     readonly aliasEnd: number;
@@ -23,25 +23,25 @@ export interface Statement {
   }[];
   /** Names of FROM of the outermost query, as they are written. */
   readonly sources: readonly string[];
-  /** Where LIMIT would stand in the inner queries that have none. */
+  /** The positions where a LIMIT would be inserted into the inner queries that have none. */
   readonly unlimited: readonly number[];
 }
 
-/** Something that is wrong with a query, and where in its text. */
+/** A problem of a query, with its position in the text. */
 interface NrqlProblem {
   readonly at: number;
   readonly message: string;
 }
 
-/** The label of a facet by default: its name, with `_` for each character that a label name may not have. */
+/** The default label of a facet: its name, with `_` for each character that a label name may not have. */
 export function defaultLabel(facet: string): string {
   return facet.replace(/[^a-zA-Z0-9_]/gu, '_').replace(/^(?=[0-9])/, '_');
 }
 
-/** The most attributes that the service groups by. */
+/** The most attributes that New Relic groups by. */
 const MOST_FACETS = 5;
 
-/** Words that begin a clause by themselves, and those that do so before another word. */
+/** Words that begin a clause alone, and words that begin one only before a certain other word. */
 const CLAUSES = new Set(
   'select from where facet with limit since until timeseries offset extrapolate predict join'.split(' '),
 );
@@ -58,46 +58,46 @@ const REFUSED: Readonly<Partial<Record<string, string>>> = {
   compare: 'remove COMPARE WITH: Prometheus compares two times with "offset"',
 };
 
-/** A piece of a query as it is written; white space and comments are none. */
+/** A token as written; white space and comments give no tokens. */
 interface Token {
-  /** `name` stands in backticks, `text` in quotes; everything else that is no word is a symbol of one character. */
+  /** `name` is a text in backticks, `text` one in quotes; everything else except a word is a symbol of one character. */
   readonly kind: 'word' | 'name' | 'text' | 'symbol';
-  /** A word as written; of a name and a text what stands between the quotes, with escapes resolved. */
+  /** A word as written; for `name` and `text` the content between the quotes, with escapes resolved. */
   readonly text: string;
-  /** Where it begins in the query. */
+  /** The offset of its first character in the query. */
   readonly at: number;
-  /** Behind its last character. */
+  /** The offset after its last character. */
   readonly end: number;
 }
 
-/** The whole query, or what stands in one pair of parentheses. */
+/** The whole query, or the content of one pair of parentheses. */
 interface Parentheses {
   readonly outer: Parentheses | undefined;
-  /** Where it opens. */
+  /** The offset of its opening parenthesis. */
   readonly at: number;
-  /** Behind its closing parenthesis. */
+  /** The offset after its closing parenthesis. */
   end: number;
   readonly parts: TextPart[];
   clauses: readonly Clause[];
-  /** The innermost query that it belongs to: itself, where it is one. */
+  /** The innermost query around it; the parentheses themselves when they hold a query. */
   query: Parentheses | undefined;
-  /** Whether the query has a LIMIT. */
+  /** True when the query has a LIMIT. */
   hasLimit: boolean;
 }
 
 type TextPart = Token | Parentheses;
 
 interface Clause {
-  /** Its first word, in lower case; empty for what stands before the first. */
+  /** Its first word, in lower case; empty for the text before the first clause. */
   readonly word: string;
   readonly at: number;
-  /** What stands between its commas; an entry may be empty. */
+  /** The parts between its commas; an entry may be empty. */
   readonly entries: TextPart[][];
 }
 
 /**
- * Reads what a query says about its answer, and finds what the exporter refuses: clauses that it writes itself, and those
- * with which the service would leave out rows silently. It does not check the grammar: the service does that.
+ * Reads the columns, facets and sources of a query, and reports what the exporter refuses: clauses that it writes itself, and
+ * clauses with which New Relic would leave out rows silently. The grammar is checked by New Relic, not here.
  */
 export function readStatement(query: string): Statement {
   const { tokens, problems } = scan(query);
@@ -119,15 +119,15 @@ export function readStatement(query: string): Statement {
   };
 }
 
-/** Every pair of parentheses in there, at any depth. */
+/** Every pair of parentheses in these parts, at any depth. */
 function groupsIn(parts: readonly TextPart[]): readonly Parentheses[] {
   const found = parts.filter(isGroup);
-  // Those that are found on the way are looked through as well.
+  // The loop also visits the groups that it adds to the list.
   for (const group of found) for (const part of group.parts) if (isGroup(part)) found.push(part);
   return found;
 }
 
-/** The whole text with its clauses; notes what the exporter refuses. */
+/** Reads the whole text with its clauses; adds a problem for each thing that the exporter refuses. */
 function readGroups(tokens: readonly Token[], problems: NrqlProblem[]): Parentheses {
   const outermost = newGroup(undefined, 0);
   const groups = groupsOf(tokens, outermost, problems);
@@ -153,13 +153,13 @@ function readGroups(tokens: readonly Token[], problems: NrqlProblem[]): Parenthe
   return outermost;
 }
 
-/** A part of a query that is not one of ours, to be put into one of ours. */
+/** The kind of a foreign text that is put into a query of ours. */
 export type FragmentKind = 'column' | 'source' | 'condition' | 'attribute';
 
 /**
- * Reads a text that is to stand in a query of ours as one column of SELECT, as what follows FROM or WHERE, or as an
- * attribute. `text` is a column without its alias, an attribute without backticks, and otherwise as it was given. A text
- * that could end its own clause, or begin another one, has a problem.
+ * Reads a text that will become part of a query of ours: one column of SELECT, the content of FROM or WHERE, or an attribute.
+ * `text` of the result is a column without its alias, an attribute without backticks, otherwise the given text. A text that
+ * could end its own clause, or begin another one, has a problem.
  */
 export function readFragment(
   fragment: string,
@@ -204,7 +204,7 @@ function columnText(
   return { text: fragment.slice(0, entry[as]?.at).trimEnd() };
 }
 
-/** A name of events, a subquery, or a table that is looked up. */
+/** True for the name of an event type, a subquery, or a lookup table. */
 function isSource([first, second, ...others]: readonly TextPart[]): boolean {
   if (first === undefined || others.length > 0) return false;
   if (isGroup(first)) return second === undefined && first.query === first;
@@ -213,7 +213,7 @@ function isSource([first, second, ...others]: readonly TextPart[]): boolean {
 
 const CLOSING: Readonly<Partial<Record<string, string>>> = { '(': ')', '[': ']', '{': '}' };
 
-/** A bracket that closes none, or is not closed. */
+/** A bracket that closes none or is never closed; undefined when all have a partner. */
 function openBracket(tokens: readonly Token[]): string | undefined {
   const open: string[] = [];
   for (const { kind, text } of tokens) {
@@ -290,7 +290,7 @@ function facetOf(entry: readonly TextPart[]): Statement['facets'][number] {
   return { at: entry[0]?.at ?? 0, name: alias ?? attributeOf(parts) };
 }
 
-/** What the service calls a column without alias: `count`, `average.duration`, or the attribute itself. */
+/** New Relic's key of a column without alias: `count`, `average.duration`, or the attribute itself. */
 function keyOf(parts: readonly TextPart[]): string | undefined {
   const [name, call] = parts;
   if (parts.length !== 2 || name === undefined || !isGroup(call)) return attributeOf(parts);
@@ -333,13 +333,13 @@ function isFilled(entry: readonly TextPart[]): boolean {
   return entry.length > 0;
 }
 
-/** Words, numbers and attributes: dots and colons may stand within an attribute. */
+/** Words, numbers and attributes; an attribute may contain dots and colons. */
 const WORD = /[\p{L}\p{M}\p{N}_.:@$]+/uy;
 const SPACE = /\s+/uy;
 
 /**
- * Cuts a text of the query language into tokens, in one walk over it. Any text can be cut. What is opened and never closed
- * (a literal, a comment) goes on to the end, and is a problem.
+ * Cuts an NRQL text into tokens in one pass. Every text can be cut. A literal or comment that is never closed extends to the
+ * end, and is a problem.
  */
 function scan(query: string): {
   readonly tokens: readonly Token[];
@@ -385,7 +385,7 @@ function scan(query: string): {
   return { tokens, problems, hasComment };
 }
 
-/** How many characters from there on the expression matches. */
+/** The number of characters that the expression matches from this offset. */
 function matchAt(expression: RegExp, text: string, at: number): number {
   expression.lastIndex = at;
   return expression.test(text) ? expression.lastIndex - at : 0;
@@ -396,7 +396,7 @@ function endOfLine(text: string, at: number): number {
   return end === -1 ? text.length : end;
 }
 
-/** Behind the closing quote; undefined where there is none. Backslashes escape in quotes, not in backticks. */
+/** The offset after the closing quote; undefined where there is none. Backslashes escape in quotes, not in backticks. */
 function endOfQuoted(text: string, start: number): number | undefined {
   const quote = text[start];
   for (let at = start + 1; at < text.length; at += 1) {
