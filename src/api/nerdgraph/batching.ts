@@ -35,10 +35,10 @@ export interface QueryKind {
   /** Where golden metrics are read; what is selected of them are the columns of the query. */
   readonly golden?: GoldenSource;
   /**
-   * `names`: only the facets of the rows are of use, so that any window is good. `squares`: with the sums of squares.
+   * `names`: only the facets of the rows are of use, so that any window is good. `sums`: without the extremes. `squares`: with the sums of squares.
    * `values` by default.
    */
-  readonly columns?: 'names' | 'values' | 'squares';
+  readonly columns?: 'names' | 'sums' | 'values' | 'squares';
   /** How many rows a query is planned for; 4,500 by default. */
   readonly mostRows?: number;
   /** Buckets whose count or sum cannot be read are kept, as NaN; they fail their subject by default. */

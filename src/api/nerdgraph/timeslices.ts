@@ -21,15 +21,15 @@ import { UpstreamError, type FailureReason } from '../types.ts';
 
 /** The service chooses the facets it gives by the first function. */
 const COUNT = { of: 'count', from: TIMESLICE, as: 'c' } as const;
-const VALUES = [
+const SUMS = [
   COUNT,
   { of: 'sum', from: TIMESLICE, as: 't' },
   { of: 'sum', from: `${TIMESLICE}['totalExclusive']`, as: 'x' },
-  { of: 'min', from: TIMESLICE, as: 'mn' },
-  { of: 'max', from: TIMESLICE, as: 'mx' },
 ] as const;
-const SELECTIONS: Readonly<Record<'names' | 'values' | 'squares', readonly [Selection, ...Selection[]]>> = {
+const VALUES = [...SUMS, { of: 'min', from: TIMESLICE, as: 'mn' }, { of: 'max', from: TIMESLICE, as: 'mx' }] as const;
+const SELECTIONS: Readonly<Record<'names' | 'sums' | 'values' | 'squares', readonly [Selection, ...Selection[]]>> = {
   names: [COUNT],
+  sums: SUMS,
   values: VALUES,
   squares: [...VALUES, { of: 'sum', from: `${TIMESLICE}['sumOfSquares']`, as: 'q' }],
 };

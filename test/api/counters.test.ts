@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest';
+import type { MetricDataSubject } from '../../src/api/upstreamReader.ts';
+import { countedMinutes, countedValues, COUNTED, COUNTER_METRICS } from '../../src/metrics/counterFamilies.ts';
+import { NOW, startBoth } from './nerdgraph/nerdGraphReading.ts';
+
+const END = Math.floor(NOW / 60_000) * 60 - 120;
+const RANGE = { from: END - 660, to: END };
+const SHOP = 1_000_001;
+
+const subjectOf = (applicationId: number): MetricDataSubject => {
+  return { applicationId, hostKey: undefined, names: COUNTER_METRICS, values: countedValues };
+};
+
+describe('the minutes that counters are made of', () => {
+  it('are the same over both interfaces, unrounded, and a metric that an application never had is 0', async () => {
+    const { rest, nerdGraph } = await startBoth({ applications: 11 });
+    for (const id of [SHOP, SHOP + 9, SHOP + 10]) {
+      const [ofRest, ofNerdGraph] = await Promise.all(
+        [rest, nerdGraph].map(async ({ reader, call }) => {
+          const [outcome] = await reader.counters.read([subjectOf(id)], RANGE, call);
+          if (outcome === undefined || 'error' in outcome) throw new Error('not read');
+          expect(outcome.value.window).toEqual(RANGE);
+          return countedMinutes(outcome.value);
+        }),
+      );
+      for (let minute = RANGE.from; minute < RANGE.to; minute += 60) {
+        const none = COUNTED.map(() => 0);
+        const [a, b] = [ofRest?.get(minute) ?? none, ofNerdGraph?.get(minute) ?? none];
+        if (a === 'broken' || b === 'broken') throw new Error('broken');
+        for (const [index, value] of a.entries()) expect(b[index]).toBeCloseTo(value, 6);
+      }
+    }
+  });
+
+  it('are broken where a value cannot be read, and fail no other minute', async () => {
+    const { simulator, rest, nerdGraph } = await startBoth({ applications: 1 });
+    simulator.faults.add({ effect: 'nulls' });
+    for (const { reader, call } of [rest, nerdGraph]) {
+      const [outcome] = await reader.counters.read([subjectOf(SHOP)], RANGE, call);
+      if (outcome === undefined || 'error' in outcome) throw new Error('not read');
+      expect(new Set(countedMinutes(outcome.value).values())).toEqual(new Set(['broken']));
+    }
+  });
+
+  it('come in queries of at most 15,000 rows, which carry fewer applications the longer their range is', async () => {
+    const { nerdGraph } = await startBoth({ applications: 1 });
+    const subjects = Array.from({ length: 1_000 }, (_, index) => subjectOf(SHOP + index));
+    const counts = [10, 11, 40, 50].map((minutes) => {
+      const { count } = nerdGraph.reader.counters.nextCall(subjects, { from: END - 60 * minutes, to: END });
+      expect(count * COUNTER_METRICS.length * minutes).toBeLessThanOrEqual(15_000);
+      return count;
+    });
+    expect(counts).toEqual([112, 102, 28, 22]);
+  });
+});
