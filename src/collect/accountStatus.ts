@@ -295,8 +295,6 @@ function groupStatus(account: AccountCollector, group: Group, { tasks, oldestWin
   };
 }
 
-export type EntityTypeStatus = ReturnType<typeof typeStatus>;
-
 function typeStatus({ schedule }: AccountCollector, record: TypeRecord, time: EvaluationTime) {
   const { selection, list, listed, entities, leftOut } = record;
   const metrics = new Set<string>();

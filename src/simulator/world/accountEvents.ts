@@ -19,7 +19,7 @@ export const RESOURCE_VALUES: readonly string[] = [
   'newrelic.resourceConsumption.currentValue',
   'newrelic.resourceConsumption.limitValue',
 ];
-export const RESOURCE_CONSUMPTION = 'Metric';
+const RESOURCE_CONSUMPTION = 'Metric';
 
 export const ACCOUNT_SOURCES: Readonly<Record<string, AccountSource>> = {
   [RESOURCE_CONSUMPTION]: resourceConsumption,
