@@ -11,7 +11,7 @@ import {
 import { coversApplication, neededGroups } from '../../src/collect/scope.ts';
 import type { AccountConfig } from '../../src/config/config.ts';
 import { customMetrics } from '../../src/metrics/customMetrics.ts';
-import { GROUPS } from '../../src/metrics/sample.ts';
+import { GROUPS, type Group } from '../../src/metrics/sample.ts';
 import { application, keyTransaction } from './support/bodies.ts';
 import { accountConfig } from './support/config.ts';
 import { FakeReader } from './support/fakeReader.ts';
@@ -103,7 +103,8 @@ describe('a scope', () => {
     const hosts = neededGroups({ groups: new Set(['host_metrics']) }, { reader, customMetrics: [] });
     expect(hosts.always).toEqual(new Set(['host_metrics', 'applications', 'metric_names', 'hosts']));
     expect(hosts.once).toEqual(new Set(['application_metrics', 'custom_metrics']));
-    for (const group of GROUPS.filter((each) => each !== 'queries'))
+    const ofNoApplication: readonly Group[] = ['queries', 'entities', 'golden_metrics'];
+    for (const group of GROUPS.filter((each) => !ofNoApplication.includes(each)))
       expect(neededGroups({ groups: new Set([group]) }, { reader, customMetrics: [] }).always).toContain(
         'applications',
       );
