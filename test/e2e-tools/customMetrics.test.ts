@@ -131,9 +131,7 @@ describe('custom metrics', () => {
       'custom_metrics: "Custom/Nothing/{what}" (custom_no_such_metric) matches no metric of any application';
     expect(status.accounts[0]?.warnings.toSorted()).toEqual([
       warning,
-      expect.stringMatching(
-        /^custom_metrics: upstream answers no value "nonsense_value" of .*\(custom_no_such_value\)/,
-      ),
+      expect.stringMatching(/^custom_metrics: New Relic has no value "nonsense_value" of .*\(custom_no_such_value\)/),
     ]);
     expect(page).toContain('(custom_no_such_metric) matches no metric of any application');
   });

@@ -31,6 +31,12 @@ test('a reload swaps the whole configuration or nothing, and what is held surviv
   const refused = await fetch(`${exporter.url}/-/reload`, { method: 'PUT' });
   expect(refused.status).toBe(500);
   expect(await refused.text()).toMatch(/config\.yaml:3:5: .*region/);
+  const failure = async (): Promise<unknown> =>
+    ((await (await fetch(`${exporter.url}/api/status`)).json()) as { readonly reload_failure: unknown }).reload_failure;
+  expect(await failure()).toMatchObject({
+    faults: expect.arrayContaining([expect.stringMatching(/config\.yaml:3:5: .*region/)]) as unknown,
+  });
+  expect(await (await fetch(`${exporter.url}/`)).text()).toContain('<b>The last reload failed</b>');
   const after = await exporter.scrape();
   expect(value(after, RELOADED)).toBe(0);
   expect(samplesOf(after, 'newrelic_application_info', { team: 'blue' })).toHaveLength(3);
@@ -42,6 +48,7 @@ test('a reload swaps the whole configuration or nothing, and what is held surviv
     return samplesOf(families, 'newrelic_application_info', { account: 'two' }).length === 3;
   });
   expect(value(renamed, RELOADED)).toBe(1);
+  expect(await failure()).toBeNull();
   expect(samplesOf(renamed, 'newrelic_up').map(({ labels }) => labels['account'])).toEqual(['two']);
 });
 

@@ -39,6 +39,13 @@ describe.each(['rest', 'nerdgraph'] as const)('over %s', (api) => {
     await simulator.close();
   });
 
+  it('says that there was no data where none of the applications reported', async () => {
+    const wish = { from: isoTime(minutesAgo(30)), to: isoTime(minutesAgo(2)), app: ['1000013'] };
+    const { document, notes } = await runOn(session, wish);
+    expect(document).toBe('# EOF\n');
+    expect(notes.join()).toContain('There was no data in this range');
+  });
+
   describe('a backfilled stretch', () => {
     it.each([
       // Four hours take two calls for each, and a window lies across the two; a few applications show it.
