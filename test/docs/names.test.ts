@@ -12,6 +12,16 @@ import { GROUPS } from '../../src/metrics/sample.ts';
 import { PATHS } from '../../src/web/dependencies.ts';
 import { COMING, PACK_NAMES } from '../monitoring/names.ts';
 import { blocksOf, codeSpansOf, PAGES, pageAt, ROOT, rowsOf, sectionOf } from './pages.ts';
+import { goldenFamilyName } from '../../src/metrics/goldenNames.ts';
+
+/** Golden metrics that pages show as examples, by their types. */
+const GOLDEN = new Set(
+  [
+    ['EXT-SERVICE', 'responseTimeMs'],
+    ['INFRA-HOST', 'cpuUsage'],
+    ['BROWSER-APPLICATION', 'largestContentfulPaint75PercentileS'],
+  ].map(([type = '', metric = '']) => goldenFamilyName(type, metric)),
+);
 
 const program = buildProgram();
 const flagsOf = (command: Command): readonly string[] => command.options.flatMap(({ long }) => long ?? []);
@@ -103,6 +113,7 @@ describe.each(PAGES)('$path', ({ path, text }) => {
       COMING.has(name) ||
       PACK_NAMES.has(name) ||
       name.startsWith('newrelic_custom_') ||
+      GOLDEN.has(name) ||
       // A label of the rules that alert-rules writes.
       name === 'newrelic_condition_id' ||
       // A beginning, as in `newrelic_host_*` or `newrelic_<scope>`.

@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest';
+import { configOf, faultsOf } from './reading.ts';
+
+/** An account with entities, given as a flow list. */
+const withEntities = (entities: string, keys = 'account_id: 7'): string =>
+  `accounts:\n  - {api_key: abcd, ${keys}, entities: ${entities}}\n`;
+
+describe('entities of an account', () => {
+  it('have their defaults', () => {
+    expect(configOf(withEntities('[{type: EXT-SERVICE}]')).accounts[0]?.entities).toEqual([
+      { type: 'EXT-SERVICE', exclude: [], tags: [], interval: 60_000, max_entities: 1_000 },
+    ]);
+  });
+
+  it('are chosen by name and tag, as applications are', () => {
+    const text = '[{type: INFRA-HOST, include: [{name: "web-*"}, {tag: team, value: pay*}], window: 5m, interval: 2m}]';
+    expect(configOf(withEntities(text)).accounts[0]?.entities[0]).toMatchObject({
+      include: [{ name: 'web-*' }, { tag: 'team', value: 'pay*' }],
+      ...{ window: 300_000, interval: 120_000 },
+    });
+  });
+
+  it.each([
+    ['[{type: ext-service}]', 'entities[0].type'],
+    ['[{type: SERVICE}]', 'entities[0].type'],
+    ['[{}]', 'entities[0].type'],
+    ['[{type: EXT-A}, {type: EXT-B}, {type: EXT-A}]', 'entities[2].type'],
+    ['[{type: EXT-A, interval: 30s}]', 'entities[0].interval'],
+    ['[{type: EXT-A, window: 90s}]', 'entities[0].window'],
+    ['[{type: EXT-A, include: []}]', 'entities[0].include'],
+    ['[{type: EXT-A, include: [{id: 7}]}]', 'entities[0].include[0]'],
+    ['[{type: EXT-A, include: [{value: a}]}]', 'entities[0].include[0]'],
+    ['[{type: EXT-A, metrics: []}]', 'entities[0].metrics'],
+    ['[{type: EXT-A, max_entities: 0}]', 'entities[0].max_entities'],
+    ['[{type: EXT-A, tags: [cost center, cost-center]}]', 'entities[0].tags[1]'],
+  ])('are refused where %s is written, at its place', (entities, path) => {
+    expect(faultsOf(withEntities(entities)).join('\n')).toContain(`accounts[0].${path}`);
+  });
+
+  it('need the number of the account with REST only', () => {
+    expect(faultsOf(withEntities('[{type: EXT-A}]', 'api: rest')).join('\n')).toContain('account_id');
+    expect(configOf(withEntities('[{type: EXT-A}]', 'api: nerdgraph')).accounts[0]?.entities).toHaveLength(1);
+  });
+
+  it.each(['entity', 'entity_guid', 'entity_type'])(
+    'keep the label %s for themselves, in their account only',
+    (label) => {
+      expect(faultsOf(withEntities('[{type: EXT-A}]', `account_id: 7, labels: {${label}: x}`)).join('\n')).toContain(
+        label,
+      );
+      expect(configOf(withEntities('[]', `labels: {${label}: x}`)).accounts[0]?.labels).toEqual({ [label]: 'x' });
+    },
+  );
+});
