@@ -5,8 +5,8 @@ import type { account } from './schema/account.ts';
 import type { collection } from './schema/file.ts';
 
 /**
- * The configuration after validation, with every default filled in. Keys are those of the file (docs/configuration.md).
- * Durations are milliseconds.
+ * The configuration after validation, with every default filled in. Its keys are those of the file (docs/configuration.md).
+ * Durations are in milliseconds.
  */
 export interface Config {
   readonly accounts: readonly AccountConfig[];
@@ -17,19 +17,18 @@ export type AccountConfig = Readonly<z.output<typeof account>>;
 export type DatabaseComponent = AccountConfig['applications']['settings'][number]['database_component'];
 export type CollectionConfig = Readonly<z.output<typeof collection>>;
 
-/** 31 July 2027, when the vendor ends the REST interface; Unix seconds. */
+/** 31 July 2027, when New Relic ends the REST interface; Unix seconds. */
 const REST_END = 1_816_992_000;
 
-/** When the vendor ends the interface that an account is read through, Unix seconds; undefined where no end is known. */
+/** The time when New Relic ends the interface of an account, in Unix seconds; undefined where no end is known. */
 export function endOfLife({ api, region }: Pick<AccountConfig, 'api' | 'region'>): number | undefined {
   if (api !== 'rest') return undefined;
   return region === undefined || region === 'us' || region === 'eu' ? REST_END : undefined;
 }
 
 /**
- * The account as it is read through an interface. For the interface that it is configured for, this is the account
- * itself. For the other one: the address of the same place, the header of that interface, its limits where they are
- * more careful, and no instances.
+ * The account as it is read through the given interface. Its configured interface gives the account itself. The other one gives
+ * the address in the same region, the header and the stricter limits of that interface, and no instances.
  */
 export function accountThrough(api: Api, account: AccountConfig): AccountConfig {
   if (account.api === api) return account;

@@ -11,9 +11,9 @@ const VARIABLES: Readonly<Record<string, string>> = {
 };
 
 /**
- * The configuration of a start without a file: one account named `default` with its key from NEW_RELIC_API_KEY or
- * NEW_RELIC_API_KEY_FILE, its region from NEW_RELIC_REGION and its interface from NEW_RELIC_API, both in either case of
- * letters, and its number from NEW_RELIC_ACCOUNT_ID; all else by default.
+ * The configuration of a start without a file: one account named `default`. Its key is from NEW_RELIC_API_KEY or
+ * NEW_RELIC_API_KEY_FILE, its region from NEW_RELIC_REGION and its interface from NEW_RELIC_API (both in either case of
+ * letters), its number from NEW_RELIC_ACCOUNT_ID. Everything else has its default.
  */
 export function configFromEnvironment(env: Environment): ConfigResult {
   const keyFile = valueOf(env, 'NEW_RELIC_API_KEY_FILE');
@@ -46,7 +46,7 @@ function diagnosticAt(path: Path, message: string): Diagnostic {
   return { file: 'environment', line: undefined, column: undefined, path: variable, message };
 }
 
-/** A text of digits as its number; any other text stays what it is, for the schema to refuse. */
+/** The number that a text of digits stands for; any other text unchanged, so that the schema refuses it. */
 function numberOf(text: string | undefined): number | string | undefined {
   return text !== undefined && /^[0-9]+$/.test(text) ? Number(text) : text;
 }
@@ -60,8 +60,8 @@ function valueOf(env: Environment, name: string): string | undefined {
 export const DEFAULT_CONFIG_FILE = 'config.yaml';
 
 /**
- * Where to read the configuration from: the path of the file that is named, which must exist; else config.yaml where there
- * is one; else undefined, for the environment; else there is no configuration, and the diagnostic says what to do.
+ * Chooses the source of the configuration: the path of the named file, which must exist; else config.yaml if it exists; else
+ * undefined, for the environment. Without any of these, the diagnostic says what to do.
  *
  * @param flag the value of `--config.file`; undefined when it is not given
  */
@@ -80,7 +80,7 @@ export function findConfig(
 }
 
 /**
- * Reads the configuration from where it was found: a file, or the environment; a reload calls it again.
+ * Reads the configuration from its source, a file or the environment; a reload calls it again.
  *
  * @param once the file may be a pipe, because it is not read again
  */
@@ -88,7 +88,7 @@ export function readFrom(path: string | undefined, env: Environment, once: boole
   return path === undefined ? Promise.resolve(configFromEnvironment(env)) : readConfig(path, env, once);
 }
 
-/** For the one log line that says what the program runs with. */
+/** The source of the configuration, for the log line of the start. */
 export function describeOrigin(path: string | undefined): string {
   return path === undefined
     ? 'no configuration file: one account named "default" from the environment variables, all else by default'

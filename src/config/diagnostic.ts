@@ -1,17 +1,17 @@
-/** Longest text that is always shown: a key has far more characters. */
+/** Longest text that is always shown, in characters: a key is far longer. */
 const SHORT = 5;
-/** Longest text that is ever shown: no key of a configuration has more characters. */
+/** Longest text that is ever shown, in characters: no key of a configuration is longer. */
 const LONG = 48;
 /** A file name with more folders than this is not shown. */
 const MOST_WORDS = 8;
 /** One word of a name such as `max_series`, `toString`, `NEW_RELIC_API_KEY` or `eu1`; keys are random letters and digits. */
 const WORD = /^(?=.{1,14}$)(?:[A-Za-z][a-z]*(?:[A-Z][a-z]+)*|[A-Z]+|[a-z]{1,3}[0-9]{1,2}|[0-9]{1,4})$/;
-/** What the service's own keys begin with, in any case of letters: NRAK, NRAL, NRAA and so on. */
+/** The beginning of New Relic's own keys, in any case of letters: NRAK, NRAL, NRAA and so on. */
 const KEY_PREFIX = /NR[A-Z]{2}-|NRAK/i;
 
 /**
- * True when a text of a configuration file may be a key of the service or another secret, so that no message may repeat
- * it. Only a text that is plainly a name made of words is no secret. A forgotten space, for instance, makes one key out of
+ * True when a text of a configuration file may be a New Relic key or another secret, so that no message may repeat it. Only a
+ * text that is plainly a name made of words is no secret. A forgotten space, for instance, makes one key out of
  * `api_key:NRAK-...`.
  */
 export function mayBeSecret(text: string): boolean {
@@ -21,10 +21,10 @@ export function mayBeSecret(text: string): boolean {
   return words.length > MOST_WORDS || !words.every((word) => WORD.test(word));
 }
 
-/** One thing that is wrong in a configuration file, or in the environment variables that stand in for it. */
+/** One mistake in a configuration file, or in the environment variables that replace it. */
 export interface Diagnostic {
   readonly file: string;
-  /** Both count from 1; undefined where the diagnostic is not at a place in a file. */
+  /** Line and column count from 1; undefined where the diagnostic is not about a position in a file. */
   readonly line: number | undefined;
   readonly column: number | undefined;
   /**
@@ -32,7 +32,7 @@ export interface Diagnostic {
    * secret is `<hidden>`.
    */
   readonly path: string;
-  /** What is wrong and what to change; never repeats a value of the file. */
+  /** The mistake and what to change; never repeats a value of the file. */
   readonly message: string;
 }
 
@@ -62,10 +62,10 @@ export function showPath(path: Path): string {
     .replace(/^\./, '');
 }
 
-/** How many diagnostics of a file are told; nobody corrects more in one go. */
+/** Most diagnostics that are shown for a file; further ones would only hide the first. */
 export const MOST_DIAGNOSTICS = 100;
 
-/** The first diagnostics in the order of the file. Where there are more, one that says how many stands at the end. */
+/** The first diagnostics in the order of the file. When there are more, a last one gives their number. */
 export function firstDiagnostics(diagnostics: readonly Diagnostic[]): Diagnostic[] {
   const sorted = diagnostics.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
   const [first] = sorted;
@@ -75,14 +75,14 @@ export function firstDiagnostics(diagnostics: readonly Diagnostic[]): Diagnostic
   return [...sorted.slice(0, MOST_DIAGNOSTICS), rest];
 }
 
-/** A diagnostic before it has a place in a file. */
+/** A diagnostic before its position in the file is known. */
 export interface Issue {
   readonly path: Path;
   readonly at: 'key' | 'value';
   readonly message: string;
-  /** True when text was wanted but another type found: a placeholder's value may have been read as a number. */
+  /** True when text was expected but another type found: the value of a placeholder may have been read as a number. */
   readonly wantsText?: boolean;
-  /** The character of a text that is meant. */
+  /** The index of the character that the issue is about. */
   readonly inText?: number | undefined;
 }
 

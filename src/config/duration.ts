@@ -9,7 +9,7 @@ const UNITS = [
 /** Whole numbers with units, largest unit first, each at most once: `30s`, `5m`, `1h30m`, `500ms`. */
 export const DURATION_PATTERN = /^(?=[0-9])(?:[0-9]+d)?(?:[0-9]+h)?(?:[0-9]+m)?(?:[0-9]+s)?(?:[0-9]+ms)?$/;
 
-/** Milliseconds of a duration as it is written in the configuration; undefined when it is not written like one. */
+/** Milliseconds of a duration as it is written in the configuration; undefined when the text is not a duration. */
 export function parseDuration(text: string): number | undefined {
   if (!DURATION_PATTERN.test(text)) return undefined;
   return [...text.matchAll(/(?<![0-9])([0-9]+)([a-z]+)/g)].reduce((total, [, count, name]) => {
@@ -18,7 +18,7 @@ export function parseDuration(text: string): number | undefined {
   }, 0);
 }
 
-/** The shortest way to write a whole, non-negative number of milliseconds; the reverse of parseDuration. */
+/** The shortest form of a whole, non-negative number of milliseconds; the reverse of parseDuration. */
 export function formatDuration(milliseconds: number): string {
   let rest = milliseconds;
   let text = '';

@@ -2,16 +2,16 @@ import { closeSync, constants, fstatSync, openSync, readSync, statSync, type Sta
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TextDecoder } from 'node:util';
 
-/** No file that the program reads has more bytes than this: a larger one is a mistake, and would fill the memory. */
+/** Largest file that the program reads, in bytes: a larger one is a mistake, and would fill the memory. */
 const MOST_BYTES = 8 * 1024 * 1024;
 
-/** A pipe must have given all its text within this time, in milliseconds. */
+/** Time in which a pipe must deliver all its text, in milliseconds. */
 const PIPE_LIMIT = 5_000;
 
-/** How often a pipe without text is looked at again, in milliseconds. */
+/** Pause before an empty pipe is read again, in milliseconds. */
 const PIPE_PAUSE = 20;
 
-/** Without O_NONBLOCK a named pipe in the place of a file would hold the whole process. */
+/** O_NONBLOCK, because a named pipe instead of a file would block the whole process. */
 const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
 
 const SENTENCES: Readonly<Record<string, string>> = {
@@ -25,15 +25,15 @@ const SENTENCES: Readonly<Record<string, string>> = {
 
 const TOO_LARGE = 'is larger than 8 MB';
 
-/** Why a file cannot be used, as the end of a sentence that begins with its name. */
+/** The reason why a file cannot be used, as the end of a sentence that begins with its name. */
 interface FileProblem {
   readonly problem: string;
 }
 
 /**
- * Reads a file that a configuration, a flag or a variable names. Links are followed; what they end at must be a regular
- * file of at most 8 MB. It never waits for a pipe or a device. `identity` changes when the file is another one or has
- * changed; it is undefined without a file.
+ * Reads a file named by the configuration, a flag or a variable. Links are followed; their target must be a regular file of at
+ * most 8 MB. The read never waits for a pipe or a device. `identity` changes when the file is replaced or modified; it is
+ * undefined without a file.
  */
 export function readFile(
   path: string,
@@ -63,8 +63,8 @@ export function readText(path: string): { readonly text: string } | FileProblem 
 }
 
 /**
- * As readText, and takes a pipe too, as a shell's `<(...)` gives: for what is read once. All of its text must come within
- * 5 seconds.
+ * As readText, but also accepts a pipe, as a shell's `<(...)` gives, because the text is read only once. All of the text must
+ * come within 5 seconds.
  */
 export async function readTextOrPipe(path: string): Promise<{ readonly text: string } | FileProblem> {
   let file: number;
@@ -84,7 +84,7 @@ export async function readTextOrPipe(path: string): Promise<{ readonly text: str
   }
 }
 
-/** The identity of the file that is at a path now; undefined when there is none. */
+/** The identity of the file that is at a path now; undefined without a file. */
 export function identityAt(path: string): string | undefined {
   try {
     return identityOf(statSync(path));
@@ -93,7 +93,7 @@ export function identityAt(path: string): string | undefined {
   }
 }
 
-/** What went wrong with a file, as the end of a sentence that begins with its name. */
+/** The reason of a failed file operation, as the end of a sentence that begins with the file's name. */
 function fileProblem(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown fault';
   return SENTENCES[code] ?? `cannot be read (${code})`;
@@ -105,7 +105,7 @@ function kindProblem(stats: Stats): string | undefined {
   return stats.size > MOST_BYTES ? TOO_LARGE : undefined;
 }
 
-/** Reads on from where the file is, also where its size was said to be smaller, as of files that the system makes up. */
+/** Reads to the end of the file, regardless of its stated size, because generated files such as those of /proc state 0. */
 function readAll(file: number): { readonly bytes: Buffer } | FileProblem {
   const pieces: Buffer[] = [];
   for (let size = 0; size <= MOST_BYTES;) {
@@ -124,7 +124,7 @@ async function readPipe(file: number): Promise<{ readonly bytes: Buffer } | File
   for (let size = 0; size <= MOST_BYTES;) {
     const piece = Buffer.allocUnsafe(65_536);
     const count = readNow(file, piece);
-    // Before a writer has opened a named pipe, reading it gives its end.
+    // A named pipe reads as ended until a writer has opened it, so an empty one is read again.
     if (count === 0 && size > 0) return { bytes: Buffer.concat(pieces) };
     if (count === undefined || count === 0) {
       if (performance.now() - begin > PIPE_LIMIT) return { problem: 'is a pipe that did not end within 5 seconds' };
@@ -137,7 +137,7 @@ async function readPipe(file: number): Promise<{ readonly bytes: Buffer } | File
   return { problem: TOO_LARGE };
 }
 
-/** How many bytes there are to read now; 0 at the end, undefined when there may be some later. */
+/** The number of bytes read without waiting; 0 at the end, undefined when more may come later. */
 function readNow(file: number, into: Buffer): number | undefined {
   try {
     return readSync(file, into);

@@ -2,7 +2,7 @@ import type { Api } from '../api/upstreamReader.ts';
 
 export const REGIONS = ['us', 'eu', 'gov', 'jp'] as const;
 
-/** The service's hosts by region; the vendor's client library "newrelic-client-go" names the same four. */
+/** New Relic's hosts by region; its client library "newrelic-client-go" names the same four. */
 const REGION_HOSTS = {
   us: 'https://api.newrelic.com',
   eu: 'https://api.eu.newrelic.com',
@@ -10,7 +10,7 @@ const REGION_HOSTS = {
   jp: 'https://api.jp.newrelic.com',
 };
 
-/** What the address of each interface ends in. */
+/** The ending of each interface's address. */
 export const ENDINGS: Readonly<Record<Api, string>> = { rest: '/v2', nerdgraph: '/graphql' };
 
 const LOOPBACK = /^(?:localhost|127\.[0-9]+\.[0-9]+\.[0-9]+|\[::1\])$/;
@@ -21,9 +21,9 @@ export function regionAddress(api: Api, region: (typeof REGIONS)[number]): strin
 }
 
 /**
- * The address in the form that the program uses. REST: with its `/v2` added where it is missing. NerdGraph: the whole
- * address, which must end in `/graphql`. Problems never quote the address: it may carry a password. Plain http is for
- * loopback addresses only, because the key travels with every call.
+ * The address in the form that the program uses. REST: with its `/v2` added where it is missing. NerdGraph: the whole address,
+ * which must end in `/graphql`. Problems never quote the address, because it may contain a password. Plain http is for loopback
+ * addresses only, because every call carries the key.
  */
 export function normaliseBaseUrl(text: string, api: Api): { readonly url: string } | { readonly problem: string } {
   if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) {
@@ -49,8 +49,8 @@ export function normaliseBaseUrl(text: string, api: Api): { readonly url: string
 }
 
 /**
- * What an account has by default, depending on its interface; the timeout in milliseconds. NerdGraph answers one call about
- * many applications: fewer calls at once, each of which takes longer.
+ * The defaults of an account, by interface; the timeout is in milliseconds. One NerdGraph call covers many applications, so
+ * fewer calls run at once, and each takes longer.
  */
 export const INTERFACE_DEFAULTS = {
   rest: { api_key_header: 'X-Api-Key', max_concurrent_requests: 8, request_timeout: 10_000 },

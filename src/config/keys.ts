@@ -8,10 +8,13 @@ interface KeyConfig {
 
 const MAX_KEY_FILE_BYTES = 16_384;
 
-/** Licence keys (for agents) end in NRAL; keys that insert events, and those of browser and mobile agents, begin so. */
+/**
+ * Keys that only send data: licence keys of agents end in NRAL; keys that insert events, and those of browser and mobile
+ * agents, begin with the other prefixes.
+ */
 const SENDING_KEY = /NRAL$|^NR(?:II|JS|BR)-/;
 
-/** Why a text cannot be sent as a key, as a sentence that does not quote it; undefined when it can. */
+/** The reason why a text cannot be sent as a key, as a sentence that does not quote it; undefined when it can. */
 export function keyProblem(key: string): string | undefined {
   if (key === '') return 'must not be empty';
   if (!/^[\x21-\x7e]+$/.test(key)) {
@@ -33,15 +36,17 @@ export function keyWarning({ api_key, api_key_file }: KeyConfig): string | undef
   return 'is no user key: only user keys work, which begin with NRAK- (REST API keys ended on 1 March 2025)';
 }
 
-/** Why the key in a file cannot be used, as the end of a sentence that begins with the file; undefined when it can. */
+/**
+ * The reason why the key in a file cannot be used, as the end of a sentence that begins with the file; undefined when it can.
+ */
 export function keyFileProblem(path: string): string | undefined {
   const read = readKeyFile(path);
   return 'problem' in read ? read.problem : undefined;
 }
 
 /**
- * Reads the key in a file, without the white space around it; a file of any other kind, a large one and an unusable key are
- * problems, which never quote it. A later look compares `identity`, which is undefined when there is no such file.
+ * Reads the key in a file, without the white space around it. A file of any other kind, one that is too large and an unusable
+ * key are problems, which never quote it. `identity` shows later whether the file has changed; it is undefined without a file.
  */
 function readKeyFile(
   path: string,
@@ -60,15 +65,15 @@ const MILLISECONDS_BETWEEN_LOOKS = 1_000;
 interface KeySourceOptions {
   /** Unix time in milliseconds. */
   readonly now: () => number;
-  /** Called with each key, the first included, before it is used: for hiding it in logs. */
+  /** Called with each key, including the first, before its use, so that logs can hide it. */
   readonly onKey: (key: string) => void;
   /** Called once when the file can no longer be used, with the reason; the last good key stays in use. */
   readonly onProblem: (problem: string) => void;
 }
 
 /**
- * The key of one account as it is now. A key file is looked at again at most once a second, when the key is asked for,
- * and read again when it is another file or has changed (an editor's rename and a mounted secret's swapped link alike).
+ * The current key of one account. A use of the key checks the key file at most once a second, and reads it again when it was
+ * replaced or modified (an editor's rename as well as the swapped link of a mounted secret).
  */
 export class KeySource {
   readonly #path: string | undefined;
@@ -87,7 +92,7 @@ export class KeySource {
     options.onKey(key);
   }
 
-  /** The source for an account, or why there is no key to begin with. */
+  /** The source for an account, or the reason why there is no key at the start. */
   static open(
     { api_key, api_key_file }: KeyConfig,
     options: KeySourceOptions,

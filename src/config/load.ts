@@ -12,8 +12,8 @@ import type { Environment } from './yaml/placeholders.ts';
 import { readYaml } from './yaml/readYaml.ts';
 
 /**
- * Checks the values of a file against the schema and the rules; all that is wrong is told. `textAt` gives the text of
- * a value that came from a placeholder, for places where text is wanted and the value was typed as something else.
+ * Checks the values of a file against the schema and the rules; reports every problem. `textAt` gives the original text of a
+ * value that came from a placeholder, for keys that expect text where the value was read as another type.
  */
 export function validate(
   file: unknown,
@@ -26,9 +26,9 @@ export function validate(
 }
 
 /**
- * The files that the accounts of a configuration name and that cannot be used. It reads the values as they stand in
- * the file, valid or not, so that these diagnostics are told together with all others. A file whose name may be a key is
- * not named: `api_key_file: NRAK-...` is a common slip.
+ * Issues for unusable files that the accounts of a configuration name. The values are read as they stand in the file, valid or
+ * not, so that these diagnostics appear together with all others. A file name that may be a key is not shown, because
+ * `api_key_file: NRAK-...` is a common slip.
  */
 export function accountFileIssues(file: unknown, folder: string): Issue[] {
   const check = (path: Path, name: unknown, what: string, problemOf: (path: string) => string | undefined): Issue[] => {
@@ -68,13 +68,19 @@ function certificateProblem(path: string): string | undefined {
   }
 }
 
-/** NerdGraph gets the call's timeout less a second, and at least 5 seconds: below 7 seconds little is left for the network. */
+/**
+ * Queries over NerdGraph get the call's timeout less a second, and at least 5 seconds, so a timeout below 7 seconds leaves
+ * little for the network.
+ */
 const LEAST_NERDGRAPH_TIMEOUT = 7_000;
 
-/** What the service allows per account and minute; only at its own addresses, for behind a `base_url` it may be more. */
+/**
+ * Calls that New Relic allows per account and minute; checked only at its own addresses, because a proxy at a `base_url` may
+ * allow more.
+ */
 const ALLOWED_PER_MINUTE = { rest: 1_000, nerdgraph: 3_000 };
 
-/** What is allowed in a valid configuration but is likely a mistake, each at its place. */
+/** Warnings for settings of a valid configuration that are likely mistakes, each with its position. */
 export function warningsOf(config: Config, diagnosticAt: (path: Path, message: string) => Diagnostic): Diagnostic[] {
   return config.accounts.flatMap((account, index) => {
     const { api, api_key_header, limits, region } = account;
@@ -108,8 +114,8 @@ export type ConfigResult =
   | { readonly diagnostics: readonly Diagnostic[] };
 
 /**
- * Reads and validates a configuration file, with the key files and certificate files that it names: those that are
- * missing, unreadable or empty are faults at the place where they are named. All diagnostics are told at once.
+ * Reads and validates a configuration file, with the key files and certificate files that it names. A missing, unreadable or
+ * empty one gives a diagnostic at the key that names it. All diagnostics are given at once.
  *
  * @param once the file may be a pipe, because it is not read again
  */
@@ -123,9 +129,9 @@ export async function readConfig(path: string, env: Environment, once: boolean):
 }
 
 /**
- * Reads the text of a configuration file: YAML 1.2, placeholders replaced from the environment, validated, defaults
- * filled in. Relative file names in it are relative to the folder it is in; `fileIssues` looks at the files. Never
- * throws for what a text may hold. No diagnostic repeats a value of the file.
+ * Reads the text of a configuration file: YAML 1.2, with placeholders replaced from the environment, validated, with defaults
+ * filled in. Relative file names in it are relative to its folder; `fileIssues` checks the files. Never throws, for any text.
+ * No diagnostic repeats a value of the file.
  */
 export function loadConfig(
   source: { readonly path: string; readonly text: string },

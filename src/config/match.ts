@@ -1,13 +1,13 @@
 /**
- * A name glob (`*` any run of characters, `?` one, case counts), an id, or a tag of an application. A tag is a key, whose
- * case does not count, with a glob for any of its values or without one for the key alone; with a name, both must match.
+ * A name glob (`*` any run of characters, `?` one, case-sensitive), an id, or a tag of an application. A tag is a
+ * case-insensitive key, with a glob for any of its values or alone; with a name, both must match.
  */
 export type EntityMatch =
   | { readonly name: string }
   | { readonly id: number }
   | { readonly tag: string; readonly value: string | undefined; readonly name: string | undefined };
 
-/** What a match looks at; no id where it has no number, no tags where the interface does not tell them. */
+/** The properties that a match compares; no id where there is no number, no tags where the interface does not give them. */
 export interface Matchable {
   readonly id?: number;
   readonly name: string;
@@ -15,8 +15,8 @@ export interface Matchable {
 }
 
 /**
- * True when the pattern covers the whole text: `*` is any run of characters (also none), `?` is one, the rest is
- * literal and case counts. The work is at most pattern length times text length, for every pattern.
+ * True when the pattern covers the whole text: `*` is any run of characters (also none), `?` is one, the rest is literal and
+ * case-sensitive. The work is at most pattern length times text length, for every pattern.
  */
 export function globMatches(pattern: string, text: string): boolean {
   const wanted = Array.from(pattern);
@@ -34,7 +34,7 @@ export function globMatches(pattern: string, text: string): boolean {
       p += 1;
       t += 1;
     } else if (lastStar >= 0) {
-      // Only the last star needs to take one more character: the stars before it took as few as possible.
+      // Only the last star takes one more character, because the earlier stars took as few as possible.
       resumeAt += 1;
       p = lastStar + 1;
       t = resumeAt;
@@ -46,7 +46,7 @@ export function globMatches(pattern: string, text: string): boolean {
   return p === wanted.length;
 }
 
-/** True when an application or key transaction is the one, or one of those, that the configuration names. */
+/** True when an application or key transaction matches the configured name, id or tag. */
 export function matches(match: EntityMatch, entity: Matchable): boolean {
   if ('id' in match) return match.id === entity.id;
   if (match.name !== undefined && !globMatches(match.name, entity.name)) return false;
@@ -56,7 +56,7 @@ export function matches(match: EntityMatch, entity: Matchable): boolean {
   return found !== undefined && (value === undefined || found.some((each) => globMatches(value, each)));
 }
 
-/** The values of a tag, whose key is compared without case; undefined where there is no such key. */
+/** The values of a tag by its case-insensitive key; undefined without such a key. */
 export function tagValues(tags: Matchable['tags'], key: string): readonly string[] | undefined {
   const found = (tags ?? []).filter((tag) => tag.key.toLowerCase() === key.toLowerCase());
   return found.length === 0 ? undefined : found.flatMap(({ values }) => values);

@@ -17,31 +17,31 @@ import { accountsOf, listOf, mappingOf } from './schema/rules.ts';
 import type { Environment } from './yaml/placeholders.ts';
 import { readYaml, type YamlFile } from './yaml/readYaml.ts';
 
-/** The folder of the packs: in that of the built program, or in a checkout beside `src`. */
+/** The folder of the packs: beside the built program, or in a checkout beside `src`. */
 const PACK_FOLDERS = ['./packs/', '../../packs/'].map((folder) => fileURLToPath(new URL(folder, import.meta.url)));
 
-/** Of one text: further problems mostly come from the first ones. */
+/** Most problems of one text, because further ones mostly follow from the first. */
 const MOST_PROBLEMS = 20;
 
-/** A list of queries, valid or not, and the place in a file where it stands. */
+/** A list of queries, valid or not, and its location. */
 interface QueryList {
-  /** Its file; undefined: the configuration itself. */
+  /** Its file; undefined for the configuration itself. */
   readonly file: string | undefined;
   readonly at: Path;
   readonly queries: readonly unknown[];
-  /** Stands before the names of its queries. */
+  /** The prefix of the names of its queries. */
   readonly prefix: string;
-  /** What is found in it. */
+  /** The issues found in it. */
   readonly issues: Issue[];
 }
 
 /**
- * Reads the query files and packs that a configuration names, and checks all of its queries: each text, and what must
- * hold between queries. It reads the values as they stand in the files, valid or not, so that all diagnostics are told together.
+ * Reads the query files and packs that a configuration names, and checks all of its queries: each text, and the rules between
+ * queries. The values are read as they stand in the files, valid or not, so that all diagnostics appear together.
  *
- * @param folder what the names of files are relative to
- * @returns what is at fault in the configuration itself (issues) and in the files that it names (diagnostics, file by file); the
- *   patterns of files that no file matches; and for each account the queries of its files, then those of its packs
+ * @param folder the folder that file names are relative to
+ * @returns the issues of the configuration itself; the diagnostics of the files that it names, file by file; the patterns that
+ * match no file; and for each account the queries of its files, then those of its packs
  */
 export function readQueries(configuration: unknown, folder: string, env: Environment) {
   const issues: Issue[] = [];
@@ -121,7 +121,7 @@ function checkQueries(lists: readonly QueryList[], staticLabels: readonly string
 
 type Tell = (path: Path, message: string, inText?: number) => void;
 
-/** What of one query the exporter refuses, beyond what the schema says of each key. */
+/** Reports what the exporter refuses in one query, beyond the checks of the schema for each key. */
 function checkText(written: Readonly<Record<string, unknown>>, staticLabels: readonly string[], tell: Tell): void {
   const text = written['nrql'];
   if (typeof text !== 'string' || text === '') return;
@@ -161,7 +161,7 @@ function checkText(written: Readonly<Record<string, unknown>>, staticLabels: rea
   }
 }
 
-/** Why a query cannot have a label of this name, in words; undefined when it can. */
+/** The reason why a query cannot have a label of this name, in words; undefined when it can. */
 export function queryLabelProblem(name: string, staticLabels: readonly string[] = []): string | undefined {
   if (!LABEL_NAME.test(name)) return 'is not a label name: use letters, digits and _, no digit first';
   if (name.startsWith('__')) return 'names that begin with __ belong to Prometheus';
@@ -170,9 +170,9 @@ export function queryLabelProblem(name: string, staticLabels: readonly string[] 
   return staticLabels.includes(name) ? 'is a static label of the account' : undefined;
 }
 
-/** The families of custom metrics and queries: one of them has one HELP and one set of labels in all accounts. */
+/** The families of custom metrics and queries: each has one HELP and one set of labels in all accounts. */
 class Families {
-  /** What each is, and where it was named first. */
+  /** The definition of each family, and the location that named it first. */
   readonly #uses = new Map<string, { readonly help: string; readonly labels: string; readonly where: string }>();
 
   constructor(accounts: ReturnType<typeof accountsOf>) {
@@ -188,9 +188,9 @@ class Families {
     }
   }
 
-  /** @param where the query stands */
+  /** @param where the location of the query */
   check(written: unknown, where: string, tell: Tell): void {
-    // What the schema refuses has its own diagnostic, and cannot be compared.
+    // The schema reports its own diagnostics for an invalid query, which cannot be compared.
     const valid = query.safeParse(written).data;
     if (valid === undefined) return;
     const statement = readStatement(valid.nrql);
@@ -227,7 +227,7 @@ function packFile(name: string): string {
   return join(PACK_FOLDERS.find((each) => existsSync(each)) ?? '', `${name}.yaml`);
 }
 
-/** Reads a file of queries; its queries are valid only where none of them is at fault. */
+/** Reads a file of queries; its queries count as valid only when none of them has a problem. */
 function readList(
   path: string,
   text: string,
@@ -243,7 +243,7 @@ function readList(
   return { list, yaml, valid: parsed.value.queries.map((each) => ({ ...each, name: prefix + each.name })) };
 }
 
-/** The paths that a pattern matches, sorted; `*` stands for any run of characters within one name, but not for a leading dot. */
+/** The paths that match a pattern, sorted; `*` stands for any run of characters within one name, but not for a leading dot. */
 function matchingFiles(pattern: string): readonly string[] {
   const parts = pattern.split('/');
   let found = ['/'];

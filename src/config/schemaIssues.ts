@@ -20,7 +20,7 @@ export function typeMismatch(input: unknown, wanted: string): string {
   return `expected ${wanted}, not ${kindOf(input)}${advice}`;
 }
 
-/** The message of a diagnostic that the schema finds. A message that the schema itself gives is used instead of it. */
+/** The message for an issue of the schema. A message from the schema itself takes precedence. */
 export function explain(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':
@@ -44,8 +44,8 @@ export function explain(issue: z.core.$ZodRawIssue): string | undefined {
 }
 
 /**
- * The schema's issues, one per diagnostic: unknown keys one by one, those of a union from the alternative that was meant, and
- * for a value that breaks several bounds the last one, which is the narrowest.
+ * The schema's issues, one per diagnostic: unknown keys one by one; for a union, the issues of the alternative that was meant;
+ * for a value that breaks several bounds, the last one, which is the narrowest.
  */
 export function flatten(issues: readonly z.core.$ZodIssue[], keysAt: (path: Path) => readonly string[]): Issue[] {
   const all = flattenBelow(issues, keysAt, []);
@@ -76,7 +76,10 @@ function flattenBelow(
   });
 }
 
-/** Says which known key was likely meant, or where this one belongs. Never repeats a key that may be a secret. */
+/**
+ * Suggests the known key that was likely meant, or the mapping that this key belongs to. Never repeats a key that may be a
+ * secret.
+ */
 function unknownKey(key: string, path: Path, keysAt: (path: Path) => readonly string[]): string {
   const known = keysAt(path);
   const typo = /^([a-z_]+)([:=])/.exec(key);

@@ -19,7 +19,7 @@ function isStart(name: string, candidate: string): boolean {
   return name.length > 1 && candidate.startsWith(name);
 }
 
-/** Levenshtein's distance; the limit and one when the lengths alone differ by more than it. */
+/** Levenshtein's distance; `limit + 1` without a calculation when the lengths alone differ by more than the limit. */
 function distance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) > limit) return limit + 1;
   let above = Array.from({ length: b.length + 1 }, (_, index) => index);

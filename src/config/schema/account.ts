@@ -25,7 +25,7 @@ const setting = z.strictObject({
 });
 
 const chosenApplications = z.strictObject({
-  // It must not be empty: an empty list would leave everything out, and nobody would notice.
+  // An empty list is refused, because it would leave everything out without a sign.
   include: notes(list(applicationMatch, 1).optional(), {
     description: 'Only these applications.',
     otherwise: 'every application',
@@ -46,7 +46,7 @@ const chosenApplications = z.strictObject({
   }),
 });
 
-/** What holds when no application is read. */
+/** The settings when no application is read. */
 const NO_APPLICATIONS = chosenApplications.parse({});
 
 const applications = z.union([
@@ -209,7 +209,7 @@ const writtenAccount = z.strictObject({
 
 const DEFAULT_REGION = 'us';
 
-/** An account with every default that depends on other keys. */
+/** An account with the defaults that depend on other keys. */
 function accountOf(written: z.output<typeof writtenAccount>) {
   const { api, base_url, applications, limits } = written;
   const region = written.region ?? DEFAULT_REGION;
@@ -222,14 +222,14 @@ function accountOf(written: z.output<typeof writtenAccount>) {
     /** Undefined where an address is given. */
     region: base_url === undefined ? region : undefined,
     /**
-     * The whole address of the interface: it ends in `/v2` for REST, in `/graphql` for NerdGraph. One that has a problem
-     * stays as it is: the rules report it, and the configuration is not used.
+     * The whole address of the interface, which ends in `/v2` for REST, in `/graphql` for NerdGraph. An address with a problem
+     * stays unchanged: the rules report it, and the configuration is not used.
      */
     base_url: 'url' in checked ? checked.url : address,
     api_key_header: written.api_key_header ?? defaults.api_key_header,
     applications: {
       ...(typeof applications === 'boolean' ? NO_APPLICATIONS : applications),
-      /** False: no application is read, nor what belongs to one. */
+      /** False when neither applications nor their hosts and instances are read. */
       read: typeof applications !== 'boolean',
     },
     limits: {

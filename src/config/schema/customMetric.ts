@@ -9,7 +9,7 @@ const TYPE_SUFFIXES = ['_total', '_bucket', '_count', '_sum', '_info'];
 const PROMETHEUS_PREFIXES = ['__', 'scrape_', 'ALERTS'];
 const RESERVED_PREFIXES = ['newrelic_exporter_', 'process_', 'nodejs_'];
 
-/** A family of the user's own, made from the metrics whose names fit a template. */
+/** A family that the user defines, made from the metrics whose names match a template. */
 export const customMetric = z.strictObject({
   name: notes(textWithout(metricNameProblem), {
     description:
@@ -52,7 +52,7 @@ function templateProblem(match: string): string | undefined {
   }
 }
 
-/** Why a text cannot be the name of a family of the user's own; undefined when it can. */
+/** The reason why a text cannot be the name of a user-defined family; undefined when it can. */
 export function metricNameProblem(name: string): string | undefined {
   if (!METRIC_NAME.test(name)) return 'is not a metric name: use letters, digits and _, no digit first';
   if (name.includes(':')) return 'must not have a colon: Prometheus keeps it for the names of recording rules';

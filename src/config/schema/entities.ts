@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { tagMatch } from './match.ts';
 import { duration, list, notes, text, whole } from './parts.ts';
 
-/** As NerdGraph names a type, domain first. */
+/** NerdGraph's form of a type, domain first. */
 const ENTITY_TYPE = /^[A-Z0-9_]+-[A-Z0-9_]+$/;
 
 /** The entities of one type whose golden metrics are published. */

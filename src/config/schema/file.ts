@@ -10,7 +10,10 @@ import { escapePlaceholders } from '../yaml/placeholders.ts';
 const interval = (preset: string, description: string, most?: string) =>
   notes(duration({ least: '1s', ...(most === undefined ? {} : { most }) }).prefault(preset), { description });
 
-/** Custom metrics travel with the metric data of their scope; each query, and each type of entities, has an interval of its own. */
+/**
+ * Custom metrics are read with the metric data of their scope; each query, and each type of entities, has an interval of its
+ * own.
+ */
 const intervals = z.strictObject({
   applications: interval('1m', 'The application list with its rolling summaries.'),
   key_transactions: interval('1m', 'The key transaction list with its rolling summaries.'),
@@ -23,7 +26,7 @@ const intervals = z.strictObject({
   entities: interval('5m', 'Lists of entities, with the definitions of their golden metrics.'),
 } satisfies Record<Exclude<Group, 'custom_metrics' | 'golden_metrics' | 'queries'>, unknown>);
 
-/** What holds for all accounts. */
+/** Settings for all accounts. */
 export const collection = z.strictObject({
   window: notes(duration({ least: '1m', wholeMinutes: true }).prefault('30m'), {
     description: 'Time range of metric data, in whole minutes. Averages and rates are over this time.',
@@ -59,8 +62,8 @@ export const collection = z.strictObject({
 });
 
 /**
- * The configuration file: types, defaults and descriptions of every key, each key by itself, and how each is written.
- * `z.encode` gives the file of a configuration. What must hold between keys is in rules.ts.
+ * The schema of the configuration file: type, default, description and written form of each key. `z.encode` turns a
+ * configuration back into a file. Rules between keys are in rules.ts.
  */
 export const fileSchema = z.strictObject({
   accounts: notes(list(account, 1), { description: 'The accounts to read, each with its key.' }),
@@ -68,8 +71,8 @@ export const fileSchema = z.strictObject({
 });
 
 /**
- * Checks the values of a file against a schema; all that is wrong is told. `textAt` gives the text of a value that came from
- * a placeholder, for places where text is wanted and the value was typed as something else.
+ * Checks the values of a file against a schema; reports every problem. `textAt` gives the original text of a value that came
+ * from a placeholder, for keys that expect text where the value was read as another type.
  */
 export function parseWritten<T extends z.ZodType>(
   schema: T,
@@ -100,13 +103,13 @@ export type JsonSchema = z.core.JSONSchema.BaseSchema;
 
 let made: JsonSchema | undefined;
 
-/** The file's schema as JSON Schema, as the file is written: durations are text. Made once, when first asked for. */
+/** The file's schema as JSON Schema, in the file's written form: durations are text. Made once, on the first call. */
 export function inputSchema(): JsonSchema {
   made ??= z.toJSONSchema(fileSchema, { io: 'input', target: 'draft-7' });
   return made;
 }
 
-/** The keys that a mapping at a path may have; none where there is no mapping with fixed keys. */
+/** The valid keys of the mapping at a path; none where there is no mapping with fixed keys. */
 export function keysAt(path: Path): readonly string[] {
   let schemas: readonly JsonSchema[] = [inputSchema()];
   for (const step of path) {
@@ -131,7 +134,7 @@ const REDACTED = '<secret>';
 /**
  * The running configuration as YAML for people (the page `/config`), in the form of the file, without its secrets.
  *
- * @param mask hides the secrets that somebody wrote into a query
+ * @param mask hides secrets that a user wrote into a query
  */
 export function redactConfig(config: z.output<typeof fileSchema>, mask: (text: string) => string): string {
   const accounts = config.accounts.map((account) => ({

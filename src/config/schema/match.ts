@@ -5,14 +5,14 @@ import { notes, text, whole } from './parts.ts';
 
 const GLOB = '`*` any run of characters, `?` one, the rest literal, case counts';
 
-/** For a name or an id that stands by itself. */
+/** The error of a match that is a plain name or id. */
 const matchError = ({ code, input }: z.core.$ZodRawIssue): string | undefined => {
   const key = typeof input === 'string' ? 'name' : typeof input === 'number' ? 'id' : undefined;
   if (code !== 'invalid_type' || key === undefined) return undefined;
   return `${typeMismatch(input, 'a mapping')}: write {${key}: ...} around it`;
 };
 
-/** One application or key transaction by id, or those whose whole name fits a glob. */
+/** One application or key transaction by id, or all whose whole name matches a glob. */
 const writtenMatch = z
   .strictObject(
     {
@@ -28,7 +28,7 @@ const writtenMatch = z
   .refine(({ name, id }) => (name === undefined) !== (id === undefined), 'must have either name or id, one of them')
   .meta({ placeholder: '<match>' });
 
-/** The same of an application, which may be chosen by a tag too. */
+/** The same for an application, with tags as a further choice. */
 const writtenApplicationMatch = z
   .strictObject(
     {
@@ -68,7 +68,7 @@ export const entityMatch = z.codec(writtenMatch, z.custom<EntityMatch>(), {
   encode: (match) => ('tag' in match ? {} : match),
 });
 
-/** Entities by the name or a tag; their guids are long, and change when an entity is made anew. */
+/** Entities by name or tag; guids are long, and change when an entity is created anew. */
 const writtenTagMatch = z
   .strictObject(
     {

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { DURATION_PATTERN, formatDuration, parseDuration } from '../duration.ts';
 import { typeMismatch } from '../schemaIssues.ts';
 
-/** The timers of the runtime overflow after 24.8 days. */
+/** Longest duration, because the timers of Node.js overflow after 24.8 days. */
 const LONGEST = '24d';
 
 /** A duration: text in the file, milliseconds in the program. */
@@ -44,7 +44,7 @@ export function text() {
   return z.string().min(1);
 }
 
-/** As `schema`, but for texts about which `problem` says something. */
+/** Text that is valid when `problem` gives undefined for it. */
 export function textWithout(problem: (text: string) => string | undefined, schema = text()) {
   return schema.superRefine((value, ctx) => {
     const message = problem(value);
@@ -52,13 +52,13 @@ export function textWithout(problem: (text: string) => string | undefined, schem
   });
 }
 
-/** What the values of a metric are multiplied with. */
+/** The factor that the values of a metric are multiplied with. */
 export function scale() {
   const number = z.number().refine((value) => value !== 0, 'must not be 0');
   return notes(number.default(1), { description: 'Multiplied into the value, for instance to get to base units.' });
 }
 
-/** Attaches what the documentation says of a key beyond its type: how its value is written, and one to show. */
+/** Attaches documentation of a key beyond its type: the written form of its value, and an example. */
 export function notes<T extends z.ZodType>(
   schema: T,
   notes: {
@@ -67,16 +67,16 @@ export function notes<T extends z.ZodType>(
     readonly placeholder?: string;
     /** For keys without a default: a value for the example file. Not spelled `examples`, which editors offer to insert. */
     readonly example?: unknown;
-    /** Which values of the grammar are allowed, where not all are. */
+    /** The allowed values, where the grammar allows more. */
     readonly range?: string;
-    /** What holds when the key is absent, where that is not a fixed value. */
+    /** The behaviour without the key, where that is not a fixed value. */
     readonly otherwise?: string;
   },
 ): T {
   return schema.meta({ ...notes });
 }
 
-/** A list of at least so many entries. */
+/** A list with a least number of entries. */
 export function list<T extends z.ZodType>(
   entry: T,
   least = 0,

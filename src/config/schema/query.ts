@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { metricNameProblem } from './customMetric.ts';
 import { duration, list, notes, scale, text, textWithout, whole } from './parts.ts';
 
-/** The packs that are shipped: the files of the folder `packs`. */
+/** The shipped packs: the files of the folder `packs`. */
 export const PACKS = [
   'alert_events',
   'service_levels',
@@ -14,7 +14,7 @@ export const PACKS = [
   'usage',
 ] as const;
 
-/** The most facets that the service gives. */
+/** The most facets that New Relic returns. */
 const MOST_FACETS = 5_000;
 
 const queryMetric = z.strictObject({
@@ -43,7 +43,7 @@ const failAt = z.strictObject({
   at_least: notes(z.number(), { description: 'The number from which on something may be missing.', example: 5000 }),
 });
 
-/** A query of the language NRQL whose results become families. */
+/** An NRQL query whose results become families. */
 export const query = z.strictObject({
   name: notes(text(), {
     description: "Name of the query, unique in the account; label `query` of the exporter's own metrics.",

@@ -8,8 +8,8 @@ import { customMetric } from './customMetric.ts';
 type Mapping = Readonly<Record<string, unknown>>;
 
 /**
- * What must hold between the keys of the file. It reads the values as they stand in the file, valid
- * or not, so that these diagnostics are told together with those of the schema.
+ * The rules between the keys of the file. The values are read as they stand in the file, valid or not, so that these
+ * diagnostics appear together with those of the schema.
  */
 export function brokenRules(file: unknown): Issue[] {
   const accounts = accountsOf(file);
@@ -57,7 +57,7 @@ function withinAccount(account: Mapping | undefined, index: number): Issue[] {
   return [...issues, ...tagRules(account, [...path, 'applications']), ...entityRules(account, path)];
 }
 
-/** Only NerdGraph tells tags, and each key that is published gives a label of its own. */
+/** Tags are available only through NerdGraph, and each published key gives a label of its own. */
 function tagRules(account: Mapping, path: Path): Issue[] {
   const applications = mappingOf(account['applications']);
   if (apiOf(account) === 'rest') {
@@ -79,7 +79,7 @@ function tagRules(account: Mapping, path: Path): Issue[] {
   return tagLabelRules(account, applications?.['tags'], [...path, 'tags']);
 }
 
-/** Each tag that is published gives a label of its own. */
+/** Each published tag gives a label of its own. */
 function tagLabelRules(account: Mapping, tags: unknown, path: Path): Issue[] {
   const first = new Map<string, number>();
   return listOf(tags).flatMap((key, index): Issue[] => {
@@ -96,7 +96,7 @@ function tagLabelRules(account: Mapping, tags: unknown, path: Path): Issue[] {
   });
 }
 
-/** Entities are read by the number of the account, each type once, and have labels of their own. */
+/** Reading entities needs the account's number; each type appears once, and its labels are unique. */
 function entityRules(account: Mapping, path: Path): Issue[] {
   const entities = listOf(account['entities']);
   if (entities.length === 0) return [];
@@ -131,15 +131,15 @@ function apiOf(account: Mapping | undefined): Api {
 }
 
 /**
- * Every custom metric by itself, and with the first that feeds the same family: one family has one HELP, one scope and one
- * set of captured labels in all accounts.
+ * Checks every custom metric alone, and against the first that feeds the same family: one family has one HELP, one scope and
+ * one set of captured labels in all accounts.
  */
 function customMetrics(accounts: readonly (Mapping | undefined)[]): Issue[] {
   const issues: Issue[] = [];
   const firstOf = new Map<string, Record<'where' | 'scope' | 'help' | 'labels', string>>();
   for (const [accountIndex, account] of accounts.entries()) {
     for (const [index, written] of listOf(account?.['custom_metrics']).entries()) {
-      // What the schema refuses has its own diagnostic, and cannot be compared.
+      // The schema reports its own diagnostics for an invalid metric, which cannot be compared.
       const metric = customMetric.safeParse(written).data;
       if (metric === undefined) continue;
       const { name, match, scope, help, value } = metric;
@@ -165,7 +165,7 @@ function customMetrics(accounts: readonly (Mapping | undefined)[]): Issue[] {
   return issues;
 }
 
-/** The accounts as they stand in the file; undefined for what is not even a mapping. */
+/** The accounts as they stand in the file; undefined for an entry that is not a mapping. */
 export function accountsOf(file: unknown): readonly (Mapping | undefined)[] {
   return listOf(mappingOf(file)?.['accounts']).map(mappingOf);
 }

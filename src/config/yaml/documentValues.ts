@@ -16,7 +16,7 @@ const TOO_MANY_ALIASES = 'the aliases stand for too many values';
 export const TOO_DEEP = 'lists and mappings are nested too deeply';
 export const TOO_LARGE = 'the file has more values than a configuration can have';
 
-/** What a tag of the core schema says about the value it stands before. */
+/** The check of a value's type for each tag of the core schema. */
 const CORE_TAGS: Readonly<Record<string, (value: unknown) => boolean>> = {
   '!': () => true,
   'tag:yaml.org,2002:str': (value) => typeof value === 'string',
@@ -28,54 +28,54 @@ const CORE_TAGS: Readonly<Record<string, (value: unknown) => boolean>> = {
   'tag:yaml.org,2002:map': (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
 };
 
-/** Something wrong in a file; the offset counts from the start of the text. */
+/** A problem in a file; the offset counts from the start of the text. */
 export interface YamlProblem {
   readonly offset: number;
   readonly path: Path;
   readonly message: string;
 }
 
-/** Where a value stands: its path, and its offset in the text. */
+/** The location of a value: its path, and its offset in the text. */
 interface Location {
   readonly path: Path;
   readonly offset: number;
 }
 
-/** What stands at a place. */
+/** The value at a location. */
 interface LocatedValue extends Location {
   /** The offset of its key; an item of a list has none. */
   readonly key: number | undefined;
-  /** Where an alias stands, what it stands for. */
+  /** The node of the value; for an alias, its target. */
   readonly node: Node | null;
-  /** What it holds, by key or position. Texts of whole paths would repeat a long key for everything below it. */
+  /** The values inside it, by key or index. Keys that spell out whole paths would repeat a long key for each value below it. */
   readonly below: Map<string | number, LocatedValue>;
 }
 
-/** The key of the whole file among its own places. */
+/** The key of the file's root value in the map of locations. */
 const WHOLE = '';
 
 /**
- * The plain values of a document (null for what is at fault), and the places that they came from. Placeholders are replaced
- * from the environment, and what they gave is typed; keys, tags, aliases and nesting are checked.
+ * The plain values of a document (null for an invalid one), with their locations. Placeholders are replaced from the
+ * environment, and their results get a type as YAML would give; keys, tags, aliases and nesting are checked.
  */
 export class DocumentValues {
   readonly value: unknown;
-  /** In the order of the file. */
+  /** The problems in the order of the file. */
   readonly problems: YamlProblem[] = [];
   readonly #document: Document.Parsed;
   readonly #env: Environment;
-  /** Where tags stand that are unknown, the last first; those of earlier values are gone. */
+  /** The offsets of unknown tags, the last first; the offsets of values already read are removed. */
   readonly #tags: number[];
-  /** Only that of the whole file; the others are below it. */
+  /** The location of the root value alone; the others are below it. */
   readonly #locations: LocatedValue['below'] = new Map();
-  /** The nodes that are at fault: nothing further can be said about their values. */
+  /** Invalid nodes; further problems of their values are not reported. */
   readonly #invalid = new Set<Node>();
-  /** Values with placeholders: the text that they expanded to, before it was typed. */
+  /** The expanded text of values with placeholders, before it got a type. */
   readonly #expansions = new Map<Node, { readonly text: string; readonly replacements: readonly Replacement[] }>();
   readonly #anchors = new Map<string, Node>();
-  /** What each alias stands for, also once its anchor is given again. */
+  /** The target of each alias, kept when its anchor is defined again. */
   readonly #targets = new Map<Alias, Node>();
-  /** The lists and mappings that hold what is being read. */
+  /** The lists and mappings around the value that is being read. */
   readonly #open = new Set<Node>();
   #values = 0;
   #aliased = 0;
@@ -87,13 +87,13 @@ export class DocumentValues {
     this.value = this.#read(document.contents, [], undefined, false, this.#locations);
   }
 
-  /** Why the values are too many to use; undefined when they are not. */
+  /** The reason why there are too many values; undefined when there are not. */
   get excess(): string | undefined {
     if (this.#aliased > MAX_ALIASED_VALUES) return TOO_MANY_ALIASES;
     return this.#values > MAX_VALUES ? TOO_LARGE : undefined;
   }
 
-  /** A value and all that hold it, from the top of the file down, as far as there are any. */
+  /** The value at a path and the values around it, from the top of the file down, as far as they exist. */
   on(path: Path): readonly LocatedValue[] {
     const found: LocatedValue[] = [];
     let locations = this.#locations;
@@ -106,19 +106,19 @@ export class DocumentValues {
     return found;
   }
 
-  /** True when a value, or one that holds it, is at fault already. */
+  /** True when a value, or one around it, is already reported as invalid. */
   isInvalid(path: Path): boolean {
     return this.on(path).some(({ node }) => node !== null && this.#invalid.has(node));
   }
 
-  /** The text that a value with placeholders expanded to, and what was replaced in it. */
+  /** The expanded text of a value with placeholders, and the replacements in it. */
   expansionOf(node: Node | null | undefined) {
     return node ? this.#expansions.get(node) : undefined;
   }
 
   /**
-   * @param isAliased what stands there was read before, and an alias repeats it
-   * @param beside the places of what stands beside it
+   * @param isAliased true for a repetition by an alias of a value that was read before
+   * @param beside the map of locations that the value is added to
    */
   #read(
     written: Node | null,
@@ -135,7 +135,7 @@ export class DocumentValues {
     if (isRead) this.#aliased += 1;
     const below: LocatedValue['below'] = new Map();
     if (this.excess === undefined) beside.set(path.at(-1) ?? WHOLE, { ...location, key: keyOffset, node, below });
-    // What the file itself holds is checked to its end all the same.
+    // The limit stops only repetitions by aliases; the values written in the file are checked to the end.
     else if (isRead) return null;
     if (isMap(node) || isSeq(node)) return this.#collection(node, location, isRead, below);
     if (!isScalar(node)) return null;
@@ -166,7 +166,7 @@ export class DocumentValues {
     return value;
   }
 
-  /** Takes out what cannot be a key. */
+  /** Removes invalid keys. */
   #checkKeys(node: YAMLMap, location: Location): void {
     const earlier = new Set<string>();
     node.items = node.items.filter(({ key }) => {
@@ -182,7 +182,7 @@ export class DocumentValues {
     });
   }
 
-  /** Replaces the placeholders of a text; null where it is at fault. */
+  /** Replaces the placeholders of a text; null where one is invalid. */
   #expand(node: Scalar, location: Location): void {
     const expansion = typeof node.value === 'string' ? expandPlaceholders(node.value, this.#env) : undefined;
     if (expansion !== undefined && 'problem' in expansion) this.#fail(node, location, expansion.problem);
@@ -195,7 +195,7 @@ export class DocumentValues {
     if (this.#invalid.has(node)) node.value = null;
   }
 
-  /** What an alias stands for; undefined where it is at fault. */
+  /** The target of an alias; undefined where it is invalid. */
   #targetOf(alias: Alias, location: Location): Node | undefined {
     if (this.#invalid.has(alias)) return undefined;
     const target = this.#targets.get(alias) ?? this.#anchors.get(alias.source);
@@ -205,7 +205,7 @@ export class DocumentValues {
     return this.#targets.get(alias);
   }
 
-  /** Notes the anchor of a value, and checks its tag. */
+  /** Records the anchor of a value, and checks its tag. */
   #check(node: Scalar | YAMLMap | YAMLSeq, value: unknown, { path, offset }: Location): void {
     if (node.anchor !== undefined) this.#anchors.set(node.anchor, node);
     if (node.tag === undefined || this.#invalid.has(node) || CORE_TAGS[node.tag]?.(value) === true) return;
@@ -220,20 +220,20 @@ export class DocumentValues {
   }
 }
 
-/** The offset where a value begins; for one that is left empty, where its key does, or where a list item would be. */
+/** The offset of a value; for an empty one, the offset of its key, or of the list item. */
 function startOf(node: Node | null, key: number | undefined): number {
   const isEmpty = node === null || (isScalar(node) && node.type === Scalar.PLAIN && node.source === '');
   return (isEmpty ? key : undefined) ?? node?.range?.[0] ?? key ?? 0;
 }
 
 function keyProblem(name: string, earlier: ReadonlySet<string>): string | undefined {
-  // A schema may not see this key: many libraries skip it.
+  // Checked here, because many libraries skip this key before a schema sees it.
   if (name === '__proto__') return 'unknown key';
   if (name === '<<') return 'YAML 1.2 has no merge keys: write the keys out';
   return earlier.has(name) ? 'duplicate key: keep one of them' : undefined;
 }
 
-/** The value that the text would have had, had it stood in the file unquoted; never a mapping or a list. */
+/** The value that the text would have if it stood unquoted in the file; never a mapping or a list. */
 function typed(document: Document.Parsed, text: string): unknown {
   for (const tag of document.schema.tags) {
     if (tag.collection !== undefined || tag.default !== true || tag.test?.test(text.trim()) !== true) continue;

@@ -3,7 +3,7 @@ import { mayBeSecret } from '../diagnostic.ts';
 /** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A placeholder that was replaced: where in the text before and after it, and how long it was and is. */
+/** A replaced placeholder: its offset and length in the text before and in the text after the replacement. */
 export interface Replacement {
   readonly writtenAt: number;
   readonly written: number;
@@ -11,14 +11,17 @@ export interface Replacement {
   readonly length: number;
 }
 
-/** A `${` with what belongs to it: a name and its end, or the begin of its default; nothing where it begins no placeholder. */
+/**
+ * A `${` with the rest of its placeholder: a name and its end, or the beginning of its default; no match for the rest when it
+ * begins no placeholder.
+ */
 const PLACEHOLDER = /\$\{(?:([A-Za-z_][A-Za-z0-9_]*)(\}|:-))?/y;
 
 const INCOMPLETE = '"${" must begin ${NAME} or ${NAME:-default}: complete it, or write "$${" for a literal "${"';
 
 /**
- * Replaces `${NAME}` and `${NAME:-default}` (the default counts when the variable is not set or empty); `$${` stands
- * for `${`. What a variable holds is taken as it is, never looked through for placeholders again.
+ * Replaces `${NAME}` and `${NAME:-default}` (the default is for a variable that is not set or empty); `$${` stands for `${`.
+ * The value of a variable is inserted unchanged, without a search for placeholders in it.
  */
 export function expandPlaceholders(
   text: string,
@@ -28,7 +31,7 @@ export function expandPlaceholders(
   const replacements: Replacement[] = [];
   let length = 0;
   let done = 0;
-  /** Copies what stands before the placeholder, and puts a text in its place. */
+  /** Copies the text before the placeholder, then inserts its replacement. */
   const replace = (from: number, to: number, by: string): void => {
     const at = length + from - done;
     parts.push(text.slice(done, from), by);

@@ -17,9 +17,7 @@ import { positionInText } from './textPosition.ts';
 const BAD_INDENT = 'the indentation does not fit what stands around it';
 const LINE_TOO_EARLY = `${BAD_INDENT}, or a colon, comma or bracket is missing before it`;
 
-/**
- * Sentences for faults of YAML itself. Those of the library may quote the text at fault, and that may be a key.
- */
+/** Messages for YAML errors. Those of the library may quote the invalid text, which may be a key. */
 const SENTENCES: Partial<Record<YAMLError['code'], string>> = {
   BAD_ALIAS: 'an anchor or alias needs a name',
   BAD_DIRECTIVE: 'this directive is not one of YAML 1.2: remove the line',
@@ -42,12 +40,12 @@ const SENTENCES: Partial<Record<YAMLError['code'], string>> = {
 
 const PLACEHOLDER_HINT = '; a ${NAME} inside [ ] or { } must stand in quotes';
 
-/** More levels than any valid file has; for deeper ones the library takes minutes, or overflows the stack. */
+/** More levels than any valid file has; with deeper ones the library takes minutes, or overflows the stack. */
 const MAX_NESTING = 100;
 /** More pieces (values, marks, spaces, line ends) than any configuration has; the library takes some 300 bytes for each. */
 const MAX_PIECES = 1_000_000;
 
-/** One problem per line: further problems on a line mostly come from the first one. */
+/** One problem per line, because further problems on a line mostly follow from the first. */
 function syntaxProblems(errors: readonly YAMLError[], text: string, lines: LineCounter): YamlProblem[] {
   const locations = new Map<number, YamlProblem>();
   for (const { pos, code } of errors) {
@@ -65,22 +63,25 @@ function syntaxProblems(errors: readonly YAMLError[], text: string, lines: LineC
   return [...locations.values()];
 }
 
-/** A file of YAML as plain values, with the places that they came from. */
+/** A YAML file as plain values, with their locations. */
 export interface YamlFile {
-  /** Mappings, lists and scalars of the file, null for what is at fault; undefined when it could not be read as YAML. */
+  /** Mappings, lists and scalars of the file, null for an invalid value; undefined when the file is not readable as YAML. */
   readonly value: unknown;
-  /** Its own diagnostics with those of further issues, in the order of the file; not those of values that are at fault already. */
+  /**
+   * The file's own diagnostics together with further issues, in the order of the file; without issues about values already
+   * reported as invalid.
+   */
   diagnosticsWith(issues: readonly Issue[]): Diagnostic[];
   /**
-   * A diagnostic at a value, or at its key; where there is no such value, at the nearest one that should hold it. `inText`: at
-   * that character of a text.
+   * A diagnostic at a value or at its key; for a missing value, at the nearest mapping or list that should contain it. `inText`
+   * is the index of a character in a text.
    */
   diagnostic(path: Path, message: string, at: 'key' | 'value', inText?: number): Diagnostic;
-  /** For an unquoted value with placeholders: the text that it expanded to, before it was typed. */
+  /** The expanded text of an unquoted value with placeholders, before it got a type. */
   textAt(path: Path): string | undefined;
 }
 
-/** Reads YAML 1.2 (core schema) with placeholders replaced; everything at fault is told, not only the first. */
+/** Reads YAML 1.2 (core schema) with placeholders replaced; reports every problem, not only the first. */
 export function readYaml(
   { path: name, text }: { readonly path: string; readonly text: string },
   env: Environment,
@@ -116,7 +117,7 @@ export function readYaml(
   };
 }
 
-/** The values of a text, unless it cannot be used as YAML, and what is wrong with it. */
+/** The values of a text, unless it cannot be used as YAML, and its problems. */
 function valuesOf(
   text: string,
   lines: LineCounter,
@@ -131,13 +132,13 @@ function valuesOf(
   if (whole !== undefined) return { problems: [{ offset: 0, path: [], message: whole }] };
   const values = new DocumentValues(document, env);
   const { problems, excess } = values;
-  // With so many diagnostics, what the values are needs no telling.
+  // The values are not needed: the diagnostics already exceed the number that is shown.
   if (problems.length > MOST_DIAGNOSTICS) return { problems };
   if (excess !== undefined) return { problems: [{ offset: 0, path: [], message: excess }] };
   return { values, problems };
 }
 
-/** The first document of a text, as `parseDocument` of the library gives it; what is too much for the library is given up. */
+/** The first document of a text, as the library's `parseDocument` gives it; a text too large for the library is refused. */
 function parse(text: string, lineCounter: LineCounter): Document.Parsed | YamlProblem {
   const parser = new Parser(lineCounter.addNewLine);
   lineCounter.addNewLine(0);
@@ -151,7 +152,7 @@ function parse(text: string, lineCounter: LineCounter): Document.Parsed | YamlPr
   }
   tokens.push(...parser.end());
   const { stackTraceLimit } = Error;
-  // The library makes an error for each of perhaps a million diagnostics; their stacks would take a gigabyte.
+  // The library creates an error for each of perhaps a million problems; their stacks would take a gigabyte.
   Error.stackTraceLimit = 0;
   try {
     const composer = new Composer({ logLevel: 'error', stringKeys: true, uniqueKeys: false, resolveKnownTags: false });
@@ -165,7 +166,7 @@ function parse(text: string, lineCounter: LineCounter): Document.Parsed | YamlPr
   }
 }
 
-/** What is wrong with the document as a whole. */
+/** The problem of the document as a whole. */
 function documentProblem({ directives, contents }: Document.Parsed, text: string): string | undefined {
   const { explicit, version } = directives.yaml;
   if (explicit === true && version !== '1.2') return 'the file must be YAML 1.2: remove the %YAML directive';

@@ -1,17 +1,17 @@
 import { Scalar } from 'yaml';
 import type { Replacement } from './placeholders.ts';
 
-/** The escapes of double quotes that stand for white space; a line's end is one too. */
+/** Escapes in double quotes that give white space; an escaped line end does, too. */
 const WHITE_ESCAPES = new Set(['t', 'n', 'v', 'f', 'r', '_', 'L', 'P', ' ', '\t', '\r', '\n']);
-/** How many digits follow. */
+/** The number of hexadecimal digits of each escape. */
 const LONG_ESCAPES: Readonly<Partial<Record<string, number>>> = { x: 2, u: 4, U: 8 };
 
 /**
- * Where in a file a character of a text value stands. White space is not told apart: folding changes it.
+ * The position in the file of a character of a text value. All white space counts as equal, because folding changes it.
  *
  * @param source the text of the file
  * @param node the value, before placeholders were replaced
- * @param at counts in the value after placeholders were replaced
+ * @param at index in the value after placeholders were replaced
  */
 export function positionInText(source: string, node: Scalar, replacements: readonly Replacement[], at: number): number {
   const [start = 0, end = source.length] = node.range ?? [];
