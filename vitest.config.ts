@@ -2,8 +2,12 @@ import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { SkipReporter } from './test/real/support/skipReporter.ts';
 
-/** Tests that start programs: the built one, real ones of others, a browser, tools. */
-const PROGRAMS = ['test/{real,e2e,e2e-tools,deploy,house,docs,bench}/**/*.test.ts', 'test/**/*.browser.test.ts'];
+/** Tests that start programs: the built one, real ones of others, a browser, tools; and one that takes minutes. */
+const PROGRAMS = [
+  'test/{real,e2e,e2e-tools,deploy,house,docs,bench}/**/*.test.ts',
+  'test/**/*.browser.test.ts',
+  'test/cli/facts/planted.test.ts',
+];
 const OUTSIDE = ['test/soak/**'];
 
 /** Programs first: those tests wait a lot, and the quick ones fill what time is left at the end. */
