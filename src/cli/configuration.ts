@@ -34,7 +34,7 @@ export function describeInterfaceEnd(account: AccountConfig, now: number): strin
   const day = new Date(end * 1000).toISOString().slice(0, 10);
   const days = Math.floor((end * 1000 - now) / DAY_MS);
   const when =
-    days < 0 ? `which the vendor ended on ${day}` : `which the vendor ends on ${day}, in ${counted(days, 'day')}`;
+    days < 0 ? `which New Relic ended on ${day}` : `which New Relic ends on ${day}, in ${counted(days, 'day')}`;
   return `REST, ${when}: "api: nerdgraph" reads the same account`;
 }
 

@@ -208,7 +208,7 @@ export function addSimulatorFlags(command: Command, { host, port, text } = DEFAU
     .addOption(
       new Option(
         '--host-metrics <which>',
-        'what a host can be asked: what the vendor documents, or all its agent reports',
+        'what a host can be asked: what New Relic documents, or all its agent reports',
       )
         .choices(['documented', 'all'])
         .default('documented'),

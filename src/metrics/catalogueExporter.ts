@@ -121,7 +121,7 @@ export const EXPORTER = {
   apiEndOfLife: gauge(
     'newrelic_exporter_api_end_of_life_timestamp_seconds',
     ['account'],
-    'Unix time at which the vendor ends the interface that the account uses; absent where no end is announced.',
+    'Unix time at which New Relic ends the interface that the account uses; absent where no end is announced.',
   ),
   apiBatchesSplit: counter(
     'newrelic_exporter_api_batches_split_total',

@@ -36,7 +36,7 @@ describe('serve', () => {
     const warnings = stderr.split('\n').filter((line) => line.includes(' level=warn '));
     expect(warnings).toEqual([
       expect.stringMatching(/msg="config\.yaml:\d+:\d+: accounts\[1\]\.api_key_header: .*Api-Key/),
-      expect.stringMatching(/account=old interface="REST, which the vendor ends on 2027-07-31, in \d+ days: /),
+      expect.stringMatching(/account=old interface="REST, which New Relic ends on 2027-07-31, in \d+ days: /),
     ]);
     expect(status).toBe(0);
   });
