@@ -1,5 +1,5 @@
 const SHORTEST = 4;
-const REPLACEMENT = '<secret>';
+export const MASKED = '<secret>';
 
 /** The number of consecutive characters of a secret that must not leave the process. */
 const RUN = 12;
@@ -62,18 +62,18 @@ export class Secrets {
   /** The text with every secret replaced; takes time in proportion to its length. */
   mask(text: string): string {
     if (this.#whole === undefined) return text;
-    const withoutWhole = text.replace(this.#whole, REPLACEMENT);
+    const withoutWhole = text.replace(this.#whole, MASKED);
     return this.#runs.size === 0 ? withoutWhole : this.#withoutRuns(withoutWhole);
   }
 
   /** Like `mask`, for text that a person wrote: everything that looks like a New Relic key is hidden too. */
   maskWritten(text: string): string {
-    return this.mask(text).replace(KEY_LIKE, REPLACEMENT);
+    return this.mask(text).replace(KEY_LIKE, MASKED);
   }
 
   /** Like `mask`, for the output of commands: whole New Relic keys are hidden too, but no name that only resembles one. */
   maskPrinted(text: string): string {
-    return this.mask(text).replace(WHOLE_KEY, REPLACEMENT);
+    return this.mask(text).replace(WHOLE_KEY, MASKED);
   }
 
   /**
@@ -107,7 +107,7 @@ export class Secrets {
       if (this.#table[hashAt(plain.text, index)] === 0) continue;
       if (!this.#runs.has(plain.text.slice(index, index + RUN))) continue;
       // A run that begins within the previous one extends it.
-      if (index >= hiddenTo) masked += text.slice(shownTo, plain.starts[index]) + REPLACEMENT;
+      if (index >= hiddenTo) masked += text.slice(shownTo, plain.starts[index]) + MASKED;
       hiddenTo = index + RUN;
       shownTo = plain.ends[hiddenTo - 1] ?? text.length;
     }

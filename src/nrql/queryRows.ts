@@ -1,3 +1,5 @@
+import { MOST_FACETS } from './limits.ts';
+
 /** The rules by which the rows of a query become series. */
 export interface RowRules {
   /** New Relic's names of the facets, in the order of the text; undefined where a name is not known. */
@@ -49,9 +51,6 @@ export const ROW_DROP_REASONS = ['not_a_number', 'repeated'] as const;
 /** The label of the numbers of `percentile()`. */
 export const PERCENTILE_LABEL = 'percentile';
 
-/** The most rows that New Relic returns; it leaves out further ones without a message. */
-export const MOST_ROWS = 5_000;
-
 const NO_COLUMNS: readonly string[] = ['facet', 'beginTimeSeconds', 'endTimeSeconds'];
 
 /** Thrown when the rows of a result cannot be interpreted; the message says what is wrong. */
@@ -61,7 +60,7 @@ export class UnreadableRows extends Error {
 
 /** The reason why the rows are incomplete, in words; undefined when they are complete. Throws UnreadableRows. */
 export function whyIncomplete({ rows, otherResult }: QueryRows, { limit, failAt }: RowRules): string | undefined {
-  if (limit === undefined && rows.length >= MOST_ROWS) {
+  if (limit === undefined && rows.length >= MOST_FACETS) {
     return `the answer has ${rows.length} rows, as many as the service gives: narrow the query, or set "limit"`;
   }
   if (limit === undefined && hasNumber(otherResult)) {

@@ -1,3 +1,5 @@
+import { MOST_FACET_ATTRIBUTES } from './limits.ts';
+
 /** The facts that the text of a query gives about its result. */
 export interface Statement {
   /** The reasons why the exporter cannot run it, in the order of the text. */
@@ -37,9 +39,6 @@ interface NrqlProblem {
 export function defaultLabel(facet: string): string {
   return facet.replace(/[^a-zA-Z0-9_]/gu, '_').replace(/^(?=[0-9])/, '_');
 }
-
-/** The most attributes that New Relic groups by. */
-const MOST_FACETS = 5;
 
 /** Words that begin a clause alone, and words that begin one only before a certain other word. */
 const CLAUSES = new Set(
@@ -145,7 +144,7 @@ function readGroups(tokens: readonly Token[], problems: NrqlProblem[]): Parenthe
   for (const { clauses, query } of groups) {
     for (const { word, at, entries } of clauses) {
       if (word !== 'facet') continue;
-      const sixth = entries[MOST_FACETS]?.[0]?.at;
+      const sixth = entries[MOST_FACET_ATTRIBUTES]?.[0]?.at;
       if (sixth !== undefined) problems.push({ at: sixth, message: SIXTH_FACET });
       if (query !== outermost && query?.hasLimit === false) problems.push({ at, message: INNER_FACET });
     }

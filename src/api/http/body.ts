@@ -3,7 +3,8 @@ import { gunzip, gunzipSync } from 'node:zlib';
 import { CallFailure, announced } from './callFailure.ts';
 import type { RawResponse } from './exchange.ts';
 import { firstHeader, resolve } from './address.ts';
-import { HIDDEN, KeyMask } from './keyMask.ts';
+import { KeyMask } from './keyMask.ts';
+import { MASKED } from '../../log/secrets.ts';
 import { isList, isObject, type Json } from './readRecords.ts';
 import { KEY_LIKE } from '../../log/secrets.ts';
 import type { FailureReason } from '../types.ts';
@@ -71,7 +72,7 @@ export function titleOf(body: unknown, mask: KeyMask): string | undefined {
   // Upstream may show a part of the key that it was sent.
   const shown = [mask, ...echoed]
     .reduce((text, each) => each.hide(text), withoutControls(title.slice(0, LONGEST_READ)))
-    .replace(KEY_LIKE, HIDDEN);
+    .replace(KEY_LIKE, MASKED);
   return shown === '' ? undefined : Array.from(shown).slice(0, LONGEST_TITLE).join('');
 }
 

@@ -1,8 +1,6 @@
 import { Secrets } from '../../log/secrets.ts';
 import { CallFailure } from './callFailure.ts';
 
-/** What stands in the place of a key. */
-export const HIDDEN = '<secret>';
 /** A body is only touched for a key that cannot be an ordinary word of it. */
 const SHORTEST_IN_BODY = 16;
 /** Hiding takes some 70 ns for each character. */

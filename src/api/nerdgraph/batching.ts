@@ -1,3 +1,4 @@
+import { PLANNED_FACETS } from '../../nrql/limits.ts';
 import type { AccountMemory } from './accountMemory.ts';
 import { all, any, equals, filled, isIn, isNotNull, type Condition } from './nrql.ts';
 import type { CallGroup } from './transport.ts';
@@ -6,8 +7,6 @@ import type { SubjectId } from '../http/failureMemory.ts';
 import type { NextCall } from '../upstreamReader.ts';
 import { frameLength, idLength, recordId, type GoldenSource } from '../../nrql/goldenMetric.ts';
 
-/** The service gives 5,000 rows and keeps silent about the rest: this leaves room for what is new since the last look. */
-export const MOST_ROWS = 4_500;
 /** A longest text exists, but no public page says which. */
 const MOST_CHARACTERS = 8_000;
 /** What stands around the conditions of a query. */
@@ -109,7 +108,7 @@ export class Size {
   }
 
   get fits(): boolean {
-    return this.rows <= (this.#kind.mostRows ?? MOST_ROWS) && this.characters <= MOST_CHARACTERS;
+    return this.rows <= (this.#kind.mostRows ?? PLANNED_FACETS) && this.characters <= MOST_CHARACTERS;
   }
 }
 

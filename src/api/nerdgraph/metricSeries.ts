@@ -1,5 +1,6 @@
+import { MOST_BUCKETS, PLANNED_FACETS } from '../../nrql/limits.ts';
 import { planChunks, type SeriesLimits } from '../seriesChunks.ts';
-import { MOST_ROWS, rowsOf, type BatchSubject, type QueryKind, type QueryPart } from './batching.ts';
+import { rowsOf, type BatchSubject, type QueryKind, type QueryPart } from './batching.ts';
 import { RowsRead, type MetricSelectors } from './batchReads.ts';
 import { stepOf } from './nrql.ts';
 import {
@@ -31,8 +32,6 @@ import type { Timeslice } from '../types.ts';
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 
-/** The most buckets that the service gives for one query. */
-const MOST_BUCKETS = 366;
 /** Rows of buckets that one query is planned for: more would not fit into the bytes that are read. */
 const MOST_BUCKET_ROWS = 25_000;
 /** Whole hours, and whole days, within the most buckets. */
@@ -192,7 +191,7 @@ export class CounterRead extends RowsRead<MetricDataSubject, MinuteSeries> {
 
   protected override mostRows({ from, to }: TimeRange): number {
     // A response with more rows of buckets takes longer to parse than other work may wait.
-    return Math.floor(MOST_ROWS / ((to - from) / MINUTE));
+    return Math.floor(PLANNED_FACETS / ((to - from) / MINUTE));
   }
 
   protected override findParts(
@@ -227,7 +226,7 @@ function gapsIn(range: TimeRange, window: TimeRange | undefined): TimeRange[] {
 
 /** A query with buckets has a limit of rows beside that of facets. */
 function mostRows(buckets: number): number {
-  return Math.min(MOST_ROWS, Math.max(1, Math.floor(MOST_BUCKET_ROWS / buckets) - 1));
+  return Math.min(PLANNED_FACETS, Math.max(1, Math.floor(MOST_BUCKET_ROWS / buckets) - 1));
 }
 
 /** Shortened to whole steps of a range so long. */

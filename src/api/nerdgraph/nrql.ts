@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { CallFailure } from '../http/callFailure.ts';
 import { isList, isObject, type Json } from '../http/readRecords.ts';
+import { MOST_FACETS } from '../../nrql/limits.ts';
 import type { TimeRange } from '../upstreamReader.ts';
 
 /** One stored timeslice record; its members are read as `newrelic.timeslice.value['total']`. */
@@ -42,9 +43,6 @@ export interface QueryParts {
   /** Minutes per bucket; undefined: one row over the whole range. */
   readonly bucketMinutes?: number | undefined;
 }
-
-/** The most facets that the service gives for one query; further ones it leaves out without a word. */
-export const MOST_FACETS = 5_000;
 
 /**
  * A query in the service's language NRQL, in the few forms that the exporter uses. Every value stands in it as an escaped

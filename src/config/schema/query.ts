@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { MOST_FACETS } from '../../nrql/limits.ts';
 import { metricNameProblem } from './customMetric.ts';
 import { duration, list, notes, scale, text, textWithout, whole } from './parts.ts';
 
@@ -13,9 +14,6 @@ export const PACKS = [
   'limits',
   'usage',
 ] as const;
-
-/** The most facets that New Relic returns. */
-const MOST_FACETS = 5_000;
 
 const queryMetric = z.strictObject({
   name: notes(textWithout(metricNameProblem), {

@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { conditionOf, MOST_ROWS, planQueries, rowsOf } from '../../../src/api/nerdgraph/batching.ts';
+import { conditionOf, planQueries, rowsOf } from '../../../src/api/nerdgraph/batching.ts';
+import { PLANNED_FACETS } from '../../../src/nrql/limits.ts';
 import { AccountMemory } from '../../../src/api/nerdgraph/accountMemory.ts';
 import { nrql } from '../../../src/api/nerdgraph/nrql.ts';
 import { MetricSelectors } from '../../../src/api/nerdgraph/batchReads.ts';
@@ -467,7 +468,7 @@ describe('the plan of queries', () => {
     });
     const batches = planQueries(parts, fleet, { ...KIND, groupBy });
     for (const batch of batches) {
-      expect(batch.reduce((rows, part) => rows + rowsOf(part, groupBy, fleet), 0)).toBeLessThanOrEqual(MOST_ROWS);
+      expect(batch.reduce((rows, part) => rows + rowsOf(part, groupBy, fleet), 0)).toBeLessThanOrEqual(PLANNED_FACETS);
       const select = [{ of: 'count', from: 'newrelic.timeslice.value', as: 'c' }] as const;
       expect(nrql({ select, where: conditionOf(batch, groupBy), range: RANGE }).length).toBeLessThanOrEqual(8_000);
     }
