@@ -13,9 +13,9 @@ import { type ReadingOptions, withLists } from './upstream/session.ts';
 import type { FactsOptions } from './facts/runFacts.ts';
 
 /**
- * The command `check` without calls upstream, and the flag `--config.check`: every fault and every warning on standard
- * error as `file:line:column: path: message`, one sentence per valid file on standard output. Gives the exit status:
- * 2 when there is a fault; warnings do not change it.
+ * The command `check` without calls to New Relic, and the flag `--config.check`. Prints every diagnostic and warning on
+ * standard error as `file:line:column: path: message`, and one sentence per valid file on standard output. Returns the exit
+ * status: 2 when a file is invalid; warnings do not change it.
  */
 export function check(
   findings: readonly Findings[],
@@ -40,7 +40,7 @@ export async function runCheck(
   }
   const files = { configFile: options['config.file'], webConfigFile: options['web.config.file'], once: true };
   const { loaded, findings } = await readFiles(files);
-  // With facts the rows alone are printed.
+  // With `--facts` only the rows of facts are printed.
   const status = check(findings, options.facts ? { stdout: { write: () => true }, stderr: process.stderr } : process);
   if (status !== 0 || loaded === undefined) throw new ExitStatus(2);
   if (options.facts) await (await import('./facts/runFacts.ts')).runFacts({ ...options, loaded });
@@ -48,7 +48,7 @@ export async function runCheck(
   else sayOrigin(openLog(options).logger, loaded.path);
 }
 
-/** Which flags do not go together, as a sentence. */
+/** The error of flags that exclude each other, as a sentence; undefined without one. */
 function misuseOf(options: Parameters<typeof runCheck>[0]): string | undefined {
   const { live, facts, account, wait, output, force, format } = options;
   if (facts) return live ? undefined : '--facts asks the accounts: give --live, too';
@@ -58,8 +58,8 @@ function misuseOf(options: Parameters<typeof runCheck>[0]): string | undefined {
 }
 
 /**
- * What each key can see, what matches nothing, and whether the plan fits. An account that is refused or cannot be read ends
- * it with status 1; warnings do not.
+ * Reports the entities that each key can see, the settings that match nothing, and whether the plan fits. A refused or
+ * unreadable account ends it with status 1; warnings do not.
  */
 async function checkLive(options: ReadingOptions): Promise<void> {
   await withLists(options, async ({ config, collector, signal, print }) => {
@@ -67,7 +67,7 @@ async function checkLive(options: ReadingOptions): Promise<void> {
       await collector.refreshNow({ groups: new Set(['golden_metrics', 'queries']) }, Infinity, signal);
       signal.throwIfAborted();
     }
-    // Only data tell which values a custom metric has.
+    // The values of a custom metric are known only from its data.
     for (const { name } of config.accounts) {
       for (const id of collector.customExamples(name)) await collector.probe(name, id, Infinity, signal);
     }
@@ -83,10 +83,10 @@ async function checkLive(options: ReadingOptions): Promise<void> {
   });
 }
 
-/** How the interfaces are called where no end of theirs is known. */
+/** Names of the interfaces in messages, for an account without a known end. */
 const API_NAMES: Readonly<Record<AccountConfig['api'], string>> = { rest: 'REST', nerdgraph: 'NerdGraph' };
 
-/** What is printed about one account, and whether something of it cannot be read. */
+/** The text printed about one account; `failed` is true when a part of it cannot be read. */
 async function report(
   account: AccountConfig,
   status: AccountStatus | undefined,
@@ -144,7 +144,7 @@ async function report(
   return reported('the key is accepted', lines, problems.length > 0 || hasFailedQuery(status) || hasFailedType(status));
 }
 
-/** Each query was run once. */
+/** One line per query; each was run once. */
 function queryLines({ queries }: AccountStatus): readonly string[] {
   return queries.map(({ name, problem, rows = 0, columns, labels, series, cut }) => {
     if (problem !== undefined) return `query ${name}: problem: ${problem}`;
@@ -159,7 +159,7 @@ function queryLines({ queries }: AccountStatus): readonly string[] {
   });
 }
 
-/** A query of an event or an attribute that does not exist is no failure at New Relic: it has no rows, or no numbers. */
+/** Warnings for queries without rows or numbers, because New Relic reports no error for an unknown event type or attribute. */
 function emptyQueries({ queries }: AccountStatus): readonly string[] {
   return queries.flatMap(({ name, problem, rows = 0, series }) =>
     problem !== undefined || series > 0

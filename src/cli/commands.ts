@@ -131,7 +131,7 @@ export function allCommands(): readonly Command[] {
   ];
 }
 
-/** A command that takes the common flags. What it does is loaded when it runs, so that the daemon starts quickly. */
+/** A command with the common flags. Its code is loaded when it runs, so that the daemon starts quickly. */
 function readingCommand(
   name: string,
   description: string,
@@ -142,18 +142,18 @@ function readingCommand(
     .description(description)
     .addHelpText('after', help)
     .action(async (...given: readonly unknown[]) => {
-      // Commander gives what the flags of the command say, without types.
+      // Commander gives the values of the flags without types.
       const run = (await load()) as (...given: readonly unknown[]) => Promise<void>;
       await run(...given);
     });
 }
 
-/** The examples under the help of a command; each is the flags that follow its name. */
+/** The examples in the help of a command; each is the flags after its name. */
 function examples(command: string, ...flags: readonly string[]): string {
   return ['', 'Examples:', ...flags.map((flag) => `  ${NAME} ${command} ${flag}`.trimEnd())].join('\n');
 }
 
-/** Said where the flags of the daemon are. */
+/** Environment variables, as the help lists them after the flags of the daemon. */
 export const ENVIRONMENT = `
 Without a configuration file it reads one account, from the environment:
   NEW_RELIC_API_KEY     its key; or NEW_RELIC_API_KEY_FILE, a file that holds it
@@ -190,12 +190,12 @@ function serveCommand(): Command {
     });
 }
 
-/** The flag `--account` of commands that read several accounts unless they are told which; `otherwise` says which ones. */
+/** The flag `--account` of commands that read several accounts by default; `otherwise` describes those. */
 function accountFlag(otherwise: string): Option {
   return new Option('--account <name>', `the account to read (default: ${otherwise})`);
 }
 
-/** The flag `--app` of commands that otherwise take the applications that the configuration serves. */
+/** The flag `--app` of commands that read the exported applications by default. */
 function appFlag(): Option {
   return new Option('--app <id or name>', 'one application; repeatable')
     .argParser(parsedEach(String))
@@ -245,7 +245,7 @@ export function backfillCommand(): Command {
     .option('--resume', 'continue the interrupted run of this output', false);
 }
 
-/** Checked here, resolved against the clock when the command runs; the text is what a resumed run is compared by. */
+/** Checks a time without resolving it: the command resolves it against its clock, and a resumed run compares the text. */
 function checkTime(text: string): string {
   parseMoment(text, 0);
   return text;
@@ -287,7 +287,7 @@ function parseTolerance(text: string): number {
   return ratio;
 }
 
-/** The command `simulate`. A wrong flag is a CommanderError, a start that failed an ExitStatus. */
+/** The command `simulate`. Throws a CommanderError for a wrong flag, an ExitStatus for a failed start. */
 export function simulateCommand(): Command {
   const command = new Command('simulate')
     .description(

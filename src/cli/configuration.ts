@@ -12,7 +12,7 @@ import type { Environment } from '../config/yaml/placeholders.ts';
 import { loadWebConfig } from '../web/webConfig/webConfig.ts';
 import { ExitStatus } from './process.ts';
 
-/** Opens the log as the flags ask for it; the secrets become known as keys are read. */
+/** Opens the log with the given flags; it masks each secret from the time that its key is read. */
 export function openLog({ 'log.level': level, 'log.format': format }: CommonOptions): {
   readonly logger: Logger;
   readonly secrets: Secrets;
@@ -24,7 +24,7 @@ export function openLog({ 'log.level': level, 'log.format': format }: CommonOpti
 const DAY_MS = 86_400_000;
 
 /**
- * Says how long the interface of an account still exists; undefined where no end is known.
+ * Describes the remaining time of an account's interface; undefined where no end is known.
  *
  * @param now Unix milliseconds
  */
@@ -38,12 +38,12 @@ export function describeInterfaceEnd(account: AccountConfig, now: number): strin
   return `REST, ${when}: "api: nerdgraph" reads the same account`;
 }
 
-/** Says in one log line that there is no file and the environment took its place; says nothing of a file. */
+/** Logs that the environment replaces the missing file; logs nothing for a file. */
 export function sayOrigin(logger: Logger, path: string | undefined): void {
   if (path === undefined) logger.info(describeOrigin(path));
 }
 
-/** The files that a command is told to use; without a configuration file, it is looked for. */
+/** The files that the flags name; without a configuration file, the usual ones are tried. */
 interface ConfigurationFiles {
   readonly configFile: string | undefined;
   readonly webConfigFile?: string | undefined;
@@ -51,14 +51,14 @@ interface ConfigurationFiles {
   readonly once: boolean;
 }
 
-/** A valid configuration, where it comes from (undefined: the environment), and what should be changed in it all the same. */
+/** A valid configuration, its source (undefined: the environment), and its warnings. */
 export interface LoadedConfiguration {
   readonly path: string | undefined;
   readonly config: Config;
   readonly warnings: readonly Diagnostic[];
 }
 
-/** What is wrong with one file, or with the environment, and how to speak of it. */
+/** The diagnostics of one file, or of the environment, and its name in messages. */
 export interface Findings {
   readonly name: string;
   readonly diagnostics: readonly Diagnostic[];
@@ -66,8 +66,8 @@ export interface Findings {
 }
 
 /**
- * Finds, reads and validates the configuration, and validates the web configuration if there is one. The faults of both
- * go to standard error, and then this rejects with an ExitStatus of 2.
+ * Finds, reads and validates the configuration, and validates the web configuration if there is one. Prints the diagnostics of
+ * both on standard error, and then rejects with an ExitStatus of 2.
  */
 export async function loadOrExit(files: ConfigurationFiles): Promise<LoadedConfiguration> {
   const { loaded, findings } = await readFiles(files);
@@ -87,7 +87,7 @@ function exitOnDiagnostics(findings: readonly Findings[]): void {
   if (diagnostics.length > 0) throw new ExitStatus(2);
 }
 
-/** Reads every file, also after one that is at fault, so that all faults are told in one round. */
+/** Reads every file, even after an invalid one, so that all diagnostics appear at once. */
 export async function readFiles(
   { configFile, webConfigFile, once }: ConfigurationFiles,
   env: Environment = process.env,

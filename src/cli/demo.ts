@@ -13,13 +13,13 @@ import { checkWebConfigOrExit, loadOrExit, openLog } from './configuration.ts';
 import { readServeFlags, type ServeFlags, type CommonOptions, type SimulatorFlags } from './flags.ts';
 import { startOrExit } from './simulate.ts';
 
-/** The accounts of the demo: the same simulated service, read through each of its interfaces. */
+/** The accounts of the demo: one simulated New Relic, read through each of its interfaces. */
 const REST_ACCOUNT = 'demo';
 const NERDGRAPH_ACCOUNT = 'demo-nerdgraph';
 
 const ACCOUNTS = [REST_ACCOUNT, NERDGRAPH_ACCOUNT];
 
-/** The families shown at the start: what this exporter gives that the summaries alone do not. */
+/** The families shown at the start, which the summaries alone would not give. */
 const TELLING = [
   'newrelic_up',
   'newrelic_application_response_time_seconds',
@@ -35,7 +35,7 @@ const TELLING = [
   'newrelic_alert_events_open',
   'newrelic_exporter_api_budget_requests_per_minute',
 ];
-/** Its series are there once metric data were read. */
+/** The family whose series appear once metric data were read. */
 const AWAITED = 'newrelic_application_response_time_seconds';
 const PAUSE_MS = 500;
 
@@ -81,13 +81,13 @@ export async function demo(simulated: SimulatorOptions, options: SimulatorFlags 
   }
 }
 
-/** The demo looks at no environment variable, but for those with which systemd hands over the sockets that it was told to use. */
+/** The demo ignores the environment, except for the variables with which systemd hands over sockets. */
 function socketVariables({ systemdSocket }: ServeFlags): Environment {
   const { LISTEN_FDS, LISTEN_PID } = process.env;
   return systemdSocket ? { LISTEN_FDS, LISTEN_PID } : {};
 }
 
-/** Two accounts, which are the simulator; of a configuration file, where one is named, the part `collection`. */
+/** The two simulated accounts, with the part `collection` of a configuration file if one is named. */
 async function demoConfig(simulator: Simulator, simulated: SimulatorFlags, flags: ServeFlags): Promise<Config> {
   const access = {
     api_key: simulated.apiKey?.[0] ?? DEMO_API_KEY,
@@ -114,7 +114,7 @@ async function demoConfig(simulator: Simulator, simulated: SimulatorFlags, flags
   return { ...loaded.config, collection: config.collection };
 }
 
-/** Says where everything is and, once there is metric data, shows what it looks like. */
+/** Prints the addresses and, once there is metric data, a sample of it. */
 async function introduce(
   { daemon: { servers }, simulator }: { readonly daemon: Daemon; readonly simulator: Simulator },
   flags: ServeFlags,
@@ -132,13 +132,15 @@ async function introduce(
     '',
   ];
   process.stdout.write(`${lines.join('\n')}\n`);
-  // With TLS or basic auth in front, only its owner can scrape it; and this asks over a network socket only.
+  // No sample behind TLS or basic auth, which only the user can pass, or without a network socket.
   if (flags.webConfigFile !== undefined || !/:\d+$/.test(address)) return;
   const metrics = await firstScrape(`${base}${flags.telemetryPath}`, signal);
   if (metrics !== undefined) process.stdout.write([...described(metrics), '', ''].join('\n'));
 }
 
-/** The first scrape with metric data of both accounts: with faults it is not the first one; undefined when stopped before. */
+/**
+ * The first scrape with metric data of both accounts, which with injected faults may come late; undefined when stopped before.
+ */
 async function firstScrape(url: string, signal: AbortSignal): Promise<readonly string[] | undefined> {
   try {
     for (;;) {
@@ -153,7 +155,7 @@ async function firstScrape(url: string, signal: AbortSignal): Promise<readonly s
   }
 }
 
-/** How many series there are, and the first of each family as each account has it. */
+/** The number of series, and the first series of each family from each account. */
 function described(lines: readonly string[]): string[] {
   const [rest = 0, nerdGraph = 0] = ACCOUNTS.map((account) => seriesOf(lines, account).length);
   return [
@@ -164,7 +166,7 @@ function described(lines: readonly string[]): string[] {
   ];
 }
 
-/** The lines of an account that begin so; by default its series but for those of the exporter itself. */
+/** The lines of an account with this beginning; by default its series except those of the exporter itself. */
 function seriesOf(lines: readonly string[], account: string, start?: string): string[] {
   const ofAccount = lines.filter((line) => line.includes(`{account="${account}"`));
   return ofAccount.filter((line) =>
@@ -172,7 +174,7 @@ function seriesOf(lines: readonly string[], account: string, start?: string): st
   );
 }
 
-/** All interfaces are reached by name from here. */
+/** The address to use from this machine: the host's name when the server listens on all network interfaces. */
 function reachable(address: string): string {
   return address.replace(/^(\[::\]|0\.0\.0\.0):/, 'localhost:');
 }

@@ -21,7 +21,9 @@ interface DiscoverOptions extends CommonOptions {
   readonly account?: string;
 }
 
-/** The command `discover`. What cannot be read is said on standard error, hides nothing else, and gives status 1. */
+/**
+ * The command `discover`. Each failed read is reported on standard error, leaves the other results intact, and gives status 1.
+ */
 export async function runDiscover(options: DiscoverOptions): Promise<void> {
   const { entities } = options;
   if (entities !== undefined) {
@@ -61,15 +63,15 @@ export async function runDiscover(options: DiscoverOptions): Promise<void> {
   );
 }
 
-/** Is told of what cannot be read; what it throws ends the command. */
+/** Reports a failed read; an error that it throws ends the command. */
 type Note = (what: string, error: unknown) => void;
 
-/** What was read of one account. */
+/** The entities read from one account. */
 interface Discovered {
   readonly account: string;
-  /** False: only what was named was read, so what is missing here may exist. */
+  /** False when only named entities were read, so that missing ones may exist. */
   readonly everything: boolean;
-  /** False: its interface knows no instances. */
+  /** False when its interface has no instances. */
   readonly hasInstances: boolean;
   /** With their hosts and instances; a list that could not be read is undefined. */
   readonly applications: readonly {
@@ -81,7 +83,7 @@ interface Discovered {
   readonly keyTransactions: readonly KeyTransaction[] | undefined;
 }
 
-/** All that the key can see, filters of the configuration aside; undefined when there is no application list. */
+/** Everything that the key can see, regardless of the configuration's filters; undefined when there is no application list. */
 async function readLists({ reader, call }: LiveAccount, note: Note) {
   const orNote = <T>(list: Promise<T>, what: string): Promise<T | undefined> =>
     list.catch((error: unknown) => {
@@ -97,7 +99,7 @@ async function readLists({ reader, call }: LiveAccount, note: Note) {
   return { everything: true, applications, keyTransactions };
 }
 
-/** What of an account is named; undefined when nothing is. */
+/** The named entities of an account; undefined when there are none. */
 function listsOfNamed(
   account: LiveAccount,
   named: {
@@ -153,10 +155,10 @@ async function withHostsAndInstances(
   }
 }
 
-/** Stands for a number that could not be read. */
+/** The sign for a number that could not be read. */
 const UNKNOWN = '?';
 
-/** What was discovered, as text that ends in a line feed. */
+/** The discovered entities, as text that ends in a line feed. */
 function formatDiscovered(found: readonly Discovered[], format: DiscoverOptions['format']): string {
   switch (format) {
     case 'json':
@@ -192,7 +194,7 @@ function asJson({ account, applications, keyTransactions }: Discovered): object 
   };
 }
 
-/** A list that can stand under `applications.include`; the names are comments, because ids survive a renaming. */
+/** A list for `applications.include`; the names are comments, because ids survive a renaming. */
 function asYaml({ account, applications }: Discovered): string {
   const document = new Document(applications.map(({ application }) => ({ id: application.id })));
   const comments = applications.map(({ application, hosts }) =>
@@ -277,12 +279,12 @@ function keyTransactionRows({ applications, keyTransactions, everything }: Disco
   ];
 }
 
-/** A tag as the service shows it: `team=shop,web`. */
+/** A tag in New Relic's form: `team=shop,web`. */
 function tagText({ key, values }: NonNullable<Application['tags']>[number]): string {
   return `${key}=${values.join(',')}`;
 }
 
-/** The id of the REST interface is a number; NerdGraph knows a host by its name only. */
+/** The key as an id: a number over REST; NerdGraph knows a host only by its name. */
 function asId(key: string): number | string {
   return /^\d{1,15}$/.test(key) ? Number(key) : key;
 }

@@ -10,7 +10,7 @@ import { suggest } from '../config/wording.ts';
 import { DEMO_API_KEY } from '../simulator/simulatorSettings.ts';
 import type { SimulatorOptions } from '../simulator/simulator.ts';
 
-/** Has commander parse the value of a flag: it names the flag in its message when `parse` throws. */
+/** Parses the value of a flag within commander, which adds the flag to its message when `parse` throws. */
 export function parsed<T>(parse: (text: string) => T): (text: string) => T {
   return (text) => {
     try {
@@ -32,7 +32,7 @@ function parseCount(text: string): number {
   return Number(text);
 }
 
-/** An id of upstream. Throws an Error whose message is a sentence. */
+/** An id of New Relic. Throws an Error whose message is a sentence. */
 export function parseId(text: string): number {
   const id = /^[1-9][0-9]{0,15}$/.test(text) ? Number(text) : NaN;
   if (!Number.isSafeInteger(id)) throw new Error('It must be an id, a whole number.');
@@ -95,12 +95,12 @@ export function addWebFlags(command: Command): Command {
 /** The flags of `serve`, validated. */
 export type ServeFlags = Readonly<ReturnType<typeof readServeFlags>>;
 
-/** The flags as `serve` uses them; `options` is what commander parsed. */
+/** The flags as `serve` uses them; `options` is commander's result. */
 export function readServeFlags(options: Readonly<Record<string, unknown>>) {
   const externalUrl = options['web.externalUrl'] as URL | undefined;
   const listen = options['web.listenAddress'] as readonly ListenAddress[] | undefined;
   return {
-    /** Undefined when not given: config.yaml, or the environment. */
+    /** Undefined when not given, for config.yaml or the environment. */
     configFile: options['config.file'] as string | undefined,
     listen: listen ?? [parseListenAddress(DEFAULT_ADDRESS)],
     telemetryPath: options['web.telemetryPath'] as string,
@@ -109,7 +109,7 @@ export function readServeFlags(options: Readonly<Record<string, unknown>>) {
     maxRequests: options['web.maxRequests'] as number,
     externalUrl,
     routePrefix: (options['web.routePrefix'] as string | undefined) ?? externalUrl?.pathname ?? '/',
-    /** False: without the families `process_*` and `nodejs_*`. */
+    /** False to leave out the families `process_*` and `nodejs_*`. */
     processMetrics: options['web.disableExporterMetrics'] !== true,
     systemdSocket: options['web.systemdSocket'] as boolean,
     configCheck: options['config.check'] === true,
@@ -136,10 +136,10 @@ function parseUrl(text: string): URL {
   return url;
 }
 
-/** Where `simulate` listens unless it is told otherwise; the text is for the help. */
+/** The default address of `simulate`; the text is for the help. */
 const DEFAULT_LISTEN = { host: '127.0.0.1', port: 9127, text: '127.0.0.1:9127' };
 
-/** The simulator's flags as commander parses them: named as its options, but for these. */
+/** The simulator's flags as commander parses them: most have the names of its options. */
 export type SimulatorFlags = Omit<
   SimulatorOptions,
   'host' | 'port' | 'latencyMs' | 'apiKeys' | 'tls' | 'faults' | 'facts' | 'now'
@@ -154,7 +154,7 @@ export type SimulatorFlags = Omit<
     readonly fact?: readonly PlantedFact[];
   };
 
-/** Timers of the runtime overflow after 24.8 days. */
+/** Longest latency, because the timers of Node.js overflow after 24.8 days. */
 const LONGEST_LATENCY = 86_400_000;
 
 function parseAddress(text: string): SimulatorFlags['listenAddress'] {
@@ -190,7 +190,7 @@ function parseFact(text: string): PlantedFact {
   return fact;
 }
 
-/** Adds the flags of the simulator to a command: `demo` takes them too, with another default address. */
+/** Adds the flags of the simulator to a command; `demo` has them too, with another default address. */
 export function addSimulatorFlags(command: Command, { host, port, text } = DEFAULT_LISTEN): Command {
   const address = new Option('--listen-address <address>', 'host and port to listen on')
     .argParser(parsed(parseAddress))
@@ -253,7 +253,7 @@ export function addSimulatorFlags(command: Command, { host, port, text } = DEFAU
     .option('--no-control', 'do not serve /control/... on the loopback interface');
 }
 
-/** What `startSimulator` needs, from the flags. Throws when a TLS file is missing or cannot be read. */
+/** The options of `startSimulator` from the flags. Throws when a TLS file is missing or cannot be read. */
 export function simulatorOptions(flags: SimulatorFlags): SimulatorOptions {
   const { listenAddress, latency, apiKey, fault, fact, tlsCertFile, tlsKeyFile, ...others } = flags;
   if ((tlsCertFile === undefined) !== (tlsKeyFile === undefined)) {

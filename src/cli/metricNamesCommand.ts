@@ -8,23 +8,23 @@ import { ExitStatus } from './process.ts';
 import { findApplication, readOne } from './upstream/readForCommand.ts';
 import { onlyAccount, withAccounts, type LiveAccount } from './upstream/session.ts';
 
-/** With `--no-all-pages`: a list can have a thousand pages, seconds each. */
+/** Most pages with `--no-all-pages`: a list can have a thousand pages, seconds each. */
 const FEW_PAGES = 20;
 
 const NOTE_EVERY_MS = 5_000;
 
-/** The command `metric-names`. A list that goes on after the pages that were asked for ends it with status 1. */
+/** The command `metric-names`. A list with more than the requested pages ends it with status 1. */
 export async function runMetricNames(
   options: CommonOptions & {
     /** Id or exact name. */
     readonly app: string;
-    /** Undefined: the one that has the application. */
+    /** Undefined for the account that has the application. */
     readonly account?: string;
     /** Id or exact name; undefined: the names of the application itself. */
     readonly host?: string;
     /** Only names that contain this. */
     readonly name?: string;
-    /** False: only the first pages. */
+    /** False to read only the first pages. */
     readonly allPages: boolean;
     readonly format: 'table' | 'json';
   },
@@ -39,7 +39,7 @@ export async function runMetricNames(
         applicationId: application.id,
         ...(host === undefined ? {} : { hostKey: host.key }),
         ...(substring === undefined ? {} : { name: substring }),
-        // Later minutes may not be whole yet, as with metric data.
+        // Later minutes may still be incomplete, as with metric data.
         to: windowAt(Date.now(), collection).to,
         maxPages: allPages ? Infinity : FEW_PAGES,
         onPage: pageNotes(),
@@ -64,7 +64,7 @@ export async function runMetricNames(
   );
 }
 
-/** For people: names with the same value names stand together under these, because nearly all metrics have the same ten. */
+/** The names as text: names with the same value names are grouped, because nearly all metrics have the same ten. */
 function asText(names: readonly MetricName[]): string {
   const groups = new Map<string | undefined, string[]>();
   for (const { name, values } of names) {
@@ -75,7 +75,7 @@ function asText(names: readonly MetricName[]): string {
   }
   return [...groups]
     .map(([values, members]) =>
-      // An interface that does not tell value names gives one name per line, and nothing else.
+      // An interface without value names gives one name per line.
       values === undefined
         ? members.map((name) => `${escapeUnsafe(name)}\n`).join('')
         : [`VALUES  ${escapeUnsafe(values)}\n`, ...members.map((name) => `  ${escapeUnsafe(name)}\n`)].join(''),
@@ -103,7 +103,7 @@ async function findHost(
   return only;
 }
 
-/** Says every few seconds on standard error how far a long list has been read. */
+/** Reports on standard error every few seconds how far a long list has been read. */
 function pageNotes(): (pages: number, names: number) => void {
   let noted = Date.now();
   return (pages, names) => {

@@ -13,13 +13,13 @@ import { table } from './terminal.ts';
 
 const MINUTE = 60_000;
 
-/** Beyond this a group is better left out; milliseconds. */
+/** Longest interval that is advised, in milliseconds; beyond it a group is better left out. */
 const LONGEST_ADVISED = 30 * MINUTE;
 
-/** What New Relic allows an account of the REST interface by itself, calls per minute. */
+/** New Relic's own limit for an account of the REST interface, in calls per minute. */
 const ACCOUNT_LIMIT = 1_000;
 
-/** How the account's own warning about its budget begins; a plan says the same with its figures. */
+/** The beginning of the account's own warning about its budget, which a plan repeats with its figures. */
 const BUDGET_WARNING = 'limits.requests_per_minute: ';
 
 /** The command `plan`. An account whose lists cannot be read has no plan: status 1. */
@@ -49,9 +49,9 @@ export async function runPlan(options: CommonOptions & { readonly format: 'table
 }
 
 /**
- * What one account's steady state costs, as JSON has it.
+ * The cost of one account's steady state, in the form of the JSON output.
  *
- * @param series expected of the groups at most, the exporter's own and those of queries left out
+ * @param series most series expected of the groups, without those of queries and of the exporter itself
  */
 function planOf(
   { name, plan, tasks, warnings }: AccountStatus,
@@ -65,15 +65,15 @@ function planOf(
     budget: plan.budget,
     /** Calls per minute as a share of the budget; above 1 it does not fit. */
     share: plan.callsPerMinute / plan.budget,
-    /** 1 when it fits, else the factor by which every group is refreshed slower. */
+    /** 1 when it fits, else the factor by which every interval is stretched. */
     stretch: plan.slowdown,
-    /** Whose metric data the calls read. */
+    /** The number of entities whose metric data the calls read. */
     counted: { applications: countOf('application_metrics'), hosts: countOf('host_metrics') },
     series: series.total,
-    /** The mean of one application, and of one host. */
+    /** The mean number of series of one application, and of one host. */
     seriesPerApplication: series.perApplication,
     seriesPerHost: series.perHost,
-    /** Minutes of data that queries read per minute, by group, which price plans by compute bill. */
+    /** Minutes of data that queries read per minute, by group; price plans by compute charge for them. */
     scannedMinutes: scanned,
     groups: plan.groups.map(({ group, callsPerMinute, interval, effectiveInterval }) => ({
       group,
@@ -82,14 +82,14 @@ function planOf(
       intervalSeconds: interval / 1000,
       effectiveIntervalSeconds: effectiveInterval / 1000,
     })),
-    /** What to change when it does not fit, and what else should be looked at. */
+    /** Changes that would make it fit, and other warnings. */
     advice: [...warnings.filter((warning) => !warning.startsWith(BUDGET_WARNING)), ...remedies(plan)],
   };
 }
 
-/** Settings that would each make a plan fit that does not, with their values. */
+/** Settings with values, each of which alone would make an oversized plan fit. */
 export function remedies({ groups, callsPerMinute, budget, slowdown }: Plan): string[] {
-  // Calls that are too slow for the places are not helped by fewer or more of them per minute.
+  // When the calls are too slow for the concurrency limit, no setting of calls per minute helps.
   if (slowdown <= 1 || callsPerMinute <= budget) return [];
   const found: string[] = [];
   const needed = Math.ceil(callsPerMinute);
@@ -107,7 +107,7 @@ export function remedies({ groups, callsPerMinute, budget, slowdown }: Plan): st
   return [`each of these would make it fit: ${found.join('; ')}`];
 }
 
-/** For people; ends in a line feed. */
+/** The plan as a table; ends in a line feed. */
 function asTable(plan: ReturnType<typeof planOf>): string {
   const { account, groups, callsPerMinute, budget, share, counted: ofData, series, advice, stretch } = plan;
   const { seriesPerApplication: perApplication, seriesPerHost: perHost, scannedMinutes: scanned } = plan;

@@ -34,7 +34,7 @@ export class StoppedError extends Error {
   }
 }
 
-/** What was written to standard output did not arrive. */
+/** Thrown when standard output did not take the text written to it. */
 export class OutputError extends Error {
   override readonly name = 'OutputError';
   /** 0 when the reader has closed the pipe, as `head` does once it has enough; else 1. */
@@ -47,26 +47,26 @@ export class OutputError extends Error {
   }
 }
 
-/** Calls `lost` once, when standard output takes no more. */
+/** Calls `lost` once, when standard output accepts no more. */
 export function onOutputLost(lost: (error: OutputError) => void): void {
   process.stdout.once('error', (error: NodeJS.ErrnoException) => lost(new OutputError(error)));
 }
 
-/** Waits until standard output has taken everything, or has said that it will not. */
+/** Waits until standard output has taken everything, or has failed. */
 export async function flushOutput(): Promise<void> {
   await new Promise<void>((done) => process.stdout.write('', () => done()));
 }
 
-/** A stop takes at most this long, in milliseconds; orchestrators kill soon after. */
+/** Longest stop, in milliseconds; orchestrators kill soon after. */
 const STOP_LIMIT = 4_500;
 
 /**
- * The signal that ends a command which reads from upstream: aborted by ctrl-C, SIGTERM, and an OutputError when nobody
- * reads its output any more.
+ * The signal that ends a command which reads from New Relic: aborted by ctrl-C, SIGTERM, and an OutputError when its output is
+ * closed.
  */
 export function stopOnSignals(): AbortSignal {
   const controller = new AbortController();
-  // Every call that waits listens to it.
+  // No limit of listeners, because every waiting call adds one.
   setMaxListeners(0, controller.signal);
   for (const name of ['SIGINT', 'SIGTERM'] as const) {
     process.once(name, () => controller.abort(new StoppedError(name)));
@@ -76,10 +76,11 @@ export function stopOnSignals(): AbortSignal {
 }
 
 /**
- * Starts a service and stops it on SIGTERM, SIGINT and, unless it is to reload then, SIGHUP: within 5 seconds with status 0, at once
- * on a second signal, also while it starts. What nobody caught stops it with status 1. Rejects as `start` does.
+ * Starts a service and stops it on SIGTERM, SIGINT and, unless SIGHUP means reload, SIGHUP: within 5 seconds with status 0, at
+ * once on a second signal, even during the start. An uncaught error stops it with status 1. Rejects as `start` does.
  *
- * @returns the service, a signal that is aborted when it is about to be stopped, and what stops it and gives the signals back
+ * @returns the service, a signal that is aborted just before the stop, and a function that stops it and removes the signal
+ * handlers
  */
 export async function runService<T extends { stop(): Promise<void>; reload?(): Promise<unknown> }>(
   logger: Logger,
@@ -89,14 +90,14 @@ export async function runService<T extends { stop(): Promise<void>; reload?(): P
   let running: T | undefined;
   if (onHangup === 'reload') {
     process.on('SIGHUP', () => {
-      // Before the start it has nothing to do: the configuration is about to be read.
+      // Before the start there is nothing to reload: the configuration is about to be read.
       running?.reload?.().catch((error: unknown) => logger.error({ err: withStack(error) }, 'Reloading failed'));
     });
   }
   const stopping = new AbortController();
   const stop = async (): Promise<void> => {
     stopping.abort();
-    // A start that has failed has cleaned up behind itself, and said why.
+    // A failed start has already cleaned up and reported its error.
     const service = await started.catch(() => undefined);
     await service?.stop();
   };
@@ -128,21 +129,21 @@ export async function runService<T extends { stop(): Promise<void>; reload?(): P
   return { service: running, stopping: stopping.signal, end };
 }
 
-/** How much the memory may grow between two full collections of garbage, in percent of what is in use. */
+/** Growth of the memory between two full garbage collections, in percent of the memory in use. */
 const GROWTH = 50;
 
-/** Enough memory for new objects, in bytes: with less they are collected too often, with more nothing gets faster. */
+/** Size of the memory for new objects, in bytes: a smaller one is collected too often, a larger one gains no speed. */
 const YOUNG_SPACE = 8 * 1024 * 1024;
 
 /**
- * Has V8 collect garbage for a small memory rather than for the last percent of speed (docs/performance.md).
+ * Sets V8's garbage collection for a small memory rather than for the last percent of speed (docs/performance.md).
  *
- * - Every refresh replaces all values. V8 would let the memory grow to several times what is in use before it looks for
- *   those of before.
- * - Pretenuring puts new objects straight into old memory where V8 has seen many of them live on. It takes the buffers that
- *   answers are read into for such, and then thousands of bodies wait there for a full collection.
- * - The memory for new objects grows to 33 MB in the first large refresh. It takes a flag of the command line to limit it
- *   beforehand, so V8 is told to stop when it is large enough.
+ * - Every refresh replaces all values. By default V8 lets the memory grow to several times the size in use before it frees the
+ *   old values.
+ * - Pretenuring puts new objects straight into old memory where V8 has seen many of them survive. It does so with the buffers
+ *   of response bodies, of which thousands then wait there for a full collection.
+ * - The memory for new objects grows to 33 MB in the first large refresh. Only a flag of the command line could limit it
+ *   beforehand, so V8 is told to stop growing it when it is large enough.
  */
 export function collectGarbageEarly(): void {
   setFlagsFromString(`--heap-growing-percent=${GROWTH}`);

@@ -6,13 +6,13 @@ import { suggest } from '../config/wording.ts';
 import { errorText, isMistake } from '../log/logger.ts';
 import { ExitStatus, flushOutput, onOutputLost, OutputError } from './process.ts';
 
-/** The command that runs when none is named. */
+/** The command that runs by default. */
 const DEFAULT = 'serve';
 
 /**
- * The arguments as commander understands them best. The name of the command comes before its flags, because users write
- * `--log.level=debug check` too. A flag that neither the command nor the default one has loses its value: commander
- * compares its name alone when it looks for the flag that was meant, and no message repeats a value that may be a key.
+ * The arguments in a form that commander reads well. The name of the command moves before its flags, because users also write
+ * `--log.level=debug check`. A flag that is unknown to the command and to the default one loses its value: commander looks for
+ * similar flags by name only, and its message must not repeat a value that may be a key.
  */
 export function normalizeArguments(args: readonly string[], commands: readonly Command[]): readonly string[] {
   const withValue = new Set(
@@ -23,7 +23,8 @@ export function normalizeArguments(args: readonly string[], commands: readonly C
   const word = args.slice(0, end).findIndex((arg, index) => !arg.startsWith('-') && !isValue(index));
   const command = commands.find((one) => one.name() === args[word]);
 
-  // Commander would say of a flag of the default command, which the root's help shows, that this very flag was meant.
+  // Flags of the default command count as known, because the program's help shows them and commander would suggest the same
+  // flag.
   const flags = commands.filter((one) => one === command || one.name() === DEFAULT).flatMap(({ options }) => options);
   const known = new Set(flags.map(({ long }) => long));
   const named = args.map((arg, index) => {
@@ -39,7 +40,7 @@ function refuseUnknown(commands: readonly Command[], name: string): void {
   if (!names.includes(name)) commands[0]?.error(`error: there is no command '${name}'${suggest(name, names)}`);
 }
 
-/** Commander asks for a missing flag before it looks at unknown ones, of which one may be that flag misspelt. */
+/** Refuses misspelt flags first, because commander would otherwise report the required flag as missing. */
 function refuseMisspelt(commands: readonly Command[], args: readonly string[]): void {
   const [first, second] = args;
   if (first === 'help' && second !== undefined && !second.startsWith('-')) refuseUnknown(commands, second);
@@ -59,7 +60,7 @@ function withConfigFile(error: string): string {
   );
 }
 
-/** All commands with their flags. What a command does is loaded only when it runs, so that the daemon starts quickly. */
+/** All commands with their flags. A command's code is loaded only when it runs, so that the daemon starts quickly. */
 export function buildProgram(): Command {
   const program = new Command(NAME)
     .description('Prometheus exporter for New Relic APM')
@@ -73,7 +74,7 @@ export function buildProgram(): Command {
   const help = new Help();
   program.configureHelp({
     visibleOptions: (command) => [...help.visibleOptions(command), ...(command === program ? flagsOfServe : [])],
-    // Every switch is off by default.
+    // Switches show no default, because every one is off.
     optionDescription: (option) => help.optionDescription(option).replace(/ \(default: false\)$/, ''),
   });
   const commands = allCommands();
@@ -81,7 +82,7 @@ export function buildProgram(): Command {
   for (const command of commands) {
     program.addCommand(command.copyInheritedSettings(program), { isDefault: command === serve });
   }
-  // Commander takes a stray word for an argument of the default command, which says better what is wrong.
+  // A stray word becomes an argument of the default command, whose own check gives the better message.
   serve?.allowExcessArguments();
   for (const command of [program, ...commands]) {
     command
@@ -91,18 +92,18 @@ export function buildProgram(): Command {
   return program;
 }
 
-/** Wrong usage, such as a flag that does not exist. */
+/** Exit status of wrong usage, such as an unknown flag. */
 const USAGE = 2;
 
-/** What nobody foresaw, such as a proxy setting that is no address. */
+/** Exit status of unexpected errors, such as a proxy setting that is not an address. */
 const FAILED = 1;
 
-/** Runs the program with the arguments after the script's name; gives the exit status of a command that has ended. */
+/** Runs the program with the arguments after the script's name; returns the exit status when the command has ended. */
 export async function runProgram(program: Command, args: readonly string[]): Promise<number> {
   let lost: OutputError | undefined;
   onOutputLost((error) => {
     lost = error;
-    // A reader that has closed the pipe, as `head` does, wants no more: there is nothing to say.
+    // No message when the reader closed the pipe, as `head` does.
     if (error.status !== 0) process.stderr.write(`${error.message}\n`);
   });
   // Without a listener, Node ends the process with a stack when a later write fails too.

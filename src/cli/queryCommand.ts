@@ -20,7 +20,7 @@ import { readOne } from './upstream/readForCommand.ts';
 import { withAccounts } from './upstream/session.ts';
 
 export interface QueryOptions extends CommonOptions {
-  /** A query of the configuration. */
+  /** The name of a query of the configuration. */
   readonly name?: string;
   readonly account?: string;
   /** Milliseconds, whole minutes. */
@@ -28,10 +28,10 @@ export interface QueryOptions extends CommonOptions {
   readonly format: 'table' | 'json' | 'yaml' | 'metrics';
 }
 
-/** What a text of the command line is called. */
+/** The name of a query given on the command line. */
 const GIVEN = 'query';
 
-/** The command `query`: runs one query, of the command line or of the configuration. */
+/** The command `query`: runs one query, from the command line or from the configuration. */
 export async function runQuery(nrql: string | undefined, options: QueryOptions): Promise<void> {
   const prepare = (config: Config): Config => onlyQuery(config, nrql, options);
   await withAccounts(
@@ -54,7 +54,7 @@ export async function runQuery(nrql: string | undefined, options: QueryOptions):
   );
 }
 
-/** The configuration with the one account and query that are meant. Throws a UsageError. */
+/** The configuration reduced to the chosen account and query. Throws a UsageError. */
 function onlyQuery(config: Config, nrql: string | undefined, { name, account, window }: QueryOptions): Config {
   if ((nrql === undefined) === (name === undefined)) throw new UsageError('give either a query or --name');
   const known = config.accounts.filter((each) => account === undefined || each.name === account);
@@ -111,7 +111,7 @@ function written(
   }
 }
 
-/** The rows with their facets first, for people. */
+/** The rows as a table, facets first. */
 function rowTable({ nrql }: QueryDefinition, { rows }: QueryResult): string {
   const facets = readStatement(nrql).facets.map(({ name }, index) => name ?? `facet ${String(index + 1)}`);
   const columns = columnsOf({ nrql }, rows);
@@ -129,7 +129,7 @@ function cell(value: unknown): string | number {
   return typeof value === 'string' || typeof value === 'number' ? value : JSON.stringify(value);
 }
 
-/** The columns of the rows; without rows those that the text names. */
+/** The columns of the rows; without rows, the columns of the text. */
 function columnsOf({ nrql }: Pick<QueryDefinition, 'nrql'>, rows: readonly unknown[]): readonly string[] {
   const { columns, facets } = readStatement(nrql);
   const names = facets.map(({ name }) => name ?? '');
@@ -138,7 +138,7 @@ function columnsOf({ nrql }: Pick<QueryDefinition, 'nrql'>, rows: readonly unkno
   return found.size > 0 ? [...found] : columns.map(({ key }, index) => key ?? `column ${String(index + 1)}`);
 }
 
-/** The query as the configuration has it, with a metric for each column. What it gives always passes `check`. */
+/** The query in the form of the configuration, with a metric for each column. The result always passes `check`. */
 export function queryYaml(
   definition: QueryDefinition,
   columns: readonly string[],
@@ -174,7 +174,7 @@ function metricsOf(query: string, columns: readonly string[]): { name: string; h
   });
 }
 
-/** The name, or one like it that is not taken yet; it is then. */
+/** The name, or a similar free one; marks the result as taken. */
 function another(name: string, taken: Set<string>): string {
   let free = name;
   while (taken.has(free)) free = `${free}_`;
@@ -182,7 +182,7 @@ function another(name: string, taken: Set<string>): string {
   return free;
 }
 
-/** A label for each facet; one that cannot be a label gets a number. */
+/** A label for each facet; a facet that cannot be a label gets a numbered one. */
 function labelsOf({ nrql, labels }: QueryDefinition, staticLabels: readonly string[]): readonly string[] | undefined {
   const { facets } = readStatement(nrql);
   if (facets.length === 0) return undefined;
@@ -195,7 +195,7 @@ function labelsOf({ nrql, labels }: QueryDefinition, staticLabels: readonly stri
   });
 }
 
-/** The series that `/metrics` would have of it. */
+/** The series that `/metrics` would show for the query. */
 async function exposition(
   account: AccountConfig,
   definition: QueryDefinition,

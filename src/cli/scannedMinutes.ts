@@ -4,11 +4,11 @@ import type { Group } from '../metrics/sample.ts';
 
 const MINUTE = 60_000;
 
-/** Minutes of data before the end of the window that a refresh of lists and rolling values reads (docs/nerdgraph.md). */
+/** Minutes of data before the window's end that a refresh of lists and rolling values reads (docs/nerdgraph.md). */
 const READ_MINUTES: Readonly<Partial<Record<Group, number>>> = {
   applications: 4,
   key_transactions: 10,
-  // The hosts of an hour, and their rolling values.
+  // The hosts of an hour, plus their rolling values.
   hosts: 64,
   custom_metrics: 1_440,
 };
@@ -16,18 +16,20 @@ const READ_MINUTES: Readonly<Partial<Record<Group, number>>> = {
 /** Groups whose refresh reads the collection window. */
 const WINDOW_GROUPS: ReadonlySet<Group> = new Set<Group>(['application_metrics', 'host_metrics']);
 
-/** Groups that are read for the time since the last reading, and again for these minutes before it, which may have grown. */
+/**
+ * Groups that read the time since their last refresh, plus this number of minutes before it, which may have received late data.
+ */
 const LATE_MINUTES: Readonly<Record<string, number>> = { counters: 10 };
 
-/** A group, and how many minutes of its data are read for each minute that passes. */
+/** A group, and the minutes of its data that are read per minute. */
 export interface ScannedMinutes {
   readonly group: Group;
   readonly minutes: number;
 }
 
 /**
- * How many minutes of data an account's queries read per minute, by group: what price plans by compute bill, since a data point
- * counts each time that a query reads it. Over REST only the account's own queries are queries of data.
+ * The minutes of data that an account's queries read per minute, by group. Price plans by compute charge for them, since a data
+ * point counts each time that a query reads it. Over REST only the account's own queries read data this way.
  *
  * @param groups of the plan, with their effective intervals in milliseconds
  */

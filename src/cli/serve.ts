@@ -25,22 +25,22 @@ import { loadOrExit, readFiles, describeInterfaceEnd, openLog } from './configur
 import { ExitStatus, runService } from './process.ts';
 
 export interface ReloaderOptions {
-  /** Reads the configuration again from where it came. */
+  /** Reads the configuration again from its source. */
   readonly read: () => Promise<ConfigResult>;
-  /** Takes a valid configuration over as a whole; throws, and changes nothing, when something cannot be built from it. */
+  /** Applies a valid configuration as a whole; throws, and changes nothing, when a part cannot be built from it. */
   readonly apply: (config: Config) => void;
-  /** Told how each reload has ended: with the faults where it failed. */
+  /** Called at the end of each reload, with the diagnostics if it failed. */
   readonly ended: (diagnostics: readonly string[] | undefined) => void;
   readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>;
   readonly mask: (text: string) => string;
 }
 
-/** A reload counts as running until this long after its end, in milliseconds. */
+/** Time after its end during which a reload still counts as running, in milliseconds. */
 const PAUSE = 100;
 
 /**
- * Reloads the configuration, one reload at a time: two at once could leave that of the older file running. Whoever asks while
- * one runs shares the next: what runs may have read the file before it was changed.
+ * Reloads the configuration, one reload at a time: of two at once, the one with the older file could win. A request during a
+ * reload shares the next one, because the current one may have read the file before its change.
  */
 export class Reloader {
   readonly #options: ReloaderOptions;
@@ -51,12 +51,12 @@ export class Reloader {
     this.#options = options;
   }
 
-  /** Takes over what is read if it is valid and everything can be built from it, else nothing. Never rejects. */
+  /** Applies the configuration if it is valid and everything can be built from it; otherwise changes nothing. Never rejects. */
   reload(trigger: string): Promise<ReloadResult> {
     this.#next ??= Promise.resolve(this.#running).then(() => {
       this.#next = undefined;
       const reloaded = this.#reload(trigger);
-      // Reading takes no time: without a pause, whoever asks in a flood would find none running and start one more.
+      // Reading is fast, so without a pause each request of a flood would start a reload of its own.
       this.#running = reloaded.then(() => sleep(PAUSE, undefined, { ref: false }));
       return reloaded;
     });
@@ -87,25 +87,25 @@ export class Reloader {
   }
 }
 
-/** Answers under way may take this long once a shutdown has begun, in milliseconds. */
+/** Time for responses in flight after a shutdown has begun, in milliseconds. */
 const GRACE = 3_500;
 
-/** And calls upstream that they wait for, this long. */
+/** Time for the calls to New Relic that those responses wait for, in milliseconds. */
 const CALLS_GRACE = 2_500;
 
 /** A running exporter. */
 export interface Daemon {
   readonly servers: Servers;
-  /** Reads the configuration again and swaps it in when it is valid; never rejects. */
+  /** Reads the configuration again and applies it when it is valid; never rejects. */
   reload(trigger: string): Promise<ReloadResult>;
-  /** Lets scrapes in flight end, stops calling upstream, closes connections. */
+  /** Lets scrapes in flight end, stops calls to New Relic, closes connections. */
   stop(): Promise<void>;
 }
 
 /**
- * Puts the parts together and listens. Rejects with a ListenError when an address cannot be had.
+ * Connects the parts and listens. Rejects with a ListenError when an address is not available.
  *
- * @param options.readConfig reads the configuration again from where it came
+ * @param options.readConfig reads the configuration again from its source
  * @param options.environment proxy settings, and sockets from systemd
  */
 export async function startDaemon(options: {
@@ -146,7 +146,7 @@ export async function startDaemon(options: {
       stopBackground = undefined;
     }
   };
-  /** Families that lose series to a limit, each logged once until the configuration is loaded again. */
+  /** Families that lose series to a limit, each logged once per loaded configuration. */
   const droppedFamilies = new Set<string>();
 
   let reloadFailure: ReloadFailure | undefined;
@@ -215,7 +215,7 @@ export async function startDaemon(options: {
       stopping = true;
       stopBackground?.();
       const closed = servers.close(GRACE);
-      // A scrape in flight may still get its answer; then calls are cut off and it is answered from what is held.
+      // Scrapes in flight may finish; after this time their calls are aborted, and they get the last values read.
       await Promise.race([closed, sleep(CALLS_GRACE, undefined, { ref: false })]);
       await collector.stop();
       await closed;
@@ -223,7 +223,7 @@ export async function startDaemon(options: {
   };
 }
 
-/** The command `serve`: runs until it is told to stop. Throws an ExitStatus when it cannot start. */
+/** The command `serve`: runs until a signal stops it. Throws an ExitStatus when it cannot start. */
 export async function serve(options: Readonly<Record<string, unknown>> & CommonOptions): Promise<void> {
   const flags = readServeFlags(options);
   if (flags.configCheck) {

@@ -5,7 +5,7 @@ import type { SimulatorFlags } from './flags.ts';
 import { ExitStatus, runService } from './process.ts';
 import { openLog } from './configuration.ts';
 
-/** Starts the simulator. Says why it cannot, and throws an ExitStatus. */
+/** Starts the simulator. On failure prints the reason and throws an ExitStatus. */
 export async function startOrExit(
   options: SimulatorOptions,
   { listenAddress: { host, port } }: SimulatorFlags,
@@ -50,7 +50,7 @@ function introduce(simulator: Simulator, flags: SimulatorFlags): string {
   return lines.join('\n');
 }
 
-/** Runs the simulator until it is told to stop. Throws an ExitStatus when it cannot listen. */
+/** Runs the simulator until a signal stops it. Throws an ExitStatus when it cannot listen. */
 export async function simulate(options: SimulatorOptions, flags: SimulatorFlags): Promise<void> {
   const { logger } = openLog({ 'log.level': 'warn', 'log.format': 'logfmt' });
   await runService(

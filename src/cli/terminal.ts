@@ -2,12 +2,12 @@ import process from 'node:process';
 import { SingleBar } from 'cli-progress';
 import { escapeUnsafe } from '../log/logger.ts';
 
-/** A whole minute for people: `2026-11-20T08:00Z`. */
+/** A whole minute as text: `2026-11-20T08:00Z`. */
 export function formatMinute(unixSeconds: number): string {
   return `${new Date(unixSeconds * 1000).toISOString().slice(0, 16)}Z`;
 }
 
-/** Shows on standard error how far a command has come: a bar on a terminal, else a line every few seconds. */
+/** Shows the progress of a command on standard error: a bar on a terminal, else a line every few seconds. */
 export interface Progress {
   /** `total` may grow while more work becomes known. */
   update(done: number, total: number): void;
@@ -16,7 +16,7 @@ export interface Progress {
 
 const LINE_EVERY_MS = 5_000;
 
-/** What is over sooner shows nothing. */
+/** Work that ends sooner shows no progress; milliseconds. */
 const QUIET_MS = 2_000;
 
 export function showProgress(what: string): Progress {
@@ -44,10 +44,10 @@ export function showProgress(what: string): Progress {
   };
 }
 
-/** The line width where neither a terminal nor COLUMNS gives one. */
+/** The line width when neither a terminal nor COLUMNS gives one. */
 const USUAL_LENGTH = 160;
 
-/** How long a line of output may be. */
+/** The longest line of output, in characters. */
 export function lineLength(): number {
   const given = Number(process.env['COLUMNS']);
   if (Number.isInteger(given) && given > 0) return given;
@@ -55,12 +55,12 @@ export function lineLength(): number {
 }
 
 /**
- * Rows as columns of text, two spaces apart; numbers to the right. The first row is the heading.
+ * Rows as columns of text, two spaces apart, numbers aligned right. The first row is the heading.
  *
- * @param most no line is longer than this: the cells of the widest columns lose their middle
+ * @param most the longest line; the cells of the widest columns lose their middle to fit
  */
 export function table(rows: readonly (readonly (string | number)[])[], most = Infinity): string {
-  // Not Math.max(...rows): a list of names is longer than a call may have arguments.
+  // Not Math.max(...rows), because a list of names can exceed the number of arguments of a call.
   const widths = (rows[0] ?? []).map((_, column) =>
     rows.reduce((widest, row) => Math.max(widest, lengthOf(row[column])), 0),
   );
@@ -82,7 +82,7 @@ export function table(rows: readonly (readonly (string | number)[])[], most = In
     .join('\n');
 }
 
-/** A sentence in lines of at most so many characters. */
+/** A sentence in lines of at most `most` characters. */
 export function wrapped(sentence: string, most: number): string {
   const lines: string[] = [];
   for (const word of text(sentence).split(' ')) {
@@ -93,7 +93,7 @@ export function wrapped(sentence: string, most: number): string {
   return lines.join('\n');
 }
 
-/** The text without its middle where it is longer. */
+/** The text, without its middle where it is too long. */
 function cut(long: string, width: number): string {
   if (long.length <= width) return long;
   const characters = Array.from(long);
@@ -107,7 +107,7 @@ function lengthOf(cell: string | number | undefined): number {
   return Array.from(text(cell)).length;
 }
 
-/** Names come from outside: what could move a terminal's cursor or hide text is shown, not obeyed. */
+/** Shows control and invisible characters as text, because foreign names must not move the cursor or hide text. */
 function text(cell: string | number | undefined): string {
   return cell === undefined ? '' : escapeUnsafe(String(cell));
 }

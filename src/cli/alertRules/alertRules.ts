@@ -16,9 +16,9 @@ import { FILE_NAMES, fileTexts, writeAll } from './files.ts';
 export interface AlertRulesOptions extends CommonOptions {
   readonly account?: string;
   readonly output: string;
-  /** A glob for the names of the policies that are converted; undefined: all. */
+  /** A glob for the names of the policies to convert; undefined: all. */
   readonly policy?: string;
-  /** Whether disabled conditions are converted, too. */
+  /** True to convert disabled conditions, too. */
   readonly disabled: boolean;
   readonly force: boolean;
   readonly format: 'table' | 'json';
@@ -51,7 +51,7 @@ export async function runAlertRules(options: AlertRulesOptions): Promise<void> {
   );
 }
 
-/** The configuration with the one account that is meant, read through NerdGraph. Throws a UsageError. */
+/** The configuration reduced to the chosen account, read through NerdGraph. Throws a UsageError. */
 function onlyAccount(config: Config, { account, output, force }: AlertRulesOptions): Config {
   const [only, ...others] = config.accounts.filter(({ name }) => account === undefined || name === account);
   if (only === undefined) throw new UsageError('no account of the configuration has the name given with --account');
@@ -63,7 +63,7 @@ function onlyAccount(config: Config, { account, output, force }: AlertRulesOptio
   return { ...config, accounts: [accountThrough('nerdgraph', only)] };
 }
 
-/** The settings with the policies that are meant. Throws a UsageError when there is none. */
+/** The settings reduced to the chosen policies. Throws a UsageError when there is none. */
 function chosen(settings: AlertSettings, pattern: string | undefined): AlertSettings {
   if (pattern === undefined) return settings;
   const policies = settings.policies.filter(({ name }) => globMatches(pattern, name));
@@ -71,7 +71,7 @@ function chosen(settings: AlertSettings, pattern: string | undefined): AlertSett
   return { ...settings, policies };
 }
 
-/** The texts without keys and without halves of characters, which no file can hold. */
+/** The settings without keys and without unpaired surrogates in any text, because no file can hold those. */
 function cleaned(settings: AlertSettings, mask: (text: string) => string): AlertSettings {
   const clean = (text: string): string => mask(Buffer.from(text).toString());
   const named = <T extends { readonly name: string }>(each: T): T => ({ ...each, name: clean(each.name) });
@@ -90,7 +90,7 @@ function cleaned(settings: AlertSettings, mask: (text: string) => string): Alert
   };
 }
 
-/** The names of the queries that are shipped: an account may run them beside ours. */
+/** The names of the queries in the shipped packs, because an account may run them beside ours. */
 function packQueries(): readonly string[] {
   const { further } = readQueries({ accounts: [{ account_id: 1, query_packs: PACKS }] }, '.', {});
   return further.flat().map(({ name }) => name);

@@ -10,23 +10,23 @@ import {
 } from './mapCondition.ts';
 import { isNoMetric, metricOf, metricWithId, uniqueNames } from './names.ts';
 
-/** What became of one thing of the account's alerting. */
+/** The outcome for one part of the account's alerting. */
 export interface ReportRow {
   readonly id: string;
   readonly kind: 'condition' | 'compound condition' | 'muting rule';
   readonly policy: string;
   readonly name: string;
-  /** Its query and metric; undefined: it is not mapped. */
+  /** Its query and metric; undefined when it is not mapped. */
   readonly mapped: { readonly query: string; readonly metric: string } | undefined;
-  /** Why it is not mapped, or in what its rules differ from it. */
+  /** The reasons why it is not mapped, or the differences between its rules and the condition. */
   readonly notes: readonly string[];
 }
 
-/** What the queries of the mapped conditions cost. */
+/** The cost of the mapped conditions' queries. */
 export interface QueryCost {
   readonly queriesPerMinute: number;
   readonly requestsPerMinute: number;
-  /** Minutes of data that New Relic looks through in a minute. */
+  /** Minutes of data that New Relic scans per minute. */
   readonly scannedMinutesPerMinute: number;
 }
 
@@ -43,10 +43,10 @@ const COMPOUND = 'Prometheus has no rule of other rules';
 const MUTING = 'write a time interval of Alertmanager in its place';
 
 /**
- * Converts the alerting of an account into queries and rules, and says of each part what became of it.
+ * Converts the alerting of an account into queries and rules, and reports the outcome of each part.
  *
- * @param settings with the policies that are wanted; conditions of others are left out
- * @param options.takenQueries names of queries that ours must not have
+ * @param settings with the chosen policies; conditions of others are left out
+ * @param options.takenQueries query names that are already in use
  */
 export function convert(
   settings: AlertSettings,
@@ -143,7 +143,7 @@ function conditionsOf(policyId: string, mapped: readonly PolicyCondition[]): rea
   return mapped.filter(({ policy }) => policy.id === policyId);
 }
 
-/** What is never mapped. */
+/** Report rows for the parts that are never mapped. */
 function unmapped(settings: AlertSettings, policies: ReadonlyMap<string, NamedAlerting>): readonly ReportRow[] {
   const compound = settings.compoundConditions.flatMap(({ id, name, policyId }): ReportRow[] => {
     const policy = policyId === undefined ? undefined : policies.get(policyId);
@@ -161,7 +161,7 @@ function unmapped(settings: AlertSettings, policies: ReadonlyMap<string, NamedAl
   return [...compound, ...muting];
 }
 
-/** What the queries cost, in sentences. */
+/** The cost of the queries, in sentences. */
 export function costWords({ queriesPerMinute, requestsPerMinute, scannedMinutesPerMinute }: QueryCost): string[] {
   const share = queriesPerMinute / requestsPerMinute;
   const scanned = counted(scannedMinutesPerMinute, 'minute');
@@ -172,7 +172,7 @@ export function costWords({ queriesPerMinute, requestsPerMinute, scannedMinutesP
   return [first, 'Warning: that is more than half of the budget. Convert the policies that matter with --policy.'];
 }
 
-/** Above half of the budget. */
+/** True above half of the budget. */
 export function isCostly({
   queriesPerMinute,
   requestsPerMinute,

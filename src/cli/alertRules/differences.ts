@@ -5,10 +5,10 @@ const PACK_QUERY = 'alert_events/open';
 const LASTING = '15m';
 
 /**
- * Rules that fire where our alert fires and New Relic has no open event of the condition, and the other way round. Events
- * name their policy and condition, so conditions that share both names are compared as one.
+ * Rules that fire while our alert fires and New Relic has no open event of the condition, and the reverse. Events name their
+ * policy and condition, so conditions that share both names are compared as one.
  *
- * @returns a group for each name of a policy
+ * @returns one group for each policy name
  */
 export function differenceRules(mapped: readonly PolicyCondition[], account: string): readonly object[] {
   const byPolicy = new Map<string, Set<string>>();

@@ -10,9 +10,9 @@ const OPERATORS: Readonly<Partial<Record<string, string>>> = {
   NOT_EQUALS: '!=',
 };
 
-/** Seconds. A range that is shorter may hold no sample: scrapes and rules come once a minute. */
+/** Shortest range in seconds. A shorter one may hold no sample, because scrapes and rules run once a minute. */
 const SHORTEST_RANGE = 120;
-/** Seconds that a value is filled in at least. */
+/** Shortest time for which a value is filled in, in seconds. */
 const SHORTEST_FILL = 7_200;
 const HOUR = 3_600;
 
@@ -23,11 +23,11 @@ export interface ConditionSeries {
   readonly metric: string;
   /** Seconds, whole minutes. */
   readonly window: number;
-  /** What New Relic evaluates where the query has no value; undefined: nothing. */
+  /** The value that New Relic evaluates where the query has none; undefined: no value. */
   readonly fill: { readonly option: 'LAST_VALUE' } | { readonly option: 'STATIC'; readonly value: number } | undefined;
 }
 
-/** What a term becomes: an expression, and how long it must hold. */
+/** The rule of a term: an expression, and the time that it must hold. */
 export interface TermRule {
   readonly expr: string;
   readonly for: string | undefined;
@@ -35,7 +35,7 @@ export interface TermRule {
   readonly keepFiringFor: string;
 }
 
-/** Why a term has no rule, in words; undefined when it has one. */
+/** The reason why a term has no rule, in words; undefined when it has one. */
 export function termProblem({ operator, thresholdOccurrences, priority }: AlertTerm): string | undefined {
   if (OPERATORS[operator] === undefined) return `the operator ${operator} is not known`;
   if (!['ALL', 'AT_LEAST_ONCE'].includes(thresholdOccurrences)) return `${thresholdOccurrences} is not known`;
@@ -49,7 +49,7 @@ export function termRule(series: ConditionSeries, term: AlertTerm): TermRule {
   const keepFiringFor = written(duration);
   const isFilled = series.fill !== undefined;
   if (thresholdOccurrences === 'ALL') {
-    // The first window that counts has been filling for its own length before it is over.
+    // The first violating window already took its own length to fill, so the rule waits for the rest of the duration.
     const rest = Math.max(0, duration - series.window);
     return { expr: `${valueOf(series, duration)} ${violated}`, for: written(rest), keepFiringFor };
   }
@@ -66,7 +66,7 @@ export function termRule(series: ConditionSeries, term: AlertTerm): TermRule {
   return { expr: `${value} ${violated}`, for: undefined, keepFiringFor };
 }
 
-/** The rule that fires for an hour once the signal was there and is lost; not because the exporter cannot read it. */
+/** The expression that fires for an hour after a signal is lost, but not when the exporter cannot read the query. */
 export function lostSignalExpression(
   series: ConditionSeries,
   { expirationDuration = 0 }: AlertCondition['expiration'],
@@ -82,7 +82,7 @@ export function succeeded(account: string, query: string): string {
   return `max(newrelic_exporter_query_success${matchers({ account, query })}) == 1`;
 }
 
-/** Label matchers; every text is a valid value. */
+/** Label matchers; any text can be a value. */
 export function matchers(labels: Readonly<Record<string, string>>): string {
   const parts = Object.entries(labels).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
   return `{${parts.join(',')}}`;
@@ -99,12 +99,12 @@ function valueOf(series: ConditionSeries, duration: number): string {
   if (fill === undefined) return folded(x);
   const last = `last_over_time(${x}[${written(Math.max(SHORTEST_FILL, duration))}])`;
   if (fill.option === 'LAST_VALUE') return folded(last);
-  // Both sides have the same labels, so that a wait survives the change from one to the other.
+  // Both sides have the same labels, so that the `for` time continues when one replaces the other.
   const filled = `(0 * max(${last}) + ${fill.value}) and on () (${succeeded(series.account, series.query)})`;
   return `(max(${x}) or (${filled}))`;
 }
 
-/** Two exporters that read the same are one. */
+/** Merges the equal series of two exporters that read the same account. */
 function folded(expression: string): string {
   return `max without (instance, pod) (${expression})`;
 }

@@ -4,10 +4,13 @@ import { Document, isScalar, visit } from 'yaml';
 import { escapeUnsafe } from '../../log/logger.ts';
 import { type Conversion, costWords, type ReportRow } from './convert.ts';
 
-/** The files that the command writes, in the order in which it names them. */
+/** The files that the command writes, in the order of its output. */
 export const FILE_NAMES = ['queries.yaml', 'rules.yaml', 'differences.yaml', 'report.md'] as const;
 
-/** What a reader of YAML refuses, or a terminal obeys or hides; line ends are those of the file itself. */
+/**
+ * Characters that a YAML reader refuses, or a terminal executes or hides; line feeds are allowed, because the file itself has
+ * them.
+ */
 const UNSAFE = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\ufffe\uffff]/gu;
 
 /** The texts of the files, by name. */
@@ -25,7 +28,7 @@ export function fileTexts(conversion: Conversion, account: string): ReadonlyMap<
 }
 
 /**
- * Writes all files into a folder, which is made, or none. Throws the error of the system.
+ * Writes all files into a folder, creating it, or writes none. Throws the system's error.
  *
  * @param texts by file name
  */
@@ -44,7 +47,7 @@ export function writeAll(folder: string, texts: ReadonlyMap<string, string>): vo
   }
 }
 
-/** A document whose texts are data: each is one value, and every character of it is visible. */
+/** A YAML document of foreign texts: each stays one value, with all its characters visible. */
 function yamlText(value: object, comment: string): string {
   const document = new Document(value, { aliasDuplicateObjects: false });
   visit(document, {
@@ -57,13 +60,13 @@ function yamlText(value: object, comment: string): string {
   return `# ${comment}\n# Written by newrelic-apm-exporter alert-rules.\n${text.replace(UNSAFE, escaped)}`;
 }
 
-/** As in a double-quoted text of YAML. */
+/** The escape of a character in double-quoted YAML. */
 function escaped(character: string): string {
   const code = (character.codePointAt(0) ?? 0).toString(16);
   return code.length > 4 ? `\\U${code.padStart(8, '0')}` : `\\u${code.padStart(4, '0')}`;
 }
 
-/** The report, a table of GitHub's Markdown. */
+/** The report as a table in GitHub's Markdown. */
 function reportText(conversion: Conversion, account: string): string {
   const { report, cost } = conversion;
   const mapped = report.filter((row) => row.mapped !== undefined);
@@ -93,7 +96,7 @@ function tableText(heading: readonly string[], rows: readonly ReportRow[], fourt
   return [heading, heading.map(() => '---'), ...lines].map((cells) => `| ${cells.join(' | ')} |\n`).join('');
 }
 
-/** A text as code on one line, in which Markdown and HTML mean nothing. */
+/** A text as code on one line, without effect as Markdown or HTML. */
 function code(text: string): string {
   if (text.trim() === '') return '';
   const longest = Math.max(0, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));

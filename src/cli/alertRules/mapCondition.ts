@@ -8,10 +8,10 @@ import { conditionQuery } from './conditionQuery.ts';
 import { type ConditionSeries, lostSignalExpression, termProblem, termRule } from './expressions.ts';
 import { facetLabels } from './names.ts';
 
-/** The same for all of them: families of one name have one HELP in all accounts. */
+/** One HELP for all conditions, because a family has one HELP in all accounts. */
 const HELP = 'Signal of an alert condition of New Relic over its aggregation window; rules.yaml says which';
 
-/** The account that the conditions are read from, as the configuration has it. */
+/** The account of the conditions, as the configuration has it. */
 export interface RuleAccount {
   readonly name: string;
   /** Its static labels. */
@@ -34,7 +34,7 @@ export interface PolicyCondition {
   readonly policy: NamedAlerting;
 }
 
-/** What a condition becomes in the files. */
+/** The entries of a condition in the files. */
 export interface ConvertedCondition {
   readonly query: string;
   readonly metric: string;
@@ -44,11 +44,11 @@ export interface ConvertedCondition {
   readonly queryEntry: object;
   /** Entries of `rules`, ready to be written. */
   readonly rules: readonly object[];
-  /** In what the rules differ from the condition, in words. */
+  /** The differences between the rules and the condition, in words. */
   readonly notes: readonly string[];
 }
 
-/** Why a condition cannot be mapped, in words; undefined when it can. */
+/** The reason why a condition cannot be mapped, in words; undefined when it can. */
 export function whyNotMapped(
   condition: AlertCondition,
   account: RuleAccount,
@@ -76,7 +76,7 @@ function queryProblem({ nrql }: AlertCondition, account: RuleAccount): string | 
   }
   if (columns.length > 1) return 'it selects several values';
   const entry = { name: 'query', ...columnOf(query, account), metrics: [{ name: 'newrelic_condition_metric' }] };
-  // What `check` says of it, in a configuration of its own.
+  // The reason that `check` would give, from a configuration with this query alone.
   const configuration = { accounts: [{ account_id: 1, labels: account.labels, queries: [entry] }] };
   return readQueries(configuration, '.', {}).issues[0]?.message ?? (nrql === '' ? 'it is empty' : undefined);
 }
@@ -153,7 +153,7 @@ function violationOf({ operator, threshold, thresholdDuration, thresholdOccurren
   return `The signal is ${words} ${threshold} ${how} ${formatDuration(thresholdDuration * 1000)}.`;
 }
 
-/** Writes rules of a condition: their labels, and its texts, which are data in labels and annotations. */
+/** Writes the rules of a condition: their labels, and annotations with the condition's texts as data. */
 function ruleWriter(condition: AlertCondition, policy: NamedAlerting, account: RuleAccount) {
   const common = {
     ...account.labels,
@@ -179,7 +179,7 @@ function ruleWriter(condition: AlertCondition, policy: NamedAlerting, account: R
   };
 }
 
-/** Labels and annotations are templates: what would begin an action in one is written as an action that gives it. */
+/** Escapes the beginnings of template actions, because Prometheus expands labels and annotations as templates. */
 export function escapeTemplates(texts: Labels): Labels {
   const filled = Object.entries(texts).filter(([, text]) => text !== '');
   return Object.fromEntries(filled.map(([name, text]) => [name, text.replaceAll('{{', '{{"{{"}}')]));

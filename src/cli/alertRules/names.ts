@@ -2,7 +2,7 @@ import { metricNameProblem } from '../../config/schema/customMetric.ts';
 import { queryLabelProblem } from '../../config/queries.ts';
 import { defaultLabel } from '../../nrql/statement.ts';
 
-/** Something with a name that others may have, and an id of its own. */
+/** An item with an id of its own, and a name that others may share. */
 interface Identified {
   readonly id: string;
 }
@@ -10,7 +10,7 @@ interface Identified {
 const LONGEST_METRIC = 200;
 const METRIC_PREFIX = 'newrelic_condition_';
 
-/** Labels of our rules, and those that would not survive in them. */
+/** Labels of our rules, and labels that rules would overwrite or drop. */
 const RULE_LABELS: ReadonlySet<string> = new Set([
   'policy',
   'condition',
@@ -22,9 +22,9 @@ const RULE_LABELS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * A name for each item, by id: the plain one, or `withId` of it where it is refused, another item has it, or it is taken.
+ * A name for each item, by id: the plain one, or `withId` of it when it is refused, shared with another item or taken.
  *
- * @param isRefused whether the plain name cannot be used
+ * @param isRefused true when the plain name cannot be used
  */
 export function uniqueNames<T extends Identified>(
   items: readonly T[],
@@ -55,18 +55,21 @@ export function metricOf(policy: string, condition: string): string {
   return `${METRIC_PREFIX}${[slug(policy), slug(condition)].filter((part) => part !== '').join('_')}`;
 }
 
-/** Whether a name that metricOf gave is none: too long, nothing of the texts is left, or it ends as another type's. */
+/**
+ * True when a result of metricOf is no usable name: it is too long, keeps nothing of the texts, or ends like a metric of
+ * another type.
+ */
 export function isNoMetric(name: string): boolean {
   return name.length > LONGEST_METRIC || name === METRIC_PREFIX || metricNameProblem(name) !== undefined;
 }
 
-/** A metric name with the id behind it, at most 200 characters long. */
+/** A metric name followed by the id, at most 200 characters long. */
 export function metricWithId(name: string, id: string): string {
   const end = slug(id);
   return `${name.slice(0, LONGEST_METRIC - end.length - 1).replace(/_$/, '')}_${end}`;
 }
 
-/** The label of each facet: its name, or `facet_<name>` where our rules or Prometheus have a label of this name. */
+/** The label of each facet: its name, or `facet_<name>` when our rules or Prometheus use that label. */
 export function facetLabels(
   facets: readonly (string | undefined)[],
   staticLabels: readonly string[],

@@ -13,7 +13,7 @@ import { KeySource } from '../../config/keys.ts';
 import type { Secrets } from '../../log/secrets.ts';
 import { USER_AGENT } from '../version.ts';
 
-/** Logs each call and each failed one at debug, and tells the observer, where there is one. */
+/** Logs each call and each failed one at debug, and passes them to the observer if there is one. */
 export function observeCalls(observer: CallObserver | undefined, logger: Logger): CallObserver {
   return {
     started: (endpoint) => observer?.started(endpoint),
@@ -40,19 +40,19 @@ export function observeCalls(observer: CallObserver | undefined, logger: Logger)
   };
 }
 
-/** What the readers of a program have in common. */
+/** The parts that all readers of a program share. */
 interface Surroundings {
   readonly secrets: Secrets;
-  /** Where proxy settings are looked up. */
+  /** The source of proxy settings. */
   readonly environment: Environment;
   readonly observer: (account: string) => CallObserver;
-  /** Told once when a key file can no longer be used. */
+  /** Called once when a key file can no longer be used. */
   readonly keyProblem: (account: string, problem: string) => void;
 }
 
 /**
- * Opens the upstream reader of an account, with its key, certificates and limits. Throws an Error whose message is a
- * sentence when the key or a certificate file cannot be read.
+ * Opens the reader of an account, with its key, certificates and limits. Throws an Error whose message is a sentence when the
+ * key or a certificate file cannot be read.
  *
  * @param before the memory of the reader that it replaces (reload)
  */
@@ -64,11 +64,11 @@ export function openReader(
 ): AccountReader {
   const options = clientOptions(account, config, surroundings);
   const reader = createReader(account, options, before);
-  // Tells keys apart; nobody can find the key from it.
+  // Distinguishes keys without revealing them.
   return { reader, keyMark: () => createHash('sha256').update(options.key()).digest('hex') };
 }
 
-/** How the calls of an account are made. Throws as openReader does. */
+/** The client options for the calls of an account. Throws as openReader does. */
 export function clientOptions(account: AccountConfig, config: Config, options: Surroundings): RestReaderOptions {
   const opened = KeySource.open(account, {
     now: Date.now,
@@ -101,7 +101,7 @@ export function clientOptions(account: AccountConfig, config: Config, options: S
 function createReader(account: AccountConfig, options: RestReaderOptions, before?: object): UpstreamReader {
   const { api, account_id, queries, entities } = account;
   if (api === 'rest') {
-    // NRQL goes through NerdGraph whatever the interface of the account is.
+    // NRQL always goes through NerdGraph, regardless of the account's interface.
     const isNeeded = queries.length > 0 || entities.length > 0;
     const memory = before instanceof RestMemory ? before.nerdgraph : undefined;
     const nerdgraph = isNeeded ? throughNerdGraph(account, options, memory) : undefined;
@@ -110,7 +110,7 @@ function createReader(account: AccountConfig, options: RestReaderOptions, before
   return createNerdGraphReader({ ...options, accountId: account_id, detailsMs: options.refusedNamesMs }, before);
 }
 
-/** The same account at the same place, with the same key. */
+/** The same account in the same region, with the same key. */
 function throughNerdGraph(account: AccountConfig, options: RestReaderOptions, before?: object): UpstreamReader {
   const other = accountThrough('nerdgraph', account);
   const ofOther = {

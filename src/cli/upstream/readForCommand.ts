@@ -12,9 +12,9 @@ import type { LiveAccount } from './session.ts';
 const NO_OUTCOME = 'the reader gave no outcome for its subject';
 
 /**
- * Reads all subjects, as many calls at once as the limiter lets in; gives their outcomes in their order.
+ * Reads all subjects, with as many calls at once as the limiter allows; gives their outcomes in the same order.
  *
- * @param ended called with the number of subjects whenever a call has ended
+ * @param ended called after each call with its number of subjects
  */
 export async function readAll<S, A, R extends TimeRange>(
   read: BatchRead<S, A, R>,
@@ -33,10 +33,7 @@ export async function readAll<S, A, R extends TimeRange>(
   return outcomes.flat();
 }
 
-/**
- * Reads something about each item; gives the items with what was read about them, in their order. Rejects with the first
- * failure.
- */
+/** Reads each item, and gives the items with their results, in the same order. Rejects with the first failure. */
 export async function readEach<I, S, A, R extends TimeRange>(
   read: BatchRead<S, A, R>,
   items: readonly I[],
@@ -52,7 +49,7 @@ export async function readEach<I, S, A, R extends TimeRange>(
   });
 }
 
-/** Reads one subject alone. Rejects with what it failed with, or with the reason of the signal. */
+/** Reads one subject alone. Rejects with its failure, or with the reason of the signal. */
 export async function readOne<S, A, R extends TimeRange>(
   read: BatchRead<S, A, R>,
   subject: S,
@@ -64,30 +61,30 @@ export async function readOne<S, A, R extends TimeRange>(
   return valueOf(outcome);
 }
 
-/** The value that was read; throws what the reading failed with. */
+/** The value of an outcome; throws the failure of a failed one. */
 export function valueOf<A>(outcome: Outcome<A>): A {
   if ('error' in outcome) throw outcome.error;
   return outcome.value;
 }
 
-/** True of a text that can be the id of an application. */
+/** True for a text that can be the id of an application. */
 export function isId(text: string): boolean {
   return /^[1-9][0-9]{0,14}$/.test(text);
 }
 
-/** Something of the service, and the account in which it was found. */
+/** A record of New Relic, and the account in which it was found. */
 interface FoundRecord<T> {
   readonly account: LiveAccount;
   readonly value: T;
 }
 
-/** What was found, by account and id. */
+/** The found records, by account and id. */
 export type FoundByAccount<T> = ReadonlyMap<LiveAccount, ReadonlyMap<number, T>>;
 
 /**
- * Finds the applications that are named: an id is read by id, and only what is no id of any account is looked for by its
- * exact name in the lists. Throws an Error whose message is a sentence: when nothing is found, when several have the name,
- * and when an account cannot be read, because it may have it; an id that another account has is found all the same.
+ * Finds the named applications. An id is read by id; a text that is no id of any account is compared with the exact names in
+ * the lists. Throws an Error whose message is a sentence when nothing is found, when several have the name, and when an account
+ * cannot be read, because it may have it; an unreadable account is no error for an id that another account has.
  */
 export async function findApplications(
   accounts: readonly LiveAccount[],
@@ -140,12 +137,12 @@ async function findById<T>(
     try {
       return { account, value: await read(account) };
     } catch (error) {
-      // Such as an id that is another account's.
+      // The id may belong to another account.
       const isNotFound = error instanceof UpstreamError && error.failure.reason === 'not_found';
       return isNotFound ? undefined : unreadable(account, what, error);
     }
   });
-  // In the order of the configuration, whichever account answered first.
+  // In the order of the configuration, not of the responses.
   const ends = (await Promise.all(attempts)).filter((end) => end !== undefined);
   const found = ends.flatMap((end) => (end instanceof Error ? [] : [end]));
   if (found.length > 1)
@@ -159,7 +156,7 @@ async function findByName(accounts: readonly LiveAccount[], name: string): Promi
   const lists = accounts.map(async (account) =>
     (await listApplications(account, {})).map((value): FoundRecord<Application> => ({ account, value })),
   );
-  // All have ended before the first failure counts, in the order of the configuration.
+  // Waits for all lists, so that the first failure is the first in the order of the configuration.
   await Promise.allSettled(lists);
   const found: FoundRecord<Application>[] = [];
   for (const list of lists) found.push(...(await list));
@@ -177,12 +174,12 @@ async function findByName(accounts: readonly LiveAccount[], name: string): Promi
   return only;
 }
 
-/** The names of the accounts in which something was found. */
+/** The names of the accounts of the found records. */
 function namesOf(found: readonly FoundRecord<unknown>[]): string {
   return [...new Set(found.map(({ account }) => account.config.name))].join(', ');
 }
 
-/** Reads the application list; what it rejects with says whose list it was. */
+/** Reads the application list; a rejection names the account. */
 export function listApplications(
   account: LiveAccount,
   filter: Parameters<UpstreamReader['listApplications']>[0],

@@ -16,37 +16,39 @@ import { systemClock, type Clock } from '../../collect/clock.ts';
 import { AccountLimiter, SharedConcurrency } from '../../collect/limiter.ts';
 import { REMEDIES } from '../../collect/remedies.ts';
 
-/** What a command that reads from upstream has at hand. */
+/** The tools of a command that reads from New Relic. */
 export interface CommandContext {
   readonly config: Config;
-  /** Aborted by ctrl-C, by SIGTERM, and when nobody reads the output any more. */
+  /** Aborted by ctrl-C, by SIGTERM, and when the output is closed. */
   readonly signal: AbortSignal;
   readonly logger: Logger;
   /** Opens the reader of an account; its calls are in the log at debug. */
   readonly openReader: (account: AccountConfig, config: Config, before?: object) => AccountReader;
-  /** How the calls of an account are made, for what no reader asks. */
+  /** The client options for the calls of an account, for requests outside the reader. */
   readonly clientOptions: (account: AccountConfig, config: Config) => RestReaderOptions;
-  /** Writes to standard output, without any key. */
+  /** Writes to standard output, with keys masked. */
   readonly print: (text: string) => void;
-  /** A text without any key. */
+  /** The text with keys masked. */
   readonly mask: (text: string) => string;
-  /** Says in a line on standard error what went wrong, without any key. What to do about a refused key is said once, at the end. */
+  /**
+   * Prints an error as a line on standard error, with keys masked. The remedy for a refused key is printed once, at the end.
+   */
   readonly complain: (sentence: string, isRefusedKey: boolean) => void;
 }
 
-/** How a command reads: its flags, and its configuration where it was read already. */
+/** The flags of a reading command, and its configuration if it was read already. */
 export interface ReadingOptions extends CommonOptions {
   readonly loaded?: LoadedConfiguration;
 }
 
-/** What to look at when the service does not know a key. */
+/** The remedy for a key that New Relic does not know. */
 export const KEY_HINT = `hint: ${REMEDIES.auth}`;
 
 /**
- * Runs a command that reads from upstream: loads the configuration and says where it is from. What fails is said in one
- * sentence on standard error and ends the program with status 1, wrong usage with status 2.
+ * Runs a command that reads from New Relic: loads the configuration and logs its source. A failure prints one sentence on
+ * standard error and ends the program with status 1, wrong usage with status 2.
  *
- * @param prepare makes of the configuration the one to read with; may throw a UsageError
+ * @param prepare makes the configuration to read with from the loaded one; may throw a UsageError
  */
 async function runReadingCommand<T>(
   options: ReadingOptions,
@@ -99,7 +101,7 @@ async function runReadingCommand<T>(
   }
 }
 
-/** True of a failure because the service does not know the key. */
+/** True for a failure because New Relic does not know the key. */
 export function isRefusedKey(error: unknown): boolean {
   if (error instanceof UpstreamError && error.failure.reason === 'auth') return true;
   return error instanceof Error && error.cause !== undefined && isRefusedKey(error.cause);
@@ -110,11 +112,11 @@ export interface LiveAccount {
   readonly config: AccountConfig;
   readonly reader: UpstreamReader;
   readonly call: CallOptions;
-  /** Closes its connections and ends its waiting, so that the process may end. */
+  /** Closes its connections and ends its waits, so that the process can end. */
   readonly close: () => Promise<void>;
 }
 
-/** The machine's clock with timers that keep the process alive: a command that waits for the budget is not done. */
+/** The machine's clock with timers that keep the process alive, because a command that waits for the budget is not done. */
 const WAITING_CLOCK: Clock = {
   now: Date.now,
   monotonic: () => performance.now(),
@@ -124,14 +126,14 @@ const WAITING_CLOCK: Clock = {
   },
 };
 
-/** What a command reads with: the accounts, and a signal that ends it. */
+/** The accounts that a command reads from, and a signal that ends it. */
 export interface LiveSession extends Pick<CommandContext, 'config' | 'signal'> {
   readonly accounts: readonly LiveAccount[];
 }
 
 /**
- * The configuration with the account of this name alone; all of its accounts without a name. Throws a UsageError where no
- * account has the name.
+ * The configuration reduced to the account of this name; all accounts without a name. Throws a UsageError when no account has
+ * the name.
  */
 export function onlyAccount(config: Config, name: string | undefined): Config {
   if (name === undefined) return config;
@@ -143,8 +145,8 @@ export function onlyAccount(config: Config, name: string | undefined): Config {
 }
 
 /**
- * Runs a command that reads from upstream by itself, as runReadingCommand does: opens the accounts of the configuration
- * and closes them in the end.
+ * Runs a command that makes its own calls to New Relic, as runReadingCommand does: opens the accounts of the configuration and
+ * closes them at the end.
  */
 export function withAccounts<T>(
   options: CommonOptions,
@@ -163,10 +165,10 @@ export function withAccounts<T>(
 }
 
 /**
- * Opens the accounts of a configuration, each with a budget of its own. All that read through NerdGraph share the calls
- * at once of one user: whose the keys are is not worth a call.
+ * Opens the accounts of a configuration, each with a budget of its own. All NerdGraph accounts share the concurrency limit of
+ * one user, because finding the user of each key would take a call.
  *
- * @param clock by which the budget and its waiting go
+ * @param clock for the budget and its waits
  */
 export function openAccounts(
   { config, signal, openReader }: Pick<CommandContext, 'config' | 'signal' | 'openReader'>,
@@ -188,7 +190,7 @@ export function openAccounts(
 const LOOK_EVERY_MS = 250;
 const HOUR_MS = 3_600_000;
 
-/** All but metric data: the names decide how many calls that takes, and which templates match. */
+/** All groups of lists; their metric names decide how many calls metric data take, and which templates match. */
 const LISTS: ReadonlySet<Group> = new Set<Group>([
   'applications',
   'key_transactions',
@@ -200,8 +202,8 @@ const LISTS: ReadonlySet<Group> = new Set<Group>([
 ]);
 
 /**
- * Runs a command that looks at the lists of every account, those of metric names too, as runReadingCommand does. They are
- * read by the daemon's own collector, so that plan and budget are the daemon's.
+ * Runs a command that reads the lists of every account, including metric names, as runReadingCommand does. The daemon's own
+ * collector reads them, so that plan and budget are the daemon's.
  */
 export function withLists<T>(
   options: ReadingOptions,
@@ -212,11 +214,11 @@ export function withLists<T>(
     const collector = new Collector(config, {
       clock: systemClock,
       ignoreDemand: true,
-      // What fails is in the result; the log is for those who ask for it.
+      // Failures are in the result, so the log is only for debug.
       log: logger.level === 'debug' ? logger : logger.child({}, { level: 'silent' }),
       openReader,
     });
-    // The collector's own timers do not keep the process alive while it waits for its budget.
+    // Keeps the process alive while the collector waits for its budget, because the collector's own timers do not.
     const alive = setInterval(() => undefined, HOUR_MS);
     signal.addEventListener('abort', () => void collector.stop());
     try {
