@@ -14,7 +14,7 @@ import { NERDGRAPH_PROBES, readKeyTransactions } from './nerdgraphProbes.ts';
 import { readMinutes, REST_PROBES, valueAt } from './restProbes.ts';
 import { SHARED_PROBES } from './sharedProbes.ts';
 
-/** An account of the configuration, opened through both interfaces. */
+/** An account of the configuration, connected through both interfaces. */
 export interface FactAccount {
   readonly name: string;
   /** The interface that it is configured with. */
@@ -25,35 +25,35 @@ export interface FactAccount {
   readonly graph: GraphConnection;
 }
 
-/** Time as the command sees it. */
+/** The clock and the waiting times of the command. */
 export interface Timing {
   /** Unix milliseconds. */
   readonly now: () => number;
   /** Rejects with the reason of the signal. */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
-  /** How long minutes may be watched while their data arrive, in milliseconds; 0: they are not. */
+  /** Time for which new minutes are watched until their data are complete, in milliseconds; 0 to skip that. */
   readonly waitMs: number;
   /** `collection.delay`, in milliseconds. */
   readonly delayMs: number;
 }
 
-/** What an account said, by fact in the order of the table. */
+/** The verdicts of an account, by fact in the order of the table. */
 export interface AccountFacts {
   readonly account: string;
   readonly rows: readonly { readonly id: FactId; readonly judged: Judged }[];
-  /** Why the account cannot be read; every row says so then. */
+  /** The reason why the account cannot be read; then every row gives it. */
   readonly problem?: string;
 }
 
 const LARGEST = 5;
-/** Applications whose traffic is looked at to find the largest, and that are read by id through the second interface. */
+/** Most applications that are compared by traffic to find the largest, and read by id through the second interface. */
 const MOST_RANKED = 200;
-/** Readings of a minute while its data arrive. */
+/** Reads of the same minute while its data arrive. */
 const LATE_CALLS = 5;
 const AGES = [2, 3, 5, 10] as const;
 const MINUTE = 60_000;
 
-/** Asks an account for all facts. Rejects only with the reason of the signal. */
+/** Checks all facts on an account. Rejects only with the reason of the signal. */
 export async function askAccount(account: FactAccount, timing: Timing): Promise<AccountFacts> {
   const found: Verdicts = {};
   const rows = () => FACTS.map(({ id }) => ({ id, judged: found[id] ?? undecided('no reporting application') }));
@@ -75,13 +75,13 @@ export async function askAccount(account: FactAccount, timing: Timing): Promise<
   }
 }
 
-/** An account through one interface, or why it cannot be asked through it. */
+/** An account through one interface, or the reason why that interface cannot be used. */
 interface Side<A> {
   readonly asked?: A;
   readonly whyNot?: Judged;
 }
 
-/** Reads the lists: those of the account's own interface are not counted, what the other needs is. */
+/** Reads the lists. Only the lists of the second interface count as calls. */
 async function openSides({ own, calls, rest, graph, api }: FactAccount, { now, delayMs, waitMs }: Timing) {
   calls.most = MOST_CALLS - (waitMs > 0 ? LATE_CALLS : 0);
   const minute = Math.floor(now() / MINUTE) * 60;
@@ -111,7 +111,7 @@ async function openSides({ own, calls, rest, graph, api }: FactAccount, { now, d
   return { largest: common.largest, rest: await withKeyTransactions(restSide, graphSide, api), graph: graphSide };
 }
 
-/** With NerdGraph as its own interface, REST is asked for the key transactions that NerdGraph names. */
+/** When the account uses NerdGraph, reads from REST the key transactions that NerdGraph lists. */
 async function withKeyTransactions(rest: Side<AskedRest>, graph: Side<AskedGraph>, api: Api): Promise<Side<AskedRest>> {
   const { asked } = rest;
   if (api === 'rest' || asked === undefined || graph.asked === undefined) return rest;
@@ -143,7 +143,7 @@ function byThroughput(applications: readonly Application[]): readonly Applicatio
   return applications.toSorted((a, b) => (b.summary?.throughput ?? 0) - (a.summary?.throughput ?? 0));
 }
 
-/** NerdGraph's list has no traffic: it is read of the applications that have most hosts. */
+/** NerdGraph's list has no traffic, so it is queried for the applications with the most hosts. */
 async function byRolling(
   { reader, call }: GraphConnection,
   applications: readonly Application[],
@@ -158,7 +158,7 @@ async function byRolling(
   return ranked.toSorted((a, b) => (traffic.get(b.id) ?? 0) - (traffic.get(a.id) ?? 0));
 }
 
-/** Asks one side, probe after probe. A probe that fails is its own rows' trouble. */
+/** Runs the probes of one interface in turn. A failed probe affects only its own rows. */
 async function ask<A extends { readonly largest: readonly unknown[] }>(
   found: Verdicts,
   probes: readonly Probe<A>[],
@@ -181,7 +181,7 @@ async function ask<A extends { readonly largest: readonly unknown[] }>(
   }
 }
 
-/** A row that cannot be asked without another one names it. */
+/** The verdict of a fact that depends on another fact, which it names. */
 function unmet(needs: FactId, before: Judged | undefined): Judged {
   const why = before !== undefined && 'why' in before ? before.why : 'another fact differs';
   return { verdict: 'not decidable here', why, seen: [], needs };
@@ -201,7 +201,7 @@ function failed({ failure }: UpstreamError): Judged {
   return undecided('the call failed', word('failure', failure.reason));
 }
 
-/** The calls of a minute of the largest application, read again while its data arrive. */
+/** Reads the calls of a minute of the largest application repeatedly while its data arrive. */
 async function askLate(
   { own, api, rest, graph }: FactAccount,
   [largest]: readonly Application[],

@@ -4,23 +4,23 @@ import type { GraphConnection, RestConnection } from './connections.ts';
 import type { Judged } from './evidence.ts';
 import type { FactId } from './facts.ts';
 
-/** What an account said of some facts. */
+/** The verdicts of an account on some facts. */
 export type Verdicts = Partial<Record<FactId, Judged>>;
 
-/** An account that is asked: its connections, and what its lists hold of it. */
+/** The account under check: its connections, and the contents of its lists. */
 export interface Asked {
-  /** The reporting applications that are asked for values, largest first. */
+  /** The reporting applications whose values are read, largest first. */
   readonly largest: readonly Application[];
-  /** Unix seconds, a whole minute: the newest that data are complete for. */
+  /** The newest minute with complete data, in Unix seconds. */
   readonly to: number;
-  /** Unix seconds, the begin of the current minute. */
+  /** The start of the current minute, in Unix seconds. */
   readonly minute: number;
 }
 
 /** An account over REST. */
 export interface AskedRest extends Asked {
   readonly rest: RestConnection;
-  /** As REST lists them; where the other interface lists the account, the largest ones. */
+  /** The applications of the REST list; only the largest ones when the account uses NerdGraph. */
   readonly listed: readonly Application[];
   readonly keyTransactions: readonly KeyTransaction[];
 }
@@ -32,10 +32,10 @@ export interface AskedGraph extends Asked {
   readonly listed: readonly Application[];
 }
 
-/** Facts that are asked together, because one call decides several. */
+/** Facts that are checked together, because one call decides several. */
 export interface Probe<A> {
   readonly ids: readonly FactId[];
-  /** A fact without which these cannot be asked. */
+  /** The fact that these depend on. */
   readonly needs?: FactId;
   /** Rejects with an UpstreamError, or with CallsSpent. */
   readonly ask: (asked: A) => Promise<Verdicts>;
@@ -49,7 +49,7 @@ export function before(to: number, seconds: number): TimeRange {
   return { from: to - seconds, to };
 }
 
-/** What a read gave; undefined where it failed. */
+/** The value of an outcome; undefined where the read failed. */
 export function valueOf<V>(outcome: Outcome<V> | undefined): V | undefined {
   return outcome !== undefined && 'value' in outcome ? outcome.value : undefined;
 }
@@ -58,7 +58,7 @@ export function errorOf<V>(outcome: Outcome<V> | undefined): UpstreamError | und
   return outcome !== undefined && 'error' in outcome ? outcome.error : undefined;
 }
 
-/** A number at a key of a row; 0 where it has none. */
+/** The number at a key of a row; 0 without one. */
 export function numberAt(row: unknown, key: string): number {
   const value = typeof row === 'object' && row !== null ? (row as Record<string, unknown>)[key] : undefined;
   return typeof value === 'number' && Number.isFinite(value) ? value : 0;

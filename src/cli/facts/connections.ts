@@ -16,17 +16,17 @@ import type { CallOptions, RateLimiter, TimeRange, UpstreamReader } from '../../
 import type { RestReaderOptions } from '../../api/rest/restReader.ts';
 import type { AccountConfig } from '../../config/config.ts';
 
-/** The calls of an account that the facts may take, beyond those that read its lists. */
+/** Most calls to an account for the facts, beyond those that read its lists. */
 export const MOST_CALLS = 80;
 
-/** A call was not made because an account has had its calls. */
+/** Thrown instead of a call when an account has used up its calls. */
 export class CallsSpent extends Error {
   override readonly name = 'CallsSpent';
 }
 
-/** Lets calls through to the limiter of the account, as long as there are some left. */
+/** Passes calls to the limiter of the account until their number is used up. */
 export class CountedCalls {
-  /** How many there may be. */
+  /** The most calls. */
   most = MOST_CALLS;
   #made = 0;
 
@@ -42,12 +42,12 @@ export class CountedCalls {
         return call.limiter.acquire(signal);
       },
     };
-    // Nothing is asked twice because it took long: every call counts.
+    // Slow calls are not repeated, because every call counts.
     return { signal: call.signal, limiter, patient: false };
   }
 }
 
-/** What the errors of a body say, as far as it is one of the service's own classes. */
+/** The error class in a body, if it is one of New Relic's own classes. */
 function errorClassOf(body: Json): string {
   const [error] = Array.isArray(body['errors']) ? (body['errors'] as unknown[]) : [];
   const extensions = isObject(error) ? error['extensions'] : undefined;
@@ -56,16 +56,16 @@ function errorClassOf(body: Json): string {
   return codes.find((code) => typeof code === 'string') ?? 'none';
 }
 
-/** What NerdGraph answers to one document. */
+/** NerdGraph's response to one document. */
 export interface GraphResponse {
-  /** What its errors mean to the exporter; undefined: it is good. */
+  /** The exporter's classification of its errors; undefined without errors. */
   readonly meaning: Meaning | undefined;
   readonly errorClass: string;
   /** The object at the root of the document; empty where it is null. */
   readonly found: Json;
 }
 
-/** One account over NerdGraph: its reader, and questions that no reader asks. */
+/** One account over NerdGraph: its reader, and requests outside the reader. */
 export class GraphConnection {
   readonly reader: UpstreamReader;
   readonly call: CallOptions;
@@ -81,7 +81,7 @@ export class GraphConnection {
   ) {
     this.reader = reader;
     this.call = call;
-    // A refusal that is meant to come is no failure of the account: it has a memory of its own.
+    // A memory of its own, because an expected refusal is no failure of the account.
     const memory = new AccountMemory(options.monotonic);
     this.#client = new Client(options, memory.failures);
     this.#address = new URL(options.baseUrl);
@@ -93,7 +93,7 @@ export class GraphConnection {
     return this.#account.id(this.call);
   }
 
-  /** Rejects with an UpstreamError where no body comes, and where its errors are about the key or an overload. */
+  /** Sends a document. Rejects with an UpstreamError without a body, and for errors about the key or an overload. */
   async post(document: Document, variables: Json): Promise<GraphResponse> {
     let meaning: Meaning | undefined;
     const request = { address: this.#address, body: JSON.stringify({ query: document.text, variables }) };
@@ -116,13 +116,13 @@ export class GraphConnection {
     return { meaning, errorClass: errorClassOf(body), found: isObject(found) ? found : {} };
   }
 
-  /** One query, as it is answered. */
+  /** Runs one query and gives its response unchanged. */
   async ask(query: QueryParts | string, account?: number, timeout = 29): Promise<GraphResponse> {
     const text = typeof query === 'string' ? query : nrql(query);
     return this.post(NRQL, { account: account ?? (await this.accountId()), nrql: text, timeout });
   }
 
-  /** The result of a query that is expected to have one. Rejects with an UpstreamError where it has none. */
+  /** The result of a query that should have one. Rejects with an UpstreamError without one. */
   async result(query: QueryParts | string): Promise<Json> {
     const { meaning, found } = await this.ask(query);
     if (meaning === undefined) return found;
@@ -136,7 +136,7 @@ export class GraphConnection {
   }
 }
 
-/** One account over REST: its reader, and questions that no reader asks. */
+/** One account over REST: its reader, and requests outside the reader. */
 export class RestConnection {
   readonly reader: UpstreamReader;
   readonly call: CallOptions;
@@ -152,7 +152,7 @@ export class RestConnection {
     this.rest = new RestClient(this.client, this.#base, 1);
   }
 
-  /** Metric data of an application over one range, as one value of each metric, with the body they came in. */
+  /** Metric data of an application over one range, as one value of each metric, with the body of the response. */
   metricData(
     applicationId: number,
     names: readonly string[],

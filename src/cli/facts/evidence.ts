@@ -1,10 +1,10 @@
 import { FAILURE_REASONS } from '../../api/types.ts';
 import type { FactId } from './facts.ts';
 
-/** What is counted. */
+/** The quantities that are counted. */
 export const COUNTS = ['rows', 'hosts', 'pages', 'names'] as const;
 
-/** What is divided by what. */
+/** The ratios that evidence may hold. */
 export const RATIOS = [
   'seen by expected',
   'answered by asked',
@@ -18,8 +18,8 @@ export const RATIOS = [
 ] as const;
 
 /**
- * The words that evidence may hold, by what they are about. A text of New Relic that is not here is `other`: so nothing that
- * an account has given a name to can be shown.
+ * The words that evidence may hold, by subject. Any other text of New Relic becomes `other`, so that names given by the account
+ * cannot appear.
  */
 export const WORDS = {
   window: ['3 minutes', '4 minutes', '10 minutes', '30 minutes'],
@@ -61,13 +61,13 @@ export const WORDS = {
   delay: ['2m', '3m', '5m', '10m', 'more than 10m'],
 } as const;
 
-/** One thing that was seen: a number, or a word of a fixed list. */
+/** One observation: a number, or a word of a fixed list. */
 export type Seen =
   | { readonly of: (typeof COUNTS)[number]; readonly count: number }
   | { readonly of: (typeof RATIOS)[number]; readonly ratio: number }
   | { readonly of: keyof typeof WORDS; readonly word: string };
 
-/** Why an account cannot decide a fact. */
+/** The reasons why an account cannot decide a fact. */
 export const REASONS = [
   'no reporting application',
   'no host',
@@ -96,16 +96,16 @@ export const REASONS = [
 
 export type Reason = (typeof REASONS)[number];
 
-/** What an account says of one fact. */
+/** The verdict of an account on one fact. */
 export type Judged =
   | { readonly verdict: 'as assumed'; readonly seen: readonly Seen[] }
   | { readonly verdict: 'differs'; readonly seen: readonly Seen[] }
   | {
       readonly verdict: 'not decidable here';
       readonly why: Reason;
-      /** The reason of a call that failed, or what else was seen. */
+      /** The reason of a failed call, or other observations. */
       readonly seen: readonly Seen[];
-      /** The fact whose probe failed, which this one needs. */
+      /** The failed fact that this one depends on. */
       readonly needs?: FactId;
     };
 
@@ -127,12 +127,12 @@ export function undecided(why: Reason, ...seen: readonly Seen[]): Judged {
   return { verdict: 'not decidable here', why, seen };
 }
 
-/** As assumed where it holds, else different. */
+/** The verdict `as assumed` when the fact holds, else `differs`. */
 export function holds(isSo: boolean, ...seen: readonly Seen[]): Judged {
   return { verdict: isSo ? 'as assumed' : 'differs', seen };
 }
 
-/** The evidence as it may leave the machine: words of the lists alone, counts of two digits, ratios of three. */
+/** The evidence in a form that is safe to share: words of the lists only, counts rounded to two digits, ratios to three. */
 export function shareable(seen: Seen): Record<string, string | number> {
   if ('count' in seen) return { of: seen.of, count: digits(seen.count, 2) };
   if ('ratio' in seen) return { of: seen.of, ratio: digits(seen.ratio, 3) };
@@ -140,7 +140,7 @@ export function shareable(seen: Seen): Record<string, string | number> {
   return { of: seen.of, word: known.includes(seen.word) ? seen.word : 'other' };
 }
 
-/** The evidence for a person, in the same numbers and words. */
+/** The evidence as a sentence, with the same numbers and words. */
 export function sentenceOf(seen: readonly Seen[]): string {
   return seen
     .map((each) => {

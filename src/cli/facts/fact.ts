@@ -1,14 +1,14 @@
-/** A statement about New Relic that the exporter relies on and that no document settles. */
+/** A statement about New Relic that the exporter relies on and no document settles. */
 export interface Fact {
   readonly id: string;
-  /** What we rely on. */
+  /** The assumption of the exporter. */
   readonly relies: string;
-  /** Where it comes from: a page, public code, or our inference. */
+  /** The source of the assumption: a page, public code, or our inference. */
   readonly source: string;
-  /** How the account is asked. */
+  /** The method by which an account is checked. */
   readonly asked: string;
-  /** What of the exporter is wrong where it differs: families, with `*` for any part of a name, or a setting. */
+  /** The affected parts of the exporter when it differs: families, with `*` for any part of a name, or a setting. */
   readonly wrong: readonly string[];
-  /** Ids of facts that differ too where this one does, because they are read with its help. */
+  /** Ids of facts that then differ too, because they are read with its help. */
   readonly follows?: readonly string[];
 }

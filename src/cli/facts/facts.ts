@@ -2,12 +2,12 @@ import { NERDGRAPH_FACTS } from './nerdgraphFacts.ts';
 import { REST_FACTS } from './restFacts.ts';
 import { SHARED_FACTS } from './sharedFacts.ts';
 
-/** All facts, in the order in which they are asked and shown. */
+/** All facts, in the order of the checks and of the output. */
 export const FACTS = [...REST_FACTS, ...NERDGRAPH_FACTS, ...SHARED_FACTS] as const;
 
 export type FactId = (typeof FACTS)[number]['id'];
 
-/** What no call to an account can decide, and why. */
+/** Assumptions that no call to an account can decide, with the reason. */
 export const UNDECIDABLE: readonly (readonly [what: string, why: string])[] = [
   ['The bodies of 403, 404, 422 and 5xx answers', 'a harmless call does not cause them; bodies of any form are read'],
   [

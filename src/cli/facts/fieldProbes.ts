@@ -4,26 +4,26 @@ import type { FactId } from './facts.ts';
 import { judgeFields } from './judges.ts';
 import { isList, isObject } from '../../api/http/readRecords.ts';
 
-/** The events that a pack reads, and their fields that it names. */
+/** The events that a pack reads, and the fields of them that it names. */
 interface Events {
   readonly id: FactId;
   readonly from: string;
   readonly fields: readonly string[];
-  /** Seconds. */
+  /** The range of the query, in seconds. */
   readonly over: number;
-  /** Of the largest application alone; what else is read is rare, or an hour of it. */
+  /** True to read only the largest application; other events are rare, or read for only an hour. */
   readonly ofApplication?: boolean;
   readonly where?: string;
-  /** What is counted as an event; all of them by default. */
+  /** The condition for the counted events; all of them by default. */
   readonly counted?: string;
-  /** Fewer events than this may lack a field by chance. */
+  /** The least number of events for a verdict, because few events may lack a field by chance. */
   readonly least?: number;
 }
 
 const MONTH = 30 * DAY;
 const CONSUMPTION = 'newrelic.resourceConsumption';
 
-/** By pack, in the order of the table of facts. */
+/** The events by pack, in the order of the table of facts. */
 export const EVENTS: readonly Events[] = [
   {
     id: 'pack_alert_events',
@@ -82,7 +82,7 @@ export const EVENTS: readonly Events[] = [
   },
 ];
 
-/** The query that counts how many events have each field. */
+/** The query that counts the events with each field. */
 export function fieldsQuery(
   { from, fields, over, ofApplication, where, counted = '*' }: Events,
   asked: Pick<AskedGraph, 'largest' | 'to'>,

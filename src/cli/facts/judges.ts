@@ -1,15 +1,15 @@
 import { count, holds, ratio, undecided, word, type Judged, type Seen } from './evidence.ts';
 
-/** Values of the same minutes in two interfaces, or of the same thing asked for in two ways. */
+/** Values of the same minutes from two interfaces, or of the same quantity from two requests. */
 export interface Pair {
   readonly seen: number;
   readonly expected: number;
 }
 
-/** How far values may be apart that count as the same: as the command compare has it. */
+/** The relative difference up to which values count as the same, as in the command `compare`. */
 export const TOLERANCE = 0.01;
 
-/** A minute of an application: its calls, and their time in milliseconds. */
+/** A minute of an application: its calls, and their total time in milliseconds. */
 export interface Minute {
   /** Unix seconds. */
   readonly from: number;
@@ -17,7 +17,7 @@ export interface Minute {
   readonly milliseconds: number;
 }
 
-/** A rolling summary as REST gives it. */
+/** A rolling summary from REST. */
 export interface Summary {
   readonly throughput: number;
   readonly responseTime: number;
@@ -26,16 +26,16 @@ export interface Summary {
 const LENGTHS = [3, 4, 10, 30] as const;
 /** A summary may end up to this many minutes before it was read. */
 const MOST_EARLIER = 5;
-/** Response times and calls of a window that fits are this near, half a digit of three included. */
+/** Relative difference up to which a window fits: rounding to three digits included. */
 const FITS = 0.02;
-/** A fit that is not better by this than those that mean something else decides nothing. */
+/** The least advantage of a fit over fits with another meaning; a smaller one decides nothing. */
 const CLEARLY = 0.01;
 
-/** The factors by which an interface may give the same number in another unit. */
+/** Factors between units in which an interface may give the same number. */
 const FACTORS = [1 / 1000, 1 / 100, 1 / 60, 1, 60, 100, 1000] as const;
 
 /**
- * The factor of another unit that makes the seen value nearest to the expected one, 1 where they agree; undefined where none
+ * The factor of the unit that brings the seen value nearest to the expected one, 1 where they agree; undefined where no factor
  * comes within a factor of three.
  */
 export function unitFactor({ seen, expected }: Pair): number | undefined {
@@ -45,7 +45,7 @@ export function unitFactor({ seen, expected }: Pair): number | undefined {
   return distance(best) <= Math.log(3) ? best : undefined;
 }
 
-/** The unit of a value, judged by its sum over applications; `units` says what each factor means. */
+/** Decides the unit of a value by its sum over applications; `units` gives the meaning of each factor. */
 export function judgeUnit(
   pairs: readonly Pair[],
   units: Readonly<Record<number, string>>,
@@ -59,7 +59,7 @@ export function judgeUnit(
   return holds(factor === 1, word('unit', unit), ratio('seen by expected', seen / expected));
 }
 
-/** What the minutes of a window, that ended so long before the last minute, make of throughput and response time. */
+/** Throughput and response time of a window of `length` minutes that ended `earlier` minutes before the last one. */
 function windowOf(minutes: readonly Minute[], length: number, earlier: number): Summary | undefined {
   const end = minutes.length - earlier;
   if (end - length < 0) return undefined;
@@ -69,13 +69,13 @@ function windowOf(minutes: readonly Minute[], length: number, earlier: number): 
   return calls === 0 ? undefined : { throughput: calls / length, responseTime: time / calls };
 }
 
-/** Summaries that were read at one time, beside the minutes of what they are about. */
+/** A summary, with the minutes of the same subject read at the same time. */
 export interface Summarized {
   readonly minutes: readonly Minute[];
   readonly summary: Summary;
 }
 
-/** The summary in the unit of its minutes: a unit that differs has a row of its own. */
+/** The summary in the unit of its minutes, because a different unit is a fact of its own. */
 function inUnits({ minutes, summary: { throughput, responseTime } }: Summarized): Summary {
   const typical = windowOf(minutes, 4, 0) ?? windowOf(minutes, 30, 0);
   return {
@@ -85,8 +85,8 @@ function inUnits({ minutes, summary: { throughput, responseTime } }: Summarized)
 }
 
 /**
- * How well each length fits, best first: the worst relative difference of throughput and response time over all subjects, at
- * the best common end.
+ * The fit of each window length, best first: the worst relative difference of throughput and response time over all subjects,
+ * at the best common end.
  */
 export function fitWindows(
   subjects: readonly Summarized[],
@@ -106,7 +106,7 @@ export function fitWindows(
   })).sort((a, b) => a.error - b.error);
 }
 
-/** The window of summaries: the length that fits clearly better than any that is judged otherwise. */
+/** Decides the window of summaries: the length that fits clearly better than every length with another verdict. */
 export function judgeWindow(subjects: readonly Summarized[], assumed: readonly number[]): Judged {
   const [best, ...others] = fitWindows(subjects);
   if (subjects.length === 0 || best === undefined) return undecided('no traffic');
@@ -117,7 +117,7 @@ export function judgeWindow(subjects: readonly Summarized[], assumed: readonly n
   return holds(isAssumed, word('window', `${best.length} minutes`), ratio('best fit', 1 - best.error));
 }
 
-/** Whether values are the same in both interfaces, each by itself. */
+/** Decides whether values are the same in both interfaces, each pair separately. */
 export function judgeSame(pairs: readonly Pair[], tolerance = TOLERANCE): Judged {
   const busy = pairs.filter(({ seen, expected }) => seen > 0 || expected > 0);
   if (busy.length === 0) return undecided('no traffic');
@@ -128,7 +128,7 @@ export function judgeSame(pairs: readonly Pair[], tolerance = TOLERANCE): Judged
   return holds(isSame, ratio('REST by NerdGraph', worst.expected === 0 ? 0 : worst.seen / worst.expected));
 }
 
-/** Values as they come with raw=true and without: the same numbers, with more than three digits. */
+/** Compares values with and without raw=true: the same numbers, with more than three digits. */
 export function judgeRaw(pairs: readonly { readonly raw: number; readonly plain: number }[]): Judged {
   const busy = pairs.filter(({ raw, plain }) => raw !== 0 || plain !== 0);
   if (busy.length < 3) return undecided('no traffic');
@@ -146,7 +146,7 @@ function worstRatio(pairs: readonly { readonly raw: number; readonly plain: numb
   return worst.plain === 0 ? 0 : worst.raw / worst.plain;
 }
 
-/** `total_used_mb` of an application over some minutes, and of each of these minutes. */
+/** Compares `total_used_mb` of an application over some minutes with its value in each of these minutes. */
 export function judgeMemoryMinutes(whole: number | undefined, minutes: readonly number[]): Judged {
   if (whole === undefined || minutes.length < 2 || sum(minutes) === 0) return undecided('no host');
   const mean = sum(minutes) / minutes.length;
@@ -159,7 +159,7 @@ export function judgeMemoryMinutes(whole: number | undefined, minutes: readonly 
   return holds(form === 'mean of the minutes', word('shape', form), ratio('seen by expected', whole / mean));
 }
 
-/** `total_used_mb` of an application, and the mean of a process with the number of processes of each host. */
+/** Compares `total_used_mb` of an application with the mean of a process and the number of processes of each host. */
 export function judgeMemoryHosts(
   whole: number | undefined,
   hosts: readonly { readonly megabytes: number; readonly processes: number }[],
@@ -173,7 +173,7 @@ export function judgeMemoryHosts(
   );
 }
 
-/** How far the answered window is from the one asked for; all in seconds. */
+/** Decides by how much the returned window differs from the requested one; all in seconds. */
 export function judgeCut(
   asked: { readonly from: number; readonly to: number },
   answered: { readonly from: number; readonly to: number } | undefined,
@@ -189,19 +189,19 @@ export function judgeCut(
   return holds(shift <= most, ...seen);
 }
 
-/** Rows of a query with LIMIT MAX, and what it has in otherResult. */
+/** Judges the rows of a query with LIMIT MAX, and the total in its otherResult. */
 export function judgeLimitMax(rows: number, others: number): Judged {
   if (rows < 5_000 && others === 0) return undecided('too few rows', count('rows', rows));
   return holds(rows === 5_000, count('rows', rows));
 }
 
-/** Rows of a query with a small limit, by its first function, and what that is of all the others together. */
+/** Judges otherResult of a query with a small limit against the rows of all the others, by the first function. */
 export function judgeOtherResult(rows: readonly number[], limit: number, others: number | undefined): Judged {
   if (rows.length < limit) return undecided('too few rows', count('rows', rows.length));
   return holds(others !== undefined && others > 0, word('shape', others === undefined ? 'absent' : 'number'));
 }
 
-/** Whether the rows that a limit leaves are those with the most of the first function: they come in its order. */
+/** Decides whether a limit keeps the rows with the largest first function, by their order. */
 export function judgeFirstFunction(rows: readonly number[], limit: number): Judged {
   if (rows.length < limit || new Set(rows).size < 2) return undecided('too few rows', count('rows', rows.length));
   const isFalling = rows.every((value, index) => index === 0 || value <= (rows[index - 1] ?? Infinity));
@@ -209,7 +209,7 @@ export function judgeFirstFunction(rows: readonly number[], limit: number): Judg
   return holds(isFalling, word('shape', isFalling ? 'descending' : isRising ? 'ascending' : 'unordered'));
 }
 
-/** The calls of the same minutes, in their order, in both interfaces: at which shift they agree best. */
+/** Compares the calls of the same minutes in both interfaces, and finds the shift at which they agree best. */
 export function judgeMinutes(rest: readonly number[], nerdgraph: readonly number[]): Judged {
   const errorAt = (shift: number): number => {
     const pairs = nerdgraph.flatMap((value, index) => {
@@ -230,13 +230,13 @@ export function judgeMinutes(rest: readonly number[], nerdgraph: readonly number
   return best.shift === 0 ? holds(true) : holds(false, word('shape', shapes[best.shift] ?? 'other minutes'));
 }
 
-/** A minute counts as complete with this part of what it had in the end. */
+/** The share of its final value at which a minute counts as complete. */
 const COMPLETE = 0.99;
 const AGES = [2, 3, 5, 10] as const;
 
 /**
- * The calls of a minute at some ages, in minutes after its end, the last of which is taken as final: whether it was complete
- * after the configured delay, and which delay would do.
+ * Decides whether a minute was complete after the configured delay, and which delay would be enough, from its calls at several
+ * ages (in minutes after its end), the last taken as final.
  */
 export function judgeLate(
   readings: readonly { readonly age: number; readonly calls: number }[],
@@ -258,7 +258,7 @@ export function judgeLate(
   return holds(isComplete, ...seen, word('delay', delay === undefined ? 'more than 10m' : `${delay}m`));
 }
 
-/** How many of the events of a type have each field that a pack reads. */
+/** Judges each field that a pack reads by the number of events that have it. */
 export function judgeFields(events: number, fields: Readonly<Record<string, number>>, least = LEAST_EVENTS): Judged {
   if (events === 0) return undecided('too few events');
   const missing = Object.entries(fields).filter(([, present]) => present === 0);
@@ -270,7 +270,7 @@ export function judgeFields(events: number, fields: Readonly<Record<string, numb
 
 const LEAST_EVENTS = 10;
 
-/** |a - b| by the larger of both. */
+/** |a - b| divided by the larger of both. */
 export function difference(a: number, b: number): number {
   return a === b ? 0 : Math.abs(a - b) / Math.max(Math.abs(a), Math.abs(b));
 }

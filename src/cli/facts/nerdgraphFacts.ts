@@ -4,7 +4,7 @@ const WINDOW = ['newrelic_application_*', 'newrelic_host_*'] as const;
 const QUERIES = 'queries';
 const REFERENCE = "New Relic's NRQL reference";
 
-/** What is relied on of NerdGraph. */
+/** The assumptions about NerdGraph. */
 export const NERDGRAPH_FACTS = [
   {
     id: 'nerdgraph_app_id',

@@ -37,7 +37,7 @@ import { judgeCut, judgeFirstFunction, judgeLimitMax, judgeOtherResult, sum } fr
 import { NO_METRIC, readMinutes } from './restProbes.ts';
 
 const NAME = 'metricTimesliceName';
-/** An account that cannot exist: the largest number that the interface takes. */
+/** An account that cannot exist: the largest number that NerdGraph accepts. */
 const FOREIGN_ACCOUNT = 2_147_483_647;
 const LIMIT = 5;
 const MOST_CHARACTERS = 8_000;
@@ -55,7 +55,7 @@ const countIn = (result: Json): number => sum(rowsIn(result).map((row) => number
 
 const facetOf = (row: unknown): string => (isObject(row) ? [row['facet'] ?? []].flat().map(String).join('\n') : '');
 
-/** The largest application; the probes of one application are not asked where there is none. */
+/** The largest application; without one, the probes of one application do not run. */
 function idOf({ largest: [largest] }: AskedGraph): number {
   return largest?.id ?? 0;
 }
@@ -88,7 +88,7 @@ async function askLimitMax({ graph, largest, to }: AskedGraph): Promise<Verdicts
   };
 }
 
-/** Facets are read by the order of metadata.facets: where it is right, the application stands in its place. */
+/** Facets are assumed in the order of metadata.facets; if so, the application is at the expected index. */
 function judgeFacets(
   rows: readonly unknown[],
   answered: readonly string[],
@@ -126,10 +126,10 @@ async function askNoRow(asked: AskedGraph): Promise<Verdicts> {
   };
 }
 
-/** A minute of the hour that is on no step of 5, 10, 15, 20, 30 or 60 minutes. */
+/** A minute of the hour that is no multiple of 5, 10, 15, 20, 30 or 60 minutes. */
 const OFF_MINUTE = 27;
 
-/** How far a range of this length is cut that ends off every step. */
+/** Checks by how much New Relic cuts a range of this length that ends off every such step. */
 async function askWindow(asked: AskedGraph, seconds: number, most: number): Promise<Judged> {
   const to = asked.to - ((asked.to - OFF_MINUTE * 60) % HOUR);
   const range = before(to, seconds);
@@ -149,7 +149,7 @@ async function askTimeout(asked: AskedGraph): Promise<Verdicts> {
   return { nerdgraph_timeout: holds(true) };
 }
 
-/** The hosts of the largest applications, and the metric data of some, both as the exporter reads them. */
+/** Checks the hosts of the largest applications, and the metric data of some, both read as by the exporter. */
 async function askHosts({ graph, largest, listed, to }: AskedGraph): Promise<Verdicts> {
   const subjects = largest.map(({ id }) => ({ applicationId: id }));
   const range = before(to, HOUR);
@@ -165,7 +165,7 @@ async function askHosts({ graph, largest, listed, to }: AskedGraph): Promise<Ver
     .slice(0, 3)
     .map(({ key, id }) => ({ applicationId: id, hostKey: key, names: [METRIC.web, METRIC.memory, SIGN_OF_LIFE] }));
   return {
-    // Two hosts may share a name, and one may have come or gone within the hour.
+    // Tolerates differences, because two hosts may share a name, and one may have come or gone within the hour.
     nerdgraph_hosts:
       expected === 0
         ? undecided('no host')
@@ -190,7 +190,7 @@ async function judgeHostQuery(
   return holds(false, word('failure', error.failure.reason));
 }
 
-/** Up to three applications of each language, and whether one of them lives without the sign of life. */
+/** Checks up to three applications of each language for one that runs without the metric SIGN_OF_LIFE. */
 async function askSignOfLife({ graph, largest, listed, to }: AskedGraph): Promise<Verdicts> {
   const languages = new Map<string, Application[]>();
   const reporting = listed.filter(({ reporting: reports }) => reports !== false);
@@ -235,7 +235,7 @@ async function askInList(asked: AskedGraph): Promise<Verdicts> {
   return { nerdgraph_in_list: judgeRefusal(meaning, errorClass) };
 }
 
-/** Whether a query was answered; a complaint about it is what would differ, anything else a failure. */
+/** Decides whether a query was accepted: a complaint about it means that the fact differs, any other error is a failure. */
 function judgeRefusal(meaning: Awaited<ReturnType<AskedGraph['graph']['ask']>>['meaning'], errorClass: string): Judged {
   if (meaning === undefined || meaning === 'unmatched') return holds(true);
   if (meaning === 'other' || meaning === 'too_big' || meaning === 'invalid_response') {
@@ -251,7 +251,7 @@ async function askUnmatched(asked: AskedGraph): Promise<Verdicts> {
   return { nerdgraph_unmatched: holds(isAnswered, word('shape', isAnswered ? 'present' : 'error')) };
 }
 
-/** The names of a day, as the exporter reads them, and a query that they make as long as the exporter makes one. */
+/** Checks the names of a day, read as by the exporter, and a query made as long as the exporter makes one. */
 async function askNames(asked: AskedGraph): Promise<Verdicts> {
   const { graph, to } = asked;
   const applicationId = idOf(asked);
@@ -332,7 +332,7 @@ async function askPercentile(asked: AskedGraph): Promise<Verdicts> {
   return { nerdgraph_percentile: holds(isKnown, word('shape', shape)) };
 }
 
-/** A page of an entity search, as its documents give it. */
+/** A page of an entity search, as the exporter's documents request it. */
 async function readPage({ graph }: AskedGraph, document: Document, search: string, cursor?: string) {
   const { meaning, found, errorClass } = await graph.post(document, { search, cursor: cursor ?? null });
   if (meaning !== undefined) {
@@ -359,7 +359,7 @@ async function askEntityPage(asked: AskedGraph): Promise<Verdicts> {
   return { nerdgraph_entity_page: holds(isNew && first.entities.length === PAGE, size) };
 }
 
-/** The key transactions of the first page: their guids, and the ids of their tags. */
+/** Reads the key transactions of the first page: their guids, and the ids in their tags. */
 export async function readKeyTransactions(asked: AskedGraph) {
   const search = `domain = 'EXT' AND type = 'KEY_TRANSACTION' AND accountId = ${asked.accountId}`;
   const { entities } = await readPage(asked, KEY_TRANSACTIONS, search);
@@ -420,7 +420,7 @@ const GOLDEN: Document = {
   list: ['results', 'entities'],
 };
 
-/** Members without which a golden metric cannot be read; `where` may be null. */
+/** Members that a golden metric needs; `where` may be null. */
 const NEEDED = ['select', 'from', 'eventId'] as const;
 
 async function askGoldenMetrics(asked: AskedGraph): Promise<Verdicts> {
@@ -438,7 +438,7 @@ async function askGoldenMetrics(asked: AskedGraph): Promise<Verdicts> {
 
 const ONE = 'nerdgraph_app_id' satisfies FactId;
 
-/** What NerdGraph is asked of metrics and entities, in order; all that reads metrics needs to name an application. */
+/** The probes of NerdGraph's metrics and entities, in order; every query of metrics names an application. */
 export const NERDGRAPH_PROBES: readonly Probe<AskedGraph>[] = [
   { ids: [ONE], ask: askAppId },
   { ids: ['nerdgraph_limit_max', 'nerdgraph_facets'], needs: ONE, ask: askLimitMax },

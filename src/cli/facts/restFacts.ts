@@ -3,7 +3,7 @@ import type { Fact } from './fact.ts';
 const ROLLING = ['newrelic_application_rolling_*'] as const;
 const SUMMARIES = 'lists of applications published by public clients';
 
-/** What is relied on of the REST interface. */
+/** The assumptions about the REST interface. */
 export const REST_FACTS = [
   {
     id: 'rest_summary_window',

@@ -18,16 +18,16 @@ import {
 } from './judges.ts';
 import type { RestConnection } from './connections.ts';
 
-/** No agent sends a metric of this name. */
+/** A metric name that no agent sends. */
 export const NO_METRIC = 'Exporter/Facts/NoSuchMetric';
 const DATABASES = '/allWeb';
 const PAGE_OF_NAMES = 1_000;
-/** How many minutes summaries may look back: thirty, and a few for a window that ended earlier. */
+/** Minutes that a summary may cover: thirty, plus a few for a window that ended earlier. */
 const MINUTES = 36;
 
 /**
- * The timeslices of metrics of an application in each minute of a range, by its end, as the reader of series gives them; empty
- * where it has none.
+ * The timeslices of metrics of an application in each minute of a range, by its end, from the reader of series; empty for a
+ * minute without any.
  */
 export async function readMinutes(
   { reader, call }: { readonly reader: UpstreamReader; readonly call: RestConnection['call'] },
@@ -55,7 +55,7 @@ export function valueAt({ metrics }: Pick<MetricDataResult, 'metrics'>, name: st
   return metrics.get(name)?.[value] ?? 0;
 }
 
-/** Calls and their time by minute, of a metric. */
+/** The calls of a metric and their time, by minute. */
 function minutesOf(read: Awaited<ReturnType<typeof readMinutes>>, name: string): readonly Minute[] {
   return read.map((minute) => {
     const calls = valueAt(minute, name, 'call_count');
@@ -71,7 +71,7 @@ const SUMMARY_IDS = [
   'rest_end_user_unit',
 ] as const;
 
-/** The summaries of the three largest applications, read again beside their minutes. */
+/** Checks the summaries of the three largest applications, read again together with their minutes. */
 async function askSummaries({ rest, largest, minute }: AskedRest): Promise<Verdicts> {
   const ids = largest.slice(0, 3).map(({ id }) => id);
   const read = await rest.reader.listApplications({ ids }, rest.call);
@@ -124,7 +124,7 @@ async function askSummaries({ rest, largest, minute }: AskedRest): Promise<Verdi
   };
 }
 
-/** One metric with all its values, raw and not, over half an hour. */
+/** Checks one metric with all its values, raw and not, over half an hour. */
 async function askRaw({ rest, largest: [largest], to }: AskedRest): Promise<Verdicts> {
   if (largest === undefined) return {};
   const range = before(to, 3 * TEN_MINUTES);
@@ -149,7 +149,7 @@ function judgeRange(slice: Timeslice | undefined, range: TimeRange): Judged {
 
 const NAME_IDS = ['rest_next_keeps_filters', 'rest_names_page', 'rest_names_most', 'rest_name_filter'] as const;
 
-/** Pages of metric names, and what can be asked for with them. */
+/** Checks the pages of metric names, and requests with those names. */
 async function askNames({ rest, largest, to }: AskedRest): Promise<Verdicts> {
   const [first] = largest;
   if (first === undefined) return {};
@@ -183,7 +183,7 @@ function nextOf({ link, address }: Awaited<ReturnType<RestConnection['namesPage'
   return target === undefined || !URL.canParse(target, address.href) ? undefined : new URL(target, address);
 }
 
-/** The names of the list that hold the text must be in the narrowed list. */
+/** Checks that every name of the list with the text is in the filtered list. */
 async function askFilter(
   rest: RestConnection,
   id: number,
@@ -194,7 +194,7 @@ async function askFilter(
   const expected = names.filter((name) => name.includes(DATABASES));
   if (expected.length === 0) {
     if (narrowed.names.length > 0) return holds(true, count('names', narrowed.names.length));
-    // A list that holds no name at all says nothing of one filter, and all of it of the other.
+    // A complete list without database names leaves the filter untested; otherwise an empty filtered list is a difference.
     return isWhole && names.length > 0 ? undecided('no database') : holds(false, count('names', 0));
   }
   const found = expected.filter((name) => narrowed.names.includes(name));
@@ -203,9 +203,9 @@ async function askFilter(
 
 const STEPS = [30, 60, 120] as const;
 
-/** At most three calls: the first refusal ends it. */
+/** Makes at most three calls, and stops at the first refusal. */
 async function askMost(rest: RestConnection, id: number, names: readonly string[], range: TimeRange): Promise<Judged> {
-  // Short names: the length of the address is another limit.
+  // Short names first, because the length of the address is another limit.
   const shortest = names.toSorted((a, b) => a.length - b.length);
   if (shortest.length < STEPS[0]) return undecided('too few metric names', count('names', shortest.length));
   let most = 0;
@@ -223,7 +223,7 @@ async function askMost(rest: RestConnection, id: number, names: readonly string[
   return holds(most >= STEPS[0], count('names', most));
 }
 
-/** A name that no agent sends, beside one that is there. */
+/** Checks a request with an unknown name beside a known one. */
 async function askUnknown({ rest, largest: [largest], to }: AskedRest): Promise<Verdicts> {
   if (largest === undefined) return {};
   try {
@@ -239,7 +239,7 @@ async function askUnknown({ rest, largest: [largest], to }: AskedRest): Promise<
   }
 }
 
-/** Errors/all of at most two applications that had none. */
+/** Checks Errors/all of at most two applications without errors. */
 async function askErrorsAbsent({ rest, listed, to }: AskedRest): Promise<Verdicts> {
   const without = listed.filter(
     ({ reporting, summary }) => reporting !== false && summary?.errorRate === 0 && (summary.throughput ?? 0) > 0,
@@ -248,13 +248,13 @@ async function askErrorsAbsent({ rest, listed, to }: AskedRest): Promise<Verdict
   for (const { id } of busiest.slice(0, 2)) {
     const { body } = await rest.metricData(id, [METRIC.web, METRIC.errors], before(to, TEN_MINUTES));
     const shape = shapeOf(body, METRIC.errors);
-    // Errors of earlier minutes make it another question.
+    // Errors in earlier minutes of the range make the metric present; the next application is tried then.
     if (shape !== 'present') return { rest_errors_absent: holds(shape !== 'empty', word('shape', shape)) };
   }
   return { rest_errors_absent: undecided('no application without errors') };
 }
 
-/** How a metric stands in a body: absent, without values, zeros, or present. */
+/** The form of a metric in a body: absent, without values, zeros, or present. */
 function shapeOf(body: Json, name: string): 'absent' | 'empty' | 'zeros' | 'present' {
   const data = isObject(body['metric_data']) ? body['metric_data']['metrics'] : undefined;
   const metric = isList(data) ? data.filter(isObject).find((each) => each['name'] === name) : undefined;
@@ -267,7 +267,7 @@ function shapeOf(body: Json, name: string): 'absent' | 'empty' | 'zeros' | 'pres
 
 const MEMORY = 'Memory/Physical';
 
-/** Memory of the first of the largest applications that has two to three hosts. */
+/** Checks the memory of the first of the largest applications with two to three hosts. */
 async function askMemory({ rest, largest, to }: AskedRest): Promise<Verdicts> {
   const chosen = largest.find(({ hosts = 0 }) => hosts >= 2 && hosts <= 3) ?? largest.find(({ hosts }) => hosts === 1);
   if (chosen === undefined) {
@@ -295,7 +295,7 @@ async function askMemory({ rest, largest, to }: AskedRest): Promise<Verdicts> {
   };
 }
 
-/** The list says it already. */
+/** The list already decides it, without a call. */
 function askSilent({ listed }: AskedRest): Promise<Verdicts> {
   const silent = listed.filter(({ reporting }) => reporting === false);
   const withSummary = silent.filter(({ summary }) => summary !== undefined);
@@ -307,7 +307,7 @@ function askSilent({ listed }: AskedRest): Promise<Verdicts> {
   });
 }
 
-/** Three busy key transactions of applications that are listed. */
+/** Checks three busy key transactions of listed applications. */
 async function askKeyTransactions({ rest, listed, keyTransactions, minute }: AskedRest): Promise<Verdicts> {
   const ids = new Set(listed.map(({ id }) => id));
   const busy = keyTransactions
@@ -327,7 +327,7 @@ async function askKeyTransactions({ rest, listed, keyTransactions, minute }: Ask
   return { rest_key_transaction_window: judgeWindow(subjects, [10]) };
 }
 
-/** What REST is asked, in order. */
+/** The probes of REST, in order. */
 export const REST_PROBES: readonly Probe<AskedRest>[] = [
   { ids: SUMMARY_IDS, ask: askSummaries },
   { ids: ['rest_raw', 'rest_window_as_asked'], ask: askRaw },

@@ -18,7 +18,7 @@ import { FACTS, type FactId } from './facts.ts';
 export interface FactsOptions extends CommonOptions {
   /** Undefined: all accounts. */
   readonly account?: string | undefined;
-  /** Milliseconds; undefined: nothing is waited for. */
+  /** Time to wait for late data, in milliseconds; undefined for no wait. */
   readonly wait?: number | undefined;
   readonly output?: string | undefined;
   readonly format: 'table' | 'json';
@@ -68,7 +68,10 @@ const waiting = (ms: number, signal: AbortSignal): Promise<void> => sleep(ms, un
 
 const isDifferent = ({ judged }: AccountFacts['rows'][number]): boolean => judged.verdict === 'differs';
 
-/** Each account through its own interface and then through the other one. Throws a UsageError for an unknown account. */
+/**
+ * The configuration with each account twice: its own interface first, then the other one. Throws a UsageError for an unknown
+ * account.
+ */
 export function throughBoth(config: Config, account: string | undefined): Config {
   const chosen = config.accounts.filter(({ name }) => account === undefined || name === account);
   if (chosen.length === 0) {
@@ -79,7 +82,7 @@ export function throughBoth(config: Config, account: string | undefined): Config
   return { accounts, collection: { ...config.collection, raw_values: true } };
 }
 
-/** The accounts of a configuration that throughBoth made, with a count of calls each. */
+/** The accounts of a configuration made by throughBoth, each with a count of its calls. */
 export function openFactAccounts({
   accounts,
   config,
@@ -110,7 +113,7 @@ export function openFactAccounts({
 
 const TABLE: ReadonlyMap<string, Fact> = new Map(FACTS.map((fact: Fact) => [fact.id, fact]));
 
-/** Why a row is not decided, or what was seen. */
+/** The reason why a row is undecided, or its observations. */
 function seenText(judged: Judged): string {
   const seen = sentenceOf(judged.seen);
   if (!('why' in judged)) return seen;
@@ -118,7 +121,7 @@ function seenText(judged: Judged): string {
   return `${judged.why}${needs}${seen === '' ? '' : `: ${seen}`}`;
 }
 
-/** What lines are cut to when neither a terminal nor COLUMNS says so. */
+/** The line length when neither a terminal nor COLUMNS gives one. */
 const USUAL_LENGTH = 160;
 
 function lineLength(): number {
@@ -127,7 +130,7 @@ function lineLength(): number {
   return process.stdout.isTTY ? process.stdout.columns : USUAL_LENGTH;
 }
 
-/** The rows for a person: a table for each account, and what each difference makes wrong. Ends in a line feed. */
+/** The rows as text: a table for each account, and the affected parts for each difference. Ends in a line feed. */
 export function factsText(found: readonly AccountFacts[], most: number): string {
   const parts = found.map(({ account, rows, problem }) => {
     const number = (verdict: Verdict): number => rows.filter(({ judged }) => judged.verdict === verdict).length;
@@ -151,7 +154,7 @@ export function factsText(found: readonly AccountFacts[], most: number): string 
   return `${parts.join('\n\n')}\n`;
 }
 
-/** A row in the words of both JSON forms: what may leave the machine. */
+/** A row as both JSON forms have it, with only content that is safe to share. */
 function rowOf(id: FactId, judged: Judged) {
   const seen = judged.seen.map(shareable);
   const { why, needs } = 'why' in judged ? judged : {};
@@ -166,7 +169,7 @@ function rowOf(id: FactId, judged: Judged) {
 
 const dayOf = (time: Date): string => time.toISOString().slice(0, 10);
 
-/** The rows as one JSON document, with the names of the accounts and what each difference makes wrong. */
+/** The rows as one JSON document, with the names of the accounts and the affected parts for each difference. */
 export function jsonText(found: readonly AccountFacts[], time: Date): string {
   const accounts = found.map(({ account, rows, problem }) => ({
     account,
@@ -179,7 +182,7 @@ export function jsonText(found: readonly AccountFacts[], time: Date): string {
   return `${JSON.stringify({ version: VERSION, day: dayOf(time), accounts }, undefined, 2)}\n`;
 }
 
-/** The file to share, which names nobody: rows alone, accounts without their names. */
+/** The file to share: the rows only, without the names of the accounts. */
 export function shareText(found: readonly AccountFacts[], time: Date): string {
   const accounts = found.map(({ rows }) => ({ rows: rows.map(({ id, judged }) => rowOf(id, judged)) }));
   return `${JSON.stringify({ program: NAME, version: VERSION, day: dayOf(time), accounts }, undefined, 2)}\n`;

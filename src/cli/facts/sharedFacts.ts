@@ -3,7 +3,7 @@ import type { Fact } from './fact.ts';
 const PAGE = 'the table of NRQL equivalents of New Relic';
 const ASKED = 'the same ten minutes of the five largest applications through both interfaces';
 
-/** What is relied on of both interfaces together, and of the time at which data arrive. */
+/** The assumptions about both interfaces together, and about the delay of data. */
 export const SHARED_FACTS = [
   {
     id: 'same_call_count',

@@ -23,7 +23,7 @@ import { readMinutes, valueAt } from './restProbes.ts';
 /** An account through both interfaces. */
 export type AskedBoth = AskedRest & AskedGraph;
 
-/** Of a value, by fact: the metric, and its values as the exporter reads them. */
+/** The metric of each fact, and its values as the exporter reads them. */
 const SAME: readonly (readonly [id: FactId, metric: string, values: readonly string[]])[] = [
   ['same_call_count', METRIC.web, ['call_count']],
   ['same_response_time', METRIC.web, ['average_response_time']],
@@ -33,7 +33,7 @@ const SAME: readonly (readonly [id: FactId, metric: string, values: readonly str
   ['same_errors', METRIC.errors, ['error_count']],
 ];
 
-/** Three applications over ten minutes through both interfaces, as the command compare judges them. */
+/** Compares three applications over ten minutes through both interfaces, as the command `compare` does. */
 async function askValues({ rest, graph, largest, to }: AskedBoth): Promise<Verdicts> {
   const range = before(to, TEN_MINUTES);
   const ids = largest.slice(0, 3).map(({ id }) => id);
@@ -57,7 +57,7 @@ async function askValues({ rest, graph, largest, to }: AskedBoth): Promise<Verdi
   };
 }
 
-/** Each type that NerdGraph has data of is in the list of names of REST. */
+/** Checks that the REST list of names contains each type that NerdGraph has data of. */
 async function judgeDatabases(
   { rest, to }: Pick<AskedBoth, 'rest' | 'to'>,
   applications: readonly { readonly id: number; readonly expected: MetricDataResult }[],
@@ -77,7 +77,7 @@ async function judgeDatabases(
   return holds(types.length === 0, ...types.map((type) => word('database type', type)));
 }
 
-/** The calls of the largest application by minute. */
+/** Compares the calls of the largest application by minute. */
 async function askMinutes({ rest, graph, largest: [largest], to }: AskedBoth): Promise<Verdicts> {
   if (largest === undefined) return {};
   const range = before(to, 2 * TEN_MINUTES);
@@ -86,10 +86,10 @@ async function askMinutes({ rest, graph, largest: [largest], to }: AskedBoth): P
   return { same_minutes: judgeMinutes(await calls(rest), await calls(graph)) };
 }
 
-/** Two windows of ten minutes need not end together: a few minutes apart, traffic differs by this much. */
+/** Relative difference allowed between two ten-minute windows, which may end a few minutes apart. */
 const SUMMARY_TOLERANCE = 0.2;
 
-/** Key transactions of the first page, by the ids of their tags. */
+/** Compares the key transactions of the first page, by the ids in their tags. */
 async function askKeyTransactions(asked: AskedBoth): Promise<Verdicts> {
   const found = (await readKeyTransactions(asked)).flatMap(({ guid, id }) => (id === undefined ? [] : [{ guid, id }]));
   const summaries = new Map(asked.keyTransactions.map(({ id, summary }) => [id, summary]));
@@ -116,7 +116,7 @@ async function askKeyTransactions(asked: AskedBoth): Promise<Verdicts> {
   return { same_key_transactions: judgeSame(pairs, SUMMARY_TOLERANCE) };
 }
 
-/** What both interfaces are asked, in order. */
+/** The probes of both interfaces, in order. */
 export const SHARED_PROBES: readonly Probe<AskedBoth>[] = [
   { ids: [...SAME.map(([id]) => id), 'same_database_types'], needs: 'nerdgraph_app_id', ask: askValues },
   { ids: ['same_minutes'], needs: 'nerdgraph_series', ask: askMinutes },
