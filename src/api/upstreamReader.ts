@@ -73,56 +73,55 @@ export interface TimeRange {
 /** What became of one subject of a read: its failure is its own. */
 export type Outcome<V> = { readonly value: V } | { readonly error: UpstreamError };
 
-/** What one call carries of a list of subjects. */
-export interface NextCall {
-  /** The first `count` of them, at least 1. */
+/** A call that was planned for the first of some subjects: what was planned is what is read. */
+export interface PlannedCall<V> {
+  /** It carries the first `count` of them, at least 1. */
   readonly count: number;
   /** How many calls these take when nothing fails: 1, or more where the first alone needs several. */
   readonly calls: number;
+  /**
+   * Reads them; gives one outcome for each, in their order. What fails as a whole is read again in parts, so that no subject
+   * fails because of another. Rejects only with the reason of the signal.
+   */
+  readonly read: (call: CallOptions) => Promise<readonly Outcome<V>[]>;
 }
 
 /** A kind of data that is read for many subjects at a time, as many as one call carries. */
 export interface BatchRead<S, V, R extends TimeRange = TimeRange> {
   /**
-   * How many of these subjects, in their order, go into the next call. What a reader knows of its subjects (sizes, earlier
-   * failures) decides. The list is not empty; it is looked at only as far as subjects fit.
+   * Plans the next call for these subjects, of which there is at least one, over one range. They are taken only as far as they
+   * fit: what a reader knows of them (sizes, earlier failures) decides.
    */
-  nextCall(subjects: readonly S[], range: R): NextCall;
-  /** How many calls it takes to read all of these when nothing fails. */
-  callsFor(subjects: readonly S[], range: R): number;
-  /**
-   * Reads these subjects over one range; gives one outcome for each, in their order. What fails as a whole is read again
-   * in parts, so that no subject fails because of another. Rejects only with the reason of the signal.
-   */
-  read(subjects: readonly S[], range: R, call: CallOptions): Promise<readonly Outcome<V>[]>;
+  plan(subjects: Iterable<S>, range: R): PlannedCall<V>;
 }
 
-/** More than one call ever carries: what is handed over at a time stays small, however many subjects there are. */
-const MOST_PER_CALL = 5_000;
-
-/** Cuts subjects, in their order, into what one call each carries, with the calls that those take when nothing fails. */
-export function inCalls<S, V, R extends TimeRange>(
-  read: Pick<BatchRead<S, V, R>, 'nextCall'>,
+/** Plans the calls that read all of these subjects, in their order. */
+export function* planAll<S, V, R extends TimeRange>(
+  read: BatchRead<S, V, R>,
   subjects: readonly S[],
   range: R,
-): readonly { readonly subjects: readonly S[]; readonly calls: number }[] {
-  const planned: { readonly subjects: readonly S[]; readonly calls: number }[] = [];
+): Generator<{ readonly subjects: readonly S[]; readonly planned: PlannedCall<V> }> {
   for (let start = 0; start < subjects.length;) {
-    const left = subjects.slice(start, start + MOST_PER_CALL);
-    const { count, calls } = read.nextCall(left, range);
-    planned.push({ subjects: left.slice(0, count), calls });
-    start += count;
+    const planned = read.plan(from(subjects, start), range);
+    const end = start + planned.count;
+    yield { subjects: subjects.slice(start, end), planned };
+    start = end;
   }
-  return planned;
+}
+
+function* from<S>(subjects: readonly S[], start: number): Generator<S> {
+  for (let index = start; index < subjects.length; index += 1) yield subjects[index] as S;
 }
 
 /** How many calls it takes to read all of these when nothing fails. */
 export function countCalls<S, V, R extends TimeRange>(
-  read: Pick<BatchRead<S, V, R>, 'nextCall'>,
+  read: BatchRead<S, V, R>,
   subjects: readonly S[],
   range: R,
 ): number {
-  return inCalls(read, subjects, range).reduce((total, { calls }) => total + calls, 0);
+  let calls = 0;
+  for (const { planned } of planAll(read, subjects, range)) calls += planned.calls;
+  return calls;
 }
 
 /**
@@ -135,15 +134,15 @@ export function oneByOne<S, V, R extends TimeRange = TimeRange>(
   read: (subject: S, range: R, call: CallOptions) => Promise<V>,
   callsOf: (subject: S) => number = () => 1,
 ): BatchRead<S, V, R> {
-  const callsFor = (subjects: readonly S[]): number =>
-    subjects.reduce((calls, subject) => calls + Math.max(1, callsOf(subject)), 0);
   return {
-    nextCall: (subjects) => ({ count: 1, calls: callsFor(subjects.slice(0, 1)) }),
-    callsFor,
-    read: async (subjects, range, call) => {
-      const outcomes: Outcome<V>[] = [];
-      for (const subject of subjects) outcomes.push(await outcomeOf(read(subject, range, call)));
-      return outcomes;
+    plan: (subjects, range) => {
+      const [subject] = subjects;
+      if (subject === undefined) throw new RangeError('no subjects');
+      return {
+        count: 1,
+        calls: Math.max(1, callsOf(subject)),
+        read: async (call) => [await outcomeOf(read(subject, range, call))],
+      };
     },
   };
 }
@@ -217,7 +216,7 @@ export interface SeriesRead extends BatchRead<MetricDataSubject, MetricSeries, S
    * @param window seconds, whole minutes
    * @param now Unix seconds
    */
-  plan(range: TimeRange, window: number, now: number): readonly SeriesChunk[];
+  chunks(range: TimeRange, window: number, now: number): readonly SeriesChunk[];
   /**
    * What a summarized read of one window would have answered, from the timeslices that lie in it; empty where the entity
    * did not report.

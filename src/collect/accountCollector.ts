@@ -275,7 +275,7 @@ export class AccountCollector {
       task.begin(startedAt);
     }
     const controller = new AbortController();
-    const reading = this.#kinds.read(tasks, window, { signal: controller.signal, limiter: slot.limiter });
+    const reading = call.read({ signal: controller.signal, limiter: slot.limiter });
     this.#running.set(controller, reading);
     const results = await reading;
     this.#running.delete(controller);

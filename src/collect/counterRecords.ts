@@ -1,11 +1,4 @@
-import {
-  countCalls,
-  type BatchRead,
-  type MetricDataSubject,
-  type MinuteSeries,
-  type TimeRange,
-  type UpstreamReader,
-} from '../api/upstreamReader.ts';
+import type { BatchRead, MetricDataSubject, MinuteSeries, TimeRange, UpstreamReader } from '../api/upstreamReader.ts';
 import { UpstreamError } from '../api/types.ts';
 import { COUNTER_METRICS, countedMinutes, countedValues, counterSamples } from '../metrics/counterFamilies.ts';
 import type { WrittenSamples } from '../metrics/sample.ts';
@@ -40,30 +33,36 @@ export function counterSubject(applicationId: number, { ledger }: CounterRecord,
   return { applicationId, hostKey: undefined, names: COUNTER_METRICS, values: countedValues, asked };
 }
 
-/**
- * Reads a batch over the longest range of its applications.
- *
- * @param interval milliseconds: a steady state reads this time and what it overlaps
- */
-export function overLongestRange(
-  read: UpstreamReader['counters'],
-  interval: number,
-): BatchRead<CounterSubject, MinuteSeries> {
-  const steady = Math.min(LONGEST_READING, OVERLAP + Math.max(MINUTE, Math.ceil(interval / 60_000) * MINUTE));
+/** Reads a batch over the longest range of its applications. */
+export function overLongestRange(read: UpstreamReader['counters']): BatchRead<CounterSubject, MinuteSeries> {
   return {
-    nextCall: (subjects, { to }) => {
-      let from = subjects[0]?.asked.from ?? to;
+    plan: (subjects, { to }) => {
+      const iterator = subjects[Symbol.iterator]();
+      const seen: CounterSubject[] = [];
+      const subjectAt = (index: number): CounterSubject | undefined => {
+        const next = index < seen.length ? undefined : iterator.next();
+        if (next?.done === false) seen.push(next.value);
+        return seen[index];
+      };
+      const fromStart = function* (): Generator<CounterSubject> {
+        for (let index = 0, subject = subjectAt(0); subject !== undefined; subject = subjectAt(++index)) yield subject;
+      };
+      let from = subjectAt(0)?.asked.from ?? to;
       for (;;) {
-        const next = read.nextCall(subjects, { from, to });
-        const longest = earliest(subjects.slice(0, next.count));
+        const planned = read.plan(fromStart(), { from, to });
+        const longest = earliest(seen.slice(0, planned.count));
         // A longer range has room for fewer applications.
-        if (longest >= from) return next;
+        if (longest >= from) return planned;
         from = longest;
       }
     },
-    callsFor: (subjects, { to }) => countCalls(read, subjects, { from: to - steady, to }),
-    read: (subjects, { to }, call) => read.read(subjects, { from: earliest(subjects), to }, call),
   };
+}
+
+/** The range that a steady state reads, for counters that are read at an interval, in milliseconds: its time and what it overlaps. */
+export function steadyRange(interval: number, to: number): TimeRange {
+  const seconds = OVERLAP + Math.max(MINUTE, Math.ceil(interval / 60_000) * MINUTE);
+  return { from: to - Math.min(LONGEST_READING, seconds), to };
 }
 
 function earliest(subjects: readonly CounterSubject[]): number {

@@ -1,16 +1,18 @@
 import {
+  countCalls,
   oneByOne,
   type Api,
   type BatchRead,
   type CallOptions,
   type Outcome,
+  type PlannedCall,
   type RollingSubject,
   type TimeRange,
 } from '../api/upstreamReader.ts';
 import { inSlices } from '../eventLoop/turns.ts';
 import { datastoreNames } from '../formulas/metricInputs.ts';
 import type { Task, Kind, Subject } from './task.ts';
-import { book, counterSubject, newCounterRecord, overLongestRange } from './counterRecords.ts';
+import { book, counterSubject, newCounterRecord, overLongestRange, steadyRange } from './counterRecords.ts';
 import type { Inventory } from './inventory.ts';
 import { NOTHING_SELECTED, selectedNames, takeOverMetrics, type ApplicationData } from './records.ts';
 import { type AccountContext, onlyIds, ownersToAskFor } from './selection.ts';
@@ -19,7 +21,20 @@ import { type AccountContext, onlyIds, ownersToAskFor } from './selection.ts';
  * How the tasks of one kind are read: many at a time, as many as one call carries. What is read of one is taken over into
  * the inventory by a function, which gives the end of the window that was answered.
  */
-type TaskRead = BatchRead<Task, () => number>;
+interface TaskRead extends BatchRead<Task, () => number> {
+  plan(tasks: Iterable<Task>, range: TimeRange): TaskCall;
+}
+
+interface TaskCall extends PlannedCall<() => number> {
+  readonly tasks: readonly Task[];
+}
+
+/** A call for tasks of one kind, as it was planned. */
+export interface PlannedTasks {
+  readonly tasks: readonly Task[];
+  /** Reads them, takes over what that brings, and gives what became of each. Never rejects. */
+  readonly read: (call: CallOptions) => Promise<readonly (number | Failed)[]>;
+}
 
 /** Why a task could not be read; an error that is none of upstream's is one of ours. */
 export interface Failed {
@@ -30,6 +45,8 @@ export interface Failed {
 interface KindRow {
   /** How it is read over the interface of now. */
   readonly read: () => TaskRead;
+  /** How many calls these tasks take in a steady state, where that is not what they take now. */
+  readonly callsFor?: (tasks: readonly Task[], window: TimeRange) => number;
   /** False while it has to wait for the first reading of something else. Without it there is nothing to wait for. */
   readonly isReady?: (task: Task) => boolean;
   /** True while its call may hang as another call does: it gets no more than some of the calls at once. */
@@ -82,7 +99,16 @@ export class Kinds {
       },
       custom_names: { read: () => this.#customNames(), unlocks: 'application' },
       application_metrics: metricData,
-      counters: { read: () => this.#counters(), unlocks: 'itself' },
+      counters: {
+        read: () => this.#counters(),
+        callsFor: (tasks, { to }) => {
+          const fresh = newCounterRecord();
+          const subjects = tasks.map((task) => counterSubject(applicationOf(task).applicationId, fresh, to));
+          const { reader, collection } = this.#context;
+          return countCalls(reader.counters, subjects, steadyRange(collection.intervals.counters, to));
+        },
+        unlocks: 'itself',
+      },
       hosts: {
         read: () =>
           mapped(this.#context.reader.hosts, applicationOf, ({ subject }, hosts) =>
@@ -133,15 +159,16 @@ export class Kinds {
     this.#context = context;
   }
 
-  /** How many of these tasks of one kind, in their order, go into the next call. */
-  nextCall(tasks: readonly Task[], window: TimeRange): number {
-    const [first] = tasks;
-    return first === undefined ? 0 : this.#rows[first.kind].read().nextCall(tasks, window).count;
+  /** Plans the next call for tasks of one kind, of which there is at least one; they are taken only as far as they fit. */
+  plan(kind: Kind, tasks: Iterable<Task>, window: TimeRange): PlannedTasks {
+    const planned = this.#rows[kind].read().plan(tasks, window);
+    return { tasks: planned.tasks, read: (call) => takeOverAll(planned, window, call) };
   }
 
   /** How many calls it takes to read all of these tasks of one kind. */
   callsFor(kind: Kind, tasks: readonly Task[], window: TimeRange): number {
-    return this.#rows[kind].read().callsFor(tasks, window);
+    const { read, callsFor } = this.#rows[kind];
+    return callsFor?.(tasks, window) ?? countCalls(read(), tasks, window);
   }
 
   isReady(task: Task): boolean {
@@ -170,25 +197,6 @@ export class Kinds {
       case 'itself':
         return [task];
     }
-  }
-
-  /**
-   * Reads tasks of one kind with one call and takes over what it brought, in portions between which other work goes on.
-   * Gives for each, in their order, the end of the window that was answered, or why it failed. Never rejects.
-   */
-  async read(tasks: readonly Task[], window: TimeRange, call: CallOptions): Promise<readonly (number | Failed)[]> {
-    const [first] = tasks;
-    if (first === undefined) return [];
-    const results: (number | Failed)[] = [];
-    try {
-      const outcomes = await this.#rows[first.kind].read().read(tasks, window, call);
-      await inSlices(tasks.entries(), ([index, task]) => {
-        results.push(takeOver(task, outcomes[index], window));
-      });
-    } catch (error) {
-      return tasks.map(() => ({ error }));
-    }
-    return results;
   }
 
   #applications(): TaskRead {
@@ -250,11 +258,11 @@ export class Kinds {
 
   /** The minutes that count, since they were last read. */
   #counters(): TaskRead {
-    const { reader, collection, writer } = this.#context;
+    const { reader, writer } = this.#context;
     const inventory = this.#inventory;
     const endpoint = reader.api === 'rest' ? '/applications/{id}/metrics/data.json' : 'graphql:counters';
     return mapped(
-      overLongestRange(reader.counters, collection.intervals.counters),
+      overLongestRange(reader.counters),
       (task, { to }) => {
         const record = inventory.recordOf(task.subject)?.counters ?? newCounterRecord();
         return counterSubject(applicationOf(task).applicationId, record, to);
@@ -294,6 +302,27 @@ export class Kinds {
   }
 }
 
+/**
+ * Reads what was planned and takes over what it brought, in portions between which other work goes on. Gives for each task, in
+ * their order, the end of the window that was answered, or why it failed. Never rejects.
+ */
+async function takeOverAll(
+  { tasks, read }: TaskCall,
+  window: TimeRange,
+  call: CallOptions,
+): Promise<readonly (number | Failed)[]> {
+  const results: (number | Failed)[] = [];
+  try {
+    const outcomes = await read(call);
+    await inSlices(tasks.entries(), ([index, task]) => {
+      results.push(takeOver(task, outcomes[index], window));
+    });
+  } catch (error) {
+    return tasks.map(() => ({ error }));
+  }
+  return results;
+}
+
 /** Takes over what was read of a task, unless that has left the inventory meanwhile. */
 function takeOver(task: Task, outcome: Outcome<() => number> | undefined, window: TimeRange): number | Failed {
   if (outcome === undefined || 'error' in outcome) return { error: outcome?.error };
@@ -308,19 +337,19 @@ function takeOver(task: Task, outcome: Outcome<() => number> | undefined, window
 /** A list of the account: one subject, which is read by a method of its own. */
 function wholeList(calls: number, read: (call: CallOptions) => Promise<() => void>): TaskRead {
   return {
-    nextCall: () => ({ count: 1, calls }),
-    callsFor: () => calls,
-    read: async (_tasks, range, call) => {
-      const arrive = await read(call);
-      return [
-        {
-          value: () => {
-            arrive();
-            return range.to;
-          },
-        },
-      ];
-    },
+    plan: ([list], range) => ({
+      tasks: list === undefined ? [] : [list],
+      count: 1,
+      calls,
+      read: async (call) => {
+        const arrive = await read(call);
+        const value = (): number => {
+          arrive();
+          return range.to;
+        };
+        return [{ value }];
+      },
+    }),
   };
 }
 
@@ -337,31 +366,36 @@ function mapped<S, R, Own extends S>(
 ): TaskRead {
   if (read === undefined) throw new Error('this interface has no such data');
   return {
-    nextCall: (tasks, range) =>
-      read.nextCall(
-        tasks.map((task) => subjectOf(task, range)),
-        range,
-      ),
-    callsFor: (tasks, range) =>
-      read.callsFor(
-        tasks.map((task) => subjectOf(task, range)),
-        range,
-      ),
-    read: async (tasks, range, call) => {
-      const subjects = tasks.map((task) => subjectOf(task, range));
-      const outcomes = await read.read(subjects, range, call);
-      return tasks.map((task, index) => {
-        const outcome = outcomes[index];
-        const subject = subjects[index];
-        if (outcome === undefined || subject === undefined)
-          throw new Error('the upstream reader gave fewer outcomes than it was given subjects');
-        if ('error' in outcome) return outcome;
-        const value = (): number => {
-          arrive(task, outcome.value, subject);
-          return windowEnd?.(outcome.value) ?? range.to;
-        };
-        return { value };
-      });
+    plan: (tasks, range) => {
+      const taken: { readonly task: Task; readonly subject: Own }[] = [];
+      const subjects = function* (): Generator<Own> {
+        for (const task of tasks) {
+          const subject = subjectOf(task, range);
+          taken.push({ task, subject });
+          yield subject;
+        }
+      };
+      const { count, calls, read: readPlanned } = read.plan(subjects(), range);
+      const planned = taken.slice(0, count);
+      return {
+        tasks: planned.map(({ task }) => task),
+        count,
+        calls,
+        read: async (call) => {
+          const outcomes = await readPlanned(call);
+          return planned.map(({ task, subject }, index) => {
+            const outcome = outcomes[index];
+            if (outcome === undefined)
+              throw new Error('the upstream reader gave fewer outcomes than it was given subjects');
+            if ('error' in outcome) return outcome;
+            const value = (): number => {
+              arrive(task, outcome.value, subject);
+              return windowEnd?.(outcome.value) ?? range.to;
+            };
+            return { value };
+          });
+        },
+      };
     },
   };
 }

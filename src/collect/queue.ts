@@ -1,7 +1,7 @@
 import { UpstreamError } from '../api/types.ts';
 import type { Clock } from './clock.ts';
 import { GROUP_OF, type Task, type Kind } from './task.ts';
-import type { Failed, Kinds } from './kinds.ts';
+import type { Failed, Kinds, PlannedTasks } from './kinds.ts';
 import type { AccountLimiter, Reservation } from './limiter.ts';
 import type { Schedule } from './schedule.ts';
 
@@ -17,10 +17,9 @@ const FAILING_AFTER = 3;
 /** While upstream fails, this many times the plan's calls are made in a minute at most. */
 const CALLS_WHILE_FAILING = 2;
 
-/** A call that may start now: the slot it has, and the tasks of one kind that it reads. */
-export interface Call {
+/** A call that may start now: the tasks of one kind that it reads, and the slot it has. */
+export interface Call extends PlannedTasks {
   readonly slot: Reservation;
-  readonly tasks: readonly Task[];
   readonly isSuspect: boolean;
 }
 
@@ -48,8 +47,6 @@ export class Queue {
   readonly #limiter: AccountLimiter;
   readonly #lanes = new Map(KINDS.map((kind) => [kind, { healthy: new Lane(), suspect: new Lane() }]));
   readonly #waiting = new Map<Task, QueuedTask>();
-  /** How many tasks the last call of a kind carried. */
-  readonly #lastCallSize = new Map<Kind, number>();
   /** Calls under way that may hang, and how many of those in a row ended well. */
   #suspectsRunning = 0;
   #suspectsWell = 0;
@@ -119,11 +116,10 @@ export class Queue {
     const isSpread = this.#schedule.plan.slowdown > 1 && task.lastRead !== undefined;
     const slot = this.#limiter.reserve(isSpread);
     if (slot === undefined) return undefined;
-    const tasks = this.#fill(first, fillers);
+    const { tasks, read } = this.#fill(first, fillers);
     for (const each of tasks) this.remove(each);
-    this.#lastCallSize.set(task.kind, tasks.length);
     if (isSuspect) this.#suspectsRunning += 1;
-    return { slot, tasks, isSuspect };
+    return { slot, tasks, read, isSuspect };
   }
 
   /** A call has ended; gives its slot back. */
@@ -154,8 +150,8 @@ export class Queue {
     let longestFailed: QueuedTask | undefined;
     for (const kind of KINDS) {
       const { healthy, suspect } = this.#lanesOf(kind);
-      const [head] = healthy.first(1);
-      const [suspectHead] = maySuspect ? suspect.first(1) : [];
+      const [head] = healthy.waiting();
+      const [suspectHead] = maySuspect ? suspect.waiting() : [];
       if (head !== undefined) candidates.push({ waiting: head, overdue: this.#overdue(head.task, now) });
       if (suspectHead === undefined) continue;
       const { failures, retryAt } = suspectHead.task;
@@ -202,21 +198,20 @@ export class Queue {
    * The tasks that a call carries, in the order of their turns: the due ones before those that are early; failed ones only
    * with failed ones, suspect hosts only with suspect hosts.
    */
-  #fill({ task: first, isSuspect }: QueuedTask, fillers: (kind: Kind) => readonly Task[]): readonly Task[] {
+  #fill({ task: first, isSuspect }: QueuedTask, fillers: (kind: Kind) => readonly Task[]): PlannedTasks {
     const window = this.#schedule.advanceWindow();
+    return this.#kinds.plan(first.kind, this.#candidates(first, isSuspect, fillers), window);
+  }
+
+  *#candidates(first: Task, isSuspect: boolean, fillers: (kind: Kind) => readonly Task[]): Generator<Task> {
     const now = this.#clock.monotonic();
     const { healthy, suspect } = this.#lanesOf(first.kind);
-    const fits = ({ failures, retryAt }: Task): boolean =>
-      !isSuspect || (failures > 0 === first.failures > 0 && retryAt <= now);
-    for (let most = (this.#lastCallSize.get(first.kind) ?? 1) + 1; ; most *= 2) {
-      const lane = (isSuspect ? suspect : healthy).first(most).map(({ task }) => task);
-      const end = lane.findIndex((task) => task !== first && !fits(task));
-      const candidates = end < 0 ? lane : lane.slice(0, end);
-      const isAll = candidates.length < most;
-      if (isAll && !isSuspect) candidates.push(...fillers(first.kind));
-      const count = this.#kinds.nextCall(candidates, window);
-      if (isAll || count < candidates.length) return candidates.slice(0, count);
+    for (const { task } of (isSuspect ? suspect : healthy).waiting()) {
+      const fits = !isSuspect || (task.failures > 0 === first.failures > 0 && task.retryAt <= now);
+      if (task !== first && !fits) return;
+      yield task;
     }
+    if (!isSuspect) yield* fillers(first.kind);
   }
 
   #lanesOf(kind: Kind): { readonly healthy: Lane; readonly suspect: Lane } {
@@ -239,22 +234,19 @@ class Lane {
     this.#items.push(item);
   }
 
-  /** The first of those that still wait, at most so many. */
-  first(count: number): QueuedTask[] {
+  /** The tasks that still wait, the first that is due first. */
+  *waiting(): Generator<QueuedTask> {
     if (!this.#isSorted || this.#head > this.#items.length / 2) {
       const waiting = this.#items.slice(this.#head).filter((item) => !isOver(item));
       this.#items = waiting.sort((a, b) => a.since - b.since);
       this.#head = 0;
       this.#isSorted = true;
     }
-    const found: QueuedTask[] = [];
-    for (let index = this.#head; found.length < count; index += 1) {
+    for (let index = this.#head; index < this.#items.length; index += 1) {
       const item = this.#items[index];
-      if (item === undefined) break;
-      if (!isOver(item)) found.push(item);
+      if (item !== undefined && !isOver(item)) yield item;
       else if (index === this.#head) this.#head += 1;
     }
-    return found;
   }
 }
 

@@ -1,17 +1,21 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { countCalls, inCalls, type NextCall } from '../../src/api/upstreamReader.ts';
+import { countCalls, planAll, type BatchRead } from '../../src/api/upstreamReader.ts';
 
 const RANGE = { from: 0, to: 60 };
 
 /** A call carries numbers that add up to `most`, and the first one always; it takes as many calls as they add up to. */
-function carrying(most: number) {
+function carrying(most: number): BatchRead<number, number> {
   return {
-    nextCall: (sizes: readonly number[]): NextCall => {
-      let count = 1;
-      let calls = sizes[0] ?? 0;
-      while (count < sizes.length && calls + (sizes[count] ?? 0) <= most) calls += sizes[count++] ?? 0;
-      return { count, calls };
+    plan: (sizes) => {
+      const taken: number[] = [];
+      let calls = 0;
+      for (const size of sizes) {
+        if (taken.length > 0 && calls + size > most) break;
+        taken.push(size);
+        calls += size;
+      }
+      return { count: taken.length, calls, read: () => Promise.resolve(taken.map((value) => ({ value }))) };
     },
   };
 }
@@ -23,16 +27,18 @@ describe('calls for subjects', () => {
     ['another for what does not fit', [3, 2, 1, 5], [[3, 2], [1], [5]]],
     ['one of its own for what is too large for any', [1, 9, 1], [[1], [9], [1]]],
   ])('are %s', (_, sizes, expected) => {
-    expect(inCalls(carrying(5), sizes, RANGE).map(({ subjects }) => subjects)).toEqual(expected);
+    expect(Array.from(planAll(carrying(5), sizes, RANGE), ({ subjects }) => subjects)).toEqual(expected);
   });
 
   it('hold each subject once, in their order, and are counted as they are planned', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 12 })), fc.integer({ min: 1, max: 10 }), (sizes, most) => {
-        const planned = inCalls(carrying(most), sizes, RANGE);
+        const planned = [...planAll(carrying(most), sizes, RANGE)];
         expect(planned.flatMap(({ subjects }) => subjects)).toEqual(sizes);
         expect(countCalls(carrying(most), sizes, RANGE)).toBe(sizes.reduce((sum, size) => sum + size, 0));
-        for (const { subjects, calls } of planned) expect(calls).toBe(subjects.reduce((sum, size) => sum + size, 0));
+        for (const { subjects, planned: call } of planned) {
+          expect(call.calls).toBe(subjects.reduce((sum, size) => sum + size, 0));
+        }
       }),
     );
   });

@@ -17,7 +17,7 @@ describe('the minutes that counters are made of', () => {
     for (const id of [SHOP, SHOP + 9, SHOP + 10]) {
       const [ofRest, ofNerdGraph] = await Promise.all(
         [rest, nerdGraph].map(async ({ reader, call }) => {
-          const [outcome] = await reader.counters.read([subjectOf(id)], RANGE, call);
+          const [outcome] = await reader.counters.plan([subjectOf(id)], RANGE).read(call);
           if (outcome === undefined || 'error' in outcome) throw new Error('not read');
           expect(outcome.value.window).toEqual(RANGE);
           return countedMinutes(outcome.value);
@@ -36,7 +36,7 @@ describe('the minutes that counters are made of', () => {
     const { simulator, rest, nerdGraph } = await startBoth({ applications: 1 });
     simulator.faults.add({ effect: 'nulls' });
     for (const { reader, call } of [rest, nerdGraph]) {
-      const [outcome] = await reader.counters.read([subjectOf(SHOP)], RANGE, call);
+      const [outcome] = await reader.counters.plan([subjectOf(SHOP)], RANGE).read(call);
       if (outcome === undefined || 'error' in outcome) throw new Error('not read');
       expect(new Set(countedMinutes(outcome.value).values())).toEqual(new Set(['broken']));
     }
@@ -46,7 +46,7 @@ describe('the minutes that counters are made of', () => {
     const { nerdGraph } = await startBoth({ applications: 1 });
     const subjects = Array.from({ length: 1_000 }, (_, index) => subjectOf(SHOP + index));
     const counts = [10, 11, 40, 50].map((minutes) => {
-      const { count } = nerdGraph.reader.counters.nextCall(subjects, { from: END - 60 * minutes, to: END });
+      const { count } = nerdGraph.reader.counters.plan(subjects, { from: END - 60 * minutes, to: END });
       expect(count * COUNTER_METRICS.length * minutes).toBeLessThanOrEqual(15_000);
       return count;
     });

@@ -19,6 +19,8 @@ interface Suspicion {
   successesLeft: number | undefined;
   /** Its batch failed with a transient error when it was last read. */
   isTransient: boolean;
+  /** One of its hosts is, or was, a suspect. */
+  hasSuspectHost: boolean;
   seenAt: number;
 }
 
@@ -73,6 +75,12 @@ export class FailureMemory {
   /** A query that others shared failed because of the subject. */
   recordFailure(kind: string, id: SubjectId, host?: string): void {
     this.#suspicionOf(kind, id, host).successesLeft = GOOD_RESPONSES;
+    if (host !== undefined) this.#suspicionOf(kind, id).hasSuspectHost = true;
+  }
+
+  /** True where a query for all hosts of an application would include a suspect. */
+  hasSuspectHost(kind: string, id: SubjectId): boolean {
+    return this.#suspicions.size > 0 && this.#suspicions.get(keyOf(kind, id))?.hasSuspectHost === true;
   }
 
   /** A query for the subject alone was answered. */
@@ -139,8 +147,9 @@ export class FailureMemory {
   /** Forgets what is over, and subjects that are no longer read. Called with every list. */
   forgetOld(): void {
     const now = this.#monotonic();
-    for (const [key, { successesLeft, isTransient, seenAt }] of this.#suspicions) {
-      if (now - seenAt > FORGOTTEN_MS || (successesLeft === undefined && !isTransient)) this.#suspicions.delete(key);
+    for (const [key, { successesLeft, isTransient, hasSuspectHost, seenAt }] of this.#suspicions) {
+      const isNone = successesLeft === undefined && !isTransient && !hasSuspectHost;
+      if (isNone || now - seenAt > FORGOTTEN_MS) this.#suspicions.delete(key);
     }
     for (const key of this.#failures.keys()) if (this.#recent(key).length === 0) this.#failures.delete(key);
     for (const [from, items] of this.#omitted) {
@@ -152,7 +161,10 @@ export class FailureMemory {
   #suspicionOf(kind: string, id: SubjectId, host?: string): Suspicion {
     const key = keyOf(kind, id, host);
     const seenAt = this.#monotonic();
-    const suspicion = this.#suspicions.get(key) ?? { successesLeft: undefined, isTransient: false, seenAt };
+    const suspicion = this.#suspicions.get(key) ?? {
+      ...{ successesLeft: undefined, isTransient: false, hasSuspectHost: false },
+      seenAt,
+    };
     suspicion.seenAt = seenAt;
     this.#suspicions.set(key, suspicion);
     return suspicion;

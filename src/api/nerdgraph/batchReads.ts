@@ -1,23 +1,22 @@
-import {
-  countCalls,
-  type ApplicationSubject,
-  type BatchRead,
-  type CallOptions,
-  type MetricDataResult,
-  type MetricDataSubject,
-  type NextCall,
-  type Outcome,
-  type RollingSubject,
-  type TimeRange,
-} from '../upstreamReader.ts';
-import { nextQuery, partsOf, planQueries, type BatchSubject, type QueryPart, type QueryKind } from './batching.ts';
 import type { KeyTransactionDetails } from './accountMemory.ts';
+import { partsOf, takeSubjects, type Batch, type BatchSubject, type QueryKind, type QueryPart } from './batching.ts';
 import type { KeyTransactions } from './keyTransactions.ts';
 import { aligned } from './nrql.ts';
-import { ITSELF, SubjectRows, type FoundRows } from './rows.ts';
+import { ITSELF, SubjectRows, type FoundRows, type TimesliceQuery } from './rows.ts';
 import { keyTransactionOf, rollingOf, ValueMapper } from './rowValues.ts';
 import type { Timeslices } from './timeslices.ts';
 import { SIGN_OF_LIFE, MetricSelector } from './metricSelector.ts';
+import type {
+  ApplicationSubject,
+  BatchRead,
+  CallOptions,
+  MetricDataResult,
+  MetricDataSubject,
+  Outcome,
+  PlannedCall,
+  RollingSubject,
+  TimeRange,
+} from '../upstreamReader.ts';
 import { inSlices } from '../../eventLoop/turns.ts';
 import { isDatastore, METRIC } from '../../formulas/metricInputs.ts';
 import { CallFailure } from '../http/callFailure.ts';
@@ -25,65 +24,87 @@ import { UpstreamError, type Host, type RollingValues } from '../types.ts';
 
 const HOUR = 3_600;
 
-/**
- * Reads something that follows from rows, which come from as few queries as possible. The subjects of one read are of one
- * kind, as those of `nextCall` are.
- */
-export abstract class RowsRead<S, V, R extends TimeRange = TimeRange> implements BatchRead<S, V, R> {
-  protected readonly timeslices: Timeslices;
-
-  constructor(timeslices: Timeslices) {
-    this.timeslices = timeslices;
-  }
-
-  abstract kindOf(subject: S): QueryKind;
+/** What subjects of a kind of data ask for. The subjects of one call are of one kind of query. */
+export interface RowsQuery<S, R extends TimeRange = TimeRange> {
+  kindOf(subject: S): QueryKind;
   /** Undefined: nothing. */
-  abstract subjectOf(subject: S): BatchSubject | undefined;
-  /** @param range as it was asked for */
-  protected abstract valueOf(subject: S, found: SubjectRows, range: R): V;
-
+  subjectOf(subject: S): BatchSubject | undefined;
   /** The most rows of a query over a range, where those of its kind are too many. */
-  protected mostRows?(range: R): number;
+  mostRows?(range: R): number;
+  /** Reads the parts of a call, where that takes other queries than one over the range for each batch. */
+  find?(parts: readonly QueryPart[], kind: QueryKind, range: R, call: CallOptions): Promise<FoundRows>;
+}
 
-  nextCall(subjects: readonly S[], range: R): NextCall {
-    return nextQuery(this, subjects, this.timeslices.memory, this.mostRows?.(range));
-  }
+/** A planned call: its subjects, and how their rows are found. Rejects only with the reason of the signal. */
+interface PlannedRows<S> {
+  readonly subjects: readonly S[];
+  readonly calls: number;
+  find(call: CallOptions): Promise<FoundRows>;
+  /** Why a subject failed, or its rows. */
+  rowsOf(subject: S, found: FoundRows): SubjectRows | UpstreamError;
+}
 
-  callsFor(subjects: readonly S[], range: R): number {
-    return countCalls(this, subjects, range);
-  }
+/** Plans the next call for subjects whose data follow from rows, which come from as few queries as possible. */
+export function planRows<S, R extends TimeRange>(
+  timeslices: Timeslices,
+  reads: RowsQuery<S, R>,
+  subjects: Iterable<S>,
+  range: R,
+): PlannedRows<S> {
+  const { taken, kind, isOne } = takeSubjects(reads, subjects, timeslices.memory, reads.mostRows?.(range));
+  const asked = new Map(taken.map((each) => [each.subject, each.asked]));
+  let planned: readonly Batch[] | undefined;
+  const parts = (): readonly QueryPart[] => partsOf(taken.flatMap((each) => each.asked ?? []));
+  const batches = (): readonly Batch[] => (planned ??= timeslices.plan(parts(), kind));
+  return {
+    subjects: taken.map(({ subject }) => subject),
+    calls: isOne ? Math.max(1, batches().length) : 1,
+    find: (call) => {
+      const needsSquares = taken.some((each) => each.asked?.needsSquares === true);
+      const query = needsSquares ? ({ ...kind, columns: 'squares' } as const) : kind;
+      return reads.find?.(parts(), query, range, call) ?? timeslices.read(batches(), queryOver(query, range), call);
+    },
+    rowsOf: (subject, found) => {
+      const each = asked.get(subject);
+      const rows = each === undefined ? undefined : found.get(each.id);
+      return rows?.failureOf(each?.host) ?? rows ?? new SubjectRows();
+    },
+  };
+}
 
-  async read(subjects: readonly S[], range: R, call: CallOptions): Promise<readonly Outcome<V>[]> {
-    const found = await this.find(subjects, range, call);
-    const outcomes: Outcome<V>[] = [];
-    await inSlices(subjects, (subject) => {
-      outcomes.push(this.outcomeOf(subject, found, range));
-    });
-    return outcomes;
-  }
+function queryOver(kind: QueryKind, range: TimeRange): TimesliceQuery {
+  const { seconds } = kind;
+  return { ...kind, range: seconds === undefined ? range : aligned({ from: range.to - seconds, to: range.to }) };
+}
 
-  /** Rejects only with the reason of the signal. */
-  protected async find(subjects: readonly S[], range: R, call: CallOptions): Promise<FoundRows> {
-    const [first] = subjects;
-    if (first === undefined) return new Map();
-    const batchSubjects = subjects.flatMap((subject) => this.subjectOf(subject) ?? []);
-    const kind = this.kindOf(first);
-    const needsSquares = batchSubjects.some((each) => each.needsSquares === true);
-    return this.findParts(partsOf(batchSubjects), needsSquares ? { ...kind, columns: 'squares' } : kind, range, call);
-  }
+/** Reads what follows from the rows of each subject alone. */
+export function rowsRead<S, V, R extends TimeRange = TimeRange>(
+  timeslices: Timeslices,
+  reads: RowsQuery<S, R> & {
+    /** @param range as it was asked for */
+    valueOf(subject: S, found: SubjectRows, range: R): V;
+  },
+): BatchRead<S, V, R> {
+  return {
+    plan: (subjects, range) =>
+      eachAlone(planRows(timeslices, reads, subjects, range), (subject, rows) => reads.valueOf(subject, rows, range)),
+  };
+}
 
-  protected findParts(parts: readonly QueryPart[], kind: QueryKind, range: R, call: CallOptions): Promise<FoundRows> {
-    const { seconds } = kind;
-    const queried = seconds === undefined ? range : aligned({ from: range.to - seconds, to: range.to });
-    return this.timeslices.read(parts, { ...kind, range: queried }, call);
-  }
-
-  protected outcomeOf(subject: S, found: FoundRows, range: R): Outcome<V> {
-    const batchSubject = this.subjectOf(subject);
-    const rows = batchSubject === undefined ? undefined : found.get(batchSubject.id);
-    const error = rows?.failureOf(batchSubject?.host);
-    return error === undefined ? { value: this.valueOf(subject, rows ?? new SubjectRows(), range) } : { error };
-  }
+function eachAlone<S, V>(planned: PlannedRows<S>, valueOf: (subject: S, rows: SubjectRows) => V): PlannedCall<V> {
+  return {
+    count: planned.subjects.length,
+    calls: planned.calls,
+    read: async (call) => {
+      const found = await planned.find(call);
+      const outcomes: Outcome<V>[] = [];
+      await inSlices(planned.subjects, (subject) => {
+        const rows = planned.rowsOf(subject, found);
+        outcomes.push(rows instanceof UpstreamError ? { error: rows } : { value: valueOf(subject, rows) });
+      });
+      return outcomes;
+    },
+  };
 }
 
 /** Lists in use differ by the custom metrics of applications; beyond so many it is cheaper to begin again. */
@@ -137,52 +158,36 @@ const METRIC_DATA = {
 } as const satisfies Record<string, QueryKind>;
 
 /** Reads summarized metric data of applications or of hosts, one query for many. */
-export class MetricDataRead extends RowsRead<MetricDataSubject, MetricDataResult> {
-  readonly #selectors: MetricSelectors;
-
-  constructor(timeslices: Timeslices, selectors: MetricSelectors) {
-    super(timeslices);
-    this.#selectors = selectors;
-  }
-
-  kindOf({ hostKey }: MetricDataSubject): QueryKind {
-    return METRIC_DATA[hostKey === undefined ? 'application' : 'host'];
-  }
-
-  subjectOf(subject: MetricDataSubject): BatchSubject {
-    return this.#selectors.subjectOf(subject);
-  }
-
-  protected valueOf(subject: MetricDataSubject, found: SubjectRows, range: TimeRange): MetricDataResult {
-    return this.#selectors.ofMetricData(subject).values.resultOf(found.rowsOf(subject.hostKey), found.window ?? range);
-  }
+export function metricDataRead(
+  timeslices: Timeslices,
+  selectors: MetricSelectors,
+): BatchRead<MetricDataSubject, MetricDataResult> {
+  return rowsRead(timeslices, {
+    kindOf: ({ hostKey }) => METRIC_DATA[hostKey === undefined ? 'application' : 'host'],
+    subjectOf: (subject) => selectors.subjectOf(subject),
+    valueOf: (subject, found, range) =>
+      selectors.ofMetricData(subject).values.resultOf(found.rowsOf(subject.hostKey), found.window ?? range),
+  });
 }
 
 const HOST_LISTS: QueryKind = { name: 'host lists', group: 'hosts', groupBy: 'host', columns: 'names', seconds: HOUR };
 
 /** Reads which hosts reported in the hour before the end of the range: the interface has no list of hosts. */
-export class HostsRead extends RowsRead<ApplicationSubject, readonly Host[]> {
-  readonly #selectors: MetricSelector;
-
-  constructor(timeslices: Timeslices, selectors: MetricSelectors) {
-    super(timeslices);
-    this.#selectors = selectors.of([SIGN_OF_LIFE, METRIC.web]);
-  }
-
-  kindOf(): QueryKind {
-    return HOST_LISTS;
-  }
-
-  subjectOf({ applicationId }: ApplicationSubject): BatchSubject {
-    return { id: applicationId, selector: this.#selectors };
-  }
-
-  /** The interface gives hosts no id of their own: the name is what tells them apart. */
-  protected valueOf({ applicationId }: ApplicationSubject, found: SubjectRows): readonly Host[] {
-    const language = this.timeslices.memory.language(applicationId);
-    const names = [...found.rows.keys()].sort();
-    return names.map((host) => ({ key: host, host, language, healthStatus: undefined, summary: undefined }));
-  }
+export function hostsRead(
+  timeslices: Timeslices,
+  selectors: MetricSelectors,
+): BatchRead<ApplicationSubject, readonly Host[]> {
+  const selector = selectors.of([SIGN_OF_LIFE, METRIC.web]);
+  return rowsRead(timeslices, {
+    kindOf: () => HOST_LISTS,
+    subjectOf: ({ applicationId }) => ({ id: applicationId, selector }),
+    // The interface gives hosts no id of their own: the name is what tells them apart.
+    valueOf: ({ applicationId }, found) => {
+      const language = timeslices.memory.language(applicationId);
+      const names = [...found.rows.keys()].sort();
+      return names.map((host) => ({ key: host, host, language, healthStatus: undefined, summary: undefined }));
+    },
+  });
 }
 
 /** Seconds before the end of the range that the rolling values of key transactions are taken over, and all others. */
@@ -211,79 +216,56 @@ const LONGEST_NAME_SHOWN = 120;
  * measured and from the timeslices of their applications. The service's own figures have a window and a scale that no public
  * page tells.
  */
-export class RollingRead extends RowsRead<RollingSubject, RollingValues> {
-  readonly #selectors: MetricSelectors;
-  readonly #keyTransactions: KeyTransactions;
-  readonly #selectorOf: Readonly<Record<RollingSubject['kind'], MetricSelector>>;
+export function rollingRead(
+  timeslices: Timeslices,
+  selectors: MetricSelectors,
+  keyTransactions: KeyTransactions,
+): BatchRead<RollingSubject, RollingValues> {
+  const ofHosts = [SIGN_OF_LIFE, METRIC.web, METRIC.nonWeb, METRIC.errors, METRIC.apdex];
+  const host = selectors.of(ofHosts);
+  const application = selectors.of([...ofHosts, METRIC.endUser, METRIC.endUserApdex]);
+  const keyTransaction = selectors.of([]);
+  const reads: RowsQuery<RollingSubject> = {
+    kindOf: ({ kind }) => ROLLING[kind],
+    subjectOf: (subject) => {
+      if (subject.kind === 'application') return { id: subject.applicationId, selector: application };
+      if (subject.kind === 'host') return { id: subject.applicationId, host: subject.hostKey, selector: host };
+      const known = keyTransactions.known(subject.keyTransactionId);
+      if (known === undefined || known instanceof UpstreamError) return undefined;
+      const called = JSON.stringify(known.name.slice(0, LONGEST_NAME_SHOWN));
+      return { id: known.guid, selector: keyTransaction, called };
+    },
+  };
+  /** What is read of the owning applications: whether they report, and the Apdex of the transactions. */
+  const ownersOf = (subjects: readonly OfKeyTransaction[]): BatchSubject[] => {
+    const names = new Map<number, string[]>();
+    for (const { keyTransactionId } of subjects) {
+      const known = keyTransactions.known(keyTransactionId);
+      if (known === undefined || known instanceof UpstreamError || known.applicationId === undefined) continue;
+      const apdex = apdexName(known);
+      const list = names.get(known.applicationId) ?? [SIGN_OF_LIFE, METRIC.web, METRIC.nonWeb];
+      names.set(known.applicationId, apdex === undefined ? list : [...list, apdex]);
+    }
+    return [...names].map(([id, list]) => ({ id, selector: selectors.of(list) }));
+  };
 
-  constructor(timeslices: Timeslices, selectors: MetricSelectors, keyTransactions: KeyTransactions) {
-    super(timeslices);
-    this.#selectors = selectors;
-    this.#keyTransactions = keyTransactions;
-    const ofHosts = [SIGN_OF_LIFE, METRIC.web, METRIC.nonWeb, METRIC.errors, METRIC.apdex];
-    this.#selectorOf = {
-      host: selectors.of(ofHosts),
-      application: selectors.of([...ofHosts, METRIC.endUser, METRIC.endUserApdex]),
-      key_transaction: selectors.of([]),
-    };
-  }
-
-  kindOf({ kind }: RollingSubject): QueryKind {
-    return ROLLING[kind];
-  }
-
-  subjectOf(subject: RollingSubject): BatchSubject | undefined {
-    const selector = this.#selectorOf[subject.kind];
-    if (subject.kind === 'application') return { id: subject.applicationId, selector };
-    if (subject.kind === 'host') return { id: subject.applicationId, host: subject.hostKey, selector };
-    const known = this.#keyTransactions.known(subject.keyTransactionId);
-    if (known === undefined || known instanceof UpstreamError) return undefined;
-    return { id: known.guid, selector, called: JSON.stringify(known.name.slice(0, LONGEST_NAME_SHOWN)) };
-  }
-
-  /** Key transactions need a query of their own, and one more for their owners. */
-  override nextCall(subjects: readonly RollingSubject[], range: TimeRange): NextCall {
-    const { count, calls } = super.nextCall(subjects, range);
-    const owners = partsOf(this.#ownersOf(subjects.slice(0, count).filter(isOfKeyTransaction)));
-    return { count, calls: calls + planQueries(owners, this.timeslices.memory, OWNERS).length };
-  }
-
-  override async read(
-    subjects: readonly RollingSubject[],
-    range: TimeRange,
-    call: CallOptions,
-  ): Promise<readonly Outcome<RollingValues>[]> {
-    const ofEntities = subjects.filter(isOfKeyTransaction);
-    if (ofEntities.length === 0) return super.read(subjects, range, call);
-    const [found, owners] = await Promise.all([
-      this.find(ofEntities, range, call),
-      this.findParts(partsOf(this.#ownersOf(ofEntities)), OWNERS, range, call),
-    ]);
-    return ofEntities.map((subject) => this.#ofKeyTransaction(subject, found, owners));
-  }
-
-  protected valueOf(subject: RollingSubject, found: SubjectRows): RollingValues {
-    const rows = found.rowsOf(subject.kind === 'host' ? subject.hostKey : undefined);
-    return rollingOf(rows, found.seconds ?? SECONDS);
-  }
-
-  #ofKeyTransaction(
+  const ofKeyTransaction = (
     { keyTransactionId: id }: OfKeyTransaction,
     found: FoundRows,
     owners: FoundRows,
-  ): Outcome<RollingValues> {
-    const known = this.#keyTransactions.known(id);
+  ): Outcome<RollingValues> => {
+    const known = keyTransactions.known(id);
     if (known instanceof UpstreamError) return { error: known };
     if (known === undefined) {
       const failure = new CallFailure('not_found', `key transaction ${id} is not on the list`);
-      return { error: this.timeslices.transport.fail('key_transactions', failure) };
+      return { error: timeslices.transport.fail('key_transactions', failure) };
     }
     const { guid, applicationId } = known;
     const own = found.get(guid);
     const owner = applicationId === undefined ? undefined : owners.get(applicationId);
     const ofOwner = owner?.failureOf(undefined);
     // An application that the key cannot see says nothing; what the key transaction itself measured was read.
-    const isSeen = applicationId !== undefined && this.timeslices.memory.isListed(applicationId);
+    const isSeen = applicationId !== undefined && timeslices.memory.isListed(applicationId);
     const error =
       own?.failureOf(undefined) ?? (ofOwner?.failure.reason === 'forbidden' && !isSeen ? undefined : ofOwner);
     if (error !== undefined) return { error };
@@ -291,20 +273,32 @@ export class RollingRead extends RowsRead<RollingSubject, RollingValues> {
     const apdex = metrics?.get(apdexName(known) ?? '');
     const row = own?.rowsOf(undefined).get(ITSELF);
     return { value: keyTransactionOf(row, apdex, metrics !== undefined, own?.seconds ?? KEY_TRANSACTION_SECONDS) };
-  }
+  };
 
-  /** What is read of the owning applications: whether they report, and the Apdex of the transactions. */
-  #ownersOf(subjects: readonly OfKeyTransaction[]): BatchSubject[] {
-    const names = new Map<number, string[]>();
-    for (const { keyTransactionId } of subjects) {
-      const known = this.#keyTransactions.known(keyTransactionId);
-      if (known === undefined || known instanceof UpstreamError || known.applicationId === undefined) continue;
-      const apdex = apdexName(known);
-      const list = names.get(known.applicationId) ?? [SIGN_OF_LIFE, METRIC.web, METRIC.nonWeb];
-      names.set(known.applicationId, apdex === undefined ? list : [...list, apdex]);
-    }
-    return [...names].map(([id, list]) => ({ id, selector: this.#selectors.of(list) }));
-  }
+  return {
+    plan: (subjects, range) => {
+      const planned = planRows(timeslices, reads, subjects, range);
+      const taken = planned.subjects.filter(isOfKeyTransaction);
+      if (taken.length === 0) {
+        return eachAlone(planned, (subject, rows) =>
+          rollingOf(rows.rowsOf(subject.kind === 'host' ? subject.hostKey : undefined), rows.seconds ?? SECONDS),
+        );
+      }
+      // Key transactions need a query of their own, and one more for their owners.
+      const owners = timeslices.plan(partsOf(ownersOf(taken)), OWNERS);
+      return {
+        count: taken.length,
+        calls: planned.calls + owners.length,
+        read: async (call) => {
+          const [found, ofOwners] = await Promise.all([
+            planned.find(call),
+            timeslices.read(owners, queryOver(OWNERS, range), call),
+          ]);
+          return taken.map((subject) => ofKeyTransaction(subject, found, ofOwners));
+        },
+      };
+    },
+  };
 }
 
 const WEB_TRANSACTION = 'WebTransaction/';

@@ -4,7 +4,6 @@ import { all, any, equals, filled, isIn, isNotNull, type Condition } from './nrq
 import type { CallGroup } from './transport.ts';
 import type { MetricSelector } from './metricSelector.ts';
 import type { SubjectId } from '../http/failureMemory.ts';
-import type { NextCall } from '../upstreamReader.ts';
 import { frameLength, idLength, recordId, type GoldenSource } from '../../nrql/goldenMetric.ts';
 
 /** A longest text exists, but no public page says which. */
@@ -124,55 +123,66 @@ export function rowsOf(
   return groupBy !== 'host' ? rows : rows * (namesHosts && hosts !== undefined ? hosts.length : sizes.hosts);
 }
 
+/** What the next query carries: subjects of one kind, each with what it asks for; undefined: nothing. */
+interface TakenSubjects<S> {
+  readonly taken: readonly { readonly subject: S; readonly asked: BatchSubject | undefined }[];
+  /** The kind of query, with the most rows that it is planned for. */
+  readonly kind: QueryKind;
+  /** True: they ask for one application or key transaction only, which may need several queries. */
+  readonly isOne: boolean;
+}
+
 /**
- * How many subjects the next query carries: of one kind only. Further hosts of an application that is in it cost nothing.
+ * Takes the subjects that the next query carries. Further hosts of an application that is in it cost nothing.
  *
  * @param limit the most rows of the query, in place of those of its kind
  */
-export function nextQuery<S>(
+export function takeSubjects<S>(
   reads: { kindOf(subject: S): QueryKind; subjectOf(subject: S): BatchSubject | undefined },
-  subjects: readonly S[],
+  subjects: Iterable<S>,
   memory: AccountMemory,
   limit?: number,
-): NextCall {
-  const [start] = subjects;
-  if (start === undefined) throw new RangeError('no subjects');
-  const alike = reads.kindOf(start);
-  const kind = limit === undefined ? alike : { ...alike, mostRows: limit };
-  const size = new Size(memory, kind);
-  const selector = new Map<SubjectId, MetricSelector>();
-  const isAlone = ({ id, host }: BatchSubject): boolean =>
-    memory.failures.isSuspect(kind.name, id) || memory.failures.isSuspect(kind.name, id, host);
-  const taken: BatchSubject[] = [];
-  let count = 0;
+): TakenSubjects<S> {
+  const taken: { readonly subject: S; readonly asked: BatchSubject | undefined }[] = [];
+  const selectors = new Map<SubjectId, MetricSelector>();
+  let alike: QueryKind | undefined;
+  let kind: QueryKind | undefined;
+  let size: Size | undefined;
+  let first: BatchSubject | undefined;
   for (const subject of subjects) {
-    if (reads.kindOf(subject) !== alike) break;
-    const each = reads.subjectOf(subject);
-    if (each !== undefined) {
-      const before = selector.get(each.id);
-      const [first] = taken;
-      if (first !== undefined && (isAlone(each) || isAlone(first)) && !isSameAlone(first, each, memory, kind)) break;
+    const kindOf = reads.kindOf(subject);
+    if (alike !== undefined && kindOf !== alike) break;
+    alike = kindOf;
+    kind ??= limit === undefined ? alike : { ...alike, mostRows: limit };
+    size ??= new Size(memory, kind);
+    const asked = reads.subjectOf(subject);
+    if (asked !== undefined) {
+      const before = selectors.get(asked.id);
+      if (first !== undefined && !goTogether(first, asked, memory, kind)) break;
       if (before === undefined) {
-        size.add(partOf(each));
+        size.add(partOf(asked));
         // What is too large for one query stays alone.
         if (first !== undefined && !size.fits) break;
-        selector.set(each.id, each.selector);
-      } else if (before !== each.selector) break;
-      taken.push(each);
+        selectors.set(asked.id, asked.selector);
+      } else if (before !== asked.selector) break;
+      first ??= asked;
     }
-    count += 1;
+    taken.push({ subject, asked });
   }
-  const calls = selector.size === 1 ? planQueries(partsOf(taken), memory, kind).length : 1;
-  return { count, calls: Math.max(1, calls) };
+  if (kind === undefined) throw new RangeError('no subjects');
+  return { taken, kind, isOne: selectors.size === 1 };
 }
 
-/** Hosts of an application that is a suspect as a whole go together. */
-function isSameAlone(
+/** A suspect goes alone, but hosts of an application that is a suspect as a whole go together. */
+function goTogether(
   first: BatchSubject,
   other: BatchSubject,
   { failures }: AccountMemory,
   { name }: QueryKind,
 ): boolean {
+  const isAlone = ({ id, host }: BatchSubject): boolean =>
+    failures.isSuspect(name, id) || failures.isSuspect(name, id, host);
+  if (!isAlone(first) && !isAlone(other)) return true;
   return first.id === other.id && failures.isSuspect(name, first.id) && !failures.isSuspect(name, other.id, other.host);
 }
 
@@ -213,7 +223,8 @@ function withoutSuspects(
 ): [QueryPart | undefined, QueryPart[]] {
   const { id, hosts } = part;
   const alone = hosts?.filter((host) => failures.isSuspect(name, id, host)) ?? [];
-  if (hosts === undefined || alone.length === 0) return [part, []];
+  if (hosts === undefined) return [part, []];
+  if (alone.length === 0) return [failures.hasSuspectHost(name, id) ? { ...part, namesHosts: true } : part, []];
   const others = hosts.filter((host) => !alone.includes(host));
   const apart = alone.map((host) => ({ ...part, hosts: [host], namesHosts: true }));
   return [others.length === 0 ? undefined : { ...part, hosts: others, namesHosts: true }, apart];

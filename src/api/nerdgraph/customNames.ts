@@ -1,5 +1,5 @@
-import type { BatchSubject, QueryKind } from './batching.ts';
-import { RowsRead, type MetricSelectors } from './batchReads.ts';
+import type { QueryKind } from './batching.ts';
+import { planRows, type MetricSelectors, type RowsQuery } from './batchReads.ts';
 import type { AccountResolver } from './accountResolver.ts';
 import {
   aligned,
@@ -16,20 +16,21 @@ import {
   type Condition,
   type Selection,
 } from './nrql.ts';
-import type { SubjectRows } from './rows.ts';
+import type { FoundRows } from './rows.ts';
 import type { Timeslices } from './timeslices.ts';
 import type { CallGroup, Transport } from './transport.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import { isList, isObject, type Json } from '../http/readRecords.ts';
 import {
   outcomeOf,
+  type BatchRead,
   type CallOptions,
   type CustomNamesSubject,
   type MetricNameList,
   type MetricNameQuery,
   type Outcome,
-  type TimeRange,
 } from '../upstreamReader.ts';
+import { UpstreamError } from '../types.ts';
 
 /** The most names that the service gives for one query; it does not say when there are more. */
 const MOST_NAMES = 10_000;
@@ -135,56 +136,55 @@ const KIND = {
 } as const satisfies QueryKind;
 
 /** Reads which metric names of the day before the end of the range contain given texts, of many applications at a time. */
-export class CustomNamesRead extends RowsRead<CustomNamesSubject, readonly string[]> {
-  readonly #account: AccountResolver;
-  readonly #selectors: MetricSelectors;
+export function customNamesRead(
+  timeslices: Timeslices,
+  account: AccountResolver,
+  selectors: MetricSelectors,
+): BatchRead<CustomNamesSubject, readonly string[]> {
+  const reads: RowsQuery<CustomNamesSubject> = {
+    kindOf: () => KIND,
+    subjectOf: ({ applicationId, filters }) =>
+      filters.length === 0
+        ? undefined
+        : { id: applicationId, selector: selectors.of([], [...new Set(filters)].sort()) },
+  };
 
-  constructor(timeslices: Timeslices, account: AccountResolver, selectors: MetricSelectors) {
-    super(timeslices);
-    this.#account = account;
-    this.#selectors = selectors;
-  }
-
-  kindOf(): QueryKind {
-    return KIND;
-  }
-
-  subjectOf({ applicationId, filters }: CustomNamesSubject): BatchSubject | undefined {
-    if (filters.length === 0) return undefined;
-    return { id: applicationId, selector: this.#selectors.of([], [...new Set(filters)].sort()) };
-  }
-
-  override async read(
-    subjects: readonly CustomNamesSubject[],
-    range: TimeRange,
-    call: CallOptions,
-  ): Promise<readonly Outcome<readonly string[]>[]> {
-    const found = await this.find(subjects, range, call);
-    return Promise.all(
-      subjects.map(async (subject) => {
-        // More names than rows fit into a response: a list of names has room for more.
-        const isTooMany = subject.filters.length > 0 && found.get(subject.applicationId)?.tooMany === true;
-        return isTooMany ? outcomeOf(this.#readAlone(subject, range.to, call)) : this.outcomeOf(subject, found, range);
-      }),
-    );
-  }
-
-  protected valueOf(_: CustomNamesSubject, found: SubjectRows): readonly string[] {
-    return [...found.rowsOf(undefined).keys()].sort();
-  }
-
-  async #readAlone(
+  const readAlone = async (
     { applicationId, filters }: CustomNamesSubject,
     to: number,
     call: CallOptions,
-  ): Promise<readonly string[]> {
+  ): Promise<readonly string[]> => {
     const patterns = filled(filters.map((filter) => isLike('metricTimesliceName', `%${filter}%`)));
     if (patterns === undefined) return [];
     const where = all([equals('appId', applicationId), isNull('scope'), any(patterns)]);
-    const query = { group: KIND.group, where, to };
-    const names = await readUniqueNames(this.timeslices.transport, this.#account, query, call);
+    const names = await readUniqueNames(timeslices.transport, account, { group: KIND.group, where, to }, call);
     return names.filter((name) => filters.some((filter) => name.includes(filter)));
-  }
+  };
+
+  return {
+    plan: (subjects, range) => {
+      const planned = planRows(timeslices, reads, subjects, range);
+      const outcomeIn = async (
+        subject: CustomNamesSubject,
+        found: FoundRows,
+        call: CallOptions,
+      ): Promise<Outcome<readonly string[]>> => {
+        // More names than rows fit into a response: a list of names has room for more.
+        const isTooMany = subject.filters.length > 0 && found.get(subject.applicationId)?.tooMany === true;
+        if (isTooMany) return outcomeOf(readAlone(subject, range.to, call));
+        const rows = planned.rowsOf(subject, found);
+        return rows instanceof UpstreamError ? { error: rows } : { value: [...rows.rowsOf(undefined).keys()].sort() };
+      };
+      return {
+        count: planned.subjects.length,
+        calls: planned.calls,
+        read: async (call) => {
+          const found = await planned.find(call);
+          return Promise.all(planned.subjects.map((subject) => outcomeIn(subject, found, call)));
+        },
+      };
+    },
+  };
 }
 
 /**

@@ -5,15 +5,14 @@ import type { SubjectRows } from './rows.ts';
 import type { Timeslices } from './timeslices.ts';
 import { sourceKey, type GoldenSource } from '../../nrql/goldenMetric.ts';
 import { numberOf, percentilesOf } from '../../nrql/queryRows.ts';
-import {
-  countCalls,
-  type BatchRead,
-  type CallOptions,
-  type GoldenResult,
-  type GoldenSubject,
-  type NextCall,
-  type Outcome,
-  type TimeRange,
+import type {
+  BatchRead,
+  CallOptions,
+  GoldenResult,
+  GoldenSubject,
+  Outcome,
+  PlannedCall,
+  TimeRange,
 } from '../upstreamReader.ts';
 import type { UpstreamError } from '../types.ts';
 
@@ -43,16 +42,15 @@ export class GoldenMetricsRead implements BatchRead<GoldenSubject, GoldenResult>
     this.#timeslices = timeslices;
   }
 
-  nextCall(subjects: readonly GoldenSubject[]): NextCall {
-    const [first] = subjects;
-    if (first === undefined) throw new RangeError('no subjects');
+  plan(subjects: Iterable<GoldenSubject>, range: TimeRange): PlannedCall<GoldenResult> {
     const { failures } = this.#memory;
     const sizes = new Map<GoldenSource, Size>();
-    let count = 0;
+    const taken: GoldenSubject[] = [];
     for (const subject of subjects) {
       const { type, window, guid } = subject;
+      const [first = subject] = taken;
       if (type !== first.type || window !== first.window) break;
-      if (count > 0 && (failures.isSuspect(NAME, guid) || failures.isSuspect(NAME, first.guid))) break;
+      if (taken.length > 0 && (failures.isSuspect(NAME, guid) || failures.isSuspect(NAME, first.guid))) break;
       let fits = true;
       for (const [source, selector] of this.#selectorsOf(subject)) {
         const size = sizes.get(source) ?? new Size(this.#memory, this.#kindOf(source));
@@ -60,17 +58,18 @@ export class GoldenMetricsRead implements BatchRead<GoldenSubject, GoldenResult>
         size.add(partOf(subject, selector));
         fits &&= size.fits;
       }
-      if (count > 0 && !fits) break;
-      count += 1;
+      if (taken.length > 0 && !fits) break;
+      taken.push(subject);
     }
-    return { count, calls: Math.max(1, sizes.size) };
+    if (taken.length === 0) throw new RangeError('no subjects');
+    return {
+      count: taken.length,
+      calls: Math.max(1, sizes.size),
+      read: (call) => this.#read(taken, range, call),
+    };
   }
 
-  callsFor(subjects: readonly GoldenSubject[], range: TimeRange): number {
-    return countCalls(this, subjects, range);
-  }
-
-  async read(
+  async #read(
     subjects: readonly GoldenSubject[],
     range: TimeRange,
     call: CallOptions,
@@ -170,7 +169,8 @@ export class GoldenMetricsRead implements BatchRead<GoldenSubject, GoldenResult>
       return [partOf(subject, selector)];
     });
     if (parts.length === 0) return;
-    const found = await this.#timeslices.read(parts, { ...this.#kindOf(source), range }, call);
+    const query = { ...this.#kindOf(source), range };
+    const found = await this.#timeslices.read(this.#timeslices.plan(parts, query), query, call);
     for (const subject of subjects) {
       const rows = found.get(subject.guid);
       const own = gathered.get(subject.guid);

@@ -1,7 +1,7 @@
 import { MOST_BUCKETS, PLANNED_FACETS } from '../../nrql/limits.ts';
 import { planChunks, type SeriesLimits } from '../seriesChunks.ts';
-import { rowsOf, type BatchSubject, type QueryKind, type QueryPart } from './batching.ts';
-import { RowsRead, type MetricSelectors } from './batchReads.ts';
+import { rowsOf, type QueryKind, type QueryPart } from './batching.ts';
+import { rowsRead, type MetricSelectors } from './batchReads.ts';
 import { stepOf } from './nrql.ts';
 import {
   ITSELF,
@@ -18,6 +18,7 @@ import type { Timeslices } from './timeslices.ts';
 import type { SubjectId } from '../http/failureMemory.ts';
 import { SIGN_OF_LIFE, ZERO_WITHOUT_ROW, type MetricSelector } from './metricSelector.ts';
 import type {
+  BatchRead,
   CallOptions,
   MetricDataResult,
   MetricDataSubject,
@@ -45,111 +46,112 @@ const KINDS = {
 } as const satisfies Record<string, QueryKind>;
 
 /** Reads metric data minute by minute or hour by hour. Its timeslices hold rows, not yet values of the REST interface. */
-export class MetricSeriesRead extends RowsRead<MetricDataSubject, MetricSeries, SeriesChunk> implements SeriesRead {
-  readonly #selectors: MetricSelectors;
+export function metricSeriesRead(timeslices: Timeslices, selectors: MetricSelectors): SeriesRead {
+  return {
+    ...rowsRead<MetricDataSubject, MetricSeries, SeriesChunk>(timeslices, {
+      kindOf: ({ hostKey }) => KINDS[hostKey === undefined ? 'application' : 'host'],
+      subjectOf: (subject) => selectors.subjectOf(subject),
+      mostRows: (chunk) => mostRows(Math.min(MOST_BUCKETS, bucketsOf(chunk))),
+      find: (parts, kind, chunk, call) => findBuckets(timeslices, parts, kind, chunk, call),
+      valueOf: ({ hostKey }, found, { granule }) => {
+        const metrics = [...(found.buckets.get(hostKey ?? ITSELF) ?? [])];
+        return { granule, metrics: metrics.map(([name, list]) => [name, toTimeslices(list)]) };
+      },
+    }),
+    chunks: (range, window, now) => planChunks(range, window, now, LIMITS),
+    summarize,
+  };
+}
 
-  constructor(timeslices: Timeslices, selectors: MetricSelectors) {
-    super(timeslices);
-    this.#selectors = selectors;
+/** Reads a chunk in as many ranges as its rows need. */
+async function findBuckets(
+  timeslices: Timeslices,
+  parts: readonly QueryPart[],
+  kind: QueryKind,
+  chunk: SeriesChunk,
+  call: CallOptions,
+): Promise<FoundRows> {
+  const rows = parts.map((part) => rowsOf(part, 'application', timeslices.memory));
+  const most = Math.floor(MOST_BUCKET_ROWS / (Math.max(...rows) + 1));
+  const buckets = Math.max(1, Math.min(MOST_BUCKETS, bucketsOf(chunk), most));
+  const query = { ...kind, mostRows: mostRows(buckets), bucketMinutes: chunk.granule / 60 };
+  const ranges = rangesOf(chunk, onSteps(buckets * chunk.granule));
+  const [all, ...further] = await Promise.all(
+    ranges.map((range) => readRange(timeslices, parts, { ...query, range }, call)),
+  );
+  for (const each of further) for (const [id, later] of each) all?.get(id)?.append(later);
+  return all ?? new Map();
+}
+
+async function readRange(
+  timeslices: Timeslices,
+  parts: readonly QueryPart[],
+  query: BucketQuery,
+  call: CallOptions,
+): Promise<FoundRows> {
+  const found = new Map(await timeslices.read(timeslices.plan(parts, query), query, call));
+  await readHalves(timeslices, parts, query, found, call);
+  await readGaps(timeslices, parts, query, found, call);
+  return found;
+}
+
+/** Of applications that have too many rows for the range even by metric, each half of the range apart. */
+async function readHalves(
+  timeslices: Timeslices,
+  parts: readonly QueryPart[],
+  query: BucketQuery,
+  found: Map<SubjectId, SubjectRows>,
+  call: CallOptions,
+): Promise<void> {
+  const { range, bucketMinutes } = query;
+  const large = parts.filter(({ id }) => found.get(id)?.tooMany === true);
+  const seconds = bucketMinutes * 60;
+  const buckets = (range.to - range.from) / seconds;
+  if (large.length === 0 || buckets < 2) return;
+  const middle = range.from + onSteps(Math.ceil(buckets / 2) * seconds);
+  const earlier = await readRange(timeslices, large, { ...query, range: { from: range.from, to: middle } }, call);
+  const later = await readRange(timeslices, large, { ...query, range: { from: middle, to: range.to } }, call);
+  for (const [id, rows] of earlier) {
+    const rest = later.get(id);
+    if (rest !== undefined) rows.append(rest);
+    rows.window = range;
+    found.set(id, rows);
   }
+}
 
-  plan(range: TimeRange, window: number, now: number): readonly SeriesChunk[] {
-    return planChunks(range, window, now, LIMITS);
-  }
-
-  kindOf({ hostKey }: MetricDataSubject): QueryKind {
-    return KINDS[hostKey === undefined ? 'application' : 'host'];
-  }
-
-  subjectOf(subject: MetricDataSubject): BatchSubject {
-    return this.#selectors.subjectOf(subject);
-  }
-
-  protected override mostRows(chunk: SeriesChunk): number {
-    return mostRows(Math.min(MOST_BUCKETS, bucketsOf(chunk)));
-  }
-
-  protected valueOf({ hostKey }: MetricDataSubject, found: SubjectRows, { granule }: SeriesChunk): MetricSeries {
-    const metrics = [...(found.buckets.get(hostKey ?? ITSELF) ?? [])];
-    return { granule, metrics: metrics.map(([name, list]) => [name, toTimeslices(list)]) };
-  }
-
-  protected override async findParts(
-    parts: readonly QueryPart[],
-    kind: QueryKind,
-    chunk: SeriesChunk,
-    call: CallOptions,
-  ): Promise<FoundRows> {
-    const rows = parts.map((part) => rowsOf(part, 'application', this.timeslices.memory));
-    const most = Math.floor(MOST_BUCKET_ROWS / (Math.max(...rows) + 1));
-    const buckets = Math.max(1, Math.min(MOST_BUCKETS, bucketsOf(chunk), most));
-    const query = { ...kind, mostRows: mostRows(buckets), bucketMinutes: chunk.granule / 60 };
-    const ranges = rangesOf(chunk, onSteps(buckets * chunk.granule));
-    const [all, ...further] = await Promise.all(
-      ranges.map((range) => this.#readRange(parts, { ...query, range }, call)),
-    );
-    for (const each of further) for (const [id, later] of each) all?.get(id)?.append(later);
-    return all ?? new Map();
-  }
-
-  async #readRange(parts: readonly QueryPart[], query: BucketQuery, call: CallOptions): Promise<FoundRows> {
-    const found = new Map(await this.timeslices.read(parts, query, call));
-    await this.#readHalves(parts, query, found, call);
-    await this.#readGaps(parts, query, found, call);
-    return found;
-  }
-
-  /** Of applications that have too many rows for the range even by metric, each half of the range apart. */
-  async #readHalves(
-    parts: readonly QueryPart[],
-    query: BucketQuery,
-    found: Map<SubjectId, SubjectRows>,
-    call: CallOptions,
-  ): Promise<void> {
-    const { range, bucketMinutes } = query;
-    const large = parts.filter(({ id }) => found.get(id)?.tooMany === true);
-    const seconds = bucketMinutes * 60;
-    const buckets = (range.to - range.from) / seconds;
-    if (large.length === 0 || buckets < 2) return;
-    const middle = range.from + onSteps(Math.ceil(buckets / 2) * seconds);
-    const earlier = await this.#readRange(large, { ...query, range: { from: range.from, to: middle } }, call);
-    const later = await this.#readRange(large, { ...query, range: { from: middle, to: range.to } }, call);
-    for (const [id, rows] of earlier) {
-      const rest = later.get(id);
-      if (rest !== undefined) rows.append(rest);
-      rows.window = range;
-      found.set(id, rows);
-    }
-  }
-
-  /** The service may answer for other times than it was asked for: what is missing then at an end is read apart. */
-  async #readGaps(parts: readonly QueryPart[], query: BucketQuery, found: FoundRows, call: CallOptions): Promise<void> {
-    const { range } = query;
-    for (const part of parts) {
-      const rows = found.get(part.id);
-      for (const gap of gapsIn(range, rows?.window)) {
-        if (gap.to - gap.from >= range.to - range.from) {
-          const words = 'the answer is for another time than was asked for';
-          if (rows !== undefined) rows.failure = this.timeslices.transport.invalid(query.group, words);
-          break;
-        }
-        const rest = await this.#readRange([part], { ...query, range: gap }, call);
-        const missing = rest.get(part.id);
-        if (missing !== undefined) rows?.append(missing);
+/** The service may answer for other times than it was asked for: what is missing then at an end is read apart. */
+async function readGaps(
+  timeslices: Timeslices,
+  parts: readonly QueryPart[],
+  query: BucketQuery,
+  found: FoundRows,
+  call: CallOptions,
+): Promise<void> {
+  const { range } = query;
+  for (const part of parts) {
+    const rows = found.get(part.id);
+    for (const gap of gapsIn(range, rows?.window)) {
+      if (gap.to - gap.from >= range.to - range.from) {
+        const words = 'the answer is for another time than was asked for';
+        if (rows !== undefined) rows.failure = timeslices.transport.invalid(query.group, words);
+        break;
       }
+      const rest = await readRange(timeslices, [part], { ...query, range: gap }, call);
+      const missing = rest.get(part.id);
+      if (missing !== undefined) rows?.append(missing);
     }
   }
+}
 
-  summarize(timeslices: ReadonlyMap<string, readonly Timeslice[]>, range: TimeRange): MetricDataResult {
-    const rows = new Map<string, MetricRow>();
-    for (const [name, inside] of timeslices) {
-      const merged = mergeRows(inside.map(toRow));
-      if (merged !== undefined) rows.set(name, merged);
-    }
-    const names = [...rows.keys()].filter((name) => name !== SIGN_OF_LIFE);
-    // The window is as long as it was asked for, also where buckets are missing.
-    return new ValueMapper([...new Set([...names, ...ZERO_WITHOUT_ROW])]).resultOf(rows, range);
+function summarize(timeslices: ReadonlyMap<string, readonly Timeslice[]>, range: TimeRange): MetricDataResult {
+  const rows = new Map<string, MetricRow>();
+  for (const [name, inside] of timeslices) {
+    const merged = mergeRows(inside.map(toRow));
+    if (merged !== undefined) rows.set(name, merged);
   }
+  const names = [...rows.keys()].filter((name) => name !== SIGN_OF_LIFE);
+  // The window is as long as it was asked for, also where buckets are missing.
+  return new ValueMapper([...new Set([...names, ...ZERO_WITHOUT_ROW])]).resultOf(rows, range);
 }
 
 const COUNTERS: QueryKind = {
@@ -158,62 +160,40 @@ const COUNTERS: QueryKind = {
   keepsUnreadable: true,
 };
 
-/** What is asked for and how its values are calculated. */
-interface CounterPlan {
-  readonly names: readonly string[];
-  readonly selector: MetricSelector;
-  readonly mapper: ValueMapper;
-}
-
 /** Reads minutes for counters: what is answered for a part of the range counts for that part, and no call fills the rest. */
-export class CounterRead extends RowsRead<MetricDataSubject, MinuteSeries> {
-  readonly #selectors: MetricSelectors;
+export function counterRead(
+  timeslices: Timeslices,
+  selectors: MetricSelectors,
+): BatchRead<MetricDataSubject, MinuteSeries> {
+  // A response with more rows of buckets takes longer to parse than other work may wait.
+  const most = ({ from, to }: TimeRange): number => Math.floor(PLANNED_FACETS / ((to - from) / MINUTE));
   /** All applications ask for the same. */
-  #last: CounterPlan | undefined;
-
-  constructor(timeslices: Timeslices, selectors: MetricSelectors) {
-    super(timeslices);
-    this.#selectors = selectors;
-  }
-
-  kindOf(): QueryKind {
-    return COUNTERS;
-  }
-
-  subjectOf(subject: MetricDataSubject): BatchSubject {
-    return { id: subject.applicationId, selector: this.#planOf(subject).selector };
-  }
-
-  #planOf({ names, values }: MetricDataSubject): CounterPlan {
-    if (this.#last?.names === names) return this.#last;
-    return (this.#last = { names, selector: this.#selectors.of(names), mapper: new ValueMapper(names, values) });
-  }
-
-  protected override mostRows({ from, to }: TimeRange): number {
-    // A response with more rows of buckets takes longer to parse than other work may wait.
-    return Math.floor(PLANNED_FACETS / ((to - from) / MINUTE));
-  }
-
-  protected override findParts(
-    parts: readonly QueryPart[],
-    kind: QueryKind,
-    range: TimeRange,
-    call: CallOptions,
-  ): Promise<FoundRows> {
-    return this.timeslices.read(parts, { ...kind, mostRows: this.mostRows(range), range, bucketMinutes: 1 }, call);
-  }
-
-  protected valueOf(subject: MetricDataSubject, found: SubjectRows, range: TimeRange): MinuteSeries {
-    const { mapper } = this.#planOf(subject);
-    const metrics = new Map<string, Timeslice[]>();
-    for (const [name, rows] of found.buckets.get(ITSELF) ?? []) {
-      const timeslices = rows.map((row) => {
-        return { from: row.from, to: row.to, values: mapper.valuesOf(name, row, NO_ROWS, MINUTE) };
-      });
-      metrics.set(name, timeslices);
-    }
-    return { window: found.window ?? range, metrics };
-  }
+  let last:
+    { readonly names: readonly string[]; readonly selector: MetricSelector; readonly mapper: ValueMapper } | undefined;
+  const queryOf = ({ names, values }: MetricDataSubject) =>
+    last?.names === names
+      ? last
+      : (last = { names, selector: selectors.of(names), mapper: new ValueMapper(names, values) });
+  return rowsRead(timeslices, {
+    kindOf: () => COUNTERS,
+    subjectOf: (subject) => ({ id: subject.applicationId, selector: queryOf(subject).selector }),
+    mostRows: most,
+    find: (parts, kind, range, call) => {
+      const query = { ...kind, range, bucketMinutes: 1 };
+      return timeslices.read(timeslices.plan(parts, query), query, call);
+    },
+    valueOf: (subject, found, range) => {
+      const { mapper } = queryOf(subject);
+      const metrics = new Map<string, Timeslice[]>();
+      for (const [name, rows] of found.buckets.get(ITSELF) ?? []) {
+        const minutes = rows.map((row) => {
+          return { from: row.from, to: row.to, values: mapper.valuesOf(name, row, NO_ROWS, MINUTE) };
+        });
+        metrics.set(name, minutes);
+      }
+      return { window: found.window ?? range, metrics };
+    },
+  });
 }
 
 /** What of the range lies outside of the window that was answered; nothing where that is not known. */

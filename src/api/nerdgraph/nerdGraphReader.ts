@@ -1,14 +1,14 @@
 import { AccountResolver, diagnose, readUser } from './accountResolver.ts';
 import { readAlertSettings } from './alertSettings.ts';
-import { CustomNamesRead, listMetricNames } from './customNames.ts';
+import { customNamesRead, listMetricNames } from './customNames.ts';
 import { PAGE_SIZE, searchEntities, application, fieldsOfApplication } from './entitySearch.ts';
 import { AccountMemory } from './accountMemory.ts';
 import { GoldenMetricsRead } from './goldenMetrics.ts';
 import { KeyTransactions } from './keyTransactions.ts';
 import { MonitoredEntities } from './monitoredEntities.ts';
-import { CounterRead, MetricSeriesRead } from './metricSeries.ts';
+import { counterRead, metricSeriesRead } from './metricSeries.ts';
 import { allRowsOf, nearWindow } from './nrql.ts';
-import { HostsRead, MetricDataRead, MetricSelectors, RollingRead } from './batchReads.ts';
+import { hostsRead, metricDataRead, MetricSelectors, rollingRead } from './batchReads.ts';
 import { Timeslices } from './timeslices.ts';
 import { APPLICATIONS, Transport, type NerdGraphReaderOptions } from './transport.ts';
 import { CallFailure } from '../http/callFailure.ts';
@@ -69,12 +69,12 @@ export function createNerdGraphReader(options: NerdGraphReaderOptions, before?: 
     instances: undefined,
     // The metric data bring them.
     datastores: undefined,
-    hosts: new HostsRead(timeslices, selectors),
-    rolling: new RollingRead(timeslices, selectors, keyTransactions),
-    customNames: new CustomNamesRead(timeslices, account, selectors),
-    metricData: new MetricDataRead(timeslices, selectors),
-    metricSeries: new MetricSeriesRead(timeslices, selectors),
-    counters: new CounterRead(timeslices, selectors),
+    hosts: hostsRead(timeslices, selectors),
+    rolling: rollingRead(timeslices, selectors, keyTransactions),
+    customNames: customNamesRead(timeslices, account, selectors),
+    metricData: metricDataRead(timeslices, selectors),
+    metricSeries: metricSeriesRead(timeslices, selectors),
+    counters: counterRead(timeslices, selectors),
     queries: oneByOne((subject, range, call) => runQuery(transport, account, subject, range, call)),
     entities: {
       list: (type, call) => entities.list(type, call),

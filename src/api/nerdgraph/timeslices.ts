@@ -1,4 +1,4 @@
-import { conditionOf, halve, planQueries, takeOne, type Batch, type QueryPart } from './batching.ts';
+import { conditionOf, halve, planQueries, takeOne, type Batch, type QueryKind, type QueryPart } from './batching.ts';
 import type { AccountMemory } from './accountMemory.ts';
 import type { AccountResolver } from './accountResolver.ts';
 import { all, isNotNull, TIMESLICE, type Selection } from './nrql.ts';
@@ -68,22 +68,28 @@ export class Timeslices {
     this.#account = account;
   }
 
-  /** What was found of each application or key transaction, by its id. Rejects only with the reason of the signal. */
-  async read(parts: readonly QueryPart[], query: TimesliceQuery, call: CallOptions): Promise<FoundRows> {
-    const found = new Map(parts.map(({ id }) => [id, new SubjectRows()]));
+  /** The queries that read these parts when nothing fails, without what New Relic knows nothing of. */
+  plan(parts: readonly QueryPart[], kind: QueryKind): Batch[] {
     const { failures } = this.memory;
-    const asked = parts.filter(({ id }) => !failures.isOmitted(query.name, id));
-    if (asked.length === 0) return found;
+    const known = parts.filter(({ id }) => !failures.isOmitted(kind.name, id));
+    return planQueries(known, this.memory, kind);
+  }
+
+  /**
+   * Reads planned queries; what was found of each application or key transaction in them, by its id. Rejects only with the
+   * reason of the signal.
+   */
+  async read(batches: readonly Batch[], query: TimesliceQuery, call: CallOptions): Promise<FoundRows> {
+    const parts = batches.flat();
+    const found = new Map(parts.map(({ id }) => [id, new SubjectRows()]));
+    if (parts.length === 0) return found;
     try {
       const account = await this.#account.id(call);
-      const reads = planQueries(asked, this.memory, query).map((batch) =>
-        new SplitRead(this, account, query, found, call).run(batch),
-      );
-      await Promise.all(reads);
-      for (const part of asked) this.#learn(part, query, found.get(part.id));
+      await Promise.all(batches.map((batch) => new SplitRead(this, account, query, found, call).run(batch)));
+      for (const part of parts) this.#learn(part, query, found.get(part.id));
     } catch (error) {
       if (!(error instanceof UpstreamError)) throw error;
-      fail(asked, error, found);
+      fail(parts, error, found);
     }
     return found;
   }

@@ -189,7 +189,7 @@ export function metricDataReads(
         const data = await read(subject, { from: chunk.readFrom, to: chunk.to }, call, []);
         return toSeries(data, subject.names, chunk);
       }, callsOf),
-      plan: planRestChunks,
+      chunks: planRestChunks,
       summarize: summarizeSeries,
     },
     // Rounded averages would add up to wrong seconds.

@@ -7,11 +7,11 @@ import {
   type MetricDataSubject,
   type TimeRange,
   type SeriesChunk,
-  inCalls,
+  planAll,
 } from '../../api/upstreamReader.ts';
 import type { FamilyScope } from '../../metrics/family.ts';
 import { queryNames, windowSamples } from '../../metrics/windowFamilies.ts';
-import { readOne, valueOf } from '../upstream/readForCommand.ts';
+import { readAll, readOne, valueOf } from '../upstream/readForCommand.ts';
 import type { LiveAccount } from '../upstream/session.ts';
 import type { BackfillSubject, Checkpoint, State } from './checkpoint.ts';
 import type { DatabaseChoice } from '../../formulas/responseTimes.ts';
@@ -227,7 +227,7 @@ async function readChunks(
     const missing = entities.filter((entity) => !checkpoint.has(chunkFile(home, entity, index)));
     context.done(entities.length - missing.length);
     const bySubject = new Map(missing.map((entity) => [subjectOf(entity), entity]));
-    return inCalls(read, [...bySubject.keys()], chunk).map(({ subjects }) => ({
+    return Array.from(planAll(read, [...bySubject.keys()], chunk), ({ subjects }) => ({
       chunk,
       index,
       subjects,
@@ -236,7 +236,7 @@ async function readChunks(
   });
   const readCall = async ({ chunk, index, subjects, entities: ofCall }: (typeof calls)[number]): Promise<void> => {
     call.signal.throwIfAborted();
-    const series = await persistently(async () => (await read.read(subjects, chunk, call)).map(valueOf), sleep);
+    const series = await persistently(async () => (await readAll(read, subjects, chunk, call)).map(valueOf), sleep);
     for (const [position, entity] of ofCall.entries()) {
       const ofEntity = series[position];
       if (ofEntity === undefined) throw new Error('the reader gave no series for its subject');

@@ -91,7 +91,7 @@ export async function planBackfill(
   const { accounts, config } = session;
   const range = resolveRange(request, { now, delay: config.collection.delay });
   const window = windowOf(config.collection.window, request);
-  const chunks = accounts.map(({ reader }) => [...reader.metricSeries.plan(range, window, now / 1000)]);
+  const chunks = accounts.map(({ reader }) => [...reader.metricSeries.chunks(range, window, now / 1000)]);
   if (chunks.some(({ length }) => length === 0)) {
     throw new UsageError('the service keeps only hours from that time, and no whole hour ends between --from and --to');
   }

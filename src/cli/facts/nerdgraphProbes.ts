@@ -35,6 +35,8 @@ import { count, holds, ratio, undecided, word, type Judged } from './evidence.ts
 import type { FactId } from './facts.ts';
 import { judgeCut, judgeFirstFunction, judgeLimitMax, judgeOtherResult, sum } from './judges.ts';
 import { NO_METRIC, readMinutes } from './restProbes.ts';
+import { readAll } from '../upstream/readForCommand.ts';
+import type { MetricDataSubject } from '../../api/upstreamReader.ts';
 
 const NAME = 'metricTimesliceName';
 /** An account that cannot exist: the largest number that NerdGraph accepts. */
@@ -153,7 +155,7 @@ async function askTimeout(asked: AskedGraph): Promise<Verdicts> {
 async function askHosts({ graph, largest, listed, to }: AskedGraph): Promise<Verdicts> {
   const subjects = largest.map(({ id }) => ({ applicationId: id }));
   const range = before(to, HOUR);
-  const outcomes = await graph.reader.hosts.read(subjects, range, graph.call);
+  const outcomes = await readAll(graph.reader.hosts, subjects, range, graph.call);
   const failed = outcomes.map(errorOf).find((error) => error !== undefined);
   if (failed !== undefined) throw failed;
   const ids = new Set(largest.map(({ id }) => id));
@@ -180,10 +182,10 @@ async function askHosts({ graph, largest, listed, to }: AskedGraph): Promise<Ver
 
 async function judgeHostQuery(
   { graph, to }: Pick<AskedGraph, 'graph' | 'to'>,
-  subjects: Parameters<AskedGraph['graph']['reader']['metricData']['read']>[0],
+  subjects: readonly MetricDataSubject[],
 ): Promise<Judged> {
   if (subjects.length === 0) return undecided('no host');
-  const outcomes = await graph.reader.metricData.read(subjects, before(to, TEN_MINUTES), graph.call);
+  const outcomes = await readAll(graph.reader.metricData, subjects, before(to, TEN_MINUTES), graph.call);
   const error = outcomes.map(errorOf).find((each) => each !== undefined);
   if (error === undefined) return holds(true, count('hosts', subjects.length));
   if (error.failure.reason !== 'other') throw error;

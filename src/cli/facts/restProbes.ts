@@ -17,6 +17,7 @@ import {
   type Pair,
 } from './judges.ts';
 import type { RestConnection } from './connections.ts';
+import { readAll } from '../upstream/readForCommand.ts';
 
 /** A metric name that no agent sends. */
 export const NO_METRIC = 'Exporter/Facts/NoSuchMetric';
@@ -36,9 +37,9 @@ export async function readMinutes(
   range: TimeRange,
 ): Promise<readonly (MetricDataResult & { readonly from: number })[]> {
   const series = reader.metricSeries;
-  const [chunk] = series.plan(range, 60, range.to);
+  const [chunk] = series.chunks(range, 60, range.to);
   if (chunk === undefined) return [];
-  const [outcome] = await series.read([{ applicationId, hostKey: undefined, names }], chunk, call);
+  const [outcome] = await readAll(series, [{ applicationId, hostKey: undefined, names }], chunk, call);
   if (outcome === undefined) return [];
   if ('error' in outcome) throw outcome.error;
   const { metrics, granule } = outcome.value;
@@ -278,11 +279,11 @@ async function askMemory({ rest, largest, to }: AskedRest): Promise<Verdicts> {
   const { data } = await rest.metricData(chosen.id, [MEMORY], range);
   const whole = data.get(MEMORY)?.at(-1)?.values['total_used_mb'];
   const minutes = await readMinutes(rest, chosen.id, [MEMORY], range);
-  const hosts = valueOf((await rest.reader.hosts.read([{ applicationId: chosen.id }], range, rest.call))[0]) ?? [];
+  const hosts = valueOf((await readAll(rest.reader.hosts, [{ applicationId: chosen.id }], range, rest.call))[0]) ?? [];
   const read: { readonly megabytes: number; readonly processes: number }[] = [];
   for (const { key, summary } of hosts.slice(0, 3)) {
     const subject = { applicationId: chosen.id, hostKey: key, names: [MEMORY] };
-    const result = valueOf((await rest.reader.metricData.read([subject], range, rest.call))[0]);
+    const result = valueOf((await readAll(rest.reader.metricData, [subject], range, rest.call))[0]);
     const megabytes = result === undefined ? 0 : valueAt(result, MEMORY, 'used_mb_by_host');
     if (summary?.instanceCount !== undefined) read.push({ megabytes, processes: summary.instanceCount });
   }

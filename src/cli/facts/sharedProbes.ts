@@ -19,6 +19,7 @@ import type { FactId } from './facts.ts';
 import { judgeMinutes, judgeSame, type Pair } from './judges.ts';
 import { readKeyTransactions } from './nerdgraphProbes.ts';
 import { readMinutes, valueAt } from './restProbes.ts';
+import { readAll } from '../upstream/readForCommand.ts';
 
 /** An account through both interfaces. */
 export type AskedBoth = AskedRest & AskedGraph;
@@ -39,8 +40,8 @@ async function askValues({ rest, graph, largest, to }: AskedBoth): Promise<Verdi
   const ids = largest.slice(0, 3).map(({ id }) => id);
   const subjects = (api: 'rest' | 'nerdgraph') =>
     ids.map((applicationId) => ({ applicationId, hostKey: undefined, names: queryNames([], 'application', api) }));
-  const overGraph = await graph.reader.metricData.read(subjects('nerdgraph'), range, graph.call);
-  const overRest = await rest.reader.metricData.read(subjects('rest'), range, rest.call);
+  const overGraph = await readAll(graph.reader.metricData, subjects('nerdgraph'), range, graph.call);
+  const overRest = await readAll(rest.reader.metricData, subjects('rest'), range, rest.call);
   const failed = [...overGraph, ...overRest].map(errorOf).find((error) => error !== undefined);
   if (failed !== undefined) throw failed;
   const both = ids.flatMap((id, index) => {
@@ -67,7 +68,7 @@ async function judgeDatabases(
   if (read === undefined || withTypes.length === 0) return undecided('no database');
   const missing: string[] = [];
   for (const { id, expected } of withTypes) {
-    const [outcome] = await read.read([{ applicationId: id }], before(to, TEN_MINUTES), rest.call);
+    const [outcome] = await readAll(read, [{ applicationId: id }], before(to, TEN_MINUTES), rest.call);
     const error = errorOf(outcome);
     if (error !== undefined) throw error;
     const names = valueOf(outcome) ?? [];

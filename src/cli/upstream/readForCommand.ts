@@ -1,5 +1,5 @@
 import {
-  inCalls,
+  planAll,
   type BatchRead,
   type CallOptions,
   type Outcome,
@@ -24,9 +24,9 @@ export async function readAll<S, A, R extends TimeRange>(
   ended: (subjects: number) => void = () => undefined,
 ): Promise<readonly Outcome<A>[]> {
   const outcomes = await Promise.all(
-    inCalls(read, subjects, range).map(async ({ subjects: some }) => {
-      const ofBatch = await read.read(some, range, call);
-      ended(some.length);
+    Array.from(planAll(read, subjects, range), async ({ planned }) => {
+      const ofBatch = await planned.read(call);
+      ended(planned.count);
       return ofBatch;
     }),
   );
@@ -56,7 +56,7 @@ export async function readOne<S, A, R extends TimeRange>(
   range: R,
   call: CallOptions,
 ): Promise<A> {
-  const [outcome] = await read.read([subject], range, call);
+  const [outcome] = await read.plan([subject], range).read(call);
   if (outcome === undefined) throw new Error(NO_OUTCOME);
   return valueOf(outcome);
 }

@@ -4,6 +4,7 @@ import type { Meaning } from '../../../src/api/nerdgraph/failures.ts';
 import type { FailureReason } from '../../../src/api/types.ts';
 import { metricDataOf, RANGE } from './nerdGraphReading.ts';
 import { startBetween, type Between } from './proxy.ts';
+import { readAll } from '../support/reading.ts';
 
 const RETRIES = 2;
 
@@ -53,15 +54,17 @@ function queriesFor(meaning: Meaning, subjects: number): number {
 type Read = (between: Between, ids: readonly number[]) => Promise<readonly Outcome<unknown>[]>;
 
 const OPERATIONS: Readonly<Record<string, Read>> = {
-  'metric data': ({ reader, call }, ids) => reader.metricData.read(metricDataOf(ids), RANGE, call),
+  'metric data': ({ reader, call }, ids) => readAll(reader.metricData, metricDataOf(ids), RANGE, call),
   'host lists': ({ reader, call }, ids) =>
-    reader.hosts.read(
+    readAll(
+      reader.hosts,
       ids.map((applicationId) => ({ applicationId })),
       RANGE,
       call,
     ),
   'rolling values': ({ reader, call }, ids) =>
-    reader.rolling!.read(
+    readAll(
+      reader.rolling!,
       ids.map((applicationId) => ({ kind: 'application', applicationId }) as const),
       RANGE,
       call,

@@ -5,6 +5,7 @@ import { DEMO_API_KEY } from '../../../src/simulator/simulatorSettings.ts';
 import { json } from '../support/testServer.ts';
 import { metricDataOf, NOW, RANGE } from './nerdGraphReading.ts';
 import { edit, startBetween, type Asked, type Between, type Fault } from './proxy.ts';
+import { readAll } from '../support/reading.ts';
 
 const WORLD = { applications: 3, hostsPerApplication: 2, keyTransactions: 2 };
 const IDS = [1_000_001, 1_000_002, 1_000_003];
@@ -44,16 +45,17 @@ const OPERATIONS: Record<string, Operation> = {
       "'WebTransactionTotalTime'",
       'MAX',
     ),
-    run: ({ reader, call }) => reader.metricData.read(metricDataOf(IDS), RANGE, call),
+    run: ({ reader, call }) => readAll(reader.metricData, metricDataOf(IDS), RANGE, call),
   },
   'metric data of hosts': {
     makes: nrql('FACET appId, host', `SINCE ${RANGE.from * 1000} UNTIL`),
-    run: ({ reader, call }) => reader.metricData.read(metricDataOf([IDS[0]!], HOST), RANGE, call),
+    run: ({ reader, call }) => readAll(reader.metricData, metricDataOf([IDS[0]!], HOST), RANGE, call),
   },
   hosts: {
     makes: nrql('FACET appId, host', `SINCE ${(RANGE.to - 3600) * 1000} `),
     run: ({ reader, call }) =>
-      reader.hosts.read(
+      readAll(
+        reader.hosts,
         IDS.map((applicationId) => ({ applicationId })),
         RANGE,
         call,
@@ -62,7 +64,8 @@ const OPERATIONS: Record<string, Operation> = {
   'rolling values of applications': {
     makes: nrql('FACET appId, metricTimesliceName', `SINCE ${MINUTES} `),
     run: ({ reader, call }) =>
-      reader.rolling!.read(
+      readAll(
+        reader.rolling!,
         IDS.map((applicationId) => ({ kind: 'application', applicationId }) as const),
         RANGE,
         call,
@@ -71,27 +74,28 @@ const OPERATIONS: Record<string, Operation> = {
   'rolling values of hosts': {
     makes: nrql('FACET appId, host', `SINCE ${MINUTES} `),
     run: ({ reader, call }) =>
-      reader.rolling!.read([{ kind: 'host', applicationId: IDS[0]!, hostKey: HOST }], RANGE, call),
+      readAll(reader.rolling!, [{ kind: 'host', applicationId: IDS[0]!, hostKey: HOST }], RANGE, call),
   },
   'rolling values of key transactions': {
     makes: nrql('apm.key.transaction.duration'),
     run: ({ reader, call }) =>
-      reader.rolling!.read([{ kind: 'key_transaction', keyTransactionId: 5_000_001 }], RANGE, call),
+      readAll(reader.rolling!, [{ kind: 'key_transaction', keyTransactionId: 5_000_001 }], RANGE, call),
   },
   'the owners of key transactions': {
     makes: nrql(`SINCE ${(RANGE.to - 600) * 1000} `, 'FACET appId'),
     run: ({ reader, call }) =>
-      reader.rolling!.read([{ kind: 'key_transaction', keyTransactionId: 5_000_001 }], RANGE, call),
+      readAll(reader.rolling!, [{ kind: 'key_transaction', keyTransactionId: 5_000_001 }], RANGE, call),
   },
   'names of custom metrics': {
     makes: nrql('scope IS NULL'),
-    run: ({ reader, call }) => reader.customNames.read([{ applicationId: IDS[0]!, filters: ['Custom/'] }], RANGE, call),
+    run: ({ reader, call }) =>
+      readAll(reader.customNames, [{ applicationId: IDS[0]!, filters: ['Custom/'] }], RANGE, call),
   },
   'a series': {
     makes: nrql('TIMESERIES'),
     run: ({ reader, call }) => {
-      const [chunk] = reader.metricSeries.plan({ from: RANGE.to - 120, to: RANGE.to }, 60, NOW / 1000);
-      return reader.metricSeries.read(metricDataOf([IDS[0]!]), chunk!, call);
+      const [chunk] = reader.metricSeries.chunks({ from: RANGE.to - 120, to: RANGE.to }, 60, NOW / 1000);
+      return readAll(reader.metricSeries, metricDataOf([IDS[0]!]), chunk!, call);
     },
   },
   'metric names': {
@@ -285,7 +289,7 @@ describe('what the service says about a good answer', () => {
     between.fault = saying([`rolled up\nfor ${DEMO_API_KEY}`, 7, `${'x'.repeat(470)}${DEMO_API_KEY}`]);
     expect(await readMetrics(between)).toEqual(good);
     await readMetrics(between);
-    await reader.hosts.read([{ applicationId: IDS[0]! }], RANGE, call);
+    await readAll(reader.hosts, [{ applicationId: IDS[0]! }], RANGE, call);
     const message = `rolled up for <secret>; ${'x'.repeat(470)}<secret>`.slice(0, 500);
     const ofMetrics = { endpoint: 'graphql:application_metrics', message };
     expect(notes.said).toEqual([ofMetrics, { endpoint: 'graphql:hosts', message }]);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { applicationIdOf } from '../../../src/api/nerdgraph/keyTransactions.ts';
 import type { Outcome } from '../../../src/api/upstreamReader.ts';
 import type { RollingValues } from '../../../src/api/types.ts';
-import { failureOf } from '../support/reading.ts';
+import { failureOf, readAll } from '../support/reading.ts';
 import { DEMO_API_KEY } from '../../../src/simulator/simulatorSettings.ts';
 import { ACCOUNT, NAMES, RANGE, readNerdGraph, startBoth } from './nerdGraphReading.ts';
 import { edit, say, startBetween, where, type Fault } from './proxy.ts';
@@ -305,7 +305,7 @@ describe('key transactions', () => {
     expect(unread).toHaveLength(25);
     const read = (): Promise<readonly Outcome<RollingValues>[]> => {
       const subjects = listed.map(({ id }) => ({ kind: 'key_transaction' as const, keyTransactionId: id }));
-      return reader.rolling!.read(subjects, RANGE, call);
+      return readAll(reader.rolling!, subjects, RANGE, call);
     };
     const failed = (await read()).flatMap((each, index) => ('error' in each ? [listed[index]!.id] : []));
     expect(failed).toEqual(unread);
@@ -346,14 +346,14 @@ describe('key transactions', () => {
     await reader.listApplications({}, call);
     const listed = await reader.listKeyTransactions({}, call);
     const subjects = listed.map(({ id }) => ({ kind: 'key_transaction' as const, keyTransactionId: id }));
-    const whole = await reader.rolling!.read(subjects, RANGE, call);
+    const whole = await readAll(reader.rolling!, subjects, RANGE, call);
     const foreign = listed.findIndex(({ applicationId }) => applicationId === 9_999_999);
     expect(whole[foreign]).toHaveProperty('value.summary.throughput', expect.any(Number));
     const refuse = (errorClass: string) => where((nrql) => nrql.includes('9999999'), say('no', errorClass));
     between.fault = refuse('ACCESS_DENIED');
-    expect(await reader.rolling!.read(subjects, RANGE, call)).toEqual(whole);
+    expect(await readAll(reader.rolling!, subjects, RANGE, call)).toEqual(whole);
     between.fault = refuse('ODD');
-    const failed = (await reader.rolling!.read(subjects, RANGE, call)).map((each) => 'error' in each);
+    const failed = (await readAll(reader.rolling!, subjects, RANGE, call)).map((each) => 'error' in each);
     expect(failed).toEqual(subjects.map((_, index) => index === foreign));
   });
 
@@ -363,7 +363,7 @@ describe('key transactions', () => {
     const [listed] = await reader.listKeyTransactions({}, call);
     const rate = async (): Promise<number> => {
       const subject = { kind: 'key_transaction', keyTransactionId: listed!.id } as const;
-      const [outcome] = await reader.rolling!.read([subject], RANGE, call);
+      const [outcome] = await readAll(reader.rolling!, [subject], RANGE, call);
       return (outcome !== undefined && 'value' in outcome ? outcome.value.summary?.throughput : undefined) ?? NaN;
     };
     const before = await rate();
@@ -421,7 +421,7 @@ describe('a large answer', () => {
       hostKey: `host-${index}.production.example.com`,
       names,
     }));
-    const outcomes = await reader.metricData.read(subjects, RANGE, call);
+    const outcomes = await readAll(reader.metricData, subjects, RANGE, call);
     expect(outcomes.filter((outcome) => 'value' in outcome && outcome.value.metrics.size >= 15)).toHaveLength(290);
   });
 });

@@ -14,6 +14,7 @@ import { listedFamilySamples } from '../../../src/metrics/listedFamilies.ts';
 import { queryNames, windowSamples } from '../../../src/metrics/windowFamilies.ts';
 import type { Reading } from '../support/reading.ts';
 import { NAMES, NOW, RANGE, startBoth } from './nerdGraphReading.ts';
+import { readAll as readSubjects } from '../support/reading.ts';
 
 const SAME = 1e-9;
 const NO_ROLLING: RollingValues = { summary: undefined, endUserSummary: undefined };
@@ -33,7 +34,7 @@ async function readAll<S, A>(
   subjects: readonly S[],
 ): Promise<readonly A[]> {
   if (read === undefined) throw new Error('the reader does not have it');
-  return (await read.read(subjects, RANGE, call)).map(valueOf);
+  return (await readSubjects(read, subjects, RANGE, call)).map(valueOf);
 }
 
 function keyOf(entity: string, { family, labels }: Sample): string {
@@ -62,7 +63,9 @@ async function windowSeries(
       });
       continue;
     }
-    for (const { key, host } of valueOf((await reader.hosts.read([{ applicationId }], RANGE, reading.call))[0])) {
+    for (const { key, host } of valueOf(
+      (await readSubjects(reader.hosts, [{ applicationId }], RANGE, reading.call))[0],
+    )) {
       subjects.push({
         subject: { applicationId, hostKey: key, names },
         application,
@@ -203,7 +206,7 @@ describe('both interfaces over one world', () => {
     const { both, applications } = await listBoth();
     const subjects = applications.rest.map(({ id }) => ({ applicationId: id, hostKey: undefined, names: NAMES }));
     const range = { from: RANGE.to - 240, to: RANGE.to };
-    const sums = (await both.rest.reader.metricData.read(subjects, range, both.rest.call)).map(valueOf);
+    const sums = (await readSubjects(both.rest.reader.metricData, subjects, range, both.rest.call)).map(valueOf);
     const rolling = await readAll(
       both.nerdGraph,
       both.nerdGraph.reader.rolling,
@@ -287,9 +290,9 @@ describe('both interfaces over one world', () => {
       const subjects = (hostKey === undefined ? applications.nerdGraph : applications.nerdGraph.slice(0, 1)).map(
         ({ id }) => ({ applicationId: id, hostKey, names: NAMES }),
       );
-      const [chunk] = reader.metricSeries.plan({ from: window.to, to: RANGE.to }, 1_800, NOW / 1000);
-      const series = (await reader.metricSeries.read(subjects, chunk!, call)).map(valueOf);
-      const summarized = (await reader.metricData.read(subjects, window, call)).map(valueOf);
+      const [chunk] = reader.metricSeries.chunks({ from: window.to, to: RANGE.to }, 1_800, NOW / 1000);
+      const series = (await readSubjects(reader.metricSeries, subjects, chunk!, call)).map(valueOf);
+      const summarized = (await readSubjects(reader.metricData, subjects, window, call)).map(valueOf);
       for (const [index, { metrics, granule }] of series.entries()) {
         const inside = new Map(
           metrics.map(([name, slices]) => [

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Outcome } from '../../../src/api/upstreamReader.ts';
 import { metricDataOf, NAMES, NOW, RANGE, startBoth } from './nerdGraphReading.ts';
 import { startBetween } from './proxy.ts';
+import { readAll } from '../support/reading.ts';
 
 const IDS = [1_000_001, 1_000_002];
 const WORLD = { applications: 2, hostsPerApplication: 2, nrqlSnapping: true };
@@ -23,11 +24,11 @@ describe('a service that answers long ranges for the steps that it keeps', () =>
     const { reader, call, asked } = between;
     for (let to = TO; to < TO + 600; to += 60) {
       const range = { from: to - 1_800, to };
-      expect(valueOf((await reader.hosts.read([{ applicationId: IDS[0]! }], range, call))[0])).toHaveLength(2);
+      expect(valueOf((await readAll(reader.hosts, [{ applicationId: IDS[0]! }], range, call))[0])).toHaveLength(2);
       const query = { applicationId: IDS[0]!, name: 'HttpDispatcher', to };
       expect((await reader.listMetricNames(query, call)).names.map(({ name }) => name)).toContain('HttpDispatcher');
       const custom = { applicationId: IDS[0]!, filters: ['Custom/'] };
-      expect(valueOf((await reader.customNames.read([custom], range, call))[0]).length).toBeGreaterThan(0);
+      expect(valueOf((await readAll(reader.customNames, [custom], range, call))[0]).length).toBeGreaterThan(0);
     }
     for (const { nrql } of asked) {
       const [from = 0, to = 0] = times(nrql);
@@ -41,11 +42,11 @@ describe('a service that answers long ranges for the steps that it keeps', () =>
     const { reader, call } = nerdGraph;
     const subject = { applicationId: IDS[0]!, hostKey: undefined, names: NAMES };
     const asked = { from: TO - 7_200, to: TO };
-    const snapped = valueOf((await reader.metricData.read([subject], asked, call))[0]);
+    const snapped = valueOf((await readAll(reader.metricData, [subject], asked, call))[0]);
     const end = Math.floor(TO / 300) * 300;
     expect(end).toBeLessThan(TO);
     expect(snapped.window).toEqual({ from: end - 7_200, to: end });
-    const exact = valueOf((await reader.metricData.read([subject], { from: end - 7_200, to: end }, call))[0]);
+    const exact = valueOf((await readAll(reader.metricData, [subject], { from: end - 7_200, to: end }, call))[0]);
     expect(snapped.metrics).toEqual(exact.metrics);
   });
 
@@ -62,8 +63,8 @@ describe('a service that answers long ranges for the steps that it keeps', () =>
       const range = { from: TO - before - length, to: TO - before };
       const read = async ({ reader, call }: typeof exact): Promise<Map<string, unknown>> => {
         const minutes = new Map<string, unknown>();
-        for (const chunk of reader.metricSeries.plan(range, 1_800, NOW / 1000)) {
-          const series = (await reader.metricSeries.read(subjects, chunk, call)).map(valueOf);
+        for (const chunk of reader.metricSeries.chunks(range, 1_800, NOW / 1000)) {
+          const series = (await readAll(reader.metricSeries, subjects, chunk, call)).map(valueOf);
           for (const [index, { metrics }] of series.entries()) {
             for (const [name, slices] of metrics) {
               for (const slice of slices) {

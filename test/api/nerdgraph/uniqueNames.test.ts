@@ -4,6 +4,7 @@ import { json } from '../support/testServer.ts';
 import { RANGE } from './nerdGraphReading.ts';
 import { startBetween } from './proxy.ts';
 import type { Between } from './proxy.ts';
+import { readAll } from '../support/reading.ts';
 
 const WORLD = { applications: 1, hostsPerApplication: 1 };
 const APPLICATION = 1_000_001;
@@ -136,7 +137,7 @@ describe('the names of custom metrics', () => {
       subject(1_000_002, 'Custom/Queue/', 'Jobs/c'),
       subject(1_000_003),
     ];
-    expect(await between.reader.customNames.read(subjects, RANGE, between.call)).toEqual([
+    expect(await readAll(between.reader.customNames, subjects, RANGE, between.call)).toEqual([
       { value: ['Custom/Queue/a/depth', 'Other/Jobs/c'] },
       { value: ['Custom/Queue/d/depth'] },
       { value: [] },
@@ -161,7 +162,7 @@ describe('the names of custom metrics', () => {
       return leaveRowsOut(response, nrql, good);
     };
     const subjects = [subject(1_000_001, 'Custom/Queue/'), subject(1_000_002, 'Custom/Queue/')];
-    const [large, small] = await between.reader.customNames.read(subjects, RANGE, between.call);
+    const [large, small] = await readAll(between.reader.customNames, subjects, RANGE, between.call);
     expect(large).toHaveProperty('error.failure.reason', reason);
     expect(small).toHaveProperty('value');
   });
@@ -176,7 +177,7 @@ describe('the names of custom metrics', () => {
       return leaveRowsOut(response, asked.nrql, good);
     };
     const subjects = [subject(1_000_001, 'Custom/Queue/'), subject(1_000_002, 'Custom/Queue/')];
-    const [large, small] = await between.reader.customNames.read(subjects, RANGE, between.call);
+    const [large, small] = await readAll(between.reader.customNames, subjects, RANGE, between.call);
     expect(large).toEqual({ value: [...names].sort() });
     expect(small).toHaveProperty('value');
     const alone = between.asked.map(({ nrql }) => nrql).filter((text) => text.includes('uniques('));

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { NAMES, RANGE } from './nerdGraphReading.ts';
 import { say, startBetween, where } from './proxy.ts';
+import { readAll } from '../support/reading.ts';
 
 const HOSTS = Array.from({ length: 40 }, (_, index) => `host-${index}`);
 const UNMATCHED = say('No application was matched (did you specify appId, appName or entity.guid?)', 'INVALID_INPUT');
@@ -13,7 +14,7 @@ describe('"No application was matched"', () => {
   it('of the hosts of one application says in one call that they have no rows', async () => {
     const between = await startBetween({ applications: 1, hostsPerApplication: 1 });
     between.fault = where(() => true, UNMATCHED);
-    const outcomes = await between.reader.metricData.read(hostsOf(IDS.slice(0, 1)), RANGE, between.call);
+    const outcomes = await readAll(between.reader.metricData, hostsOf(IDS.slice(0, 1)), RANGE, between.call);
     expect(outcomes.every((outcome) => 'value' in outcome && outcome.value.metrics.size === 0)).toBe(true);
     expect(between.asked.length).toBe(1);
     expect(between.notes.failures).toEqual([]);
@@ -29,8 +30,8 @@ describe('"No application was matched"', () => {
       const rolling = hostsOf(IDS, HOSTS.slice(0, 5)).map(
         ({ applicationId, hostKey }) => ({ kind: 'host', applicationId, hostKey }) as const,
       );
-      await between.reader.metricData.read(hostsOf(IDS, HOSTS.slice(0, 5)), RANGE, between.call);
-      await between.reader.rolling!.read(rolling, RANGE, between.call);
+      await readAll(between.reader.metricData, hostsOf(IDS, HOSTS.slice(0, 5)), RANGE, between.call);
+      await readAll(between.reader.rolling!, rolling, RANGE, between.call);
       return between.asked.length - before;
     };
     await read();
@@ -42,7 +43,7 @@ describe('"No application was matched"', () => {
     between.fault = undefined;
     const fresh = await startBetween({ applications: 8, hostsPerApplication: 5 });
     const before = fresh.asked.length;
-    await fresh.reader.metricData.read(hostsOf(IDS, HOSTS.slice(0, 5)), RANGE, fresh.call);
+    await readAll(fresh.reader.metricData, hostsOf(IDS, HOSTS.slice(0, 5)), RANGE, fresh.call);
     const healthy = 2 * (fresh.asked.length - before);
     expect(Math.max(...steady)).toBeLessThanOrEqual(healthy + 3);
   });

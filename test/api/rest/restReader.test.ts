@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { CallOptions, UpstreamReader } from '../../../src/api/upstreamReader.ts';
-import { application, failureOf, listHosts, readMetricData, readOne, serve } from '../support/reading.ts';
+import { countCalls, type CallOptions, type UpstreamReader } from '../../../src/api/upstreamReader.ts';
+import { application, failureOf, listHosts, readMetricData, readOne, serve, readAll } from '../support/reading.ts';
 import { json } from '../support/testServer.ts';
 
 describe('createRestReader', () => {
@@ -17,12 +17,12 @@ describe('createRestReader', () => {
     const { reader } = await serve((response) => json(response, {}));
     const range = { from: 0, to: 60 };
     const subjects = [{ applicationId: 1 }, { applicationId: 2 }];
-    expect(reader.hosts.nextCall(subjects, range)).toEqual({ count: 1, calls: 1 });
-    expect(reader.hosts.callsFor(subjects, range)).toBe(2);
+    expect(reader.hosts.plan(subjects, range)).toMatchObject({ count: 1, calls: 1 });
+    expect(countCalls(reader.hosts, subjects, range)).toBe(2);
     const names = Array.from({ length: 31 }, (_, index) => `metric/${index}`);
     const data = subjects.map((subject) => ({ ...subject, hostKey: undefined, names }));
-    expect(reader.metricData.nextCall(data, range)).toEqual({ count: 1, calls: 2 });
-    expect(reader.metricData.callsFor(data, range)).toBe(4);
+    expect(reader.metricData.plan(data, range)).toMatchObject({ count: 1, calls: 2 });
+    expect(countCalls(reader.metricData, data, range)).toBe(4);
   });
 
   it.each([
@@ -138,8 +138,8 @@ describe('createRestReader', () => {
   it('asks for a series timeslice by timeslice, and for the data of a window as one summary', async () => {
     const { server, reader, call } = await serve((response) => json(response, { metric_data: { metrics: [] } }));
     const subject = { applicationId: 7, hostKey: undefined, names: ['Apdex'] };
-    await reader.metricSeries.read([subject], { from: 600, to: 780, readFrom: 0, granule: 60 }, call);
-    await reader.metricData.read([subject], { from: 600, to: 780 }, call);
+    await readAll(reader.metricSeries, [subject], { from: 600, to: 780, readFrom: 0, granule: 60 }, call);
+    await readAll(reader.metricData, [subject], { from: 600, to: 780 }, call);
     const queries = server.asked.map(({ url }) =>
       ['summarize', 'from', 'to'].map((name) => url.searchParams.get(name)),
     );

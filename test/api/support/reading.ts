@@ -1,14 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { UpstreamError, type FailureReason } from '../../../src/api/types.ts';
-import type {
-  SplitReason,
-  BatchRead,
-  CallOptions,
-  MetricDataSubject,
-  Overload,
-  TimeRange,
-  UpstreamReader,
+import {
+  planAll,
+  type SplitReason,
+  type BatchRead,
+  type CallOptions,
+  type MetricDataSubject,
+  type Outcome,
+  type Overload,
+  type TimeRange,
+  type UpstreamReader,
 } from '../../../src/api/upstreamReader.ts';
 import { createRestReader, type RestReaderOptions } from '../../../src/api/rest/restReader.ts';
 import { startServer, type Responder, type TestServer } from './testServer.ts';
@@ -129,7 +131,7 @@ export async function readOne<S, A>(
   call: CallOptions,
   range: TimeRange = { from: 1_795_226_400, to: 1_795_228_200 },
 ): Promise<A> {
-  const [outcome] = (await read?.read([subject], range, call)) ?? [];
+  const [outcome] = (await read?.plan([subject], range).read(call)) ?? [];
   if (outcome === undefined) throw new Error('the reader gave no outcome');
   if ('error' in outcome) throw outcome.error;
   return outcome.value;
@@ -151,4 +153,14 @@ export async function readMetricData(
 /** An application as upstream writes it. */
 export function application(id: number, name = `app ${id}`): Record<string, unknown> {
   return { id, name, language: 'java', health_status: 'green', reporting: true };
+}
+
+/** What became of all subjects, however many calls they take; the calls are made at once. */
+export async function readAll<S, V, R extends TimeRange>(
+  read: BatchRead<S, V, R>,
+  subjects: readonly S[],
+  range: R,
+  call: CallOptions,
+): Promise<readonly Outcome<V>[]> {
+  return (await Promise.all(Array.from(planAll(read, subjects, range), ({ planned }) => planned.read(call)))).flat();
 }

@@ -7,6 +7,7 @@ import { SILENT } from '../../api/support/silent.ts';
 import { Secrets } from '../../../src/log/secrets.ts';
 import { prepareQueries, type QueryDefinition } from '../../../src/metrics/queryFamilies.ts';
 import { configOf } from '../../config/reading.ts';
+import { readAll } from '../../api/support/reading.ts';
 
 const HOUR = 3_600;
 const TO = 1_790_000_040;
@@ -72,7 +73,7 @@ async function read(over: Partial<QueryDefinition> = {}, more: object = {}): Pro
   if (rules === undefined || reader.queries === undefined) throw new Error('the account has no queries');
   const window = definition.window === undefined ? undefined : definition.window / 1000;
   const call = { signal: new AbortController().signal, limiter: { acquire: () => Promise.resolve(() => undefined) } };
-  const [outcome] = await reader.queries.read([{ nrql: definition.nrql, window, rules }], RANGE, call);
+  const [outcome] = await readAll(reader.queries, [{ nrql: definition.nrql, window, rules }], RANGE, call);
   return outcome;
 }
 

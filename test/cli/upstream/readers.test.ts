@@ -5,6 +5,7 @@ import { SILENT } from '../../api/support/silent.ts';
 import { Secrets } from '../../../src/log/secrets.ts';
 import { json, startServer, type Responder, type TestServer } from '../../api/support/testServer.ts';
 import { configOf } from '../../config/reading.ts';
+import { readAll } from '../../api/support/reading.ts';
 
 const KEY = 'NRAK-OPENEDREADER0123456789';
 const call: CallOptions = {
@@ -59,7 +60,7 @@ it.each([true, false])('a reader asks for values that are not rounded where that
   const answer: Responder = (response) => json(response, { metric_data: { metrics: [] } });
   const { server, reader } = await opened(answer, 'hosts: false', `collection: {raw_values: ${raw}}\n`);
   const subject = { applicationId: 7, hostKey: undefined, names: ['Apdex'] };
-  await reader.metricData.read([subject], { from: 600, to: 780 }, call);
+  await readAll(reader.metricData, [subject], { from: 600, to: 780 }, call);
   expect(server.asked[0]?.url.searchParams.get('raw')).toBe(raw ? 'true' : null);
 });
 

@@ -1,5 +1,4 @@
 import {
-  countCalls,
   type Api,
   type ApplicationSubject,
   type BatchRead,
@@ -11,7 +10,6 @@ import {
   type MetricNameList,
   type MetricNameQuery,
   type MinuteSeries,
-  type NextCall,
   type Outcome,
   type Overload,
   type QueryResult,
@@ -166,7 +164,7 @@ export class FakeReader implements UpstreamReader {
       const reading = readRows({ rows, facets: rules.facets.map(String), otherResult: null }, rules);
       return { window: { from: to - 60, to }, rows, facets: rules.facets.map(String), reading };
     });
-    this.queries = { ...queries, nextCall: () => ({ count: 1, calls: 1 }), callsFor: ({ length }) => length };
+    this.queries = { plan: ([query], range) => queries.plan(query === undefined ? [] : [query], range) };
   }
 
   /** The calls of one kind, perhaps of one application. */
@@ -245,31 +243,34 @@ export class FakeReader implements UpstreamReader {
     answer: (subject: S, range: TimeRange) => A,
     callsOf: (subject: S) => number = () => 1,
   ): BatchRead<S, A> {
-    const nextCall = (subjects: readonly S[]): NextCall => {
-      const some = subjects.slice(0, this.#perCall);
-      return { count: some.length, calls: Math.max(...some.map(callsOf)) };
-    };
     return {
-      nextCall,
-      callsFor: (subjects, range) => countCalls({ nextCall }, subjects, range),
-      read: async (subjects, range, call) => {
-        const [first] = subjects;
-        if (first === undefined || subjects.length > this.#perCall) throw new Error(`${subjects.length} subjects`);
-        const about = { kind, ...idsOf(first) };
-        try {
-          for (let calls = Math.max(...subjects.map(callsOf)); calls > 0; calls -= 1) {
-            await this.#call(about, { ...first, ...range }, subjects, call);
-          }
-        } catch (error) {
-          if (!(error instanceof UpstreamError)) throw error;
-          return subjects.map(() => ({ error }));
-        }
-        return subjects.map((subject): Outcome<A> => {
-          const fault = this.subjectFault(kind, subject);
-          return fault === undefined
-            ? { value: answer(subject, range) }
-            : { error: errorOf({ kind, ...idsOf(subject) }, fault) };
-        });
+      plan: (all, range) => {
+        const subjects: S[] = [];
+        for (const subject of all) if (subjects.push(subject) === this.#perCall) break;
+        const calls = Math.max(...subjects.map(callsOf));
+        return {
+          count: subjects.length,
+          calls,
+          read: async (call) => {
+            const [first] = subjects;
+            if (first === undefined) throw new Error('no subjects');
+            const about = { kind, ...idsOf(first) };
+            try {
+              for (let left = calls; left > 0; left -= 1) {
+                await this.#call(about, { ...first, ...range }, subjects, call);
+              }
+            } catch (error) {
+              if (!(error instanceof UpstreamError)) throw error;
+              return subjects.map(() => ({ error }));
+            }
+            return subjects.map((subject): Outcome<A> => {
+              const fault = this.subjectFault(kind, subject);
+              return fault === undefined
+                ? { value: answer(subject, range) }
+                : { error: errorOf({ kind, ...idsOf(subject) }, fault) };
+            });
+          },
+        };
       },
     };
   }
