@@ -171,7 +171,7 @@ function emptyQueries({ queries }: AccountStatus): readonly string[] {
   );
 }
 
-/** Each type of entities was read once. */
+/** One line per type of entities; each was read once. */
 function entityLines({ entities }: AccountStatus): readonly string[] {
   return entities.flatMap(({ type, problem, listed = 0, exported, reporting, metrics, series, missingMetrics }) => {
     if (problem !== undefined) return [`entities ${type}: problem: ${problem}`];
@@ -182,7 +182,7 @@ function entityLines({ entities }: AccountStatus): readonly string[] {
   });
 }
 
-/** A list that cannot be read, or a golden metric that is named and does not exist. */
+/** True when a list of entities cannot be read, or a named golden metric does not exist. */
 function hasFailedType({ entities }: AccountStatus): boolean {
   return entities.some(({ problem, missingMetrics }) => problem !== undefined || missingMetrics.length > 0);
 }

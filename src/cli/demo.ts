@@ -132,7 +132,7 @@ async function introduce(
     '',
   ];
   process.stdout.write(`${lines.join('\n')}\n`);
-  // No sample behind TLS or basic auth, which only the user can pass, or without a network socket.
+  // The sample is left out behind TLS or basic auth, because the demo has no credentials, and without a network socket.
   if (flags.webConfigFile !== undefined || !/:\d+$/.test(address)) return;
   const metrics = await firstScrape(`${base}${flags.telemetryPath}`, signal);
   if (metrics !== undefined) process.stdout.write([...described(metrics), '', ''].join('\n'));

@@ -15,7 +15,7 @@ interface DiscoverOptions extends CommonOptions {
   /** Ids or exact names; without them and without key transactions, everything is listed. */
   readonly app?: readonly string[];
   readonly keyTransaction?: readonly number[];
-  /** True: types of entities; a text: the entities of this type. */
+  /** True to list the types of entities; a text for the entities of this type. */
   readonly entities?: true | string;
   /** Undefined: all accounts. */
   readonly account?: string;
@@ -73,7 +73,7 @@ interface Discovered {
   readonly everything: boolean;
   /** False when its interface has no instances. */
   readonly hasInstances: boolean;
-  /** With their hosts and instances; a list that could not be read is undefined. */
+  /** The applications with their hosts and instances; a list that could not be read is undefined. */
   readonly applications: readonly {
     readonly application: Application;
     readonly hosts: readonly Host[] | undefined;

@@ -10,20 +10,22 @@ import { isRefusedKey, onlyAccount, withAccounts } from './upstream/session.ts';
 
 interface DiscoverEntitiesOptions extends CommonOptions {
   readonly format: 'table' | 'yaml' | 'json';
-  /** `DOMAIN-TYPE`; undefined: the types are listed. */
+  /** The type as `DOMAIN-TYPE`; undefined to list the types. */
   readonly type: string | undefined;
-  /** Undefined: all accounts. */
+  /** The account's name; undefined for all accounts. */
   readonly account: string | undefined;
 }
 
-/** What was read of one account. */
+/** The entities read from one account. */
 interface Found {
   readonly account: string;
   readonly types?: readonly { readonly type: string; readonly count: number }[];
   readonly entities?: readonly MonitoredEntity[];
 }
 
-/** `discover --entities`: the types of each account, or the entities of one type with their golden metrics. */
+/**
+ * The command `discover --entities`: lists the types of each account, or the entities of one type with their golden metrics.
+ */
 export async function discoverEntities({ type, format, ...options }: DiscoverEntitiesOptions): Promise<void> {
   const prepare = (config: Config): Config => withEntities(onlyAccount(config, options.account), type);
   await withAccounts(
@@ -48,7 +50,7 @@ export async function discoverEntities({ type, format, ...options }: DiscoverEnt
   );
 }
 
-/** The accounts with one type of entities, so that their readers have what reads entities. Throws a UsageError. */
+/** The accounts, each with one type of entities, because only then their readers can read entities. Throws a UsageError. */
 function withEntities(config: Config, type = 'EXT-SERVICE'): Config {
   const selection = entitySelection.safeParse({ type }).data;
   if (selection === undefined)
@@ -89,7 +91,7 @@ function toJson({ account, types, entities }: Found) {
   return { account, entities: listed };
 }
 
-/** Ready for `entities` of an account. */
+/** YAML that can be copied to `entities` of an account. */
 function toYaml({ account, types, entities = [] }: Found, type: string | undefined): string {
   const metrics = [...new Set(entities.flatMap((entity) => entity.metrics.map(({ name }) => name)))].sort();
   const selections = types === undefined ? [{ type, metrics }] : types.map((each) => ({ type: each.type }));

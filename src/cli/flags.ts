@@ -21,7 +21,7 @@ export function parsed<T>(parse: (text: string) => T): (text: string) => T {
   };
 }
 
-/** As parsed, for a flag that may be given several times: its values, in their order. */
+/** Parses a flag that may be given several times, otherwise as parsed: its values, in their order. */
 export function parsedEach<T>(parse: (text: string) => T): (text: string, before?: readonly T[]) => readonly T[] {
   return (text, before = []) => [...before, parsed(parse)(text)];
 }

@@ -34,7 +34,7 @@ export function normalizeArguments(args: readonly string[], commands: readonly C
   return command === undefined ? named : [command.name(), ...named.toSpliced(word, 1)];
 }
 
-/** The help of a command that does not exist would be that of the program. */
+/** Refuses an unknown command in `help`, because commander would print the program's help instead. */
 function refuseUnknown(commands: readonly Command[], name: string): void {
   const names = commands.map((command) => command.name());
   if (!names.includes(name)) commands[0]?.error(`error: there is no command '${name}'${suggest(name, names)}`);
@@ -52,7 +52,7 @@ function refuseMisspelt(commands: readonly Command[], args: readonly string[]): 
   if (unknown !== undefined) command.error(`error: unknown option '${unknown}'${suggest(unknown, known)}`);
 }
 
-/** A file name that stands by itself is mostly that of the configuration. */
+/** A lone file name is most likely that of the configuration. */
 function withConfigFile(error: string): string {
   return error.replace(
     /^(error: too many arguments for .*)$/m,

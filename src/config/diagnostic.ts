@@ -28,8 +28,8 @@ export interface Diagnostic {
   readonly line: number | undefined;
   readonly column: number | undefined;
   /**
-   * Such as `accounts[0].limits.requests_per_minute`; empty when the diagnostic is not about one key. A key that may be a
-   * secret is `<hidden>`.
+   * The path of the key, such as `accounts[0].limits.requests_per_minute`; empty when the diagnostic is not about one key. A
+   * key that may be a secret is `<hidden>`.
    */
   readonly path: string;
   /** The mistake and what to change; never repeats a value of the file. */

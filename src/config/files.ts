@@ -56,15 +56,15 @@ export function readFile(
   }
 }
 
-/** As readFile, for a file of UTF-8 text. */
+/** Reads a file of UTF-8 text, otherwise as readFile. */
 export function readText(path: string): { readonly text: string } | FileProblem {
   const read = readFile(path);
   return 'problem' in read ? read : decoded(read.bytes);
 }
 
 /**
- * As readText, but also accepts a pipe, as a shell's `<(...)` gives, because the text is read only once. All of the text must
- * come within 5 seconds.
+ * Reads text as readText does, but also accepts a pipe, as a shell's `<(...)` gives, because the text is read only once. All of
+ * the text must come within 5 seconds.
  */
 export async function readTextOrPipe(path: string): Promise<{ readonly text: string } | FileProblem> {
   let file: number;

@@ -1,6 +1,6 @@
 import { identityAt, readFile } from './files.ts';
 
-/** Where the key of an account comes from. */
+/** The source of an account's key. */
 interface KeyConfig {
   readonly api_key?: string | undefined;
   readonly api_key_file?: string | undefined;
@@ -29,7 +29,10 @@ export function keyProblem(key: string): string | undefined {
 /** Keys of New Relic that read no longer, by their beginning or their form: admin and REST API keys. */
 const OTHER_KEYS = /^NR(?!AK-)[A-Z]{2}-|^[0-9a-f]{40}(?:[0-9a-f]{7})?$/i;
 
-/** Why New Relic takes the key of an account no longer, as the end of a sentence that begins with the key; else undefined. */
+/**
+ * The reason why New Relic no longer accepts the key of an account, as the end of a sentence that begins with the key;
+ * undefined without one.
+ */
 export function keyWarning({ api_key, api_key_file }: KeyConfig): string | undefined {
   const read = api_key_file === undefined ? { key: api_key ?? '' } : readKeyFile(api_key_file);
   if ('problem' in read || !OTHER_KEYS.test(read.key)) return undefined;

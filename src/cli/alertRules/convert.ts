@@ -172,7 +172,7 @@ export function costWords({ queriesPerMinute, requestsPerMinute, scannedMinutesP
   return [first, 'Warning: that is more than half of the budget. Convert the policies that matter with --policy.'];
 }
 
-/** True above half of the budget. */
+/** True when the queries take more than half of the budget. */
 export function isCostly({
   queriesPerMinute,
   requestsPerMinute,

@@ -14,9 +14,9 @@ const HELP = 'Signal of an alert condition of New Relic over its aggregation win
 /** The account of the conditions, as the configuration has it. */
 export interface RuleAccount {
   readonly name: string;
-  /** Its static labels. */
+  /** The static labels of the account. */
   readonly labels: Labels;
-  /** Its number at New Relic. */
+  /** The account's number at New Relic. */
   readonly id: number;
 }
 

@@ -3,11 +3,11 @@ import type { YAMLMap, YAMLSeq } from 'yaml';
 import type { Path } from '../diagnostic.ts';
 import { expandPlaceholders, type Environment, type Replacement } from './placeholders.ts';
 
-/** More levels than any valid file has. */
+/** Deepest nesting of a path; no valid file has as many levels. */
 const MAX_DEPTH = 50;
 /** Aliases of aliases can make a billion values out of a few lines. */
 const MAX_ALIASED_VALUES = 10_000;
-/** More values, lists and mappings than any configuration has. */
+/** Most values, lists and mappings of a file; no configuration has as many. */
 const MAX_VALUES = 50_000;
 
 const NO_ANCHOR =

@@ -40,9 +40,14 @@ const SENTENCES: Partial<Record<YAMLError['code'], string>> = {
 
 const PLACEHOLDER_HINT = '; a ${NAME} inside [ ] or { } must stand in quotes';
 
-/** More levels than any valid file has; with deeper ones the library takes minutes, or overflows the stack. */
+/**
+ * Deepest nesting of a text; no valid file has as many levels, and with more the library takes minutes, or overflows the stack.
+ */
 const MAX_NESTING = 100;
-/** More pieces (values, marks, spaces, line ends) than any configuration has; the library takes some 300 bytes for each. */
+/**
+ * Most tokens of a text (values, marks, spaces, line ends); no configuration has as many, and the library takes some 300 bytes
+ * for each.
+ */
 const MAX_PIECES = 1_000_000;
 
 /** One problem per line, because further problems on a line mostly follow from the first. */
