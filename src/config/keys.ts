@@ -26,7 +26,7 @@ export function keyProblem(key: string): string | undefined {
   return undefined;
 }
 
-/** Keys of New Relic that read no longer, by their beginning or their form: admin and REST API keys. */
+/** New Relic keys that can no longer read, by their prefix or their form: admin and REST API keys. */
 const OTHER_KEYS = /^NR(?!AK-)[A-Z]{2}-|^[0-9a-f]{40}(?:[0-9a-f]{7})?$/i;
 
 /**
