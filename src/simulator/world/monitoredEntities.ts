@@ -118,7 +118,7 @@ const BROWSER_OFFSET = 20_000_000;
 const SERVICE_OFFSET = 40_000_000;
 
 function identity(account: number, domain: string, type: string, id: number) {
-  const guid = Buffer.from(`${account}|${domain}|${type}|${id}`).toString('base64').replace(/=+$/, '');
+  const guid = Buffer.from(`${account}|${domain}|${type}|${id}`).toString('base64').replaceAll('=', '');
   return { guid, domainId: String(id) };
 }
 
