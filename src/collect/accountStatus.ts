@@ -393,7 +393,12 @@ export function expectedSeries(account: AccountCollector, time: EvaluationTime) 
     const series = samples.values.length;
     sums.total += series;
     if (labels['host'] !== undefined) sums.hosts += series;
-    else if (labels['key_transaction_id'] === undefined) sums.applications += series;
+    else if (labels['key_transaction_id'] === undefined && labels['entity_guid'] === undefined) {
+      sums.applications += series;
+    }
+  }
+  for (const { entities } of account.inventory.entities.types()) {
+    for (const { task, columns } of entities.values()) if (task !== undefined) sums.total += columns.length;
   }
   let hosts = 0;
   for (const { data } of account.inventory.applications.values()) {

@@ -219,7 +219,11 @@ export class EntityRecords {
       const task = isRead
         ? (known?.task ?? this.#make('golden_metrics', { entityType: type, entityGuid: entity.guid }))
         : undefined;
-      if (task !== undefined) task.interval = interval;
+      if (task !== undefined) {
+        task.interval = interval;
+        // A value that the last reading did not ask for would be absent for a whole interval.
+        if (known?.task === task && hasMore(known.columns, columns)) task.overdue = true;
+      }
       const values = known?.values ?? new Map<string, never>();
       next.set(entity.guid, {
         ...{ entity, task, columns, values },
@@ -320,6 +324,15 @@ function isSame(
 ): boolean {
   const [a, b] = [before.get(type), now.get(type)];
   return a?.size === b?.size && [...(a ?? [])].every(([name, family]) => b?.get(name) === family);
+}
+
+/** Whether there is a column that was not there before, or is defined otherwise now. */
+function hasMore(before: Columns, now: Columns): boolean {
+  if (before === now) return false;
+  return now.some(
+    ({ name, source, select }) =>
+      !before.some((each) => each.name === name && each.source === source && each.select === select),
+  );
 }
 
 /** A warning for each way in which definitions cannot be read. */

@@ -5,11 +5,15 @@ import {
   type CallOptions,
   type CustomNamesSubject,
   type Diagnosis,
+  type EntityReader,
+  type GoldenResult,
+  type GoldenSubject,
   type MetricDataResult,
   type MetricDataSubject,
   type MetricNameList,
   type MetricNameQuery,
   type MinuteSeries,
+  type MonitoredEntity,
   type Outcome,
   type Overload,
   type QueryResult,
@@ -42,7 +46,9 @@ export type CallKind =
   | 'custom_names'
   | 'metric_data'
   | 'counters'
-  | 'queries';
+  | 'queries'
+  | 'entities'
+  | 'golden_metrics';
 
 /** One call as upstream saw it. */
 export interface Call {
@@ -123,6 +129,11 @@ export class FakeReader implements UpstreamReader {
   readonly queries: BatchRead<QuerySubject, QueryResult>;
   /** The rows of a query, by its text. */
   readonly rows = new Map<string, readonly unknown[]>();
+  readonly entities: EntityReader;
+  /** The entities of each type. */
+  readonly monitored = new Map<string, readonly MonitoredEntity[]>();
+  /** What upstream answers of the golden metrics of an entity. */
+  golden: (subject: GoldenSubject) => Readonly<Record<string, number>> = () => ({});
   readonly #clock: VirtualClock;
   readonly #perCall: number;
 
@@ -165,6 +176,22 @@ export class FakeReader implements UpstreamReader {
       return { window: { from: to - 60, to }, rows, facets: rules.facets.map(String), reading };
     });
     this.queries = { plan: ([query], range) => queries.plan(query === undefined ? [] : [query], range) };
+    this.entities = {
+      list: async (type, call) => {
+        await this.#call({ kind: 'entities', applicationId: undefined, hostKey: undefined }, { type }, [], call);
+        return this.monitored.get(type) ?? [];
+      },
+      listCalls: (_type, count) => this.listCalls(count),
+      goldenMetrics: this.#read<GoldenSubject, GoldenResult>('golden_metrics', (subject, { from, to }) => ({
+        window: { from, to },
+        values: new Map(
+          Object.entries(this.golden(subject)).map(([name, value]) => [name, [{ percentile: undefined, value }]]),
+        ),
+        failures: new Map(),
+        notNumbers: [],
+      })),
+      types: () => Promise.resolve([]),
+    };
   }
 
   /** The calls of one kind, perhaps of one application. */

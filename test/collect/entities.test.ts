@@ -1,0 +1,238 @@
+import { describe, expect, it } from 'vitest';
+import type { GoldenMetric, GoldenSubject, MonitoredEntity } from '../../src/api/upstreamReader.ts';
+import type { AccountConfig } from '../../src/config/config.ts';
+import { accountConfig, collectionConfig, config } from './support/config.ts';
+import { NERDGRAPH, World } from './support/world.ts';
+
+type Selection = AccountConfig['entities'][number];
+
+const SERVICE = 'EXT-SERVICE';
+const THROUGHPUT = 'newrelic_ext_service_throughput';
+
+function metric(name: string, over: Partial<GoldenMetric> = {}): GoldenMetric {
+  const definition = { select: `count(${name})`, from: 'Metric', where: null, eventId: 'entity.guid' };
+  return {
+    ...{ name, title: `Title of ${name}`, unit: 'COUNT' },
+    definition: { ...definition, eventObjectId: 'ENTITY_GUIDS' },
+    ...over,
+  };
+}
+
+const METRICS = [metric('throughput'), metric('errorRate')];
+
+function entity(name: string, over: Partial<MonitoredEntity> = {}): MonitoredEntity {
+  const guid = `guid-${name}`;
+  return { guid, name, reporting: true, healthStatus: 'green', tags: [], metrics: METRICS, ...over };
+}
+
+function selection(over: Partial<Selection> = {}): Selection {
+  return {
+    ...{ type: SERVICE, include: undefined, exclude: [], metrics: undefined, tags: [] },
+    ...{ window: undefined, interval: 60_000, max_entities: 1_000, ...over },
+  };
+}
+
+function accountWith(...entities: readonly Selection[]): AccountConfig {
+  return accountConfig({ entities, account_id: 7, applications: { read: false } });
+}
+
+function worldWith(entities: readonly Selection[], listed: readonly MonitoredEntity[]): World {
+  const world = new World([accountWith(...entities)], collectionConfig(), NERDGRAPH);
+  world.reader.monitored.set(SERVICE, listed);
+  world.reader.golden = () => ({ throughput: 5, errorRate: 2 });
+  return world;
+}
+
+/** The entities that upstream was asked for, sorted. */
+const asked = (world: World): string[] =>
+  world.reader
+    .of('golden_metrics')
+    .flatMap(({ subjects }) => subjects.map((subject) => (subject as GoldenSubject).guid))
+    .sort();
+
+const warnings = (world: World): string[] => world.lines.filter(({ level }) => level === 40).map(({ msg }) => msg);
+
+describe('entities', () => {
+  it('are listed and read with a scrape, and served under the names and texts of New Relic', async () => {
+    const tags = [{ key: 'team', values: ['web'] }];
+    const world = worldWith([selection({ tags: ['team'] })], [entity('a', { tags }), entity('b')]);
+    const answer = await world.scrape();
+    const labels = { account: 'main', entity: 'a', entity_guid: 'guid-a' };
+    expect(world.value(answer, THROUGHPUT, labels)).toBe(5);
+    expect(world.value(answer, 'newrelic_ext_service_error_rate', labels)).toBe(2);
+    expect(world.value(answer, 'newrelic_entity_info', { ...labels, entity_type: SERVICE, tag_team: 'web' })).toBe(1);
+    expect(world.value(answer, 'newrelic_entity_health_status', { ...labels, status: 'green' })).toBe(1);
+    expect(world.group('golden_metrics')).toMatchObject({ success: true, intervalSeconds: 60, tasks: { fresh: 2 } });
+    expect(world.group('entities')).toMatchObject({ success: true, tasks: { fresh: 1 } });
+    expect(warnings(world)).toEqual([]);
+  });
+
+  it('that do not report are not read, and show that', async () => {
+    const world = worldWith([selection()], [entity('a'), entity('silent', { reporting: false })]);
+    const answer = await world.scrape();
+    expect(world.value(answer, 'newrelic_entity_reporting', { entity: 'a' })).toBe(1);
+    expect(world.value(answer, 'newrelic_entity_reporting', { entity: 'silent' })).toBe(0);
+    expect(world.value(answer, THROUGHPUT, { entity: 'silent' })).toBeUndefined();
+    expect(asked(world)).toEqual(['guid-a']);
+  });
+
+  it('beyond max_entities, by name and guid, are left out, counted and logged once', async () => {
+    const others = [
+      entity('c', { reporting: false }),
+      entity('b', { guid: 'guid-2' }),
+      entity('b', { guid: 'guid-1' }),
+    ];
+    const world = worldWith(
+      [selection({ max_entities: 2, exclude: [{ name: 'x*' }] })],
+      [...others, entity('a'), entity('x1')],
+    );
+    for (let minute = 0; minute < 12; minute += 1) {
+      await world.scrape();
+      await world.nextMinute(5);
+    }
+    expect(new Set(asked(world))).toEqual(new Set(['guid-a', 'guid-1']));
+    expect(world.status.entities).toMatchObject([{ type: SERVICE, listed: 5, exported: 2, leftOut: 2 }]);
+    expect(world.reader.of('entities').length).toBeGreaterThan(1);
+    expect(warnings(world)).toEqual(['entities: EXT-SERVICE has 4 entities and max_entities is 2: 2 are left out']);
+  });
+
+  it('keep their values by a reload that changes what is chosen of them, and are read at once over another window', async () => {
+    const world = worldWith([selection()], [entity('a'), entity('b')]);
+    await world.scrape();
+    const calls = world.reader.calls.length;
+    world.collector.reconfigure(config(accountWith(selection({ exclude: [{ name: 'b' }], metrics: ['throughput'] }))));
+    const narrowed = await world.scrape();
+    expect(world.value(narrowed, THROUGHPUT, { entity: 'a' })).toBe(5);
+    expect(world.value(narrowed, THROUGHPUT, { entity: 'b' })).toBeUndefined();
+    expect(world.value(narrowed, 'newrelic_ext_service_error_rate')).toBeUndefined();
+    expect(world.value(narrowed, 'newrelic_entity_info', { entity: 'b' })).toBeUndefined();
+    expect(world.reader.calls).toHaveLength(calls);
+    world.reader.golden = ({ window }) => ({ throughput: window ?? -1 });
+    world.collector.reconfigure(config(accountWith(selection({ window: 120_000 }))));
+    expect(world.value(await world.scrape(), THROUGHPUT, { entity: 'a' })).toBe(120);
+    world.collector.reconfigure(config(accountConfig({ account_id: 7 })));
+    const without = await world.scrape();
+    expect(world.value(without, THROUGHPUT)).toBeUndefined();
+    expect(world.value(without, 'newrelic_entity_info')).toBeUndefined();
+  });
+
+  it('have the metrics that a reload adds at once, though they were read without them', async () => {
+    const world = worldWith([selection({ metrics: ['throughput'] })], [entity('a')]);
+    world.reader.golden = ({ columns }) => Object.fromEntries(columns.map(({ name }) => [name, 7]));
+    await world.scrape();
+    world.collector.reconfigure(config(accountWith(selection())));
+    const answer = await world.scrape();
+    expect(world.value(answer, 'newrelic_ext_service_error_rate', { entity: 'a' })).toBe(7);
+  });
+
+  it('are planned with the series that they will have, which are none of an application', async () => {
+    const world = worldWith([selection()], [entity('a'), entity('b'), entity('silent', { reporting: false })]);
+    world.collector.reconfigure(config({ ...accountWith(selection()), applications: accountConfig().applications }));
+    world.populate(1);
+    await world.scrape();
+    const withEntities = world.collector.expectedSeries('main');
+    world.collector.reconfigure(config(accountConfig({ account_id: 7 })));
+    const without = world.collector.expectedSeries('main');
+    // Of each entity info, reporting and five statuses of health; of those that report two golden metrics.
+    expect((withEntities?.total ?? 0) - (without?.total ?? 0)).toBe(3 * 7 + 2 * 2);
+    expect(withEntities?.perApplication).toBe(without?.perApplication);
+  });
+
+  it('of a list that fails stay with their values; golden metrics are read on', async () => {
+    const world = worldWith([selection()], [entity('a')]);
+    await world.scrape();
+    world.reader.fault = ({ kind }) => (kind === 'entities' ? { reason: 'server' } : undefined);
+    for (let minute = 0; minute < 6; minute += 1) {
+      await world.nextMinute(5);
+      await world.scrape();
+    }
+    expect(world.group('entities').success).toBe(false);
+    expect(world.group('golden_metrics').success).toBe(true);
+    expect(asked(world).length).toBeGreaterThan(5);
+    expect(world.value(await world.scrape(), THROUGHPUT, { entity: 'a' })).toBe(5);
+  });
+
+  it('that leave the list leave with their values', async () => {
+    const world = worldWith([selection()], [entity('a'), entity('b')]);
+    await world.scrape();
+    world.reader.monitored.set(SERVICE, [entity('a')]);
+    for (let minute = 0; minute < 6; minute += 1) {
+      await world.nextMinute(5);
+      await world.scrape();
+    }
+    const answer = await world.scrape();
+    expect(world.value(answer, THROUGHPUT, { entity: 'b' })).toBeUndefined();
+    expect(world.value(answer, THROUGHPUT, { entity: 'a' })).toBe(5);
+  });
+});
+
+describe('golden metrics', () => {
+  it('that the configuration names and no entity has are one warning', async () => {
+    const world = worldWith([selection({ metrics: ['throughput', 'nope'] })], [entity('a')]);
+    await world.scrape();
+    await world.nextMinute(5);
+    await world.scrape();
+    expect(warnings(world)).toEqual(['entities: no entity of EXT-SERVICE has a golden metric "nope"']);
+    expect(world.status.entities).toMatchObject([{ missingMetrics: ['nope'] }]);
+  });
+
+  it('of which two get one name publish the first by name, with one warning', async () => {
+    const metrics = [metric('error_rate'), metric('errorRate')];
+    const world = worldWith([selection()], [entity('a', { metrics })]);
+    world.reader.golden = () => ({ error_rate: 1, errorRate: 2 });
+    const answer = await world.scrape();
+    await world.nextMinute(5);
+    await world.scrape();
+    expect(world.value(answer, 'newrelic_ext_service_error_rate')).toBe(2);
+    expect(warnings(world)).toEqual([
+      'entities: golden metric "error_rate" of EXT-SERVICE is left out: newrelic_ext_service_error_rate is the name of the golden metric "errorRate" of EXT-SERVICE already',
+    ]);
+  });
+
+  it('of two types that get one name publish that of the first type, also where its list arrives last', async () => {
+    const types = [selection({ type: 'A-B_C' }), selection({ type: 'A_B-C' })];
+    const world = worldWith(types, []);
+    const first = types[0]?.type ?? '';
+    const second = types[1]?.type ?? '';
+    world.reader.monitored.set(second, [entity('second', { metrics: [metric('x')] })]);
+    world.reader.golden = () => ({ x: 1 });
+    const before = await world.scrape();
+    expect(world.value(before, 'newrelic_a_b_c_x', { entity: 'second' })).toBe(1);
+    world.reader.monitored.set(first, [entity('first', { metrics: [metric('x')] })]);
+    for (let minute = 0; minute < 6; minute += 1) {
+      await world.nextMinute(5);
+      await world.scrape();
+    }
+    const answer = await world.scrape();
+    expect(world.value(answer, 'newrelic_a_b_c_x', { entity: 'first' })).toBe(1);
+    expect(world.value(answer, 'newrelic_a_b_c_x', { entity: 'second' })).toBeUndefined();
+    expect(warnings(world)).toHaveLength(1);
+  });
+
+  it('that get a name of ours or of the configuration are left out', async () => {
+    const world = worldWith([selection({ type: 'EXPORTER-QUERY' })], []);
+    world.reader.monitored.set('EXPORTER-QUERY', [entity('a', { metrics: [metric('success'), metric('other')] })]);
+    world.reader.golden = () => ({ success: 1, other: 2 });
+    const answer = await world.scrape();
+    expect(world.value(answer, 'newrelic_exporter_query_success')).toBeUndefined();
+    expect(world.value(answer, 'newrelic_exporter_query_other')).toBe(2);
+    expect(warnings(world)).toEqual([
+      `entities: golden metric "success" of EXPORTER-QUERY is left out: newrelic_exporter_query_success is another metric's name`,
+    ]);
+  });
+
+  it('whose definition cannot be read are never asked for, with one warning', async () => {
+    const bad = metric('bad');
+    const definition = { ...bad.definition, from: 'Metric LIMIT 5' };
+    const world = worldWith([selection()], [entity('a', { metrics: [metric('throughput'), { ...bad, definition }] })]);
+    await world.scrape();
+    const columns = world.reader
+      .of('golden_metrics')
+      .flatMap(({ subjects }) => subjects as GoldenSubject[])
+      .flatMap((subject) => subject.columns.map(({ name }) => name));
+    expect(columns).toEqual(['throughput']);
+    expect(warnings(world)).toMatchObject([
+      expect.stringContaining('EXT-SERVICE: golden metric "bad" is never asked for: its definition'),
+    ]);
+  });
+});
