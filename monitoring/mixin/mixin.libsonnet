@@ -8,6 +8,7 @@ local rules = import 'rules.json';
     'newrelic-apm-fleet.json': import '../dashboards/fleet.json',
     'newrelic-apm-application.json': import '../dashboards/application.json',
     'newrelic-apm-host.json': import '../dashboards/host.json',
+    'newrelic-apm-entities.json': import '../dashboards/entities.json',
     'newrelic-apm-queries.json': import '../dashboards/queries.json',
     'newrelic-apm-exporter.json': import '../dashboards/exporter.json',
   },

@@ -124,7 +124,10 @@ describe.each(parsed)('$title', ({ uid, editable, panels, templating, links }) =
 /** The families that an expression reads, each with its selector, if it has one. */
 function selectorsIn(expression: string): readonly string[] {
   return (
-    expression.match(/(?:\b[a-z_]+:)?\b(?:newrelic|process|nodejs|scrape_|up\b|ALERTS)\w*[\w:]*(?:\{[^}]*\})?/g) ?? []
+    // A golden metric is chosen by a variable: its selector has no name.
+    expression.match(
+      /(?<!\w)\{[^}]*\}|(?:\b[a-z_]+:)?\b(?:newrelic|process|nodejs|scrape_|up\b|ALERTS)\w*[\w:]*(?:\{[^}]*\})?/g,
+    ) ?? []
   );
 }
 
@@ -185,6 +188,15 @@ test('the variables app and host show a name and hold an id, whatever is in the 
     text: 'web-1',
     value: 'web-1',
   });
+});
+
+test('the entities dashboard chooses by a variable among golden metrics only', () => {
+  const [families] = variableQueries().filter(({ variable }) => variable === 'golden_metric');
+  expect(families?.query).toMatch(/__name__!~"newrelic_entity_\(\?:info\|reporting\|health_status\)".*, __name__\)$/);
+  const [shown] = expressions.filter(({ panel }) => panel === '$golden_metric');
+  expect(shown?.expression).toContain(
+    '{job=~"$job", instance=~"$instance", account=~"$account", __name__=~"$golden_metric"',
+  );
 });
 
 test('substitution leaves no variable behind', () => {

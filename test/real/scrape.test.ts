@@ -94,6 +94,7 @@ await describeReal('a real Prometheus that scrapes the exporter', {
               accountBy(by, simulator, {
                 account_id: ACCOUNT_ID,
                 query_packs: PACKS,
+                entities: [{ type: 'EXT-SERVICE' }],
                 counters: true,
                 instances: by === 'rest',
               }),

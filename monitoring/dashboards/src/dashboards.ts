@@ -1,5 +1,6 @@
 import type { ClassicDashboard } from './frame.ts';
 import { applicationDashboard } from './application.ts';
+import { entitiesDashboard } from './entities.ts';
 import { exporterDashboard } from './exporter.ts';
 import { fleetDashboard } from './fleet.ts';
 import { hostDashboard } from './host.ts';
@@ -23,6 +24,7 @@ export function dashboards(): GeneratedFile[] {
     fleet: fleetDashboard(),
     application: applicationDashboard(),
     host: hostDashboard(),
+    entities: entitiesDashboard(),
     queries: queriesDashboard(),
     exporter: exporterDashboard(),
   };

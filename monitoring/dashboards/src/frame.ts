@@ -7,6 +7,7 @@ export const UIDS = {
   fleet: 'newrelic-apm-fleet',
   application: 'newrelic-apm-application',
   host: 'newrelic-apm-host',
+  entities: 'newrelic-apm-entities',
   queries: 'newrelic-apm-queries',
   exporter: 'newrelic-apm-exporter',
 } as const;
@@ -15,6 +16,7 @@ const TITLES = {
   fleet: 'New Relic APM / Fleet',
   application: 'New Relic APM / Application',
   host: 'New Relic APM / Host',
+  entities: 'New Relic APM / Entities',
   queries: 'New Relic APM / Queries',
   exporter: 'New Relic APM / Exporter',
 } as const;

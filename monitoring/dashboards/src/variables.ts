@@ -54,6 +54,27 @@ export function host(): QueryVariableBuilder {
   return query('host', 'Host', `query_result(${hosts})`).regex('/host="(?<text>.*)", ?host_id="(?<value>[^"]*)"/');
 }
 
+export function entityType(matchers: string): QueryVariableBuilder {
+  const text = `label_values(${select('newrelic_entity_info', matchers)}, entity_type)`;
+  return several(query('entity_type', 'Type', text));
+}
+
+/** Shows names and holds guids, because names of one type may be equal. */
+export function entity(matchers: string): QueryVariableBuilder {
+  const entities = by(['entity', 'entity_guid'], select('newrelic_entity_info', matchers));
+  return several(
+    query('entity', 'Entity', `query_result(${entities})`).regex(
+      '/entity="(?<text>.*)", ?entity_guid="(?<value>[^"]*)"/',
+    ),
+  );
+}
+
+/** Names of families: every golden metric has the label `entity_guid`, and so have three families about the entity itself. */
+export function goldenMetric(): QueryVariableBuilder {
+  const matchers = '__name__!~"newrelic_entity_(?:info|reporting|health_status)", entity_guid=~"$entity"';
+  return query('golden_metric', 'Golden metric', `label_values(${select('', ACCOUNT, matchers)}, __name__)`);
+}
+
 function query(name: string, label: string, text: string): QueryVariableBuilder {
   return new QueryVariableBuilder(name)
     .label(label)
