@@ -17,35 +17,40 @@ import type { AccountLog } from './accountLog.ts';
 const STUCK_AFTER = 120_000;
 
 /**
- * Collects one account. A scrape asks with `refresh`; what it asks for is queued where it is due, read as soon as the
- * limiter has a slot, taken over into the inventory, and unlocks what follows from it. The work goes on after the scrape
- * was answered. All times are milliseconds of the monotonic clock.
+ * Collects one account. A scrape calls `refresh`: its due tasks are queued, read as soon as the limiter has a slot, and taken
+ * over into the inventory, which may unlock further tasks. The work continues after the scrape got its response. All times are
+ * milliseconds of the monotonic clock.
  */
 export class AccountCollector {
   /** A reload replaces it. */
   context: AccountContext;
-  /** Why upstream refuses the account, in words; undefined when it does not. */
+  /** The reason why New Relic refuses the account, in words; undefined when it does not. */
   refused: string | undefined;
   readonly inventory: Inventory;
   readonly limiter: AccountLimiter;
   readonly schedule: Schedule;
   readonly tracker: Tracker;
   readonly log: AccountLog;
-  /** The mark of the key that it uses; accounts of one key have the same. */
+  /** The mark of the account's key; accounts with the same key have the same mark. */
   keyMark: string;
-  /** The end of the window when the log was last told what should be looked at. */
+  /** The end of the window in which the warnings were last logged. */
   noticedFor: number | undefined;
-  /** When the pause ends that was logged last. */
+  /** The end of the pause that was logged last. */
   #notedPause = -Infinity;
   readonly #kinds: Kinds;
   readonly #queue: Queue;
-  /** What is being read, each with a signal of its own: on one for all, listeners that are gone would keep later ones alive. */
+  /**
+   * The running reads, each with its own abort signal: with one shared signal, old listeners would keep later ones in memory.
+   */
   readonly #running = new Map<AbortController, Promise<readonly (number | Failed)[]>>();
-  /** Askings that queue tasks now: nothing starts before all of theirs are there, so that calls are full. */
+  /** Requests that are still queueing. No call starts before they finish, so that batches are full. */
   #queueing = 0;
   #pumping = false;
   #stopped = false;
-  /** Since when upstream refuses the account, or accepts it again: calls that began before say nothing. */
+  /**
+   * The time when New Relic began to refuse the account, or to accept it again. Calls that began earlier do not change the
+   * decision.
+   */
   #refusalDecidedAt = -Infinity;
 
   constructor(context: AccountContext, log: AccountLog) {
@@ -60,17 +65,17 @@ export class AccountCollector {
     this.tracker = new Tracker(context, this.schedule, log);
   }
 
-  /** True when the last application list was read whole (`newrelic_up`). */
+  /** True when the last read of the application list succeeded completely (`newrelic_up`). */
   get up(): boolean {
     const { applicationList } = this.inventory;
     const isUp = ({ lastRead, failures }: Task): boolean => lastRead !== undefined && failures === 0;
-    // An account for queries only has no list: it is up while a query is answered.
+    // An account for queries only has no list: it is up while at least one query succeeds.
     return this.context.account.applications.read ? isUp(applicationList) : this.inventory.tasks().some(isUp);
   }
 
   /**
-   * Starts whatever is due in the scope. Resolves when all of it has ended, after `waitMs` milliseconds, at once when it
-   * cannot end by then, or when the signal is aborted. The work continues either way.
+   * Starts all due tasks of the scope. Resolves when they have ended, after `waitMs` milliseconds, at once when they cannot end
+   * by then, or when the signal is aborted. The work continues in each case.
    */
   async refresh(scope: Scope, waitMs: number, signal?: AbortSignal): Promise<void> {
     this.schedule.advanceWindow();
@@ -84,7 +89,7 @@ export class AccountCollector {
     if (signal?.aborted !== true) await this.schedule.update(true);
   }
 
-  /** Takes over a changed configuration; what is held, what was spent and what waits after a failure stay. */
+  /** Takes over a changed configuration; the last read values, the spent budget and the retry delays stay. */
   reconfigure(next: AccountContext): void {
     this.context = next;
     this.inventory.reconfigure(next);
@@ -105,7 +110,7 @@ export class AccountCollector {
     this.#pump();
   }
 
-  /** Where the key is another one than before, whatever failed is tried again with the next refresh. */
+  /** After a change of the key, every failed task is tried again with the next refresh. */
   noticeKey(): void {
     const keyMark = this.context.keyMark();
     if (keyMark === this.keyMark) return;
@@ -116,23 +121,23 @@ export class AccountCollector {
     this.#setRefused(undefined);
   }
 
-  /** True once everything that is known and can be read was tried once, well or not. */
+  /** True once every known task that can be read was tried once, with or without success. */
   get isExplored(): boolean {
     return this.inventory.tasks().every((task) => task.tried || !this.#accepts(task));
   }
 
-  /** False when work could go on and has not for minutes: not in a pause, with a spent budget, or held back in an outage. */
+  /** False when work could continue and has not for minutes. A pause, a spent budget and an outage do not count. */
   progressing(): boolean {
     if (this.#running.size === 0 && (this.#queue.size === 0 || this.#queue.isHeldBack)) return true;
     return this.limiter.idleFor() < STUCK_AFTER + 2 * this.context.account.limits.request_timeout;
   }
 
-  /** Resolves when what is being read now has ended. */
+  /** Resolves when the running reads have ended. */
   async readingsUnderWay(): Promise<void> {
     await Promise.allSettled(this.#running.values());
   }
 
-  /** Ends for good: no call starts any more, calls in flight are aborted, and nobody waits any more. */
+  /** Stops the account for good: no call starts any more, calls in flight are aborted, and waiting scrapes are released. */
   stop(): void {
     this.#stopped = true;
     const reason = new Error('the exporter no longer reads this account');
@@ -143,19 +148,24 @@ export class AccountCollector {
 
   // A refresh asks for its tasks.
 
-  /** Asks for everything of the scope, unless that is under way in the same window and for those who wait now: they share it. */
+  /**
+   * Requests all tasks of the scope, unless the same request is already running for this window and these waiters, which then
+   * share it.
+   */
   async #requestAll(refresh: Refresh): Promise<void> {
     const { inventory } = this;
     const { scope, requesting, requestingAllOf } = refresh;
     const { to } = this.schedule.window;
-    // One that has just ended tells nobody any more.
+    // A request that has just ended (`requesting` is 0) no longer notifies waiters, so it cannot be shared.
     if (requesting > 0 && requestingAllOf === to) return;
     refresh.requestingAllOf = to;
     const tasks = needsAccountListsOnly(scope) ? inventory.lists() : inventory.tasks(scope.applicationId);
     await this.#request(refresh, tasks).finally(() => (refresh.requestingAllOf = undefined));
   }
 
-  /** Asks for what a refresh covers of these tasks: what is due is queued, in portions between which other work goes on. */
+  /**
+   * Requests those of these tasks that the refresh covers, and queues the due ones in portions, so that other work gets a turn.
+   */
   async #request(refresh: Refresh, tasks: Iterable<Task>): Promise<void> {
     const { requestedAt } = refresh;
     const requested: Task[] = [];
@@ -167,7 +177,7 @@ export class AccountCollector {
         this.schedule.request(task, requestedAt);
         requested.push(task);
       });
-      // Once all of them count: the plan that says what is due.
+      // The plan decides what is due, so it is updated after all tasks are in demand.
       await this.schedule.update();
       await inSlices(requested, (task) => {
         if (!this.#join(refresh, task) || queueing > 0) return;
@@ -183,7 +193,7 @@ export class AccountCollector {
   }
 
   /**
-   * Has a refresh wait for a task that is due, and queues it where it does neither wait nor is being read.
+   * Makes a refresh wait for a due task, and queues the task unless it is queued or running already.
    *
    * @returns true when it was queued
    */
@@ -196,7 +206,8 @@ export class AccountCollector {
     }
     if (task.retryAt > requestedAt || !this.#kinds.isReady(task)) return false;
     if (this.schedule.isDue(task, requestedAt)) refresh.add(task);
-    // The next scrape may be as far away as the next window: until then the budget would lie idle. Nobody waits.
+    // Reads the task early without a waiter: the next scrape may come only in the next window, and until then the budget would
+    // be unused.
     else if (!this.schedule.isEarly(task)) return false;
     this.#enqueue(task);
     return true;
@@ -209,7 +220,7 @@ export class AccountCollector {
     this.tracker.queued(task, this.schedule.window.to);
   }
 
-  /** While upstream refuses the account, only the application list is read. */
+  /** True for tasks that may be read: while New Relic refuses the account, only the application list. */
   #accepts(task: Task): boolean {
     return this.#isRead(task) && (this.refused === undefined || task === this.inventory.applicationList);
   }
@@ -220,7 +231,7 @@ export class AccountCollector {
     return (task !== applicationList && task !== keyTransactionList) || isEnabled(this.context, task.group);
   }
 
-  /** False for what has to be read once before other data can be used, and was not. */
+  /** False while the task waits for data that has to be read once before it. */
   #isKnown(task: Task): boolean {
     if (task.kind !== 'application_metrics') return task.tried;
     return this.inventory.dataOf(task.subject)?.database !== undefined;
@@ -232,9 +243,9 @@ export class AccountCollector {
     return this.limiter.canEnd(this.schedule.callsFor(refresh.leftByKind), this.#queue.size, deadline);
   }
 
-  // What waits is read as soon as there is a slot.
+  // Queued tasks are read as soon as there is a slot.
 
-  /** Starts as many calls as slots and budget allow. Called whenever either may have changed. */
+  /** Starts as many calls as slots and budget allow. Called after every change of slots or budget. */
   #pump(): void {
     if (this.#pumping || this.#stopped) return;
     this.#pumping = true;
@@ -252,7 +263,9 @@ export class AccountCollector {
     this.limiter.drain();
   }
 
-  /** Due tasks of a kind that were asked for, for calls that have room for more than a probe waits for. */
+  /**
+   * Due tasks of a kind in demand, which fill up a call while a probe waits, because the tasks of the probe leave room in it.
+   */
   #fillers(kind: Kind): readonly Task[] {
     if (!this.tracker.isProbing || this.context.reader.api === 'rest') return [];
     const now = this.context.clock.monotonic();
@@ -265,7 +278,7 @@ export class AccountCollector {
     return found;
   }
 
-  /** Reads tasks of one kind with one call. All of them end in one step, once what the call brought was taken over. */
+  /** Reads tasks of one kind with one call. They all end in one step, after the results were taken over. */
   async #read(call: Call): Promise<void> {
     const { tasks, slot } = call;
     const { window } = this.schedule;
@@ -287,7 +300,7 @@ export class AccountCollector {
 
   // A call has ended.
 
-  /** Tasks have ended together: what becomes due because of them is then there as a whole, and calls for it are full. */
+  /** Ends tasks together: all tasks that they unlock are queued in one step, so that the next calls are full. */
   #end(tasks: readonly Task[], results: readonly (number | Failed)[], window: CurrentWindow): void {
     const lists = new Set<Task>();
     for (const [index, task] of tasks.entries()) {
@@ -310,7 +323,7 @@ export class AccountCollector {
         this.#detach(this.#requestAll(refresh));
         continue;
       }
-      // With the list that says whether it is gone: what is gone has to be gone from the refresh's answer.
+      // The lists are read in the same refresh, so that a removed entity also disappears from this refresh's exposition.
       const unlocked = new Set<Task>(lists);
       for (const task of tasks) {
         if (task.gone || !covers(refresh.needs, refresh.scope, task, false)) continue;
@@ -335,7 +348,7 @@ export class AccountCollector {
     task.fail(reason, error instanceof Error ? error.message : String(error), this.context.clock.monotonic());
     this.log.failed(task);
     this.#notePause();
-    // Once per interval while the account is refused, whatever the list answers.
+    // While the account is refused, its list is tried once per interval, with any result.
     const isRefused = this.refused !== undefined && task === this.inventory.applicationList;
     task.retryAt = isRefused ? this.schedule.nextRegularAttempt(task) : this.schedule.retryAt(task, window);
   }
@@ -347,7 +360,7 @@ export class AccountCollector {
     }
   }
 
-  /** An application was answered for the first time: its hosts that wait are suspect no longer. */
+  /** After the first success of an application, its waiting hosts are no longer suspect. */
   #trustHosts({ subject }: Task): void {
     for (const { metrics } of this.inventory.dataOf(subject)?.hosts.values() ?? []) {
       if (metrics.state === 'queued' && metrics.failures === 0) this.#queue.add(metrics);
@@ -355,14 +368,15 @@ export class AccountCollector {
   }
 
   /**
-   * A 401 through the account's own interface, and a 403 on the application list, stop the account: what waits would be
-   * refused, too, so refreshes go on without it. Only the application list is read, once per interval; when that works again, so does the account.
+   * A 401 through the account's own interface, and a 403 on the application list, stop the account: New Relic would refuse the
+   * waiting tasks, too, so refreshes finish without them. Only the application list is read, once per interval; its next
+   * success resumes the account.
    */
   #noteRefusal(task: Task, isRead: boolean, error: unknown): void {
     const { applicationList } = this.inventory;
     const isList = task === applicationList;
     if (isList && isRead) this.#reportIdleGroups();
-    // An account for queries only has no list that would tell when it is accepted again.
+    // An account for queries only has no list that would show when New Relic accepts the account again.
     if (!this.context.account.applications.read) return;
     if (task.startedAt < this.#refusalDecidedAt) return;
     if (isList && isRead) this.#setRefused(undefined);
@@ -378,7 +392,7 @@ export class AccountCollector {
     }
   }
 
-  /** A pause is one line of the log, however many calls had to be answered with it. */
+  /** A pause is one line of the log, even if several calls were told to pause. */
   #notePause(): void {
     const now = this.context.clock.monotonic();
     const until = this.limiter.budget.pausedUntil(now);
@@ -396,7 +410,7 @@ export class AccountCollector {
     this.log.refused(isRefused);
   }
 
-  /** Nothing of a group has to be read: that, too, is a refresh that went well. */
+  /** A refresh with no due task of a group is successful for this group, too. */
   #reportIdleGroups(): void {
     const busy = new Set(this.inventory.tasks().map(({ group }) => group));
     for (const [group, progress] of this.tracker.groups) {
@@ -404,7 +418,7 @@ export class AccountCollector {
     }
   }
 
-  /** Lets work run that nothing waits for. An error of our own ends it and is logged. */
+  /** Runs work that has no waiter. An internal error ends it and is logged. */
   #detach(work: Promise<unknown>): void {
     work.catch((error: unknown) => this.log.broke(error));
   }

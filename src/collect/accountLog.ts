@@ -3,16 +3,16 @@ import type { Group } from '../metrics/sample.ts';
 import type { Task } from './task.ts';
 
 /**
- * The log of one account: one line per refresh, and one for each failure of a group, when it begins and when it ends,
- * however many tasks it concerns and however often it is tried.
+ * The log of one account: one line per refresh, and one line for the begin and one for the end of a failure of a group,
+ * independent of the number of tasks and attempts.
  */
 export class AccountLog {
   readonly #logger: Logger;
-  /** The groups that fail: the reasons that the log names since they began to, and those of the last refresh. */
+  /** The failing groups: the reasons that were logged since the failure began, and the reasons of the last refresh. */
   readonly #failing = new Map<Group, { readonly logged: ReadonlySet<string>; readonly last: ReadonlySet<string> }>();
   #warnings: ReadonlySet<string> = new Set();
   #isRefused = false;
-  /** Whether the line of the refusal has been written, and that of its end not yet. */
+  /** True after the refusal was logged and before its end is logged. */
   #refusalSaid = false;
 
   constructor(logger: Logger) {
@@ -26,7 +26,7 @@ export class AccountLog {
     this.#logger.debug({ ...about, problem: problem?.text }, 'An attempt failed');
   }
 
-  /** The refresh of a group has ended, and these tasks fail in it. */
+  /** The refresh of a group has ended; `failed` are its failing tasks. */
   groupEnded(group: Group, failed: readonly Task[]): void {
     const problems = failed.flatMap(({ problem, partial }) => problem ?? partial ?? []);
     const reasons = new Set<string>(problems.map(({ reason }) => reason));
@@ -44,13 +44,13 @@ export class AccountLog {
     this.#endRefusal();
   }
 
-  /** The configuration leaves this group out now: what failed in it is over, without a line. */
+  /** The new configuration has disabled this group: its failure ends without a line. */
   groupDisabled(group: Group): void {
     this.#failing.delete(group);
     this.#endRefusal();
   }
 
-  /** Nobody waits for a refresh any more: all of it has ended, or the rest goes on behind. */
+  /** The wait for a refresh has ended: all tasks have ended, or the others continue in the background. */
   refreshed(
     applicationId: number | undefined,
     summary: { readonly tasks: number; readonly failed: number; readonly left: number; readonly seconds: number },
@@ -58,15 +58,15 @@ export class AccountLog {
     const { tasks, failed, left, seconds } = summary;
     const about = applicationId === undefined ? {} : { app_id: applicationId };
     const counts = { ...about, entities: tasks, failed, left, seconds: Number(seconds.toFixed(3)) };
-    // Where nothing was read, in a pause or by tries that fail again, there is nothing to report but the failure, which has its
-    // own line. Probes come for every application.
+    // A refresh that read nothing, in a pause or after repeated failures, is a debug line, because the failure has its own
+    // line. So is a probe, because there is one for each application.
     const level = left + failed === tasks || applicationId !== undefined ? 'debug' : 'info';
     this.#logger[level](counts, left === 0 ? 'Refreshed' : 'Refreshed in part: the rest goes on');
   }
 
   /**
-   * What follows from a refusal; why the account is refused stands in the line of the group that failed. A key that is taken
-   * for the list and refused for all else is one refusal, not one for each time the list is read.
+   * The consequence of a refusal; the line of the failing group gives its reason. A key that may read the list and nothing else
+   * is logged as one refusal, not once per read of the list.
    */
   refused(isRefused: boolean): void {
     this.#isRefused = isRefused;
@@ -88,7 +88,7 @@ export class AccountLog {
     );
   }
 
-  /** Work ended with an error of our own. */
+  /** Work ended with an internal error. */
   broke(error: unknown): void {
     this.#logger.error({ err: error }, 'Work on an account was ended by a fault of the exporter: please report it');
   }
@@ -100,7 +100,7 @@ export class AccountLog {
     this.#refusalSaid = false;
   }
 
-  /** The things that somebody should look at, as of now, in sentences; each is written once while it lasts. */
+  /** The current warnings, as sentences; each is logged once while it lasts. */
   warnings(warnings: readonly string[]): void {
     for (const warning of warnings) if (!this.#warnings.has(warning)) this.#logger.warn(warning);
     this.#warnings = new Set(warnings);

@@ -10,22 +10,22 @@ import { isEnabled } from './selection.ts';
 import { neededGroups, type Needs, type Scope } from './scope.ts';
 import type { EvaluationTime, TaskState } from './due.ts';
 
-/** The tasks of a group that something asks for. */
+/** The tasks of a group that are in demand. */
 export interface GroupTally {
   readonly tasks: Record<TaskState, number>;
-  /** End of the oldest window that is served, Unix seconds; Infinity where none is. */
+  /** End of the oldest window that is served, Unix seconds; Infinity if there is none. */
   oldestWindowEnd: number;
 }
 
 /**
- * What an account serves for a scope, whatever is held and not too old, under the labels of today; and how much of the
- * account is fresh, stale and missing. One walk gives both, so that an answer never counts as fresh what it does not hold.
- *
- * What a list brings counts one by one, each by the state of its list; with rolling values of its own, by the worse of both.
+ * The samples that an account serves for a scope, as far as their last read values are not too old, under the current labels;
+ * and how many tasks are fresh, stale and missing. One walk gives both, so that the exposition never counts a task as fresh
+ * without its samples. List entries count one by one, each with the state of its list, or with the state of its own rolling
+ * values where that is worse.
  */
 export class AccountSnapshot {
   readonly blocks: Block[] = [];
-  /** Series left out by the caps of custom metrics and queries, reading by reading. */
+  /** Series left out by the caps of custom metrics and queries, per reading. */
   readonly cut: DroppedSeries[] = [];
   /** True when every task of the scope, with the lists they come from, is fresh. */
   complete = true;
@@ -44,7 +44,7 @@ export class AccountSnapshot {
     this.#needs = neededGroups(scope, account.context);
   }
 
-  /** In portions between which other work goes on; all that belongs to one application is of one moment. */
+  /** Yields to other work between portions; all samples of one application are of one moment. */
   static async inPortions(account: AccountCollector, scope: Scope, time: EvaluationTime): Promise<AccountSnapshot> {
     const snapshot = new AccountSnapshot(account, scope, time);
     await inSlices(snapshot.#walk());
@@ -67,8 +67,8 @@ export class AccountSnapshot {
   }
 
   /**
-   * The applications in the order of their list, each with all that belongs to it, then the key transactions, the entities of other types, and the
-   * queries; of a scope of one application that one only, without queries.
+   * The applications in the order of their list, each with all its data, then the key transactions, the entities of other
+   * types, and the queries. A scope of one application has only that application, and no queries.
    */
   *#walk(): Generator<undefined> {
     const { inventory, context } = this.#account;
@@ -76,7 +76,7 @@ export class AccountSnapshot {
     if (isEnabled(context, 'applications')) this.#list(inventory.applicationList);
     if (isEnabled(context, 'key_transactions')) this.#list(inventory.keyTransactionList);
     for (const id of applicationId === undefined ? inventory.applications.keys() : [applicationId]) {
-      // As it is by now: a list that arrives meanwhile gives new labels to it and to its hosts.
+      // The record is looked up again, because a list that arrives meanwhile gives new labels to the application and its hosts.
       const record = inventory.applications.get(id);
       if (record !== undefined) this.#application(record);
       yield undefined;
@@ -137,7 +137,7 @@ export class AccountSnapshot {
     for (const instance of data.instances.values()) this.#entry(instanceList, instance);
   }
 
-  /** Something that a list brings, in the state of the list; with the rolling values read apart while they are not too old. */
+  /** An entry of a list, in the state of the list; with its separately read rolling values while they are not too old. */
   #entry(list: Task, record: ListRecord): void {
     const { labels, rolling } = record;
     const state = this.#stateOf(list);
@@ -148,7 +148,7 @@ export class AccountSnapshot {
     this.#add(list.group, labels, listedSamples(record, this.#account.context, rollingState === 'missing'));
   }
 
-  /** @returns the metric data, where the answer holds them */
+  /** @returns the metric data, or undefined when the snapshot does not contain them */
   #metrics(task: Task, labels: WrittenLabels, reading: WindowReading | undefined): WindowReading | undefined {
     const isServed = this.#single(task) !== 'missing';
     if (!isServed || reading === undefined) return undefined;
@@ -161,7 +161,7 @@ export class AccountSnapshot {
     return this.#account.schedule.stateOf(task, this.#time);
   }
 
-  /** Something that is read by itself; its state. */
+  /** Counts a task that is read on its own, and gives its state. */
   #single(task: Task): TaskState {
     const state = this.#stateOf(task);
     this.#count(task, state, undefined);
@@ -169,28 +169,28 @@ export class AccountSnapshot {
     return state;
   }
 
-  /** A list counts by what it brings; one that was never read, or waits, counts as one task that is missing. */
+  /** A list counts by its entries; a list that was never read, or waits, counts as one missing task. */
   #list(list: Task): void {
     const state = this.#stateOf(list);
     if (list.lastRead === undefined || this.#waits(list)) this.#count(list, 'missing', undefined);
-    // One that brings nothing is a part of the answer, too.
+    // An empty list is a part of the scope, too.
     else if (this.#needs.always.has(list.group)) this.complete &&= state === 'fresh';
     this.#window(list, state);
   }
 
-  /** True for key transactions that are not served yet, because their applications' names are not known. */
+  /** True for key transactions that are not served yet, because the names of their applications are not known. */
   #waits(list: Task): boolean {
     const { applicationList, keyTransactionList } = this.#account.inventory;
     return list === keyTransactionList && !applicationList.tried;
   }
 
-  /** @param task what it is read as: a list entry by its list */
+  /** @param task the task that reads it: for a list entry, its list */
   #count(task: Task, state: TaskState, rolling: Task | undefined): void {
     const { schedule } = this.#account;
     const { group } = task;
     const ofBoth = rolling === undefined ? state : worse(state, this.#stateOf(rolling));
     if (this.#needs.always.has(group)) {
-      // Rolling values do not matter to a scope that needs the group for its list only.
+      // Rolling values are ignored for a scope that needs only the list of the group.
       this.complete &&= (this.#needs.rolling.has(group) ? ofBoth : state) === 'fresh';
     }
     if (!schedule.isInDemand(task)) return;
@@ -210,7 +210,7 @@ export class AccountSnapshot {
 
   #countCut(reading: WindowReading | undefined): void {
     if (reading === undefined || !this.#scope.groups.has('custom_metrics')) return;
-    // An answer may have none of the metrics of which some are cut.
+    // The exposition may have no sample of a family that was cut.
     for (const [family, series] of reading.cut) this.cut.push({ family, series, reading });
   }
 

@@ -16,7 +16,7 @@ import type { QueryRecord } from './queryRecords.ts';
 import type { EvaluationTime, TaskState } from './due.ts';
 import type { Inventory } from './inventory.ts';
 
-/** Things about an account that somebody should look at, each a sentence that says what to change. */
+/** The warnings about an account, each a sentence that says what to change. */
 function warningsOf(account: AccountCollector): string[] {
   return [
     ...noticesOf(account),
@@ -27,14 +27,14 @@ function warningsOf(account: AccountCollector): string[] {
   ];
 }
 
-/** Those of the warnings that may begin while the exporter runs: what looks like health, and is not. */
+/** The warnings that may begin while the exporter runs: states that look healthy and are not. */
 export function noticesOf(account: AccountCollector): string[] {
   const ofQueries = [...account.inventory.queries.all()].flatMap(({ warnings }) => warnings);
   const { entities } = account.inventory;
   return [...fewApplications(account), ...unknownValues(account), ...entities.warnings(), ...ofQueries];
 }
 
-/** An account that shows nothing looks like one where all is well. */
+/** An account without applications looks like an account without problems. */
 function fewApplications({ inventory, up }: AccountCollector): string[] {
   const listed = inventory.listedApplications?.length;
   if (listed === undefined || !up) return [];
@@ -45,7 +45,7 @@ function fewApplications({ inventory, up }: AccountCollector): string[] {
   return [`the account lists ${listed} applications, and listed ${most} within the last hour: ${remedy}`];
 }
 
-/** Custom metrics whose metric New Relic has, and never with the value that is configured. */
+/** Custom metrics whose metric exists in New Relic, but never with the configured value. */
 function unknownValues({ context: { customMetrics }, inventory }: AccountCollector): string[] {
   const withoutValue = new Map<CustomMetric, string>();
   const found = new Set<CustomMetric>();
@@ -71,7 +71,7 @@ function unknownValues({ context: { customMetrics }, inventory }: AccountCollect
     );
 }
 
-/** Of the lists that have been read. */
+/** Only lists that have been read are checked. */
 function unmatchedIncludes({ context: { account }, inventory }: AccountCollector): string[] {
   const applications = unmatched(account.applications, inventory.listedApplications);
   const keyTransactions = unmatched(account.key_transactions, inventory.listedKeyTransactions);
@@ -98,7 +98,7 @@ function unmatchedWords(match: EntityMatch): string {
 
 function unmatchedTemplates({ context, inventory }: AccountCollector): string[] {
   const data = [...inventory.applications.values()].flatMap((record) => record.data ?? []);
-  // Where no names were read, nothing is known of what matches.
+  // Without the names it is not known which metrics match.
   if (data.length === 0 || data.some(({ customNames }) => customNames === undefined)) return [];
   const read = data.flatMap(({ customNames }) => customNames ?? []);
   return context.customMetrics
@@ -109,7 +109,9 @@ function unmatchedTemplates({ context, inventory }: AccountCollector): string[] 
     );
 }
 
-/** Of each custom metric one application that has it, by id: what tells whether the metric has the value that is configured. */
+/**
+ * For each custom metric, the id of one application that has it: its names tell whether the metric has the configured value.
+ */
 export function customExamples({ context, inventory }: AccountCollector): readonly number[] {
   const examples = context.customMetrics.flatMap(({ template }) => {
     const having = [...inventory.applications].find(([, { data }]) =>
@@ -137,7 +139,7 @@ function tightLimits({ schedule, context }: AccountCollector): string[] {
   ];
 }
 
-/** A reading of counters covers 50 minutes, of which 10 were read before. */
+/** One read of counters covers 50 minutes, and 10 of them overlap the read before. */
 const LONGEST_COUNTER_INTERVAL = 2_400_000;
 
 function slowCounters({ schedule, context }: AccountCollector): string[] {
@@ -153,8 +155,8 @@ function slowCounters({ schedule, context }: AccountCollector): string[] {
 export type AccountSummary = ReturnType<typeof summaryOf>;
 
 /**
- * The state of one account without its single applications and tasks, for the exporter's own metrics; times are Unix
- * seconds, and what is not known yet is undefined.
+ * The state of one account without its single applications and tasks, for the exporter's own metrics. Times are Unix seconds;
+ * unknown values are undefined.
  *
  * @param snapshot of the whole account
  * @param wallNow Unix milliseconds
@@ -168,21 +170,24 @@ export function summaryOf(account: AccountCollector, snapshot: AccountSnapshot, 
   return {
     name: config.name,
     api: config.api,
-    /** Empty where the configuration gives an address instead. */
+    /** Empty when the configuration gives an address instead. */
     region: config.region ?? '',
-    /** When the vendor ends the interface. */
+    /** The date on which New Relic ends the interface. */
     endOfLife: endOfLife(config),
     labels: config.labels,
-    /** True when the last application list was read whole; of an account that reads none, when a query is answered. */
+    /**
+     * True when the last read of the application list succeeded completely; for an account without that list, when a query
+     * succeeds.
+     */
     up,
-    /** Why the account is stopped but for one list call per interval; undefined when it is not. */
+    /** The reason why the account is stopped except for one list call per interval; undefined when it is not stopped. */
     refused: account.refused,
     /** End of the newest window served. */
     windowEnd: snapshot.newestWindowEnd,
     groups: GROUPS.filter((group) => isEnabled(context, group)).map((group) =>
       groupStatus(account, group, snapshot.of(group)),
     ),
-    /** Calls per minute: as configured, and as in force now (lower while recovering from an overload answer). */
+    /** Calls per minute: as configured, and as in force now (lower while recovering from an overload). */
     budget: {
       configured: budget.perMinute,
       inForce: budget.inForce(now),
@@ -190,9 +195,12 @@ export function summaryOf(account: AccountCollector, snapshot: AccountSnapshot, 
       inFlight: budget.inFlight,
       pausedUntil: paused === undefined ? undefined : (wallNow + paused - now) / 1000,
     },
-    /** How many applications the account lists, exports, and exports that report; undefined also while `up` is false. */
+    /**
+     * The number of applications that the account lists, that it exports, and that it exports and report; undefined also while
+     * `up` is false.
+     */
     applicationCounts: up ? applicationCounts(inventory) : undefined,
-    /** How many its lists hold, before its filters. */
+    /** The number of entries in its lists, before its filters. */
     visible: {
       applications: inventory.listedApplications?.length ?? 0,
       keyTransactions: inventory.listedKeyTransactions?.length ?? 0,
@@ -202,9 +210,9 @@ export function summaryOf(account: AccountCollector, snapshot: AccountSnapshot, 
     entities: [...inventory.entities.types()].map((record) => typeStatus(account, record, time)),
     /** In the order of the configuration. */
     queries: [...inventory.queries.all()].map((record) => queryStatus(account, record, time)),
-    /** What its counters missed and got late, since the start; undefined where they are off. */
+    /** The missed seconds and late transactions of its counters since the start; undefined when counters are off. */
     counters: isEnabled(context, 'counters') ? { ...inventory.counterTotals } : undefined,
-    /** What a steady state of what is known now costs. */
+    /** The cost of a steady state of all known tasks. */
     plan: schedule.plan,
   };
 }
@@ -216,7 +224,7 @@ export function statusOf(account: AccountCollector, snapshot: AccountSnapshot, t
   const { inventory, schedule } = account;
   return {
     ...summaryOf(account, snapshot, time, wallNow),
-    /** Those it serves; undefined until the application list has been read once. */
+    /** The served applications; undefined until the application list has been read once. */
     applications: inventory.listedApplications === undefined ? undefined : applicationViews(account),
     tasks: inventory.tasks().map((task) => taskStatus(account, task, schedule.stateOf(task, time))),
     warnings: warningsOf(account),
@@ -228,8 +236,8 @@ export function statusOf(account: AccountCollector, snapshot: AccountSnapshot, t
 const NAME_LISTS: ReadonlySet<Kind> = new Set<Kind>(['metric_names', 'custom_names']);
 
 /**
- * Since when the account cannot be read and why, and until when its last good values are served, in Unix seconds; undefined
- * while its application list can be read, or, where it reads none, one of its queries.
+ * The begin and the reason of an outage, and the time until which the last good values are served, in Unix seconds. Undefined
+ * while the application list can be read or, for an account without that list, one of its queries.
  */
 function outageOf({ up, inventory, schedule, context }: AccountCollector, { now }: EvaluationTime, wallNow: number) {
   const [first] = inventory.tasks();
@@ -254,7 +262,7 @@ export interface ApplicationView {
   readonly name: string;
   readonly language: string | undefined;
   readonly reporting: boolean;
-  /** Values by key, both as upstream spells them; undefined where the interface has none. */
+  /** Values by key, both in New Relic's spelling; undefined when the interface has none. */
   readonly tags?: Application['tags'] | undefined;
 }
 
@@ -281,7 +289,7 @@ export type GroupStatus = ReturnType<typeof groupStatus>;
 function groupStatus(account: AccountCollector, group: Group, { tasks, oldestWindowEnd }: GroupTally) {
   const { schedule } = account;
   const progress = account.tracker.groups.get(group);
-  // While the account is refused, only its list is read.
+  // While the account is refused, only its application list is read.
   const refused = account.refused !== undefined && group !== 'applications';
   return {
     group,
@@ -308,16 +316,16 @@ function typeStatus({ schedule }: AccountCollector, record: TypeRecord, time: Ev
   return {
     type: selection.type,
     state: schedule.stateOf(list, time),
-    /** How many the list holds, before the filters; undefined until it was read. */
+    /** The length of the list before the filters; undefined until it was read. */
     listed: listed?.length,
-    /** How many are published, of them reporting, and how many `max_entities` leaves out. */
+    /** The numbers of published entities, of reporting ones among them, and of entities that `max_entities` leaves out. */
     exported: entities.size,
     reporting,
     leftOut,
     metrics: [...metrics].sort(),
     /** Values of golden metrics that are served now. */
     series,
-    /** Golden metrics that the configuration names and no entity has. */
+    /** Configured golden metrics that no entity has. */
     missingMetrics: listed === undefined ? [] : missingMetrics(selection, listed),
     problem: list.problem?.text,
   };
@@ -339,10 +347,10 @@ function queryStatus({ schedule }: AccountCollector, record: QueryRecord, time: 
     rows,
     columns,
     labels: query.rules.labels,
-    /** How many series its limit has cut, and how many it serves now. */
+    /** The numbers of series that its limit has cut, and that it serves now. */
     cut: cut.reduce((sum, { series }) => sum + series, 0),
     series: state === 'missing' ? 0 : samples.values.length,
-    /** Rows that became no series, since the start. */
+    /** Rows that gave no series, since the start. */
     dropped: { ...dropped },
     problem: task.problem?.text,
   };
@@ -364,7 +372,7 @@ function taskStatus({ inventory }: AccountCollector, task: Task, state: TaskStat
     entityGuid,
     query,
     state,
-    /** Failed attempts in a row, and why the last of them failed: the reason as metrics name it, and in words. */
+    /** The number of consecutive failed attempts, and the cause of the last one: its reason as in the metrics, and in words. */
     failures,
     reason: problem?.reason,
     problem: problem?.text,
@@ -383,8 +391,8 @@ const ZONES = 3;
 const OTHER_COMPONENTS = 2;
 
 /**
- * The series of an account once all of it has been read: those of the lists as they are, those of the metric data at
- * most, because what an application does not report shows in the data only. Of one application, and of one host, the mean.
+ * The number of series of an account once all of it has been read: exact for lists, the maximum for metric data, because only
+ * the data show which metrics an application reports. Also the mean for one application, and for one host.
  */
 export function expectedSeries(account: AccountCollector, time: EvaluationTime) {
   const lists = AccountSnapshot.atOnce(account, { groups: LIST_GROUPS }, time).blocks;
@@ -417,7 +425,7 @@ export function expectedSeries(account: AccountCollector, time: EvaluationTime) 
   };
 }
 
-/** Series of the metric data of an application, and of its hosts together. */
+/** The number of series of the metric data of an application and all its hosts. */
 function ofApplication({ customMetrics }: AccountContext, data: ApplicationData) {
   const components = Math.max(1, data.datastores?.length ?? 0) + OTHER_COMPONENTS;
   const customSeries = (scope: EntityScope): number =>
@@ -429,7 +437,7 @@ function ofApplication({ customMetrics }: AccountContext, data: ApplicationData)
   };
 }
 
-/** Series of the window metrics of one application or host. */
+/** The number of series of the window metrics of one application or host. */
 function builtIn(scope: EntityScope, components: number): number {
   return WINDOW_FAMILIES[scope].reduce((sum, { labelNames }) => {
     if (labelNames.includes('component')) return sum + components;

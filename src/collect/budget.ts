@@ -8,36 +8,37 @@ const SHORTEST_PAUSE = 1_000;
 const RECOVERY_STEP = 10_000;
 const RECOVERY_STEPS = 10;
 
-/** Ended calls count this long: a minute, and a millisecond because times are cut to milliseconds. */
+/** Ended calls count for a minute and one millisecond, because times are rounded down to milliseconds. */
 const COUNTED = MINUTE + 1;
 
 /**
- * The calls an account may make: at most `perMinute` in any 60 seconds, none while paused. Pure: every method is told the
- * time, in milliseconds of a clock that is never set.
- *
- * A call counts from its start until 60 seconds after its end: upstream sees it somewhere in between, so no 60 seconds of
- * the upstream's clock can hold more calls than the budget.
+ * The calls an account may make: at most `perMinute` in any 60 seconds, none while paused. Pure: every method gets the time, in
+ * milliseconds of a monotonic clock. A call counts from its start until 60 seconds after its end: New Relic counts it at some
+ * time in between, so no 60 seconds of New Relic's clock can have more calls than the budget.
  */
 export class Budget {
-  /** The limit; where a reload changes it, what was spent stays spent. */
+  /** The limit; a reload may change it, and the spent calls stay spent. */
   perMinute: number;
   inFlight = 0;
-  /** When ended calls stop counting, oldest first. */
+  /** The times when ended calls stop counting, oldest first. */
   #release: number[] = [];
-  /** Starts of the last minute, oldest first: what the status shows. */
+  /** The starts of the last minute, oldest first, for the status. */
   #starts: number[] = [];
   #pausedUntil = -Infinity;
-  /** Overload answers in a row, and when the last of them came that was not to a call begun before it. */
+  /**
+   * The number of consecutive overload responses, and the time of the last one that was counted. Responses to calls that began
+   * before that time are not counted again.
+   */
   #overloads = 0;
   #overloadedAt = -Infinity;
-  /** The rate in force when recovery begins, and when that is; undefined when the whole budget is in force. */
+  /** The rate at the begin of the recovery, and the time of that begin; undefined when the whole budget is in force. */
   #recovery: { readonly level: number; readonly from: number } | undefined;
 
   constructor(perMinute: number) {
     this.perMinute = perMinute;
   }
 
-  /** The calls per minute allowed now: less than configured while recovering from an overload answer. */
+  /** The calls per minute allowed now: fewer than configured while recovering from an overload. */
   inForce(now: number): number {
     if (this.#recovery === undefined) return this.perMinute;
     const { level, from } = this.#recovery;
@@ -45,12 +46,12 @@ export class Budget {
     return Math.min(this.perMinute, level + steps * Math.ceil(this.perMinute / RECOVERY_STEPS));
   }
 
-  /** When the pause ends; undefined when not paused. */
+  /** The end of the pause; undefined when not paused. */
   pausedUntil(now: number): number | undefined {
     return now < this.#pausedUntil ? this.#pausedUntil : undefined;
   }
 
-  /** When the last pause ended or will end; -Infinity when there was none. */
+  /** The end of the last pause, past or future; -Infinity when there was none. */
   get lastPauseEnd(): number {
     return this.#pausedUntil;
   }
@@ -61,20 +62,22 @@ export class Budget {
     return this.#starts.length;
   }
 
-  /** When fewer than `calls` calls will have started in the last 60 seconds, if none starts until then; `calls` is at least 1. */
+  /**
+   * The time when the last 60 seconds will have fewer than `calls` starts, if no call starts until then; `calls` is at least 1.
+   */
   fewerStarts(calls: number, now: number): number {
     const over = this.lastMinute(now) - calls;
     return over < 0 ? now : (this.#starts[over] ?? now) + MINUTE;
   }
 
-  /** Calls that could start from now until `until`, if none in flight ends and the rate in force stays. */
+  /** The number of calls that could start from now until `until`, if no call in flight ends and the rate in force stays. */
   freeBy(now: number, until: number): number {
     if (this.#pausedUntil > until) return 0;
     const counted = this.#release.length - countUntil(this.#release, until);
     return Math.max(0, this.inForce(now) - this.inFlight - counted);
   }
 
-  /** When the next call may start: now, a later time, or undefined when only the end of a call in flight can tell. */
+  /** The time when the next call may start: now, later, or undefined when it depends on the end of a call in flight. */
   nextStart(now: number): number | undefined {
     if (now < this.#pausedUntil) return this.#pausedUntil;
     this.#release = after(this.#release, now);
@@ -89,7 +92,7 @@ export class Budget {
   /** A call starts; `nextStart` must have allowed it. */
   start(now: number): void {
     this.inFlight += 1;
-    // Nobody may ever ask for the status.
+    // Old starts are dropped here too, because the status may never be read.
     if (this.#starts.length > 2 * this.perMinute) this.#starts = after(this.#starts, now - MINUTE);
     this.#starts.push(now);
   }
@@ -100,21 +103,21 @@ export class Budget {
     this.#release.push(now + COUNTED);
   }
 
-  /** A call that was started was not made after all. */
+  /** A started call was not sent after all. */
   refund(): void {
     this.inFlight -= 1;
     this.#starts.pop();
   }
 
-  /** A call that began at `startedAt` was answered well: after it, blind pauses begin small again. */
+  /** A call that began at `startedAt` succeeded: the next pause without a given length is short again. */
   accepted(startedAt: number): void {
     if (startedAt > this.#overloadedAt) this.#overloads = 0;
   }
 
   /**
-   * Upstream answered a call that began at `startedAt` with an overload. Pauses for `waitMs`, or without it for 5 seconds,
-   * doubling up to 60 while it repeats, and never for more than 5 minutes; afterwards half the rate is in force and comes
-   * back in steps of a tenth every 10 seconds. Answers to calls that were in flight together count once.
+   * New Relic responded with an overload to a call that began at `startedAt`. Pauses for `waitMs`; without it for 5 seconds,
+   * doubling up to 60 while overloads repeat; never for more than 5 minutes. Afterwards half the rate is in force and rises by
+   * a tenth every 10 seconds. Responses to calls that were in flight together count once.
    */
   overloaded(now: number, startedAt: number, waitMs: number | undefined): void {
     const first = startedAt > this.#overloadedAt;
@@ -131,7 +134,7 @@ export class Budget {
     if (this.#recovery !== undefined) this.#recovery = { level: this.#recovery.level, from: this.#pausedUntil };
   }
 
-  /** When the rate in force next grows. */
+  /** The time when the rate in force next grows. */
   #nextStep(now: number, allowed: number): number {
     if (this.#recovery === undefined || allowed >= this.perMinute) return Infinity;
     const { from } = this.#recovery;
@@ -139,7 +142,7 @@ export class Budget {
   }
 }
 
-/** How many of the ascending times are not after `limit`. */
+/** The number of ascending times that are not after `limit`. */
 function countUntil(times: readonly number[], limit: number): number {
   let low = 0;
   let high = times.length;
@@ -151,7 +154,7 @@ function countUntil(times: readonly number[], limit: number): number {
   return low;
 }
 
-/** The ascending times after `limit`; the same array where that is all of them. */
+/** The ascending times after `limit`; the same array when all are. */
 function after(times: number[], limit: number): number[] {
   const old = countUntil(times, limit);
   return old === 0 ? times : times.slice(old);

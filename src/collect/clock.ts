@@ -1,10 +1,10 @@
-/** Time as the collector sees it; tests run it with a clock of their own. */
+/** The time source of the collector; tests replace it. */
 export interface Clock {
-  /** The wall clock, Unix milliseconds. It may be set: only windows and what is shown follow it. */
+  /** The wall clock, Unix milliseconds. It may be set, so only windows and shown times use it. */
   now(): number;
-  /** A clock that is never set, in milliseconds: durations, deadlines, pauses and the budget follow it. */
+  /** A monotonic clock, in milliseconds, for durations, deadlines, pauses and the budget. */
   monotonic(): number;
-  /** Calls back once after `ms`; the function it gives cancels. */
+  /** Calls back once after `ms`; the returned function cancels it. */
   after(ms: number, callback: () => void): () => void;
 }
 

@@ -24,36 +24,38 @@ import type { EvaluationTime } from './due.ts';
 import type { Clock } from './clock.ts';
 import { UserConcurrency } from './userConcurrency.ts';
 
-/** How often the timer looks for due work; what is due is decided by the windows and intervals, not by the timer. */
+/**
+ * The period of the timer that looks for due work, in milliseconds. Windows and intervals decide what is due, not this timer.
+ */
 const TICK = 10_000;
 const JITTER = 0.2;
 
 /** A reader of one account and the key it uses. */
 export type AccountReader = Pick<AccountContext, 'reader' | 'keyMark'>;
 
-/** What the collector is built from. */
+/** The dependencies of the collector. */
 interface CollectorDependencies {
   readonly clock: Clock;
   readonly log: Logger;
-  /** Opens the reader of an account, with the memory of the one that it replaces. Throws when it cannot be opened. */
+  /** Opens the reader of an account, with the learned state of the reader that it replaces. Throws when it cannot be opened. */
   readonly openReader: (account: AccountConfig, config: Config, before?: object) => AccountReader;
-  /** As in an account's context. */
+  /** The same as in an account's context. */
   readonly ignoreDemand?: boolean;
 }
 
 export type Snapshot = Awaited<ReturnType<Collector['snapshot']>>;
 
-/** Collects all accounts of a configuration; each has its own budget and knows nothing of the others. */
+/** Collects all accounts of a configuration. Each has its own budget and is independent of the others. */
 export class Collector {
   readonly #dependencies: CollectorDependencies;
   #config: Config;
   #isReady = false;
   #accounts = new Map<string, AccountCollector>();
-  /** Readers of before a reload, until they are closed. */
+  /** Readers from before a reload, until they are closed. */
   readonly #retired = new Set<UpstreamReader>();
   readonly #concurrency: UserConcurrency;
   readonly #writer = new SampleWriter();
-  /** Start of the newest refresh, by the monotonic clock; in background mode answers are judged by it. */
+  /** Start of the newest refresh, by the monotonic clock; in background mode it is the time at which freshness is judged. */
   #lastRefresh: number | undefined;
 
   constructor(config: Config, dependencies: CollectorDependencies) {
@@ -65,9 +67,8 @@ export class Collector {
   }
 
   /**
-   * Takes over a validated configuration. An account of the same name, interface, account id and address keeps what it
-   * holds and what it has spent; accounts that are gone are stopped. Throws, and changes nothing, when a reader cannot
-   * be opened.
+   * Takes over a validated configuration. An account with the same name, interface, account id and address keeps its last read
+   * values and its spent budget; removed accounts are stopped. Throws, and changes nothing, when a reader cannot be opened.
    */
   reconfigure(config: Config): void {
     const opened = this.#open(config);
@@ -96,15 +97,15 @@ export class Collector {
   }
 
   /**
-   * Starts whatever is due in the scope and resolves when it has ended, after `waitMs` milliseconds, at once when it
-   * cannot end by then, or when the signal is aborted: then nobody waits for it, and the work goes on. Never rejects.
+   * Starts all due tasks of the scope. Resolves when they have ended, after `waitMs` milliseconds, at once when they cannot end
+   * by then, or when the signal is aborted. The work continues in each case. Never rejects.
    */
   async refresh(scope: Scope, waitMs: number, signal?: AbortSignal): Promise<void> {
     if (this.#config.collection.background) return;
     await this.refreshNow(scope, waitMs, signal);
   }
 
-  /** As `refresh`, also in background mode, whose timer calls it. */
+  /** The same as `refresh`, but also in background mode, where the timer calls it. */
   async refreshNow(scope: Scope, waitMs: number, signal?: AbortSignal): Promise<void> {
     this.#lastRefresh = this.#dependencies.clock.monotonic();
     const accounts = this.#accountsOf(scope);
@@ -116,8 +117,9 @@ export class Collector {
   }
 
   /**
-   * Refreshes at once and then on a timer (`collection.background`), whose jitter keeps several exporters from calling
-   * upstream in step. It waits for no refresh: the next one carries on what is left, for the window of then.
+   * Refreshes at once and then on a timer (`collection.background`), whose jitter keeps several exporters from calling New
+   * Relic at the same time. A tick does not wait for the previous refresh: the next one continues with the remaining tasks, for
+   * the window of that time.
    *
    * @param random a number from 0 up to 1
    * @returns stops the timer
@@ -137,15 +139,17 @@ export class Collector {
   }
 
   /**
-   * What is served now; put together in portions between which other work goes on. `asOf`, milliseconds of the monotonic
-   * clock, judges freshness by the start of the scrape that is answered; in background mode the newest refresh of the
-   * timer decides instead. Never rejects.
+   * The samples that are served now, built in portions so that other work gets a turn. `asOf`, milliseconds of the monotonic
+   * clock, is the start of the scrape, at which freshness is judged; in background mode the start of the timer's newest refresh
+   * is used instead. Never rejects.
    */
   async snapshot(scope: Scope, asOf?: number) {
     return this.#snapshot(scope, this.#time(asOf), summaryOf);
   }
 
-  /** What is served now with the whole state of the accounts, for the pages, which ask for nothing. Never rejects. */
+  /**
+   * The samples that are served now with the whole state of the accounts, for the pages. It requests no task. Never rejects.
+   */
   async overview(scope: Scope) {
     return this.#snapshot(scope, this.#time(undefined), statusOf);
   }
@@ -154,7 +158,7 @@ export class Collector {
     const wallNow = this.#dependencies.clock.now();
     const snapshots: AccountSnapshot[] = [];
     const accounts: State[] = [];
-    // One after the other: each gives its turn to other work.
+    // Accounts are built one after the other; each yields to other work.
     for (const account of this.#accountsOf(scope)) {
       account.schedule.advanceWindow();
       const snapshot = await AccountSnapshot.inPortions(account, scope, time);
@@ -165,27 +169,27 @@ export class Collector {
       blocks: snapshots.flatMap(({ blocks }) => blocks),
       /** True when every due task of the scope is fresh. */
       complete: snapshots.every(({ complete }) => complete),
-      /** Series left out by the caps of custom metrics and queries, reading by reading. */
+      /** Series left out by the caps of custom metrics and queries, per reading. */
       cut: snapshots.flatMap(({ cut }) => cut),
-      /** Of the same moment as the series: nothing counts as fresh that is not in them. */
+      /** The state is of the same moment as the series: a task without series never counts as fresh. */
       accounts,
     };
   }
 
-  /** The state of all accounts, all at once. */
+  /** The state of all accounts, built in one step. */
   status(): readonly AccountStatus[] {
     const time = this.#time(undefined);
     return this.#accountsOf().map((account) => {
       account.schedule.updateAtOnce();
-      // The state is the same whatever a scope asks for.
+      // The state does not depend on the groups of a scope, so none is built.
       const snapshot = AccountSnapshot.atOnce(account, { groups: new Set() }, time);
       return statusOf(account, snapshot, time, this.#dependencies.clock.now());
     });
   }
 
   /**
-   * The application lists as they are served now, without the state of anything else, of the accounts that read them. The
-   * list is undefined where it was never read, or what is held is too old to be served; so is how many it lists.
+   * The served application lists without any other state, of the accounts that read them. The list and its length are undefined
+   * when it was never read or is too old to be served.
    */
   applicationLists() {
     const time = this.#time(undefined);
@@ -201,21 +205,21 @@ export class Collector {
     });
   }
 
-  /** Applications of an account that between them have every custom metric that matches, by id. */
+  /** The ids of applications of an account that together have every matching custom metric. */
   customExamples(accountName: string): readonly number[] {
     const account = this.#accounts.get(accountName);
     return account === undefined ? [] : customExamples(account);
   }
 
-  /** How many series an account has at most, with the lists and names that are known now; undefined of an unknown account. */
+  /** The maximum number of series of an account, by the lists and names known now; undefined for an unknown account. */
   expectedSeries(accountName: string): ReturnType<typeof expectedSeries> | undefined {
     const account = this.#accounts.get(accountName);
     return account === undefined ? undefined : expectedSeries(account, this.#time(undefined));
   }
 
   /**
-   * Tries what the lists of an account do not show, under its budget. Rejects with an UpstreamError, or with the reason of
-   * the signal.
+   * Tests the access that the lists of an account do not show, under its budget. Rejects with an UpstreamError, or with the
+   * reason of the signal.
    */
   async diagnose(accountName: string, signal: AbortSignal): Promise<Diagnosis> {
     const account = this.#accounts.get(accountName);
@@ -224,7 +228,9 @@ export class Collector {
     return context.reader.diagnose(schedule.advanceWindow(), { signal, limiter: limiter, patient: true });
   }
 
-  /** Refreshes and answers for one application; waits at most `waitMs` milliseconds, or until the signal. Never rejects. */
+  /**
+   * Refreshes one application and gives its result; waits at most `waitMs` milliseconds, or until the signal. Never rejects.
+   */
   async probe(accountName: string, applicationId: number, waitMs: number, signal?: AbortSignal): Promise<ProbeResult> {
     const account = this.#accounts.get(accountName);
     if (account === undefined) return { kind: 'unknown_account' };
@@ -235,20 +241,20 @@ export class Collector {
   }
 
   /**
-   * True from the moment a scrape can be answered: in background mode once everything that is known was tried once. It stays
-   * true, whatever is added later.
+   * True once a scrape can be served: in background mode after every known task was tried once. It stays true even if tasks are
+   * added later.
    */
   get isReady(): boolean {
     return (this.#isReady ||=
       !this.#config.collection.background || this.#accountsOf().every((account) => account.isExplored));
   }
 
-  /** False when there is work that could be started and none has been for too long. */
+  /** False when work could be started and none has been for too long. */
   progressing(): boolean {
     return this.#accountsOf().every((account) => account.progressing());
   }
 
-  /** Stops calling upstream for good; rejects nothing, whatever is in flight. */
+  /** Stops all calls to New Relic for good; never rejects, even with calls in flight. */
   async stop(): Promise<void> {
     this.#concurrency.stop();
     for (const account of this.#accounts.values()) account.stop();
@@ -262,21 +268,22 @@ export class Collector {
     );
   }
 
-  /** By default an answer is asked for now; in background mode the newest refresh says what should be there. */
+  /** Freshness is judged as of now by default; in background mode as of the newest refresh. */
   #time(asOf: number | undefined): EvaluationTime {
     const now = this.#dependencies.clock.monotonic();
     const startedAt = this.#config.collection.background ? this.#lastRefresh : asOf;
     return { asOf: Math.min(startedAt ?? now, now), now };
   }
 
-  /** Builds everything of a configuration that can fail. Throws what `openReader` throws, and then leaves nothing open. */
+  /** Builds all parts of a configuration that can fail. Throws the error of `openReader`, and then leaves no reader open. */
   #open(config: Config): AccountContext[] {
     const { clock, openReader, ignoreDemand = false } = this.#dependencies;
     const opened: AccountContext[] = [];
     try {
       for (const account of config.accounts) {
         const before = this.#accounts.get(account.name)?.context;
-        // The same families and queries as before where they are defined alike: what is held and what is read next are of one.
+        // Families and queries that are defined as before stay the same objects, so that last read and next read values belong
+        // together.
         const isSame = (key: 'custom_metrics' | 'queries'): boolean =>
           JSON.stringify(before?.account[key]) === JSON.stringify(account[key]);
         const families =
@@ -303,7 +310,7 @@ export class Collector {
     this.#accounts.set(name, new AccountCollector(context, log));
   }
 
-  /** Work in flight goes on with the old reader, through pages, retries and pauses; then its connections are closed. */
+  /** Work in flight continues with the old reader, through pages, retries and pauses; then its connections are closed. */
   #closeLater(reader: UpstreamReader, account: AccountCollector): void {
     reader.retire();
     this.#retired.add(reader);
@@ -314,7 +321,7 @@ export class Collector {
   }
 }
 
-/** Once a minute is enough: what they are made of changes with the window. */
+/** Once a minute is enough, because the inputs of these warnings change with the window. */
 function writeNotices(account: AccountCollector): void {
   const { to } = account.schedule.window;
   if (account.noticedFor === to) return;

@@ -2,34 +2,34 @@ import type { TimeRange } from '../api/upstreamReader.ts';
 import { COUNTED, TRANSACTION_VALUES, type CountedMinute } from '../metrics/counterFamilies.ts';
 
 const MINUTE = 60;
-/** How far back the value of a minute can still grow. */
+/** The number of minutes for which the value of a minute can still grow. */
 const KEPT_MINUTES = 60;
-/** How much of what was read before is read again, because data arrive late. */
+/** The overlap of a read with the one before it, in seconds, because data arrive late. */
 export const OVERLAP = 10 * MINUTE;
-/** The most that one reading asks for. */
+/** The longest range of one read, in seconds. */
 export const LONGEST_READING = 50 * MINUTE;
 /** `reporting` turns false after 10 minutes without data (New Relic's page on the reporting status of applications). */
 const SILENT_BEFORE = 10 * MINUTE;
-/** How long after it was first asked for a minute may stay unreadable before it is given up. */
+/** The time after its first request for which an unreadable minute is tried again before it is lost, in seconds. */
 const BROKEN_FOR = 10 * MINUTE;
 
-/** The minutes that New Relic answered about one application. All times are Unix seconds, whole minutes. */
+/** The minutes of one application in a New Relic response. All times are Unix seconds, whole minutes. */
 export interface CounterReading {
-  /** The range asked for this application: that of the batch may be longer. */
+  /** The requested range of this application; the range of the batch may be longer. */
   readonly asked: TimeRange;
-  /** The range that was answered for the batch. */
+  /** The range of the response for the whole batch. */
   readonly answered: TimeRange;
   /** By the beginning of the minute; a minute without an entry had no transactions. */
   readonly minutes: ReadonlyMap<number, CountedMinute>;
 }
 
-/** What a reading changed beside the counters. */
+/** The changes by a read beside the counters. */
 export interface Booking {
   /** Transactions added to minutes that an earlier reading had covered. */
   readonly late: number;
-  /** Seconds that will never be counted. */
+  /** Seconds that are never counted. */
   readonly lost: number;
-  /** The beginning of the first minute that cannot be read: the reading has failed, and added nothing. */
+  /** The start of the first minute that cannot be read: the read has failed, and added nothing. */
   readonly broken: number | undefined;
 }
 
@@ -38,14 +38,13 @@ const SEEN = 1;
 const LOST = 2;
 
 /**
- * The counters of one application: each minute is counted once, with the highest value that any reading gave for it. A
- * minute is kept for an hour and grows with late data; a value that falls takes nothing away. It calculates only: times come
- * with the readings.
+ * The counters of one application: each minute is counted once, with the highest value of all reads. A minute is kept for an
+ * hour and grows with late data; a lower value changes nothing. It does no I/O: times come with the reads.
  */
 export class CounterLedger {
-  /** In the order of `COUNTED`; none of them ever falls. */
+  /** In the order of `COUNTED`; no total ever falls. */
   readonly totals = new Float64Array(COUNTED.length);
-  /** By minute modulo an hour: the highest values, what became of the minute, and when a reading first covered it. */
+  /** By minute modulo an hour: the highest values, the state of the minute, and the time of the first read that covered it. */
   readonly #highest = new Float64Array(KEPT_MINUTES * COUNTED.length);
   readonly #states = new Uint8Array(KEPT_MINUTES);
   readonly #firstCovered = new Float64Array(KEPT_MINUTES);
@@ -53,26 +52,26 @@ export class CounterLedger {
   #newest = -Infinity;
   /** The end of the last good reading. */
   #end: number | undefined;
-  /** The beginning of the first good reading: what lies before it is never counted. */
+  /** The start of the first good read: earlier minutes are never counted. */
   #start = -Infinity;
-  /** Every minute before this one was counted, is lost, or lay in a silence. */
+  /** Each minute before this one was counted, is lost, or lay in a silence. */
   #settled = -Infinity;
-  /** Times in which the application did not report. */
+  /** Time ranges in which the application did not report. */
   #silences: TimeRange[] = [];
   #silentSince: number | undefined;
 
-  /** False until a reading was good: then there is nothing to publish. */
+  /** False until the first good read: there is nothing to publish yet. */
   get isStarted(): boolean {
     return this.#end !== undefined;
   }
 
-  /** What the next reading asks for, when it ends at `to`. */
+  /** The range of the next read when it ends at `to`. */
   nextRange(to: number): TimeRange {
     const last = this.#end === undefined || this.#isSetBack(to) ? to : Math.min(this.#end, to);
     return { from: Math.max(last - OVERLAP, to - LONGEST_READING), to };
   }
 
-  /** Takes note of whether the application reports, by a list that was read at `at`. Time in which it does not is not lost. */
+  /** Records if the application reports, by a list that was read at `at`. Time in which it does not report is not lost. */
   reports(isReporting: boolean, at: number): void {
     if (!isReporting) this.#silentSince ??= at - SILENT_BEFORE;
     else if (this.#silentSince !== undefined) {
@@ -81,7 +80,7 @@ export class CounterLedger {
     }
   }
 
-  /** Takes over what was answered. */
+  /** Takes over the minutes of a response. */
   take({ asked, answered, minutes }: CounterReading): Booking {
     if (this.#isSetBack(answered.to)) this.#startAgain();
     const lost = this.#settle(asked.from);
@@ -101,7 +100,7 @@ export class CounterLedger {
     return { late, lost: lostSeconds, broken: undefined };
   }
 
-  /** Raises a minute to what was read of it; gives the transactions that came late. */
+  /** Raises a minute to its newly read values; gives the number of late transactions. */
   #raise(minute: number, values: readonly number[] | undefined, isFirst: boolean): number {
     const slot = slotOf(minute);
     const state = this.#states[slot];
@@ -141,13 +140,16 @@ export class CounterLedger {
     return { first, lost };
   }
 
-  /** Whether a minute was given up, or was not covered when it was settled: the longer range of a batch may show it again. */
+  /**
+   * True for a minute that was given up, or that no read had covered when it was settled: the longer range of a batch may
+   * contain it again.
+   */
   #isLost(minute: number): boolean {
     const state = this.#states[slotOf(minute)];
     return state === LOST || (state === UNSEEN && minute < this.#settled);
   }
 
-  /** Gives the seconds before `until` that no reading covered: none will, because readings never ask further back again. */
+  /** Gives the seconds before `until` that no read covered. They are lost, because later reads never go back further. */
   #settle(until: number): number {
     if (this.#end === undefined || until <= this.#settled) return 0;
     let lost = 0;
@@ -182,12 +184,12 @@ export class CounterLedger {
     this.#newest = Math.max(this.#newest, to);
   }
 
-  /** Whether the clock was set back so far that no minute is known any more. */
+  /** True when the clock was set back so far that no known minute is left. */
   #isSetBack(to: number): boolean {
     return to <= this.#newest - KEPT_MINUTES * MINUTE;
   }
 
-  /** The next reading is a first one; the counters stay. */
+  /** Makes the next read a first one; the counters stay. */
   #startAgain(): void {
     this.#newest = -Infinity;
     this.#end = undefined;

@@ -7,13 +7,13 @@ import { CounterLedger, LONGEST_READING, OVERLAP } from './counterLedger.ts';
 
 const MINUTE = 60;
 
-/** The counters of one application. They outlive times in which it does not report. */
+/** The counters of one application. They stay while it does not report. */
 export interface CounterRecord {
   readonly ledger: CounterLedger;
   samples: WrittenSamples;
 }
 
-/** What the counters of an account missed, in seconds, and what arrived late, since the start. */
+/** The seconds that the counters of an account missed, and the transactions that arrived late, since the start. */
 export interface CounterTotals {
   lostSeconds: number;
   lateTransactions: number;
@@ -23,7 +23,7 @@ export function newCounterRecord(): CounterRecord {
   return { ledger: new CounterLedger(), samples: NO_SAMPLES };
 }
 
-/** An application, and the range that is asked for it. */
+/** An application, and its requested range. */
 interface CounterSubject extends MetricDataSubject {
   readonly asked: TimeRange;
 }
@@ -59,7 +59,7 @@ export function overLongestRange(read: UpstreamReader['counters']): BatchRead<Co
   };
 }
 
-/** The range that a steady state reads, for counters that are read at an interval, in milliseconds: its time and what it overlaps. */
+/** The range of one read in a steady state, for counters with an interval in milliseconds: the interval plus the overlap. */
 export function steadyRange(interval: number, to: number): TimeRange {
   const seconds = OVERLAP + Math.max(MINUTE, Math.ceil(interval / 60_000) * MINUTE);
   return { from: to - Math.min(LONGEST_READING, seconds), to };
@@ -70,10 +70,10 @@ function earliest(subjects: readonly CounterSubject[]): number {
 }
 
 /**
- * Books what was answered about an application.
+ * Adds the response about an application to its counters.
  *
  * @param endpoint of the calls, for the failure
- * @throws UpstreamError where a minute cannot be read, or the response is for another time
+ * @throws UpstreamError when a minute cannot be read, or the response is for another time
  */
 export function book(
   record: CounterRecord,

@@ -5,18 +5,21 @@ import { GROUPS, type Group } from '../metrics/sample.ts';
 
 const MINUTE = 60_000;
 
-/** How far a task's held value is from what is due. */
+/** The age of a task's last read value, compared with its due time. */
 export type TaskState = 'fresh' | 'stale' | 'missing';
 
-/** When an answer was asked for, which decides what is fresh, and when it is put together: the monotonic clock, ms. */
+/**
+ * The time `asOf` of the request, which decides what is fresh, and the time `now` at which the exposition is built: the
+ * monotonic clock, ms.
+ */
 export interface EvaluationTime {
   readonly asOf: number;
   readonly now: number;
 }
 
 /**
- * The window a refresh at `now` reads: `to = floor(now - delay, 1 minute)`, `from = to - length`. It is cut to the minute
- * because upstream keeps one timeslice a minute and the newest ones are incomplete.
+ * The window of a refresh at `now`: `to = floor(now - delay, 1 minute)`, `from = to - length`. It is cut to the minute because
+ * New Relic keeps one timeslice a minute and the newest ones are incomplete.
  *
  * @param now Unix milliseconds; the lengths of the window and of the wait before it is read are in milliseconds, too
  */
@@ -28,7 +31,7 @@ export function windowAt(
   return { from: (to - window) / 1000, to: to / 1000 };
 }
 
-/** From when on a window can be read, in Unix milliseconds; the next one follows a minute later. */
+/** The time from which a window can be read, in Unix milliseconds; the next window follows a minute later. */
 export function readableAt(windowEnd: number, delay: number): number {
   return windowEnd * 1000 + delay;
 }
@@ -36,18 +39,18 @@ export function readableAt(windowEnd: number, delay: number): number {
 const FIRST_RETRY = 5_000;
 const LONGEST_RETRY = 300_000;
 
-/** When an attempt was made: milliseconds of the monotonic clock. */
+/** The times of an attempt: milliseconds of the monotonic clock. */
 type Times = Pick<ReadTimes, 'readableAt' | 'readAt'>;
 
-/** How often something is read: its configured interval, and the factor by which it is slowed (1 = not). */
+/** The pace of reads: the configured interval, and the factor by which it is slowed (1 = not slowed). */
 interface Pace {
   readonly interval: number;
   readonly slowdown: number;
 }
 
 /**
- * When a held value is due again: once the window has moved on and the interval has passed. An interval of whole minutes
- * is counted in windows; any other, and one that is slowed, by the clock.
+ * The time when a last read value is due again: a new window can be read and the interval has passed. An interval of whole
+ * minutes is counted in windows; any other interval, and a slowed one, by the clock.
  */
 export function dueAt(lastRead: Times, { interval, slowdown }: Pace): number {
   if (slowdown <= 1 && interval % MINUTE === 0) return lastRead.readableAt + interval;
@@ -55,21 +58,20 @@ export function dueAt(lastRead: Times, { interval, slowdown }: Pace): number {
 }
 
 /**
- * The interval that budget and concurrent calls allow, in milliseconds: the configured one, or, slowed by `slowdown`, that
- * many times the interval at which the group would be read (nothing is read more than once per window, and windows are a
- * minute apart).
+ * The interval that budget and concurrent calls allow, in milliseconds: the configured one or, with `slowdown` above 1,
+ * `slowdown` times the interval between reads of the group (at most one read per window, and windows are a minute apart).
  */
 export function effectiveInterval(interval: number, slowdown: number): number {
   return slowdown > 1 ? Math.max(interval, MINUTE) * slowdown : interval;
 }
 
 /**
- * When a held value is due after a change at `now` of its effective interval, or of the delay. A time that has passed stays.
- * One that lies ahead keeps its share of the interval where that gets shorter, so that a fleet does not become due at once;
- * it moves back where the interval gets longer; and it never comes to lie before `now`.
+ * The new due time of a last read value after a change at `now` of its effective interval, or of the delay. A time in the past
+ * stays. A time in the future keeps its share of a shorter interval, so that a fleet does not become due at once; it moves back
+ * for a longer interval; and it is never before `now`.
  *
- * @param before the due time until now and the effective interval that it counts with, in milliseconds
- * @param after the due time that the new interval gives, that interval, and by how much windows can be read later
+ * @param before the due time until now and its effective interval, in milliseconds
+ * @param after the due time by the new interval, that interval, and the added delay of windows
  */
 export function movedDueAt(
   now: number,
@@ -85,10 +87,10 @@ export function movedDueAt(
 }
 
 /**
- * `fresh` when it was not due at `asOf`, the start of the scrape; else `stale` until `maxAge` past the time it was due,
- * which `now`, the time of the answer, decides; then `missing`.
+ * `fresh` when it was not due at `asOf`, the start of the scrape; else `stale` until `maxAge` after its due time, compared with
+ * `now`, the time of the exposition; then `missing`.
  *
- * @param due undefined when nothing is held
+ * @param due undefined when nothing was read
  */
 export function stateOf(due: number | undefined, maxAge: number, { asOf, now }: EvaluationTime): TaskState {
   if (due === undefined) return 'missing';
@@ -97,8 +99,8 @@ export function stateOf(due: number | undefined, maxAge: number, { asOf, now }: 
 }
 
 /**
- * How long a failed task is left alone, in milliseconds: 5 seconds (or its interval, where that is shorter), doubling
- * up to its interval or 5 minutes, whichever is shorter.
+ * The delay before a failed task is tried again, in milliseconds: 5 seconds (or its interval, if that is shorter), doubling up
+ * to its interval or 5 minutes, the shorter of the two.
  *
  * @param failures failed attempts in a row, at least 1
  */
@@ -107,34 +109,34 @@ export function retryDelay(failures: number, interval: number): number {
 }
 
 /**
- * When something is tried again a whole interval after the attempt that ended at `attempt.readAt`. Counted as healthy
- * work is: by the clock, a scrape every minute would find a minute not quite over and skip every other turn.
+ * The time of the next attempt one whole interval after the attempt that ended at `attempt.readAt`. It is counted in windows
+ * like healthy tasks: counted by the clock, a scrape every minute would come slightly too early and skip every second attempt.
  */
 export function nextRegularAttempt(attempt: Times, interval: number): number {
   const byClock = attempt.readAt + interval;
   return interval % MINUTE === 0 ? Math.min(byClock, dueAt(attempt, { interval, slowdown: 1 })) : byClock;
 }
 
-/** When a task that has just failed is due again; see `retryDelay` and `nextRegularAttempt`. */
+/** The time when a task that has just failed is due again; see `retryDelay` and `nextRegularAttempt`. */
 export function retryAt(failures: number, attempt: Times, interval: number): number {
   const longest = Math.min(interval, LONGEST_RETRY);
   const wait = retryDelay(failures, interval);
   return wait < longest ? attempt.readAt + wait : nextRegularAttempt(attempt, longest);
 }
 
-/** How much room is left when the calls at once slow an account, so that its tasks are read before they are due. */
+/** The headroom when concurrent calls slow an account, so that its tasks are read before they are due. */
 const HEADROOM = 1.1;
 
-/** By how much less has to be needed before an account that was slowed gets faster again. */
+/** The factor by which the need must fall before a slowed account gets faster again. */
 const RELIEF = 1.3;
 
 /**
- * What a steady state costs, and how far it must be slowed to be carried: `slowdown` is 1 when every group can be refreshed at
- * its interval, else the factor by which all of them slow. Intervals are in milliseconds.
+ * The cost of a steady state, and the slowdown that makes it possible: `slowdown` is 1 when each group can be refreshed at its
+ * interval, else the common factor for the intervals of all groups. Intervals are in milliseconds.
  *
- * @param calls how many one refresh of each group takes; groups that are off are left out
- * @param capacity calls per minute by the budget, and by the calls at once at the measured duration (undefined before one was
- *   measured); and the factor by which calls at once slow the account, from `concurrencySlowdown`
+ * @param calls the number of calls per refresh of each group; disabled groups are left out
+ * @param capacity calls per minute by the budget, and by the concurrent calls at the measured duration (undefined before one
+ * was measured); and the factor by which concurrent calls slow the account, from `concurrencySlowdown`
  */
 export function planCalls(
   calls: ReadonlyMap<Group, number>,
@@ -148,7 +150,7 @@ export function planCalls(
   const rates = GROUPS.filter((group) => calls.has(group)).map((group) => {
     const callsPerRefresh = calls.get(group) ?? 0;
     const interval = intervalOf(group);
-    // No group is refreshed more than once per window, and windows are a minute apart.
+    // A group is refreshed at most once per window, and windows are a minute apart.
     const callsPerMinute = (callsPerRefresh * MINUTE) / Math.max(interval, MINUTE);
     return { group, callsPerRefresh, interval, callsPerMinute };
   });
@@ -167,11 +169,11 @@ export function planCalls(
 export type Plan = ReturnType<typeof planCalls>;
 
 /**
- * The factor by which the number of concurrent calls slows an account. It follows a need that grows at once and with some room, and one that
- * shrinks only when it has become clearly less, so that measured durations do not make it go up and down.
+ * The factor by which the limit of concurrent calls slows an account. It rises immediately with headroom, and falls only once
+ * the need is clearly lower, so that measured durations do not make it oscillate.
  *
  * @param before the factor until now, at least 1
- * @param needed calls per minute divided by those that can be carried
+ * @param needed the needed calls per minute divided by the possible ones
  */
 export function concurrencySlowdown(before: number, needed: number): number {
   if (needed <= before && needed >= before / RELIEF) return before;

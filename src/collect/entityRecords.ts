@@ -14,7 +14,7 @@ import type { Kind, Subject, Task } from './task.ts';
 type Selection = AccountConfig['entities'][number];
 type Columns = GoldenSubject['columns'];
 
-/** What is read of entities whose metrics are defined alike, and why some of them are not. */
+/** The metrics that are read of entities with the same metric definitions, and the reasons why others cannot be read. */
 interface MetricPlan {
   readonly columns: Columns;
   readonly problems: readonly { readonly name: string; readonly why: string }[];
@@ -23,36 +23,36 @@ interface MetricPlan {
 /** An entity that is published. */
 export interface EntityRecord {
   readonly entity: MonitoredEntity;
-  /** What the list says of it. */
+  /** The labels from the list. */
   readonly labels: WrittenLabels;
   readonly samples: WrittenSamples;
   readonly goldenLabels: WrittenLabels;
   /** Undefined while it does not report, or has no golden metric that can be read. */
   readonly task: Task | undefined;
   readonly columns: Columns;
-  /** The last values by golden metric, each with the time of its reading by the monotonic clock. */
+  /** The last values by golden metric, each with the time of its read by the monotonic clock. */
   readonly values: Map<string, { readonly values: GoldenResult['values']; readonly readAt: number }>;
   goldenSamples: WrittenSamples;
-  /** Golden metrics that could not be read when the others were. */
+  /** Golden metrics that failed in a read in which others succeeded. */
   failures: GoldenResult['failures'];
   notNumbers: readonly string[];
 }
 
-/** The entities of one type of the configuration, and what was read of them. */
+/** The entities of one configured type, and their last read values. */
 export interface TypeRecord {
   readonly selection: Selection;
   readonly list: Task;
-  /** As it was read, whole; undefined before. */
+  /** The complete list as it was read; undefined before the first read. */
   listed: readonly MonitoredEntity[] | undefined;
   /** By guid, by name. */
   entities: ReadonlyMap<string, EntityRecord>;
-  /** How many `max_entities` left out. */
+  /** The number of entities that `max_entities` leaves out. */
   leftOut: number;
-  /** What is wrong with the list or with definitions, in sentences. */
+  /** The problems of the list or of definitions, in sentences. */
   warnings: readonly string[];
 }
 
-/** Problems of one kind that are named in one warning. */
+/** The number of problems of one kind that one warning names. */
 const MOST_NAMED = 5;
 
 /** The types of entities that an account publishes, in the order of its configuration. */
@@ -60,7 +60,7 @@ export class EntityRecords {
   #context: AccountContext;
   readonly #make: (kind: Kind, subject: Subject) => Task;
   #types: ReadonlyMap<string, TypeRecord> = new Map();
-  /** What the families are made of: HELP stays until a reload. */
+  /** The source of the families: HELP stays the same until a reload. */
   #golden = new GoldenFamilies();
   #families: ReadonlyMap<string, ReadonlyMap<string, Family>> = new Map();
   #familyWarnings: readonly string[] = [];
@@ -87,7 +87,7 @@ export class EntityRecords {
     return entityGuid === undefined ? undefined : this.typeOf(subject)?.entities.get(entityGuid);
   }
 
-  /** Everything that is read: the list of each type before its entities. */
+  /** All tasks: the list of each type before its entities. */
   *tasks(): Generator<Task> {
     for (const { list } of this.#types.values()) yield list;
     for (const { entities } of this.#types.values()) {
@@ -95,7 +95,7 @@ export class EntityRecords {
     }
   }
 
-  /** What somebody should look at, in sentences. */
+  /** The warnings, in sentences. */
   *warnings(): Generator<string> {
     yield* this.#familyWarnings;
     for (const { selection, warnings, entities } of this.#types.values()) {
@@ -105,9 +105,9 @@ export class EntityRecords {
   }
 
   /**
-   * Takes over the types of the configuration: lists that have been read are selected from anew.
+   * Takes over the types of the configuration: the entities are selected again from lists that have been read.
    *
-   * @returns the tasks of what has left, or asks for something else
+   * @returns the tasks that were removed or now request something else
    */
   configure(context: AccountContext): readonly Task[] {
     this.#context = context;
@@ -137,7 +137,7 @@ export class EntityRecords {
     return removed;
   }
 
-  /** Takes over a list that was read whole; gives the tasks of entities that have left. */
+  /** Takes over a complete list; gives the tasks of removed entities. */
   arriveList(subject: Subject, listed: readonly MonitoredEntity[]): readonly Task[] {
     const record = this.typeOf(subject);
     if (record === undefined) return [];
@@ -145,7 +145,7 @@ export class EntityRecords {
     const before = this.#families;
     this.#assignFamilies();
     const removed = [...this.#select(record, listed)];
-    // Names that are taken now may have been those of another type before.
+    // The names of this type may have belonged to another type before.
     for (const other of this.#types.values()) {
       if (other === record || other.listed === undefined || isSame(before, this.#families, other.selection.type))
         continue;
@@ -168,7 +168,7 @@ export class EntityRecords {
     };
   }
 
-  /** Takes over golden metrics; one that failed alone keeps its last values for as long as others may be served. */
+  /** Takes over golden metrics; a metric that failed alone keeps its last values for as long as other values may be served. */
   arrive(task: Task, { values, failures, notNumbers }: GoldenResult): void {
     const { subject } = task;
     const record = this.of(subject);
@@ -200,7 +200,7 @@ export class EntityRecords {
     return samples.length === 0 ? NO_SAMPLES : this.#context.writer.write('golden_metrics', samples);
   }
 
-  /** Chooses the entities to publish, and keeps what was read of those that stay; gives the tasks of the others. */
+  /** Selects the entities to publish, and keeps the values of those that stay; gives the tasks of the others. */
   #select(record: TypeRecord, listed: readonly MonitoredEntity[]): readonly Task[] {
     const { selection, entities: before } = record;
     const { type, max_entities, tags, interval } = selection;
@@ -308,7 +308,7 @@ function goldenTasks({ entities }: TypeRecord): readonly Task[] {
   return [...entities.values()].flatMap(({ task }) => task ?? []);
 }
 
-/** Golden metrics that the configuration names and no entity of the list has. */
+/** Configured golden metrics that no entity of the list has. */
 export function missingMetrics({ metrics }: Selection, listed: readonly MonitoredEntity[]): readonly string[] {
   if (metrics === undefined) return [];
   const lists = new Set(listed.map((entity) => entity.metrics));
@@ -316,7 +316,7 @@ export function missingMetrics({ metrics }: Selection, listed: readonly Monitore
   return metrics.filter((name) => !names.has(name));
 }
 
-/** Whether a type has the same families as before. */
+/** True when a type has the same families as before. */
 function isSame(
   before: ReadonlyMap<string, ReadonlyMap<string, Family>>,
   now: ReadonlyMap<string, ReadonlyMap<string, Family>>,
@@ -335,7 +335,7 @@ function hasMore(before: Columns, now: Columns): boolean {
   );
 }
 
-/** A warning for each way in which definitions cannot be read. */
+/** One warning for each kind of unreadable definition. */
 function unreadable(type: string, plans: ReadonlySet<MetricPlan>): readonly string[] {
   const names = new Map<string, Set<string>>();
   for (const { problems } of plans) {
@@ -344,7 +344,7 @@ function unreadable(type: string, plans: ReadonlySet<MetricPlan>): readonly stri
   return [...names].map(([why, of]) => `entities: ${type}: ${quoted(of)} is never asked for: its definition ${why}`);
 }
 
-/** Golden metrics of a type that fail while others are read, and those whose column is no number. */
+/** Golden metrics of a type that fail while others succeed, and golden metrics with a column that is not a number. */
 function valueWarnings(type: string, records: readonly EntityRecord[]): readonly string[] {
   const failing = new Map<string, UpstreamError>();
   const notNumbers = new Set<string>();

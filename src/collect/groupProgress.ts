@@ -6,14 +6,14 @@ import type { Schedule } from './schedule.ts';
 import type { Task } from './task.ts';
 
 /**
- * Follows the refreshes of one group. A refresh begins with the first task queued for a window and ends with the last of
- * them; work queued for a later window belongs to the next one, so a group that never comes to rest still reports. What
- * failed is held against every refresh until it has been read: a later one that only leaves it out is no success.
+ * Follows the refreshes of one group. A refresh begins with the first task queued for a window and ends with the last of them.
+ * Tasks queued for a later window belong to the next refresh, so a group that is always busy still reports. A failed task makes
+ * each refresh a failure until it has been read, even a refresh that does not include it.
  */
 export class GroupProgress {
   /** Seconds the last refresh took. */
   seconds: number | undefined;
-  /** When a refresh last ended without failure, Unix seconds. */
+  /** The end of the last refresh without failure, Unix seconds. */
   lastSuccess: number | undefined;
   readonly #group: Group;
   readonly #clock: Clock;
@@ -21,7 +21,7 @@ export class GroupProgress {
   readonly #log: AccountLog;
   /** Open refreshes by the end of their window. */
   readonly #open = new Map<number, PendingTasks>();
-  /** What was not read at its last attempt. */
+  /** The tasks whose last attempt failed. */
   readonly #failing = new Set<Task>();
 
   constructor(group: Group, clock: Clock, schedule: Schedule, log: AccountLog) {
@@ -31,20 +31,20 @@ export class GroupProgress {
     this.#log = log;
   }
 
-  /** Whether nothing that counts has failed at its last attempt; undefined when no refresh has ended and none failed. */
+  /** True when the last attempt of each task in demand succeeded; undefined when no refresh has ended and none failed. */
   get success(): boolean | undefined {
     if (this.#failed().length > 0) return false;
     return this.seconds === undefined ? undefined : true;
   }
 
-  /** @param windowEnd the end of the window that was current then */
+  /** @param windowEnd the end of the current window when the task was queued */
   queued(task: Task, windowEnd: number): void {
     const refresh = this.#open.get(windowEnd) ?? new PendingTasks(this.#clock.monotonic());
     this.#open.set(windowEnd, refresh);
     refresh.add(task);
   }
 
-  /** A task has ended, or has left the inventory and is waited for no longer. */
+  /** A task has ended, or was removed from the inventory. */
   ended(task: Task, failed: boolean): void {
     if (failed) this.#failing.add(task);
     else this.#failing.delete(task);
@@ -55,7 +55,7 @@ export class GroupProgress {
     }
   }
 
-  /** Nothing of the group had to be read: that, too, is a refresh that went well. */
+  /** A refresh with no due task of the group is a success, too. */
   endWithoutWork(): void {
     if (this.#open.size === 0) this.#close(this.#clock.monotonic());
   }
@@ -67,7 +67,7 @@ export class GroupProgress {
     this.#log.groupEnded(this.#group, failed);
   }
 
-  /** What has failed, without what has left, and what nothing asks for any more. */
+  /** The failing tasks, without removed ones and those no longer in demand. */
   #failed(): Task[] {
     return [...this.#failing].filter((task) => !task.gone && this.#schedule.isInDemand(task));
   }

@@ -28,15 +28,15 @@ import {
   selects,
 } from './selection.ts';
 
-/** Kinds that are no entries of a list. */
+/** Kinds of lists, which are not entries of another list. */
 const LISTS: ReadonlySet<Kind> = new Set<Kind>(['applications', 'key_transactions', 'entities', 'queries']);
 
-/** What an account lists is compared with what it listed within this time, in milliseconds. */
+/** The size of a list is compared with its sizes within this time, in milliseconds. */
 const REMEMBERED = 3_600_000;
 
 /**
- * What an account serves: its applications with their hosts, instances and key transactions, each with the tasks that
- * are read for it. The lists decide: what is gone from a list that was read whole is gone from here.
+ * The served entities of an account: its applications with their hosts, instances and key transactions, each with its tasks.
+ * The lists decide: an entry that is missing in a completely read list is removed here.
  */
 export class Inventory {
   readonly applicationList: Task;
@@ -46,20 +46,23 @@ export class Inventory {
   /** By id, in the order of the list. */
   applications: ReadonlyMap<number, ApplicationRecord> = new Map();
   /**
-   * The lists as upstream gave them: a reload or a rename selects and labels from them anew. Undefined until they have been
-   * read once.
+   * The lists as New Relic gave them: after a reload or a rename, entries are selected and labelled from them again. Undefined
+   * until they have been read once.
    */
   listedApplications: readonly Application[] | undefined;
   listedKeyTransactions: readonly KeyTransaction[] | undefined;
-  /** The ids that the application list was narrowed to; empty: it is the whole list. */
+  /** The ids to which the application list was narrowed; empty for the whole list. */
   #listedIds: readonly number[] = [];
-  /** Grows whenever a task comes or goes: the plan is then made anew. */
+  /** A counter of added and removed tasks: the plan is made again after a change. */
   version = 0;
   #context: AccountContext;
   #keyTransactions: ReadonlyMap<number, KeyTransactionRecord> = new Map();
-  /** Applications that own key transactions and were not asked for with the application list. */
+  /** Applications of key transactions that the request for the application list left out. */
   #otherOwners: readonly Application[] = [];
-  /** How many applications were listed since when, of which ids (empty: of all), oldest first: in force within the last hour. */
+  /**
+   * The lengths of the application list with their times and the ids of the request (empty: all), oldest first; entries within
+   * the last hour count.
+   */
   #counts: { readonly listed: number; readonly of: string; readonly at: number }[] = [];
   readonly counterTotals: CounterTotals = { lostSeconds: 0, lateTransactions: 0 };
   readonly #removed: Task[] = [];
@@ -75,14 +78,14 @@ export class Inventory {
   }
 
   /**
-   * By id, in the order of the list. None before the application list has been tried: the names of their applications are
-   * among their labels, and the key may see them.
+   * By id, in the order of the list. Empty before the application list has been tried: its application names are needed as
+   * labels, and the key may be able to see them.
    */
   get keyTransactions(): ReadonlyMap<number, KeyTransactionRecord> {
     return this.applicationList.tried ? this.#keyTransactions : new Map();
   }
 
-  /** The most applications that the account has listed within the last hour, of the ids that its last list was of. */
+  /** The highest number of applications listed within the last hour, for the same ids as the last list. */
   mostListed(): number {
     const of = this.#counts.at(-1)?.of;
     return Math.max(0, ...this.#recentCounts().map((count) => (count.of === of ? count.listed : 0)));
@@ -93,14 +96,14 @@ export class Inventory {
     return this.#counts.filter((_, index) => (this.#counts[index + 1]?.at ?? Infinity) > since);
   }
 
-  /** The lists of the account that it reads. */
+  /** The lists that the account reads. */
   lists(): Task[] {
     const { applications, key_transactions } = this.#context.account;
     if (!applications.read) return [];
     return key_transactions === false ? [this.applicationList] : [this.applicationList, this.keyTransactionList];
   }
 
-  /** Everything that is read, or what matters to one application: lists first. */
+  /** All tasks, or the tasks that matter to one application: lists first. */
   tasks(applicationId?: number): readonly Task[] {
     const found = this.lists();
     for (const { keyTransaction, rolling } of this.#keyTransactions.values()) {
@@ -113,13 +116,13 @@ export class Inventory {
     return found;
   }
 
-  /** Everything that is read of the application that a subject belongs to. */
+  /** All tasks of the application of a subject. */
   tasksOfApplication(subject: Subject): readonly Task[] {
     const record = this.recordOf(subject);
     return record === undefined ? [] : tasksOf(record);
   }
 
-  /** The application that a subject belongs to; undefined when there is none such any more. */
+  /** The application of a subject; undefined when it no longer exists. */
   recordOf({ applicationId }: Subject): ApplicationRecord | undefined {
     return applicationId === undefined ? undefined : this.applications.get(applicationId);
   }
@@ -133,7 +136,7 @@ export class Inventory {
     return hostKey === undefined ? undefined : this.dataOf(subject)?.hosts.get(hostKey);
   }
 
-  /** The list that says whether what a task is about exists; undefined for a list of the account, and for a query. */
+  /** The list that contains the subject of a task; undefined for a list of the account, and for a query. */
   #listOf({ kind, subject }: Task): Task | undefined {
     if (LISTS.has(kind)) return undefined;
     if (kind === 'golden_metrics') return this.entities.typeOf(subject)?.list;
@@ -142,10 +145,10 @@ export class Inventory {
   }
 
   /**
-   * Upstream does not know a task: it may be gone. The list that it is from tells, and is made overdue; once that was read
-   * since then and still has the task, its interval holds again.
+   * New Relic does not know the subject of a task: it may be deleted. The list that contains it is made overdue to find out;
+   * when a later read of the list still has the subject, the list returns to its interval.
    *
-   * @param windowEnd of the window of now
+   * @param windowEnd of the current window
    * @returns that list; undefined when it was read since then, or just before
    */
   readListAgain(task: Task, windowEnd: number): Task | undefined {
@@ -162,15 +165,15 @@ export class Inventory {
     this.#retire(this.entities.arriveList(subject, listed));
   }
 
-  /** The tasks that have left since this was asked last: nobody waits for them any more. */
+  /** The tasks that were removed since the last call: they are waited for no longer. */
   takeRemoved(): readonly Task[] {
     return this.#removed.splice(0);
   }
 
   /**
-   * Takes over a new application list: keeps what is known of those that stay, drops the others.
+   * Takes over a new application list: keeps the data of applications that stay, and drops the others.
    *
-   * @param ids those that the list was narrowed to; empty: it is the whole list
+   * @param ids the ids to which the list was narrowed; empty for the whole list
    */
   setApplications(list: readonly Application[], ids = this.#listedIds): void {
     this.listedApplications = list;
@@ -194,7 +197,7 @@ export class Inventory {
   /**
    * Takes over a new key transaction list.
    *
-   * @param otherOwners applications of these key transactions that the application list does not have
+   * @param otherOwners applications of these key transactions that are not in the application list
    */
   setKeyTransactions(list: readonly KeyTransaction[], otherOwners = this.#otherOwners): void {
     this.listedKeyTransactions = list;
@@ -210,7 +213,7 @@ export class Inventory {
     );
   }
 
-  /** Takes over the hosts of an application; nothing where its metric data are read no longer. */
+  /** Takes over the hosts of an application; does nothing when its metric data are no longer read. */
   setHosts(of: ApplicationRecord | undefined, hosts: readonly Host[]): void {
     if (of?.data === undefined) return;
     const { application, data } = of;
@@ -225,7 +228,7 @@ export class Inventory {
     if (data.hosts.size !== before) delete data.selected.host;
   }
 
-  /** Takes over the instances of an application; nothing where its metric data are read no longer. */
+  /** Takes over the instances of an application; does nothing when its metric data are no longer read. */
   setInstances(of: ApplicationRecord | undefined, instances: readonly Instance[]): void {
     if (of?.data === undefined) return;
     const { application, data } = of;
@@ -243,7 +246,7 @@ export class Inventory {
     );
   }
 
-  /** Takes over rolling values that were read apart from their list. */
+  /** Takes over rolling values that were read separately from their list. */
   setRolling(subject: Subject, values: RollingValues): void {
     const { keyTransactionId, hostKey } = subject;
     const ofApplication = hostKey === undefined ? this.recordOf(subject) : this.hostOf(subject);
@@ -254,8 +257,8 @@ export class Inventory {
   }
 
   /**
-   * Takes over a changed configuration: selects and labels everything anew, calculates what is held of custom metrics anew
-   * where these are others, and has the lists read that are asked for otherwise than before.
+   * Takes over a changed configuration: selects and labels all entries again, calculates the last read data again where the
+   * custom metrics have changed, and requests the lists again where their requests have changed.
    */
   reconfigure(context: AccountContext): void {
     const { account: before, customMetrics } = this.#context;
@@ -263,7 +266,7 @@ export class Inventory {
     const { account } = context;
     const otherApplications = !isEqual(before.applications.include, account.applications.include);
     if (otherApplications) this.applicationList.overdue = true;
-    // Which names of applications come with the key transactions depends on both.
+    // The application names that come with the key transactions depend on both.
     const isFiltered = typeof account.key_transactions !== 'boolean';
     if (!isEqual(before.key_transactions, account.key_transactions) || (otherApplications && isFiltered)) {
       this.keyTransactionList.overdue = true;
@@ -283,7 +286,7 @@ export class Inventory {
       this.setKeyTransactions([], []);
       this.listedApplications = undefined;
       this.listedKeyTransactions = undefined;
-      // When they are read again, it is as for the first time: until then, nobody knows what there is.
+      // The next read is treated as the first one: until then, the entries are unknown.
       this.applicationList.lastRead = undefined;
       this.keyTransactionList.lastRead = undefined;
       this.#counts = [];
@@ -294,9 +297,8 @@ export class Inventory {
   }
 
   /**
-   * Records brought up to date with a list that was read whole, in its order: those that stay are updated, the tasks of
-   * those that are gone are dropped. An entry that a list has twice, because it changed between two of its pages, counts
-   * once, as it was last.
+   * Updates records by a complete list, in its order: entries that stay are updated, the tasks of missing entries are dropped.
+   * An entry that is in the list twice, because the list changed between two of its pages, counts once, in its last form.
    */
   #sync<Key, Entry, Row extends ListRecord>(
     before: ReadonlyMap<Key, Row>,
@@ -313,7 +315,7 @@ export class Inventory {
     return next;
   }
 
-  /** With the tasks that its state and the configuration ask for; those that exist already stay. */
+  /** The record has the tasks that its state and the configuration need; existing tasks stay. */
   #applicationRecord(application: Application, before: ApplicationRecord | undefined): ApplicationRecord {
     const { account, customMetrics, reader } = this.#context;
     const labels = writeLabels(applicationLabels(account.name, account.labels, application), before?.labels);
@@ -393,19 +395,19 @@ export class Inventory {
     const owner = applicationId === undefined ? undefined : names.get(applicationId);
     const labels = keyTransactionLabels(account.name, account.labels, owner, keyTransaction);
     const subject = { keyTransactionId: id, applicationId };
-    // With another application it is a task of that one's.
+    // A key transaction that moved to another application gets a new task.
     const isMoved = before !== undefined && before.keyTransaction.applicationId !== applicationId;
     if (isMoved) this.#retire(tasksOf(before));
     return {
       keyTransaction,
       labels: writeLabels(labels, before?.labels),
       samples: before?.keyTransaction === keyTransaction ? before.samples : undefined,
-      // One that does not report is read too: while its application reports, silence means no requests.
+      // A key transaction that does not report is read, too: while its application reports, silence means no requests.
       rolling: this.#keepRolling(isMoved ? undefined : before?.rolling, 'key_transaction_rolling', subject),
     };
   }
 
-  /** The end of the window of now. */
+  /** The end of the current window. */
   #windowEnd(): number {
     const { clock, collection } = this.#context;
     return windowAt(clock.now(), collection).to;
@@ -416,20 +418,20 @@ export class Inventory {
     return new Task(kind, subject, this.#context.clock.monotonic());
   }
 
-  /** The task there is, or a new one, while it is wanted; else none. */
+  /** The existing task, or a new one, while it is wanted; otherwise undefined. */
   #keep(wanted: boolean, before: Task | undefined, kind: Kind, subject: Subject): Task | undefined {
     if (wanted) return before ?? this.#make(kind, subject);
     if (before !== undefined) this.#retire([before]);
     return undefined;
   }
 
-  /** The rolling values there are, or new ones, where the interface has them apart from the list. */
+  /** The existing rolling values, or new ones, when the interface has them separately from the list. */
   #keepRolling(before: ListRecord['rolling'], kind: Kind, subject: Subject): ListRecord['rolling'] {
     if (this.#context.reader.rolling === undefined) return undefined;
     return before ?? { task: this.#make(kind, subject), values: undefined };
   }
 
-  /** What these tasks still bring is dropped. */
+  /** Removes these tasks: results that still arrive are dropped. */
   #retire(tasks: readonly Task[]): void {
     for (const task of tasks) {
       this.version += 1;
@@ -443,7 +445,7 @@ function isEqual(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** True for key transactions of that application; without one, for all. */
+/** True for key transactions of that application; without an application, for all. */
 export function concerns(keyTransaction: KeyTransaction, applicationId: number | undefined): boolean {
   return applicationId === undefined || keyTransaction.applicationId === applicationId;
 }
