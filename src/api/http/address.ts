@@ -1,4 +1,4 @@
-/** Why a signal was aborted, as an error to reject with. */
+/** The reason of an aborted signal, as an error to reject with. */
 export function abortReason(signal: AbortSignal): Error {
   return signal.reason instanceof Error ? signal.reason : new Error('stopped');
 }
@@ -12,12 +12,12 @@ export function firstHeader(headers: ResponseHeaders, name: string): string | un
   return (Array.isArray(value) ? value[0] : value)?.trim();
 }
 
-/** The address a reference means on a page; undefined when it is none. */
+/** The address that a reference on a page leads to; undefined when it is not a valid address. */
 export function resolve(reference: string | undefined, page: URL): URL | undefined {
   return reference !== undefined && URL.canParse(reference, page.href) ? new URL(reference, page) : undefined;
 }
 
-/** The same path and query on another origin. Never parsed as a reference, because `//path` would name a host. */
+/** The same path and query on another origin. The path is never parsed as a reference, because `//path` would name a host. */
 export function withOrigin(address: URL, origin: string): URL {
   const result = new URL(origin);
   result.pathname = address.pathname;
@@ -25,15 +25,16 @@ export function withOrigin(address: URL, origin: string): URL {
   return result;
 }
 
-/** Path and query under a base address, with or without a slash at its end. */
+/** The address of a path and query under a base address, which may end in a slash. */
 export function joinPath(base: URL, path: string): URL {
   return new URL(base.origin + base.pathname.replace(/(?<!\/)\/+$/, '') + path);
 }
 
 /**
- * The origin to call instead when upstream answers a plain HTTP call with 301: the same host over HTTPS, at the port the
- * `Location` names (the vendor's page "301 response for REST API calls"). The published example names `http` in its `Location` although it means
- * HTTPS, so only the host has to be the same. Undefined for any other redirect: the key goes to no other host.
+ * The origin to call instead when New Relic redirects a plain HTTP call with 301: the same host over HTTPS, at the port of the
+ * `Location` header (New Relic's page "301 response for REST API calls"). Only the host has to match, because the published
+ * example has an `http` address in its `Location` although HTTPS is meant. Undefined for any other redirect: the key is sent to
+ * no other host.
  *
  * @param requested the address of the call
  */

@@ -10,14 +10,14 @@ import { KEY_LIKE } from '../../log/secrets.ts';
 import type { FailureReason } from '../types.ts';
 import type { Overload } from '../upstreamReader.ts';
 
-/** Up to here unpacking at once costs less than handing it to another thread. */
+/** Bodies up to this size are unpacked synchronously, because handing them to another thread would cost more. */
 const SMALL_BYTES = 32 * 1024;
 
 const unzip = promisify(gunzip);
 
 /**
  * The text of a response. Unpacking stops at `maxBytes`, so that a small body cannot fill the memory. Rejects with a
- * CallFailure: `too_large`, or `invalid_response` for what cannot be unpacked.
+ * CallFailure: `too_large`, or `invalid_response` for a body that cannot be unpacked.
  */
 async function decodeText({ status, headers, body }: RawResponse, maxBytes: number): Promise<string> {
   const encoding = (firstHeader(headers, 'content-encoding') ?? '').toLowerCase();
@@ -44,7 +44,7 @@ function tooLarge(bytes: number, status: number): CallFailure {
 }
 
 const LONGEST_TITLE = 120;
-/** Bounds for the work on a body that is made to be costly. */
+/** Bounds for the work on a body that was made to be expensive. */
 const LONGEST_READ = 10_000;
 const LONGEST_KEY = 256;
 const MOST_KEYS = 10;
@@ -52,8 +52,8 @@ const MOST_MEMBERS = 1_000;
 const MOST_REASONS = 5;
 
 /**
- * What an error body says, for a message: the title in the shapes that public clients read, without control characters, with
- * the key hidden, cut to 120 characters. Undefined for anything else, such as a web page.
+ * The title of an error body, for a message: read in the shapes that public clients know, without control characters, with the
+ * key hidden, cut to 120 characters. Undefined for any other body, such as a web page.
  */
 export function errorTitle(text: string, mask: KeyMask): string | undefined {
   try {
@@ -63,26 +63,26 @@ export function errorTitle(text: string, mask: KeyMask): string | undefined {
   }
 }
 
-/** As `errorTitle`, of a body that has been parsed. */
+/** The same as `errorTitle`, for a body that was already parsed. */
 export function titleOf(body: unknown, mask: KeyMask): string | undefined {
   const title = findTitle(body);
   if (title === undefined) return undefined;
-  // A 401 echoes the key it was sent, which may be an older one than ours.
+  // A 401 echoes the key of the request, which may be older than the current one.
   const echoed = echoedKeys(body).map((key) => new KeyMask(key));
-  // Upstream may show a part of the key that it was sent.
+  // New Relic may show a part of the key that it received.
   const shown = [mask, ...echoed]
     .reduce((text, each) => each.hide(text), withoutControls(title.slice(0, LONGEST_READ)))
     .replace(KEY_LIKE, MASKED);
   return shown === '' ? undefined : Array.from(shown).slice(0, LONGEST_TITLE).join('');
 }
 
-/** Whether a body reports an error, which a status of 200 does not rule out. */
+/** True for a body that reports an error, which is possible even with status 200. */
 export function hasError(body: Json): boolean {
   const { error, errors } = body;
   return isGiven(error) || (Array.isArray(errors) ? errors.length > 0 : isObject(errors));
 }
 
-/** Null stands for no error, as a missing member does. */
+/** Null means no error, like a missing member. */
 function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null;
 }
@@ -101,14 +101,14 @@ function findTitle(body: unknown): string | undefined {
   return undefined;
 }
 
-/** The title says what failed ("The metric data could not be read"), the messages beside it say why. */
+/** The title says what failed ("The metric data could not be read"), and the messages beside it say why. */
 function reasonsIn(messages: unknown): string {
   if (!isList(messages)) return '';
   const texts = messages.slice(0, MOST_REASONS).filter((each) => typeof each === 'string');
   return texts.map((each) => each.slice(0, LONGEST_READ)).join('; ');
 }
 
-/** Of as many members as an honest error has, those that come first. */
+/** The keys that an error body echoes. Only its first members are searched, as many as a genuine error has. */
 function echoedKeys(body: unknown): string[] {
   const keys: string[] = [];
   const open = [body];
@@ -141,7 +141,7 @@ const BY_STATUS: Readonly<Record<number, FailureReason>> = {
   429: 'rate_limited',
 };
 
-/** Whether a status says that the body is what was asked for. */
+/** True for a status whose body is the requested result. */
 export function isGood(status: number): boolean {
   return status >= 200 && status < 300;
 }
@@ -152,10 +152,10 @@ function reasonOf(status: number): FailureReason {
 }
 
 /**
- * The failure that a status other than 2xx means. Server errors may pass, except 501, which says that the
- * service cannot, and an overload, which says when to come back.
+ * The failure for a status other than 2xx. Server errors may be transient, except 501 (not supported) and an overload, which
+ * has its own time to wait.
  *
- * @param title what the body says, fit to be shown
+ * @param title the title of the body, safe to show
  */
 function statusFailure(
   requested: URL,
@@ -165,7 +165,7 @@ function statusFailure(
 ): CallFailure {
   const reason = reasonOf(status);
   if (reason === 'redirect') {
-    // The rest of the address may hold anything.
+    // Only the origin is shown, because the rest of the address may contain anything, secrets included.
     const target = resolve(firstHeader(headers, 'location'), requested)?.origin;
     const words = `status ${status}, a redirect${target === undefined ? '' : ` to ${target}`}`;
     return new CallFailure(reason, words, { status });
@@ -175,27 +175,33 @@ function statusFailure(
   return new CallFailure(reason, words, { status, retriable, overload });
 }
 
-/** The most that a response may hold. What is beyond is not parsed: it would cost more memory and time than the body is long. */
+/**
+ * Limits for a response. A response beyond them is not parsed, because parsing takes far more memory and time than its length
+ * suggests.
+ */
 export interface Bounds {
-  /** As sent, and as unpacked. */
+  /** Limit for the body both as sent and as unpacked. */
   readonly bytes: number;
-  /** Objects, lists and their members, however deep. */
+  /** Limit for the objects, lists and their members together, at any depth. */
   readonly elements: number;
-  /** The reader takes only numbers, under names that it has sent: no text of the response is shown, so no key is hidden in it. */
+  /**
+   * The reader takes only numbers, under names from its own request. No text of the response is shown, so no key has to be
+   * hidden.
+   */
   readonly onlyNumbers?: true;
 }
 
 const MIB = 1024 * 1024;
 
-/** By kind of response, some times as much as the widest that the service can mean (docs/errors.md). */
+/** Limits by kind of response, several times larger than the largest genuine response (docs/errors.md). */
 export const BOUNDS = {
-  /** A page of a list, or one record: 200 applications with a few thousand hosts each. */
+  /** Enough for a page of a list or one record: 200 applications with a few thousand hosts each. */
   list: { bytes: 8 * MIB, elements: 400_000 },
-  /** 30 metrics with three hours of minutes. */
+  /** Enough for 30 metrics with three hours of minutes. */
   metricData: { bytes: 4 * MIB, elements: 150_000, onlyNumbers: true },
-  /** 5,000 rows. */
+  /** Enough for 5,000 rows. */
   query: { bytes: 16 * MIB, elements: 250_000 },
-  /** Up to 50,000 rows of buckets; only commands read them. */
+  /** Enough for 50,000 rows of buckets; only commands read them. */
   series: { bytes: 16 * MIB, elements: 1_000_000 },
 } as const satisfies Record<string, Bounds>;
 
@@ -211,8 +217,8 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
 /**
- * What a JSON text has too much of, told in one pass before it is parsed; undefined where it is within bounds. A text that is
- * no JSON may pass: parsing it fails.
+ * The limit that a JSON text exceeds, found in one pass before it is parsed; undefined within the limits. Text that is not JSON
+ * may pass here, because parsing rejects it.
  */
 function tooMuchOf(text: string, elements: number): 'nesting' | 'elements' | undefined {
   let depth = 0;
@@ -241,7 +247,7 @@ function tooMuchOf(text: string, elements: number): 'nesting' | 'elements' | und
   return undefined;
 }
 
-/** Where the text that begins with a quote at `start` ends; the end of all where it does not. */
+/** The position after the string that begins with a quote at `start`, or the end of the text if the string is not closed. */
 function endOfText(text: string, start: number): number {
   for (let end = start; ;) {
     end = text.indexOf('"', end + 1);
@@ -252,7 +258,7 @@ function endOfText(text: string, start: number): number {
   }
 }
 
-/** Whether objects or lists are nested deeper than `levels` in a value that was parsed. */
+/** True when objects or lists of a parsed value are nested deeper than `levels`. */
 function isNestedDeeper(value: Json | readonly unknown[], levels: number): boolean {
   if (levels === 0) return true;
   if (isList(value)) return value.some((each) => isObject(each) && isNestedDeeper(each, levels - 1));
@@ -264,12 +270,13 @@ function isNestedDeeper(value: Json | readonly unknown[], levels: number): boole
 }
 
 /**
- * The JSON object in the text of a response. Throws a CallFailure for anything else: `too_large` where it holds more elements
- * than the service could mean, else `invalid_response`.
+ * The JSON object in the text of a response. Throws a CallFailure otherwise: `too_large` if it has more elements than a genuine
+ * response, else `invalid_response`.
  */
 function parseObject(text: string, status: number, mask: KeyMask, { elements, onlyNumbers }: Bounds): Json {
   const invalid = (words: string): CallFailure => new CallFailure('invalid_response', words, { status });
-  // Each element takes a character. In a short text only the nesting is left to check, which costs less once it is parsed.
+  // Each element takes at least one character, so a short text cannot have too many. Its nesting is cheaper to check after
+  // parsing.
   const isShort = text.length <= elements;
   const tooMuch = isShort ? undefined : tooMuchOf(text, elements);
   if (tooMuch === 'nesting') throw invalid('the answer is nested too deep');
@@ -288,7 +295,7 @@ function parseObject(text: string, status: number, mask: KeyMask, { elements, on
   return body;
 }
 
-/** The failure that a body reports by itself, which a status of 200 does not rule out. */
+/** The failure that a body reports, which is possible even with status 200. */
 function bodyFailure(body: Json, status: number, mask: KeyMask): CallFailure | undefined {
   if (!hasError(body)) return undefined;
   const title = titleOf(body, mask);
@@ -302,53 +309,52 @@ function notJson(text: string): string {
   return start.startsWith('<') ? 'the answer is a web page, not JSON' : 'the answer is not JSON';
 }
 
-/** Of an error body, unpacked. */
+/** Limit for an unpacked error body. */
 const LONGEST_ERROR = 64 * 1024;
 
-/** A good response: its JSON object, and the address that gave it. */
+/** A successful response: its JSON object, and the address that sent it. */
 export interface JsonResponse {
   readonly body: Json;
   readonly address: URL;
-  /** Of all its `Link` headers. */
+  /** All `Link` headers, joined. */
   readonly link: string;
 }
 
-/** How the body of a response is read and judged, and when its call is made again. */
+/** Rules for one kind of response: how its body is read and checked, and when the call is repeated. */
 export interface ResponsePolicy {
   readonly bounds: Bounds;
   /**
-   * Finds the failure that the body of a good status reports, if any; `mask` hides the key in what it says. Without it, every
-   * body with an error is one.
+   * Finds the failure that the body of a successful response reports, if any; `mask` hides the key in its words. Without this
+   * function, every body with an error is a failure.
    */
   readonly inspect?: (body: Json, status: number, mask: KeyMask) => CallFailure | undefined;
-  /** As `inspect`, of the text of another status: a failure that says more than the status does. */
+  /** The same as `inspect`, for the text of any other status: finds a failure that says more than the status does. */
   readonly inspectRefusal?: (text: string, status: number, mask: KeyMask) => CallFailure | undefined;
   /**
-   * Where it is true of a text, the call ends only when the body was read, for it may report an overload. Otherwise, and
-   * without it, the place of the call is given back as soon as the response is there, and the next calls go out before it is
-   * read.
+   * True for a text that may report an overload: the call then ends only after its body was read. Otherwise, and without this
+   * function, the slot is released as soon as the response arrives, so the next calls start before the body is read.
    */
   readonly mayBeOverload?: (text: string) => boolean;
   /**
-   * Which failures that may pass are tried again. `but_timeouts`: a call that timed out only for patient callers, because it
-   * holds a place so long. `said_to_pass`: only what upstream itself calls passing; after anything else the caller asks for
-   * less. `none`: the caller comes back later.
+   * Selects the failures that are retried. `all`: every retriable failure. `but_timeouts`: a timeout only for patient callers,
+   * because it holds a slot for a long time. `transient`: only failures that New Relic calls transient; after any other the
+   * caller requests less. `none`: the caller tries again later.
    */
   readonly retries: 'all' | 'but_timeouts' | 'transient' | 'none';
 }
 
-/** A response that has come in, and what was sent for it. */
+/** A received response, with what was sent for it. */
 export interface Sent {
   readonly address: URL;
   readonly raw: RawResponse;
-  /** Unix milliseconds by the wall clock, which times in headers are compared with. */
+  /** Unix milliseconds of the wall clock, for comparison with times in headers. */
   readonly receivedAt: number;
   readonly overload: Overload | undefined;
-  /** Hides the key that was sent. */
+  /** Hides the key of the request. */
   readonly mask: KeyMask;
 }
 
-/** The text of a good status. Throws the CallFailure that another status, and what its text says, stands for. */
+/** The text of a successful response. For any other status it throws the CallFailure that the status and the text mean. */
 export async function textOf(
   { address, raw, overload, mask }: Sent,
   { bounds, inspectRefusal }: ResponsePolicy,
@@ -358,7 +364,7 @@ export async function textOf(
   throw inspectRefusal?.(text, raw.status, mask) ?? statusFailure(address, raw, errorTitle(text, mask), overload);
 }
 
-/** The response in the text of a good status. Throws the CallFailure that its body reports. */
+/** The response parsed from the text of a successful status. Throws the CallFailure that its body reports. */
 export function parseResponse(
   { address, raw, receivedAt, mask }: Sent,
   text: string,

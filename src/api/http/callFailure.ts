@@ -3,18 +3,18 @@ import type { Overload } from '../upstreamReader.ts';
 import { type ResponseHeaders, firstHeader } from './address.ts';
 
 /**
- * One attempt at a call that failed. The message says why, in words that follow the endpoint. It keeps no cause: those of
- * the HTTP library hold parts of responses.
+ * A failed attempt at a call. The message says why, and is appended to the endpoint. It has no cause, because the errors of the
+ * HTTP library contain parts of responses.
  */
 export class CallFailure extends Error {
   override readonly name = 'CallFailure';
   readonly reason: FailureReason;
   readonly status: number | undefined;
-  /** Whether the same call may well succeed when it is made again. */
+  /** True if the same call may succeed when it is repeated. */
   readonly retriable: boolean;
-  /** Whether upstream itself says that the failure passes. */
+  /** True if New Relic itself calls the failure transient. */
   readonly isTransient: boolean;
-  /** The service says that what was asked for is too big or too complex. */
+  /** True if New Relic reports that the request or its result is too big or too complex. */
   readonly isTooBig: boolean;
   readonly overload: Overload | undefined;
 
@@ -34,18 +34,18 @@ export class CallFailure extends Error {
 }
 
 /**
- * The overload that a response reports, if it does: 429 always, 503 when it carries `Retry-After` (docs/errors.md,
- * "Pauses"). How long comes from `Retry-After` (seconds or an HTTP date), `X-RateLimit-Reset` or the older
- * `NewRelic-OverloadProtection-Reset` (Unix seconds); of several, the longest. A time that has passed says nothing.
+ * The overload that a response reports, if any: 429 always, 503 when it has `Retry-After` (docs/errors.md, "Pauses"). Its
+ * length is the longest of `Retry-After` (seconds or an HTTP date), `X-RateLimit-Reset` and the older
+ * `NewRelic-OverloadProtection-Reset` (Unix seconds). A time in the past is ignored.
  *
- * @param now Unix milliseconds by the wall clock, which the times in headers are compared with
+ * @param now Unix milliseconds of the wall clock, for comparison with times in headers
  */
 export function overloadOf(status: number, headers: ResponseHeaders, now: number): Overload | undefined {
   if (status !== 429 && !(status === 503 && firstHeader(headers, 'retry-after') !== undefined)) return undefined;
   return announced(headers, now);
 }
 
-/** The overload of a response whose body reports one, whatever its status; `now` as above. */
+/** The overload of a response whose body reports one, for any status; `now` is Unix milliseconds of the wall clock. */
 export function announced(headers: ResponseHeaders, now: number): Overload {
   const times = [
     retryAfterTime(firstHeader(headers, 'retry-after'), now),
@@ -60,7 +60,7 @@ function retryAfterTime(text: string | undefined, now: number): number | undefin
   if (text === undefined) return undefined;
   const seconds = decimal(text);
   if (seconds !== undefined) return now + seconds * 1000;
-  // Of the three date forms of HTTP only asctime names no zone; all are GMT.
+  // HTTP has three date formats. Only the asctime format has no zone, and all three are GMT.
   const date = Date.parse(/GMT|UTC|[+-]\d{4}$/.test(text) ? text : `${text} GMT`);
   return Number.isNaN(date) ? undefined : date;
 }

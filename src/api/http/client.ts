@@ -15,8 +15,8 @@ const FIRST_CEILING = 500;
 const HIGHEST_CEILING = 8_000;
 
 /**
- * Milliseconds to wait before trying again: a random time up to a ceiling that doubles with each attempt ("full
- * jitter"), so that callers that failed together do not come back together.
+ * Milliseconds to wait before the next attempt: a random time up to a limit that doubles with each attempt ("full jitter"), so
+ * that callers that failed together do not retry together.
  *
  * @param attempt 0 after the first failure
  * @param random gives numbers from 0 to below 1
@@ -27,23 +27,23 @@ export function retryDelay(attempt: number, random: () => number): number {
 
 const MESSAGE_INTERVAL_MS = 3_600_000;
 const LONGEST_MESSAGE = 500;
-/** How many overload responses to one call a patient caller waits out; they do not count as retries. */
+/** A patient caller waits for at most this number of overload responses to one call; they do not count as retries. */
 const MOST_OVERLOADS = 20;
 
 export interface ClientOptions extends DispatcherOptions {
   readonly keyHeader: string;
-  /** Asked before each attempt, because key files change. */
+  /** Called before each attempt, because key files change. */
   readonly key: () => string;
   readonly userAgent: string;
-  /** From connecting to the last byte of the body, of each attempt. */
+  /** Limit for each attempt, from connecting to the last byte of the body. */
   readonly requestTimeoutMs: number;
   readonly maxRetries: number;
-  /** Of a body, as sent and as unpacked, where that is less than the bounds of its kind. */
+  /** Limit for a body, as sent and as unpacked, where it is lower than the limit of its kind. */
   readonly maxBytes?: number | undefined;
   readonly observer: CallObserver;
-  /** Unix milliseconds by the wall clock, which times in headers are compared with. */
+  /** Unix milliseconds of the wall clock, for comparison with times in headers. */
   readonly now: () => number;
-  /** Milliseconds of a clock that is never set, for durations. */
+  /** Milliseconds of a monotonic clock, for durations. */
   readonly monotonic: () => number;
   readonly random: () => number;
   /** Rejects at once when the signal is aborted. */
@@ -51,17 +51,17 @@ export interface ClientOptions extends DispatcherOptions {
 }
 
 /**
- * Makes calls. Each attempt passes the limiter first; failures that may pass are tried again after a wait, during which no
- * slot is held (docs/errors.md, "Failed calls").
+ * Makes calls. Each attempt waits for the limiter first. Failures that may be transient are retried after a wait without a slot
+ * (docs/errors.md, "Failed calls").
  */
 export class Client {
   readonly connections: UpstreamConnections;
   readonly #options: ClientOptions;
   readonly #key: ApiKey;
   readonly #failures: FailureMemory;
-  /** The HTTPS origin that once answered in place of a plain one. */
+  /** The HTTPS origin that New Relic once redirected a plain HTTP call to. */
   #upgraded: string | undefined;
-  /** By endpoint: when the service's words were last passed on. */
+  /** Times of the last reported service message, by endpoint. */
   readonly #messageTimes = new Map<string, number>();
 
   /** @throws Error when the proxy's address is not a valid URL */
@@ -73,17 +73,17 @@ export class Client {
   }
 
   /**
-   * True after three failed calls in a row: nothing is tried again, and no batch is read in parts, until a call is answered.
-   * Patient callers try on.
+   * True after three failed calls in a row: until a call succeeds, no call is retried and no batch is read in parts. Patient
+   * callers keep trying.
    */
   isCircuitOpen({ patient }: CallOptions): boolean {
     return patient !== true && this.#failures.isCircuitOpen(this.#key.last);
   }
 
-  /** Reports a failure, and gives it as the error that callers see. */
+  /** Reports a failure, and returns it as the error that callers get. */
   fail(endpoint: string, failure: CallFailure): UpstreamError {
     const { reason, status, isTransient, isTooBig } = failure;
-    // In the words of the metrics, so that a line of the log leads to a series and the other way round.
+    // The message has the same reason as the metrics, so that a log line leads to a series and a series to a log line.
     const message = this.#report(endpoint, failure, ` (reason ${reason})`);
     return new UpstreamError(message, { reason, endpoint, status, isTransient, isTooBig });
   }
@@ -93,7 +93,7 @@ export class Client {
     this.#report(endpoint, new CallFailure('invalid_response', summary));
   }
 
-  /** Reads a response, and reports what of it was left out, or that it is useless. */
+  /** Reads a response, and reports the parts that were left out, or that it cannot be used. */
   async parseReporting<T>(endpoint: string, read: (reportDiscarded: Discarded) => T | Promise<T>): Promise<T> {
     const reportDiscarded = new Discarded();
     try {
@@ -111,16 +111,16 @@ export class Client {
     this.#options.observer.split(reason);
   }
 
-  /** Reports what the service says about a good response, at most once an hour of each endpoint. */
+  /** Reports a message from New Relic about a successful response, at most once an hour for each endpoint. */
   serviceMessage(endpoint: string, summary: string): void {
     const now = this.#options.monotonic();
     if (now - (this.#messageTimes.get(endpoint) ?? -Infinity) < MESSAGE_INTERVAL_MS) return;
     this.#messageTimes.set(endpoint, now);
-    // The key is hidden before the text is cut, which could leave half of it.
+    // The key is hidden before the text is cut, because the cut could leave half of the key.
     this.#options.observer.serviceMessage(endpoint, this.#key.hide(summary).slice(0, LONGEST_MESSAGE));
   }
 
-  /** The key is hidden once more, wherever the words came from. */
+  /** The key is hidden once more, because the words can have any source. */
   #report(endpoint: string, { reason, message }: CallFailure, told = ''): string {
     const text = this.#key.hide(`${endpoint.startsWith('/') ? 'GET ' : ''}${endpoint}: ${message}${told}`);
     this.#options.observer.failed(endpoint, reason, text);
@@ -134,7 +134,7 @@ export class Client {
     const bounded = { ...policy, bounds: { bytes: Math.min(bytes, maxBytes), elements } };
     let failures = 0;
     let overloads = 0;
-    // One reading makes many calls at once; without this, Node.js warns of a leak.
+    // One signal serves many calls at once; without this, Node.js warns of a leak.
     setMaxListeners(0, call.signal);
     for (;;) {
       const result = await this.#attempt(endpoint, request, bounded, call);
@@ -151,12 +151,12 @@ export class Client {
         delay = retryDelay(failures, random);
         failures += 1;
       } else {
-        // The limiter lets the call in only once the pause is over.
+        // The limiter admits the next attempt only after the pause.
         if (call.patient !== true || overloads >= MOST_OVERLOADS) throw failed;
         overloads += 1;
       }
       await sleep(delay, call.signal);
-      // Other calls may have failed meanwhile.
+      // Other calls may have opened the circuit during the wait.
       if (this.isCircuitOpen(call)) throw failed;
       observer.retried(endpoint, result.reason, delay);
     }
@@ -212,7 +212,7 @@ export class Client {
       }
       throw error;
     } finally {
-      // The caller may stop all calls because of a refusal: it hears of it before the next call goes out.
+      // A refusal may make the caller stop all calls, so the slot is released only after the caller has seen it.
       if (refused) void yieldToEventLoop().then(() => release(overload));
       else release(overload);
     }
@@ -249,7 +249,7 @@ export class Client {
   }
 }
 
-/** First the next calls go out for all responses that came in together. */
+/** The next calls start before any of the responses that arrived together is read. */
 async function readLater(sent: Sent, policy: ResponsePolicy): Promise<JsonResponse> {
   await yieldSoonAfterInput();
   return parseResponse(sent, await textOf(sent, policy), policy);

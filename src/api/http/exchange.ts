@@ -4,27 +4,26 @@ import { CallFailure } from './callFailure.ts';
 
 export interface DispatcherOptions {
   readonly maxConcurrent: number;
-  /** Of connecting, too. */
+  /** Limit for connecting, too. */
   readonly requestTimeoutMs: number;
   readonly tls: { readonly ca?: string | undefined; readonly serverName?: string | undefined };
-  /** `HTTPS_PROXY` and `NO_PROXY` count, in either case. */
+  /** Source of `HTTPS_PROXY` and `NO_PROXY`, in upper or lower case. */
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
 /**
- * How many connections there are for each call that may be under way. undici gives a connection free one turn of the event
- * loop after its response: without spare ones, the next call would wait until all responses that came in the same turn are
- * read, and calls would go out in bursts.
+ * Connections for each concurrent call. undici frees a connection one turn of the event loop after its response. Without spare
+ * connections the next call would wait until all responses of the same turn are read, and calls would start in bursts.
  */
 const SPARE = 1.25;
 
 /**
- * The pool of connections to upstream. `HTTPS_PROXY` and `NO_PROXY` are honoured; plain HTTP goes to this machine
- * only and takes no proxy. Certificates are always verified, `NODE_TLS_REJECT_UNAUTHORIZED` or not; `ca`
- * takes the place of the public authorities, `serverName` of the host's name.
+ * The pool of connections to New Relic. `HTTPS_PROXY` and `NO_PROXY` are honoured; plain HTTP is allowed to this machine only,
+ * without a proxy. Certificates are always verified, even with `NODE_TLS_REJECT_UNAUTHORIZED=0`. `ca` replaces the public
+ * certificate authorities, and `serverName` the name of the host.
  *
- * @param keepAlive false: each call has a connection of its own
- * @throws Error when the proxy's address is not a valid URL; the message does not repeat it, because it may hold a password
+ * @param keepAlive false: each call has its own connection
+ * @throws Error when the proxy's address is not a valid URL; the message does not repeat it, because it may contain a password
  */
 function createDispatcher(options: DispatcherOptions, keepAlive = true): Dispatcher {
   const { environment, tls } = options;
@@ -36,13 +35,13 @@ function createDispatcher(options: DispatcherOptions, keepAlive = true): Dispatc
   };
   return new EnvHttpProxyAgent({
     connections: Math.ceil(options.maxConcurrent * SPARE),
-    // With 0 undici keeps no connection.
+    // With 0 undici keeps no connection open.
     pipelining: keepAlive ? 1 : 0,
     connect: upstreamTls,
     requestTls: upstreamTls,
     clientFactory: createTunnelPool,
     proxyTls: { rejectUnauthorized: true, timeout: options.requestTimeoutMs },
-    // The time of the whole attempt is bounded by its caller.
+    // The caller limits the time of the whole attempt.
     headersTimeout: 0,
     bodyTimeout: 0,
     httpProxy: '',
@@ -52,8 +51,8 @@ function createDispatcher(options: DispatcherOptions, keepAlive = true): Dispatc
 }
 
 /**
- * The connections to the proxy. undici takes a connection closed in answer to CONNECT for one that broke while idle, and
- * connects again without end, even after the call was given up: under another error it fails the call.
+ * The connections to the proxy. If the proxy closes a connection in response to CONNECT, undici treats it as an idle connection
+ * that broke, and reconnects forever, even after the call was given up. Another error makes the call fail instead.
  */
 function createTunnelPool(origin: URL, options: Pool.Options): Dispatcher {
   return new Pool(origin, options).compose((dispatch) => (request, handler) => dispatch(request, failing(handler)));
@@ -68,7 +67,7 @@ function failing(handler: Dispatcher.DispatchHandler): Dispatcher.DispatchHandle
   return decorated;
 }
 
-/** As other programs do, an address without a scheme is taken for HTTP. */
+/** An address without a scheme means HTTP, as in other programs. */
 function proxyAddress(setting: string): string {
   const text = setting.trim();
   if (text === '') return '';
@@ -79,11 +78,11 @@ function proxyAddress(setting: string): string {
   return address;
 }
 
-/** The connections of one client, which are kept from call to call until its reader is replaced. */
+/** The connections of one client, kept between calls until its reader is replaced. */
 export class UpstreamConnections {
   readonly #options: DispatcherOptions;
   readonly #kept: Dispatcher;
-  /** Undefined until the reader is replaced. */
+  /** Connections after the reader was replaced; undefined before. */
   #unkept: Dispatcher | undefined;
 
   /** @throws Error when the proxy's address is not a valid URL */
@@ -92,14 +91,14 @@ export class UpstreamConnections {
     this.#kept = createDispatcher(options);
   }
 
-  /** What the next call goes through. */
+  /** The dispatcher of the next call. */
   get dispatcher(): Dispatcher {
     return this.#unkept ?? this.#kept;
   }
 
   /**
-   * Gives up the connections: idle ones now, the others with the end of their calls. Calls that follow, such as the further
-   * pages of a list, go through connections that are not kept.
+   * Closes idle connections now, and the others when their calls end. Later calls, such as further pages of a list, use
+   * connections that are not kept.
    */
   retire(): void {
     if (this.#unkept !== undefined) return;
@@ -107,41 +106,42 @@ export class UpstreamConnections {
     void this.#kept.close();
   }
 
-  /** Closes all of them; calls in flight are aborted. */
+  /** Closes all connections; calls in flight are aborted. */
   async close(): Promise<void> {
     await Promise.all([this.#kept.destroy(), this.#unkept?.destroy()]);
   }
 }
 
-/** The most of an error body that is read, and how long after its headers it may take: only its title is shown. */
+/** Limits for an error body, in bytes and in milliseconds after its headers: only its title is shown. */
 const ERROR_BODY_BYTES = 8_192;
 const ERROR_BODY_MS = 1_000;
 
-/** A response as it came over the wire. */
+/** A response as received. */
 export interface RawResponse {
   readonly status: number;
   readonly headers: ResponseHeaders;
-  /** Still encoded; cut short where the status is not 2xx and the body long, slow or broken. */
+  /** The encoded body; incomplete where the status is not 2xx and the body is long, slow or broken. */
   readonly body: Buffer;
 }
 
-/** What is sent: a GET, or with a body a POST of JSON. */
+/** A request: a GET, or with a body a POST of JSON. */
 export interface Request {
   readonly address: URL;
   readonly body?: string | undefined;
-  /** The header of the key, where it is another than that of the account. */
+  /** Name of the key's header, where it differs from that of the account. */
   readonly keyHeader?: string | undefined;
 }
 
 /**
- * Sends one request and reads its whole response. Rejects with a CallFailure, or with the reason of the signal. Speaks the
- * dispatcher's own handler interface: a stream per answer would cost more than everything else that is done with it.
+ * Sends one request and reads its whole response. Rejects with a CallFailure, or with the reason of the signal. The
+ * dispatcher's handler interface is used directly, because a stream for each response would cost more than all other work on
+ * it.
  */
 export function exchange(
   dispatcher: Dispatcher,
   request: Request & {
     readonly headers: Record<string, string>;
-    /** From sending to the last byte of the body. */
+    /** Limit from sending to the last byte of the body. */
     readonly timeoutMs: number;
     readonly maxBytes: number;
     readonly signal: AbortSignal;
@@ -164,7 +164,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
   readonly #started = performance.now();
   #timer: NodeJS.Timeout;
   #controller: Dispatcher.DispatchController | undefined;
-  /** Why the connection has to go, once the exchange is over before its response. */
+  /** The reason for closing the connection when the exchange ends before its response. */
   #over: Error | undefined;
   #ended = false;
   #status: number | undefined;
@@ -188,7 +188,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    // Over while it waited for a connection: nothing is sent.
+    // The exchange ended while it waited for a connection: nothing is sent.
     if (this.#over !== undefined) controller.abort(this.#over);
   }
 
@@ -240,7 +240,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
     this.#fail(new CallFailure('too_large', words, { status: this.#status }));
   }
 
-  /** The status says enough: an error response counts as read with what there is of its body. */
+  /** The status alone is enough: an error response counts as read even if its body is incomplete. */
   #cut(): void {
     this.#succeed();
     this.#hangUp(new Error('the rest of the error body is not read'));
@@ -279,7 +279,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
 
 const CUT = 'connection closed before the whole answer was there';
 
-/** Ends of a connection in words, by code: another attempt may do better. */
+/** Explanations by error code for connection failures that a retry may solve. */
 const PASSING: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused',
   ECONNRESET: 'connection reset',
@@ -297,15 +297,15 @@ const PASSING: Readonly<Record<string, string>> = {
   HPE_INVALID_EOF_STATE: CUT,
 };
 
-/** What verification of a certificate ends with. */
+/** Error codes of certificate verification. */
 const UNTRUSTED =
   /^(CERT_|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_|UNABLE_TO_|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_|HOSTNAME_)/;
 
 /**
- * Puts what the system, TLS or the HTTP library report into a reason and into words: they name the peer, never what was
- * sent or answered.
+ * Translates an error of the system, TLS or the HTTP library into a reason and a message. These errors name the peer, never the
+ * content of requests or responses.
  *
- * @param status of the response, when it had begun
+ * @param status of the response, if it had begun
  */
 function networkFailure(error: Error, status: number | undefined): CallFailure {
   const root = rootCause(error);
@@ -317,7 +317,7 @@ function networkFailure(error: Error, status: number | undefined): CallFailure {
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
     return new CallFailure('network', 'certificate not trusted: it was issued for another name');
   }
-  // OpenSSL's own words are plain ones; newer releases of Node add advice that is none for us.
+  // OpenSSL's own message is clear; newer releases of Node.js append advice that does not apply here.
   if (UNTRUSTED.test(code))
     return new CallFailure('network', `certificate not trusted: ${message.split(';', 1).join('')}`);
   if (/^(ERR_SSL_|ERR_TLS_|EPROTO$)/.test(code)) {
@@ -341,7 +341,7 @@ interface SystemError extends Error {
   readonly hostname?: string;
 }
 
-/** The first error of the chain that says what happened: the outer ones only say that a tunnel or a connection failed. */
+/** The first error of the chain that says what happened; the outer ones say only that a tunnel or a connection failed. */
 function rootCause(error: Error): SystemError {
   let each: unknown = error;
   while (each instanceof Error) {

@@ -1,44 +1,44 @@
 import type { UpstreamError } from '../types.ts';
 
-/** What a read is about: an application by its id, or a key transaction by its guid. */
+/** The subject of a read: an application by its id, or a key transaction by its guid. */
 export type SubjectId = number | string;
 
-/** After this many failed calls in a row the circuit is open. */
+/** After this number of failed calls in a row the circuit is open. */
 const FAILURES_TO_OPEN = 3;
-/** After this many good responses alone, a suspect is read together with others again. */
+/** After this number of successful queries of its own, a suspect is read together with others again. */
 const GOOD_RESPONSES = 30;
-/** A suspect makes at most this many failing calls in this time. */
+/** A suspect makes at most this number of failing calls in this time. */
 const MOST_FAILURES = 4;
 const FAILURES_MS = 60_000;
 /** A subject that was not read for this long is forgotten. */
 const FORGOTTEN_MS = 3_600_000;
 
-/** What is known of a subject in one kind of data. */
+/** The failures of a subject in one kind of data. */
 interface Suspicion {
-  /** Good responses until it is no longer a suspect; undefined: it is none. */
+  /** Successful responses until the subject is no longer a suspect; undefined: it is not a suspect. */
   successesLeft: number | undefined;
-  /** Its batch failed with a transient error when it was last read. */
+  /** True if the batch of the subject failed with a transient error at the last read. */
   isTransient: boolean;
-  /** One of its hosts is, or was, a suspect. */
+  /** True if one of the application's hosts is, or was, a suspect. */
   hasSuspectHost: boolean;
   seenAt: number;
 }
 
 /**
- * What the failures of an account have taught its readers, by account, kind of data and subject (docs/architecture.md,
- * "Failures"). It belongs to the account: a reload hands it to the next reader.
+ * The failures of an account, by kind of data and subject (docs/architecture.md, "Failures"). The memory belongs to the
+ * account: a reload hands it to the next reader.
  */
 export class FailureMemory {
   readonly #monotonic: () => number;
-  /** Failed calls since the last good response, and the key that they were made with. */
+  /** Failed calls since the last successful one, and the key that they were made with. */
   #circuit = { key: '', failures: 0 };
   readonly #suspicions = new Map<string, Suspicion>();
   /** Failures of calls for one subject alone, of all kinds together: their times, oldest first, and the last error. */
   readonly #failures = new Map<string, { readonly at: readonly number[]; readonly error: UpstreamError }>();
-  /** Until when items are left out, by what they are left out of. */
+  /** End times of omissions, by the collection that an item is left out of, and by item. */
   readonly #omitted = new Map<string, Map<SubjectId, number>>();
 
-  /** @param monotonic milliseconds of a clock that is never set */
+  /** @param monotonic milliseconds of a monotonic clock */
   constructor(monotonic: () => number) {
     this.#monotonic = monotonic;
   }
@@ -46,10 +46,10 @@ export class FailureMemory {
   // The account.
 
   /**
-   * A call of the account ended. An overload is not told: it pauses. A refused right counts as good: it belongs to what was
-   * read, and shows that New Relic responds.
+   * Records the end of a call of the account. An overload is not recorded, because it pauses the account. A missing permission
+   * counts as a success: it concerns the requested data, and shows that New Relic responds.
    *
-   * @param key of the call; nothing is known of another one
+   * @param key the key of the call; failures with another key are forgotten
    */
   recordCall(key: string, isGood: boolean): void {
     const failures = this.#circuit.key === key ? this.#circuit.failures : 0;
@@ -57,9 +57,9 @@ export class FailureMemory {
   }
 
   /**
-   * True after three failed calls in a row with one key: no call is repeated, and no batch is read in parts.
+   * True after three failed calls in a row with one key: no call is retried, and no batch is read in parts.
    *
-   * @param key of the last call; empty before the first one of a reader
+   * @param key of the last call; empty before the first call of a reader
    */
   isCircuitOpen(key: string): boolean {
     return (key === '' || this.#circuit.key === key) && this.#circuit.failures >= FAILURES_TO_OPEN;
@@ -72,7 +72,7 @@ export class FailureMemory {
     return this.#suspicions.size > 0 && this.#suspicions.get(keyOf(kind, id, host))?.successesLeft !== undefined;
   }
 
-  /** A query that others shared failed because of the subject. */
+  /** Records that a shared query failed because of the subject. */
   recordFailure(kind: string, id: SubjectId, host?: string): void {
     this.#suspicionOf(kind, id, host).successesLeft = GOOD_RESPONSES;
     if (host !== undefined) this.#suspicionOf(kind, id).hasSuspectHost = true;
@@ -83,7 +83,7 @@ export class FailureMemory {
     return this.#suspicions.size > 0 && this.#suspicions.get(keyOf(kind, id))?.hasSuspectHost === true;
   }
 
-  /** A query for the subject alone was answered. */
+  /** Records that a query for the subject alone succeeded. */
   recordSuccess(kind: string, id: SubjectId, host?: string): void {
     if (!this.isSuspect(kind, id, host)) return;
     const suspicion = this.#suspicionOf(kind, id, host);
@@ -91,7 +91,7 @@ export class FailureMemory {
     suspicion.successesLeft = left <= 0 ? undefined : left;
   }
 
-  /** A call that was made for a suspect alone failed. */
+  /** Records that a call for a suspect alone failed. */
   recordOwnFailure(kind: string, id: SubjectId, host: string | undefined, error: UpstreamError): void {
     if (this.isSuspect(kind, id, host)) this.#suspicionOf(kind, id, host);
     const key = this.#subjectOf(kind, id, host);
@@ -109,7 +109,10 @@ export class FailureMemory {
     return this.#suspicions.size > 0 && ids.some((id) => this.#suspicions.get(keyOf(kind, id))?.isTransient === true);
   }
 
-  /** A batch failed with a transient error, also when repeated. Gives whether the last one did, too: then that is forgotten. */
+  /**
+   * Records that a batch failed with a transient error, even when repeated. Returns true if the previous read failed in the
+   * same way; the record is then removed.
+   */
   recordTransient(kind: string, ids: readonly SubjectId[]): boolean {
     const again = this.isTransient(kind, ids);
     if (again) this.recordRecovery(kind, ids);
@@ -117,7 +120,7 @@ export class FailureMemory {
     return again;
   }
 
-  /** A batch was answered whole. */
+  /** Records that a whole batch was read. */
   recordRecovery(kind: string, ids: readonly SubjectId[]): void {
     if (this.#suspicions.size === 0) return;
     for (const id of ids) {
@@ -126,7 +129,7 @@ export class FailureMemory {
     }
   }
 
-  // What New Relic refuses to answer, or knows nothing of.
+  // Items that New Relic refuses or does not know.
 
   /** Leaves an item (a subject of a kind, a metric name of an application) out for a time, in milliseconds. */
   omit(from: string, item: SubjectId, ms: number): void {
@@ -139,12 +142,12 @@ export class FailureMemory {
     return until !== undefined && until > this.#monotonic();
   }
 
-  /** True when anything is left out: a quick look before many names are compared. */
+  /** True when any item is left out: a quick check before many names are compared. */
   get hasOmissions(): boolean {
     return this.#omitted.size > 0;
   }
 
-  /** Forgets what is over, and subjects that are no longer read. Called with every list. */
+  /** Removes expired records, and subjects that are no longer read. Called with every list. */
   forgetOld(): void {
     const now = this.#monotonic();
     for (const [key, { successesLeft, isTransient, hasSuspectHost, seenAt }] of this.#suspicions) {
@@ -175,7 +178,7 @@ export class FailureMemory {
     return (this.#failures.get(key)?.at ?? []).filter((at) => now - at < FAILURES_MS);
   }
 
-  /** Failures of the hosts of an application that is a suspect as a whole are its own. */
+  /** Failures of hosts count for the application when it is a suspect as a whole. */
   #subjectOf(kind: string, id: SubjectId, host: string | undefined): string {
     return host === undefined || this.isSuspect(kind, id) ? String(id) : `${id} ${host}`;
   }

@@ -1,12 +1,12 @@
 import { Secrets } from '../../log/secrets.ts';
 import { CallFailure } from './callFailure.ts';
 
-/** A body is only touched for a key that cannot be an ordinary word of it. */
+/** A body is changed only for a key of at least this length, which cannot be an ordinary word. */
 const SHORTEST_IN_BODY = 16;
-/** Hiding takes some 70 ns for each character. */
+/** Limit for a close search, which takes about 70 ns for each character. */
 const LONGEST_HIDDEN_IN = 1024 * 1024;
 
-/** Hides one API key in texts, and every run of 12 of its characters, however they are spelt. */
+/** Hides one API key in texts, and every run of 12 of its characters, in any JSON spelling. */
 export class KeyMask {
   readonly key: string;
   readonly #secrets = new Secrets();
@@ -20,14 +20,14 @@ export class KeyMask {
     this.#escape = new RegExp(`\\\\u00(?:${[...new Set(codes)].join('|')})`, 'i');
   }
 
-  /** For messages. Keys of under four characters are not hidden, they would turn up everywhere. */
+  /** Hides the key in a message. A key of less than four characters is not hidden, because it would match everywhere. */
   hide(text: string): string {
     return this.#secrets.mask(text);
   }
 
   /**
-   * For a body before it is parsed, so that an echoed key, or a part of it, cannot become a label. Throws a CallFailure where
-   * a large body would have to be searched closely.
+   * Hides the key in a body before it is parsed, so that an echoed key, or a part of it, cannot become a label. Throws a
+   * CallFailure where a large body would need a close search.
    */
   hideInBody(text: string): string {
     if (this.key.length < SHORTEST_IN_BODY) return text;
@@ -49,14 +49,14 @@ export class ApiKey {
     this.#read = read;
   }
 
-  /** The key of today, with the mask that hides it. Throws a CallFailure when it cannot be read or sent. */
+  /** The current key, with the mask that hides it. Throws a CallFailure when it cannot be read or sent. */
   current(): KeyMask {
     const key = readKey(this.#read);
     if (key !== this.#mask.key) this.#mask = new KeyMask(key);
     return this.#mask;
   }
 
-  /** The key that was read last, to be compared; empty before the first call. */
+  /** The key that was read last, for comparison; empty before the first call. */
   get last(): string {
     return this.#mask.key;
   }

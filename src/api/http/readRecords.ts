@@ -4,7 +4,7 @@ import { CallFailure } from './callFailure.ts';
 /** An object of a response. */
 export type Json = Readonly<Record<string, unknown>>;
 
-/** Whether a value read from JSON is an object or a list, so that its members can be looked at. */
+/** True if a value read from JSON is an object or a list, so that its members can be read. */
 export function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null;
 }
@@ -15,14 +15,14 @@ export function isList(value: unknown): value is readonly unknown[] {
 
 const ISO_8601 = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)$/;
 
-/** A time as upstream takes it without any character that needs encoding: `2026-11-21T02:00:00Z`. */
+/** A time in a form that New Relic accepts and that needs no encoding: `2026-11-21T02:00:00Z`. */
 export function formatTime(unixSeconds: number): string {
   return `${new Date(unixSeconds * 1000).toISOString().slice(0, 19)}Z`;
 }
 
 /**
- * Unix seconds of an ISO 8601 timestamp with `Z` or a numeric offset.
- * Undefined for anything else: a time without an offset could be any hour.
+ * Unix seconds of an ISO 8601 timestamp with `Z` or a numeric offset. Undefined for any other text, because a time without an
+ * offset is ambiguous.
  */
 export function parseTime(text: string): number | undefined {
   if (!ISO_8601.test(text)) return undefined;
@@ -30,23 +30,23 @@ export function parseTime(text: string): number | undefined {
   return Number.isNaN(milliseconds) ? undefined : milliseconds / 1000;
 }
 
-/** A number; written as a text it is none, and beyond 2^53 it would be read as another one. */
+/** An id. A number in quotes is rejected, and so is one beyond 2^53, which would lose precision. */
 export const id = z.int().positive();
 
-/** Nothing that has a name has a longer one; labels are cut far before that. */
+/** Limit for names, in characters: no genuine name is longer, and labels are cut far shorter. */
 const LONGEST_TEXT = 10_000;
 
-/** A name, or another word that becomes a label. */
+/** A name, or another text that becomes a label. */
 export const text = z.string().min(1).max(LONGEST_TEXT);
 
-/** Upstream's figures: times, rates, ratios and thresholds. None can be below 0; zod takes finite numbers only. */
+/** New Relic's figures: times, rates, ratios and thresholds. None can be below 0; zod accepts finite numbers only. */
 export const amount = z.number().nonnegative();
 
 export const count = z.int().nonnegative();
 
 /**
- * A list that is checked as one value: it goes as a whole when an element is bad, because its length is a number we give,
- * and an issue for each of a million bad elements would not fit into the memory.
+ * A list that is checked as one value. One bad element discards the whole list, because its length is a reported number, and
+ * one issue for each of a million bad elements would fill the memory.
  */
 export const ids = z.custom<readonly number[]>((value) => Array.isArray(value) && value.every(isId));
 export const texts = z.custom<readonly string[]>(
@@ -57,7 +57,7 @@ function isId(value: unknown): boolean {
   return Number.isSafeInteger(value) && Number(value) > 0;
 }
 
-/** ISO 8601; read as Unix seconds. */
+/** An ISO 8601 timestamp, read as Unix seconds. */
 export const time = z.string().transform((value, context) => {
   const seconds = parseTime(value);
   if (seconds !== undefined) return seconds;
@@ -65,13 +65,15 @@ export const time = z.string().transform((value, context) => {
   return z.NEVER;
 });
 
-/** Counts what a response held that could not be used (docs/interface.md). */
+/** Counts the parts of a response that could not be used (docs/interface.md). */
 export class Discarded {
   #values = 0;
   #records = 0;
   #first = '';
 
-  /** @param where the place within a record, made of our own field names only: others' may hold anything */
+  /**
+   * @param where the path within a record, made only of field names that we know, because unknown names may contain anything
+   */
   value(where: string): void {
     this.#values += 1;
     this.#first ||= where;
@@ -93,12 +95,13 @@ function counted(count: number, what: string): string {
   return count === 0 ? '' : `${count} bad ${what}${count === 1 ? '' : 's'}`;
 }
 
-/** Pages have 200 records, of metric names 1,000; a page of many more would stop everything else. */
+/**
+ * Limit for the records of a page. Pages have 200 records, or 1,000 metric names; a much longer one would block the event loop.
+ */
 const MOST_RECORDS = 5_000;
 
 /**
- * Reads a record after leaving out the optional fields that are bad. Undefined when it is bad without them too: then a
- * field that must be there is missing or wrong.
+ * Reads a record without its invalid optional fields. Undefined when it is still invalid: a required field is missing or wrong.
  */
 export function parseRecord<T>(
   schema: z.ZodType<T>,
@@ -119,8 +122,8 @@ export function parseRecord<T>(
 }
 
 /**
- * The records of a list. Throws a CallFailure when the list is missing, or holds records but none that can be read:
- * taken for an empty list, it would end every series of its kind.
+ * The records of a list. Throws a CallFailure when the list is missing, or when none of its records can be read: as an empty
+ * list it would end every series of its kind.
  */
 export function parseList<T>(schema: z.ZodType<T>, body: unknown, member: string, discarded: Discarded): T[] {
   const records = memberOf(body, member);
@@ -135,7 +138,7 @@ export function parseList<T>(schema: z.ZodType<T>, body: unknown, member: string
   return parsed;
 }
 
-/** The one record of a response. Throws a CallFailure when it is missing or bad. */
+/** The only record of a response. Throws a CallFailure when it is missing or invalid. */
 export function parseSingle<T>(schema: z.ZodType<T>, body: unknown, member: string, discarded: Discarded): T {
   const record = parseRecord(schema, memberOf(body, member), discarded, member);
   if (record === undefined) throw new CallFailure('invalid_response', `the answer has no usable "${member}"`);
@@ -152,24 +155,28 @@ function without(value: unknown, [field, ...deeper]: readonly string[]): unknown
   return deeper.length === 0 ? others : { ...others, [field]: without(inner, deeper) };
 }
 
-/** So many pages in a row without anything new mean that upstream goes in circles under ever new places. */
+/**
+ * After this number of pages in a row without a new record, New Relic repeats itself under new cursors, and the list is given
+ * up.
+ */
 const MOST_STALE_PAGES = 3;
 
-/** How far a list is read. */
+/** Limits for reading a list. */
 export interface PageLimits {
-  /** Given up, as invalid, beyond so many pages. */
+  /** A list with more pages than this is rejected as invalid. */
   readonly mostPages: number;
-  /** Reading stops after so many pages. */
+  /** Reading stops after this number of pages. */
   readonly stopAfter?: number | undefined;
 }
 
 /**
- * Reads a list page by page, one after the other, from place to place: an address, or a cursor. Rejects when any page fails,
- * names a place twice, or there is no end: half a list is no list.
+ * Reads a list page by page, each from an address or a cursor. Rejects when any page fails, when a cursor repeats, or when the
+ * list has no end, because half a list is useless.
  *
- * @param refuse makes the error of a list that is no good
- * @param readPage how much of a page was not on an earlier one, and the place of the next; undefined: the list ends
- * @returns false when it stopped before the end as told
+ * @param refuse makes the error of an invalid list
+ * @param readPage returns the number of records that were not on earlier pages, and the next address or cursor; undefined: the
+ * list ends
+ * @returns false when it stopped early because of the limits
  */
 export async function readPages(
   first: string,
