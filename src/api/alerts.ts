@@ -1,4 +1,4 @@
-/** An alert condition as New Relic holds it. Durations are seconds; what it does not say is undefined. */
+/** An alert condition as New Relic stores it. Durations are seconds; a missing setting is undefined. */
 export interface AlertCondition {
   readonly id: string;
   readonly policyId: string;
@@ -9,7 +9,7 @@ export interface AlertCondition {
   /** `STATIC`, `BASELINE` or `OUTLIER`. */
   readonly type: string;
   readonly nrql: string;
-  /** The account whose data it reads, where it is another one. */
+  /** The account whose data the condition reads, if it is another one. */
   readonly dataAccountId: number | undefined;
   readonly terms: readonly AlertTerm[];
   readonly signal: {
@@ -40,15 +40,15 @@ export interface AlertTerm {
   readonly isPredicted: boolean;
 }
 
-/** Something of an account's alerting of which only the name is of interest here. */
+/** A policy or another part of an account's alerting of which only the name is needed. */
 export interface NamedAlerting {
   readonly id: string;
   readonly name: string;
 }
 
-/** Everything of an account's alerting that decides when an event opens. */
+/** The parts of an account's alerting that decide when an event opens. */
 export interface AlertSettings {
-  /** The number of the account. */
+  /** The id of the account. */
   readonly accountId: number;
   readonly policies: readonly NamedAlerting[];
   readonly conditions: readonly AlertCondition[];

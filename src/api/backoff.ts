@@ -1,5 +1,6 @@
 /**
- * The one curve by which everything that failed waits longer: doubles with each failure in a row, from `first` up to `longest`.
+ * The waiting time after a failure: it doubles with each failure in a row, from `first` up to `longest`. All retries share this
+ * curve.
  *
  * @param failures in a row, at least 1
  */

@@ -4,26 +4,28 @@ const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** How long upstream keeps minutes; hours after that (the vendor's page "Extract metric timeslice data"). */
+/**
+ * Age up to which New Relic keeps minutes; older data are kept by the hour (New Relic's page "Extract metric timeslice data").
+ */
 const BY_MINUTE_UP_TO = 8 * DAY;
-/** A long run gets older while it works. */
+/** Margin for a long run, because its data age while it works. */
 const MARGIN = HOUR;
 
-/** What one call of an interface may ask for, in seconds. */
+/** Limits for one call of an interface, in seconds. */
 export interface SeriesLimits {
-  /** The longest range that is answered by the minute, and by the hour. */
+  /** The longest ranges that are returned by the minute, and by the hour. */
   readonly longestByMinute: number;
   readonly longestByHour: number;
-  /** A shorter range is not answered by the hour. */
+  /** The shortest range that is returned by the hour. */
   readonly leastByHour: number;
-  /** What both ends of a range so long have to be a multiple of. */
+  /** The step that both ends of a range of this length must be a multiple of. */
   readonly stepOf: (seconds: number) => number;
 }
 
 /**
- * The calls that give each sample of the range its window, oldest first: by the minute where upstream keeps minutes, by the
- * hour before that. Where the resolution changes, the minutes begin one window early, so that no sample has half a window.
- * Empty when nothing but hours is kept and no whole hour ends in the range.
+ * Plans the calls that give each sample of the range its window, oldest first: by the minute as far back as New Relic keeps
+ * minutes, and by the hour before that. Where the resolution changes, the minutes begin one window early, so that no sample has
+ * half a window. Empty when only hours are kept and no whole hour ends in the range.
  *
  * @param window seconds, whole minutes
  * @param now Unix seconds
@@ -38,7 +40,7 @@ export function planChunks(range: TimeRange, window: number, now: number, limits
   return change < range.to ? [...hours, ...byMinute(change - window, range.to, limits)] : hours;
 }
 
-/** Long chunks lie on the steps that upstream keeps; what is left at the end is short enough to be answered as it is. */
+/** Long chunks are aligned to New Relic's steps; the rest at the end is short enough to need no alignment. */
 function byMinute(from: number, to: number, { longestByMinute, stepOf }: SeriesLimits): SeriesChunk[] {
   const chunks: SeriesChunk[] = [];
   for (let start = from; start < to; start = chunks.at(-1)?.to ?? to) {

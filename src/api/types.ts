@@ -15,17 +15,17 @@ export const FAILURE_REASONS = [
 
 export type FailureReason = (typeof FAILURE_REASONS)[number];
 
-/** A call that failed, after its retries. The message names endpoint and status, never a key or a body. */
+/** A call that failed, after its retries. The message contains endpoint and status, never a key or a body. */
 export class UpstreamError extends Error {
   override readonly name = 'UpstreamError';
   readonly failure: {
     readonly reason: FailureReason;
-    /** Path template, such as `/applications/{id}/hosts.json`, or `graphql:` and the group whose data are read. */
+    /** Path template, such as `/applications/{id}/hosts.json`, or `graphql:` with the group of the requested data. */
     readonly endpoint: string;
     readonly status?: number | undefined;
-    /** Whether upstream itself says that it passes. */
+    /** True if New Relic itself calls the failure transient. */
     readonly isTransient?: boolean;
-    /** The service says that what was asked for is too big or too complex. */
+    /** True if New Relic reports that the request or its result is too big or too complex. */
     readonly isTooBig?: boolean;
   };
 
@@ -75,15 +75,15 @@ export interface Application extends RollingValues {
       }
     | undefined;
   readonly alertPolicyId: number | undefined;
-  /** How many hosts and instances are linked to it. */
+  /** The number of hosts and instances linked to the application. */
   readonly hosts: number | undefined;
   readonly instances: number | undefined;
-  /** In upstream's spelling; undefined where the interface does not tell tags. */
+  /** Tags in New Relic's spelling; undefined where the interface does not return tags. */
   readonly tags?: readonly { readonly key: string; readonly values: readonly string[] }[] | undefined;
 }
 
 export interface Host {
-  /** What tells it from the other hosts of its application: the id of the REST interface, or the name where there is none. */
+  /** The key that identifies the host within its application: the id of the REST interface, or the name if there is none. */
   readonly key: string;
   readonly host: string;
   readonly language: string | undefined;
@@ -100,7 +100,7 @@ export interface Instance extends Omit<Host, 'key'> {
 export interface KeyTransaction extends RollingValues {
   readonly id: number;
   readonly name: string;
-  /** Why nothing but its id and name is known, where an interface reads the rest apart and that failed. */
+  /** The error that left only its id and name known, where an interface reads the other fields separately. */
   readonly unread?: UpstreamError;
   readonly transactionName: string | undefined;
   readonly healthStatus: string | undefined;
@@ -113,13 +113,13 @@ export interface KeyTransaction extends RollingValues {
 /** An entry of the metric name list. */
 export interface MetricName {
   readonly name: string;
-  /** Undefined: the interface does not say which value names a metric has. */
+  /** Names of the metric's values; undefined: the interface does not return them. */
   readonly values: readonly string[] | undefined;
 }
 
 /** One timeslice of one metric. */
 export interface Timeslice {
-  /** Unix times in seconds; `to` as answered (it may be inclusive, so round differences to the minute). */
+  /** Unix times in seconds; `to` as in the response (it may be inclusive, so round differences to the minute). */
   readonly from: number;
   readonly to: number;
   readonly values: Readonly<Record<string, number>>;
@@ -129,14 +129,14 @@ export interface Timeslice {
 export type MetricData = ReadonlyMap<string, readonly Timeslice[]>;
 
 /**
- * Length of a timeslice in seconds: whole minutes, because upstream may give its end inclusive (`:59`), and at least one,
- * the shortest that upstream answers.
+ * Length of a timeslice in seconds: whole minutes, because the end from New Relic may be inclusive (`:59`), and at least one,
+ * the shortest timeslice there is.
  */
 export function secondsOf({ from, to }: Pick<Timeslice, 'from' | 'to'>): number {
   return Math.max(60, Math.round((to - from) / 60) * 60);
 }
 
-/** The end of a timeslice on the minute. */
+/** The end of a timeslice, rounded to the minute. */
 export function endOf(timeslice: Timeslice): number {
   return timeslice.from + secondsOf(timeslice);
 }

@@ -16,7 +16,7 @@ import { NameSplitting } from './nameSplitting.ts';
 import type { RestMemory } from './restMemory.ts';
 import { metricTarget, queryOf, type RestClient, type Target } from './restClient.ts';
 
-/** Value names that count or time something. The values of custom metrics may be anything under any name. */
+/** Names of values that are counts or durations, and so never negative. Custom metrics may have any value under any name. */
 const NEVER_NEGATIVE = new Set([
   ...['call_count', 'count', 'error_count', 'calls_per_minute', 'requests_per_minute', 'errors_per_minute'],
   ...['s', 't', 'f', 'score', 'threshold', 'threshold_min'],
@@ -27,13 +27,13 @@ const CUSTOM = 'Custom/';
 const NO_VALUES: Timeslice['values'] = Object.freeze({});
 
 /**
- * The timeslices of a response, oldest first. Checked by hand in one pass: this is by far the most frequent
- * answer. Throws a CallFailure without the envelope, or when none of its metrics can be read.
+ * The timeslices of a response, oldest first. The check is written by hand and takes one pass, because this is by far the most
+ * frequent response. Throws a CallFailure without the envelope, or when none of its metrics can be read.
  *
- * A metric that was answered without anything usable has one timeslice over the range asked for, without values:
- * calculations tell "not answered" (`Errors/all`: no errors) from "not known".
+ * A metric without any usable data has one timeslice without values over the requested range, so that calculations distinguish
+ * a missing metric (no `Errors/all` means no errors) from unknown values.
  *
- * @param range what was asked for, Unix seconds
+ * @param range the requested range, Unix seconds
  */
 export function parseMetricData(body: unknown, range: TimeRange, discarded: Discarded): MetricData {
   const data = isObject(body) ? body['metric_data'] : undefined;
@@ -41,7 +41,7 @@ export function parseMetricData(body: unknown, range: TimeRange, discarded: Disc
     throw new CallFailure('invalid_response', 'the answer has no "metric_data" with "metrics"');
   }
   const given = data['metrics'];
-  // All timeslices of a response share a few times.
+  // The timeslices of a response share a few times, so each is parsed once.
   const times = new Map<string, number | undefined>();
   const metrics = new Map<string, readonly Timeslice[]>();
   for (const metric of given) {
@@ -59,7 +59,7 @@ export function parseMetricData(body: unknown, range: TimeRange, discarded: Disc
   return metrics;
 }
 
-/** Two of one beginning would be counted twice: the first counts. */
+/** Of two timeslices with the same beginning only the first is kept, because both would be counted. */
 function timeslicesOf(
   metric: string,
   given: unknown,
@@ -74,11 +74,11 @@ function timeslicesOf(
     const to = isObject(each) ? timeOf(each['to'], times) : undefined;
     const isTimed = from !== undefined && to !== undefined && to > from;
     if (!isTimed || !isObject(values)) discarded.value('metrics.timeslices');
-    // A time without its values is not a time in which nothing happened.
+    // A timeslice without values is unknown, not empty.
     if (isTimed) parsed.push({ from, to, values: isObject(values) ? valuesOf(metric, values, discarded) : NO_VALUES });
     else isUntimed = true;
   }
-  // Whichever time it is about is not known, so nothing is known for sure.
+  // A timeslice without a time could be any of the range, so the whole metric is unknown.
   if (isUntimed) return [];
   parsed.sort((a, b) => a.from - b.from);
   return parsed.filter(({ from }, index) => {
@@ -94,7 +94,7 @@ function timeOf(text: unknown, times: Map<string, number | undefined>): number |
   return times.get(text);
 }
 
-/** As they were parsed, which copies nothing, unless some are impossible. Only own properties are values. */
+/** The parsed object itself, which saves a copy, unless some values are impossible. Only own properties are values. */
 function valuesOf(metric: string, values: Json, discarded: Discarded): Timeslice['values'] {
   const mayBeNegative = metric.startsWith(CUSTOM);
   if (allPossible(values, mayBeNegative)) return values;
@@ -122,7 +122,7 @@ const LONGEST_NAME_SHOWN = 120;
 /**
  * Reads of the metric data of applications and hosts; all calls about one subject send the same pair of times.
  *
- * @param raw asks for values that are not rounded to three digits
+ * @param raw requests values that are not rounded to three digits
  */
 export function metricDataReads(
   rest: RestClient,
@@ -130,7 +130,7 @@ export function metricDataReads(
   { raw, refusedNamesMs }: { readonly raw: boolean; readonly refusedNamesMs: number },
 ): Pick<UpstreamReader, 'metricData' | 'metricSeries' | 'counters'> {
   const splitting = new NameSplitting(memory, refusedNamesMs);
-  /** Names as they travel, for each list of them that is in use: writing them costs more than all else of an address. */
+  /** Encoded names by list, because encoding them costs more than the rest of an address. */
   const written = new WeakMap<readonly string[], string>();
   const namesQuery = (names: readonly string[]): string => {
     const query = written.get(names) ?? queryOf(names.map((name) => ['names[]', name]));
@@ -139,8 +139,8 @@ export function metricDataReads(
   };
 
   /**
-   * What upstream refused to answer has no values: nobody knows them. Without it, a calculation would take such a metric for
-   * one that the application does not have (no errors, no queue, nothing to take off a total time).
+   * A refused metric is added without values, because they are unknown. Otherwise a calculation would treat it as a metric that
+   * the application does not have (no errors, no queue, nothing to subtract from a total time).
    */
   const read = async (
     subject: MetricDataSubject,
@@ -201,8 +201,8 @@ export function metricDataReads(
 }
 
 /**
- * The wanted values of a summarized response. It has one timeslice of each metric; of several, the last counts. What is for
- * another length of time than the others is not known: its counts would be taken for theirs.
+ * The requested values of a summarized response. It has one timeslice for each metric; of several, the last counts. A timeslice
+ * of another length than the others is unknown, because its counts belong to a different window.
  */
 function summarized(data: MetricData, { names, values }: MetricDataSubject, range: TimeRange): MetricDataResult {
   const metrics = new Map<string, Readonly<Record<string, number>>>();

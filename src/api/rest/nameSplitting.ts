@@ -2,23 +2,23 @@ import type { RestMemory } from './restMemory.ts';
 import type { MetricDataSubject } from '../upstreamReader.ts';
 import { UpstreamError, type MetricData, type Timeslice } from '../types.ts';
 
-/** The most characters of query that one metric data call carries. */
+/** Limit for the characters of the query of one metric data call. */
 export const MOST_CHARACTERS = 4_000;
 
-/** What is tried once upstream has refused a longer list of names. */
+/** Names for each call after New Relic refused a longer list. */
 const CAUTIOUS_NAMES = 10;
 
-/** What else the query holds: the window and the switches. */
+/** Characters of the rest of the query: the window and the switches. */
 const REST_OF_QUERY = 100;
 
 const PER_NAME = '&names[]='.length + 4; // The brackets travel percent-encoded.
 
-/** The most characters that one of a name can travel as. */
+/** Length of the longest encoding of one character of a name. */
 const LONGEST_CHARACTER = '%E8%AA%9E'.length;
 
 /**
- * Splits names over as few calls as the limits allow, in order. A single name too long for a call goes alone. Names that
- * surely fit are the list they came in.
+ * Splits names into as few calls as the limits allow, in order. A single name that is too long gets a call of its own. If all
+ * names certainly fit, the same list is returned.
  */
 export function batches(names: readonly string[], mostNames: number): readonly (readonly string[])[] {
   if (names.length <= mostNames && longestQuery(names) <= MOST_CHARACTERS) return names.length === 0 ? [] : [names];
@@ -44,31 +44,31 @@ function longestQuery(names: readonly string[]): number {
 }
 
 /**
- * Whose refused names are left out of a read: for an application its own, for one of its hosts those of all its hosts, too. What
- * is refused for a host may be right for the application, which has metrics that hosts do not have; the last one is where a
- * name that is refused now belongs.
+ * Owners of the refused names that a read leaves out: the application, and for a host also all hosts of the application
+ * together. A name that is refused for a host may be valid for the application, which has metrics that hosts do not have. Newly
+ * refused names are stored under the last owner.
  */
 function omittedFrom({ applicationId, hostKey }: MetricDataSubject): readonly string[] {
   const own = `names of ${applicationId}`;
   return hostKey === undefined ? [own] : [own, `${own} hosts`];
 }
 
-/** Answers that may mean "too many names" or "not this name". */
+/** Status codes that may mean "too many names" or "not this name". */
 const REFUSALS = new Set([400, 414, 422]);
 
 interface SplitCalls {
   /** Reads these metric names of one application or host in one call. */
   readonly read: (names: readonly string[]) => Promise<MetricData>;
-  /** Told of each name that is refused. */
+  /** Called with each refused name. */
   readonly refuse: (name: string) => void;
-  /** Whether the account answers nothing at the moment. */
+  /** True while calls of the account fail in a row. */
   readonly isCircuitOpen: () => boolean;
 }
 
 /**
- * Reads the metric data of any number of names in as few calls as possible (docs/interface.md, "Metric data calls"). A
- * refused list of more than ten names is read again ten at a time. What is refused then is about a name: it is found by
- * halving and left out for a while, and the other names stay.
+ * Reads the metric data of any number of names in as few calls as possible (docs/interface.md, "Metric data calls"). A refused
+ * list of more than ten names is read again ten at a time. A shorter list is refused because of a name: halving finds the name,
+ * which is left out for a while, and the other names stay.
  */
 export class NameSplitting {
   readonly #memory: RestMemory;
@@ -80,15 +80,15 @@ export class NameSplitting {
     this.#omitMs = omitMs;
   }
 
-  /** How many calls the names of a subject take when nothing is refused. */
+  /** The number of calls that the names of a subject take when nothing is refused. */
   calls(subject: MetricDataSubject): number {
     return batches(this.#allowed(subject), this.#memory.mostNames).length;
   }
 
   /**
-   * The data, and the names that are not known because they are left out, now or since earlier. Rejects when any call fails for another reason than a
-   * refusal, because half of the inputs would give wrong calculations. Rejects too when the first and the last of the names
-   * are both refused before anything was answered: then it is not about a name.
+   * Reads the data, and returns with them the names that are unknown because they are left out, now or since earlier. Rejects
+   * when a call fails for another reason than a refusal, because incomplete inputs would give wrong calculations. Rejects too
+   * when the first and the last name are both refused before anything was read, because the cause is then not a name.
    */
   async read(
     subject: MetricDataSubject,
@@ -105,17 +105,18 @@ export class NameSplitting {
     };
     const reading = new SplitReading(names, { ...calls, refuse });
     while (left.length > 0) {
-      // Cut anew for each call: the one before, or that of another subject, may have shown that lists must be shorter.
+      // The names are split again before each call, because an earlier call, perhaps of another subject, may have lowered the
+      // limit.
       const [batch = left] = batches(left, this.#memory.mostNames);
       if (await reading.isTooLong(batch)) this.#memory.mostNames = CAUTIOUS_NAMES;
       left = left.slice(batch.length);
     }
     const { data } = reading;
-    // A name that was left out may have been asked for all the same, to tell a refusal of names from one of everything.
+    // A name that was left out may have been read as a sample, to distinguish a refused name from a refusal of everything.
     return { data, refused: refused.filter((name) => !data.has(name)) };
   }
 
-  /** The names that may be asked for now: the same list where all of them may. */
+  /** The names that are not left out; the same list if that is all of them. */
   #allowed(subject: MetricDataSubject): readonly string[] {
     const { failures } = this.#memory;
     const { names } = subject;
@@ -126,13 +127,13 @@ export class NameSplitting {
   }
 }
 
-/** One reading of one subject's names. */
+/** One read of the names of one subject. */
 class SplitReading {
   readonly data = new Map<string, readonly Timeslice[]>();
-  /** Names that tell a refusal of names from one of everything. */
+  /** Sample names, which distinguish a refused name from a refusal of everything. */
   readonly #samples: readonly string[];
   readonly #calls: SplitCalls;
-  /** What became of each list that was asked for: none is asked for twice. */
+  /** Results by list of names, so that no list is requested twice. */
   readonly #refusals = new Map<string, UpstreamError | undefined>();
   #isAnyRead = false;
 
@@ -141,16 +142,16 @@ class SplitReading {
     this.#calls = calls;
   }
 
-  /** Reads a list, in parts where it is refused. True when it was long and all of its parts were answered. */
+  /** Reads a list, in parts if it is refused. True when it was long and all of its parts were read. */
   async isTooLong(batch: readonly string[]): Promise<boolean> {
     const refusal = await this.#refusal(batch);
     if (refusal === undefined) return false;
-    // Where calls about others are refused, too, it is not about names.
+    // If calls for other subjects fail too, the cause is not a name.
     if (!this.#isAnyRead && this.#calls.isCircuitOpen()) throw refusal;
     return (await this.#readParts(batch, refusal)) && batch.length > CAUTIOUS_NAMES;
   }
 
-  /** Reads a refused list in parts, down to the names that are refused. True when all of its parts were answered. */
+  /** Reads a refused list in parts, down to the refused names. True when all of its parts were read. */
   async #readParts(list: readonly string[], refusal: UpstreamError): Promise<boolean> {
     const isLong = list.length > CAUTIOUS_NAMES;
     if (!isLong) await this.#makeSureOfUpstream(refusal);
@@ -170,7 +171,7 @@ class SplitReading {
     return isAllRead;
   }
 
-  /** As long as nothing was answered, a refusal may be about the application or the window: then all calls would be. */
+  /** Until something was read, a refusal may concern the application or the window, and then every call would be refused. */
   async #makeSureOfUpstream(refusal: UpstreamError): Promise<void> {
     for (const sample of this.#samples) if (!this.#hasRead()) await this.#refusal([sample]);
     if (!this.#hasRead()) throw refusal;
@@ -180,7 +181,7 @@ class SplitReading {
     return this.#isAnyRead;
   }
 
-  /** Reads names in one call; gives the refusal if that was the response. */
+  /** Reads names in one call; returns the refusal, if any. */
   async #refusal(names: readonly string[]): Promise<UpstreamError | undefined> {
     const key = names.join('\0');
     if (this.#refusals.has(key)) return this.#refusals.get(key);
@@ -189,7 +190,7 @@ class SplitReading {
       for (const [name, timeslices] of await this.#calls.read(names)) this.data.set(name, timeslices);
       this.#isAnyRead = true;
     } catch (error) {
-      // A failure without a status, such as a timeout, refuses nothing.
+      // A failure without a status, such as a timeout, is not a refusal.
       if (!(error instanceof UpstreamError) || !REFUSALS.has(error.failure.status ?? 0)) throw error;
       refusal = error;
     }

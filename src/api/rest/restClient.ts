@@ -6,11 +6,11 @@ import { CallFailure } from '../http/callFailure.ts';
 import type { Client } from '../http/client.ts';
 import { parseList, parseSingle, readPages, type Discarded, type PageLimits } from '../http/readRecords.ts';
 
-/** What a call asks for: the address under the base address, and the path template it is counted under. */
+/** The target of a call: the address under the base address, and the path template that it is counted under. */
 export interface Target {
-  /** Such as `/applications/{id}/hosts.json`: a label of bounded values. */
+  /** Path template such as `/applications/{id}/hosts.json`: a label with few values. */
   readonly endpoint: string;
-  /** Path and query, percent-encoded. */
+  /** Percent-encoded path and query. */
   readonly path: string;
 }
 
@@ -20,7 +20,7 @@ export function target(template: string, ids: Readonly<Record<string, number | s
   return { endpoint: template, path: query === '' ? path : `${path}?${query}` };
 }
 
-/** Metric data and names of a host differ from those of its application only by a path segment. */
+/** The target of metric data or names: for a host it differs from that of its application only by a path segment. */
 export function metricTarget(
   file: string,
   { applicationId: id, hostKey }: { readonly applicationId: number; readonly hostKey?: string | undefined },
@@ -35,7 +35,7 @@ export function queryOf(parameters: readonly (readonly [name: string, value: str
   return parameters.map(([name, value]) => `${encoded(name)}=${encoded(value)}`).join('&');
 }
 
-/** Names come from outside and may hold half a surrogate pair, which `encodeURIComponent` refuses. */
+/** Names come from outside and may contain half a surrogate pair, which `encodeURIComponent` rejects. */
 function encoded(text: string): string {
   try {
     return encodeURIComponent(text);
@@ -44,21 +44,24 @@ function encoded(text: string): string {
   }
 }
 
-/** Calls the endpoints of the REST interface, and reads lists and records out of their answers. */
+/** Calls the endpoints of the REST interface, and reads lists and records from their responses. */
 export class RestClient {
-  /** Makes the calls, and reports what is wrong with answers. */
+  /** Makes the calls, and reports problems with responses. */
   readonly http: Client;
   readonly #base: URL;
   readonly #mostPages: number;
 
-  /** @param base the address that the paths of targets are under @param mostPages the most pages a list may have */
+  /**
+   * @param base the base address of all paths
+   * @param mostPages limit for the pages of a list
+   */
   constructor(http: Client, base: URL, mostPages: number) {
     this.http = http;
     this.#base = base;
     this.#mostPages = mostPages;
   }
 
-  /** The body of one response, as `read` understands it. */
+  /** Reads the body of one response with `read`. */
   async one<T>(
     { endpoint, path }: Target,
     call: CallOptions,
@@ -70,12 +73,12 @@ export class RestClient {
     return this.http.parseReporting(endpoint, (discarded) => read(body, discarded));
   }
 
-  /** The one record of a response. */
+  /** Reads the only record of a response. */
   single<T>(target: Target, member: string, schema: z.ZodType<T>, call: CallOptions): Promise<T> {
     return this.one(target, call, BOUNDS.list, (body, discarded) => parseSingle(schema, body, member, discarded));
   }
 
-  /** All pages of a list, each key once, as it was read last; a list is read whole or not at all. */
+  /** Reads all pages of a list, and keeps the last record of each key. A list is read completely or fails. */
   async list<T>(
     target: Target,
     member: string,
@@ -93,10 +96,10 @@ export class RestClient {
   }
 
   /**
-   * Page by page; a page past the end is empty.
+   * Reads a list page by page; a page after the last one is empty.
    *
-   * @param take takes over what a page holds, and says how much of it was not on an earlier one
-   * @returns false when it stopped before the end as told
+   * @param take stores the records of a page, and returns the number of them that were not on earlier pages
+   * @returns false when it stopped early because of the limits
    */
   pages<T>(
     { endpoint, path }: Target,
@@ -128,8 +131,8 @@ const PARAMETER = /\s*;\s*([^\s=;,"<>]+)\s*(?:=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;,
 const SEPARATOR = /[\s;]*(?:,\s*)+/y;
 
 /**
- * The links of a `Link` header (RFC 8288), with their relations in lower case, as far as it can be read: quotes and spaces
- * vary between senders. What follows a part that is no link is not guessed at.
+ * The links of a `Link` header (RFC 8288), with their relations in lower case. Quotes and spaces vary between senders; the text
+ * after an invalid part is ignored.
  */
 export function parseLinks(header: string): { readonly target: string; readonly relations: readonly string[] }[] {
   const links: ReturnType<typeof parseLinks> = [];
@@ -156,14 +159,14 @@ export function parseLinks(header: string): { readonly target: string; readonly 
 }
 
 /**
- * Where a list goes on (the vendor's page "Pagination for API output"): the query of its next page, for the path
- * is the same. Undefined at its end: without a `next`, with an empty cursor, and where the last
- * page is 0. A `next` is only followed on the origin and under the path of the page that named it, because the key
- * travels with it. Its parameters win over ours, ours fill the gaps; a cursor replaces the page number.
+ * The address of the next page of a list (New Relic's page "Pagination for API output"): it differs only in the query.
+ * Undefined on the last page: without a `next` link, with an empty cursor, or where the number of the last page is 0. A `next`
+ * link is followed only on the origin and under the path of the page that contains it, because the key is sent with the call.
+ * Its parameters take precedence, and ours are added where they are missing; a cursor replaces the page number.
  *
- * @param page the address the page was read from
+ * @param page the address of the current page
  * @param header its `Link` header
- * @param refuse makes the error of a `next` that is not followed
+ * @param refuse makes the error of a rejected `next` link
  */
 export function nextPage(page: URL, header: string | undefined, refuse: (words: string) => Error): string | undefined {
   const links = parseLinks(header ?? '');
@@ -183,7 +186,7 @@ export function nextPage(page: URL, header: string | undefined, refuse: (words: 
 function merged(page: URL, next: URL): string {
   const parameters = new URLSearchParams(next.searchParams);
   for (const [name, value] of page.searchParams) {
-    // The last page's own place in the list is no filter of ours.
+    // The page number or cursor of the current page is not one of our filters.
     if (!next.searchParams.has(name) && name !== 'page' && name !== 'cursor') parameters.append(name, value);
   }
   if (parameters.has('cursor')) parameters.delete('page');

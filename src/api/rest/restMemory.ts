@@ -1,16 +1,16 @@
 import { FailureMemory } from '../http/failureMemory.ts';
 
-/** The most metric names that one metric data call carries. */
+/** Limit for the metric names of one metric data call. */
 const MOST_NAMES = 30;
 
-/** What responses told about an account. It belongs to the account: a reload hands it to the next reader. */
+/** Facts learned from responses about an account. The memory belongs to the account: a reload hands it to the next reader. */
 export class RestMemory {
   readonly failures: FailureMemory;
-  /** How many names a call carries; lowered for good once a longer list was refused and its parts were answered. */
+  /** Limit for the names of a call; lowered permanently after a longer list was refused and its parts were read. */
   mostNames = MOST_NAMES;
-  /** How many calls the custom names of an application took when they were last read. */
+  /** The number of calls that the custom names of an application took at the last read. */
   readonly nameCalls = new Map<number, number>();
-  /** The memory of the reader of queries and entities, which go through the other interface. */
+  /** The memory of the reader for queries and entities, which go through NerdGraph. */
   nerdgraph: object | undefined;
 
   constructor(monotonic: () => number) {

@@ -14,26 +14,29 @@ import { metricTarget, queryOf, RestClient, target, type Target } from './restCl
 import { RestMemory } from './restMemory.ts';
 import { application, host, instance, keyTransaction, metricName } from './schemas.ts';
 
-/** So many records are on a page of a list, and so many ids travel in one `filter[ids]`. */
+/** Number of records on a page of a list, and limit for the ids in one `filter[ids]`. */
 const PAGE_SIZE = 200;
-/** Metric names come by the thousand; the longest list that was reported has 1,240 pages. */
+/** Limit for the pages of metric names; the longest reported list has 1,240 pages. */
 const MOST_NAME_PAGES = 2_000;
-/** The most pages of a custom metric's name list that are read. */
+/** Limit for the pages of a custom metric's name list. */
 const CUSTOM_PAGES = 20;
-/** Database metrics all end in this; the whole name list would be large. */
+/** All database metrics have this suffix; the whole name list would be large. */
 const DATABASE_FILTER = '/allWeb';
 
 export interface RestReaderOptions extends ClientOptions {
-  /** Ends in `/v2`. */
+  /** Base address, which ends in `/v2`. */
   readonly baseUrl: string;
-  /** Sends `raw=true`: values that are not rounded to three digits. */
+  /** True sends `raw=true`: values are not rounded to three digits. */
   readonly raw: boolean;
-  /** How long a metric name that upstream refused is left out, in milliseconds. */
+  /** Milliseconds for which a refused metric name is left out. */
   readonly refusedNamesMs: number;
-  /** Reads queries and entities of the account, through the other interface; undefined: it has none. Ends with this reader. */
+  /**
+   * The reader for queries and entities of the account, through NerdGraph; undefined: the account has none. It is closed with
+   * this reader.
+   */
   readonly nerdgraph?:
     Pick<UpstreamReader, 'user' | 'queries' | 'entities' | 'memory' | 'retire' | 'close'> | undefined;
-  /** The most pages a list may have; 200 by default. */
+  /** Limit for the pages of a list; 200 by default. */
   readonly maxPages?: number;
 }
 
@@ -54,7 +57,7 @@ export function createRestReader(options: RestReaderOptions, before?: object): U
   return {
     api: 'rest',
     memory,
-    // The lists bring the rolling values.
+    // The lists already contain the rolling values.
     rolling: undefined,
     hosts: oneByOne(({ applicationId: id }, _, call) =>
       rest.list(target('/applications/{id}/hosts.json', { id }), 'application_hosts', host, ({ key }) => key, call),
@@ -117,7 +120,10 @@ export function createRestReader(options: RestReaderOptions, before?: object): U
   };
 }
 
-/** Reads a list, or some ids of it in as many calls as it takes; no ids cost no call, because an empty filter means all. */
+/**
+ * Reads a list, or some ids of it in the necessary number of calls. No ids need no call, because an empty filter would mean
+ * all.
+ */
 async function byIds<T>(ids: readonly number[] | undefined, read: (filter: string) => Promise<T[]>): Promise<T[]> {
   if (ids === undefined) return read('');
   const found: T[] = [];
@@ -139,7 +145,9 @@ async function listNames(rest: RestClient, query: MetricNameQuery, call: CallOpt
   return { names: [...found.values()], complete };
 }
 
-/** The names that contain any of the filters, at most 20 pages of each, and how many calls they took. */
+/**
+ * The names that contain any of the filters, from at most 20 pages for each filter, with the number of calls that they took.
+ */
 async function readCustomNames(
   rest: RestClient,
   { applicationId, filters }: CustomNamesSubject,
@@ -166,7 +174,7 @@ function namesTarget(query: MetricNameQuery): Target {
   return metricTarget('metrics.json', query, query.name === undefined ? '' : queryOf([['name', query.name]]));
 }
 
-/** Half a surrogate pair cannot travel in an address: the name that would be asked for is another one. */
+/** Half a surrogate pair cannot be sent in an address, because it would turn into another name. */
 function canBeAsked(name: string): boolean {
   return !/\p{Surrogate}/u.test(name);
 }

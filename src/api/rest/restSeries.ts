@@ -6,8 +6,8 @@ const HOUR = 3_600;
 const DAY = 24 * HOUR;
 
 /**
- * The longest range that is answered by the minute; ranges longer than 4 days and up to 7 days are answered by the hour
- * whatever their age, shorter old ones are not (the vendor's page "Extract metric timeslice data").
+ * Limits of the REST interface: the longest range that is returned by the minute. Ranges longer than 4 days and up to 7 days
+ * are returned by the hour, even recent ones; shorter old ranges are not (New Relic's page "Extract metric timeslice data").
  */
 const LIMITS: SeriesLimits = {
   longestByMinute: 3 * HOUR,
@@ -16,14 +16,14 @@ const LIMITS: SeriesLimits = {
   stepOf: () => 60,
 };
 
-/** The calls that give each sample of the range its window, oldest first. */
+/** Plans the calls that give each sample of the range its window, oldest first. */
 export function planRestChunks(range: TimeRange, window: number, now: number): SeriesChunk[] {
   return planChunks(range, window, now, LIMITS);
 }
 
 /**
- * How a summarized response follows from its minutes, by value name. A value name without a rule cannot be had from the
- * minutes alone (such as a standard deviation) or is not read by any calculation, and is left out.
+ * Rules that calculate a summarized value from its minutes, by value name. A value name without a rule cannot be calculated
+ * from the minutes alone (such as a standard deviation), or no calculation reads it, and it is left out.
  */
 const RULES: Readonly<
   Record<string, (slices: readonly Timeslice[], value: string, seconds: number) => number | undefined>
@@ -44,16 +44,16 @@ const RULES: Readonly<
   score: apdexScore,
 };
 
-/** The value names that have a rule. */
+/** True for a value name that has a rule. */
 function isMerged(valueName: string): boolean {
   return Object.hasOwn(RULES, valueName);
 }
 
 /**
- * The values that a summarized response over `seconds` would have, from the timeslices of one metric that lie in it: counts
- * are summed, averages weighted by `call_count` (by time where no timeslice has one), per-minute rates and percentages
- * averaged over all of `seconds` (a missing minute counts 0), memory averaged over the time it was reported, an Apdex
- * threshold is the highest, and an Apdex score is calculated anew from its counts. The timeslices may come in any order.
+ * The values that a summarized response over `seconds` would have, from its timeslices of one metric, in any order: counts are
+ * summed; averages are weighted by `call_count` (by time where no timeslice has one); per-minute rates and percentages are
+ * averaged over all of `seconds` (a missing minute counts as 0); memory is averaged over the time in which it was reported; an
+ * Apdex threshold is the highest; an Apdex score is calculated again from its counts.
  */
 export function mergeTimeslices(timeslices: readonly Timeslice[], seconds: number): Timeslice['values'] {
   const names = new Set(timeslices.flatMap((slice) => Object.keys(slice.values)));
@@ -89,7 +89,7 @@ function byCalls(slices: readonly Timeslice[], value: string): number | undefine
   return weighted(slices, value, (slice) => slice.values['call_count'] ?? 0);
 }
 
-/** The weighted mean of the slices that have the value; 0 where all weights are 0, as upstream gives over nothing. */
+/** The weighted mean of the timeslices that have the value; 0 where all weights are 0, as New Relic returns without data. */
 function weighted(
   slices: readonly Timeslice[],
   value: string,
@@ -101,7 +101,7 @@ function weighted(
   return total(present, (slice) => (slice.values[value] ?? 0) * weight(slice)) / weights;
 }
 
-/** (satisfied + tolerating / 2) / count, the definition of the score; 0 over nothing, as upstream gives. */
+/** The Apdex score by its definition, (satisfied + tolerating / 2) / count; 0 without requests, as New Relic returns. */
 function apdexScore(slices: readonly Timeslice[]): number | undefined {
   const count = total(slices, countOf);
   if (count === 0) return 0;
@@ -113,7 +113,7 @@ function countOf({ values: { s = 0, t = 0, f = 0, count = s + t + f } }: Timesli
   return count;
 }
 
-/** Satisfied requests and half of the tolerating ones; from the score where a timeslice does not give them. */
+/** Satisfied requests plus half of the tolerating ones; calculated from the score where a timeslice does not contain them. */
 function pointsOf({ values: { s, t, score, count } }: Timeslice): number | undefined {
   if (s !== undefined && t !== undefined) return s + t / 2;
   return score === undefined || count === undefined ? undefined : score * count;
@@ -124,12 +124,12 @@ function total(slices: readonly Timeslice[], of: (slice: Timeslice) => number): 
 }
 
 /**
- * Agents report these only with something in them, while upstream fills every timeslice of a series: zeros are then its
- * filling, which a summarized response would not have (no memory, a threshold of 0, no errors where there may be no such metric).
+ * Metrics that agents report only with a value. New Relic fills missing timeslices of a series with zeros, which a summarized
+ * response would not have (no memory, a threshold of 0, no errors where the metric may not exist).
  */
 const NEVER_ZERO: ReadonlySet<string> = new Set(['Errors/all', 'Apdex', 'EndUser/Apdex', 'Memory/Physical']);
 
-/** The minutes of a response. Without any timeslice it says that nothing happened in all of the range. */
+/** The minutes of a response. A response without any timeslice means that nothing happened in the whole range. */
 export function toMinutes(data: MetricData, range: TimeRange): MinuteSeries {
   const timeslices = [...data.values()].flat();
   const from = timeslices.reduce((first, each) => Math.min(first, each.from), Infinity);
@@ -137,7 +137,7 @@ export function toMinutes(data: MetricData, range: TimeRange): MinuteSeries {
   return { window: timeslices.length === 0 ? range : { from, to }, metrics: data };
 }
 
-/** What a series keeps of a response: the timeslices of the chunk, with the values that `summarizeSeries` reads. */
+/** The part of a response that a series keeps: the timeslices of the chunk, with the values that `summarizeSeries` reads. */
 export function toSeries(data: MetricData, names: readonly string[], chunk: SeriesChunk): MetricSeries {
   const metrics = names.flatMap((name) => {
     const timeslices = (data.get(name) ?? []).flatMap((timeslice) => spread(timeslice, chunk));
@@ -150,7 +150,7 @@ export function toSeries(data: MetricData, names: readonly string[], chunk: Seri
   return { granule: longest === 0 ? chunk.granule : longest, metrics };
 }
 
-/** What a summarized call for the window would have answered, from the timeslices that lie in it. */
+/** The result that a summarized call for the window would have, calculated from its timeslices. */
 export function summarizeSeries(
   timeslices: ReadonlyMap<string, readonly Timeslice[]>,
   range: TimeRange,
@@ -163,18 +163,18 @@ export function summarizeSeries(
     reports ||= inside.some(({ values }) => Object.values(values).some((value) => value !== 0));
     metrics.set(name, joined(inside, secondsOf(range), granule));
   }
-  // Upstream fills a series with zeros; an application that reported nothing at all is not found in a summarized response.
+  // New Relic fills a series with zeros, but an application that reported nothing is missing in a summarized response.
   return { window: range, metrics: reports ? metrics : new Map(), datastores: undefined };
 }
 
 function joined(timeslices: readonly Timeslice[], length: number, granule: number): Timeslice['values'] {
-  // A timeslice whose values are not known makes the whole window unknown: a part would give wrong sums.
+  // A timeslice with unknown values makes the whole window unknown, because a partial sum would be wrong.
   if (!timeslices.every(hasValues)) return {};
   const [first] = timeslices;
   return length === granule && first !== undefined ? first.values : mergeTimeslices(timeslices, length);
 }
 
-/** The reader's one timeslice over the whole range without values says "not known": that holds for each granule of it. */
+/** A single timeslice over the whole range without values means "unknown", which applies to each of its granules. */
 function spread(timeslice: Timeslice, { granule }: SeriesChunk): Timeslice[] {
   const length = secondsOf(timeslice);
   if (hasValues(timeslice) || length <= granule) return [timeslice];

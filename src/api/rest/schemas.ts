@@ -45,7 +45,7 @@ const links = z.object({
   application_instances: ids.optional(),
 });
 
-/** An application. Only its id and its name are always there: one that does not report has no summaries. */
+/** An application. Only its id and name are always present: an application that does not report has no summaries. */
 export const application = z
   .object({
     id,
@@ -74,7 +74,7 @@ export const application = z
     instances: fields.links?.application_instances?.length,
   }));
 
-/** What a host and an instance have in common in upstream's answers. */
+/** Fields that New Relic returns for both a host and an instance. */
 const machine = z.object({
   id,
   host: text,

@@ -10,8 +10,8 @@ const INTERFACES: Readonly<Record<NonNullable<AccountStatus['api']>, string>> = 
 };
 
 /**
- * One account: its state, its budget, its groups, and what fails or is slow. `now` is Unix seconds, `docs` where the pages of the
- * documentation are.
+ * One account: its state, its budget, its groups, and its failing or slow tasks. `now` is Unix seconds, `docs` the address of
+ * the documentation.
  */
 export function accountSection(account: AccountStatus, now: number, docs: string): Html {
   const labels = Object.entries(account.labels).map(
@@ -88,7 +88,7 @@ function planInWords({ callsPerMinute, budget, slowdown }: AccountStatus['plan']
   return slowdown > 1 ? `${calls}, more than the ${trim(budget)} of the budget: every group gets slower` : calls;
 }
 
-/** The groups of an account: how often they are refreshed, how the last refresh ended, and how old they are. */
+/** The groups of an account: their intervals, the result of the last refresh, and the age of their data. */
 function groupTable(groups: readonly GroupStatus[], now: number): Html {
   return table(
     'Groups',
@@ -110,7 +110,7 @@ function groupTable(groups: readonly GroupStatus[], now: number): Html {
   );
 }
 
-/** Lists and names are of the moment they were read, not of a window. */
+/** Groups whose data cover a window; lists and names are a snapshot of the time when they were read. */
 const WITH_WINDOWS: ReadonlySet<Group> = new Set(['application_metrics', 'host_metrics', 'custom_metrics']);
 
 function since(time: number | undefined, now: number): HtmlValue {
@@ -132,7 +132,7 @@ function refreshInWords({ success, durationSeconds }: GroupStatus): Html {
   >`;
 }
 
-/** The queries of an account, each with its text: rows, series, and how it went last. */
+/** The queries of an account, each with its text, rows, series and last result. */
 function queryTable(queries: readonly QueryStatus[], now: number): Html | undefined {
   if (queries.length === 0) return undefined;
   return table(
@@ -156,7 +156,7 @@ function queryTable(queries: readonly QueryStatus[], now: number): Html | undefi
 
 const SHOWN_SLOWEST = 5;
 
-/** Whose last attempt took longest; what was read by the same call is one row. */
+/** The tasks with the longest last attempt; tasks that were read by the same call share a row. */
 function slowestTasks(tasks: readonly TaskStatus[]): Html | undefined {
   const calls = new Map<string, { readonly task: TaskStatus; readonly seconds: number; together: number }>();
   for (const task of tasks) {

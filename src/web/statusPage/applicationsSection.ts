@@ -5,9 +5,9 @@ import type { Breakdown, ShownAccount } from './breakdown.ts';
 const PAGE_SIZE = 50;
 
 /**
- * The response-time breakdown of every application, the slowest first, then those without a breakdown by name: those that have the
- * text `search` in their name, account or id, in pages. The form and the page links go to `address`; `asked` counts pages from 1 and is
- * cut to those there are.
+ * The response-time breakdown of every application, in pages: the slowest first, then applications without a breakdown by name.
+ * `search` selects those with this text in their name, account or id. The form and the page links lead to `address`; `asked` is
+ * the page number from 1, limited to the last page.
  */
 export function applicationsSection(
   accounts: readonly ShownAccount[],
@@ -98,11 +98,11 @@ function pageLinks(search: string, address: string, page: number, pages: number)
   </nav>`;
 }
 
-/** An application as the status page lists it. */
+/** An application on the status page. */
 interface ApplicationRow {
   readonly account: ShownAccount;
   readonly application: ApplicationView;
-  /** Undefined where there is no part of it to show. */
+  /** Response-time breakdown; undefined if it has no part to show. */
   readonly breakdown: Breakdown | undefined;
 }
 
@@ -121,7 +121,7 @@ function applicationRows(accounts: readonly ShownAccount[]): ApplicationRow[] {
   );
 }
 
-/** Whether its name, account or id has the text, whatever the case. */
+/** True if the name, account or id contains the text, in upper or lower case. */
 function isFound({ account, application }: ApplicationRow, text: string): boolean {
   return [application.name, account.name, String(application.id)].some((value) => value.toLowerCase().includes(text));
 }
@@ -144,10 +144,10 @@ function compare(a: string, b: string): number {
 const WIDTH = 1000;
 const HEIGHT = 24;
 
-/** Colours for components, as the style sheet has them: more than any application has components. */
+/** The number of component colours in the style sheet: more than any application has components. */
 const PALETTE_SIZE = 16;
 
-/** The place of each component of a page among the colours, in the order of their names. */
+/** The colour index of each component of a page, in alphabetical order. */
 function paletteOf(rows: readonly ApplicationRow[]) {
   const names = new Set<string>();
   for (const { breakdown } of rows) {
@@ -157,8 +157,8 @@ function paletteOf(rows: readonly ApplicationRow[]) {
 }
 
 /**
- * The parts with their style classes: a component has one colour on the whole page, but where a bar would have two parts of the same
- * colour, the later one takes the next that is free in this bar.
+ * The parts with their style classes: a component has one colour on the whole page. If a bar would have two parts of the same
+ * colour, the later part takes the next free colour of this bar.
  */
 function coloured({ parts }: Breakdown, palette: ReturnType<typeof paletteOf>) {
   const taken = new Set<number>();
@@ -171,7 +171,7 @@ function coloured({ parts }: Breakdown, palette: ReturnType<typeof paletteOf>) {
   });
 }
 
-/** A stacked bar that fills its line; parts of 0 or less cannot be drawn and stand in the legend only. */
+/** A stacked bar over the whole line; parts of 0 or less cannot be drawn and appear only in the legend. */
 function drawBar(parts: ReturnType<typeof coloured>, responseTime: number | undefined): Html | undefined {
   const drawn = parts.filter(({ seconds }) => seconds > 0);
   const sum = drawn.reduce((total, { seconds }) => total + seconds, 0);
@@ -197,7 +197,7 @@ function drawBar(parts: ReturnType<typeof coloured>, responseTime: number | unde
   </svg>`;
 }
 
-/** Where the response time ends; work in parallel makes the parts longer than it. */
+/** A mark at the response time, because parallel work makes the sum of the parts longer. */
 function responseMark(responseTime: number | undefined, scale: number): Html | undefined {
   if (responseTime === undefined) return undefined;
   const x = Math.min(WIDTH - 2, responseTime * scale);

@@ -2,20 +2,20 @@ import type { AccountStatus, ApplicationView } from '../../collect/accountStatus
 import { readSamples } from '../../metrics/writeSamples.ts';
 import type { Block, Sample } from '../../metrics/sample.ts';
 
-/** An account whose applications say how their response times are made up. */
+/** An account with the response-time breakdowns of its applications. */
 export interface ShownAccount extends AccountStatus {
   readonly applications: readonly (ApplicationView & { readonly breakdown: Breakdown | undefined })[] | undefined;
 }
 
-/** How an application's response time is made up, in seconds. */
+/** The parts of an application's response time, in seconds. */
 export interface Breakdown {
-  /** Undefined where there is none to show. */
+  /** Total response time; undefined if there is none to show. */
   readonly responseTime: number | undefined;
-  /** Queueing first, components by name, the application's own code last; what is absent is not here. */
+  /** Parts in display order: queueing, components by name, the application's own code. Absent parts are left out. */
   readonly parts: readonly {
     readonly kind: 'queue' | 'component' | 'total';
     readonly name: string;
-    /** The family that it comes from. */
+    /** The metric family of the part. */
     readonly metric: string;
     readonly seconds: number;
   }[];
@@ -28,7 +28,7 @@ const PARTS = [
   { kind: 'total', name: 'Application code', metric: 'newrelic_application_total_time_seconds' },
 ] as const;
 
-/** The accounts with the breakdowns of their applications, from the metric data of a response. */
+/** The accounts with the breakdowns of their applications, calculated from an exposition. */
 export function withBreakdowns(accounts: readonly AccountStatus[], blocks: readonly Block[]): ShownAccount[] {
   const samples = new Map<string, Sample[]>();
   for (const { labels, samples: more } of blocks) {

@@ -1,15 +1,15 @@
 import type { TaskStatus } from '../../collect/accountStatus.ts';
 import { breakable, counted, DOT, html, table, type Html } from './markup.ts';
 
-/** What failed alike: the same group, reason and words. */
+/** Tasks with the same kind of failure: the same group, reason and message. */
 export interface FailureGroup extends Pick<TaskStatus, 'group'> {
   readonly reason: NonNullable<TaskStatus['reason']>;
   readonly problem: string;
-  /** All of them, the longest failing first. */
+  /** All tasks of the group, the longest failing first. */
   readonly tasks: readonly TaskStatus[];
 }
 
-/** The tasks whose last attempt failed, by group, reason and words; the most first. */
+/** The tasks whose last attempt failed, by group, reason and message; the largest group first. */
 export function groupFailures(tasks: readonly TaskStatus[]): readonly FailureGroup[] {
   const alike = new Map<string, FailureGroup & { readonly tasks: TaskStatus[] }>();
   for (const task of tasks) {
@@ -24,16 +24,16 @@ export function groupFailures(tasks: readonly TaskStatus[]): readonly FailureGro
   return [...alike.values()].sort((a, b) => b.tasks.length - a.tasks.length || failuresOf(b) - failuresOf(a));
 }
 
-/** The most failed attempts in a row. */
+/** The highest number of failed attempts in a row. */
 export function failuresOf({ tasks }: FailureGroup): number {
   return tasks[0]?.failures ?? 0;
 }
 
-/** How many of those that failed alike are named, and how many kinds of failures are shown. */
+/** Limits for the named tasks of a failure group, and for the failure groups on the page. */
 const NAMED = 3;
 const SHOWN = 20;
 
-/** What the last attempt failed for, a row for each group and reason; undefined where nothing failed. */
+/** The failures of the last attempts, one row for each group and reason; undefined if nothing failed. */
 export function failureTable(tasks: readonly TaskStatus[], docs: string): Html | undefined {
   const failures = groupFailures(tasks);
   if (failures.length === 0) return undefined;
@@ -56,7 +56,7 @@ export function failureTable(tasks: readonly TaskStatus[], docs: string): Html |
   ${rest > 0 ? html`<p class="more">and ${counted(rest, 'other failure')}, in the JSON of this page.</p>` : undefined}`;
 }
 
-/** The first few by name, and how many there are besides; a list of the account has no name. */
+/** The names of the first few tasks, and the number of the others; a list of the account has no name. */
 function namesOf({ tasks }: FailureGroup): Html {
   const named = tasks.slice(0, NAMED).map(subjectOf);
   const parts = named.flatMap((name) => (name === undefined ? [] : [name]));
@@ -67,7 +67,7 @@ function namesOf({ tasks }: FailureGroup): Html {
   }`;
 }
 
-/** What was served in the place of what failed. */
+/** The data that were served in place of the failed ones. */
 function servedOf({ tasks }: FailureGroup): string {
   const inState = (state: TaskStatus['state']): number => tasks.filter((task) => task.state === state).length;
   const states = [
@@ -80,7 +80,7 @@ function servedOf({ tasks }: FailureGroup): string {
   return present.map(([count, what]) => `${what} (${count.toLocaleString('en-US')})`).join(', ');
 }
 
-/** The application, host or query that a task is about; undefined for a list of the account. */
+/** The application, host or query of a task; undefined for a list of the account. */
 export function subjectOf({ application, applicationId, host, hostId, query }: TaskStatus): Html | undefined {
   const of = [
     query === undefined ? undefined : html`<bdi>${query}</bdi>`,

@@ -1,4 +1,4 @@
-/** Markup that is safe to send: literals of our own, and values that were escaped. */
+/** Markup that is safe to send: only our own literals, and escaped values. */
 export class Html {
   readonly markup: string;
 
@@ -18,8 +18,8 @@ const ENTITIES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Puts values into markup, escaped for text and for quoted attributes; markup made by this tag goes in as it is,
- * lists one after the other, undefined as nothing.
+ * Puts values into markup, escaped for text and for quoted attributes. Markup made by this tag is inserted unchanged, lists are
+ * joined, and undefined is left out.
  */
 export function html(literals: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
   const parts = literals.map((literal, index) => literal + render(values[index]));
@@ -34,8 +34,8 @@ function render(value: HtmlValue): string {
 }
 
 /**
- * A table; the first cell of a row is its heading, others may have a style class. On narrow screens each cell shows the heading of
- * its column.
+ * A table; the first cell of a row is its heading, and other cells may have a style class. On narrow screens each cell shows
+ * the heading of its column.
  */
 export function table(
   caption: string,
@@ -73,12 +73,15 @@ function tableCell(
   return html`<td data-label="${heading}">${cell}</td>`;
 }
 
-/** A text with paths in it, which may break behind a slash rather than inside a word. */
+/** A text with paths, which may break after a slash instead of inside a word. */
 export function breakable(text: string): Html {
   return html`${text.split(/(?<=\/)/).map((part, index) => html`${index > 0 ? html`<wbr />` : undefined}${part}`)}`;
 }
 
-/** Between parts of one line. It stays out of templates, because the build keeps their text as it is, and the program is ASCII. */
+/**
+ * Separator between the parts of a line. It is not written in templates, because the build keeps their text unchanged, and the
+ * program must be ASCII.
+ */
 export const DOT = ' · ';
 
 /** A length of time in the two largest units: `450 ms`, `12 s`, `1 min 30 s`, `2 h 5 min`. */
@@ -114,7 +117,7 @@ export function counted(count: number, noun: string, plural = `${noun}s`): strin
   return `${count.toLocaleString('en-US')} ${count === 1 ? noun : plural}`;
 }
 
-/** A number with three digits that count, at most. */
+/** A number with at most three significant digits. */
 export function trim(value: number): string {
   return String(Number(value.toPrecision(3)));
 }

@@ -3,13 +3,13 @@ import { REMEDIES } from '../../collect/remedies.ts';
 import type { ReloadFailure } from '../dependencies.ts';
 import { ago, breakable, counted, html, inWords, timeInWords, type Html } from './markup.ts';
 
-/** From this many days before its end, the end of an interface stands out. */
+/** Days before the end of an interface from which its notice is highlighted. */
 const NEAR_END_DAYS = 180;
 
-/** How many faults of a configuration are shown. */
+/** Limit for the configuration problems on the page. */
 const SHOWN_FAULTS = 5;
 
-/** The last reload failed: since when, why, and what to do. `now` is Unix seconds, as all times here. */
+/** A notice that the last reload failed: since when, why, and what to do. `now` is Unix seconds, as all times here. */
 export function reloadNotice(failure: ReloadFailure | undefined, now: number): Html | undefined {
   if (failure === undefined) return undefined;
   const { at, diagnostics } = failure;
@@ -24,7 +24,7 @@ export function reloadNotice(failure: ReloadFailure | undefined, now: number): H
   </div>`;
 }
 
-/** Everything that an operator should know about an account at once, the worst first. */
+/** The notices that an operator should see first, the most severe first. */
 export function accountNotices(account: AccountStatus, now: number): readonly (Html | undefined)[] {
   return [outageNotice(account, now), pauseNotice(account.budget, now), warningList(account), endNotice(account, now)];
 }

@@ -14,9 +14,9 @@ const BREAKDOWN_GROUPS: ReadonlySet<Group> = new Set(['application_metrics']);
 const MAX_SEARCH_LENGTH = 200;
 
 /**
- * The pages for people, which call nothing upstream: the status page (`?q=` searches, `?page=` turns pages), the same as JSON, and
- * the running configuration, as plain text so that a browser shows it. Requests that come while a page is being made get that page:
- * twenty at once cost as much as one.
+ * The pages for people, which make no call to New Relic: the status page (`?q=` searches, `?page=` turns pages), the same as
+ * JSON, and the running configuration, as plain text so that a browser shows it. Requests that arrive while a page is being
+ * made share it: twenty concurrent requests cost as much as one.
  */
 export function statusPages(deps: WebDependencies): Record<'page' | 'json' | 'config', LimitedHandler> {
   const views = new SharedWork<readonly ShownAccount[]>();
@@ -46,7 +46,7 @@ export function statusPages(deps: WebDependencies): Record<'page' | 'json' | 'co
           ),
         ),
       );
-      // Added to a policy of the web configuration, not in its place: a browser obeys both.
+      // The policy is added to one of the web configuration and does not replace it, because a browser obeys both.
       response.append('Content-Security-Policy', CONTENT_SECURITY_POLICY);
       response.setHeader('Referrer-Policy', 'no-referrer');
       await sendPage(response, slot, 'text/html; charset=utf-8', body);
@@ -66,7 +66,7 @@ export function statusPages(deps: WebDependencies): Record<'page' | 'json' | 'co
   };
 }
 
-/** Work that is done once for all who ask for the same while it goes on. */
+/** Work that concurrent requests for the same key share. */
 class SharedWork<T> {
   readonly #going = new Map<string, Promise<T>>();
 
@@ -77,7 +77,7 @@ class SharedWork<T> {
   }
 }
 
-/** The status page, whole, without script or outside resource. `now` is Unix seconds. */
+/** The complete status page, without scripts or external resources. `now` is Unix seconds. */
 function statusPage(
   accounts: readonly ShownAccount[],
   search: string,
@@ -117,7 +117,7 @@ function statusPage(
     </html>`.markup;
 }
 
-/** `2 accounts, 14 applications`, and what is wrong at a glance. */
+/** A summary such as `2 accounts, 14 applications`, with the problems at a glance. */
 function overview(accounts: readonly ShownAccount[], reloadFailure: ReloadFailure | undefined): Html {
   const applications = accounts.reduce((total, account) => total + (account.applications?.length ?? 0), 0);
   const failing = accounts.reduce(

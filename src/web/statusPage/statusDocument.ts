@@ -4,8 +4,8 @@ import type { ShownAccount } from './breakdown.ts';
 import { failuresOf, groupFailures } from './failures.ts';
 
 /**
- * The document of `/api/status`: keys in snake case, times in Unix seconds, lengths in seconds. What is not known is null, so that
- * every key is always there.
+ * The document of `/api/status`: keys in snake case, times in Unix seconds, lengths in seconds. An unknown value is null, so
+ * that every key is always present.
  */
 export function statusDocument(
   accounts: readonly ShownAccount[],

@@ -103,7 +103,7 @@ button { cursor: pointer; }
 }
 `;
 
-/** Style of the status page, in the page itself. */
+/** Style element of the status page. */
 export const STYLE_ELEMENT = new Html(`<style>${STYLE}</style>`);
 
 /** Allows the page its own style and the search form, and nothing else. */
