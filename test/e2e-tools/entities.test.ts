@@ -1,0 +1,171 @@
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { account, ACCOUNT_ID, nerdGraphAccount } from '../e2e/support/config.ts';
+import { exporterForTest } from '../e2e/support/forTest.ts';
+import { SAME_WINDOW } from '../e2e/support/movedClock.ts';
+import { scrapeUntilFresh } from '../e2e/support/states.ts';
+import { samplesOf } from '../support/exposition.ts';
+import { simulatorForFile, simulatorForTest } from '../support/simulator.ts';
+import { runTool } from './support/tool.ts';
+
+const simulator = await simulatorForFile({ applications: 6, hostsPerApplication: 2, keyTransactions: 0 });
+
+const TYPES = ['BROWSER-APPLICATION', 'EXT-SERVICE', 'INFRA-HOST'];
+const only = (...entities: readonly object[]) => ({ applications: false, entities });
+
+describe('serve', () => {
+  it('publishes three types of entities under the names and values of their definitions', async () => {
+    const entities = TYPES.map((type) => ({
+      type,
+      tags: ['team'],
+      ...(type === 'EXT-SERVICE' ? { max_entities: 5 } : {}),
+    }));
+    const config = { accounts: [nerdGraphAccount(simulator, 'shop', only(...entities))] };
+    const exporter = await exporterForTest({ ...SAME_WINDOW, config });
+    const families = await scrapeUntilFresh(exporter);
+    const infos = samplesOf(families, 'newrelic_entity_info');
+    for (const type of TYPES)
+      expect(infos.filter(({ labels }) => labels['entity_type'] === type).length).toBeGreaterThan(1);
+    expect(samplesOf(families, 'newrelic_exporter_entities_left_out', { entity_type: 'EXT-SERVICE' })).toMatchObject([
+      { labels: { account: 'shop' }, value: 1 },
+    ]);
+    const names = families.map(({ name }) => name);
+    expect(names).toEqual(
+      expect.arrayContaining([
+        'newrelic_ext_service_response_time_ms',
+        'newrelic_ext_service_throughput',
+        'newrelic_browser_application_largest_contentful_paint75_percentile_s',
+        'newrelic_infra_host_cpu_usage',
+      ]),
+    );
+    const help = families.find(({ name }) => name === 'newrelic_ext_service_response_time_ms')?.help;
+    expect(help).toBe('Response time (MS); golden metric responseTimeMs of EXT-SERVICE as New Relic defines it');
+    const throughput = samplesOf(families, 'newrelic_ext_service_throughput');
+    expect(throughput.length).toBe(5);
+    for (const { labels, value } of throughput) {
+      expect(Object.keys(labels).sort()).toEqual(['account', 'entity', 'entity_guid']);
+      expect(value).toBeGreaterThan(0);
+    }
+    const status = JSON.parse(await exporter.text('/api/status')) as { readonly accounts: readonly object[] };
+    expect(JSON.stringify(status.accounts[0])).toContain('EXT-SERVICE');
+    const groups = await exporter.scrape('/metrics?collect[]=golden_metrics');
+    expect(groups.every(({ name }) => /^newrelic_(?:ext|browser|infra)_/.test(name))).toBe(true);
+  });
+
+  it('reads entities of an account of the REST interface through NerdGraph: a key that is refused there fails their list alone', async () => {
+    const own = await simulatorForTest({
+      ...{ applications: 2, hostsPerApplication: 1, keyTransactions: 0 },
+      faults: [{ effect: 'status', status: 401, on: 'graphql_entity_list', path: '/graphql*' }],
+    });
+    const settings = { account_id: ACCOUNT_ID, entities: [{ type: 'EXT-SERVICE' }] };
+    const config = { accounts: [account(own, 'shop', settings)] };
+    const exporter = await exporterForTest({ ...SAME_WINDOW, config });
+    const families = await exporter.scrape('/metrics');
+    expect(samplesOf(families, 'newrelic_up')).toMatchObject([{ value: 1 }]);
+    expect(samplesOf(families, 'newrelic_application_info')).toHaveLength(2);
+    expect(samplesOf(families, 'newrelic_application_apdex_score').length).toBeGreaterThan(0);
+    expect(samplesOf(families, 'newrelic_entity_info')).toEqual([]);
+    const success = samplesOf(families, 'newrelic_exporter_collection_success');
+    expect(success.filter(({ value }) => value === 0).map(({ labels }) => labels['group'])).toEqual(['entities']);
+  });
+
+  it('reads entities of an account of the REST interface as of one of NerdGraph', async () => {
+    const settings = only({ type: 'EXT-SERVICE' });
+    const read = async (of: object): Promise<unknown> => {
+      const exporter = await exporterForTest({ ...SAME_WINDOW, config: { accounts: [of as Record<string, unknown>] } });
+      const families = await scrapeUntilFresh(exporter);
+      return samplesOf(families, 'newrelic_entity_info').map(({ labels }) => labels['entity_guid']);
+    };
+    const rest = await read(account(simulator, 'shop', { account_id: ACCOUNT_ID, ...settings }));
+    expect(rest).toHaveLength(6);
+    expect(rest).toEqual(await read(nerdGraphAccount(simulator, 'shop', settings)));
+  });
+});
+
+describe('discover --entities', () => {
+  const config = { accounts: [account(simulator, 'shop', { account_id: ACCOUNT_ID })] };
+
+  it('lists the types with how many entities each has', async () => {
+    const { status, stdout } = await runTool(['discover', '--entities'], { config });
+    const rows = stdout.split('\n').map((line) => line.trim().split(/ {2,}/));
+    expect(rows).toContainEqual(['TYPE', 'ENTITIES']);
+    expect(rows).toContainEqual(['EXT-SERVICE', '6']);
+    for (const type of TYPES) expect(rows.map(([name]) => name)).toContain(type);
+    expect(status).toBe(0);
+  });
+
+  it('lists the entities of one type with their tags and golden metrics, as a table, and as JSON', async () => {
+    const { stdout } = await runTool(['discover', '--entities=EXT-SERVICE'], { config });
+    const rows = stdout.split('\n').map((line) => line.trim().split(/ {2,}/));
+    expect(rows).toContainEqual(['ENTITY', 'GUID', 'REPORTS', 'TAGS']);
+    expect(stdout).toContain('instrumentation.provider=opentelemetry');
+    expect(rows).toContainEqual([
+      ...['responseTimeMs', 'Response time', 'MS'],
+      "average(apm.service.transaction.duration) * 1000 AS 'Response time (ms)'",
+    ]);
+    const json = await runTool(['discover', '--entities=EXT-SERVICE', '--format=json'], { config });
+    const { accounts } = JSON.parse(json.stdout) as { readonly accounts: readonly { readonly entities: object[] }[] };
+    expect(accounts[0]?.entities).toHaveLength(6);
+    expect(accounts[0]?.entities[0]).toMatchObject({
+      reporting: true,
+      golden_metrics: expect.arrayContaining([
+        expect.objectContaining({ name: 'throughput', unit: 'REQUESTS_PER_MINUTE' }),
+      ]) as object[],
+    });
+  });
+
+  it('prints YAML that check accepts', async () => {
+    for (const flag of ['--entities', '--entities=EXT-SERVICE']) {
+      const { stdout } = await runTool(['discover', flag, '--format=yaml'], { config });
+      const { entities } = parse(stdout) as { readonly entities: readonly { readonly type: string }[] };
+      expect(entities.map(({ type }) => type)).toContain('EXT-SERVICE');
+      const checked = { accounts: [account(simulator, 'shop', { account_id: ACCOUNT_ID, entities })] };
+      expect(await runTool(['check'], { config: checked })).toMatchObject({ status: 0 });
+    }
+  });
+
+  it('refuses what is no type', async () => {
+    expect(await runTool(['discover', '--entities=service'], { config })).toMatchObject({ status: 2 });
+  });
+});
+
+describe('check --live', () => {
+  it('reads each type once, and ends with 1 where a named metric does not exist', async () => {
+    const settings = (metrics: readonly string[]) =>
+      nerdGraphAccount(simulator, 'shop', only({ type: 'EXT-SERVICE', metrics }));
+    const good = await runTool(['check', '--live'], { config: { accounts: [settings(['throughput'])] } });
+    expect(good.stdout).toMatch(
+      /entities EXT-SERVICE: 6 visible, 6 exported, 6 of them reporting; metrics throughput; 6 values/,
+    );
+    expect(good.status).toBe(0);
+    const bad = await runTool(['check', '--live'], { config: { accounts: [settings(['throughput', 'nope'])] } });
+    expect(bad.stdout).toContain('entities EXT-SERVICE: problem: no entity has a golden metric "nope"');
+    expect(bad.status).toBe(1);
+  });
+});
+
+describe('plan', () => {
+  it('counts the calls and the series of entities', async () => {
+    const config = { accounts: [nerdGraphAccount(simulator, 'shop', only({ type: 'EXT-SERVICE' }))] };
+    const { stdout } = await runTool(['plan', '--format=json'], { config });
+    const exporter = await exporterForTest({ ...SAME_WINDOW, config });
+    const families = await scrapeUntilFresh(exporter);
+    const served = families
+      .filter(({ name }) => /^newrelic_(?:entity|ext_service)_/.test(name))
+      .flatMap(({ samples }) => samples);
+    // Of 6 services info, reporting, statuses of health, and 3 golden metrics.
+    expect(served.length).toBeGreaterThan(6 * 5);
+    expect(JSON.parse(stdout)).toMatchObject({
+      accounts: [
+        {
+          series: served.length,
+          seriesPerApplication: 0,
+          groups: [
+            { group: 'entities', callsPerMinute: 0.2, intervalSeconds: 300 },
+            { group: 'golden_metrics', callsPerMinute: 1, intervalSeconds: 60 },
+          ],
+        },
+      ],
+    });
+  });
+});
