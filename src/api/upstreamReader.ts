@@ -13,7 +13,7 @@ import {
   type Timeslice,
 } from './types.ts';
 
-/** Why a call for many subjects is read again in parts. */
+/** Reasons for reading a call for many subjects again in parts. */
 export const SPLIT_REASONS = ['truncated', 'timeout', 'error'] as const;
 
 export type SplitReason = (typeof SPLIT_REASONS)[number];
@@ -22,44 +22,46 @@ export type SplitReason = (typeof SPLIT_REASONS)[number];
 export interface CallObserver {
   /** A call goes out. */
   started(endpoint: string): void;
-  /** Its response is there, or not: `code` is the HTTP status, or `error` without one. */
+  /** The call has ended: `code` is the HTTP status, or `error` without a response. */
   ended(endpoint: string, code: number | 'error', seconds: number): void;
   /** A call failed, or a part of a response was left out (`invalid_response`); `message` carries no secret. */
   failed(endpoint: string, reason: FailureReason, message: string): void;
-  /** A failed call will be tried again after `delayMs`. */
+  /** A failed call will be retried after `delayMs`. */
   retried(endpoint: string, reason: FailureReason, delayMs: number): void;
   /** A call for many subjects is read again in parts. */
   split(reason: SplitReason): void;
-  /** The service says something about a response that is good; `message` carries no secret. Once an hour of each endpoint. */
+  /** New Relic added a message to a successful response; `message` carries no secret. Called once an hour for each endpoint. */
   serviceMessage(endpoint: string, message: string): void;
 }
 
-/** The vendor's two interfaces: the REST API (version 2) and NerdGraph (GraphQL and NRQL). */
+/** New Relic's two interfaces: the REST API (version 2) and NerdGraph (GraphQL and NRQL). */
 export const APIS = ['rest', 'nerdgraph'] as const;
 
 export type Api = (typeof APIS)[number];
 
-/** Upstream said that it is overloaded, and perhaps for how long (milliseconds from now): the whole account pauses. */
+/** An overload that New Relic reported, with its length if known (milliseconds from now): the whole account pauses. */
 export interface Overload {
   readonly waitMs: number | undefined;
 }
 
-/** The right to make one call now; the budget behind it is spent when it is granted. */
+/** Grants calls one at a time; each grant spends a call of the budget. */
 export interface RateLimiter {
   /**
-   * Waits for a place and a call of the budget. The caller calls the function that it gets when the call has ended, with
-   * the overload if that was the response, so that no other call slips out before the pause.
+   * Waits for a slot and a call of the budget. The caller calls the returned function when the call has ended, with the
+   * overload if that was the response, so that no other call starts before the pause.
    */
   acquire(signal: AbortSignal): Promise<(overload?: Overload) => void>;
 }
 
-/** What every read takes with it: how it may be stopped, and who grants its calls (retries, pages and parts included). */
+/**
+ * Options of every read: the signal that stops it, and the limiter that grants its calls (retries, pages and parts included).
+ */
 export interface CallOptions {
   readonly signal: AbortSignal;
   readonly limiter: RateLimiter;
   /**
-   * True: a call that is answered with an overload is made again once the limiter lets it in after the pause, and one that
-   * timed out is tried again. Commands ask so. The daemon does not: its scheduler comes back, for the window of then.
+   * True: the call is repeated after the pause of an overload, and retried after a timeout. Commands set it. The daemon does
+   * not, because its scheduler tries again later, for the window of that time.
    */
   readonly patient?: boolean;
 }
@@ -70,27 +72,27 @@ export interface TimeRange {
   readonly to: number;
 }
 
-/** What became of one subject of a read: its failure is its own. */
+/** The result of one subject of a read, which fails independently of the others. */
 export type Outcome<V> = { readonly value: V } | { readonly error: UpstreamError };
 
-/** A call that was planned for the first of some subjects: what was planned is what is read. */
+/** A planned call for the first of some subjects: the plan that is made is the plan that is read. */
 export interface PlannedCall<V> {
-  /** It carries the first `count` of them, at least 1. */
+  /** The call carries the first `count` subjects, at least 1. */
   readonly count: number;
-  /** How many calls these take when nothing fails: 1, or more where the first alone needs several. */
+  /** The number of calls when nothing fails: 1, or more if the first subject alone needs several. */
   readonly calls: number;
   /**
-   * Reads them; gives one outcome for each, in their order. What fails as a whole is read again in parts, so that no subject
-   * fails because of another. Rejects only with the reason of the signal.
+   * Reads the subjects; returns one outcome for each, in their order. A call that fails as a whole is read again in parts, so
+   * that no subject fails because of another. Rejects only with the reason of the signal.
    */
   readonly read: (call: CallOptions) => Promise<readonly Outcome<V>[]>;
 }
 
-/** A kind of data that is read for many subjects at a time, as many as one call carries. */
+/** A kind of data that is read for many subjects in one call. */
 export interface BatchRead<S, V, R extends TimeRange = TimeRange> {
   /**
-   * Plans the next call for these subjects, of which there is at least one, over one range. They are taken only as far as they
-   * fit: what a reader knows of them (sizes, earlier failures) decides.
+   * Plans the next call for at least one subject, over one range. It takes the subjects that fit, judged by the sizes and
+   * earlier failures that the reader knows.
    */
   plan(subjects: Iterable<S>, range: R): PlannedCall<V>;
 }
@@ -113,7 +115,7 @@ function* from<S>(subjects: readonly S[], start: number): Generator<S> {
   for (let index = start; index < subjects.length; index += 1) yield subjects[index] as S;
 }
 
-/** How many calls it takes to read all of these when nothing fails. */
+/** The number of calls that read all of these subjects when nothing fails. */
 export function countCalls<S, V, R extends TimeRange>(
   read: BatchRead<S, V, R>,
   subjects: readonly S[],
@@ -125,10 +127,10 @@ export function countCalls<S, V, R extends TimeRange>(
 }
 
 /**
- * Reads of one subject a call.
+ * Reads one subject in each call.
  *
  * @param read reads one subject; rejects with an UpstreamError, or with the reason of the signal
- * @param callsOf how many calls a subject takes when nothing fails
+ * @param callsOf the number of calls that a subject takes when nothing fails
  */
 export function oneByOne<S, V, R extends TimeRange = TimeRange>(
   read: (subject: S, range: R, call: CallOptions) => Promise<V>,
@@ -147,7 +149,7 @@ export function oneByOne<S, V, R extends TimeRange = TimeRange>(
   };
 }
 
-/** What became of a read; rejects with anything else than an UpstreamError. */
+/** The outcome of a read; rejects with any error other than an UpstreamError. */
 export async function outcomeOf<V>(read: Promise<V>): Promise<Outcome<V>> {
   try {
     return { value: await read };
@@ -162,55 +164,55 @@ export interface ApplicationSubject {
   readonly applicationId: number;
 }
 
-/** An application, or one of its hosts, and the metric names to ask for. */
+/** An application, or one of its hosts, and the requested metric names. */
 export interface MetricDataSubject extends ApplicationSubject {
   /** `Host.key` of the host; undefined: the application itself. */
   readonly hostKey: string | undefined;
-  /** In names of the REST interface. A reader without `datastores` adds the datastore types by itself. */
+  /** Metric names of the REST interface. A reader without `datastores` adds the datastore types itself. */
   readonly names: readonly string[];
-  /** The values that are wanted of a metric; undefined: all. */
+  /** The requested values of a metric; undefined: all. */
   readonly values?: (metricName: string) => readonly string[];
 }
 
-/** What upstream says of an application or a host over one window. */
+/** The metric data of an application or a host over one window. */
 export interface MetricDataResult {
   /**
-   * The window as it was answered, Unix seconds in whole minutes; it may differ a little from the one that was asked for.
-   * Counts and rates are of this window.
+   * The window of the response, Unix seconds in whole minutes; it may differ a little from the requested one. Counts and rates
+   * refer to this window.
    */
   readonly window: TimeRange;
   /**
-   * By metric name, as it was asked for, and value name: only what was asked for. A metric without an entry was not
-   * answered. One without values was, but nobody knows them: it could not be read, or upstream refused it.
+   * Requested values by metric name and value name. A metric without an entry was not in the response. A metric without values
+   * is unknown: it could not be read, or New Relic refused it.
    */
   readonly metrics: ReadonlyMap<string, Readonly<Record<string, number>>>;
   /**
-   * The datastore metrics (`Datastore/TYPE/allWeb`) that count for this response, sorted; undefined where the reader does
-   * not find them by itself: then they are those that were asked for.
+   * The datastore metrics (`Datastore/TYPE/allWeb`) of this response, sorted; undefined where the reader does not find them
+   * itself: then the requested ones apply.
    */
   readonly datastores: readonly string[] | undefined;
 }
 
 /** A part of a long range that one read of a series covers, Unix seconds. */
 export interface SeriesChunk extends TimeRange {
-  /** What is asked for begins here: earlier than `from` where only a longer range has the wanted timeslices. */
+  /** Beginning of the requested range: earlier than `from` where only a longer range has the necessary timeslices. */
   readonly readFrom: number;
-  /** Seconds per timeslice that upstream is expected to answer. */
+  /** Expected seconds per timeslice. */
   readonly granule: number;
 }
 
 /** The timeslices of one subject over one chunk; plain values that can be stored as JSON. */
 export interface MetricSeries {
-  /** Seconds per timeslice as answered. */
+  /** Seconds per timeslice of the response. */
   readonly granule: number;
-  /** By metric name, oldest first. The values have the names that this reader's `summarize` reads. */
+  /** Timeslices by metric name, oldest first. The values have the names that this reader's `summarize` reads. */
   readonly metrics: readonly (readonly [name: string, timeslices: readonly Timeslice[]])[];
 }
 
 /** Reads metric data as series, for windows of the past. */
 export interface SeriesRead extends BatchRead<MetricDataSubject, MetricSeries, SeriesChunk> {
   /**
-   * The chunks that give each sample of the range its window, oldest first. Empty when upstream keeps only hours of that
+   * Plans the chunks that give each sample of the range its window, oldest first. Empty when New Relic keeps only hours of that
    * time and no whole hour ends in the range.
    *
    * @param window seconds, whole minutes
@@ -218,10 +220,10 @@ export interface SeriesRead extends BatchRead<MetricDataSubject, MetricSeries, S
    */
   chunks(range: TimeRange, window: number, now: number): readonly SeriesChunk[];
   /**
-   * What a summarized read of one window would have answered, from the timeslices that lie in it; empty where the entity
-   * did not report.
+   * The result that a summarized read of one window would have, calculated from its timeslices; empty where the entity did not
+   * report.
    *
-   * @param range the window; its length is that of the answered timeslices
+   * @param range the window; its length is that of the timeslices in the response
    * @param granule seconds per timeslice
    */
   summarize(timeslices: ReadonlyMap<string, readonly Timeslice[]>, range: TimeRange, granule: number): MetricDataResult;
@@ -229,16 +231,16 @@ export interface SeriesRead extends BatchRead<MetricDataSubject, MetricSeries, S
 
 /** The minutes of one application, for counters. */
 export interface MinuteSeries {
-  /** What was answered, on whole minutes. A minute of it of which a metric has no timeslice had nothing to report. */
+  /** The window of the response, on whole minutes. A minute of it without a timeslice of a metric had nothing to report. */
   readonly window: TimeRange;
   /**
-   * By metric name, in any order, with values under the names of the REST interface. A timeslice that lacks a wanted value, or
-   * is not one minute long, could not be read.
+   * Timeslices by metric name, in any order, with values under the names of the REST interface. A timeslice that lacks a
+   * requested value, or is not one minute long, could not be read.
    */
   readonly metrics: ReadonlyMap<string, readonly Timeslice[]>;
 }
 
-/** Whose rolling values are read. */
+/** A subject with rolling values. */
 export type RollingSubject =
   | { readonly kind: 'application'; readonly applicationId: number }
   | { readonly kind: 'host'; readonly applicationId: number; readonly hostKey: string }
@@ -252,31 +254,31 @@ export interface CustomNamesSubject extends ApplicationSubject {
 /** A query of the language NRQL, without time and limit. */
 export interface QuerySubject {
   readonly nrql: string;
-  /** Seconds, whole minutes: the time before the end of the range that is asked for; undefined: the range itself. */
+  /** Seconds, whole minutes: the length of the requested window before the end of the range; undefined: the range itself. */
   readonly window: number | undefined;
   readonly rules: RowRules;
 }
 
-/** The rows of a query, all of them, as series. */
+/** All rows of a query, as series. */
 export interface QueryResult {
-  /** As answered: it may end a few minutes earlier than was asked for. */
+  /** The window of the response, which may end a few minutes before the requested one. */
   readonly window: TimeRange;
-  /** As the service gave them. */
+  /** Rows as New Relic returned them. */
   readonly rows: readonly unknown[];
-  /** What `facet` of a row lists, in its order. */
+  /** The attributes in `facet` of a row, in its order. */
   readonly facets: readonly string[];
   readonly reading: RowReading;
 }
 
-/** An entity of any type, as the search finds it. */
+/** An entity of any type, as the search returns it. */
 export interface MonitoredEntity {
   readonly guid: string;
   readonly name: string;
   readonly reporting: boolean;
-  /** In words of the REST interface; undefined where nothing is said. */
+  /** Health status in the words of the REST interface; undefined where New Relic returns none. */
   readonly healthStatus: string | undefined;
   readonly tags: readonly { readonly key: string; readonly values: readonly string[] }[];
-  /** Entities whose metrics are defined alike have the same object. */
+  /** Golden metrics; entities with equal definitions share one object. */
   readonly metrics: readonly GoldenMetric[];
 }
 
@@ -293,40 +295,40 @@ export interface GoldenSubject {
   /** `DOMAIN-TYPE`: entities of one type share queries. */
   readonly type: string;
   readonly guid: string;
-  /** Entities that ask for the same have the same object, and equal sources are one object. */
+  /** Requested columns; entities with the same request share one object, and equal sources are one object. */
   readonly columns: readonly (GoldenColumn & { readonly name: string })[];
-  /** Seconds, whole minutes: the time before the end of the range that is asked for; undefined: the range itself. */
+  /** Seconds, whole minutes: the length of the requested window before the end of the range; undefined: the range itself. */
   readonly window: number | undefined;
 }
 
-/** What was read of one entity. */
+/** The golden metrics that were read for one entity. */
 export interface GoldenResult {
   readonly window: TimeRange;
-  /** By golden metric; without those that have no value. A value has a percentile where there are several. */
+  /** Values by golden metric; metrics without a value are left out. A value has a percentile where there are several. */
   readonly values: ReadonlyMap<string, readonly { readonly percentile: string | undefined; readonly value: number }[]>;
-  /** Golden metrics that could not be read while others were. */
+  /** Golden metrics that failed while others were read. */
   readonly failures: ReadonlyMap<string, UpstreamError>;
-  /** Golden metrics whose column is no number. */
+  /** Golden metrics whose column is not a number. */
   readonly notNumbers: readonly string[];
 }
 
-/** Reads entities of any type, through NerdGraph whatever the interface of the account is. */
+/** Reads entities of any type, always through NerdGraph. */
 export interface EntityReader {
   /** All entities of a type, `DOMAIN-TYPE`, in any order. */
   list(type: string, call: CallOptions): Promise<readonly MonitoredEntity[]>;
-  /** How many calls a list of this length takes. */
+  /** The number of calls for a list of this length. */
   listCalls(type: string, entities: number): number;
   readonly goldenMetrics: BatchRead<GoldenSubject, GoldenResult>;
-  /** The types of the account, sorted, with how many entities each has. */
+  /** The entity types of the account, sorted, with the number of entities of each. */
   types(call: CallOptions): Promise<readonly { readonly type: string; readonly count: number }[]>;
 }
 
-/** A list of metric names for a person. */
+/** A query for a list of metric names that a person reads. */
 export interface MetricNameQuery extends ApplicationSubject {
   readonly hostKey?: string;
   /** A substring that the names contain. */
   readonly name?: string;
-  /** Unix seconds, a whole minute: the end of the day whose names are read, where the interface asks for one; default: now. */
+  /** Unix seconds, a whole minute: the end of the day whose names are read, where the interface needs one; default: now. */
   readonly to?: number;
   /** Reading stops after this many pages, where the interface has pages; `complete` then says false. */
   readonly maxPages?: number;
@@ -336,40 +338,43 @@ export interface MetricNameQuery extends ApplicationSubject {
 
 export interface MetricNameList {
   readonly names: readonly MetricName[];
-  /** False when the list goes on after the pages that were read. */
+  /** False when the list continues after the pages that were read. */
   readonly complete: boolean;
 }
 
-/** What was found when an account was tried (`check --live`), in sentences. */
+/** The findings of a trial of an account (`check --live`), in sentences. */
 export interface Diagnosis {
-  /** What the key sees. */
+  /** Facts about the data that the key can see. */
   readonly facts: readonly string[];
-  /** Things that somebody should look at. */
+  /** Problems that need attention. */
   readonly warnings: readonly string[];
 }
 
 /**
- * The upstream service as the collector and the commands see it, over either interface: both give the same values in the
- * same units (types.ts). Every method rejects with an UpstreamError, or with the reason of the signal.
+ * New Relic as the collector and the commands see it, over either interface: both return the same values in the same units
+ * (types.ts). Every method rejects with an UpstreamError, or with the reason of the signal.
  */
 export interface UpstreamReader {
   readonly api: Api;
-  /** The id of New Relic's user whom the key belongs to; undefined: nothing goes through NerdGraph, which tells it. */
+  /**
+   * The id of the New Relic user who owns the key; undefined: nothing goes through NerdGraph, which is the only interface with
+   * this id.
+   */
   readonly user?: ((call: CallOptions) => Promise<number>) | undefined;
-  /** All pages; `ids` narrows the list to those. */
+  /** Reads all pages; `ids` limits the list to these applications. */
   listApplications(query: { readonly ids?: readonly number[] }, call: CallOptions): Promise<Application[]>;
   readApplication(id: number, call: CallOptions): Promise<Application>;
   listKeyTransactions(query: { readonly ids?: readonly number[] }, call: CallOptions): Promise<KeyTransaction[]>;
   readKeyTransaction(id: number, call: CallOptions): Promise<KeyTransaction>;
-  /** How many calls a list of so many entities takes. */
+  /** The number of calls for a list with `count` entities. */
   listCalls(count: number): number;
   /** The hosts of applications that reported within about an hour. */
   readonly hosts: BatchRead<ApplicationSubject, readonly Host[]>;
-  /** Undefined: the interface knows no instances. */
+  /** Instances; undefined: the interface has none. */
   readonly instances: BatchRead<ApplicationSubject, readonly Instance[]> | undefined;
-  /** Rolling values that the lists do not bring; undefined: the lists bring them all. */
+  /** Rolling values that the lists do not contain; undefined: the lists contain all of them. */
   readonly rolling: BatchRead<RollingSubject, RollingValues> | undefined;
-  /** The datastore metrics of applications, sorted; undefined: the metric data bring them. */
+  /** The datastore metrics of applications, sorted; undefined: the metric data include them. */
   readonly datastores: BatchRead<ApplicationSubject, readonly string[]> | undefined;
   /** The names that custom metrics may match; unscoped ones only. */
   readonly customNames: BatchRead<CustomNamesSubject, readonly string[]>;
@@ -381,15 +386,15 @@ export interface UpstreamReader {
   readonly queries: BatchRead<QuerySubject, QueryResult> | undefined;
   /** Entities of other types; undefined: the account is not configured for any. */
   readonly entities?: EntityReader | undefined;
-  /** Metric names in the order in which upstream gives them, each once. */
+  /** Metric names in the order in which New Relic returns them, each once. */
   listMetricNames(query: MetricNameQuery, call: CallOptions): Promise<MetricNameList>;
-  /** The alert policies, conditions and muting rules; undefined: the interface does not tell them. */
+  /** The alert policies, conditions and muting rules; undefined: the interface does not return them. */
   readonly alertSettings?: (call: CallOptions) => Promise<AlertSettings>;
-  /** Tries what the lists do not show, after they were read. */
+  /** Checks problems that the lists do not show, after they were read. */
   diagnose(range: TimeRange, call: CallOptions): Promise<Diagnosis>;
-  /** What was learned of the account, failures included; the reader that replaces it (reload) is made with it. */
+  /** Facts learned about the account, failures included; a reload hands them to the next reader. */
   readonly memory: object;
-  /** It is replaced (reload): what is under way goes on, but no connection is kept for a later call. */
+  /** Called when a reload replaces the reader: calls in flight continue, but no connection is kept for a later call. */
   retire(): void;
   /** Closes all connections; calls in flight are aborted. */
   close(): Promise<void>;

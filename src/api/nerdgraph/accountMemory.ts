@@ -2,7 +2,7 @@ import { FailureMemory, type SubjectId } from '../http/failureMemory.ts';
 import type { IdListForm } from '../../nrql/goldenMetric.ts';
 import type { Application, UpstreamError } from '../types.ts';
 
-/** What only the full entity of a key transaction says, and its rolling values are read by. */
+/** Fields that only the full entity of a key transaction has; its rolling values are read by them. */
 export interface KeyTransactionDetails {
   readonly guid: string;
   readonly apdexTarget: number | undefined;
@@ -10,7 +10,7 @@ export interface KeyTransactionDetails {
   readonly applicationId: number | undefined;
 }
 
-/** What the search for key transactions says of one. */
+/** A key transaction as the search returns it. */
 export interface KeyTransactionEntity {
   readonly id: number;
   readonly guid: string;
@@ -19,37 +19,39 @@ export interface KeyTransactionEntity {
   readonly healthStatus: string | undefined;
 }
 
-/** How many hosts, datastore types and names that custom metrics may match an application has before they were read. */
+/** Assumed number of hosts, datastore types and matching custom names of an application before they are read. */
 const FIRST_SIZES = { hosts: 1, datastores: 3, matches: 50 };
 
 /**
- * What responses told about an account. It belongs to the account, not to a reader: a reload hands it to the next reader, and
- * what the one before still reads is there for both.
+ * Facts learned from responses about an account. The memory belongs to the account, not to a reader: a reload hands it to the
+ * next reader, which also gets the results of reads that the previous reader still finishes.
  */
 export class AccountMemory {
   readonly failures: FailureMemory;
   /** The only account that the key sees, with the key. */
   onlyAccount: { readonly id: number; readonly key: string | undefined } | undefined;
-  /** The entities of the last searches, by guid: a field that fails keeps what it said in them. */
+  /** The entities of the last searches, by guid: a field that fails keeps its earlier value. */
   applications: ReadonlyMap<string, Application> = new Map();
   keyTransactionEntities: ReadonlyMap<string, KeyTransactionEntity> = new Map();
-  /** What only the full entities of key transactions say, by guid. */
+  /** Fields of key transactions that only their full entities have, by guid. */
   readonly keyTransactionDetails = new Map<string, KeyTransactionDetails & { readAt: number; isWhole: boolean }>();
-  /** The key transactions of the last list by id, or why their details were never read. */
+  /** The key transactions of the last list by id, or the error if their details were never read. */
   keyTransactions: ReadonlyMap<number, (KeyTransactionDetails & { readonly name: string }) | UpstreamError> = new Map();
-  /** How many entities a page of a type's list holds, by type: less where pages were too big. */
+  /** The number of entities on a page of a type's list, by type: lower where pages were too big. */
   readonly entityPages = new Map<string, { limit: number }>();
-  /** How New Relic takes a list of ids that may be numbers or texts. */
+  /** The form in which New Relic accepts a list of ids that may be numbers or texts. */
   idListForm: IdListForm = 'mixed';
   #listed: ReadonlyMap<SubjectId, Pick<Application, 'language' | 'reporting' | 'hosts'>> = new Map();
-  /** As they were read. The owner of a key transaction need not be on the list: it is forgotten with the next one. */
+  /**
+   * Sizes as last read. The owner of a key transaction may be missing on the list: its sizes are removed with the next list.
+   */
   readonly #sizes = new Map<SubjectId, Partial<typeof FIRST_SIZES>>();
 
   constructor(monotonic: () => number) {
     this.failures = new FailureMemory(monotonic);
   }
 
-  /** Takes the whole application list; what is no longer on it is forgotten. */
+  /** Stores the whole application list, and removes the records of applications that are no longer on it. */
   listed(applications: readonly Application[]): void {
     this.#listed = new Map(
       applications.map(({ id, language, reporting, hosts }) => [id, { language, reporting, hosts }]),
@@ -63,7 +65,7 @@ export class AccountMemory {
     return [...this.#listed].filter(([, { reporting }]) => reporting === true).map(([id]) => id);
   }
 
-  /** Whether it was on the last list: otherwise it is one that the key cannot see. */
+  /** True if the application was on the last list; otherwise the key cannot see it. */
   isListed(applicationId: number): boolean {
     return this.#listed.has(applicationId);
   }
@@ -72,7 +74,7 @@ export class AccountMemory {
     return this.#listed.get(applicationId)?.language;
   }
 
-  /** As they were read; at first it has as many hosts as the list says. */
+  /** Sizes as last read; before the first read the number of hosts comes from the list. */
   sizes(id: SubjectId): Readonly<typeof FIRST_SIZES> {
     const { hosts, datastores, matches } = this.#sizes.get(id) ?? {};
     return {

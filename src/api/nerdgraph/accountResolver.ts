@@ -11,7 +11,7 @@ import { UpstreamError } from '../types.ts';
 
 const MOST_SHOWN = 20;
 
-/** The id of the user whom the key belongs to. Rejects with an UpstreamError, or with the reason of the signal. */
+/** The id of the user who owns the key. Rejects with an UpstreamError, or with the reason of the signal. */
 export async function readUser(transport: Transport, call: CallOptions): Promise<number> {
   const { found } = await transport.read('applications', USER, {}, call);
   const user = id.safeParse(found['id']).data;
@@ -23,13 +23,13 @@ const outline = z.object({ id, name: z.string().nullish() });
 
 type AccountOutline = z.infer<typeof outline>;
 
-/** Which account is read: the one of the configuration, or the only one that the key sees, asked again of another key. */
+/** Finds the account to read: the configured one, or the only one that the key sees. Another key is looked up again. */
 export class AccountResolver {
   readonly #transport: Transport;
   readonly #options: NerdGraphReaderOptions;
   readonly #memory: AccountMemory;
   #pending: Promise<number> | undefined;
-  /** What was found when the application list was empty, since when. */
+  /** The result and the time of the lookup for an empty application list. */
   #lookedUp: { readonly at: number; readonly words: string | undefined } | undefined;
 
   constructor(transport: Transport, memory: AccountMemory, options: NerdGraphReaderOptions) {
@@ -38,7 +38,9 @@ export class AccountResolver {
     this.#options = options;
   }
 
-  /** Asks for the accounts of the key once; callers that meet share the call. Rejects when there is not exactly one. */
+  /**
+   * Requests the accounts of the key once; concurrent callers share the call. Rejects when there is not exactly one account.
+   */
   async id(call: CallOptions): Promise<number> {
     const { accountId } = this.#options;
     if (accountId !== undefined) return accountId;
@@ -51,7 +53,7 @@ export class AccountResolver {
       try {
         return await this.#pending;
       } catch (error) {
-        // Whoever made the shared call may have been stopped; that is no failure of ours.
+        // The caller that made the shared call may have been stopped, which is not a failure for the others.
         if (isOwnCall || error instanceof UpstreamError) throw error;
         call.signal.throwIfAborted();
       }
@@ -68,8 +70,8 @@ export class AccountResolver {
   }
 
   /**
-   * Takes note of what the application list held. One that is empty looks like an account without applications, and like
-   * one that the key does not list: so the accounts of the key are looked up, not again for a while as long as it stays
+   * Records whether the application list was empty. An empty list can mean an account without applications, or an account that
+   * the key does not list. The accounts of the key are therefore looked up, and not again for a while as long as the list stays
    * empty. Rejects with an UpstreamError (`forbidden`) where the key does not list the account.
    */
   async checkEmpty(isEmpty: boolean, call: CallOptions): Promise<void> {
@@ -99,7 +101,7 @@ export class AccountResolver {
     }
   }
 
-  /** Undefined while it cannot be read: then calls fail by themselves. */
+  /** The current key; undefined while it cannot be read: then the calls themselves fail. */
   #currentKey(): string | undefined {
     try {
       return this.#options.key();
@@ -133,12 +135,12 @@ function namesOf(accounts: readonly AccountOutline[]): string {
   return shown.join(', ') + (accounts.length > MOST_SHOWN ? ` and ${accounts.length - MOST_SHOWN} more` : '');
 }
 
-/** So many applications are tried: a small query is enough to see whether there are rows at all. */
+/** Limit for the applications in the check: a small query is enough to see whether there are any rows. */
 const MOST_TRIED = 50;
 
 /**
- * Tries what the lists do not show, after they were read: whether the key sees the account, and whether NRQL answers any
- * timeslice of the applications that report. Rejects with an UpstreamError when one of the two calls fails.
+ * Checks problems that the lists do not show, after they were read: whether the key sees the account, and whether NRQL returns
+ * any timeslice of the applications that report. Rejects with an UpstreamError when one of the two calls fails.
  */
 export async function diagnose(
   transport: Transport,
@@ -164,7 +166,7 @@ export async function diagnose(
   const rows = await transport.parseReporting('applications', () =>
     result === undefined ? [] : (rowsOf(result, facet, false)?.rows ?? []),
   );
-  // What a key may not read may be hidden without an error, and not every region has timeslices in NRQL.
+  // Data that a key may not read can be hidden without an error, and not every region has timeslices in NRQL.
   if (rows.length === 0) {
     warnings.push(
       `NRQL has no timeslice of ${tried.length} reporting application${tried.length === 1 ? '' : 's'} in account ${id}: ` +

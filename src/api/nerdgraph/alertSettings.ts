@@ -8,7 +8,7 @@ import { isList, readPages } from '../http/readRecords.ts';
 import type { CallOptions } from '../upstreamReader.ts';
 
 const GROUP = 'alerts';
-/** More conditions are a failure: each is a query a minute, and no budget holds more. */
+/** Limit for conditions: each needs a query every minute, and no budget allows more. */
 const MOST_CONDITIONS = 10_000;
 const MOST_PAGES = 1_000;
 
@@ -33,7 +33,7 @@ const MUTING_RULES: Document = {
   list: ['mutingRules'],
 };
 
-/** A search of the account's alerts page by page. */
+/** The document of a paged search of the account's alerts. */
 function search(field: string, list: string, fields: string): Document {
   const text = `query ($account: Int!, $cursor: String) {
   actor {
@@ -160,7 +160,7 @@ export async function readAlertSettings(
   );
   const ids = new Set(policies.map((policy) => policy.id));
   for (const { policyId } of all) {
-    // A policy that was made or deleted meanwhile: its conditions are named all the same.
+    // A policy that was created or deleted meanwhile: its conditions still need a policy.
     if (!ids.has(policyId)) policies.push({ id: policyId, name: policyId });
     ids.add(policyId);
   }
@@ -197,7 +197,7 @@ async function readList<T extends { readonly id: string }>(
   return [...found.values()];
 }
 
-/** All of them: a rule that is missing would be an alert that is missing. */
+/** All records must be valid, because a missing rule would be a missing alert. */
 function recordsOf<T>(records: unknown, schema: z.ZodType<T>, member: string): T[] {
   if (!isList(records)) throw new CallFailure('invalid_response', `the answer has no list "${member}"`);
   return records.map((record) => {
