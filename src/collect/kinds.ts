@@ -18,8 +18,8 @@ import { NOTHING_SELECTED, selectedNames, takeOverMetrics, type ApplicationData 
 import { type AccountContext, onlyIds, ownersToAskFor } from './selection.ts';
 
 /**
- * How the tasks of one kind are read: many at a time, as many as one call carries. What is read of one is taken over into
- * the inventory by a function, which gives the end of the window that was answered.
+ * The way to read tasks of one kind, as many as one call carries. The result of each task is a function that takes it over into
+ * the inventory, and gives the end of the window of the response.
  */
 interface TaskRead extends BatchRead<Task, () => number> {
   plan(tasks: Iterable<Task>, range: TimeRange): TaskCall;
@@ -29,37 +29,40 @@ interface TaskCall extends PlannedCall<() => number> {
   readonly tasks: readonly Task[];
 }
 
-/** A call for tasks of one kind, as it was planned. */
+/** A planned call for tasks of one kind. */
 export interface PlannedTasks {
   readonly tasks: readonly Task[];
-  /** Reads them, takes over what that brings, and gives what became of each. Never rejects. */
+  /** Reads the tasks, takes over the results, and gives the outcome of each task. Never rejects. */
   readonly read: (call: CallOptions) => Promise<readonly (number | Failed)[]>;
 }
 
-/** Why a task could not be read; an error that is none of upstream's is one of ours. */
+/** The error of a task that could not be read; an error that is not an UpstreamError is an internal one. */
 export interface Failed {
   readonly error: unknown;
 }
 
 /** One kind of data. */
 interface KindRow {
-  /** How it is read over the interface of now. */
+  /** The way to read this kind over the current interface. */
   readonly read: () => TaskRead;
-  /** How many calls these tasks take in a steady state, where that is not what they take now. */
+  /** The number of calls for these tasks in a steady state, when it differs from the number now. */
   readonly callsFor?: (tasks: readonly Task[], window: TimeRange) => number;
-  /** False while it has to wait for the first reading of something else. Without it there is nothing to wait for. */
+  /** False while the task waits for the first read of other data. Kinds without this function wait for nothing. */
   readonly isReady?: (task: Task) => boolean;
-  /** True while its call may hang as another call does: it gets no more than some of the calls at once. */
+  /** True while its call may hang like a related call: suspect calls get only a part of the concurrent calls. */
   readonly isSuspect?: (task: Task) => boolean;
-  /** What may have become due because one has been read: the whole account, its application, all entities, or at most itself. */
+  /**
+   * The tasks that may become due after a read of this kind: of the whole account, of its application, of all entities, or at
+   * most the task itself.
+   */
   readonly unlocks: 'everything' | 'application' | 'entities' | 'itself';
-  /** The interface that it is read through, where that is not always the account's. */
+  /** The interface for this kind, when it is not always the account's. */
   readonly api?: Api;
 }
 
 /**
- * The table of what is read for an account. Its order, which decides ties, and the group of each kind stand in
- * `GROUP_OF`. A kind that is added has a name there, a row here, and tasks that the inventory makes.
+ * The table of the kinds of data of an account. `GROUP_OF` has the group of each kind, and its order decides ties. A new kind
+ * needs a name there, a row here, and tasks from the inventory.
  */
 export class Kinds {
   #context: AccountContext;
@@ -77,7 +80,7 @@ export class Kinds {
     };
     const metricData: KindRow = {
       read: () => this.#metricData(),
-      // The names to ask for have been read, or tried and given up.
+      // Metric data wait until the names for their request have been read, or tried and given up.
       isReady: (task) => {
         const data = dataOf(task);
         return data !== undefined && data.datastoreList?.tried !== false && data.customNameList?.tried !== false;
@@ -154,18 +157,18 @@ export class Kinds {
     };
   }
 
-  /** What is read from now on is read by this configuration. */
+  /** Uses this configuration for all later reads. */
   reconfigure(context: AccountContext): void {
     this.#context = context;
   }
 
-  /** Plans the next call for tasks of one kind, of which there is at least one; they are taken only as far as they fit. */
+  /** Plans the next call for tasks of one kind, at least one; tasks are taken only as far as they fit. */
   plan(kind: Kind, tasks: Iterable<Task>, window: TimeRange): PlannedTasks {
     const planned = this.#rows[kind].read().plan(tasks, window);
     return { tasks: planned.tasks, read: (call) => takeOverAll(planned, window, call) };
   }
 
-  /** How many calls it takes to read all of these tasks of one kind. */
+  /** The number of calls to read all of these tasks of one kind. */
   callsFor(kind: Kind, tasks: readonly Task[], window: TimeRange): number {
     const { read, callsFor } = this.#rows[kind];
     return callsFor?.(tasks, window) ?? countCalls(read(), tasks, window);
@@ -179,13 +182,13 @@ export class Kinds {
     return this.#rows[task.kind].isSuspect?.(task) ?? false;
   }
 
-  /** Whether it is read through the account's own interface: the other one may refuse the same key. */
+  /** True when a task is read through the account's own interface: the other interface may refuse the same key. */
   usesOwnInterface({ kind }: Task): boolean {
     const { api } = this.#rows[kind];
     return api === undefined || api === this.#context.reader.api;
   }
 
-  /** What may have become due because a task has ended; of one application only, where an id is given. */
+  /** The tasks that may have become due because a task has ended; only of one application when an id is given. */
   unlockedBy(task: Task, applicationId: number | undefined): Iterable<Task> {
     switch (this.#rows[task.kind].unlocks) {
       case 'everything':
@@ -225,7 +228,7 @@ export class Kinds {
     });
   }
 
-  /** A list for each type of entities. */
+  /** Reads the list of each entity type. */
   #entityLists(): TaskRead {
     const reader = this.#context.reader.entities;
     if (reader === undefined) throw new Error('this account has no entities');
@@ -241,7 +244,7 @@ export class Kinds {
     );
   }
 
-  /** The names that the account's custom metrics match. */
+  /** Reads the metric names that the account's custom metrics match. */
   #customNames(): TaskRead {
     const { customMetrics, reader } = this.#context;
     const filters = [...new Set(customMetrics.map(({ template }) => template.filter))];
@@ -256,7 +259,7 @@ export class Kinds {
     );
   }
 
-  /** The minutes that count, since they were last read. */
+  /** Reads the minutes of the counters since the last read. */
   #counters(): TaskRead {
     const { reader, writer } = this.#context;
     const inventory = this.#inventory;
@@ -275,7 +278,7 @@ export class Kinds {
     );
   }
 
-  /** Everything wanted of applications, or of their hosts, over one window. */
+  /** Reads all needed metric data of applications, or of their hosts, over one window. */
   #metricData(): TaskRead {
     const { customMetrics, reader } = this.#context;
     return mapped(
@@ -288,7 +291,7 @@ export class Kinds {
         const { applicationId } = applicationOf(task);
         return { applicationId, hostKey: subject.hostKey, names: selected.names, values: selected.values, selected };
       },
-      // What is known of the names may change while a call is under way: an answer is read as it was asked for.
+      // The known names may change while a call is in flight, so a response is interpreted with the names of its request.
       ({ kind, subject }, { window, metrics, datastores }, { selected }) => {
         const record = this.#inventory.recordOf(subject);
         const host = this.#inventory.hostOf(subject);
@@ -303,8 +306,8 @@ export class Kinds {
 }
 
 /**
- * Reads what was planned and takes over what it brought, in portions between which other work goes on. Gives for each task, in
- * their order, the end of the window that was answered, or why it failed. Never rejects.
+ * Makes the planned call and takes over its results in portions, so that other work gets a turn. Gives for each task, in their
+ * order, the end of the window of the response, or the error. Never rejects.
  */
 async function takeOverAll(
   { tasks, read }: TaskCall,
@@ -323,7 +326,7 @@ async function takeOverAll(
   return results;
 }
 
-/** Takes over what was read of a task, unless that has left the inventory meanwhile. */
+/** Takes over the result of a task, unless the task was removed from the inventory meanwhile. */
 function takeOver(task: Task, outcome: Outcome<() => number> | undefined, window: TimeRange): number | Failed {
   if (outcome === undefined || 'error' in outcome) return { error: outcome?.error };
   if (task.gone) return window.to;
@@ -334,7 +337,7 @@ function takeOver(task: Task, outcome: Outcome<() => number> | undefined, window
   }
 }
 
-/** A list of the account: one subject, which is read by a method of its own. */
+/** A list of the account: one subject with its own read method. */
 function wholeList(calls: number, read: (call: CallOptions) => Promise<() => void>): TaskRead {
   return {
     plan: ([list], range) => ({
@@ -354,9 +357,9 @@ function wholeList(calls: number, read: (call: CallOptions) => Promise<() => voi
 }
 
 /**
- * A read of the upstream reader, by task instead of by subject.
+ * A batch read of the upstream reader, by task instead of by subject.
  *
- * @param windowEnd the end of the window that was answered, where that may be another one than was asked for
+ * @param windowEnd the end of the window of the response, which may differ from the requested window
  */
 function mapped<S, R, Own extends S>(
   read: BatchRead<S, R> | undefined,

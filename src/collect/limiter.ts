@@ -5,59 +5,62 @@ import type { Clock } from './clock.ts';
 
 const MINUTE = 60_000;
 
-/** NerdGraph refuses more calls at once than this from one key, whatever accounts they read. */
+/** NerdGraph refuses more concurrent calls than this from one key, for all of its accounts together. */
 const SLOTS_OF_KEY = 25;
 
-/** What an account needs of the slots of its key counts this long after it was last said, in milliseconds. */
+/** The time for which an account's stated need of slots counts, in milliseconds. */
 const NEED_HOLDS = 600_000;
 
-/** Calls that are spread over a minute are as far apart as this part of what would fill it: the rest is room. */
+/** Spread calls start at this share of the interval that would use the whole budget of a minute: the rest is headroom. */
 const SPREAD = 0.9;
 
-/** How much the newest reading counts in the average duration of a call. */
+/** The weight of the newest read in the average duration of a call. */
 const NEWEST_SHARE = 0.1;
 
-/** An account's limits: calls per minute, and calls at once. */
+/** An account's limits: calls per minute, and concurrent calls. */
 export interface Limits {
   readonly requests_per_minute: number;
   readonly max_concurrent_requests: number;
 }
 
-/** Ends a call; with the overload, where that was the answer. */
+/** Ends a call, with the overload if New Relic responded with one. */
 type Release = (overload?: Overload) => void;
 
-/** A slot taken ahead for work that is about to start, and what its calls came to. */
+/**
+ * A taken slot is released with the end of its call, so only the budget needs a timer. If the budget allows a call now, an
+ * existing timer stays: work that was refused a moment earlier depends on it.
+ */
 export interface Reservation {
-  /** The limiter the work enters by: its first call uses the slot, later ones wait for theirs. */
+  /** The limiter for this work: its first call uses the slot, later ones wait for theirs. */
   readonly limiter: RateLimiter;
-  /** How many of its calls have ended, how long they took together in milliseconds, and when the last of them began. */
+  /** The number of its ended calls, their total duration in milliseconds, and the start of the last one. */
   readonly calls: { count: number; ms: number; lastStart: number };
-  /** Gives the slot back if no call was made. */
+  /** Releases the slot if no call was made. */
   cancel(): void;
 }
 
 /**
- * Grants the calls of one account: under its budget, its calls at once, and the slots that its key has. Calls of work that
- * has begun (pages, retries, parts) wait here, first come first served, and go before new work. All times are
- * milliseconds of the monotonic clock.
+ * Grants the calls of one account, within its budget, its concurrent calls, and the slots of its key. Calls of started work
+ * (pages, retries, parts) wait here in the order of their requests, and go before new work. All times are milliseconds of the
+ * monotonic clock.
  */
 export class AccountLimiter implements RateLimiter {
   readonly budget: Budget;
   readonly #clock: Clock;
   readonly #changed: () => void;
   readonly #waiting: (() => void)[] = [];
-  /** How many calls may be under way at once. */
+  /** The maximum number of concurrent calls. */
   slots: number;
   #shared: SharedConcurrency | undefined;
   #cancelTimer: (() => void) | undefined;
-  /** Moving average of how long a call that ended well took; undefined before the first. */
+  /** Moving average of the duration of successful calls; undefined before the first. */
   #averageCall: number | undefined;
-  /** When a call last started or ended, or work came after there was none. */
+  /** The time when a call last started or ended, or when work began after an idle time. */
   #lastProgress: number;
   #lastReserved = -Infinity;
   #closed = false;
 
-  /** @param changed called when a slot or a call of the budget may have come free for new work */
+  /** @param changed called when a slot or budget for new work may be available */
   constructor(limits: Limits, clock: Clock, changed: () => void) {
     this.budget = new Budget(limits.requests_per_minute);
     this.slots = limits.max_concurrent_requests;
@@ -66,30 +69,30 @@ export class AccountLimiter implements RateLimiter {
     this.#lastProgress = clock.monotonic();
   }
 
-  /** Calls of begun work that wait for a slot or the budget. */
+  /** The number of calls of started work that wait for a slot or the budget. */
   get waiting(): number {
     return this.#waiting.length;
   }
 
-  /** How long no call has started or ended although one could; 0 during a pause, and while the budget is spent. */
+  /** The time without a start or end of a call although one was possible; 0 during a pause, and while the budget is spent. */
   idleFor(): number {
     const now = this.#clock.monotonic();
     if (this.budget.inFlight === 0 && this.budget.nextStart(now) !== now) return 0;
     return now - Math.max(this.#lastProgress, Math.min(now, this.budget.lastPauseEnd));
   }
 
-  /** Work came after there was none: time without calls counts from now on. */
+  /** Work began after an idle time: time without calls counts from now on. */
   workBegins(): void {
     this.#lastProgress = this.#clock.monotonic();
   }
 
-  /** Changes the limits (reload); what was spent stays spent. */
+  /** Changes the limits after a reload; spent calls stay spent. */
   resize(limits: Limits): void {
     this.budget.perMinute = limits.requests_per_minute;
     this.slots = limits.max_concurrent_requests;
   }
 
-  /** From now on calls take a slot of these as well; those in flight hold one of them, too. */
+  /** From now on calls also take a slot of `shared`; each call in flight takes one, too. */
   share(shared: SharedConcurrency | undefined): void {
     if (shared === this.#shared) return;
     const before = this.#shared;
@@ -97,15 +100,15 @@ export class AccountLimiter implements RateLimiter {
     shared?.join(this.budget.inFlight);
     if (before === undefined) return;
     before.leave(this, this.budget.inFlight);
-    // Work that waited for a slot of the key before waits for one of this key now.
+    // Work that waited for a slot of the old key has to register with the new key.
     this.wake();
   }
 
   /**
-   * Calls per minute that the calls at once carry, at the measured duration of a call; undefined before one was measured.
-   * Of the slots of the key the account has what the others leave, at least its share.
+   * The calls per minute that the concurrent calls allow, at the measured duration of a call; undefined before the first
+   * measurement. Of the slots of the key, the account gets the slots that the others leave, at least its share.
    *
-   * @param callsPerMinute what the account needs
+   * @param callsPerMinute the calls that the account needs
    */
   concurrencyCapacity(callsPerMinute: number): number | undefined {
     if (this.#averageCall === undefined || this.#averageCall === 0) return undefined;
@@ -114,7 +117,10 @@ export class AccountLimiter implements RateLimiter {
     return (MINUTE * Math.min(this.slots, shared)) / this.#averageCall;
   }
 
-  /** True when so many calls, of which so many have not begun, can end before `deadline`, by budget, pause and usual pace. */
+  /**
+   * True when `calls` calls, of which `queued` have not started, can end before `deadline`, by budget, pause and usual
+   * duration.
+   */
   canEnd(calls: number, queued: number, deadline: number): boolean {
     const now = this.#clock.monotonic();
     const waiting = Math.min(calls, queued + this.waiting);
@@ -123,7 +129,7 @@ export class AccountLimiter implements RateLimiter {
     return now + rounds * (this.#averageCall ?? 0) <= deadline;
   }
 
-  /** Takes the calls of a reading that ended well, at least one, into the average. */
+  /** Adds the calls of a successful read, at least one, to the average. */
   learn({ count, ms, lastStart }: Reservation['calls']): void {
     const newest = ms / count;
     this.#averageCall ??= newest;
@@ -152,9 +158,10 @@ export class AccountLimiter implements RateLimiter {
   }
 
   /**
-   * Takes a slot for new work, if one is free and no begun work waits for it; else `changed` is called when one may be.
+   * Takes a slot for new work, if one is free and no started work waits for it; otherwise `changed` is called when one may be
+   * free.
    *
-   * @param isSpread true: not sooner after the last one than calls are apart that the budget spreads over a minute
+   * @param isSpread true: keeps the distance to the last call that spreads the budget over a minute
    */
   reserve(isSpread = false): Reservation | undefined {
     const now = this.#clock.monotonic();
@@ -190,33 +197,34 @@ export class AccountLimiter implements RateLimiter {
     };
   }
 
-  /** Lets waiting calls in as far as there is room, and looks again when the budget next allows a call. */
+  /** Starts waiting calls as far as slots and budget allow, and checks again when the budget next allows a call. */
   drain(): void {
-    // One time for both: had a pause ended between two readings, the calls would neither be let in nor be woken later.
+    // Both checks use the same time: if a pause ended between two clock reads, the calls would neither start nor be woken
+    // later.
     const now = this.#clock.monotonic();
     while (this.#waiting.length > 0 && this.#isOpen(now)) this.#waiting.shift()?.();
     this.#wakeLater(now);
   }
 
-  /** Lets waiting calls in and has new work look: a slot or the budget may have come free. */
+  /** Starts waiting calls and makes new work check again: a slot or budget may be available. */
   wake(): void {
     this.drain();
     if (!this.#closed) this.#changed();
   }
 
-  /** Has new work look again at a time. */
+  /** Makes new work check again at the given time. */
   wakeAt(time: number): void {
     this.#wakeLater(this.#clock.monotonic(), time);
   }
 
-  /** Forgets its timer; calls still waiting are ended by their signals. */
+  /** Cancels its timer; waiting calls are ended by their signals. */
   close(): void {
     this.#closed = true;
     this.#cancelTimer?.();
     this.#shared?.leave(this);
   }
 
-  /** Asks for a slot of the key last: whoever asks in vain is woken when its turn comes. */
+  /** Checks the shared key last, because a failed check registers the account for wake-up. */
   #isOpen(now: number): boolean {
     if (this.budget.inFlight >= this.slots || this.budget.nextStart(now) !== now) return false;
     return this.#shared?.isFreeFor(this) ?? true;
@@ -257,15 +265,15 @@ export class AccountLimiter implements RateLimiter {
   }
 }
 
-/** Calls at once over several accounts, which one key shares. Accounts that wait for a slot take turns. */
+/** The concurrent calls of several accounts that share one key. Accounts that wait for a slot take turns. */
 export class SharedConcurrency {
   readonly #most: number;
-  /** The accounts that asked for a slot in vain, in the order of their turns. */
+  /** The accounts that were refused a slot, in the order of their turns. */
   readonly #waiting = new Set<AccountLimiter>();
-  /** How many slots each account would use, and when it said so. */
+  /** The number of slots that each account needs, and the time when it said so. */
   readonly #needs = new Map<AccountLimiter, { readonly slots: number; readonly at: number }>();
   #taken = 0;
-  /** Whose turn it is, or that it has been used; undefined while nobody waits. */
+  /** The account that has its turn, or `used` once it has taken its slot; undefined while no account waits. */
   #turn: AccountLimiter | 'used' | undefined;
 
   constructor(most = SLOTS_OF_KEY) {
@@ -286,11 +294,11 @@ export class SharedConcurrency {
 
   take(): void {
     this.#taken += 1;
-    // Whoever wants another one has its next turn after those that wait.
+    // An account that wants another slot has its next turn after the waiting accounts.
     if (this.#turn !== undefined) this.#turn = 'used';
   }
 
-  /** Gives a slot back: those that wait have a turn each, as long as slots are free. */
+  /** Releases a slot: each waiting account gets one turn, as long as slots are free. */
   release(): void {
     this.#taken -= 1;
     if (this.#turn !== undefined) return;
@@ -305,8 +313,8 @@ export class SharedConcurrency {
   }
 
   /**
-   * How many slots an account can count on: all of them where everybody has enough, else what the accounts that need less
-   * than their share leave, in equal parts.
+   * The number of slots that an account can rely on: all slots when every account has enough; otherwise an equal part of the
+   * slots that accounts below their share leave.
    */
   slotsFor(account: AccountLimiter, needed: number, now: number): number {
     this.#needs.set(account, { slots: needed, at: now });
@@ -322,12 +330,12 @@ export class SharedConcurrency {
     return this.#most;
   }
 
-  /** An account comes with calls in flight: there may be more of them than slots until some have ended. */
+  /** An account joins with calls in flight: they may exceed the slots until some have ended. */
   join(inFlight: number): void {
     this.#taken += inFlight;
   }
 
-  /** An account uses these slots no longer, not for its calls in flight either. */
+  /** An account no longer uses these slots, including those of its calls in flight. */
   leave(account: AccountLimiter, inFlight = 0): void {
     this.#waiting.delete(account);
     this.#needs.delete(account);

@@ -1,12 +1,12 @@
 import type { Kind, Task } from './task.ts';
 
-/** Tasks that are waited for together: by the scrapes of one scope, or as the refresh of a group for one window. */
+/** Tasks with a common wait: of the scrapes of one scope, or of the refresh of a group for one window. */
 export class PendingTasks {
-  /** When the wait began, by the monotonic clock in milliseconds. */
+  /** The start of the wait, by the monotonic clock in milliseconds. */
   readonly since: number;
-  /** How many tasks of each kind are left. */
+  /** The number of remaining tasks of each kind. */
   readonly leftByKind = new Map<Kind, number>();
-  /** How many tasks were waited for in all, and how many of them failed. */
+  /** The number of all tasks of the wait, and of the failed ones among them. */
   total = 0;
   failed = 0;
   readonly #left = new Set<Task>();
@@ -15,7 +15,7 @@ export class PendingTasks {
     this.since = since;
   }
 
-  /** How many tasks are left. */
+  /** The number of remaining tasks. */
   get left(): number {
     return this.#left.size;
   }
@@ -28,7 +28,7 @@ export class PendingTasks {
   }
 
   /**
-   * A task has ended, or has left the inventory.
+   * A task has ended, or was removed from the inventory.
    *
    * @returns true when it was the last one
    */

@@ -12,7 +12,7 @@ import type { Scope } from './scope.ts';
 import type { AccountCollector } from './accountCollector.ts';
 import { AccountSnapshot } from './accountSnapshot.ts';
 
-/** What is read, in words: the name of its group, with more where the group has several of them. */
+/** The kinds in words: the name of the group, with more detail where a group has several kinds. */
 const WORDS: Readonly<Record<Kind, string>> = {
   ...GROUP_OF,
   application_rolling: 'applications, rolling values',
@@ -20,13 +20,16 @@ const WORDS: Readonly<Record<Kind, string>> = {
   host_rolling: 'hosts, rolling values',
 };
 
-/** What a probe of one application gives. */
+/** The result of a probe of one application. */
 export type ProbeResult =
   | { readonly kind: 'unknown_account' }
   | { readonly kind: 'unknown_application' }
-  /** The application list could not be read, so nobody knows; the notes say why. */
+  /** The application list could not be read, so it is not known if the application exists; the notes give the reason. */
   | { readonly kind: 'unreadable'; readonly notes: readonly string[] }
-  /** `success`: nothing failed and nothing is missing; `notes`: what was read and why a family is absent, in words. */
+  /**
+   * `success`: nothing failed and nothing is missing; `notes`: the data that were read and the reason for each absent family,
+   * in words.
+   */
   | {
       readonly kind: 'result';
       readonly success: boolean;
@@ -35,7 +38,7 @@ export type ProbeResult =
       readonly notes: readonly string[];
     };
 
-/** Answers for one application. */
+/** Builds the result for one application. */
 export function probeResult(
   account: AccountCollector,
   scope: Scope & { readonly applicationId: number },
@@ -88,7 +91,10 @@ function noteOf({ schedule }: AccountCollector, task: Task, time: EvaluationTime
   return `${what}: ${state}, ${lastReadAgo}${took}${failed}`;
 }
 
-/** In words: what is not read at all, what decides the components, and what upstream answered for the application. */
+/**
+ * Sentences about the data that are not read, the source of the components, and the data that New Relic returned for the
+ * application.
+ */
 function whatWasFound({ data }: ApplicationRecord): string[] {
   if (data === undefined) return ['no metric data: the application does not report (applications.reporting_only)'];
   const { reading, database } = data;
@@ -116,7 +122,7 @@ function readMetrics(reading: WindowReading): string {
   return `upstream answered ${answered.length} metrics (with their counts): ${answered.join(', ')}`;
 }
 
-/** The groups of which something was read for the application, so that a family that is absent needs a reason. */
+/** The groups with data for the application: an absent family of these groups needs a reason. */
 function groupsRead({ inventory }: AccountCollector, { application, data }: ApplicationRecord): ReadonlySet<Group> {
   const groups = new Set<Group>(['applications']);
   const hosts = [...(data?.hosts.values() ?? [])];
@@ -131,7 +137,7 @@ function groupsRead({ inventory }: AccountCollector, { application, data }: Appl
   return groups;
 }
 
-/** For each family of these groups that an answer holds no series of, why, and what it is made of. */
+/** A sentence for each family of these groups without series in the result: the reason, and the metrics of the family. */
 function absentFamilies(
   blocks: readonly Block[],
   groups: ReadonlySet<Group>,
@@ -145,7 +151,7 @@ function absentFamilies(
 
 const WINDOW_ROWS = new Map(Object.values(WINDOW_FAMILIES).flatMap((rows) => rows.map((row) => [row.name, row])));
 
-/** Why the application, or all of its hosts, have no series of a family. */
+/** The reason why the application, or all of its hosts, have no series of a family. */
 function reasonFor(family: CatalogueFamily, api: Api, { data }: ApplicationRecord): string {
   if (!family.interfaces.includes(api))
     return `${api === 'rest' ? 'the REST interface' : 'NerdGraph'} does not have it`;

@@ -6,7 +6,7 @@ import { PERCENTILE_LABEL, type ROW_DROP_REASONS } from '../nrql/queryRows.ts';
 import type { Task, Subject } from './task.ts';
 import type { AccountContext } from './selection.ts';
 
-/** A query of the account, and what was read of it last. */
+/** A query of the account, with its last read rows. */
 export interface QueryRecord {
   readonly query: Query;
   readonly task: Task;
@@ -14,18 +14,18 @@ export interface QueryRecord {
   samples: WrittenSamples;
   /** Series that the query's own limit has cut, by family. */
   cut: readonly DroppedSeries[];
-  /** Undefined before it was read. */
+  /** Undefined before the first read. */
   rows: number | undefined;
   columns: readonly string[];
-  /** Rows that became no series, since the start. */
+  /** Rows that gave no series, since the start. */
   readonly dropped: Record<(typeof ROW_DROP_REASONS)[number], number>;
-  /** What is wrong with the last rows, in sentences. */
+  /** The problems of the last rows, in sentences. */
   warnings: readonly string[];
-  /** All of its series, also those that an earlier query publishes; undefined where no other query feeds its families. */
+  /** All of its series, including those that an earlier query publishes; undefined when no other query feeds its families. */
   all: readonly Sample[] | undefined;
 }
 
-/** Columns that are named in a warning. */
+/** The number of columns that a warning names. */
 const MOST_NAMED = 20;
 
 /** The queries of an account, in the order of its configuration. */
@@ -35,7 +35,7 @@ export class QueryRecords {
   #records: ReadonlyMap<string, QueryRecord> = new Map();
   /** The names of families that several queries feed. */
   #shared: ReadonlySet<string> = new Set();
-  /** Queries whose last rows are too old to be served: they keep no series from a later one. */
+  /** Queries whose last rows are too old to be served: a later query may publish their series. */
   readonly #tooOld = new Set<QueryRecord>();
 
   constructor(context: AccountContext, make: (name: string) => Task) {
@@ -52,9 +52,9 @@ export class QueryRecords {
   }
 
   /**
-   * Takes over the queries of a configuration: one that gives the same rows as before keeps what is held of it.
+   * Takes over the queries of a configuration: a query that gives the same rows as before keeps its last read rows.
    *
-   * @returns the tasks of those that have left, or ask for something else
+   * @returns the tasks that were removed or now request something else
    */
   configure(context: AccountContext): readonly Task[] {
     this.#context = context;
@@ -94,7 +94,7 @@ export class QueryRecords {
     return Array.from(before.values(), ({ task }) => task).filter((task) => this.of(task.subject)?.task !== task);
   }
 
-  /** What is asked for a query. */
+  /** The subject of the request for a query. */
   subjectOf(subject: Subject): QuerySubject {
     const query = this.of(subject)?.query;
     if (query === undefined) throw new Error('a query that has left the configuration is not read');
@@ -137,8 +137,8 @@ export class QueryRecords {
   }
 
   /**
-   * The queries, in the order of the configuration, with the series that an answer has of those that it serves: of two that
-   * have the same series the first one that is served has it.
+   * The served queries, in the order of the configuration, with their series in the exposition: if two queries have the same
+   * series, the first served query publishes it.
    *
    * @param isServed false for a query whose last rows are too old
    */
@@ -157,7 +157,7 @@ export class QueryRecords {
     return query.families.some(({ name }) => this.#shared.has(name));
   }
 
-  /** Writes the series of a query whose families no other query feeds; undefined: they are written already. */
+  /** Writes the series of a query whose families no other query feeds; undefined when they are already written. */
   #publishAlone(record: QueryRecord, all: readonly Sample[] | undefined): void {
     if (all !== undefined) record.samples = this.#context.writer.write('queries', all, record.samples);
     record.all = undefined;
@@ -165,9 +165,9 @@ export class QueryRecords {
 
   /**
    * Writes the series of queries that share a family with others: of the changed ones (new rows, served again, or no longer
-   * served) without the series that an earlier query serves, and of all later ones.
+   * served) and of all later ones, without the series that an earlier query serves.
    *
-   * @returns how many rows of `counted` it left out
+   * @returns the number of rows of `counted` that it left out
    */
   #publish(changed: ReadonlySet<QueryRecord>, counted?: QueryRecord): number {
     const taken = new Set<string>();
@@ -191,17 +191,17 @@ export class QueryRecords {
   }
 }
 
-/** The same for samples of one series. */
+/** A text that is the same for all samples of one series. */
 function seriesOf({ family, labels }: Sample): string {
   return `${family.name} ${JSON.stringify(labels)}`;
 }
 
-/** The same for samples of one row. */
+/** A text that is the same for all samples of one row. */
 function rowOf({ labels }: Sample): string {
   return JSON.stringify({ ...labels, [PERCENTILE_LABEL]: undefined });
 }
 
-/** True where the rows of one are the rows of the other. */
+/** True when both queries give the same rows. */
 function isSame(a: Query, b: Query): boolean {
   const rowsOf = ({ definition }: Query): string => JSON.stringify({ ...definition, interval: undefined });
   return rowsOf(a) === rowsOf(b);

@@ -5,25 +5,27 @@ import type { Failed, Kinds, PlannedTasks } from './kinds.ts';
 import type { AccountLimiter, Reservation } from './limiter.ts';
 import type { Schedule } from './schedule.ts';
 
-/** Ties, and the first refresh, go in this order. */
+/** Ties, and the first refresh, are in this order. */
 const KINDS = Object.keys(GROUP_OF) as readonly Kind[];
 
-/** Never read values are overdue against this interval, whatever their group's: the first refresh is urgent. */
+/** The interval by which a never read task is overdue, in milliseconds, for all groups: the first refresh is urgent. */
 const FIRST_READ_INTERVAL = 60_000;
 
-/** After so many readings in a row that failed altogether, upstream counts as failing until one succeeds. */
+/** The number of completely failed reads in a row after which New Relic counts as failing until one succeeds. */
 const FAILING_AFTER = 3;
 
-/** While upstream fails, this many times the plan's calls are made in a minute at most. */
+/** The limit of calls per minute while New Relic fails, as a multiple of the plan's calls per minute. */
 const CALLS_WHILE_FAILING = 2;
 
-/** A call that may start now: the tasks of one kind that it reads, and the slot it has. */
+/** A call that may start now: its tasks of one kind, and its slot. */
 export interface Call extends PlannedTasks {
   readonly slot: Reservation;
   readonly isSuspect: boolean;
 }
 
-/** A task that waits, since when it is due, and whether its call may hang. It has left once it waits no longer. */
+/**
+ * A waiting task, the time since which it is due, and whether its call may hang. `isRemoved` is true once it no longer waits.
+ */
 interface QueuedTask {
   readonly task: Task;
   readonly since: number;
@@ -32,13 +34,11 @@ interface QueuedTask {
 }
 
 /**
- * The tasks that wait for their turn: most overdue first, as time overdue divided by their interval. A lane is in the order
- * in which its tasks became due, and only the first of each lane are compared: but for queries, all of a kind share the
- * interval of their group.
- *
- * Suspect is what may hang: what failed, and hosts that were never read while their application was not answered either.
- * What failed goes after all healthy work that is due; only once it has waited for an interval, as long as anything waits
- * between two reads, it competes with it, so that it does not starve where the queue never runs empty.
+ * The queue of waiting tasks: most overdue first, as time overdue divided by their interval. Each lane is sorted by due time,
+ * so comparing the heads is enough: except for queries, all tasks of a kind share the interval of their group. A call is
+ * suspect when it may hang: a task that failed, or a host that was never read while its application has not succeeded either.
+ * Failed tasks go after all healthy due work. A failed task competes with healthy work only after it has waited for an
+ * interval, the normal wait between two reads, so that it does not starve when the queue is never empty.
  */
 export class Queue {
   readonly #clock: Clock;
@@ -47,10 +47,10 @@ export class Queue {
   readonly #limiter: AccountLimiter;
   readonly #lanes = new Map(KINDS.map((kind) => [kind, { healthy: new Lane(), suspect: new Lane() }]));
   readonly #waiting = new Map<Task, QueuedTask>();
-  /** Calls under way that may hang, and how many of those in a row ended well. */
+  /** The number of suspect calls in flight, and the number of suspect calls in a row that succeeded. */
   #suspectsRunning = 0;
   #suspectsWell = 0;
-  /** Readings in a row that failed altogether. */
+  /** The number of completely failed reads in a row. */
   #failedInRow = 0;
 
   constructor(clock: Clock, kinds: Kinds, schedule: Schedule, limiter: AccountLimiter) {
@@ -66,12 +66,12 @@ export class Queue {
     return this.size > 0 && this.#nextTry(now) > now;
   }
 
-  /** How many tasks wait. */
+  /** The number of waiting tasks. */
   get size(): number {
     return this.#waiting.size;
   }
 
-  /** Queues a task; one that waits already goes to the lane where it belongs now. */
+  /** Queues a task; a task that already waits moves to its current lane. */
   add(task: Task): void {
     this.remove(task);
     const since =
@@ -82,7 +82,7 @@ export class Queue {
     this.#lanesOf(task.kind)[isSuspect ? 'suspect' : 'healthy'].add(waiting);
   }
 
-  /** A task waits no longer. */
+  /** Removes a task from the queue. */
   remove(task: Task): void {
     const waiting = this.#waiting.get(task);
     if (waiting === undefined) return;
@@ -90,7 +90,7 @@ export class Queue {
     this.#waiting.delete(task);
   }
 
-  /** Empties the queue; what waited. */
+  /** Empties the queue; gives the tasks that waited. */
   clear(): readonly Task[] {
     const tasks = [...this.#waiting.keys()];
     for (const task of tasks) this.remove(task);
@@ -98,7 +98,7 @@ export class Queue {
   }
 
   /**
-   * Takes the tasks of the next call off the queue, and a slot for it; undefined while nothing may start.
+   * Takes the tasks of the next call off the queue, with a slot for the call; undefined while no call may start.
    *
    * @param fillers further due tasks of a kind that are not queued, for a call that has room
    */
@@ -111,8 +111,8 @@ export class Queue {
       return undefined;
     }
     const { task, isSuspect } = first;
-    // Where the budget cannot carry everything at its interval, what is read again is spread over the minute: what a burst at
-    // its beginning left would wait for the next, twice as long as was promised.
+    // When the budget cannot carry all tasks at their intervals, repeated reads are spread over the minute: after a burst at
+    // its start, the remaining tasks would wait for the next minute, twice as long as promised.
     const isSpread = this.#schedule.plan.slowdown > 1 && task.lastRead !== undefined;
     const slot = this.#limiter.reserve(isSpread);
     if (slot === undefined) return undefined;
@@ -122,7 +122,7 @@ export class Queue {
     return { slot, tasks, read, isSuspect };
   }
 
-  /** A call has ended; gives its slot back. */
+  /** A call has ended; releases its slot. */
   ended({ slot, isSuspect }: Call, results: readonly (number | Failed)[]): void {
     slot.cancel();
     const isWell = (result: number | Failed): boolean => typeof result === 'number';
@@ -138,12 +138,12 @@ export class Queue {
     }
   }
 
-  /** Nothing is known of upstream any more: the key is another one. */
+  /** The key has changed, so earlier failures no longer count. */
   forgetFailures(): void {
     this.#failedInRow = 0;
   }
 
-  /** What comes next: the most overdue, as the class says. */
+  /** The next task: the most overdue, in the order that the class describes. */
   #first(now: number): QueuedTask | undefined {
     const maySuspect = this.#maySuspect(now);
     const candidates: { readonly waiting: QueuedTask; readonly overdue: number }[] = [];
@@ -161,12 +161,12 @@ export class Queue {
         const overdue = waited / this.#schedule.intervalOf(suspectHead.task);
         if (waited >= 0) candidates.push({ waiting: suspectHead, overdue });
       } else if (head === undefined || head.task.lastRead !== undefined) {
-        // Hosts that were never read go behind the others of their kind.
+        // Hosts that were never read go after the other hosts.
         candidates.push({ waiting: suspectHead, overdue: this.#overdue(suspectHead.task, now) });
       }
     }
     let [best] = candidates;
-    // Strictly more: ties stay with the kind that comes first.
+    // Only a strictly larger value wins: ties go to the first kind.
     for (const candidate of candidates) if (best !== undefined && candidate.overdue > best.overdue) best = candidate;
     return best !== undefined && best.overdue >= 0 ? best.waiting : (longestFailed ?? best?.waiting);
   }
@@ -177,9 +177,9 @@ export class Queue {
   }
 
   /**
-   * What may hang never holds every slot while healthy work may come: it has at most half of the calls at once (at least
-   * one), and one more for each reading in a row that ended well, because what comes back after an outage does not hang.
-   * While upstream fails, it is tried only as long as there are few calls in a minute: they tell as well as many do.
+   * Suspect calls never hold all slots while healthy work may come: they get at most half of the concurrent calls (at least
+   * one), and one more for each successful suspect call in a row, because recovered calls do not hang. While New Relic fails,
+   * they start only while the last minute has few calls: a few calls show a recovery as well as many.
    */
   #maySuspect(now: number): boolean {
     const half = Math.max(1, Math.floor(this.#limiter.slots / 2));
@@ -187,7 +187,10 @@ export class Queue {
     return this.#nextTry(now) <= now;
   }
 
-  /** When a suspect call may start: later than now only while New Relic fails, and enough calls were made in the last minute. */
+  /**
+   * The time when a suspect call may start: later than now only while New Relic fails, and enough calls were made in the last
+   * minute.
+   */
   #nextTry(now: number): number {
     if (this.#failedInRow < FAILING_AFTER) return now;
     const most = Math.max(1, Math.floor(CALLS_WHILE_FAILING * this.#schedule.plan.callsPerMinute));
@@ -195,8 +198,8 @@ export class Queue {
   }
 
   /**
-   * The tasks that a call carries, in the order of their turns: the due ones before those that are early; failed ones only
-   * with failed ones, suspect hosts only with suspect hosts.
+   * The tasks of a call, in the order of their turns: due tasks before early ones; failed tasks only with failed ones, suspect
+   * hosts only with suspect hosts.
    */
   #fill({ task: first, isSuspect }: QueuedTask, fillers: (kind: Kind) => readonly Task[]): PlannedTasks {
     const window = this.#schedule.advanceWindow();
@@ -221,20 +224,20 @@ export class Queue {
   }
 }
 
-/** What waits of one kind: what is due first comes first, and of equal ones what came first. */
+/** The waiting tasks of one kind, sorted by due time, and by arrival for equal times. */
 class Lane {
   #items: QueuedTask[] = [];
-  /** What stands before it has left. */
+  /** The index of the head: items before it no longer wait. */
   #head = 0;
   #isSorted = true;
 
   add(item: QueuedTask): void {
-    // Nearly always the last: what becomes due later comes later.
+    // Nearly always the new item is the last: a task that becomes due later is queued later.
     if ((this.#items.at(-1)?.since ?? -Infinity) > item.since) this.#isSorted = false;
     this.#items.push(item);
   }
 
-  /** The tasks that still wait, the first that is due first. */
+  /** The tasks that still wait, in the order of their due times. */
   *waiting(): Generator<QueuedTask> {
     if (!this.#isSorted || this.#head > this.#items.length / 2) {
       const waiting = this.#items.slice(this.#head).filter((item) => !isOver(item));

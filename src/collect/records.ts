@@ -10,13 +10,13 @@ import type { CounterRecord } from './counterRecords.ts';
 import type { Task } from './task.ts';
 import type { AccountContext, effectiveSettings } from './selection.ts';
 
-/** What upstream answered about an application or a host over one window. */
+/** The response about an application or a host over one window. */
 export interface WindowInput {
-  /** Only what the calculations and the custom metrics read. */
+  /** Only the values that the calculations and the custom metrics read. */
   readonly values: WindowValues;
   /**
-   * The datastore metrics that the answer can hold, as a text to compare: those that were asked for; `all` where upstream
-   * adds every type by itself; undefined while nobody knew which there are.
+   * The datastore metrics that the response can contain, as a text to compare: the requested ones; `all` when New Relic adds
+   * each type without a request; undefined when they were not known yet.
    */
   readonly datastores: string | undefined;
 }
@@ -25,22 +25,22 @@ export interface WindowInput {
 export interface WindowReading extends WindowInput {
   readonly samples: WrittenSamples;
   readonly customSamples: WrittenSamples;
-  /** Series of custom metrics that a cap left out, by family; a host's are those of all hosts of its application. */
+  /** Series of custom metrics that a cap left out, by family; for a host, those of all hosts of its application. */
   readonly cut: ReadonlyMap<string, number>;
 }
 
-/** State and rolling values of something in a list, under the labels that all of its samples carry. */
+/** State and rolling values of a list entry, under the labels that all of its samples have. */
 interface Listed {
   readonly labels: WrittenLabels;
-  /** Made of what the list says and of the rolling values; undefined: the next answer writes them. */
+  /** The samples from the list and the rolling values; undefined until the next exposition writes them. */
   samples: WrittenSamples | undefined;
-  /** Rolling values that are read apart from the list; undefined where the list brings them. */
+  /** Rolling values that are read separately from the list; undefined when the list contains them. */
   readonly rolling: { readonly task: Task; values: RollingValues | undefined } | undefined;
 }
 
 export interface HostRecord extends Listed {
   readonly host: Host;
-  /** Which of its application's hosts it is, from 0, where they share the cap of a custom metric. */
+  /** The rank of the host in its application, from 0, when the hosts share the cap of a custom metric. */
   readonly rank: number;
   readonly metrics: Task;
   reading: WindowReading | undefined;
@@ -54,7 +54,7 @@ export interface KeyTransactionRecord extends Listed {
   readonly keyTransaction: KeyTransaction;
 }
 
-/** What a metric data call asks for about an application, or about each of its hosts. */
+/** The names that a metric data call requests for an application, or for each of its hosts. */
 export interface SelectedNames {
   /** Every metric name, each once. */
   readonly names: readonly string[];
@@ -65,27 +65,27 @@ export interface SelectedNames {
   readonly datastores: string | undefined;
 }
 
-/** What is read for an application besides its entry in the list, and what was read. */
+/** The tasks and the last read data of an application, without its entry in the list. */
 export interface ApplicationData {
-  /** The list of its datastore metrics; undefined where metric data bring them. */
+  /** The list of its datastore metrics; undefined when the metric data contain them. */
   readonly datastoreList: Task | undefined;
   datastores: readonly string[] | undefined;
   readonly metrics: Task;
   reading: WindowReading | undefined;
-  /** Reads its counters; undefined where they are off. */
+  /** Reads its counters; undefined when they are off. */
   counterSeries: Task | undefined;
   /** The list of the metric names that its custom metrics may match; undefined without custom metrics. */
   customNameList: Task | undefined;
   customNames: readonly string[] | undefined;
   hostList: Task | undefined;
   hosts: ReadonlyMap<string, HostRecord>;
-  /** What its metric data calls ask for, and those of its hosts; nothing when that may have changed. */
+  /** The requested names of its metric data calls, and of those of its hosts; empty when they may have changed. */
   selected: { application?: SelectedNames; host?: SelectedNames };
   instanceList: Task | undefined;
   instances: ReadonlyMap<number, InstanceRecord>;
   /**
-   * The database kind that counts, and the datastore metrics that the answer could hold when it was decided. Undefined until
-   * its metric data have been read and tell it.
+   * The chosen database kind, and the datastore metrics that the response could contain at that decision. Undefined until
+   * metric data have decided it.
    */
   database: { readonly choice: DatabaseChoice; readonly datastores: string } | undefined;
 }
@@ -94,16 +94,16 @@ export interface ApplicationData {
 export interface ApplicationRecord extends Listed {
   readonly application: Application;
   readonly settings: ReturnType<typeof effectiveSettings>;
-  /** Undefined where they are off. */
+  /** Undefined when counters are off. */
   readonly counters: CounterRecord | undefined;
   /** Undefined while its metric data are not read: it does not report. */
   readonly data: ApplicationData | undefined;
 }
 
-/** What a list brings. */
+/** An entry of a list. */
 export type ListRecord = ApplicationRecord | HostRecord | InstanceRecord | KeyTransactionRecord;
 
-/** Everything that is read of something in a list, of an application with its hosts, at the end of `found`. */
+/** Appends all tasks of a list entry to `found`; for an application also those of its hosts. */
 export function tasksOf(record: ListRecord, found: Task[] = []): Task[] {
   add(record.rolling?.task, found);
   if ('metrics' in record) found.push(record.metrics);
@@ -123,7 +123,7 @@ function add(task: Task | undefined, found: Task[]): void {
   if (task !== undefined) found.push(task);
 }
 
-/** The samples of a list entry; `isTooOld`: without the rolling values that are read apart. */
+/** The samples of a list entry; with `isTooOld` without the rolling values that are read separately. */
 export function listedSamples(record: ListRecord, context: AccountContext, isTooOld: boolean): WrittenSamples {
   const values = record.rolling?.values;
   if (isTooOld && values !== undefined) return writeListed(record, context, undefined);
@@ -146,10 +146,10 @@ function writeListed(
 
 const NO_MATCHES = customMatches([], []);
 
-/** Most applications ask for the same, over NerdGraph all without custom metrics: what is asked for is then one list. */
+/** Most applications request the same names, over NerdGraph all without custom metrics, so they share one list. */
 const BUILT_IN_NAMES = queryNames([]);
 
-/** Of an application whose metric data are read no longer. */
+/** The selection for an application whose metric data are no longer read. */
 export const NOTHING_SELECTED: SelectedNames = {
   names: [],
   values: usedValues,
@@ -158,8 +158,8 @@ export const NOTHING_SELECTED: SelectedNames = {
 };
 
 /**
- * What to ask for about an application, or each of its hosts, whose caps its hosts share. Made once: who changes the lists of
- * names, the custom metrics, or the number of hosts sets `data.selected` to nothing.
+ * The names to request for an application, or for each of its hosts, which share caps. They are calculated once: code that
+ * changes the lists of names, the custom metrics, or the number of hosts sets `data.selected` to an empty object.
  */
 export function selectedNames(
   customMetrics: readonly CustomMetric[],
@@ -190,7 +190,7 @@ function toSelected(
   return { ...shared, names, values: (name) => values.get(name) ?? usedValues(name) };
 }
 
-/** Takes over what upstream answered of an application, or of one of its hosts, and calculates what is served of it. */
+/** Takes over the response about an application, or one of its hosts, and calculates the served samples. */
 export function takeOverMetrics(
   record: ApplicationRecord,
   host: HostRecord | undefined,
@@ -205,9 +205,9 @@ export function takeOverMetrics(
 }
 
 /**
- * Calculates what is served of a reading, with the application's database kind and custom metrics of now.
+ * Calculates the served samples of a response, with the application's current database kind and custom metrics.
  *
- * @param rank which of its application's hosts it is, from 0; undefined for the application itself
+ * @param rank the rank of the host in its application, from 0; undefined for the application itself
  */
 function calculate(
   input: WindowInput,
@@ -227,7 +227,7 @@ function calculate(
   };
 }
 
-/** Calculates everything that is held of an application and its hosts anew. */
+/** Calculates all last read data of an application and its hosts again. */
 export function recalculate(
   data: ApplicationData,
   context: AccountContext,
@@ -239,7 +239,7 @@ export function recalculate(
   }
 }
 
-/** The configuration, or what a list says of an application, may decide the database kind otherwise than before. */
+/** Decides the database kind again, after a change of the configuration or of the application's list entry. */
 export function reconsiderDatabase(record: ApplicationRecord, context: AccountContext): void {
   const { data } = record;
   if (data?.reading !== undefined && decideDatabase(record, data, data.reading)) recalculate(data, context);
@@ -248,7 +248,7 @@ export function reconsiderDatabase(record: ApplicationRecord, context: AccountCo
 /**
  * Decides the database kind by the application's newest data.
  *
- * @returns true when it is another than before: what is held has to be calculated anew
+ * @returns true when it has changed: the last read data have to be calculated again
  */
 function decideDatabase(
   { application, settings }: ApplicationRecord,
@@ -258,7 +258,7 @@ function decideDatabase(
   if (datastores === undefined) return false;
   const { database } = data;
   const choice = databaseKind(values, application.language, settings.database);
-  // Undecided on this answer: what was decided on an earlier one still holds.
+  // When this response does not decide it, the earlier decision still holds.
   if (choice === undefined) return false;
   if (choice === database?.choice && datastores === database.datastores) return false;
   data.database = { choice, datastores };
@@ -266,8 +266,8 @@ function decideDatabase(
 }
 
 /**
- * The database kind for a reading: only where it was decided on the same datastore metrics as the reading could hold, for
- * else a total time would be published of which a part is not taken off.
+ * The database kind for a response, if it was decided on the same datastore metrics that the response could contain; otherwise
+ * a total time without all of its deductions would be published.
  */
 function databaseOf({ database }: ApplicationData, datastores: string | undefined): DatabaseChoice | undefined {
   return database?.datastores === datastores ? database?.choice : undefined;

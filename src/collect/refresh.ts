@@ -11,14 +11,17 @@ import type { Kind, Task } from './task.ts';
 export class Refresh {
   readonly scope: Scope;
   needs: Needs;
-  /** When it was asked for last: what becomes due later is not its work. */
+  /** The time of its last request: tasks that become due later do not belong to it. */
   requestedAt = -Infinity;
-  /** How many askings are under way: until they have ended, it is not known what it waits for. */
+  /** The number of running requests: until they have ended, its tasks are not all known. */
   requesting = 0;
-  /** The window for which all of the scope is being asked for, so that what is added is waited for by all who wait now. */
+  /** The window of a running request for the whole scope: all current waiters wait for the tasks that it adds. */
   requestingAllOf: number | undefined;
   readonly #clock: Clock;
-  /** What scrapes wait for, and their looks whether they may go. It is gone with the last of them; the work continues. */
+  /**
+   * The tasks that scrapes wait for, and a check per scrape that may release it. Undefined after the last scrape has left; the
+   * work continues.
+   */
   #waiting: { readonly pending: PendingTasks; readonly waiters: Set<() => void> } | undefined;
 
   constructor(scope: Scope, context: AccountContext) {
@@ -27,52 +30,52 @@ export class Refresh {
     this.needs = neededGroups(scope, context);
   }
 
-  /** Somebody asks for it, for the first time or once more. */
+  /** Records a request of this refresh, the first one or a later one. */
   request(context: Pick<AccountContext, 'reader' | 'customMetrics'>): void {
     this.requestedAt = this.#clock.monotonic();
     this.needs = neededGroups(this.scope, context);
   }
 
-  /** True while somebody waits for it. */
+  /** True while a scrape waits for it. */
   get isWaitedFor(): boolean {
     return this.#waiting !== undefined;
   }
 
-  /** True when nothing is left of what scrapes wait for. */
+  /** True when scrapes have no task left to wait for. */
   get isOver(): boolean {
     return this.requesting === 0 && (this.#waiting === undefined || this.#waiting.pending.left === 0);
   }
 
-  /** How many tasks of each kind it still waits for. */
+  /** The number of tasks of each kind that it still waits for. */
   get leftByKind(): ReadonlyMap<Kind, number> {
     return this.#waiting?.pending.leftByKind ?? new Map();
   }
 
-  /** It waits for a task. */
+  /** Adds a task to wait for. */
   add(task: Task): void {
     this.#waiting?.pending.add(task);
   }
 
-  /** A task has ended, or has left the inventory. */
+  /** A task has ended, or was removed from the inventory. */
   ended(task: Task, failed: boolean): void {
     this.#waiting?.pending.ended(task, failed);
   }
 
-  /** It waits for nothing any more. */
+  /** Drops all tasks that it waits for. */
   giveUp(): void {
     this.#waiting?.pending.clear();
   }
 
-  /** Has those who wait look whether they may go. */
+  /** Makes each waiting scrape check if it may be released. */
   notify(): void {
     for (const look of [...(this.#waiting?.waiters ?? [])]) look();
   }
 
   /**
-   * Waits until it is over, the deadline is reached, the work cannot end before it, or the signal is aborted. What is added
-   * from now on is waited for; the caller begins to ask for it at once.
+   * Waits until it is over, the deadline is reached, the work cannot end before the deadline, or the signal is aborted. Tasks
+   * that are added from now on are waited for; the caller begins to request them at once.
    *
-   * @returns for the last scrape that waited what it came to, else undefined
+   * @returns the summary of the wait for the last waiting scrape, else undefined
    */
   async wait(deadline: number, canEnd: () => boolean, signal: AbortSignal | undefined) {
     const clock = this.#clock;
@@ -86,7 +89,7 @@ export class Refresh {
         signal?.removeEventListener('abort', go);
         resolve();
       };
-      // While more is being asked for, nobody knows yet whether it can end.
+      // While requests are running, it is not known yet if the work can end in time.
       const look = (): void => {
         if (this.requesting === 0 && (this.isOver || !canEnd())) go();
       };

@@ -1,6 +1,6 @@
 import type { FailureReason } from '../api/types.ts';
 
-/** What an operator can do where an account cannot be read, by the reason of the failure (docs/errors.md, "Failed calls"). */
+/** The remedy for an operator when an account cannot be read, by the reason of the failure (docs/errors.md, "Failed calls"). */
 export const REMEDIES: Readonly<Record<FailureReason, string>> = {
   auth: 'the key must be a user key (it begins with NRAK-) that is still valid, and "region" that of its account: us, eu, gov or jp',
   forbidden:

@@ -24,47 +24,49 @@ import type { AccountContext } from './selection.ts';
 
 const MINUTE = 60_000;
 
-/** A wall clock that is off by less than this was corrected, not set; milliseconds. */
+/** A wall clock that differs by less than this was corrected, not set; milliseconds. */
 const CLOCK_TOLERANCE = 2_000;
 
-/** Of an account without queries, or without entities; milliseconds. */
+/** The interval for an account without queries, or without entities; milliseconds. */
 const LONGEST_OWN_INTERVAL = 86_400_000;
 
-/** Tasks count for at least this long after something asked for them, in milliseconds. */
+/** The minimum time for which a task is in demand after a request, in milliseconds. */
 const DEMAND_TTL = 300_000;
 
-/** A plan is made anew at most this often, in milliseconds, unless what counts has doubled. */
+/** The minimum age of a plan before it is made again, in milliseconds, unless the number of tasks in demand has doubled. */
 const PLAN_AGE = 5_000;
 
-/** A window, and since when it can be read, in milliseconds of the monotonic clock. */
+/** A window, and the time from which it can be read, in milliseconds of the monotonic clock. */
 export interface CurrentWindow extends TimeRange {
   readonly readableAt: number;
 }
 
 /**
- * When everything of an account is due: by its window, the intervals of its configuration, and the plan, which says what its
- * budget and its calls at once carry of what is asked for. All times are milliseconds of the monotonic clock.
+ * The due times of an account's tasks: by its window, the configured intervals, and the plan, which says how much of the demand
+ * its budget and its concurrent calls can carry. All times are milliseconds of the monotonic clock.
  */
 export class Schedule {
-  /** The window that was read or asked for last. */
+  /** The window that was last read or requested. */
   window: CurrentWindow;
-  /** What a steady state of what is asked for costs, as it was made last. */
+  /** The cost of a steady state of the tasks in demand, as last planned. */
   plan: Plan;
   #context: AccountContext;
   readonly #inventory: Inventory;
   readonly #kinds: Kinds;
   readonly #limiter: AccountLimiter;
-  /** When the wall clock was last set forward, or the machine slept: what was held then is due. */
+  /**
+   * The time when the wall clock was last set forward, or the machine woke from sleep: all data that were read before are due.
+   */
   everythingDueSince = -Infinity;
-  /** How many calls a task of a kind takes; below 1 where a call carries several. */
+  /** The number of calls that a task of a kind takes; below 1 when a call carries several tasks. */
   #callsPerTask: ReadonlyMap<Kind, number> = new Map();
-  /** When the plan was made, of how many tasks, and what had changed by then. */
+  /** The time of the plan, its number of tasks, and the number of changes until then. */
   #madeOf = { at: -Infinity, tasks: 0, changes: 0 };
-  /** The plan that is being made now. */
+  /** The running update of the plan. */
   #underWay: Promise<void> | undefined;
-  /** By how much the number of concurrent calls slows it. */
+  /** The factor by which the limit of concurrent calls slows the account. */
   #slowdown = 1;
-  /** How often a task began to count. */
+  /** The number of times that a task came into demand. */
   #newlyInDemand = 0;
 
   constructor(context: AccountContext, inventory: Inventory, kinds: Kinds, limiter: AccountLimiter) {
@@ -76,10 +78,7 @@ export class Schedule {
     this.plan = this.#planOf(new Map());
   }
 
-  /**
-   * Moves on to the window of now, for which work that starts now is done. It goes back only when the wall clock was set
-   * back.
-   */
+  /** Advances to the current window, which work that starts now reads. It goes back only when the wall clock was set back. */
   advanceWindow(): CurrentWindow {
     const next = this.#windowOfNow();
     const before = this.window;
@@ -98,9 +97,7 @@ export class Schedule {
     return (this.window = next);
   }
 
-  /**
-   * The configuration has changed: takes the window of now, whatever it was before, and makes the plan anew.
-   */
+  /** The configuration has changed: takes the current window, even if it is earlier, and makes the plan again. */
   reconfigure(context: AccountContext): void {
     const laterBy = context.collection.delay - this.#context.collection.delay;
     this.#context = context;
@@ -109,7 +106,7 @@ export class Schedule {
     this.#reschedule(laterBy);
   }
 
-  /** When a task was read just now, and is due again: for the state of the task. */
+  /** The times of a task that was read just now, with its next due time, for the state of the task. */
   readTimes(task: Task, window: CurrentWindow, windowEnd: number): ReadTimes {
     const { clock } = this.#context;
     const interval = this.effectiveIntervalOf(task);
@@ -123,7 +120,7 @@ export class Schedule {
     return { ...times, dueAt: this.#dueAt(task, times) };
   }
 
-  /** How many calls reading so many tasks of each kind takes, about. */
+  /** The approximate number of calls to read the given number of tasks of each kind. */
   callsFor(tasks: ReadonlyMap<Kind, number>): number {
     let calls = 0;
     for (const [kind, count] of tasks) calls += Math.ceil(count * (this.#callsPerTask.get(kind) ?? 1));
@@ -131,8 +128,8 @@ export class Schedule {
   }
 
   /**
-   * The configured interval of a task, or of a group. Name lists of custom metrics have that of `metric_names`; of queries,
-   * and of types of entities, the shortest is the group's, whichever are asked for.
+   * The configured interval of a task, or of a group. Name lists of custom metrics have the interval of `metric_names`. The
+   * groups of queries and of entities have the shortest interval of all their queries or types, in demand or not.
    */
   intervalOf({ interval, group }: { readonly interval?: number | undefined; readonly group: Group }): number {
     if (interval !== undefined) return interval;
@@ -149,25 +146,28 @@ export class Schedule {
     return effectiveInterval(this.intervalOf(of), this.plan.slowdown);
   }
 
-  /** When what is held of a task is due again; -Infinity when nothing is held. */
+  /** The time when a task is due again; -Infinity when it was never read. */
   dueAt(task: Task): number {
     const { lastRead, overdue } = task;
     if (lastRead === undefined) return -Infinity;
     return overdue ? lastRead.readAt : lastRead.dueAt;
   }
 
-  /** Whether a task is due at a time. */
+  /** True when a task is due at the given time. */
   isDue(task: Task, at: number): boolean {
     const { lastRead, overdue } = task;
-    // Most are asked for while nothing is held: those need no plan.
+    // Most requested tasks were never read: these need no plan.
     if (lastRead === undefined || overdue) return true;
     const due = this.dueAt(task);
-    // A wall clock that is a little behind the monotonic one has not begun the next window yet: nothing new is to be read.
+    // If the wall clock is slightly behind the monotonic one, the next window has not begun: there is no new data to read.
     const sameWindow = lastRead.windowEnd === this.window.to;
     return at >= due && !(sameWindow && at < due + CLOCK_TOLERANCE);
   }
 
-  /** True for what will be due before the next window, and is read early where the plan is slowed: the budget would lie idle. */
+  /**
+   * True for tasks that will be due before the next window. With a slowed plan they are read early, because the budget would be
+   * unused.
+   */
   isEarly(task: Task): boolean {
     return this.plan.slowdown > 1 && this.dueAt(task) < this.window.readableAt + MINUTE;
   }
@@ -176,46 +176,46 @@ export class Schedule {
     return stateOf(task.lastRead?.dueAt, this.#context.collection.max_age, time);
   }
 
-  /** Something asks for a task at `now`: from then on it counts. */
+  /** A task is requested at `now`: from then on it is in demand. */
   request(task: Task, now: number): void {
     if (!this.isInDemand(task)) this.#newlyInDemand += 1;
     task.requestedAt = Math.max(task.requestedAt, now);
   }
 
-  /** True for tasks that something has asked for lately: only they count in states, plans and intervals. */
+  /** True for recently requested tasks: only they count in states, plans and intervals. */
   isInDemand(task: Task): boolean {
     const { ignoreDemand, clock } = this.#context;
     return ignoreDemand || clock.monotonic() - task.requestedAt <= this.demandTtl(task);
   }
 
-  /** How long a task counts after something asked for it. */
+  /** The time for which a task is in demand after a request. */
   demandTtl(task: Task): number {
     return Math.max(DEMAND_TTL, 2 * this.effectiveIntervalOf(task));
   }
 
-  /** When a task that failed just now, reading `window`, may be tried again. */
+  /** The time when a task that failed just now, reading `window`, may be tried again. */
   retryAt(task: Task, window: CurrentWindow): number {
     const attempt = { readableAt: window.readableAt, readAt: this.#context.clock.monotonic() };
     return retryAt(task.failures, attempt, this.intervalOf(task));
   }
 
-  /** When a task that was tried just now may be tried again if that is to happen once per interval. */
+  /** The time when a task that was tried just now may be tried again at one attempt per interval. */
   nextRegularAttempt(task: Task): number {
     const attempt = { readableAt: this.window.readableAt, readAt: this.#context.clock.monotonic() };
     return nextRegularAttempt(attempt, this.intervalOf(task));
   }
 
   /**
-   * Makes the plan anew where it is old or what counts has doubled, in portions between which other work goes on.
+   * Makes the plan again when it is old or the demand has doubled, in portions so that other work gets a turn.
    *
-   * @param exact also when anything has changed at all
+   * @param exact also after any other change
    */
   async update(exact = false): Promise<void> {
     const changes = this.#changes;
     const changed = changes - this.#madeOf.changes;
     const isOther = changed > 0 && (exact || changed >= this.#madeOf.tasks);
     if (!isOther && this.#context.clock.monotonic() - this.#madeOf.at < PLAN_AGE) return;
-    // One plan is made at a time: of a large fleet it takes longer than the next tasks need to ask for it.
+    // Only one plan is made at a time: for a large fleet, the next requests of tasks may come before it is finished.
     while (this.#underWay !== undefined) {
       await this.#underWay;
       if (!exact || this.#madeOf.changes >= changes) return;
@@ -224,17 +224,17 @@ export class Schedule {
     await this.#underWay;
   }
 
-  /** As an exact `update`, at once. */
+  /** The same as an exact `update`, in one step. */
   updateAtOnce(): void {
     Array.from(this.#making());
   }
 
-  /** Grows whenever what counts may have changed. */
+  /** A number that grows when the demand may have changed. */
   get #changes(): number {
     return this.#inventory.version + this.#newlyInDemand;
   }
 
-  /** Gives other work a turn after each kind whose calls it has counted. */
+  /** Yields to other work after the calls of each kind were counted. */
   *#making(): Generator<undefined> {
     const now = this.#context.clock.monotonic();
     const changes = this.#changes;
@@ -251,7 +251,7 @@ export class Schedule {
     const calls = new Map<Group, number>();
     const callsPerTask = new Map<Kind, number>();
     for (const [kind, ofKind] of byKind) {
-      // Other work had a turn, and may have taken tasks away.
+      // Other work may have removed tasks during the yield.
       const present = ofKind.filter(({ gone }) => !gone);
       if (present.length === 0) continue;
       const needed = this.#kinds.callsFor(kind, present, this.window);
@@ -276,7 +276,7 @@ export class Schedule {
     return planCalls(calls, intervals, { perMinute, concurrencySlowdown: this.#slowdown, concurrencyCapacity });
   }
 
-  /** How often a task of one kind is read while its group is refreshed once: below 1 where intervals of its own are longer. */
+  /** The number of reads of a task of one kind per refresh of its group: below 1 when its own interval is longer. */
   #shareOfRefreshes(tasks: readonly Task[]): number {
     let refreshes = 0;
     for (const task of tasks) {
@@ -286,7 +286,7 @@ export class Schedule {
     return refreshes / tasks.length;
   }
 
-  /** The pace has changed: what is not due yet becomes due by the new one. */
+  /** The pace has changed: due times in the future follow the new pace. */
   #reschedule(laterBy: number): void {
     const now = this.#context.clock.monotonic();
     for (const task of this.#inventory.tasks()) {

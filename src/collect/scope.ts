@@ -2,7 +2,7 @@ import type { Group } from '../metrics/sample.ts';
 import type { AccountContext } from './selection.ts';
 import type { Kind, Task } from './task.ts';
 
-/** What an answer is about: all of it, some groups, one account, or one application. */
+/** The scope of a request: everything, some groups, one account, or one application. */
 export interface Scope {
   readonly groups: ReadonlySet<Group>;
   readonly account?: string;
@@ -11,7 +11,7 @@ export interface Scope {
   readonly listsOnly?: boolean;
 }
 
-/** What must be kept up to date besides a group itself: the lists its tasks come from. */
+/** The groups that must be kept up to date for a group: the lists of its tasks. */
 const NEEDS: Readonly<Record<Group, readonly Group[]>> = {
   applications: [],
   key_transactions: ['applications'],
@@ -27,12 +27,12 @@ const NEEDS: Readonly<Record<Group, readonly Group[]>> = {
   queries: [],
 };
 
-/** Custom metrics are read with the data of what they are about. */
+/** Custom metrics are read with the data of their application or host. */
 const DATA_OF = { application: 'application_metrics', host: 'host_metrics' } as const satisfies Record<string, Group>;
 
 /**
- * What must have been read once: the names a metric data call asks for, and the application's data, which decides the
- * database kind of its hosts.
+ * The groups that must have been read once: the names for the request of a metric data call, and the application's data, which
+ * decides the database kind of its hosts.
  */
 const NEEDS_ONCE: Readonly<Partial<Record<Group, readonly Group[]>>> = {
   application_metrics: ['custom_metrics'],
@@ -42,9 +42,8 @@ const NEEDS_ONCE: Readonly<Partial<Record<Group, readonly Group[]>>> = {
 const ROLLING: ReadonlySet<Kind> = new Set<Kind>(['application_rolling', 'host_rolling', 'key_transaction_rolling']);
 
 /**
- * What a scope asks of an account: which groups to keep up to date, which only until they have been tried once, and whose
- * rolling values: not those of groups that are needed for their list only. A group that the account's interface does not have
- * needs nothing.
+ * The needs of a scope in an account: the groups to keep up to date, the groups to try once, and the groups with rolling
+ * values, without groups that are needed only for their list. A group that the account's interface does not have needs nothing.
  */
 export function neededGroups(
   { groups, listsOnly }: Pick<Scope, 'groups' | 'listsOnly'>,
@@ -64,7 +63,7 @@ export function neededGroups(
 export type Needs = ReturnType<typeof neededGroups>;
 
 /**
- * True for what the scope's groups are made of, and for what they need to have been read once.
+ * True for tasks of the scope's groups, and for tasks that these groups need to have been read once.
  *
  * @param known true when it has been read once, or tried and given up
  */
@@ -74,7 +73,7 @@ export function covers({ always, once, rolling }: Needs, scope: Scope, task: Tas
   return coversApplication(scope, subject.applicationId);
 }
 
-/** The groups whose lists are of the account, not of an application. */
+/** The groups with a list of the whole account. */
 const ACCOUNT_LISTS: ReadonlySet<Group> = new Set<Group>(['applications', 'key_transactions']);
 
 /** True when the scope needs nothing that belongs to an application. */
@@ -82,7 +81,7 @@ export function needsAccountListsOnly({ groups, listsOnly }: Scope): boolean {
   return listsOnly === true && [...groups].every((group) => ACCOUNT_LISTS.has(group));
 }
 
-/** True when the scope takes in this application; undefined is a list of the whole account. */
+/** True when the scope includes this application; undefined stands for a list of the whole account. */
 export function coversApplication(scope: Scope, applicationId: number | undefined): boolean {
   return scope.applicationId === undefined || applicationId === undefined || scope.applicationId === applicationId;
 }

@@ -8,22 +8,22 @@ import type { Group } from '../metrics/sample.ts';
 import type { SampleWriter } from '../metrics/writeSamples.ts';
 import type { Clock } from './clock.ts';
 
-/** What everything that works for one account reads; a reload hands over another one. */
+/** The context of one account, shared by all of its parts; a reload replaces it. */
 export interface AccountContext {
   readonly account: AccountConfig;
   readonly collection: CollectionConfig;
   readonly reader: UpstreamReader;
-  /** Something that is another exactly when the key is another one; it is compared only and never shown. */
+  /** A mark that changes exactly when the key changes; it is only compared and never shown. */
   readonly keyMark: () => string;
   readonly customMetrics: readonly CustomMetric[];
   readonly queries: readonly Query[];
   readonly writer: SampleWriter;
   readonly clock: Clock;
-  /** True: plan and states count everything, whether something asks for it or not. Commands that plan ask so. */
+  /** True: plan and states count all tasks, requested or not. Commands that plan need this. */
   readonly ignoreDemand: boolean;
 }
 
-/** True when the account reads this group at all. */
+/** True when the account reads this group. */
 export function isEnabled({ account, reader }: Pick<AccountContext, 'account' | 'reader'>, group: Group): boolean {
   if (group === 'entities' || group === 'golden_metrics') {
     return account.entities.length > 0 && reader.entities !== undefined;
@@ -54,13 +54,13 @@ interface Filter {
   readonly exclude: readonly EntityMatch[];
 }
 
-/** True when an entity is included (or everything is) and not excluded. */
+/** True when an entity is included (or there is no `include`) and not excluded. */
 export function selects(filter: Filter, entity: Matchable): boolean {
   const included = filter.include === undefined || filter.include.some((match) => matches(match, entity));
   return included && !filter.exclude.some((match) => matches(match, entity));
 }
 
-/** The ids to ask upstream for, when only ids are included; undefined when the whole list must be read. */
+/** The ids to request from New Relic when `include` has only ids; undefined when the whole list must be read. */
 export function onlyIds(filter: Filter): readonly number[] | undefined {
   const { include } = filter;
   if (include === undefined || include.length === 0) return undefined;
@@ -69,9 +69,8 @@ export function onlyIds(filter: Filter): readonly number[] | undefined {
 }
 
 /**
- * Ids of the applications that own chosen key transactions but are not asked for with the application list, because that
- * is narrowed to other ids: without their names the key transactions would look like those of applications that the key
- * cannot see.
+ * Ids of the applications that own selected key transactions but are not in the request for the application list, because it is
+ * narrowed to other ids: without their names, these key transactions would look as if the key could not see their applications.
  */
 export function ownersToAskFor(account: AccountConfig, keyTransactions: readonly KeyTransaction[]): readonly number[] {
   const filter = account.key_transactions;
@@ -84,7 +83,7 @@ export function ownersToAskFor(account: AccountConfig, keyTransactions: readonly
   return [...new Set(owners)];
 }
 
-/** The entries of `include` that no entity of the list answers to; an empty list of all of them helps nobody. */
+/** The entries of `include` that match no entity of the list; none while the list is not known. */
 export function unmatched(
   filter: Filter | boolean,
   entities: readonly Matchable[] | undefined,
@@ -93,20 +92,20 @@ export function unmatched(
   return (filter.include ?? []).filter((match) => !entities.some((entity) => matches(match, entity)));
 }
 
-/** What the first matching entry of `applications.settings` says of an application, and the account otherwise. */
+/** The settings of an application: from the first matching entry of `applications.settings`, otherwise from the account. */
 export function effectiveSettings(account: AccountConfig, application: Application) {
   const setting = account.applications.settings.find(({ match }) => matches(match, application));
   return { database: setting?.database_component ?? 'auto', hosts: setting?.hosts ?? account.hosts };
 }
 
-/** True when metric data of the application is read: it reports, or the account asks for all. */
+/** True when metric data of the application is read: it reports, or the account requests all. */
 export function readsMetricData(account: AccountConfig, application: Application): boolean {
   return application.reporting !== false || !account.applications.reporting_only;
 }
 
 /**
- * The key transactions that an account serves: with `true` all, or those of the included applications where
- * applications are filtered, with those whose application could not be read; else by their own include and exclude.
+ * The key transactions that an account serves: with `true` all of them, or, when applications are filtered, those of the
+ * included applications and those whose application could not be read; otherwise by their own include and exclude.
  */
 export function selectKeyTransactions(
   account: AccountConfig,

@@ -2,8 +2,8 @@ import type { FailureReason } from '../api/types.ts';
 import type { Group } from '../metrics/sample.ts';
 
 /**
- * The kinds of data, each with the group that it belongs to; ties, and the first refresh, go in this order. Rolling values
- * belong to the group of their list.
+ * The kinds of data, each with its group. Ties, and the first refresh, are in this order. Rolling values belong to the group of
+ * their list.
  */
 export const GROUP_OF = {
   applications: 'applications',
@@ -23,10 +23,10 @@ export const GROUP_OF = {
   queries: 'queries',
 } as const satisfies Readonly<Record<string, Group>>;
 
-/** What a task is read as. */
+/** A kind of data; each task has one. */
 export type Kind = keyof typeof GROUP_OF;
 
-/** What a task is about: a list of the account has no id. */
+/** The subject of a task: a list of the account has no id. */
 export interface Subject {
   readonly applicationId?: number | undefined;
   readonly hostKey?: string | undefined;
@@ -38,60 +38,60 @@ export interface Subject {
   readonly query?: string | undefined;
 }
 
-/** When something was read, and for which window. Times of the monotonic clock are in milliseconds. */
+/** The times of a read, and its window. Times of the monotonic clock are in milliseconds. */
 export interface ReadTimes {
   /** End of the window, Unix seconds. */
   readonly windowEnd: number;
-  /** When that window could first be read, by the monotonic clock; a reload may change the delay. */
+  /** The time from which that window could be read, by the monotonic clock; a reload may change the delay. */
   readableAt: number;
-  /** When the answer arrived, by the monotonic clock. */
+  /** The time when the response arrived, by the monotonic clock. */
   readonly readAt: number;
-  /** The same as Unix milliseconds, only to be shown. */
+  /** The same time as Unix milliseconds, for display only. */
   readonly shownAt: number;
-  /** When it is due again, by the monotonic clock. A change of pace moves it as long as it lies ahead, never into the past. */
+  /** The next due time, by the monotonic clock. A change of pace moves it while it is in the future, never into the past. */
   dueAt: number;
   /** The effective interval that `dueAt` was calculated with, in milliseconds. */
   interval: number;
 }
 
 /**
- * Something that is read as a whole: a list, or the data of an application, a host or a key transaction. It is read by
- * at most one call at a time, which everybody who wants it shares. This object is the state of its reading; the values
- * that arrive are in the inventory's records. Times are milliseconds of the monotonic clock.
+ * A task reads one whole: a list, or the data of an application, a host or a key transaction. At most one call at a time reads
+ * it, and all interested refreshes share that call. This object is the state of its reads; the values are in the inventory's
+ * records. Times are milliseconds of the monotonic clock.
  */
 export class Task {
   readonly kind: Kind;
   readonly group: Group;
   readonly subject: Subject;
-  /** When it became known; what was never read is overdue since then. */
+  /** The time when it became known; a task that was never read is overdue since then. */
   readonly firstSeen: number;
-  /** How often it is read, in milliseconds; undefined: as often as its group. */
+  /** Its own interval, in milliseconds; undefined for the interval of its group. */
   interval: number | undefined;
   state: 'idle' | 'queued' | 'running' = 'idle';
-  /** When it was last read well, and for which window. */
+  /** The times of its last successful read, and its window. */
   lastRead: ReadTimes | undefined;
   /** Failed attempts in a row. */
   failures = 0;
-  /** A failed task is left alone until then. */
+  /** The time before which a failed task is not tried again. */
   retryAt = -Infinity;
   /**
-   * Why the last attempt failed: the reason as metrics name it, and in words; and when the first of the failed attempts in a
-   * row ended. Undefined when the last one did not fail.
+   * The cause of the last failure: the reason as in the metrics, and in words; and the end of the first of the failed attempts
+   * in a row. Undefined when the last attempt did not fail.
    */
   problem: { readonly reason: FailureReason; readonly text: string; readonly since: number } | undefined;
-  /** Why a part of it could not be read when the last attempt succeeded otherwise. */
+  /** The reason why a part of it could not be read although the last attempt succeeded. */
   partial: { readonly reason: FailureReason; readonly text: string } | undefined;
-  /** When the last attempt started. */
+  /** The start of the last attempt. */
   startedAt = -Infinity;
-  /** How many seconds the last attempt took. */
+  /** The duration of the last attempt, in seconds. */
   seconds: number | undefined;
-  /** True when it must be read again whatever its interval says. */
+  /** True when it must be read again before its interval has passed. */
   overdue = false;
-  /** True once it has left the inventory; a result that still arrives is dropped. */
+  /** True once it was removed from the inventory; a result that still arrives is dropped. */
   gone = false;
-  /** When a scrape, a probe or the background timer last asked for it. */
+  /** The time when a scrape, a probe or the background timer last requested it. */
   requestedAt = -Infinity;
-  /** Since when upstream says that it does not exist. */
+  /** The time when New Relic first said that it does not exist. */
   unknownSince: number | undefined;
   #wasOverdue = false;
 
@@ -102,7 +102,7 @@ export class Task {
     this.firstSeen = firstSeen;
   }
 
-  /** True once it has been tried, well or not. */
+  /** True once it has been tried, with or without success. */
   get tried(): boolean {
     return this.lastRead !== undefined || this.failures > 0;
   }
@@ -111,13 +111,13 @@ export class Task {
   begin(now: number): void {
     this.state = 'running';
     this.startedAt = now;
-    // What makes it overdue from here on (a reload) is not answered by this attempt.
+    // A reload during this attempt makes it overdue again, because the attempt uses the old configuration.
     this.#wasOverdue = this.overdue;
     this.partial = undefined;
     this.overdue = false;
   }
 
-  /** The attempt ended well. */
+  /** The attempt succeeded. */
   succeed(lastRead: ReadTimes): void {
     this.#end(lastRead.readAt);
     this.lastRead = lastRead;
@@ -127,7 +127,7 @@ export class Task {
     this.unknownSince = undefined;
   }
 
-  /** The attempt failed at `now`; what was held stays held. */
+  /** The attempt failed at `now`; the last read value stays. */
   fail(reason: FailureReason, text: string, now: number): void {
     this.#end(now);
     this.failures += 1;

@@ -7,13 +7,13 @@ import type { Scope } from './scope.ts';
 import type { AccountContext } from './selection.ts';
 import type { Task } from './task.ts';
 
-/** More scopes than these are not asked for by scrapers and probes of one account. */
+/** The maximum number of refreshes to keep: scrapers and probes of one account do not use more scopes. */
 const MOST_REFRESHES = 10_000;
 
-/** What is waited for in one account: by scrapes, in the refreshes of their scopes, and by the log, in those of the groups. */
+/** The waits of one account: of scrapes, in the refreshes of their scopes, and of the log, in the refreshes of the groups. */
 export class Tracker {
   readonly groups: ReadonlyMap<Group, GroupProgress>;
-  /** The refreshes that are open, by the key of their scope. */
+  /** The open refreshes, by the key of their scope. */
   readonly #refreshes = new Map<string, Refresh>();
 
   constructor({ clock }: AccountContext, schedule: Schedule, log: AccountLog) {
@@ -33,7 +33,7 @@ export class Tracker {
     return false;
   }
 
-  /** The refresh of a scope, which is asked for now. */
+  /** The refresh of a scope that is requested now. */
   request(scope: Scope, context: AccountContext): Refresh {
     const key = keyOf(scope);
     const refresh = this.#refreshes.get(key) ?? new Refresh(scope, context);
@@ -43,7 +43,7 @@ export class Tracker {
     return refresh;
   }
 
-  /** Nothing is left of a refresh: it unlocks no more work. */
+  /** Removes a finished refresh: it unlocks no more work. */
   forget(refresh: Refresh): void {
     const key = keyOf(refresh.scope);
     if (this.#refreshes.get(key) === refresh) this.#refreshes.delete(key);
@@ -54,26 +54,26 @@ export class Tracker {
     this.groups.get(task.group)?.queued(task, windowEnd);
   }
 
-  /** A task has ended, or has left the inventory. */
+  /** A task has ended, or was removed from the inventory. */
   ended(task: Task, failed: boolean): void {
     this.groups.get(task.group)?.ended(task, failed);
     for (const refresh of this.#refreshes.values()) refresh.ended(task, failed);
   }
 
-  /** Has every scrape that waits look whether it may go. */
+  /** Makes each waiting scrape check if it may be released. */
   notify(): void {
     for (const refresh of this.#refreshes.values()) refresh.notify();
   }
 
-  /** Nothing is waited for any more. */
+  /** Ends all waits. */
   stop(): void {
     for (const refresh of this.#refreshes.values()) refresh.giveUp();
     this.notify();
   }
 
   /**
-   * Forgets refreshes that no scrape waits for: once all work has ended, when they were asked for before `oldest`, and the
-   * oldest of them when they are too many.
+   * Removes refreshes without a waiting scrape: all of them once all work has ended, otherwise those requested before `oldest`,
+   * and the oldest of them when there are too many.
    */
   drop(isIdle: boolean, oldest: number): void {
     for (const [key, { isWaitedFor, requesting, requestedAt }] of this.#refreshes) {
@@ -83,7 +83,7 @@ export class Tracker {
   }
 }
 
-/** The scope as a text: refreshes of one key are one. */
+/** The scope as a text: requests with equal texts share one refresh. */
 function keyOf({ groups, applicationId, listsOnly }: Scope): string {
   return JSON.stringify([[...groups].sort(), applicationId, listsOnly]);
 }

@@ -2,20 +2,23 @@ import type { AccountCollector } from './accountCollector.ts';
 import type { Clock } from './clock.ts';
 import { SharedConcurrency } from './limiter.ts';
 
-/** A user that was not told is asked for again after this time, in milliseconds. */
+/** The time after which an unknown user is requested again, in milliseconds. */
 const ASK_AGAIN_AFTER = 3_600_000;
 
-/** What all accounts share by while the user of any key is asked for: it may be that of another key. */
+/**
+ * The common name of all accounts while the user of any key is not known yet: this user may be the same as that of another key.
+ */
 const UNKNOWN = 'unknown';
 
 /**
- * Shares the calls at once that New Relic allows a user of NerdGraph among the accounts whose keys are of that user. Each key
- * is asked for its user once, where there are several; a key whose user is not told shares with accounts of that key alone.
+ * Shares the concurrent calls that New Relic allows a user of NerdGraph among the accounts whose keys are of that user. If
+ * there are several keys, the user of each key is requested once; a key with an unknown user shares only with accounts of the
+ * same key.
  */
 export class UserConcurrency {
   readonly #clock: Clock;
   readonly #stopping = new AbortController();
-  /** By the mark of the key: what its accounts share by, and when it may be asked again. */
+  /** By the mark of the key: the name under which its accounts share, and the time when its user may be requested again. */
   readonly #users = new Map<string, { readonly by: string; readonly askAt: number }>();
   #accounts: readonly AccountCollector[] = [];
   #shared = new Map<string, SharedConcurrency>();
@@ -24,7 +27,7 @@ export class UserConcurrency {
     this.#clock = clock;
   }
 
-  /** Takes over the accounts of now, with the keys of now. */
+  /** Takes over the current accounts, with their current keys. */
   share(accounts: readonly AccountCollector[]): void {
     this.#accounts = accounts.filter(
       ({ context: { reader } }) => reader.api === 'nerdgraph' || reader.queries !== undefined,
@@ -35,10 +38,11 @@ export class UserConcurrency {
       return this.#users.get(keyMark)?.by ?? (context.reader.user === undefined ? keyMark : UNKNOWN);
     });
     const isUnknown = users.includes(UNKNOWN);
-    // Calls in flight hold slots that all shared: the first user that is known takes these over, so that they still count.
+    // Calls in flight hold slots that all accounts shared: the first known user takes these slots over, so that they still
+    // count.
     let ofUnknown = isUnknown ? undefined : before.get(UNKNOWN);
     for (const [index, { limiter, keyMark }] of this.#accounts.entries()) {
-      // A single key has none to share with, whosever it is.
+      // A single key has no other key to share with, so its user does not matter.
       const by = this.#hasOneKey ? keyMark : isUnknown ? UNKNOWN : (users[index] ?? keyMark);
       const shared = this.#shared.get(by) ?? before.get(by) ?? ofUnknown ?? new SharedConcurrency();
       if (shared === ofUnknown) ofUnknown = undefined;
@@ -47,7 +51,7 @@ export class UserConcurrency {
     }
   }
 
-  /** Asks for the users that are not known, in the background. */
+  /** Requests the unknown users, in the background. */
   learn(): void {
     if (this.#hasOneKey) return;
     for (const { keyMark, limiter, context } of this.#accounts) {
