@@ -24,27 +24,27 @@ import { UpstreamError, type Host, type RollingValues } from '../types.ts';
 
 const HOUR = 3_600;
 
-/** What subjects of a kind of data ask for. The subjects of one call are of one kind of query. */
+/** The query of a kind of data. The subjects of one call share one kind of query. */
 export interface RowsQuery<S, R extends TimeRange = TimeRange> {
   kindOf(subject: S): QueryKind;
-  /** Undefined: nothing. */
+  /** The part of the query for a subject; undefined: the subject needs no query. */
   subjectOf(subject: S): BatchSubject | undefined;
-  /** The most rows of a query over a range, where those of its kind are too many. */
+  /** Limit for the rows of a query over a range, where the limit of its kind is too high. */
   mostRows?(range: R): number;
-  /** Reads the parts of a call, where that takes other queries than one over the range for each batch. */
+  /** Reads the parts of a call, where one query over the range for each batch is not enough. */
   find?(parts: readonly QueryPart[], kind: QueryKind, range: R, call: CallOptions): Promise<FoundRows>;
 }
 
-/** A planned call: its subjects, and how their rows are found. Rejects only with the reason of the signal. */
+/** A planned call: its subjects, and the read of their rows. Rejects only with the reason of the signal. */
 interface PlannedRows<S> {
   readonly subjects: readonly S[];
   readonly calls: number;
   find(call: CallOptions): Promise<FoundRows>;
-  /** Why a subject failed, or its rows. */
+  /** The rows of a subject, or the error that it failed with. */
   rowsOf(subject: S, found: FoundRows): SubjectRows | UpstreamError;
 }
 
-/** Plans the next call for subjects whose data follow from rows, which come from as few queries as possible. */
+/** Plans the next call for subjects whose data are calculated from rows, with as few queries as possible. */
 export function planRows<S, R extends TimeRange>(
   timeslices: Timeslices,
   reads: RowsQuery<S, R>,
@@ -77,11 +77,11 @@ function queryOver(kind: QueryKind, range: TimeRange): TimesliceQuery {
   return { ...kind, range: seconds === undefined ? range : aligned({ from: range.to - seconds, to: range.to }) };
 }
 
-/** Reads what follows from the rows of each subject alone. */
+/** Reads data that are calculated from the rows of each subject alone. */
 export function rowsRead<S, V, R extends TimeRange = TimeRange>(
   timeslices: Timeslices,
   reads: RowsQuery<S, R> & {
-    /** @param range as it was asked for */
+    /** @param range the requested range */
     valueOf(subject: S, found: SubjectRows, range: R): V;
   },
 ): BatchRead<S, V, R> {
@@ -107,16 +107,19 @@ function eachAlone<S, V>(planned: PlannedRows<S>, valueOf: (subject: S, rows: Su
   };
 }
 
-/** Lists in use differ by the custom metrics of applications; beyond so many it is cheaper to begin again. */
+/**
+ * Limit for remembered lists, which differ by the custom metrics of applications; beyond it the memory is cleared, which is
+ * cheaper than removing single lists.
+ */
 const MOST_REMEMBERED = 10_000;
 
-/** Browsers report no host. */
+/** Browser metrics, which have no host. */
 const OF_BROWSERS: readonly string[] = [METRIC.endUser, METRIC.endUserApdex];
 
-/** What subjects ask for: the same object for the same names, so that who asks for the same is told at no cost. */
+/** Selectors of metrics. Equal lists of names share one object, so that equal requests are recognized at no cost. */
 export class MetricSelectors {
   readonly #selectors = new Map<string, MetricSelector>();
-  /** Of metric data, by list of names. */
+  /** Selectors of metric data, by list of names. */
   readonly #data = {
     application: new WeakMap<readonly string[], { readonly selector: MetricSelector; readonly values: ValueMapper }>(),
     host: new WeakMap<readonly string[], { readonly selector: MetricSelector; readonly values: ValueMapper }>(),
@@ -132,7 +135,7 @@ export class MetricSelectors {
     return selector;
   }
 
-  /** The sign of life and the datastores come with whatever is asked for. */
+  /** The selector includes the metric that shows whether the subject reports, and the datastores. */
   ofMetricData({ hostKey, names, values }: MetricDataSubject): {
     readonly selector: MetricSelector;
     readonly values: ValueMapper;
@@ -172,7 +175,7 @@ export function metricDataRead(
 
 const HOST_LISTS: QueryKind = { name: 'host lists', group: 'hosts', groupBy: 'host', columns: 'names', seconds: HOUR };
 
-/** Reads which hosts reported in the hour before the end of the range: the interface has no list of hosts. */
+/** Reads the hosts that reported in the hour before the end of the range, because the interface has no list of hosts. */
 export function hostsRead(
   timeslices: Timeslices,
   selectors: MetricSelectors,
@@ -181,7 +184,7 @@ export function hostsRead(
   return rowsRead(timeslices, {
     kindOf: () => HOST_LISTS,
     subjectOf: ({ applicationId }) => ({ id: applicationId, selector }),
-    // The interface gives hosts no id of their own: the name is what tells them apart.
+    // Hosts have no id in this interface, so the name identifies them.
     valueOf: ({ applicationId }, found) => {
       const language = timeslices.memory.language(applicationId);
       const names = [...found.rows.keys()].sort();
@@ -190,7 +193,7 @@ export function hostsRead(
   });
 }
 
-/** Seconds before the end of the range that the rolling values of key transactions are taken over, and all others. */
+/** Seconds of the window before the end of the range for rolling values: of key transactions, and of all other subjects. */
 const KEY_TRANSACTION_SECONDS = 600;
 const SECONDS = 240;
 
@@ -212,9 +215,9 @@ type OfKeyTransaction = Extract<RollingSubject, { kind: 'key_transaction' }>;
 const LONGEST_NAME_SHOWN = 120;
 
 /**
- * Reads rolling values: of applications and hosts from their timeslices, of key transactions from what their own entities
- * measured and from the timeslices of their applications. The service's own figures have a window and a scale that no public
- * page tells.
+ * Reads rolling values: of applications and hosts from their timeslices, of key transactions from the data of their own
+ * entities and from the timeslices of their applications. New Relic's own figures are not used, because no public page
+ * documents their window and scale.
  */
 export function rollingRead(
   timeslices: Timeslices,
@@ -236,7 +239,7 @@ export function rollingRead(
       return { id: known.guid, selector: keyTransaction, called };
     },
   };
-  /** What is read of the owning applications: whether they report, and the Apdex of the transactions. */
+  /** The query for the owning applications: whether they report, and the Apdex of the transactions. */
   const ownersOf = (subjects: readonly OfKeyTransaction[]): BatchSubject[] => {
     const names = new Map<number, string[]>();
     for (const { keyTransactionId } of subjects) {
@@ -264,7 +267,7 @@ export function rollingRead(
     const own = found.get(guid);
     const owner = applicationId === undefined ? undefined : owners.get(applicationId);
     const ofOwner = owner?.failureOf(undefined);
-    // An application that the key cannot see says nothing; what the key transaction itself measured was read.
+    // An application that the key cannot see has no rows; the data of the key transaction's own entity were still read.
     const isSeen = applicationId !== undefined && timeslices.memory.isListed(applicationId);
     const error =
       own?.failureOf(undefined) ?? (ofOwner?.failure.reason === 'forbidden' && !isSeen ? undefined : ofOwner);

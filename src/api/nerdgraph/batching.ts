@@ -6,57 +6,57 @@ import type { MetricSelector } from './metricSelector.ts';
 import type { SubjectId } from '../http/failureMemory.ts';
 import { frameLength, idLength, recordId, type GoldenSource } from '../../nrql/goldenMetric.ts';
 
-/** A longest text exists, but no public page says which. */
+/** Limit for the characters of a query. New Relic has one, but no public page documents it. */
 const MOST_CHARACTERS = 8_000;
-/** What stands around the conditions of a query. */
+/** Characters of a query without its conditions. */
 const FRAME = 420;
 const FRAME_OF_GROUP = 70;
 
-/** What a query asks for of one application or key transaction. */
+/** The part of a query for one application or key transaction. */
 export interface QueryPart extends Omit<BatchSubject, 'host'> {
-  /** The hosts that are asked for; undefined: the application itself, or whichever hosts it has. */
+  /** The requested hosts; undefined: the application itself, or all of its hosts. */
   readonly hosts: readonly string[] | undefined;
-  /** Whether the query names these hosts. Otherwise it asks for all that the application has: a shorter text. */
+  /** True if the query names these hosts. Otherwise it reads all hosts of the application, which takes a shorter text. */
   readonly namesHosts: boolean;
 }
 
-/** The parts that one query asks for. */
+/** The parts of one query. */
 export type Batch = readonly QueryPart[];
 
-/** A kind of query; what broke one is remembered by its name. */
+/** A kind of query; failures are remembered by its name. */
 export interface QueryKind {
   readonly name: string;
-  /** For whom its calls are counted. */
+  /** The group that its calls are counted for. */
   readonly group: CallGroup;
-  /** What a row is about: a metric of an application or of a host, a key transaction, or an entity with golden metrics. */
+  /** The subject of a row: a metric of an application or of a host, a key transaction, or an entity with golden metrics. */
   readonly groupBy: 'application' | 'host' | 'key_transaction' | 'entity';
-  /** Where golden metrics are read; what is selected of them are the columns of the query. */
+  /** The source of golden metrics; their selected values are the columns of the query. */
   readonly golden?: GoldenSource;
   /**
-   * `names`: only the facets of the rows are of use, so that any window is good. `sums`: without the extremes. `squares`: with the sums of squares.
-   * `values` by default.
+   * Columns of the query. `names`: only the facets of the rows are used, so any window is good. `sums`: without the extremes.
+   * `squares`: with the sums of squares. `values` by default.
    */
   readonly columns?: 'names' | 'sums' | 'values' | 'squares';
-  /** How many rows a query is planned for; 4,500 by default. */
+  /** Limit for the expected rows of a query; 4,500 by default. */
   readonly mostRows?: number;
-  /** Buckets whose count or sum cannot be read are kept, as NaN; they fail their subject by default. */
+  /** True: buckets with an unreadable count or sum are kept, as NaN. By default they fail their subject. */
   readonly keepsUnreadable?: true;
-  /** It asks for so many seconds before the end of the range that is read; undefined: for the range itself. */
+  /** Seconds of the window before the end of the range; undefined: the range itself. */
   readonly seconds?: number;
 }
 
-/** What one subject of a read asks for: metrics of an application or of one of its hosts, or a key transaction. */
+/** The request of one subject of a read: metrics of an application or of one of its hosts, or a key transaction. */
 export interface BatchSubject {
   readonly id: SubjectId;
   readonly host?: string | undefined;
   readonly selector: MetricSelector;
-  /** Whether a value is calculated with the sum of squares. */
+  /** True if a value is calculated with the sum of squares. */
   readonly needsSquares?: boolean;
-  /** What messages call it, where its id says nothing to a reader. */
+  /** The name in messages, where the id is not meaningful to a reader. */
   readonly called?: string;
 }
 
-/** One part for each application and each set of metrics, with all the hosts that are asked for. */
+/** One part for each application and each set of metrics, with all the requested hosts. */
 export function partsOf(subjects: readonly BatchSubject[]): QueryPart[] {
   const parts = new Map<SubjectId, { readonly part: QueryPart; readonly hosts: Set<string> }[]>();
   for (const each of subjects) {
@@ -76,7 +76,7 @@ function partOf({ host, ...subjects }: BatchSubject): QueryPart {
   return { ...subjects, hosts: host === undefined ? undefined : [host], namesHosts: false };
 }
 
-/** How large the query for a batch is going to be. */
+/** The expected size of the query for a batch. */
 export class Size {
   rows = 0;
   characters = FRAME;
@@ -99,7 +99,7 @@ export class Size {
   add(part: QueryPart): void {
     this.rows += rowsOf(part, this.#kind.groupBy, this.#memory);
     this.characters += idCharacters(part.id, this.#kind.golden);
-    // Applications that name no hosts and ask for the same share the text that says so.
+    // Applications with the same request and without named hosts share the text of the condition.
     if (!part.namesHosts && this.#groups.has(part.selector)) return;
     if (!part.namesHosts) this.#groups.add(part.selector);
     this.characters += FRAME_OF_GROUP + part.selector.characters;
@@ -111,7 +111,7 @@ export class Size {
   }
 }
 
-/** How many rows a query for a part is expected to give. */
+/** The number of rows expected for a part. */
 export function rowsOf(
   { id, selector, hosts, namesHosts }: QueryPart,
   groupBy: QueryKind['groupBy'],
@@ -123,19 +123,19 @@ export function rowsOf(
   return groupBy !== 'host' ? rows : rows * (namesHosts && hosts !== undefined ? hosts.length : sizes.hosts);
 }
 
-/** What the next query carries: subjects of one kind, each with what it asks for; undefined: nothing. */
+/** The subjects of the next query, all of one kind, each with its request; undefined: none. */
 interface TakenSubjects<S> {
   readonly taken: readonly { readonly subject: S; readonly asked: BatchSubject | undefined }[];
-  /** The kind of query, with the most rows that it is planned for. */
+  /** The kind of query, with its limit of rows. */
   readonly kind: QueryKind;
-  /** True: they ask for one application or key transaction only, which may need several queries. */
+  /** True: all belong to one application or key transaction, which may need several queries. */
   readonly isOne: boolean;
 }
 
 /**
- * Takes the subjects that the next query carries. Further hosts of an application that is in it cost nothing.
+ * Takes the subjects of the next query. Further hosts of an application in it cost nothing.
  *
- * @param limit the most rows of the query, in place of those of its kind
+ * @param limit limit for the rows of the query, in place of that of its kind
  */
 export function takeSubjects<S>(
   reads: { kindOf(subject: S): QueryKind; subjectOf(subject: S): BatchSubject | undefined },
@@ -161,7 +161,7 @@ export function takeSubjects<S>(
       if (first !== undefined && !goTogether(first, asked, memory, kind)) break;
       if (before === undefined) {
         size.add(partOf(asked));
-        // What is too large for one query stays alone.
+        // A subject that is too large for one query stays alone.
         if (first !== undefined && !size.fits) break;
         selectors.set(asked.id, asked.selector);
       } else if (before !== asked.selector) break;
@@ -173,7 +173,7 @@ export function takeSubjects<S>(
   return { taken, kind, isOne: selectors.size === 1 };
 }
 
-/** A suspect goes alone, but hosts of an application that is a suspect as a whole go together. */
+/** A suspect is read alone, but hosts of an application that is a suspect as a whole are read together. */
 function goTogether(
   first: BatchSubject,
   other: BatchSubject,
@@ -186,7 +186,7 @@ function goTogether(
   return first.id === other.id && failures.isSuspect(name, first.id) && !failures.isSuspect(name, other.id, other.host);
 }
 
-/** The queries that read these parts when nothing fails. What once broke a query is asked alone. */
+/** The queries that read these parts when nothing fails. A suspect gets a query of its own. */
 export function planQueries(parts: readonly QueryPart[], memory: AccountMemory, kind: QueryKind): Batch[] {
   const together: QueryPart[] = [];
   const batches: Batch[] = [];
@@ -215,7 +215,7 @@ export function planQueries(parts: readonly QueryPart[], memory: AccountMemory, 
   return batches;
 }
 
-/** The part without the hosts that broke a query, and those apart: a query for all hosts would ask for them, too. */
+/** The part without the suspect hosts, and those hosts separately, because a query for all hosts would include them. */
 function withoutSuspects(
   part: QueryPart,
   { failures }: AccountMemory,
@@ -230,15 +230,15 @@ function withoutSuspects(
   return [others.length === 0 ? undefined : { ...part, hosts: others, namesHosts: true }, apart];
 }
 
-/** Divides what is expected to be too large for one query: an application alone, by host and then by metric. */
+/** Divides a batch that is expected to be too large for one query: an application alone, by host and then by metric. */
 function fitting(batch: Batch, memory: AccountMemory, kind: QueryKind): Batch[] {
   const halves = Size.of(batch, memory, kind).fits ? undefined : halve(batch, true);
   return halves === undefined ? [batch] : halves.flatMap((half) => fitting(half, memory, kind));
 }
 
 /**
- * Two halves of a batch: of its applications; of the hosts of one; of its metrics, if `byMetric`. Undefined where there is
- * nothing left to divide.
+ * The two halves of a batch: of its applications; of the hosts of one; of its metrics, if `byMetric`. Undefined where nothing
+ * is left to divide.
  */
 export function halve(batch: Batch, byMetric: boolean): readonly [Batch, Batch] | undefined {
   const [part] = batch;
@@ -257,7 +257,7 @@ export function halve(batch: Batch, byMetric: boolean): readonly [Batch, Batch] 
   return [[{ ...part, namesHosts, selector: first }], [{ ...part, namesHosts, selector: second }]];
 }
 
-/** One subject of a batch, the first or the last, and the others; undefined where there is only one. */
+/** One subject of a batch, the first or the last, and the other subjects; undefined for a batch of one subject. */
 export function takeOne(batch: Batch, last: boolean): readonly [one: Batch, others: Batch] | undefined {
   const part = last ? batch.at(-1) : batch[0];
   if (part === undefined) return undefined;
@@ -303,7 +303,7 @@ function idCharacters(id: SubjectId, golden: GoldenSource | undefined): number {
   return idLength(recordId(id, golden.eventObjectId) ?? '', golden.eventObjectId);
 }
 
-/** With quotes, a comma, and each character that has to be escaped twice. */
+/** The length of a literal with quotes and a comma; each character that needs an escape counts twice. */
 function literalLength(text: string): number {
   return text.length + (text.match(/[\\']/g)?.length ?? 0) + 3;
 }

@@ -32,27 +32,27 @@ import {
 } from '../upstreamReader.ts';
 import { UpstreamError } from '../types.ts';
 
-/** The most names that the service gives for one query; it does not say when there are more. */
+/** Limit of New Relic for the names of one query; the response does not say when there are more. */
 const MOST_NAMES = 10_000;
 const LONGEST_NAME = 10_000;
 const DAY = 86_400;
-/** Each is a query; more names than this are no list for a person. */
+/** Limit for queries; a person cannot use a longer list of names. */
 const MOST_QUERIES = 500;
 const SELECTION: Selection = { of: 'uniques', from: 'metricTimesliceName', most: MOST_NAMES, as: 'names' };
-/** Of so many names that begin alike, the beginning that all of them share is asked for at once. */
+/** From this number of names with the same beginning, their longest shared beginning is queried at once. */
 const MANY = 1_000;
-/** What a column is called where no other name was taken over. */
+/** The name of the column in a response that ignores our own name for it. */
 const UNNAMED = 'uniques.metricTimesliceName';
 
-/** Names that begin with `prefix`, but not with any of `except`. */
+/** Names that begin with `prefix`, but with none of `except`. */
 interface Branch {
   readonly prefix: string;
   readonly except: readonly string[];
 }
 
 /**
- * The different names of the metrics that met a condition in the day before `to`, sorted. Where there are more than one query
- * gives, they are read by their beginnings.
+ * The distinct names of the metrics that met a condition in the day before `to`, sorted. If one query cannot return all of
+ * them, they are read by their beginnings.
  */
 async function readUniqueNames(
   transport: Transport,
@@ -67,7 +67,7 @@ async function readUniqueNames(
   let queries = 0;
   for (let branch = open.pop(); branch !== undefined; branch = open.pop()) {
     const accountId = await account.id(call);
-    // Other data than timeslices may carry an application's id, too.
+    // Data other than timeslices may have an application's id, too.
     const where = all([condition, isNotNull(TIMESLICE), ...conditionsOf(branch)]);
     const query = { select: [SELECTION], where, range } as const;
     const response = await transport.whole({ group, account: accountId, query }, call);
@@ -87,12 +87,12 @@ function conditionsOf({ prefix, except }: Branch): Condition[] {
   return [...(prefix === '' ? [] : [begins(prefix)]), ...(excluded === undefined ? [] : [not(any(excluded))])];
 }
 
-/** One branch for each next character that was seen, and one for whatever else there may be. */
+/** One branch for each next character that was found, and one for all others. */
 function branches({ prefix, except }: Branch, found: readonly string[], giveUp: () => Error): Branch[] {
   const alike = new Map<string, string[]>();
   for (const name of found.map((each) => each.toLowerCase())) {
     const next = Array.from(name.slice(prefix.length))[0];
-    // A wildcard would match everything again.
+    // A wildcard would match all names again.
     if (next === undefined || next === '%' || next === '_') continue;
     const list = alike.get(prefix + next);
     if (list === undefined) alike.set(prefix + next, [name]);
@@ -104,7 +104,7 @@ function branches({ prefix, except }: Branch, found: readonly string[], giveUp: 
   return [...fresh.map((each) => ({ prefix: each, except: [] })), { prefix, except: [...except, ...fresh] }];
 }
 
-/** Up to a wildcard. */
+/** The longest beginning that all names share, up to a wildcard. */
 function sharedBeginning(names: readonly string[]): string {
   const sorted = [...names].sort();
   const first = Array.from(sorted[0] ?? '');
@@ -113,7 +113,7 @@ function sharedBeginning(names: readonly string[]): string {
   return first.slice(0, differs === -1 ? undefined : differs).join('');
 }
 
-/** Whatever window was answered is good enough for names. */
+/** The window of the response is not checked, because any window is good enough for names. */
 function namesOf(response: Json): readonly string[] {
   const [row] = rowsOf(response, [], false)?.rows ?? [];
   const names = isObject(row) ? (row['names'] ?? row[UNNAMED]) : undefined;
@@ -135,7 +135,7 @@ const KIND = {
   ...{ columns: 'names', seconds: DAY },
 } as const satisfies QueryKind;
 
-/** Reads which metric names of the day before the end of the range contain given texts, of many applications at a time. */
+/** Reads the metric names of the day before the end of the range that contain given texts, of many applications at a time. */
 export function customNamesRead(
   timeslices: Timeslices,
   account: AccountResolver,
@@ -169,7 +169,7 @@ export function customNamesRead(
         found: FoundRows,
         call: CallOptions,
       ): Promise<Outcome<readonly string[]>> => {
-        // More names than rows fit into a response: a list of names has room for more.
+        // A response has room for more names in a list than for rows.
         const isTooMany = subject.filters.length > 0 && found.get(subject.applicationId)?.tooMany === true;
         if (isTooMany) return outcomeOf(readAlone(subject, range.to, call));
         const rows = planned.rowsOf(subject, found);
@@ -188,8 +188,8 @@ export function customNamesRead(
 }
 
 /**
- * The metric names that an application, or one of its hosts, reported within a day, sorted; the interface gives no value
- * names. It has no pages, so all of them are read.
+ * The metric names that an application, or one of its hosts, reported within a day, sorted, without value names, which the
+ * interface does not return. It has no pages, so all of them are read.
  *
  * @param now Unix milliseconds
  */

@@ -20,8 +20,8 @@ import type { CallOptions } from '../upstreamReader.ts';
 import { UpstreamError, type Application } from '../types.ts';
 
 /**
- * How the severity of the open alerts reads as the health status of the REST interface. That the two mean the same is our
- * inference: no public page says so.
+ * Health status of the REST interface by severity of the open alerts. The equivalence is our inference: no public page confirms
+ * it.
  */
 const HEALTH = {
   CRITICAL: 'red',
@@ -30,14 +30,14 @@ const HEALTH = {
   NOT_CONFIGURED: 'unknown',
 } as const;
 
-/** The service takes 100 tags of an entity. */
+/** New Relic's limit is 100 tags for each entity. */
 const MOST_TAGS = 200;
 
 const severity = z.enum(['CRITICAL', 'WARNING', 'NOT_ALERTING', 'NOT_CONFIGURED']);
 
 const tag = z.object({ key: text, values: z.array(z.unknown()).nullish() });
 
-/** A tag that cannot be read costs nothing but itself, and so does a value that is no text. */
+/** An invalid tag is dropped alone, and so is a value that is not a text. */
 const tags = z.array(z.unknown()).transform((list): NonNullable<Application['tags']> =>
   list.slice(0, MOST_TAGS).flatMap((each) => {
     const { data } = tag.safeParse(each);
@@ -46,13 +46,13 @@ const tags = z.array(z.unknown()).transform((list): NonNullable<Application['tag
   }),
 );
 
-/** What entities of every kind have. */
+/** Fields of every kind of entity. */
 export const entity = z.object({
   guid: text,
   name: text,
   accountId: z.int().nullish(),
   tags: tags.nullish(),
-  /** Null counts as true: what does not report any more says so. */
+  /** Null counts as true, because an entity that stopped reporting says false. */
   reporting: z
     .boolean()
     .nullish()
@@ -60,7 +60,7 @@ export const entity = z.object({
   alertSeverity: severity.nullish(),
 });
 
-/** The health status in words of the REST interface; what does not report is gray. */
+/** The health status in the words of the REST interface; an entity that stopped reporting is gray. */
 export function healthStatus(
   reporting: boolean,
   alerts: z.infer<typeof severity> | null | undefined,
@@ -70,8 +70,8 @@ export function healthStatus(
 }
 
 /**
- * An application of the entity search. Its summary holds only the Apdex target and the number of hosts and instances: the
- * service's own figures have an unknown window and scale, so all other rolling values come from timeslices.
+ * An application of the entity search. Of its summary only the Apdex target and the number of hosts and instances are used. New
+ * Relic's own figures have an unknown window and scale, so all other rolling values are calculated from timeslices.
  */
 export const application = entity
   .extend({
@@ -103,12 +103,12 @@ export const application = entity
       alertPolicyId: undefined,
       hosts,
       instances,
-      // Tags that failed and were never read are unknown, which is not the same as none.
+      // Tags that failed and were never read are unknown, not empty.
       tags: fields.tags === undefined ? undefined : (fields.tags ?? []),
     };
   });
 
-/** The fields of an application as the service writes them. */
+/** The fields of an application as New Relic names them. */
 export function fieldsOfApplication(record: Application): Json {
   const { id, name, language, reporting, healthStatus: health, settings, hosts, instances } = record;
   return {
@@ -118,22 +118,22 @@ export function fieldsOfApplication(record: Application): Json {
   };
 }
 
-/** The severity that gives a health status; undefined where there is none, or the entity did not report. */
+/** The severity behind a health status; undefined where there is none, or the entity did not report. */
 export function severityOf(health: string | undefined): string | undefined {
   return Object.entries(HEALTH).find(([, status]) => status === health)?.[0];
 }
 
-/** The service's pages; a larger one cannot be asked for. */
+/** Size of New Relic's pages; a larger one cannot be requested. */
 export const PAGE_SIZE = 200;
 const MOST_ON_A_PAGE = 2_000;
 const MOST_PAGES = 200;
 
 /**
- * All entities of a search in the account by guid, page by page, those that can be read. Rejects with an UpstreamError when the search
- * is not whole: a page is null, a cursor comes again, or there are fewer entities than the service counts. Half a list is no
- * list.
+ * Reads all valid entities of a search in the account, by guid, page by page. Rejects with an UpstreamError when the search is
+ * incomplete: a page is null, a cursor repeats, or there are fewer entities than New Relic counts, because half a list is
+ * useless.
  *
- * @param search.what in the service's search language, a constant
+ * @param search.what a constant in New Relic's search language
  */
 export async function searchEntities<T>(
   transport: Transport,
@@ -144,12 +144,12 @@ export async function searchEntities<T>(
     readonly what: string;
     readonly schema: z.ZodType<T>;
     readonly maxPages: number | undefined;
-    /** What a field said before stays where it fails: the records of the last search by guid, and the fields of one. */
+    /** The earlier value of a failed field is kept: the records of the last search by guid, and the fields of one. */
     readonly before?: ReadonlyMap<string, T>;
     readonly fieldsOf?: (record: T) => Json;
-    /** The size of pages, where the document takes one: it gets smaller where pages are too big. */
+    /** The size of pages, where the document has a parameter for it; reduced where pages are too big. */
     readonly pages?: PageSize;
-    /** More entities than this are not read. */
+    /** Limit for the entities to read. */
     readonly most?: number;
   },
   call: CallOptions,
@@ -194,7 +194,7 @@ export async function searchEntities<T>(
   return found;
 }
 
-/** The entity with what its failed fields said before: null would say that there is nothing. */
+/** The entity with the earlier values of its failed fields, because null would mean that there is nothing. */
 function withEarlier<T>(
   written: Json,
   failed: ReadonlySet<string>,
@@ -208,12 +208,12 @@ function withEarlier<T>(
 
 type PageOptions = Parameters<Transport['read']>[4];
 
-/** How many entities a page holds; remembered by whoever asks for the list again. */
+/** The number of entities on a page; the owner of the list remembers it for the next read. */
 export interface PageSize {
   limit: number;
 }
 
-/** Reads a page; one that is refused as too big or too complex, or times out, is read anew with half the entities. */
+/** Reads a page. If it is refused as too big or too complex, or times out, it is read again with half the entities. */
 async function readFitting(
   pages: PageSize,
   read: (limit: Json, options: PageOptions) => ReturnType<Transport['read']>,
@@ -221,7 +221,7 @@ async function readFitting(
   for (;;) {
     const { limit } = pages;
     try {
-      // The smallest is tried again as any call is.
+      // The smallest page is retried like any other call.
       return await read({ limit }, { keyHeader: 'Api-Key', retries: limit > 1 ? 'but_timeouts' : 'all' });
     } catch (error) {
       if (!(error instanceof UpstreamError) || limit <= 1) throw error;
@@ -232,7 +232,7 @@ async function readFitting(
   }
 }
 
-/** Notes that the entity was there, whether it can be read or not. */
+/** Records that the entity exists, even if it cannot be read. */
 function take<T>(
   each: unknown,
   schema: z.ZodType<T>,

@@ -3,27 +3,27 @@ import { titleOf } from '../http/body.ts';
 import { isList, isObject, type Json } from '../http/readRecords.ts';
 import type { KeyMask } from '../http/keyMask.ts';
 
-/** The most serious meaning of an error first: of several errors in one body it decides. */
+/** Meanings of errors, the most serious first, which decides if one body has several errors. */
 const MEANINGS = [
   ...(['auth', 'forbidden', 'rate_limited'] as const),
-  /** Less has to be asked for at a time. */
+  /** The request or its result is too big, so less has to be requested at a time. */
   'too_big',
   ...(['timeout', 'server'] as const),
-  /** The service says that it failed for a moment. */
+  /** New Relic reports a transient failure. */
   'passing',
-  /** No application that was asked for has data. */
+  /** None of the requested applications has data. */
   'unmatched',
   ...(['other', 'invalid_response'] as const),
 ] as const;
 
-/** What an error of a body means. */
+/** The meaning of an error in a body. */
 export type Meaning = (typeof MEANINGS)[number];
 
 /**
- * The first row that fits an error tells what it means. Codes are exact; words may speak of anything, so they come last.
- * `database` is a code of the database behind NRQL, in `extensions.errorCode` or in the message; `classification` stands in
- * `extensions` beside words in the message; `code` in `extensions.errorClass` or another member that holds one. `source`:
- * where the service was seen to say so, or says that it does.
+ * The first row that fits an error decides its meaning. Codes are exact; words can have many meanings, so they come last.
+ * `database` is a code of the database behind NRQL, in `extensions.errorCode` or in the message; `classification` is in
+ * `extensions` beside words in the message; `code` is in `extensions.errorClass` or another member with a code. `source` says
+ * where New Relic was seen to return the error, or documents it.
  */
 export const TABLE: readonly {
   readonly mark:
@@ -81,33 +81,33 @@ export const TABLE: readonly {
   { mark: { words: /nrql|syntax|query|NRDB:/i }, meaning: 'other', source: 'our reading: a complaint about the query' },
 ];
 
-/** The members of `extensions` that may hold a code. */
+/** The members of `extensions` that may contain a code. */
 const CODES = ['errorClass', 'errorCode', 'error_code', 'code', 'classification'] as const;
 const DEPRECATED = 'This field is deprecated';
-/** A body may be made to be costly: so many of its errors are looked at, and so much of each. */
+/** Limits for the errors of a body, and for the text of each, because a body can be made to be expensive. */
 const MOST_ERRORS = 100;
 const LONGEST_WORDS = 1_000;
 const LONGEST_CODE = 60;
 
-/** What the errors of a body mean for what was asked. */
+/** The meaning of the errors of a body for its request. */
 export interface Verdict {
   readonly meaning: Meaning;
   readonly failure: CallFailure;
 }
 
-/** A GraphQL document, constant: whatever varies travels in variables, so that no text of others becomes a query. */
+/** A constant GraphQL document. Variables carry all values, so that no text from outside becomes part of a query. */
 export interface Document {
   readonly text: string;
-  /** Where in `data` the part stands that is read, such as `['actor', 'account', 'nrql']`. */
+  /** The path in `data` to the part that is read, such as `['actor', 'account', 'nrql']`. */
   readonly root: readonly string[];
   /**
-   * Further on the way, what may not be missing: an error below it concerns a field only, which is null then. Undefined: every
+   * The rest of the path, which must be present: an error below it concerns only a field, which is then null. Undefined: every
    * error counts.
    */
   readonly list: readonly string[] | undefined;
 }
 
-/** What the body of a response of status 200 reports; undefined where it is good. */
+/** The failure that a body with status 200 reports; undefined for a good one. */
 export function judge(
   body: Json,
   status: number,
@@ -118,7 +118,7 @@ export function judge(
   const missing = missingAt(body, root);
   const way = list === undefined ? root : [...root, ...list];
   const isPartial = list !== undefined && missingAt(body, way) === undefined;
-  // What concerns the account counts wherever it stands, of all else only what does not concern a field alone.
+  // An error about the account counts at any path; any other counts unless it concerns only a field.
   const serious = errors.filter((error) => !isPartial || !isBelow(error, way) || isOfAccount(meaningOf(error)));
   for (const meaning of MEANINGS) {
     const decisive = serious.findIndex((error) => meaningOf(error) === meaning);
@@ -131,15 +131,15 @@ export function judge(
   };
 }
 
-/** Fields below a place of the data that failed: what is null there is not absent. */
+/** Failed fields below a path of the data: their null means unknown, not absent. */
 export interface FailedFields {
   /** The first failure. */
   readonly failure: CallFailure;
-  /** The names of the fields, by the place of their record in the list. */
+  /** The names of the fields, by the index of their record in the list. */
   readonly fields: ReadonlyMap<number, ReadonlySet<string>>;
 }
 
-/** The fields below a place of the data for which a response reports an error; undefined where it reports none. */
+/** The fields below a path of the data for which a response reports an error; undefined without such an error. */
 export function failedBelow(
   body: Json,
   status: number,
@@ -149,7 +149,7 @@ export function failedBelow(
   const first = errorsOf(body).find((error) => isBelow(error, way));
   if (first === undefined) return undefined;
   const fields = new Map<number, Set<string>>();
-  // Every error counts here, not only those whose words are looked at: thousands of records may lack one field each.
+  // Every error is read here, not only the first ones, because each of thousands of records may lack one field.
   for (const error of isList(body['errors']) ? body['errors'] : []) {
     const [place, name] = isBelow(error, way) ? pathOf(error).slice(way.length) : [];
     if (typeof place !== 'number' || typeof name !== 'string') continue;
@@ -159,14 +159,14 @@ export function failedBelow(
 }
 
 /**
- * False for a text without the member `error` or `errors`, however it is escaped: all that `judge` can find in it is that
- * something is missing. Told before the text is parsed.
+ * False for a text without the member `error` or `errors`, in any escaping: `judge` can then only find that something is
+ * missing. The check runs before the text is parsed.
  */
 export function mayReportError(text: string): boolean {
   return text.includes('"error') || text.includes('\\u00');
 }
 
-/** A bad key is told from other failures by its code; 403 is another refusal. Undefined: the status says it all. */
+/** A code distinguishes an invalid key from other failures; 403 is another refusal. Undefined: the status alone decides. */
 export function badKeyOf(text: string, status: number, mask: KeyMask): CallFailure | undefined {
   if (status === 403 || !text.includes('BAD_API_KEY')) return undefined;
   let body: unknown;
@@ -181,7 +181,7 @@ export function badKeyOf(text: string, status: number, mask: KeyMask): CallFailu
 
 function verdictOn(error: unknown, status: number, mask: KeyMask): Verdict {
   const meaning = meaningOf(error);
-  // A class such as TIMEOUT says more than the words beside it ("An error occurred").
+  // A class such as TIMEOUT says more than the message beside it ("An error occurred").
   const said = [codesOf(error)[0], titleOf({ errors: [error] }, mask)].filter((part) => part !== undefined);
   const words = `status ${status} with an error: ${said.length === 0 ? 'it says nothing' : said.join(': ')}`;
   return { meaning, failure: failureOf(meaning, words, status) };
@@ -225,7 +225,7 @@ function meaningOf(error: unknown): Meaning {
   return row?.meaning ?? 'invalid_response';
 }
 
-/** All errors but those that come with good data. An `errors` that is no list is one error. */
+/** All errors except those beside good data. An `errors` member that is not a list is one error. */
 function errorsOf(body: Json): readonly unknown[] {
   const errors = body['errors'] ?? undefined;
   const list = isList(errors) ? errors.slice(0, MOST_ERRORS) : errors === undefined ? [] : [errors];
@@ -233,7 +233,7 @@ function errorsOf(body: Json): readonly unknown[] {
   return [...list, ...(alone === undefined ? [] : [alone])].filter((error) => !wordsOf(error).startsWith(DEPRECATED));
 }
 
-/** What counts most first. */
+/** The most important error comes first. */
 function codesOf(error: unknown): readonly string[] {
   const extensions = isObject(error) ? error['extensions'] : undefined;
   if (!isObject(extensions)) return [];
@@ -256,7 +256,7 @@ function pathOf(error: unknown): readonly unknown[] {
   return isList(path) ? path : [];
 }
 
-/** The first member on the way to the root that is not there. */
+/** The first missing member on the path to the root. */
 function missingAt(body: Json, root: readonly string[]): string | undefined {
   let value: unknown = body['data'];
   if (!isObject(value)) return 'data';
