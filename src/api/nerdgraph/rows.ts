@@ -9,17 +9,14 @@ import type { TimeRange } from '../upstreamReader.ts';
 import type { UpstreamError } from '../types.ts';
 import { isDatastore } from '../../formulas/metricInputs.ts';
 
-/**
- * What a query gives of one metric of one application or host, or of a key transaction: the columns under the names that the
- * query gives them.
- */
+/** The row of one metric of one application or host, or of a key transaction, with the column names of the query. */
 export interface MetricRow {
   /** Count. */
   readonly c: number;
   /** Sum. */
   readonly t: number;
   /**
-   * Sum of the exclusive part, of a key transaction its errors; undefined, as the others below: not asked for, or left out as
+   * Sum of the exclusive part, or the errors of a key transaction; undefined, as the others below: not requested, or
    * unreadable.
    */
   readonly x: number | undefined;
@@ -37,29 +34,29 @@ export type MetricRows = ReadonlyMap<string, MetricRow>;
 
 export const NO_ROWS: MetricRows = new Map();
 
-/** The key of what has no hosts among the hosts, and of a row that names no metric among the metrics. */
+/** The key of a subject without hosts among the hosts, and of a row without a metric among the metrics. */
 export const ITSELF = '';
 
-/** What was read of one application or key transaction. */
+/** The rows that were read for one application or key transaction. */
 export class SubjectRows {
-  /** By host, or `ITSELF`, and metric. */
+  /** Rows by host, or `ITSELF`, and metric. */
   readonly rows = new Map<string, Map<string, MetricRow>>();
-  /** Of buckets: by host and metric, in any order. */
+  /** Rows of buckets by host and metric, in any order. */
   readonly buckets = new Map<string, Map<string, BucketRow[]>>();
-  /** Of an entity: the columns of its golden metrics as they were answered, by what was selected. */
+  /** The columns of an entity's golden metrics as in the response, by their selection. */
   readonly columns = new Map<string, unknown>();
-  /** Columns that break queries, also alone. */
+  /** Columns that make queries fail, even alone. */
   readonly columnFailures = new Map<string, UpstreamError>();
-  /** Of hosts, or `ITSELF`. */
+  /** Failures by host, or `ITSELF`. */
   readonly failures = new Map<string, UpstreamError>();
-  /** Concerns all hosts. */
+  /** A failure of all hosts. */
   failure: UpstreamError | undefined;
-  /** True: it failed because there are more rows than a response holds, however it is divided. */
+  /** True: the read failed because there are more rows than a response holds, even when fully divided. */
   tooMany = false;
-  /** The window that was answered; by several queries, each has to have the same. */
+  /** The window of the response; several queries must have the same one. */
   window: TimeRange | undefined;
 
-  /** Takes in what another answer gives, of other metrics or of a later range. */
+  /** Adds the rows of another response, with other metrics or a later range. */
   append(other: SubjectRows): void {
     this.failure ??= other.failure;
     for (const [host, failure] of other.failures) this.failures.set(host, failure);
@@ -74,32 +71,32 @@ export class SubjectRows {
     }
   }
 
-  /** Takes note of the window of a response; false: it is another one than before. */
+  /** Records the window of a response; false: it differs from the earlier one. */
   meet(window: TimeRange, isBucketed: boolean): boolean {
     const before = this.window ?? window;
-    // Buckets say themselves which time they are for: all responses have them of the time that they share.
+    // Buckets have their own times, so the window is the time that all responses share.
     this.window = isBucketed
       ? { from: Math.max(before.from, window.from), to: Math.min(before.to, window.to) }
       : before;
     return isBucketed || (before.from === window.from && before.to === window.to);
   }
 
-  /** Of a host, or of what has no hosts. */
+  /** The rows of a host, or of a subject without hosts. */
   rowsOf(host: string | undefined): MetricRows {
     return this.rows.get(host ?? ITSELF) ?? NO_ROWS;
   }
 
-  /** How long the window is that was answered. */
+  /** The length of the response's window in seconds. */
   get seconds(): number | undefined {
     return this.window === undefined ? undefined : this.window.to - this.window.from;
   }
 
-  /** Of one host, or of whichever failed first. */
+  /** The failure of one host, or the first failure of any host. */
   failureOf(host: string | undefined): UpstreamError | undefined {
     return this.failure ?? (host === undefined ? this.failures.values().next().value : this.failures.get(host));
   }
 
-  /** How many datastore metrics the host that has most of them has, or `ITSELF`; undefined where nothing was read. */
+  /** The number of datastore metrics of the host with the most, or of `ITSELF`; undefined where nothing was read. */
   datastores(): number | undefined {
     const hosts = [...this.rows.values(), ...this.buckets.values()];
     if (this.failure !== undefined || hosts.length === 0) return undefined;
@@ -111,7 +108,10 @@ export class SubjectRows {
   }
 }
 
-/** The row that several rows in a run make together; undefined of none. Part of a sum is a wrong sum, so none is one. */
+/**
+ * The sum of consecutive rows; undefined without rows. A column that one row lacks is left out, because a partial sum would be
+ * wrong.
+ */
 export function mergeRows([first, ...others]: readonly MetricRow[]): MetricRow | undefined {
   if (first === undefined) return undefined;
   const both = (a: number | undefined, b: number | undefined, of: (a: number, b: number) => number) =>
@@ -130,10 +130,10 @@ export function mergeRows([first, ...others]: readonly MetricRow[]): MetricRow |
   );
 }
 
-/** What was read, by application or key transaction. */
+/** The rows that were read, by application or key transaction. */
 export type FoundRows = ReadonlyMap<SubjectId, SubjectRows>;
 
-/** A query for timeslices, or for what key transactions measured. */
+/** A query for timeslices, or for the data of key transactions. */
 export interface TimesliceQuery extends QueryKind {
   readonly range: TimeRange;
   /** Minutes per bucket; undefined: one row over the whole range. */
@@ -146,23 +146,23 @@ export const FACETS: Readonly<Record<Exclude<QueryKind['groupBy'], 'entity'>, re
   key_transaction: ['entity.guid'],
 };
 
-/** A part of a batch, and what a response gave of it. */
+/** A part of a batch, with the rows of a response for it. */
 interface RowsTarget {
   readonly part: QueryPart;
   readonly hosts: ReadonlySet<string> | undefined;
   readonly rows: SubjectRows;
-  /** Hosts of which a count or a sum cannot be read. */
+  /** Hosts with an unreadable count or sum. */
   readonly bad: Set<string>;
 }
 
-/** A row of which only the name counts. */
+/** A row whose name alone is used. */
 const NAME_ONLY: MetricRow = { c: 0, t: 0, x: undefined, mn: undefined, mx: undefined, q: undefined };
 const UNREADABLE: MetricRow = { c: NaN, t: NaN, x: undefined, mn: undefined, mx: undefined, q: undefined };
 const NO_SUBJECT = 'a row does not say what it is about';
 
 /**
- * Takes over the rows of one response; gives false where some are missing. Throws a CallFailure, and takes nothing over, where
- * they cannot be read.
+ * Stores the rows of one response; returns false where some are missing. Throws a CallFailure, and stores nothing, where they
+ * cannot be read.
  *
  * @param fail makes the failure of one subject
  */
@@ -205,11 +205,11 @@ export async function takeRows(
 
 /** Reads the rows of one response. */
 class RowReader {
-  /** By what the facet says, guids without padding. */
+  /** Targets by the value of the facet; guids have no padding. */
   readonly targets: ReadonlyMap<string, RowsTarget>;
   readonly #query: TimesliceQuery;
   readonly #facets: Facets;
-  /** What was answered. */
+  /** The window of the response. */
   readonly #window: TimeRange | undefined;
   readonly #discarded: Discarded;
 
@@ -255,7 +255,7 @@ class RowReader {
     const isNames = this.#query.columns === 'names';
     const read = isNames ? NAME_ONLY : this.#read(row, name);
     const metrics = entryOf(target.rows.rows, host, newMap<MetricRow>);
-    // A second row for the same thing makes both doubtful.
+    // A second row for the same key makes both unreliable.
     if (read === undefined || (metrics.has(name) && !isNames)) target.bad.add(host);
     else metrics.set(name, read);
   }
@@ -268,13 +268,13 @@ class RowReader {
     const { range } = this.#query;
     const window = this.#window;
     const isOutside = window !== undefined && (from < window.from || to > window.to);
-    // The first bucket of a longer answer may be a partial one.
+    // The first bucket of a longer response may be incomplete.
     const isWanted = from >= range.from && to <= range.to;
     if (isOutside || (isWanted && to - from !== bucket)) {
       throw new CallFailure('invalid_response', 'a row is for another bucket than was asked for');
     }
     if (!isWanted) return;
-    // Empty buckets come back as zeros; what they have no value for may be null.
+    // Empty buckets are returned as zeros; columns without a value may be null.
     const { c, t, x } = row;
     if (c === 0 && (t === 0 || t === null) && (x === 0 || x === null)) return;
     const read = this.#read(row, name);
@@ -314,7 +314,7 @@ function newList<V>(): V[] {
   return [];
 }
 
-/** The value of a key; where there is none, the one that `make` gives is kept under the key first. */
+/** The value of a key; a missing one is made by `make` and stored first. */
 function entryOf<K, V>(map: Map<K, V>, key: K, make: () => V): V {
   let value = map.get(key);
   if (value === undefined) map.set(key, (value = make()));

@@ -19,7 +19,7 @@ import {
 import type { CallOptions, SplitReason } from '../upstreamReader.ts';
 import { UpstreamError, type FailureReason } from '../types.ts';
 
-/** The service chooses the facets it gives by the first function. */
+/** The count is the first function, because New Relic ranks the returned facets by the first function. */
 const COUNT = { of: 'count', from: TIMESLICE, as: 'c' } as const;
 const SUMS = [
   COUNT,
@@ -39,7 +39,7 @@ const OF_KEY_TRANSACTIONS = [
   { of: 'count', from: 'apm.key.transaction.error.count', as: 'x' },
 ] as const;
 
-/** Failures that one subject of a batch may be the cause of; the others are the account's, or the address's. */
+/** Failures that one subject of a batch may cause; all others concern the account or the address. */
 const BLAMABLE: Partial<Record<FailureReason, SplitReason>> = {
   timeout: 'timeout',
   network: 'error',
@@ -50,14 +50,14 @@ const BLAMABLE: Partial<Record<FailureReason, SplitReason>> = {
   too_large: 'truncated',
 };
 
-/** So many subjects that no part of can be read, before anything else was read, and of the others little is tried. */
+/** After this number of subjects failed completely with nothing read yet, the rest are probed one at a time. */
 const MOST_UNREADABLE = 3;
 
 /** Reads rows of many applications, hosts or key transactions with one query, in parts where one is not enough. */
 export class Timeslices {
   readonly transport: Transport;
   readonly memory: AccountMemory;
-  /** How long a subject that New Relic knows nothing of is left out, in milliseconds. */
+  /** Milliseconds for which a subject that New Relic does not know is left out. */
   readonly omitMs: number;
   readonly #account: AccountResolver;
 
@@ -68,7 +68,7 @@ export class Timeslices {
     this.#account = account;
   }
 
-  /** The queries that read these parts when nothing fails, without what New Relic knows nothing of. */
+  /** The queries that read these parts when nothing fails, without subjects that New Relic does not know. */
   plan(parts: readonly QueryPart[], kind: QueryKind): Batch[] {
     const { failures } = this.memory;
     const known = parts.filter(({ id }) => !failures.isOmitted(kind.name, id));
@@ -76,8 +76,8 @@ export class Timeslices {
   }
 
   /**
-   * Reads planned queries; what was found of each application or key transaction in them, by its id. Rejects only with the
-   * reason of the signal.
+   * Reads planned queries; returns the rows of each application or key transaction by its id. Rejects only with the reason of
+   * the signal.
    */
   async read(batches: readonly Batch[], query: TimesliceQuery, call: CallOptions): Promise<FoundRows> {
     const parts = batches.flat();
@@ -94,10 +94,10 @@ export class Timeslices {
     return found;
   }
 
-  /** Takes over what a response tells of how large the next one is going to be. */
+  /** Learns from a response the expected size of the next one. */
   #learn({ id, selector, hosts }: QueryPart, query: TimesliceQuery, rows: SubjectRows | undefined): void {
     const datastores = selector.hasDatastores ? rows?.datastores() : undefined;
-    // A series has several ranges, in which not all of them need have been in use.
+    // A series has several ranges, and some of the hosts and names may be missing in one of them.
     const least = query.bucketMinutes === undefined ? 0 : this.memory.sizes(id).datastores;
     if (datastores !== undefined) this.memory.saw(id, { datastores: Math.max(least, datastores) });
     if (rows === undefined || rows.failureOf(undefined) !== undefined) return;
@@ -107,11 +107,10 @@ export class Timeslices {
 }
 
 /**
- * Reads one planned batch, and what of it fails or does not fit into a response again in halves, down to single subjects, so
- * that no healthy subject fails because of another (docs/nerdgraph.md, "Batches").
- *
- * A batch that fails is divided only when the service answers at all, so one of its subjects is asked first, and another
- * one where that fails: with the batch itself that makes three calls in a row, after which an account counts as silent.
+ * Reads one planned batch. If it fails or does not fit into a response, it is read again in halves, down to single subjects, so
+ * that no healthy subject fails because of another (docs/nerdgraph.md, "Batches"). A failed batch is divided only when New
+ * Relic responds to other queries, so one of its subjects is read first, and another one if that fails: with the batch itself
+ * these are three failed calls in a row, which open the circuit of the account.
  */
 class SplitRead {
   readonly #transport: Transport;
@@ -121,17 +120,17 @@ class SplitRead {
   readonly #query: TimesliceQuery;
   readonly #found: FoundRows;
   readonly #call: CallOptions;
-  /** Whether any part was answered: then what fails is the fault of what it asks for. */
+  /** True once any part had a response: later failures are then caused by their own subjects. */
   #hasResponse = false;
-  /** Whether any part was read: a response with rows missing is not used. */
+  /** True once any part was read; a response with missing rows is not used. */
   #isAnyRead = false;
-  /** Subjects that were divided as far as it goes, and could not be read. */
+  /** The number of subjects that could not be read even when fully divided. */
   #unreadable = 0;
-  /** Columns of golden metrics that break queries, whichever entity they are asked of. */
+  /** Columns of golden metrics that make queries fail for any entity. */
   readonly #badColumns = new Map<string, UpstreamError>();
-  /** Whether it is known which columns those are. */
+  /** True once those columns are known. */
   #areColumnsTold = false;
-  /** Parts of one subject that failed: they are to blame where others were answered. */
+  /** Failed parts of one subject: suspects once others had a response. */
   readonly #failed: Batch[] = [];
 
   constructor(
@@ -166,12 +165,16 @@ class SplitRead {
     } else if (isShared(batch)) for (const part of this.#failed) failures.recordFailure(name, ...subjectOf(part));
   }
 
-  /** Whether the account answers nothing at the moment. */
+  /** True while the circuit of the account is open. */
   get #isSilent(): boolean {
     return this.#transport.http.isCircuitOpen(this.#call);
   }
 
-  /** Gives whether all of it was read. @param isFirst false: it is a part of what failed, so it is not tried again */
+  /**
+   * Returns true if the whole batch was read.
+   *
+   * @param isFirst false: it is a part of a failed batch, so it is not retried
+   */
   async #read(given: Batch, isFirst: boolean): Promise<boolean> {
     const batch = this.#withoutBadColumns(given);
     if (batch.length === 0) return false;
@@ -186,10 +189,11 @@ class SplitRead {
     if (kind === 'too_big') return this.#readHalves(batch, 'truncated', undefined);
     this.#isAnyRead = true;
     if (kind === 'answered') return true;
-    // Of one application the message is true whatever is asked of it: it has no rows, and neither has any of its hosts.
+    // For a single application the message applies to all of its hosts and metrics, because it has no rows, so division is
+    // useless.
     const halves = new Set(batch.map(({ id }) => id)).size > 1 ? halve(batch, false) : undefined;
     if (halves !== undefined) return this.#readBoth(batch, halves, 'error');
-    // The service knows nothing of it: a good response without rows, and not asked for again for a while.
+    // New Relic does not know the subject: a good response without rows, and the subject is left out for a while.
     for (const { id } of batch) this.#memory.failures.omit(this.#query.name, id, this.#omitMs);
     return true;
   }
@@ -202,26 +206,29 @@ class SplitRead {
       return reason === 'truncated' ? this.#readHalves(batch, reason, error) : this.#fail(batch, error);
     }
     const ids = batch.map(({ id }) => id);
-    // The service may have failed for a moment, as it says: then the next refresh reads the whole again.
+    // New Relic calls the failure transient, so the next refresh reads the whole batch again.
     const mayPass =
       isFirst && error.failure.isTransient === true && !this.#memory.failures.recordTransient(this.#query.name, ids);
     if (reason === undefined || mayPass || (!this.#hasResponse && this.#isSilent)) return this.#fail(batch, error);
     if (mayBeColumn) return this.#readColumns(batch, { error, reason });
-    // Hosts of one application: it may be the one to blame.
+    // Hosts of one application: the application may be the cause.
     const isKnown = this.#hasResponse && batch.length > 1;
     return isKnown || reason === 'truncated'
       ? this.#readHalves(batch, reason, error)
       : this.#readFromOne(batch, { error, reason });
   }
 
-  /** Golden metrics of a query fail together where one of them cannot be read: until they were told apart, it may be one. */
+  /**
+   * All golden metrics of a query fail if one cannot be read, so until the failing columns are known, a column may be the
+   * cause.
+   */
   #mayBeColumn(batch: Batch): boolean {
     return this.#query.golden !== undefined && !this.#areColumnsTold && columnsOf(batch).length > 1;
   }
 
   /**
-   * Finds the columns that break the query. One column of one entity is asked for first, and another one of another entity
-   * where that fails: with the batch itself that makes three calls in a row, as in `#readFromOne`.
+   * Finds the columns that make the query fail. One column of one entity is read first, and another one of another entity if
+   * that fails: with the batch itself these are three failed calls in a row, as in `#readFromOne`.
    */
   async #readColumns(
     batch: Batch,
@@ -252,7 +259,7 @@ class SplitRead {
     return this.#fail(batch, lastError);
   }
 
-  /** Asks one entity for columns, in halves where that fails, until those that fail alone are known. */
+  /** Reads columns of one entity, in halves where that fails, down to the columns that fail alone. */
   async #tellColumns(part: QueryPart, columns: readonly string[]): Promise<void> {
     if (columns.length === 0) return;
     const end = await this.#post([withColumns(part, columns)], 'none');
@@ -264,7 +271,7 @@ class SplitRead {
     } else for (const column of columns) this.#badColumns.set(column, end.error);
   }
 
-  /** The batch without the columns that break queries; they fail in all that ask for them. */
+  /** The batch without the failing columns, which fail for all entities that request them. */
   #withoutBadColumns(batch: Batch): Batch {
     if (this.#badColumns.size === 0) return batch;
     return batch.flatMap((part) => {
@@ -279,7 +286,7 @@ class SplitRead {
     });
   }
 
-  /** Nothing was read so far: of what is left only the last subject is asked for, and the others once that one is read. */
+  /** While nothing was read, only the last remaining subject is read, and the others once it succeeds. */
   async #readFromLast(batch: Batch): Promise<boolean> {
     const [one, others] = takeOne(batch, true) ?? [batch, undefined];
     const end = await this.#queryOnce(one, false);
@@ -291,9 +298,9 @@ class SplitRead {
   }
 
   /**
-   * Asks for one subject, and for another where that fails. Only once one was answered, the others are read.
+   * Reads one subject, and another if that fails. The others are read only after one had a response.
    *
-   * @param failed why the whole failed; undefined: it was not asked for, because the account was silent
+   * @param failed the error of the whole batch; undefined: it was not read, because the circuit was open
    */
   async #readFromOne(
     batch: Batch,
@@ -306,7 +313,7 @@ class SplitRead {
     for (const last of [false, true]) {
       if (last && !this.#hasResponse && this.#isSilent) break;
       const taken = takeOne(others, last);
-      // Of two, the other one is all that is left.
+      // Of two subjects only the other one is left.
       const one = taken?.[0] ?? others;
       const end = await this.#queryOnce(one, false);
       if (end.kind === 'failed') {
@@ -328,11 +335,11 @@ class SplitRead {
     return this.#fail(others, lastError);
   }
 
-  /** @param error why the whole failed; undefined: it has more rows than a response holds */
+  /** @param error the error of the whole batch; undefined: it has more rows than a response holds */
   async #readHalves(batch: Batch, reason: SplitReason, error: UpstreamError | undefined): Promise<boolean> {
     const halves = halve(batch, reason === 'truncated');
     if (halves !== undefined) return this.#readBoth(batch, halves, reason);
-    // One subject is left of what failed: it has not been asked for alone yet.
+    // One subject of the failed batch is left, which was not read alone yet.
     if (error !== undefined && reason !== 'truncated') return this.#read(batch, false);
     this.#failed.push(batch);
     this.#unreadable += 1;
@@ -340,8 +347,8 @@ class SplitRead {
   }
 
   /**
-   * Halves of one subject are read in turn: it fails when either does. Halves of a batch too until something was read, so that
-   * little is asked where nothing can be.
+   * Halves of one subject are read one after the other, because it fails when either does. Halves of a batch are too until
+   * something was read, which limits the calls where nothing can be read.
    */
   async #readBoth(batch: Batch, [first, second]: readonly [Batch, Batch], reason: SplitReason): Promise<boolean> {
     this.#transport.http.split(reason);
@@ -351,7 +358,7 @@ class SplitRead {
     return (await Promise.all([reading, this.#read(second, false)])).every(Boolean);
   }
 
-  /** Notes a failure of each subject; undefined: it has more rows than a response holds, however it is divided. */
+  /** Records a failure of each subject; undefined: it has more rows than a response holds, even when fully divided. */
   #fail(batch: Batch, error: UpstreamError | undefined): false {
     fail(batch, error ?? this.#transport.invalid(this.#query.group, 'more rows than an answer holds'), this.#found);
     if (error !== undefined) return false;
@@ -366,7 +373,7 @@ class SplitRead {
     const { failures } = this.#memory;
     const { name } = this.#query;
     if (batch.length > 1) {
-      // What went on to fail at the last refresh is divided now, instead of being tried again.
+      // A batch that also failed at the last refresh is now divided and not retried.
       const ids = batch.map(({ id }) => id);
       return this.#post(batch, isFirst && !failures.isTransient(name, ids) ? 'transient' : 'none');
     }
@@ -376,7 +383,7 @@ class SplitRead {
     if (error !== undefined) return { kind: 'failed', error };
     if (isFirst && !isSuspect) return this.#post(batch, isShared(batch) ? 'transient' : 'all');
     const end = await this.#post(batch, 'none');
-    // What is too large is read in smaller parts, which are no repetitions.
+    // A result that is too large is read in smaller parts, which are not retries.
     const isCounted = end.kind === 'failed' && end.error.failure.reason !== 'too_large';
     if (isCounted) failures.recordOwnFailure(name, id, host, end.error);
     return end;
@@ -387,7 +394,7 @@ class SplitRead {
     if (golden !== undefined) return this.#postGolden(batch, golden, retries);
     if (groupBy === 'entity') throw new RangeError('a query of golden metrics needs their source');
     const condition = conditionOf(batch, groupBy);
-    // Other data than timeslices may carry an application's id, too.
+    // Data other than timeslices may have an application's id, too.
     const where = columns === 'names' ? all([condition, isNotNull(TIMESLICE)]) : condition;
     const select = groupBy === 'key_transaction' ? OF_KEY_TRANSACTIONS : SELECTIONS[columns];
     const query = { select, where, facet: FACETS[groupBy], range, bucketMinutes };
@@ -414,7 +421,7 @@ class SplitRead {
     };
     const hasNumbers = source.eventObjectId === 'DOMAIN_IDS' && ids.some(isCanonicalInteger);
     const end = await run(this.#memory.idListForm);
-    // Whether the service takes numbers and texts in one list is not documented.
+    // The documentation does not say if one list may contain numbers and texts.
     const mayBeList = end.kind === 'failed' && end.error.failure.reason === 'other' && hasNumbers;
     if (!mayBeList || this.#memory.idListForm === 'separate') return end;
     const again = await run('separate');
@@ -422,7 +429,7 @@ class SplitRead {
     return again;
   }
 
-  /** Reads a good response; gives `too_big` where rows are missing in it. */
+  /** Reads a good response; returns `too_big` where rows are missing. */
   async #take(
     end: NrqlEnd,
     read: (result: Json, discarded: Discarded) => boolean | Promise<boolean>,
@@ -439,7 +446,7 @@ class SplitRead {
   }
 }
 
-/** What the parts of a query select, each once. */
+/** The selected columns of the parts of a query, each once. */
 function columnsOf(batch: Batch): readonly string[] {
   return [...new Set(batch.flatMap(({ selector }) => selector.names))];
 }
@@ -459,12 +466,12 @@ function probesOf(batch: Batch): readonly (readonly [QueryPart, readonly string[
   ];
 }
 
-/** Whether it asks for several subjects: applications, hosts or key transactions. */
+/** True for a batch with several subjects: applications, hosts or key transactions. */
 function isShared(batch: Batch): boolean {
   return batch.length > 1 || (batch[0]?.hosts?.length ?? 1) > 1;
 }
 
-/** The subject that a batch of one part is about; of several hosts, the application. */
+/** The subject of a batch of one part; for several hosts, the application. */
 function subjectOf([part]: Batch): readonly [id: SubjectId, host: string | undefined] {
   if (part === undefined) throw new RangeError('a batch without parts');
   const { id, hosts } = part;

@@ -15,7 +15,7 @@ import { isList, isObject, type Json, type Discarded } from '../http/readRecords
 import type { CallOptions } from '../upstreamReader.ts';
 import { UpstreamError } from '../types.ts';
 
-/** The user whom the key belongs to. */
+/** The user who owns the key. */
 export const USER: Document = { text: `query { actor { user { id } } }`, root: ['actor', 'user'], list: undefined };
 
 export const ACCOUNTS: Document = {
@@ -67,7 +67,7 @@ export const NRQL: Document = {
   list: undefined,
 };
 
-/** Entities of any type with the definitions of their golden metrics, on pages of a size that may be asked for. */
+/** Entities of any type with the definitions of their golden metrics, on pages of variable size. */
 export const ENTITIES = entitySearch(
   `alertSeverity
           tags { key values }
@@ -77,7 +77,7 @@ export const ENTITIES = entitySearch(
   { declared: ', $limit: Int', given: ', options: { limit: $limit }' },
 );
 
-/** How many entities an account has of each type. */
+/** The number of entities of each type in an account. */
 export const ENTITY_TYPES: Document = {
   text: `query ($search: String!) {
   actor {
@@ -90,7 +90,7 @@ export const ENTITY_TYPES: Document = {
   list: ['types'],
 };
 
-/** A search page by page; `fields` are what is read of an entity beside what every entity has. */
+/** A paged search; `fields` are read in addition to the fields of every entity. */
 function entitySearch(fields: string, { declared, given } = { declared: '', given: '' }): Document {
   const text = `query ($search: String!, $cursor: String${declared}) {
   actor {
@@ -112,7 +112,7 @@ function entitySearch(fields: string, { declared, given } = { declared: '', give
   return { text, root: ['actor', 'entitySearch'], list: ['results', 'entities'] };
 }
 
-/** For whom a call is made; calls are counted by it. */
+/** The group of a call; calls are counted by it. */
 export type CallGroup =
   | 'applications'
   | 'key_transactions'
@@ -127,11 +127,11 @@ export type CallGroup =
   | 'queries'
   | 'alerts';
 
-/** Seconds that the service may work on a query; it takes 5 to 120. */
+/** Limits for the timeout of a query in New Relic, in seconds. */
 const SHORTEST_TIMEOUT = 5;
 const LONGEST_TIMEOUT = 30;
 
-/** Of what the service says about a result. */
+/** Limit for the messages about a result. */
 const MOST_MESSAGES = 5;
 const LONGEST_READ = 10_000;
 
@@ -139,18 +139,18 @@ const LONGEST_READ = 10_000;
 export interface NrqlRead {
   readonly group: CallGroup;
   readonly account: number;
-  /** In the exporter's own form, or as its user wrote it. */
+  /** The query in the exporter's own form, or as its user wrote it. */
   readonly query: QueryParts | string;
-  /** Which failures are tried again; all that may pass by default. */
+  /** Failures to retry; all transient ones by default. */
   readonly retries?: ResponsePolicy['retries'];
   readonly bounds?: Bounds;
-  /** Where it is another than that of the account. */
+  /** Name of the key's header, where it differs from that of the account. */
   readonly keyHeader?: string;
 }
 
 /**
- * What became of a query. `too_big`: the service says that the query or its result is. `unmatched`: it says that no
- * application of the query has data.
+ * The end of a query. `too_big`: New Relic reports that the query or its result is too big. `unmatched`: New Relic reports that
+ * no application of the query has data.
  */
 export type NrqlEnd =
   | { readonly kind: 'answered'; readonly result: Json }
@@ -159,20 +159,17 @@ export type NrqlEnd =
   | { readonly kind: 'failed'; readonly error: UpstreamError };
 
 export interface NerdGraphReaderOptions extends ClientOptions {
-  /** The whole address, ends in `/graphql`. */
+  /** The complete address, which ends in `/graphql`. */
   readonly baseUrl: string;
   /** The account to read; undefined: the only one that the key sees. */
   readonly accountId: number | undefined;
-  /**
-   * How long the details of key transactions are kept, and what else is looked up now and then, in milliseconds
-   * (`intervals.metric_names`).
-   */
+  /** Milliseconds for which details of key transactions, and other occasional lookups, are kept (`intervals.metric_names`). */
   readonly detailsMs: number;
-  /** The most pages a list may have; 200 by default. */
+  /** Limit for the pages of a list; 200 by default. */
   readonly maxPages?: number;
 }
 
-/** Makes the calls of the interface: each is one POST of a document with its variables. */
+/** Makes the calls of the interface, each one a POST of a document with its variables. */
 export class Transport {
   readonly http: Client;
   readonly #address: URL;
@@ -186,9 +183,8 @@ export class Transport {
   }
 
   /**
-   * Runs a document that reads entities. A field that failed is null, and `failed` says why; where it is on the way to the
-   * list, the response is a failure, for the reason that the error tells. Rejects with an UpstreamError or the reason of the
-   * signal.
+   * Runs a document that reads entities. A failed field is null, and `failed` has its error. An error on the path to the list
+   * makes the response a failure, for the reason of that error. Rejects with an UpstreamError or the reason of the signal.
    */
   read(
     group: CallGroup,
@@ -217,7 +213,7 @@ export class Transport {
     }
   }
 
-  /** Gives the object at the root of the document, and what the body says beside it: why fields further down are null. */
+  /** Returns the root object of the document, with the errors beside it, which explain null fields further down. */
   async #post(
     document: Document,
     variables: Json,
@@ -239,7 +235,8 @@ export class Transport {
         const verdict = judge(parsed, status, mask, document);
         meaning = verdict?.meaning;
         if (list !== undefined) failed = failedBelow(parsed, status, mask, [...root, ...list]);
-        // Of a query, a complaint about size, and that nothing matched, are no failures: they say how to go on.
+        // For a query, a size error or the report that nothing matched is not a failure, because each tells the caller how to
+        // continue.
         const isResult = meaning === 'too_big' || meaning === 'unmatched';
         return isResult && list === undefined ? undefined : verdict?.failure;
       },
@@ -253,7 +250,10 @@ export class Transport {
     return { found: isObject(value) ? value : {}, meaning, failed };
   }
 
-  /** As `nrql`, for a query of one subject that cannot be read in parts; undefined where the service knows nothing of it. */
+  /**
+   * The same as `nrql`, for a query of one subject that cannot be read in parts; undefined where New Relic does not know the
+   * subject.
+   */
   async whole(read: NrqlRead, call: CallOptions): Promise<Json | undefined> {
     const end = await this.nrql(read, call);
     if (end.kind === 'failed') throw end.error;
@@ -261,7 +261,7 @@ export class Transport {
     return end.kind === 'answered' ? end.result : undefined;
   }
 
-  /** Reports what came back and is of no use. */
+  /** Reports a response that cannot be used. */
   invalid(group: CallGroup, words: string): UpstreamError {
     return this.fail(group, new CallFailure('invalid_response', words));
   }
@@ -271,7 +271,7 @@ export class Transport {
     return this.http.fail(endpointOf(group), failure);
   }
 
-  /** Reads a response, and reports what of it was left out, or that it is useless. */
+  /** Reads a response, and reports the parts that were left out, or that it cannot be used. */
   parseReporting<T>(group: CallGroup, read: (discarded: Discarded) => T | Promise<T>): Promise<T> {
     return this.http.parseReporting(endpointOf(group), read);
   }
@@ -281,7 +281,7 @@ function endpointOf(group: CallGroup): string {
   return `graphql:${group}`;
 }
 
-/** What the service says about the result, in one line for the log. */
+/** New Relic's messages about the result, in one line for the log. */
 function messagesOf(result: Json): string | undefined {
   const { metadata } = result;
   const messages = isObject(metadata) ? metadata['messages'] : undefined;
