@@ -146,7 +146,7 @@ export class AccountCollector {
     this.tracker.stop();
   }
 
-  // A refresh asks for its tasks.
+  // A refresh requests its tasks.
 
   /**
    * Requests all tasks of the scope, unless the same request is already running for this window and these waiters, which then

@@ -80,7 +80,7 @@ export class AccountLog {
     this.#endRefusal();
   }
 
-  /** New Relic asked for a pause, which is an overload of the account or of its limit. */
+  /** New Relic requested a pause: the account, or its limit, is overloaded. */
   paused(seconds: number): void {
     this.#logger.warn(
       { seconds: Math.ceil(seconds) },

@@ -25,7 +25,7 @@ export interface GroupTally {
  */
 export class AccountSnapshot {
   readonly blocks: Block[] = [];
-  /** Series left out by the caps of custom metrics and queries, per reading. */
+  /** Series left out by the caps of custom metrics and queries, per read. */
   readonly cut: DroppedSeries[] = [];
   /** True when every task of the scope, with the lists they come from, is fresh. */
   complete = true;

@@ -139,7 +139,7 @@ function tightLimits({ schedule, context }: AccountCollector): string[] {
   ];
 }
 
-/** One read of counters covers 50 minutes, and 10 of them overlap the read before. */
+/** One read of counters covers 50 minutes, and 10 of them overlap the previous read. */
 const LONGEST_COUNTER_INTERVAL = 2_400_000;
 
 function slowCounters({ schedule, context }: AccountCollector): string[] {

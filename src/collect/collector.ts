@@ -169,7 +169,7 @@ export class Collector {
       blocks: snapshots.flatMap(({ blocks }) => blocks),
       /** True when every due task of the scope is fresh. */
       complete: snapshots.every(({ complete }) => complete),
-      /** Series left out by the caps of custom metrics and queries, per reading. */
+      /** Series left out by the caps of custom metrics and queries, per read. */
       cut: snapshots.flatMap(({ cut }) => cut),
       /** The state is of the same moment as the series: a task without series never counts as fresh. */
       accounts,

@@ -25,7 +25,7 @@ export interface CounterReading {
 
 /** The changes by a read beside the counters. */
 export interface Booking {
-  /** Transactions added to minutes that an earlier reading had covered. */
+  /** Transactions added to minutes that an earlier read had covered. */
   readonly late: number;
   /** Seconds that are never counted. */
   readonly lost: number;
@@ -50,7 +50,7 @@ export class CounterLedger {
   readonly #firstCovered = new Float64Array(KEPT_MINUTES);
   /** The end of the newest minute that is kept. */
   #newest = -Infinity;
-  /** The end of the last good reading. */
+  /** The end of the last successful read. */
   #end: number | undefined;
   /** The start of the first good read: earlier minutes are never counted. */
   #start = -Infinity;

@@ -221,7 +221,7 @@ export class EntityRecords {
         : undefined;
       if (task !== undefined) {
         task.interval = interval;
-        // A value that the last reading did not ask for would be absent for a whole interval.
+        // A value that the last read did not request would be absent for a whole interval.
         if (known?.task === task && hasMore(known.columns, columns)) task.overdue = true;
       }
       const values = known?.values ?? new Map<string, never>();
@@ -326,7 +326,7 @@ function isSame(
   return a?.size === b?.size && [...(a ?? [])].every(([name, family]) => b?.get(name) === family);
 }
 
-/** Whether there is a column that was not there before, or is defined otherwise now. */
+/** True when there is a new column, or a column with a new definition. */
 function hasMore(before: Columns, now: Columns): boolean {
   if (before === now) return false;
   return now.some(

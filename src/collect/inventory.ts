@@ -28,7 +28,7 @@ import {
   selects,
 } from './selection.ts';
 
-/** Kinds of lists, which are not entries of another list. */
+/** Kinds that belong to the account itself, not to an entry of a list. */
 const LISTS: ReadonlySet<Kind> = new Set<Kind>(['applications', 'key_transactions', 'entities', 'queries']);
 
 /** The size of a list is compared with its sizes within this time, in milliseconds. */

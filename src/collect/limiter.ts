@@ -26,10 +26,7 @@ export interface Limits {
 /** Ends a call, with the overload if New Relic responded with one. */
 type Release = (overload?: Overload) => void;
 
-/**
- * A taken slot is released with the end of its call, so only the budget needs a timer. If the budget allows a call now, an
- * existing timer stays: work that was refused a moment earlier depends on it.
- */
+/** A slot that its work has reserved before it starts, with the totals of the calls of that work. */
 export interface Reservation {
   /** The limiter for this work: its first call uses the slot, later ones wait for theirs. */
   readonly limiter: RateLimiter;
@@ -249,8 +246,8 @@ export class AccountLimiter implements RateLimiter {
   }
 
   /**
-   * A slot that is taken comes free with its call; only the budget needs a timer. One that is set stays where the budget
-   * allows a call by now: work that asked in vain a moment earlier counts on it.
+   * A taken slot is released with the end of its call, so only the budget needs a timer. If the budget allows a call now, an
+   * existing timer stays: work that was refused a moment earlier depends on it.
    */
   #wakeLater(now: number, earliest = now): void {
     if (this.#closed) return;

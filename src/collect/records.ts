@@ -21,7 +21,7 @@ export interface WindowInput {
   readonly datastores: string | undefined;
 }
 
-/** One window's metric data of an application or a host, and what was calculated from it. */
+/** The metric data of an application or a host over one window, and the results calculated from them. */
 export interface WindowReading extends WindowInput {
   readonly samples: WrittenSamples;
   readonly customSamples: WrittenSamples;
