@@ -16,11 +16,11 @@ import type {
 } from '../upstreamReader.ts';
 import type { UpstreamError } from '../types.ts';
 
-/** Under these names it is remembered what broke queries: entities, and columns. */
+/** Names under which failing entities and columns are remembered. */
 const NAME = 'golden metrics';
 const COLUMN = 'golden metric';
 
-/** What is read of an entity while its sources are read one beside the other. */
+/** The results of an entity while its sources are read concurrently. */
 interface Gathered {
   window: TimeRange | undefined;
   readonly values: Map<string, readonly { readonly percentile: string | undefined; readonly value: number }[]>;
@@ -35,7 +35,7 @@ interface Gathered {
 export class GoldenMetricsRead implements BatchRead<GoldenSubject, GoldenResult> {
   readonly #timeslices: Timeslices;
   readonly #kinds = new WeakMap<GoldenSource, QueryKind>();
-  /** What entities select of each of their sources: the same object for the same columns. */
+  /** The selections of entities for each of their sources; equal columns share one object. */
   readonly #selectors = new WeakMap<GoldenSubject['columns'], ReadonlyMap<GoldenSource, MetricSelector>>();
 
   constructor(timeslices: Timeslices) {
@@ -95,7 +95,7 @@ export class GoldenMetricsRead implements BatchRead<GoldenSubject, GoldenResult>
     return subjects.map(({ guid, columns }): Outcome<GoldenResult> => {
       const own = gathered.get(guid);
       const [error] = own?.failures.values() ?? [];
-      // What could be read is published: one bad definition hides no other.
+      // Readable metrics are published, because one bad definition must not hide the others.
       if (own === undefined || (error !== undefined && own.failures.size === columns.length)) {
         return { error: error ?? this.#timeslices.transport.invalid('golden_metrics', 'nothing was read') };
       }
@@ -183,7 +183,7 @@ export class GoldenMetricsRead implements BatchRead<GoldenSubject, GoldenResult>
     this.#remember(source, selects, [...found.values()], call);
   }
 
-  /** A column that broke a query is asked of one entity, and of the others once it is answered. */
+  /** A suspect column is read for one entity first, and for the others once it succeeds. */
   async #readAlone(
     source: GoldenSource,
     select: string,
@@ -228,7 +228,7 @@ export class GoldenMetricsRead implements BatchRead<GoldenSubject, GoldenResult>
   }
 }
 
-/** Whether a complaint is about what was asked, not about the moment or the account. */
+/** True for an error about the request itself, not about the moment or the account. */
 function isOfQuery(failure: UpstreamError | undefined): boolean {
   return failure?.failure.reason === 'other' || failure?.failure.reason === 'invalid_response';
 }
@@ -241,7 +241,7 @@ function columnKey(source: GoldenSource, select: string): string {
   return `${sourceKey(source)} ${select}`;
 }
 
-/** Takes over one golden metric of an entity: null, or no row, is no value. */
+/** Stores one golden metric of an entity: null, or no row, means no value. */
 function take(name: string, select: string, rows: SubjectRows, own: Gathered): void {
   const failure = rows.failure ?? rows.columnFailures.get(select);
   if (failure !== undefined) {

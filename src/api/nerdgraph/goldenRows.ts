@@ -10,10 +10,10 @@ import type { UpstreamError } from '../types.ts';
 
 const DAY = 86_400;
 
-/** What a query of golden metrics asked for. */
+/** A query of golden metrics. */
 interface GoldenQuery {
   readonly source: GoldenSource;
-  /** What is selected as `m0`, `m1`, ... */
+  /** The selections named `m0`, `m1`, ... */
   readonly columns: readonly string[];
   readonly range: TimeRange;
 }
@@ -55,7 +55,7 @@ export async function takeGoldenRows(
       discarded.record('results.facet');
       return;
     }
-    // A second row for the same entity makes both doubtful.
+    // A second row for the same entity makes both unreliable.
     if (taken.has(id)) rows.failure ??= fail(`two rows are about one entity (${part.called ?? part.id})`);
     taken.add(id);
     rows.window = window;

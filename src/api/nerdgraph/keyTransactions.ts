@@ -31,7 +31,7 @@ function fieldsOf({ id, name, reporting, healthStatus: health }: KeyTransactionE
   return { name, reporting, tags, alertSeverity: severityOf(health) };
 }
 
-/** What only the full entity says. */
+/** Fields that only the full entity has. */
 const keyTransactionDetails = z
   .object({
     guid: text,
@@ -58,7 +58,7 @@ function idIn(text: string): number | undefined {
 }
 
 const GROUP = 'key_transactions';
-/** The service gives so many entities a call. */
+/** Limit of New Relic for the entities of a call. */
 const GUIDS_PER_CALL = 25;
 
 /** Details without an application or a name are asked for again so soon: it may be a field that failed. */
@@ -86,7 +86,7 @@ export class KeyTransactions {
     return this.#memory.keyTransactions.get(id);
   }
 
-  /** All whose details are known, or could not be read; rejects when none could. */
+  /** All key transactions with known or failed details; rejects when none could be read. */
   async list(call: CallOptions): Promise<KeyTransaction[]> {
     const search = {
       group: GROUP,
@@ -154,7 +154,7 @@ export class KeyTransactions {
     return failures;
   }
 
-  /** What a field does not say this time, because it failed, stays as it was read before. */
+  /** A failed field keeps its earlier value. */
   #keep({ applicationId, transactionName, apdexTarget }: KeyTransactionDetails, guid: string, readAt: number): void {
     const before = this.#memory.keyTransactionDetails.get(guid);
     this.#memory.keyTransactionDetails.set(guid, {
@@ -167,7 +167,7 @@ export class KeyTransactions {
     });
   }
 
-  /** Gives why fields that are null failed, if any did. */
+  /** Returns the error of null fields that failed, if any. */
   async #readDetails(guids: readonly string[], now: number, call: CallOptions): Promise<CallFailure | undefined> {
     const { found, failed } = await this.#transport.read(GROUP, KEY_TRANSACTION_DETAILS, { guids }, call);
     const failure = failed?.failure;
@@ -176,7 +176,7 @@ export class KeyTransactions {
     const requested = new Map(guids.map((guid) => [withoutPadding(guid), guid]));
     await this.#transport.parseReporting(GROUP, (discarded) => {
       for (const entity of entities.slice(0, GUIDS_PER_CALL)) {
-        // It failed, and counts once.
+        // The entity failed, and counts once.
         if (entity === null && failure !== undefined) continue;
         const details = parseRecord(keyTransactionDetails, entity, discarded, 'entities');
         const guid = details === undefined ? undefined : requested.get(withoutPadding(details.guid));

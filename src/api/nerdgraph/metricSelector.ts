@@ -13,14 +13,14 @@ export const ZERO_WITHOUT_ROW: readonly string[] = [METRIC.web, METRIC.nonWeb, M
 /** Sums that agents keep beside the metrics of single transactions: they are never reported for one transaction only. */
 const ROLLUPS: ReadonlySet<string> = new Set([...Object.values(METRIC), SIGN_OF_LIFE]);
 
-/** What finds the metrics of all datastore types, such as `Datastore/MySQL/allWeb`. */
+/** The pattern for the metrics of all datastore types, such as `Datastore/MySQL/allWeb`. */
 const DATASTORES_LIKE = 'Datastore/%/allWeb';
 
 function isRollup(name: string): boolean {
   return ROLLUPS.has(name) || isDatastore(name);
 }
 
-/** Whether its count, sum and exclusive sum are the satisfied, tolerating and frustrated requests. */
+/** True if the count, sum and exclusive sum are the satisfied, tolerating and frustrated requests. */
 export function isApdex(name: string): boolean {
   return name === METRIC.apdex || name.startsWith('Apdex/') || name.startsWith(METRIC.endUserApdex);
 }
@@ -30,7 +30,7 @@ export function isNeverNegative(name: string): boolean {
   return isRollup(name) || isApdex(name);
 }
 
-/** Names that patterns found; beyond so many it is cheaper to match them anew. */
+/** Limit for remembered matches of patterns; beyond it a new match is cheaper. */
 const MOST_FOUND = 10_000;
 
 /** The metrics that a query asks for of an application, or of its hosts. Who asks for the same shares one object. */
@@ -38,11 +38,11 @@ export class MetricSelector {
   readonly names: readonly string[];
   /** Texts that names contain. */
   readonly filters: readonly string[];
-  /** Whether the metrics of all datastore types come with them. */
+  /** True if the metrics of all datastore types are included. */
   readonly hasDatastores: boolean;
   /** The names and patterns in the WHERE clause; undefined: there are none, as for key transactions. */
   readonly condition: Condition | undefined;
-  /** How long that text is. */
+  /** The length of that text. */
   readonly characters: number;
   readonly #found = new Map<string, string>();
 
@@ -64,7 +64,7 @@ export class MetricSelector {
     this.#forget();
   }
 
-  /** How many rows it brings of one application or host, when that has so many datastore types and matching names. */
+  /** The expected rows of one application or host with these numbers of datastore types and matching names. */
   rows(datastores: number, matches: number): number {
     const rows = this.names.length + (this.hasDatastores ? datastores : 0) + (this.filters.length > 0 ? matches : 0);
     return Math.max(1, rows);
@@ -83,7 +83,7 @@ export class MetricSelector {
     return name;
   }
 
-  /** Two that ask for half of it each; undefined where there is but one name or pattern. */
+  /** Two selectors with half of the names each; undefined for a single name or pattern. */
   halves(): readonly [MetricSelector, MetricSelector] | undefined {
     const { names, filters, hasDatastores } = this;
     const hasPatterns = hasDatastores || filters.length > 0;

@@ -95,7 +95,7 @@ async function readRange(
   return found;
 }
 
-/** Of applications that have too many rows for the range even by metric, each half of the range apart. */
+/** Applications with too many rows for the range, even by metric, are read in two halves of the range. */
 async function readHalves(
   timeslices: Timeslices,
   parts: readonly QueryPart[],
@@ -119,7 +119,7 @@ async function readHalves(
   }
 }
 
-/** The service may answer for other times than it was asked for: what is missing then at an end is read apart. */
+/** New Relic may return another window than requested; a missing part at an end is read separately. */
 async function readGaps(
   timeslices: Timeslices,
   parts: readonly QueryPart[],
@@ -167,7 +167,7 @@ export function counterRead(
 ): BatchRead<MetricDataSubject, MinuteSeries> {
   // A response with more rows of buckets takes longer to parse than other work may wait.
   const most = ({ from, to }: TimeRange): number => Math.floor(PLANNED_FACETS / ((to - from) / MINUTE));
-  /** All applications ask for the same. */
+  /** All applications have the same request. */
   let last:
     { readonly names: readonly string[]; readonly selector: MetricSelector; readonly mapper: ValueMapper } | undefined;
   const queryOf = ({ names, values }: MetricDataSubject) =>
@@ -196,7 +196,7 @@ export function counterRead(
   });
 }
 
-/** What of the range lies outside of the window that was answered; nothing where that is not known. */
+/** The parts of the range outside the response's window; none where the window is unknown. */
 function gapsIn(range: TimeRange, window: TimeRange | undefined): TimeRange[] {
   if (window === undefined) return [];
   const before = { from: range.from, to: Math.min(range.to, window.from) };

@@ -46,7 +46,7 @@ export class MonitoredEntities {
   readonly #account: AccountResolver;
   readonly #maxPages: number | undefined;
   readonly #memory: AccountMemory;
-  /** What a field said before stays where it fails, by type and guid. */
+  /** Earlier values of failed fields, by type and guid. */
   readonly #last = new Map<string, ReadonlyMap<string, EntityRecord>>();
   readonly #definitions = new Map<string, readonly GoldenMetric[]>();
 

@@ -65,9 +65,9 @@ export function createNerdGraphReader(options: NerdGraphReaderOptions, before?: 
     api: 'nerdgraph',
     memory,
     user: (call) => readUser(transport, call),
-    // The interface knows no instances.
+    // The interface has no instances.
     instances: undefined,
-    // The metric data bring them.
+    // The metric data include them.
     datastores: undefined,
     hosts: hostsRead(timeslices, selectors),
     rolling: rollingRead(timeslices, selectors, keyTransactions),

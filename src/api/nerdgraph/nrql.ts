@@ -7,7 +7,7 @@ import type { TimeRange } from '../upstreamReader.ts';
 /** One stored timeslice record; its members are read as `newrelic.timeslice.value['total']`. */
 export const TIMESLICE = 'newrelic.timeslice.value';
 
-/** What a function is taken of. */
+/** The argument of a function. */
 type Expression =
   | typeof TIMESLICE
   | `${typeof TIMESLICE}['${'totalExclusive' | 'sumOfSquares'}']`
@@ -25,7 +25,7 @@ export type Selection =
 /** A part of a WHERE clause, as text. Only the functions of this file make one. */
 export class Condition {
   readonly text: string;
-  /** What joins its parts: beside another word it needs parentheses. */
+  /** The operator between its parts: beside another operator it needs parentheses. */
   readonly joined: 'AND' | 'OR' | undefined;
 
   constructor(text: string, joined?: 'AND' | 'OR') {
@@ -184,7 +184,7 @@ export function rowsOf(response: Json, facets: readonly string[], bucketed: bool
   return { rows, window, facets: sameMembers(given, facets) ? given : facets };
 }
 
-/** As `rowsOf`, whether rows are missing or not. */
+/** The same as `rowsOf`, even if rows are missing. */
 export function allRowsOf(response: Json): NrqlRows {
   const rows = response['results'];
   if (!isList(rows)) throw new CallFailure('invalid_response', 'the answer has no list "results"');
@@ -216,7 +216,7 @@ function windowOf(given: { readonly begin: number; readonly end: number } | null
 /** Reads the facets of the rows of one response. */
 export class Facets {
   readonly #names: readonly string[];
-  /** Where in `facet` each value stands. */
+  /** The index of each value in `facet`. */
   readonly #positions: readonly number[];
   readonly #count: number;
   /** The values of the last row: there are thousands of rows. */
@@ -254,7 +254,7 @@ export class Facets {
   }
 }
 
-/** How many different facets the rows of buckets have, or how many rows where those are too few to matter. */
+/** The number of different facets in the rows of buckets, or the number of rows where those are too few to matter. */
 function countFacets(rows: readonly unknown[], facets: readonly string[]): number {
   if (rows.length < MOST_FACETS) return rows.length;
   const different = new Set<string>();

@@ -4,7 +4,7 @@ import { isDatastore, METRIC } from '../../formulas/metricInputs.ts';
 import type { MetricDataResult, MetricDataSubject, TimeRange } from '../upstreamReader.ts';
 import type { RollingSummary, RollingValues } from '../types.ts';
 
-/** A summary of which nothing is known. */
+/** A summary without any known value. */
 export const NO_SUMMARY: RollingSummary = Object.freeze({
   responseTime: undefined,
   throughput: undefined,
@@ -29,7 +29,7 @@ const calls: Formula = ({ c }) => c;
 const callsPerMinute: Formula = ({ c }, { seconds }) => (60 * c) / seconds;
 const perSecondsOfWindow: Formula = ({ t }, { seconds }) => (100 * t) / seconds;
 
-/** An average over nothing is none. */
+/** An average without data has no value. */
 const average: Formula = ({ c, t }) => (c > 0 ? t / c : undefined);
 const averageExclusive: Formula = ({ c, x }) => (x === undefined || c <= 0 ? undefined : x / c);
 const averageSquares: Formula = ({ c, q }) => (q === undefined || c <= 0 ? undefined : q / c);
@@ -86,7 +86,7 @@ const TIMED: ReadonlyMap<string, Formula> = new Map<string, Formula>([
   ['total_used_mb', totalMemory],
 ]);
 
-/** What metrics of browsers and mobile devices have beside these. */
+/** Additional values of browser and mobile metrics. */
 const OF_DEVICES: ReadonlyMap<string, Formula> = new Map<string, Formula>([
   ['average_fe_response_time', times(1000, averageExclusive)],
   ['average_be_response_time', times(1000, behindServer)],
@@ -140,10 +140,10 @@ const NO_CALLS: MetricRow = { c: 0, t: 0, x: 0, mn: undefined, mx: undefined, q:
 /** The metrics and values that are asked for of applications or hosts, with how each value follows from a row. */
 export class ValueMapper {
   readonly #names: readonly string[];
-  /** The values that are wanted of a metric; undefined: all there are. */
+  /** The requested values of a metric; undefined: all. */
   readonly wanted: MetricDataSubject['values'];
   readonly #formulas = new Map<string, readonly (readonly [value: string, formula: Formula])[]>();
-  /** Whether a value of them is calculated with the sum of squares. */
+  /** True if one of these values is calculated with the sum of squares. */
   readonly needsSquares: boolean;
 
   /** @param names those that are asked for; datastore metrics are added by themselves */
@@ -175,7 +175,7 @@ export class ValueMapper {
     return { window, metrics, datastores: datastores.sort() };
   }
 
-  /** The wanted values of a metric. Only finite numbers are values: what is not known is absent. */
+  /** The requested values of a metric. Only finite numbers are values; unknown values are absent. */
   valuesOf(name: string, row: MetricRow, rows: MetricRows, seconds: number): Readonly<Record<string, number>> {
     const about = { name, seconds, rows };
     const values: Record<string, number> = {};
@@ -281,7 +281,7 @@ function perMinute(count: number | undefined, seconds: number): number | undefin
   return ratio(count === undefined ? undefined : 60 * count, seconds);
 }
 
-/** Undefined over nothing, and for what is no finite number. */
+/** Undefined without data, and for a result that is not finite. */
 function ratio(part: number | undefined, whole: number | undefined): number | undefined {
   if (part === undefined || whole === undefined || whole <= 0) return undefined;
   const result = part / whole;
