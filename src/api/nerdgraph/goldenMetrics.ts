@@ -215,7 +215,7 @@ export class GoldenMetricsRead implements BatchRead<GoldenSubject, GoldenResult>
     }
   }
 
-  /** Columns that broke a query while others were answered, and a single one that no entity could be asked for. */
+  /** Columns that made a query fail while others succeeded, and a single one that could be read for no entity. */
   #remember(source: GoldenSource, selects: readonly string[], found: readonly SubjectRows[], call: CallOptions): void {
     const { failures } = this.#memory;
     const broken = new Set(found.flatMap(({ columnFailures }) => [...columnFailures.keys()]));

@@ -209,7 +209,7 @@ function mostRows(buckets: number): number {
   return Math.min(PLANNED_FACETS, Math.max(1, Math.floor(MOST_BUCKET_ROWS / buckets) - 1));
 }
 
-/** Shortened to whole steps of a range so long. */
+/** The range shortened to the whole steps for its length. */
 function onSteps(seconds: number): number {
   const step = stepOf(seconds);
   return Math.max(step, Math.floor(seconds / step) * step);

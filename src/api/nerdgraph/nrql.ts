@@ -130,8 +130,9 @@ const HOUR = 3_600;
 const DAY = 24 * HOUR;
 
 /**
- * The range that is asked for in place of a long one: metric data of an hour and more is kept in steps, and what is asked for
- * off them is answered for other times (the vendor's page "Query time range"). It is as long, and ends on the step before.
+ * The requested range in place of a long one, because metric data of an hour and more is kept in steps, and a range off the
+ * steps gets a response for other times (New Relic's page "Query time range"). It has the same length, and ends on the step
+ * before.
  */
 export function aligned({ from, to }: TimeRange): TimeRange {
   const step = stepOf(to - from);
@@ -172,8 +173,8 @@ export interface NrqlRows {
 }
 
 /**
- * What surrounds the rows of a response. Undefined where rows are missing, which the service does not say in words: there are
- * as many as one response holds, or something is left for `otherResult`. Throws a CallFailure where there are no rows to read.
+ * The envelope of the rows of a response. Undefined where rows are missing, which New Relic does not report: their number is
+ * the limit of one response, or something is left for `otherResult`. Throws a CallFailure where there are no rows to read.
  */
 export function rowsOf(response: Json, facets: readonly string[], bucketed: boolean): NrqlRows | undefined {
   const { rows, window, facets: given } = allRowsOf(response);
@@ -245,7 +246,7 @@ export class Facets {
       if (facet === undefined || facet === null) value = row[this.#names[index] ?? ''];
       else if (isList(facet)) value = facet.length === this.#count ? facet[this.#positions[index] ?? -1] : undefined;
       else value = this.#count === 1 ? facet : undefined;
-      // Whether a number arrives as a text is not documented; with several facets it was seen so.
+      // A number can be returned as a text, as seen with several facets; this is not documented.
       if (typeof value === 'number') values[index] = String(value);
       else if (typeof value === 'string' && value !== '') values[index] = value;
       else return undefined;
