@@ -106,7 +106,7 @@ describe('an interrupted run', () => {
     const notes: string[] = [];
     await expect(runOn(countingSession(5).session, { ...WISH, output }, notes)).rejects.toThrow();
     expect(notes.at(-1)).toBe(
-      `What has been read is kept in ${output}.backfill: the same command with --resume goes on.`,
+      `What has been read is kept in ${output}.backfill: the same command with --resume continues.`,
     );
   });
 

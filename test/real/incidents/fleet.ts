@@ -96,6 +96,7 @@ function application(app: string, id: string, traffic: { requests: Line; thresho
     of('apdex_requests', zone(0.02), { zone: 'frustrated' }),
     of('error_ratio', whileBusy(0.01)),
     of('errors_per_second', (minute) => (requests(minute) ?? 0) * 0.01),
+    of('transactions_total', (minute) => 600 * minute, { kind: 'web' }),
   ];
 }
 
@@ -145,6 +146,7 @@ function exporter(): Series[] {
     of('exporter_applications', constantly(4), { state: 'reporting' }),
     of('exporter_api_end_of_life_timestamp_seconds', constantly(200 * DAY * 60)),
     of('exporter_api_budget_requests_per_minute', constantly(600)),
+    of('exporter_late_transactions_total', constantly(0)),
     of('exporter_api_requests_total', (minute) => perMinute * minute, { endpoint, code: '200' }),
     of('exporter_api_request_duration_seconds_sum', (minute) => 0.5 * perMinute * minute, { endpoint }),
     of('exporter_api_request_duration_seconds_count', (minute) => perMinute * minute, { endpoint }),

@@ -44,7 +44,7 @@ export const INCIDENTS: readonly Incident[] = [
   incident('One key transaction is slow', {
     change: ({ name }) => (name === 'newrelic_key_transaction_rolling_apdex_score' ? () => 0.4 : undefined),
   }),
-  incident('A host leaks memory', {
+  incident('Processes on a host leak memory', {
     before: 480,
     step: 5,
     change: ({ name, labels }) =>
@@ -146,6 +146,9 @@ export const INCIDENTS: readonly Incident[] = [
   }),
   incident('A limit of series is too low', {
     change: ({ name }) => (name === 'newrelic_exporter_series_dropped_total' ? (minute) => 40 * minute : undefined),
+  }),
+  incident('Data arrive after their minute was read', {
+    change: ({ name }) => (name === 'newrelic_exporter_late_transactions_total' ? (minute) => 120 * minute : undefined),
   }),
   incident('The REST interface ends within 180 days', {
     interfaces: ['rest'],
