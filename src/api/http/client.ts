@@ -130,8 +130,8 @@ export class Client {
   /** Makes a call. Rejects with an UpstreamError after the last attempt, or with the reason of the signal. */
   async call(endpoint: string, request: Request, policy: ResponsePolicy, call: CallOptions): Promise<JsonResponse> {
     const { maxBytes = Infinity, maxRetries, observer, random, sleep } = this.#options;
-    const { bytes, elements } = policy.bounds;
-    const bounded = { ...policy, bounds: { bytes: Math.min(bytes, maxBytes), elements } };
+    const { bounds } = policy;
+    const bounded = { ...policy, bounds: { ...bounds, bytes: Math.min(bounds.bytes, maxBytes) } };
     let failures = 0;
     let overloads = 0;
     // One signal serves many calls at once; without this, Node.js warns of a leak.
