@@ -29,7 +29,7 @@ test.each<[string, Group, number, number]>([
   ['rolling values of four minutes', 'applications', 1, 4],
   ['host lists of an hour, with four minutes of values, every five minutes', 'hosts', 5, 12.8],
   ['names of a day, every six hours', 'custom_metrics', 360, 4],
-  ['counters: each minute and the ten before it', 'counters' as Group, 1, 11],
+  ['counters: each minute and the ten before it', 'counters', 1, 11],
   ['queries, each with its own window and interval', 'queries', 1, 144 + 30],
 ])('%s', (_, group, interval, minutes) => {
   expect(scannedMinutes(account, { window: 30 * MINUTE }, plan({ [group]: interval }))).toEqual([{ group, minutes }]);

@@ -170,7 +170,7 @@ export function parseFault(text: string): FaultRuleInput {
   }
   const kind = rule['on'];
   if (kind !== undefined && !CALL_KINDS.some((known) => known === kind)) {
-    throw new Error(`unknown kind of calls "${String(kind)}"; one of ${CALL_KINDS.join(', ')}`);
+    throw new Error(`unknown kind of calls ${JSON.stringify(kind)}; one of ${CALL_KINDS.join(', ')}`);
   }
   const parsed = FAULT_RULE.safeParse(rule);
   if (!parsed.success) throw new Error(describeFaults(parsed.error));
