@@ -1,4 +1,5 @@
 import { finite, type WindowValues } from '../formulas/metricInputs.ts';
+import { kindOf, VALUES } from '../formulas/timesliceValues.ts';
 import { familyOf, type FamilyScope } from './family.ts';
 import type { Family, Labels, Sample } from './sample.ts';
 import { LABEL_NAME, UNCAPTURABLE_LABEL_NAMES } from './labelNames.ts';
@@ -188,79 +189,11 @@ function weight(part: string): number {
   return part.replace(/^\/|\/$/g, '').length;
 }
 
-/**
- * The value names that NerdGraph's rows give, by kind of metric, spelled as the REST interface spells them: the names
- * that the vendor's page "Migrate metric timeslice queries to NRQL" gives an expression for.
- */
-export const NERDGRAPH_VALUES = {
-  /** Metrics of every kind but Apdex. */
-  any: [
-    'average_response_time',
-    'average_call_time',
-    'average_exclusive_time',
-    'average_value',
-    'total_value',
-    'min_value',
-    'max_value',
-    'min_response_time',
-    'max_response_time',
-    'standard_deviation',
-    'count',
-    'call_count',
-    'error_count',
-    'calls_per_minute',
-    'requests_per_minute',
-    'errors_per_minute',
-    'total_call_time_per_minute',
-    'throughput',
-    'rate',
-    'percent',
-    'as_percentage',
-    'average_time',
-    'total_time',
-    'sessions_active',
-    'total_visits',
-    'utilization',
-    'time_percentage',
-    'visits_percentage',
-    'launch_count',
-    'used_mb_by_host',
-    'used_bytes_by_host',
-  ],
-  /** Metrics whose names begin with `Apdex` or `EndUser/Apdex`, and no others. */
-  apdex: ['s', 't', 'f', 'count', 'score', 'value', 'threshold', 'threshold_min'],
-  /** Metrics of browsers and mobile devices have these beside those of every metric. */
-  devices: [
-    'average_fe_response_time',
-    'average_be_response_time',
-    'average_network_time',
-    'total_network_time',
-    'network_time_percentage',
-    'total_fe_time',
-    'fe_time_percentage',
-    'average_dom_content_load_time',
-    'total_dom_content_time',
-    'average_queue_time',
-    'total_queue_time',
-    'average_app_time',
-    'total_app_time',
-    'average_sent_bytes',
-    'average_received_bytes',
-  ],
-  /** Metrics whose names begin with `Memory/` have this beside those of every metric. */
-  memory: ['total_used_mb'],
-} as const;
-
 /** The names of the values that NerdGraph can give for the metrics that a custom metric's `match` may fit. */
 export function nerdgraphValuesOf(match: string): readonly string[] {
-  return kindsOf(match).flatMap((kind) => NERDGRAPH_VALUES[kind]);
-}
-
-function kindsOf(match: string): readonly (keyof typeof NERDGRAPH_VALUES)[] {
   const [first = '', second = ''] = match.split('/');
-  if (!isLiteral(first)) return ['any', 'apdex', 'devices', 'memory'];
-  if (first === 'EndUser' && !isLiteral(second)) return ['any', 'apdex', 'devices'];
-  if (first === 'Apdex' || (first === 'EndUser' && second.startsWith('Apdex'))) return ['apdex'];
-  if (['EndUser', 'Browser', 'Mobile'].includes(first)) return ['any', 'devices'];
-  return first === 'Memory' ? ['any', 'memory'] : ['any'];
+  const named =
+    first === 'EndUser' && !isLiteral(second) ? [VALUES.any, VALUES.apdex, VALUES.device] : [VALUES[kindOf(match)]];
+  const possible = isLiteral(first) ? named : Object.values(VALUES);
+  return [...new Set(possible.flatMap((values) => [...values.keys()]))];
 }

@@ -5,7 +5,7 @@ import { aligned } from './nrql.ts';
 import { ITSELF, SubjectRows, type FoundRows, type TimesliceQuery } from './rows.ts';
 import { keyTransactionOf, rollingOf, ValueMapper } from './rowValues.ts';
 import type { Timeslices } from './timeslices.ts';
-import { SIGN_OF_LIFE, MetricSelector } from './metricSelector.ts';
+import { MetricSelector } from './metricSelector.ts';
 import type {
   ApplicationSubject,
   BatchRead,
@@ -19,6 +19,7 @@ import type {
 } from '../upstreamReader.ts';
 import { inSlices } from '../../eventLoop/turns.ts';
 import { isDatastore, METRIC } from '../../formulas/metricInputs.ts';
+import { SIGN_OF_LIFE } from '../../formulas/timesliceValues.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import { UpstreamError, type Host, type RollingValues } from '../types.ts';
 

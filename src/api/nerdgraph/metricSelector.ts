@@ -1,11 +1,6 @@
 import { any, filled, isIn, isLike, isNull, all, type Condition } from './nrql.ts';
 import { isDatastore, METRIC } from '../../formulas/metricInputs.ts';
-
-/**
- * Agents report it once a minute: the sign that an application or host lives. That agents of every language send it, and
- * with a host, is our inference.
- */
-export const SIGN_OF_LIFE = 'Agent/MetricsReported/count';
+import { isApdex, SIGN_OF_LIFE } from '../../formulas/timesliceValues.ts';
 
 /** For what reports, these count 0 where nothing was recorded. */
 export const ZERO_WITHOUT_ROW: readonly string[] = [METRIC.web, METRIC.nonWeb, METRIC.errors];
@@ -18,11 +13,6 @@ const DATASTORES_LIKE = 'Datastore/%/allWeb';
 
 function isRollup(name: string): boolean {
   return ROLLUPS.has(name) || isDatastore(name);
-}
-
-/** True if the count, sum and exclusive sum are the satisfied, tolerating and frustrated requests. */
-export function isApdex(name: string): boolean {
-  return name === METRIC.apdex || name.startsWith('Apdex/') || name.startsWith(METRIC.endUserApdex);
 }
 
 /** Times, counts and sizes cannot be below zero; what an agent's gauge holds may be, whatever its name. */

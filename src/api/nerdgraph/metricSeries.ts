@@ -9,14 +9,14 @@ import {
   NO_ROWS,
   type BucketRow,
   type FoundRows,
-  type MetricRow,
   type SubjectRows,
   type TimesliceQuery,
 } from './rows.ts';
 import { ValueMapper } from './rowValues.ts';
 import type { Timeslices } from './timeslices.ts';
 import type { SubjectId } from '../http/failureMemory.ts';
-import { SIGN_OF_LIFE, ZERO_WITHOUT_ROW, type MetricSelector } from './metricSelector.ts';
+import { ZERO_WITHOUT_ROW, type MetricSelector } from './metricSelector.ts';
+import { SIGN_OF_LIFE, type MetricRow } from '../../formulas/timesliceValues.ts';
 import type {
   BatchRead,
   CallOptions,

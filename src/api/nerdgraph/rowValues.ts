@@ -1,6 +1,13 @@
-import { isApdex, SIGN_OF_LIFE, ZERO_WITHOUT_ROW } from './metricSelector.ts';
-import type { MetricRow, MetricRows } from './rows.ts';
+import { ZERO_WITHOUT_ROW } from './metricSelector.ts';
 import { isDatastore, METRIC } from '../../formulas/metricInputs.ts';
+import {
+  kindOf,
+  NEED_SQUARES,
+  VALUES,
+  type Formula,
+  type MetricRow,
+  type MetricRows,
+} from '../../formulas/timesliceValues.ts';
 import type { MetricDataResult, MetricDataSubject, TimeRange } from '../upstreamReader.ts';
 import type { RollingSummary, RollingValues } from '../types.ts';
 
@@ -15,125 +22,6 @@ export const NO_SUMMARY: RollingSummary = Object.freeze({
   instanceCount: undefined,
   concurrentInstanceCount: undefined,
 });
-
-/**
- * A value of a row; undefined where it is not known. `seconds` are those of the window that was answered; `rows` those of the
- * same application or host and window, because its memory depends on how often it reported.
- */
-type Formula = (
-  row: MetricRow,
-  about: { readonly name: string; readonly seconds: number; readonly rows: MetricRows },
-) => number | undefined;
-
-const calls: Formula = ({ c }) => c;
-const callsPerMinute: Formula = ({ c }, { seconds }) => (60 * c) / seconds;
-const perSecondsOfWindow: Formula = ({ t }, { seconds }) => (100 * t) / seconds;
-
-/** An average without data has no value. */
-const average: Formula = ({ c, t }) => (c > 0 ? t / c : undefined);
-const averageExclusive: Formula = ({ c, x }) => (x === undefined || c <= 0 ? undefined : x / c);
-const averageSquares: Formula = ({ c, q }) => (q === undefined || c <= 0 ? undefined : q / c);
-
-const times = (factor: number, formula: Formula): Formula => {
-  return (row, about) => {
-    const value = formula(row, about);
-    return value === undefined ? undefined : factor * value;
-  };
-};
-
-/** Browsers keep other times in the columns: the exclusive sum is the time in front of the server, the squares are its time. */
-const inNetwork: Formula = ({ t, x, q }) => (x === undefined || q === undefined ? undefined : t - x - q);
-const behindServer: Formula = ({ c, t, x }) => (x === undefined || c <= 0 ? undefined : (t - x) / c);
-
-/**
- * Under the names and in the units of the REST interface, from the vendor's page "Migrate metric timeslice queries to NRQL".
- * Stored times are seconds, the REST interface has milliseconds.
- */
-const TIMED: ReadonlyMap<string, Formula> = new Map<string, Formula>([
-  ['call_count', calls],
-  ['count', calls],
-  ['error_count', calls],
-  ['launch_count', calls],
-  ['calls_per_minute', callsPerMinute],
-  ['requests_per_minute', callsPerMinute],
-  ['errors_per_minute', callsPerMinute],
-  ['throughput', ({ c }, { seconds }) => c / seconds],
-  ['rate', ({ t }, { seconds }) => t / seconds],
-  ['total_call_time_per_minute', ({ t }, { seconds }) => (60 * t) / seconds],
-  ['total_value', ({ t }) => t],
-  ['total_visits', ({ t }) => t],
-  ['total_time', ({ t }) => 1000 * t],
-  ['min_value', ({ mn }) => mn],
-  ['max_value', ({ mx }) => mx],
-  ['min_response_time', times(1000, ({ mn }) => mn)],
-  ['max_response_time', times(1000, ({ mx }) => mx)],
-  ['average_response_time', times(1000, average)],
-  ['average_call_time', times(1000, average)],
-  ['average_time', times(1000, average)],
-  ['average_value', average],
-  ['sessions_active', average],
-  ['as_percentage', times(100, average)],
-  // Of the processor over several hosts this adds their shares up. That the REST interface does the same is our inference.
-  ['percent', (row, about) => (about.name === METRIC.cpu ? perSecondsOfWindow : times(100, average))(row, about)],
-  ['utilization', perSecondsOfWindow],
-  ['time_percentage', perSecondsOfWindow],
-  ['visits_percentage', perSecondsOfWindow],
-  // The page averages quotients minute by minute, which differs slightly from the quotient of the sums.
-  ['average_exclusive_time', times(1000, averageExclusive)],
-  ['standard_deviation', standardDeviation],
-  ['used_mb_by_host', average],
-  ['used_bytes_by_host', times(1024 * 1024, average)],
-  ['total_used_mb', totalMemory],
-]);
-
-/** Additional values of browser and mobile metrics. */
-const OF_DEVICES: ReadonlyMap<string, Formula> = new Map<string, Formula>([
-  ['average_fe_response_time', times(1000, averageExclusive)],
-  ['average_be_response_time', times(1000, behindServer)],
-  // The page has no factor of 1,000 here, but the REST interface has milliseconds.
-  ['average_network_time', (row, about) => (row.c > 0 ? times(1000 / row.c, inNetwork)(row, about) : undefined)],
-  ['total_network_time', inNetwork],
-  ['network_time_percentage', (row, about) => times(1 / about.seconds, inNetwork)(row, about)],
-  ['total_fe_time', ({ x }) => x],
-  ['fe_time_percentage', ({ x }, { seconds }) => (x === undefined ? undefined : (100 * x) / seconds)],
-  ['average_dom_content_load_time', times(1000, average)],
-  ['total_dom_content_time', ({ t }) => 1000 * t],
-  ['average_queue_time', times(1000, averageExclusive)],
-  ['total_queue_time', ({ x }) => (x === undefined ? undefined : 1000 * x)],
-  ['average_app_time', averageSquares],
-  ['total_app_time', ({ q }) => q],
-  ['average_sent_bytes', ({ x }) => (x === undefined ? undefined : 1000 * x)],
-  ['average_received_bytes', times(1000, average)],
-]);
-
-const TIMED_OF_DEVICES: ReadonlyMap<string, Formula> = new Map([...TIMED, ...OF_DEVICES]);
-const DEVICES = /^(EndUser|Browser|Mobile)(\/|$)/;
-
-/** The names of the values that are calculated with the sum of squares. */
-export const NEED_SQUARES: ReadonlySet<string> = new Set([
-  ...['standard_deviation', 'average_network_time', 'total_network_time', 'network_time_percentage'],
-  ...['average_app_time', 'total_app_time'],
-]);
-
-const score: Formula = ({ c: satisfied, t: tolerating, x: frustrated }) =>
-  frustrated === undefined ? undefined : (satisfied + tolerating / 2) / (satisfied + tolerating + frustrated);
-
-/** An agent sends an Apdex metric as satisfied, tolerating, frustrated, threshold, threshold. */
-const VERDICTS: ReadonlyMap<string, Formula> = new Map<string, Formula>([
-  ['s', calls],
-  ['t', ({ t }) => t],
-  ['f', ({ x }) => x],
-  ['threshold', ({ mx }) => mx],
-  ['threshold_min', ({ mn }) => mn],
-  ['count', ({ c, t, x }) => (x === undefined ? undefined : c + t + x)],
-  ['score', score],
-  ['value', score],
-]);
-
-function formulasOf(name: string): ReadonlyMap<string, Formula> {
-  if (isApdex(name)) return VERDICTS;
-  return DEVICES.test(name) ? TIMED_OF_DEVICES : TIMED;
-}
 
 const NO_CALLS: MetricRow = { c: 0, t: 0, x: 0, mn: undefined, mx: undefined, q: undefined };
 
@@ -189,7 +77,7 @@ export class ValueMapper {
   #of(name: string): readonly (readonly [value: string, formula: Formula])[] {
     let list = this.#formulas.get(name);
     if (list === undefined) {
-      const formulas = formulasOf(name);
+      const formulas = VALUES[kindOf(name)];
       list = (this.wanted?.(name) ?? [...formulas.keys()]).flatMap((value) => {
         const formula = formulas.get(value);
         return formula === undefined ? [] : [[value, formula] as const];
@@ -198,23 +86,6 @@ export class ValueMapper {
     }
     return list;
   }
-}
-
-/** Rounding may leave a little below zero under the root. */
-function standardDeviation({ c, t, q }: MetricRow): number | undefined {
-  if (q === undefined || c <= 0) return undefined;
-  return 1000 * Math.sqrt(Math.max(0, q / c - (t / c) ** 2));
-}
-
-/**
- * The memory of all processes: what one uses, times how many there are. Agents sample their memory several times a minute
- * and report once, so a sum of the samples would count each process many times. What the REST interface gives over several
- * minutes is not documented; the vendor's own pages calculate like this.
- */
-function totalMemory(row: MetricRow, about: Parameters<Formula>[1]): number | undefined {
-  const used = about.name.startsWith('Memory/') ? average(row, about) : undefined;
-  const signs = used === undefined ? undefined : about.rows.get(SIGN_OF_LIFE);
-  return used === undefined || signs === undefined ? undefined : (used * 60 * signs.c) / about.seconds;
 }
 
 /**

@@ -8,29 +8,10 @@ import { isObject, type Json, type Discarded } from '../http/readRecords.ts';
 import type { TimeRange } from '../upstreamReader.ts';
 import type { UpstreamError } from '../types.ts';
 import { isDatastore } from '../../formulas/metricInputs.ts';
-
-/** The row of one metric of one application or host, or of a key transaction, with the column names of the query. */
-export interface MetricRow {
-  /** Count. */
-  readonly c: number;
-  /** Sum. */
-  readonly t: number;
-  /**
-   * Sum of the exclusive part, or the errors of a key transaction; undefined, as the others below: not requested, or
-   * unreadable.
-   */
-  readonly x: number | undefined;
-  readonly mn: number | undefined;
-  readonly mx: number | undefined;
-  /** Sum of squares. */
-  readonly q: number | undefined;
-}
+import type { MetricRow, MetricRows } from '../../formulas/timesliceValues.ts';
 
 /** A row of one bucket of a range. */
 export interface BucketRow extends MetricRow, TimeRange {}
-
-/** The rows of one application or host, by metric name. */
-export type MetricRows = ReadonlyMap<string, MetricRow>;
 
 export const NO_ROWS: MetricRows = new Map();
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { SubjectRows, ITSELF, type BucketRow, type MetricRow } from '../../../src/api/nerdgraph/rows.ts';
+import { SubjectRows, ITSELF, type BucketRow } from '../../../src/api/nerdgraph/rows.ts';
+import type { MetricRow } from '../../../src/formulas/timesliceValues.ts';
 import { UpstreamError } from '../../../src/api/types.ts';
 
 const WEB = 'HttpDispatcher';

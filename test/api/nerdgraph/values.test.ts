@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { mergeRows, type MetricRow, type MetricRows } from '../../../src/api/nerdgraph/rows.ts';
-import { keyTransactionOf, NEED_SQUARES, rollingOf, ValueMapper } from '../../../src/api/nerdgraph/rowValues.ts';
-import { NERDGRAPH_VALUES } from '../../../src/metrics/customMetrics.ts';
+import { mergeRows } from '../../../src/api/nerdgraph/rows.ts';
+import { keyTransactionOf, rollingOf, ValueMapper } from '../../../src/api/nerdgraph/rowValues.ts';
+import { NEED_SQUARES, type MetricRow, type MetricRows } from '../../../src/formulas/timesliceValues.ts';
+import { nerdgraphValuesOf } from '../../../src/metrics/customMetrics.ts';
 
 const RANGE = { from: 1_795_095_300, to: 1_795_097_100 };
 
@@ -79,11 +80,11 @@ describe('the values of a row', () => {
   });
 
   it.each<[string, readonly string[], string]>([
-    ['any metric', NERDGRAPH_VALUES.any, 'Custom/x'],
-    ['an Apdex metric', NERDGRAPH_VALUES.apdex, 'EndUser/Apdex/x'],
-    ['browser metrics', [...NERDGRAPH_VALUES.any, ...NERDGRAPH_VALUES.devices], 'EndUser'],
-    ['mobile metrics', [...NERDGRAPH_VALUES.any, ...NERDGRAPH_VALUES.devices], 'Mobile/Crash/All'],
-    ['memory', [...NERDGRAPH_VALUES.any, ...NERDGRAPH_VALUES.memory], 'Memory/Heap/Used'],
+    ['any metric', nerdgraphValuesOf('Custom/{x}'), 'Custom/x'],
+    ['an Apdex metric', nerdgraphValuesOf('EndUser/Apdex/**'), 'EndUser/Apdex/x'],
+    ['browser metrics', nerdgraphValuesOf('EndUser'), 'EndUser'],
+    ['mobile metrics', nerdgraphValuesOf('Mobile/**'), 'Mobile/Crash/All'],
+    ['memory', nerdgraphValuesOf('Memory/*/Used'), 'Memory/Heap/Used'],
   ])('are all that a custom metric may ask for of %s', (_, names, metric) => {
     const values = valuesOf(metric, row(), new Map([['Agent/MetricsReported/count', row()]]));
     expect(names.filter((name) => values[name] === undefined)).toEqual([]);

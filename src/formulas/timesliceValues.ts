@@ -1,0 +1,174 @@
+import { METRIC } from './metricInputs.ts';
+
+/** The row of one metric of one application or host, or of a key transaction, with the column names of the query. */
+export interface MetricRow {
+  /** Count. */
+  readonly c: number;
+  /** Sum. */
+  readonly t: number;
+  /**
+   * Sum of the exclusive part, or the errors of a key transaction; undefined, as the others below: not requested, or
+   * unreadable.
+   */
+  readonly x: number | undefined;
+  readonly mn: number | undefined;
+  readonly mx: number | undefined;
+  /** Sum of squares. */
+  readonly q: number | undefined;
+}
+
+/** The rows of one application or host, by metric name. */
+export type MetricRows = ReadonlyMap<string, MetricRow>;
+
+/**
+ * Agents report it once a minute: the sign that an application or host lives. That agents of every language send it, and
+ * with a host, is our inference.
+ */
+export const SIGN_OF_LIFE = 'Agent/MetricsReported/count';
+
+/**
+ * A value of a row; undefined where it is not known. `seconds` is the length of the window of the response; `rows` are those of
+ * the same application or host and window, because its memory depends on how often it reported.
+ */
+export type Formula = (
+  row: MetricRow,
+  about: { readonly name: string; readonly seconds: number; readonly rows: MetricRows },
+) => number | undefined;
+
+const calls: Formula = ({ c }) => c;
+const callsPerMinute: Formula = ({ c }, { seconds }) => (60 * c) / seconds;
+const perSecondsOfWindow: Formula = ({ t }, { seconds }) => (100 * t) / seconds;
+
+/** An average without data has no value. */
+const average: Formula = ({ c, t }) => (c > 0 ? t / c : undefined);
+const averageExclusive: Formula = ({ c, x }) => (x === undefined || c <= 0 ? undefined : x / c);
+const averageSquares: Formula = ({ c, q }) => (q === undefined || c <= 0 ? undefined : q / c);
+
+const times = (factor: number, formula: Formula): Formula => {
+  return (row, about) => {
+    const value = formula(row, about);
+    return value === undefined ? undefined : factor * value;
+  };
+};
+
+/** Browsers keep other times in the columns: the exclusive sum is the time in front of the server, the squares are its time. */
+const inNetwork: Formula = ({ t, x, q }) => (x === undefined || q === undefined ? undefined : t - x - q);
+const behindServer: Formula = ({ c, t, x }) => (x === undefined || c <= 0 ? undefined : (t - x) / c);
+
+const score: Formula = ({ c: satisfied, t: tolerating, x: frustrated }) =>
+  frustrated === undefined ? undefined : (satisfied + tolerating / 2) / (satisfied + tolerating + frustrated);
+
+const ANY: Readonly<Record<string, Formula>> = {
+  average_response_time: times(1000, average),
+  average_call_time: times(1000, average),
+  // The page averages quotients minute by minute, which differs slightly from the quotient of the sums.
+  average_exclusive_time: times(1000, averageExclusive),
+  average_value: average,
+  total_value: ({ t }) => t,
+  min_value: ({ mn }) => mn,
+  max_value: ({ mx }) => mx,
+  min_response_time: times(1000, ({ mn }) => mn),
+  max_response_time: times(1000, ({ mx }) => mx),
+  standard_deviation: standardDeviation,
+  count: calls,
+  call_count: calls,
+  error_count: calls,
+  calls_per_minute: callsPerMinute,
+  requests_per_minute: callsPerMinute,
+  errors_per_minute: callsPerMinute,
+  total_call_time_per_minute: ({ t }, { seconds }) => (60 * t) / seconds,
+  throughput: ({ c }, { seconds }) => c / seconds,
+  rate: ({ t }, { seconds }) => t / seconds,
+  // Of the processor over several hosts this adds their shares up. That the REST interface does the same is our inference.
+  percent: (row, about) => (about.name === METRIC.cpu ? perSecondsOfWindow : times(100, average))(row, about),
+  as_percentage: times(100, average),
+  average_time: times(1000, average),
+  total_time: ({ t }) => 1000 * t,
+  sessions_active: average,
+  total_visits: ({ t }) => t,
+  utilization: perSecondsOfWindow,
+  time_percentage: perSecondsOfWindow,
+  visits_percentage: perSecondsOfWindow,
+  launch_count: calls,
+  used_mb_by_host: average,
+  used_bytes_by_host: times(1024 * 1024, average),
+};
+
+const APDEX: typeof ANY = {
+  s: calls,
+  t: ({ t }) => t,
+  f: ({ x }) => x,
+  count: ({ c, t, x }) => (x === undefined ? undefined : c + t + x),
+  score,
+  value: score,
+  threshold: ({ mx }) => mx,
+  threshold_min: ({ mn }) => mn,
+};
+
+const OF_DEVICES: typeof ANY = {
+  average_fe_response_time: times(1000, averageExclusive),
+  average_be_response_time: times(1000, behindServer),
+  // The page has no factor of 1,000 here, but the REST interface has milliseconds.
+  average_network_time: (row, about) => (row.c > 0 ? times(1000 / row.c, inNetwork)(row, about) : undefined),
+  total_network_time: inNetwork,
+  network_time_percentage: (row, about) => times(1 / about.seconds, inNetwork)(row, about),
+  total_fe_time: ({ x }) => x,
+  fe_time_percentage: ({ x }, { seconds }) => (x === undefined ? undefined : (100 * x) / seconds),
+  average_dom_content_load_time: times(1000, average),
+  total_dom_content_time: ({ t }) => 1000 * t,
+  average_queue_time: times(1000, averageExclusive),
+  total_queue_time: ({ x }) => (x === undefined ? undefined : 1000 * x),
+  average_app_time: averageSquares,
+  total_app_time: ({ q }) => q,
+  average_sent_bytes: ({ x }) => (x === undefined ? undefined : 1000 * x),
+  average_received_bytes: times(1000, average),
+};
+
+/**
+ * The values that NerdGraph's rows give, by kind of metric, under the names and in the units of the REST interface, from the
+ * vendor's page "Migrate metric timeslice queries to NRQL". Stored times are seconds, the REST interface has milliseconds.
+ */
+export const VALUES = {
+  any: new Map(Object.entries(ANY)),
+  /** An agent sends an Apdex metric as satisfied, tolerating, frustrated, threshold, threshold. */
+  apdex: new Map(Object.entries(APDEX)),
+  /** Browsers and mobile devices. */
+  device: new Map(Object.entries({ ...ANY, ...OF_DEVICES })),
+  memory: new Map(Object.entries({ ...ANY, total_used_mb: totalMemory })),
+} satisfies Readonly<Record<string, ReadonlyMap<string, Formula>>>;
+
+/** The kind of a metric, which decides about the values that it has. */
+export function kindOf(metricName: string): keyof typeof VALUES {
+  if (isApdex(metricName)) return 'apdex';
+  if (/^(EndUser|Browser|Mobile)(\/|$)/.test(metricName)) return 'device';
+  return metricName.startsWith('Memory/') ? 'memory' : 'any';
+}
+
+/** True if the count, sum and exclusive sum are the satisfied, tolerating and frustrated requests. */
+export function isApdex(metricName: string): boolean {
+  const { apdex, endUserApdex } = METRIC;
+  return metricName === apdex || metricName.startsWith(`${apdex}/`) || metricName.startsWith(endUserApdex);
+}
+
+/** The names of the values that are calculated with the sum of squares. */
+export const NEED_SQUARES: ReadonlySet<string> = new Set([
+  ...['standard_deviation', 'average_network_time', 'total_network_time', 'network_time_percentage'],
+  ...['average_app_time', 'total_app_time'],
+]);
+
+/** Rounding may leave a little below zero under the root. */
+function standardDeviation({ c, t, q }: MetricRow): number | undefined {
+  if (q === undefined || c <= 0) return undefined;
+  return 1000 * Math.sqrt(Math.max(0, q / c - (t / c) ** 2));
+}
+
+/**
+ * The memory of all processes: what one uses, times how many there are. Agents sample their memory several times a minute
+ * and report once, so a sum of the samples would count each process many times. What the REST interface gives over several
+ * minutes is not documented; the vendor's own pages calculate like this.
+ */
+function totalMemory(row: MetricRow, about: Parameters<Formula>[1]): number | undefined {
+  const used = average(row, about);
+  const signs = used === undefined ? undefined : about.rows.get(SIGN_OF_LIFE);
+  return used === undefined || signs === undefined ? undefined : (used * 60 * signs.c) / about.seconds;
+}
