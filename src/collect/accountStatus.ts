@@ -86,9 +86,8 @@ function unmatchedIncludes({ context: { account }, inventory }: AccountCollector
   ];
 }
 
-function unmatchedWords(match: EntityMatch): string {
-  if ('id' in match) return `the id ${match.id}: correct the entry or remove it`;
-  const { name, tag, value } = { tag: undefined, value: undefined, ...match };
+function unmatchedWords({ id, name, tag, value }: EntityMatch): string {
+  if (id !== undefined) return `the id ${id}: correct the entry or remove it`;
   const parts = [
     ...(name === undefined ? [] : [`the name "${name}"`]),
     ...(tag === undefined ? [] : [`the tag "${tag}"${value === undefined ? '' : ` with a value "${value}"`}`]),

@@ -64,7 +64,7 @@ export function selects(filter: Filter, entity: Matchable): boolean {
 export function onlyIds(filter: Filter): readonly number[] | undefined {
   const { include } = filter;
   if (include === undefined || include.length === 0) return undefined;
-  const ids = include.flatMap((match) => ('id' in match ? [match.id] : []));
+  const ids = include.flatMap(({ id }) => id ?? []);
   return ids.length === include.length ? [...new Set(ids)] : undefined;
 }
 

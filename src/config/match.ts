@@ -1,11 +1,13 @@
 /**
- * A name glob (`*` any run of characters, `?` one, case-sensitive), an id, or a tag of an application. A tag is a
- * case-insensitive key, with a glob for any of its values or alone; with a name, both must match.
+ * An id; or a name glob (`*` any run of characters, `?` one, case-sensitive), a tag (a case-insensitive key, with a glob for
+ * any of its values or alone), or both, of which both must match.
  */
-export type EntityMatch =
-  | { readonly name: string }
-  | { readonly id: number }
-  | { readonly tag: string; readonly value: string | undefined; readonly name: string | undefined };
+export interface EntityMatch {
+  readonly id?: number | undefined;
+  readonly name?: string | undefined;
+  readonly tag?: string | undefined;
+  readonly value?: string | undefined;
+}
 
 /** The properties that a match compares; no id where there is no number, no tags where the interface does not give them. */
 export interface Matchable {
@@ -47,11 +49,10 @@ export function globMatches(pattern: string, text: string): boolean {
 }
 
 /** True when an application or key transaction matches the configured name, id or tag. */
-export function matches(match: EntityMatch, entity: Matchable): boolean {
-  if ('id' in match) return match.id === entity.id;
-  if (match.name !== undefined && !globMatches(match.name, entity.name)) return false;
-  if (!('tag' in match)) return true;
-  const { tag, value } = match;
+export function matches({ id, name, tag, value }: EntityMatch, entity: Matchable): boolean {
+  if (id !== undefined) return id === entity.id;
+  if (name !== undefined && !globMatches(name, entity.name)) return false;
+  if (tag === undefined) return true;
   const found = tagValues(entity.tags, tag);
   return found !== undefined && (value === undefined || found.some((each) => globMatches(value, each)));
 }

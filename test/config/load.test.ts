@@ -107,10 +107,10 @@ describe('a valid configuration', () => {
       'applications: {include: [{tag: team, value: "pay*"}, {name: a, tag: b}], settings: [{match: {tag: c}}], tags: [team]}';
     expect(configOf(withAccount(`api: nerdgraph, ${applications}`)).accounts[0]?.applications).toMatchObject({
       include: [
-        { tag: 'team', value: 'pay*', name: undefined },
-        { tag: 'b', value: undefined, name: 'a' },
+        { tag: 'team', value: 'pay*' },
+        { name: 'a', tag: 'b' },
       ],
-      settings: [{ match: { tag: 'c', value: undefined, name: undefined } }],
+      settings: [{ match: { tag: 'c' } }],
       tags: ['team'],
     });
   });

@@ -3,7 +3,6 @@ import type { Application, KeyTransaction } from '../../api/types.ts';
 import { windowAt } from '../../collect/due.ts';
 import { effectiveSettings, selects } from '../../collect/selection.ts';
 import { type AccountConfig, accountThrough, type CollectionConfig, type Config } from '../../config/config.ts';
-import type { EntityMatch } from '../../config/match.ts';
 import type { CommonOptions } from '../flags.ts';
 import { ExitStatus, UsageError } from '../process.ts';
 import { lineLength, formatMinute, table, wrapped } from '../terminal.ts';
@@ -142,7 +141,7 @@ function chosenIds(
   overRest: readonly Application[],
   overNerdGraph: readonly Application[],
 ): ReadonlySet<number> {
-  const isTagged = [...(filter.include ?? []), ...filter.exclude].some((match: EntityMatch) => 'tag' in match);
+  const isTagged = [...(filter.include ?? []), ...filter.exclude].some(({ tag }) => tag !== undefined);
   // Only NerdGraph knows the tags that choose them.
   const choosing = apps.length === 0 && isTagged ? overNerdGraph : [...overRest, ...overNerdGraph];
   const reporting = new Set(
