@@ -1,5 +1,5 @@
-import { type Diagnostic, type Path, formatPath } from './diagnostic.ts';
-import { accountFileIssues, type ConfigResult, validate, warningsOf, readConfig } from './load.ts';
+import { type Diagnostic, formatPath, issue, type Issue } from './diagnostic.ts';
+import { accountFileIssues, checkConfig, type ConfigResult, readConfig } from './load.ts';
 import type { Environment } from './yaml/placeholders.ts';
 
 const VARIABLES: Readonly<Record<string, string>> = {
@@ -18,8 +18,8 @@ const VARIABLES: Readonly<Record<string, string>> = {
 export function configFromEnvironment(env: Environment): ConfigResult {
   const keyFile = valueOf(env, 'NEW_RELIC_API_KEY_FILE');
   if (keyFile !== undefined && valueOf(env, 'NEW_RELIC_API_KEY') !== undefined) {
-    const message = 'NEW_RELIC_API_KEY is set too: unset one of the two';
-    return { diagnostics: [diagnosticAt(['accounts', 0, 'api_key_file'], message)] };
+    const both = issue(['accounts', 0, 'api_key_file'], 'NEW_RELIC_API_KEY is set too: unset one of the two');
+    return { diagnostics: [toDiagnostic(both)] };
   }
   const file = {
     accounts: [
@@ -33,15 +33,12 @@ export function configFromEnvironment(env: Environment): ConfigResult {
       },
     ],
   };
-  const result = validate(file, () => undefined);
-  const issues = [...('issues' in result ? result.issues : []), ...accountFileIssues(file, '')];
-  if ('issues' in result || issues.length > 0) {
-    return { diagnostics: issues.map(({ path, message }) => diagnosticAt(path, message)) };
-  }
-  return { config: result.config, warnings: warningsOf(result.config, diagnosticAt) };
+  const { config, issues, warnings } = checkConfig(file, '', env, accountFileIssues);
+  if (config === undefined || issues.length > 0) return { diagnostics: issues.map(toDiagnostic) };
+  return { config, warnings: warnings.map(toDiagnostic) };
 }
 
-function diagnosticAt(path: Path, message: string): Diagnostic {
+function toDiagnostic({ path, message }: Pick<Issue, 'path' | 'message'>): Diagnostic {
   const variable = VARIABLES[formatPath(path)] ?? formatPath(path);
   return { file: 'environment', line: undefined, column: undefined, path: variable, message };
 }

@@ -12,20 +12,6 @@ import type { Environment } from './yaml/placeholders.ts';
 import { readYaml } from './yaml/readYaml.ts';
 
 /**
- * Checks the values of a file against the schema and the rules; reports every problem. `textAt` gives the original text of a
- * value that came from a placeholder, for keys that expect text where the value was read as another type.
- */
-export function validate(
-  file: unknown,
-  textAt: (path: Path) => string | undefined,
-): { readonly config: Config } | { readonly issues: readonly Issue[] } {
-  const result = parseWritten(fileSchema, file, keysAt, textAt);
-  const broken = brokenRules(file);
-  if ('issues' in result) return { issues: [...result.issues, ...broken] };
-  return broken.length > 0 ? { issues: broken } : { config: result.value };
-}
-
-/**
  * Issues for unusable files that the accounts of a configuration name. The values are read as they stand in the file, valid or
  * not, so that these diagnostics appear together with all others. A file name that may be a key is not shown, because
  * `api_key_file: NRAK-...` is a common slip.
@@ -80,29 +66,27 @@ const LEAST_NERDGRAPH_TIMEOUT = 7_000;
  */
 const ALLOWED_PER_MINUTE = { rest: 1_000, nerdgraph: 3_000 };
 
-/** Warnings for settings of a valid configuration that are likely mistakes, each with its position. */
-export function warningsOf(config: Config, diagnosticAt: (path: Path, message: string) => Diagnostic): Diagnostic[] {
-  return config.accounts.flatMap((account, index) => {
-    const { api, api_key_header, limits, region } = account;
-    const warnings: Diagnostic[] = [];
-    const path = ['accounts', index];
+/** Warnings for settings of a valid configuration that are likely mistakes. */
+function warningsOf({ accounts }: Config): Issue[] {
+  return accounts.flatMap((account, index) => {
+    const { api, api_key, api_key_header, limits, region } = account;
+    const warnings: Issue[] = [];
+    const tell = (path: Path, message: string): void =>
+      void warnings.push(issue(['accounts', index, ...path], message));
     const ofKey = keyWarning(account);
-    if (ofKey !== undefined) {
-      warnings.push(diagnosticAt([...path, account.api_key === undefined ? 'api_key_file' : 'api_key'], ofKey));
-    }
+    if (ofKey !== undefined) tell([api_key === undefined ? 'api_key_file' : 'api_key'], ofKey);
     const allowed = ALLOWED_PER_MINUTE[api];
     if (region !== undefined && limits.requests_per_minute > allowed) {
       const message = `is more than New Relic allows an account, so it will refuse calls: set at most ${allowed}, less where others use the account`;
-      warnings.push(diagnosticAt([...path, 'limits', 'requests_per_minute'], message));
+      tell(['limits', 'requests_per_minute'], message);
     }
     if (api !== 'nerdgraph') return warnings;
     if (api_key_header === 'X-Api-Key') {
-      const message = 'NerdGraph takes its key in the header Api-Key: remove this key, or set it to Api-Key';
-      warnings.push(diagnosticAt([...path, 'api_key_header'], message));
+      tell(['api_key_header'], 'NerdGraph takes its key in the header Api-Key: remove this key, or set it to Api-Key');
     }
     if (limits.request_timeout < LEAST_NERDGRAPH_TIMEOUT) {
-      const message = `is short for NerdGraph, whose queries take longer: set at least ${formatDuration(LEAST_NERDGRAPH_TIMEOUT)}`;
-      warnings.push(diagnosticAt([...path, 'limits', 'request_timeout'], message));
+      const least = formatDuration(LEAST_NERDGRAPH_TIMEOUT);
+      tell(['limits', 'request_timeout'], `is short for NerdGraph, whose queries take longer: set at least ${least}`);
     }
     return warnings;
   });
@@ -136,33 +120,55 @@ export async function readConfig(path: string, env: Environment, once: boolean):
 export function loadConfig(
   source: { readonly path: string; readonly text: string },
   env: Environment,
-  fileIssues: (file: unknown, folder: string) => readonly Issue[] = () => [],
+  fileIssues: typeof accountFileIssues = () => [],
 ): ConfigResult {
   const file = readYaml(source, env);
   if (file.value === undefined) return { diagnostics: file.diagnosticsWith([]) };
-  const result = validate(file.value, (path) => file.textAt(path));
-  const ofSchema = 'issues' in result ? result.issues : [];
-  const folder = dirname(source.path);
-  const queries = readQueries(file.value, folder, env);
-  const ownDiagnostics = file.diagnosticsWith([...ofSchema, ...fileIssues(file.value, folder), ...queries.issues]);
-  const diagnostics = [...ownDiagnostics, ...queries.diagnostics];
-  if ('issues' in result || diagnostics.length > 0) return { diagnostics };
-  const accounts = result.config.accounts.map((account, index) => ({
-    ...resolveFiles(source.path, account),
+  const checked = checkConfig(file.value, source.path, env, fileIssues, (path) => file.textAt(path));
+  const diagnostics = [...file.diagnosticsWith(checked.issues), ...checked.diagnostics];
+  if (checked.config === undefined || diagnostics.length > 0) return { diagnostics };
+  const warnings = checked.warnings.map(({ path, message }) => file.diagnostic(path, message, 'value'));
+  return { config: checked.config, warnings };
+}
+
+/**
+ * Checks the values of a file: schema, rules between keys, and the files that it names; reports every problem. The rules read the
+ * values as they stand in the file, valid or not, so that all issues appear together.
+ *
+ * @param source the path of the file, which the names in it are relative to
+ * @param textAt gives the original text of a value that came from a placeholder, for keys that expect text where the value was
+ * read as another type
+ * @returns the configuration if the schema fits it; the issues and warnings of the file, and the diagnostics of query files
+ */
+export function checkConfig(
+  values: unknown,
+  source: string,
+  env: Environment,
+  fileIssues: typeof accountFileIssues,
+  textAt: (path: Path) => string | undefined = () => undefined,
+) {
+  const folder = dirname(source);
+  const parsed = parseWritten(fileSchema, values, keysAt, textAt);
+  const queries = readQueries(values, folder, env);
+  const issues = [...brokenRules(values), ...fileIssues(values, folder), ...queries.issues];
+  const { diagnostics } = queries;
+  if ('issues' in parsed)
+    return { issues: [...parsed.issues, ...issues], diagnostics, warnings: [], config: undefined };
+  const accounts = parsed.value.accounts.map((account, index) => ({
+    ...resolveFiles(folder, account),
     queries: [...account.queries, ...(queries.further[index] ?? [])],
     query_files: [],
     query_packs: [],
   }));
-  const config = { ...result.config, accounts };
-  const diagnosticAt = (path: Path, message: string): Diagnostic => file.diagnostic(path, message, 'value');
-  const unmatched = queries.unmatched.map((path) => diagnosticAt(path, 'no file matches: it gives no query'));
-  return { config, warnings: [...warningsOf(config, diagnosticAt), ...unmatched] };
+  const config: Config = { ...parsed.value, accounts };
+  const unmatched = queries.unmatched.map((path) => issue(path, 'no file matches: it gives no query'));
+  return { issues, diagnostics, warnings: [...warningsOf(config), ...unmatched], config };
 }
 
 /** The account with its file names resolved against the folder of the configuration file. */
-function resolveFiles(file: string, account: AccountConfig): AccountConfig {
+function resolveFiles(folder: string, account: AccountConfig): AccountConfig {
   const locate = (path: string | undefined): string | undefined =>
-    path === undefined || isAbsolute(path) ? path : join(dirname(file), path);
+    path === undefined || isAbsolute(path) ? path : join(folder, path);
   const { api_key_file, tls } = account;
   return { ...account, api_key_file: locate(api_key_file), tls: { ...tls, ca_file: locate(tls.ca_file) } };
 }

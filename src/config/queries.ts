@@ -2,18 +2,17 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { LABEL_NAME, PROMETHEUS_LABEL_NAMES } from '../metrics/labelNames.ts';
-import { parseTemplate } from '../metrics/customMetrics.ts';
 import { PERCENTILE_LABEL } from '../nrql/queryRows.ts';
-import { defaultLabel, readStatement, type Statement } from '../nrql/statement.ts';
+import { defaultLabel, readStatement } from '../nrql/statement.ts';
 import type { QueryDefinition } from '../metrics/queryFamilies.ts';
 import { globMatches } from './match.ts';
 import { formatPath, issue, type Issue, mayBeSecret, type Path } from './diagnostic.ts';
 import { counted } from './wording.ts';
+import { checkQueryFamilies, customMetricIssues, type Families } from './families.ts';
 import { readText } from './files.ts';
-import { customMetric } from './schema/customMetric.ts';
 import { keysAt, parseWritten } from './schema/file.ts';
-import { PACKS, query, queryFile } from './schema/query.ts';
-import { accountsOf, listOf, mappingOf } from './schema/rules.ts';
+import { PACKS, queryFile } from './schema/query.ts';
+import { accountsOf, labelsOf, listOf, mappingOf } from './schema/rules.ts';
 import type { Environment } from './yaml/placeholders.ts';
 import { readYaml, type YamlFile } from './yaml/readYaml.ts';
 
@@ -36,19 +35,19 @@ interface QueryList {
 }
 
 /**
- * Reads the query files and packs that a configuration names, and checks all of its queries: each text, and the rules between
- * queries. The values are read as they stand in the files, valid or not, so that all diagnostics appear together.
+ * Reads the query files and packs that a configuration names, and checks all of its queries and custom metrics: each alone, and
+ * the rules between them. The values are read as they stand in the files, valid or not, so that all diagnostics appear together.
  *
  * @param folder the folder that file names are relative to
  * @returns the issues of the configuration itself; the diagnostics of the files that it names, file by file; the patterns that
  * match no file; and for each account the queries of its files, then those of its packs
  */
 export function readQueries(configuration: unknown, folder: string, env: Environment) {
-  const issues: Issue[] = [];
+  const accounts = accountsOf(configuration);
+  const families: Families = new Map();
+  const issues = customMetricIssues(accounts, families);
   const unmatched: Path[] = [];
   const files: ReturnType<typeof readList>[] = [];
-  const accounts = accountsOf(configuration);
-  const families = new Families(accounts);
   const further = accounts.map((account, index) => {
     const at = ['accounts', index];
     const queries = listOf(account?.['queries']);
@@ -88,7 +87,7 @@ export function readQueries(configuration: unknown, folder: string, env: Environ
       const message = 'is required for queries, which are read through NerdGraph: give the number of the account';
       issues.push(issue([...at, 'account_id'], message));
     }
-    checkQueries(lists, Object.keys(mappingOf(account?.['labels']) ?? {}), families);
+    checkQueries(lists, labelsOf(account), families);
     return valid;
   });
   return {
@@ -114,7 +113,8 @@ function checkQueries(lists: readonly QueryList[], staticLabels: readonly string
         names.add(prefix + name);
       }
       checkText(mappingOf(written) ?? {}, staticLabels, tell);
-      families.check(written, `${file === undefined ? '' : `${file}: `}${formatPath(queryAt)}`, tell);
+      const where = `${file === undefined ? '' : `${file}: `}${formatPath(queryAt)}`;
+      checkQueryFamilies(written, where, families, tell);
     }
   }
 }
@@ -168,59 +168,6 @@ export function queryLabelProblem(name: string, staticLabels: readonly string[] 
   if (name === 'account' || name === PERCENTILE_LABEL) return 'is a label that the exporter writes itself';
   if (PROMETHEUS_LABEL_NAMES.some((own) => own === name)) return 'is a label of Prometheus itself';
   return staticLabels.includes(name) ? 'is a static label of the account' : undefined;
-}
-
-/** The families of custom metrics and queries: each has one HELP and one set of labels in all accounts. */
-class Families {
-  /** The definition of each family, and the location that named it first. */
-  readonly #uses = new Map<string, { readonly help: string; readonly labels: string; readonly where: string }>();
-
-  constructor(accounts: ReturnType<typeof accountsOf>) {
-    for (const [index, account] of accounts.entries()) {
-      for (const [position, written] of listOf(account?.['custom_metrics']).entries()) {
-        const metric = customMetric.safeParse(written).data;
-        if (metric === undefined || this.#uses.has(metric.name)) continue;
-        const entity = metric.scope === 'host' ? ['app', 'app_id', 'host', 'host_id'] : ['app', 'app_id'];
-        const labels = labelText([...entity, ...parseTemplate(metric.match).labelNames]);
-        const where = formatPath(['accounts', index, 'custom_metrics', position]);
-        this.#uses.set(metric.name, { help: metric.help, labels, where });
-      }
-    }
-  }
-
-  /** @param where the location of the query */
-  check(written: unknown, where: string, tell: Tell): void {
-    // The schema reports its own diagnostics for an invalid query, which cannot be compared.
-    const valid = query.safeParse(written).data;
-    if (valid === undefined) return;
-    const statement = readStatement(valid.nrql);
-    for (const [position, { name, help, value }] of valid.metrics.entries()) {
-      const labels = labelText(labelsOf(valid.labels, statement, value));
-      const use = this.#uses.get(name);
-      if (use === undefined) {
-        this.#uses.set(name, { help, labels, where: `${where}.metrics[${String(position)}]` });
-        continue;
-      }
-      const same = `as in ${use.where}, which feeds the same family`;
-      if (use.help !== help) tell(['metrics', position, 'help'], `must be the same text ${same}`);
-      if (use.labels !== labels)
-        tell(['metrics', position, 'name'], `must have the same labels ${same}: choose another name`);
-    }
-  }
-}
-
-function labelsOf(
-  given: readonly string[] | undefined,
-  { facets, columns }: Statement,
-  value: string | undefined,
-): string[] {
-  const column = value === undefined ? columns[0] : columns.find(({ key }) => key === value);
-  const names = given ?? facets.map(({ name }) => defaultLabel(name ?? ''));
-  return column?.percentiles === true ? [...names, PERCENTILE_LABEL] : [...names];
-}
-
-function labelText(names: readonly string[]): string {
-  return names.toSorted().join(', ');
 }
 
 function packFile(name: string): string {

@@ -1,58 +1,56 @@
 import { MONITORED_LABEL_NAMES, tagLabel } from '../../metrics/labelNames.ts';
-import { nerdgraphValuesOf, parseTemplate } from '../../metrics/customMetrics.ts';
 import type { Api } from '../../api/upstreamReader.ts';
 import { normaliseBaseUrl } from '../interfaces.ts';
-import { type Path, formatPath, issue, type Issue } from '../diagnostic.ts';
-import { customMetric } from './customMetric.ts';
+import { type Path, issue, type Issue } from '../diagnostic.ts';
 
-type Mapping = Readonly<Record<string, unknown>>;
+export type Mapping = Readonly<Record<string, unknown>>;
 
 /**
- * The rules between the keys of the file. The values are read as they stand in the file, valid or not, so that these
- * diagnostics appear together with those of the schema.
+ * The rules between the keys of each account, and between accounts. The values are read as they stand in the file, valid or
+ * not, so that these diagnostics appear together with those of the schema.
  */
 export function brokenRules(file: unknown): Issue[] {
   const accounts = accountsOf(file);
-  return [...accountNames(accounts), ...accounts.flatMap(withinAccount), ...customMetrics(accounts)];
-}
-
-function accountNames(accounts: readonly (Mapping | undefined)[]): Issue[] {
-  const first = new Map<unknown, number>();
-  return accounts.flatMap((account, index): Issue[] => {
+  const earlier = earlierEqual(accounts.map((account) => account?.['name']));
+  return accounts.flatMap((account, index) => {
     if (account === undefined) return [];
+    const issues = withinAccount(account, ['accounts', index]);
     const path = ['accounts', index, 'name'];
-    const name = account['name'];
-    if (name === undefined) {
-      return accounts.length > 1 ? [issue(path, 'is required when there is more than one account')] : [];
+    const first = earlier[index];
+    if (account['name'] === undefined && accounts.length > 1) {
+      issues.push(issue(path, 'is required when there is more than one account'));
+    } else if (first !== undefined) {
+      issues.push(issue(path, `is the name of accounts[${first}] already: choose another`));
     }
-    const earlier = first.get(name);
-    if (earlier !== undefined)
-      return [issue(path, `is the name of accounts[${String(earlier)}] already: choose another`)];
-    first.set(name, index);
-    return [];
+    return issues;
   });
 }
 
-function withinAccount(account: Mapping | undefined, index: number): Issue[] {
-  if (account === undefined) return [];
-  const path = ['accounts', index];
+/** For each value, the index of the first equal one before it; undefined where there is none, or no value. */
+function earlierEqual(values: readonly unknown[]): readonly (number | undefined)[] {
+  const first = new Map<unknown, number>([[undefined, NaN]]);
+  return values.map((value, index) => {
+    const earlier = first.get(value);
+    if (earlier === undefined) first.set(value, index);
+    return Number.isNaN(earlier) ? undefined : earlier;
+  });
+}
+
+function withinAccount(account: Mapping, path: Path): Issue[] {
   const has = (key: string): boolean => account[key] !== undefined;
   const issues: Issue[] = [];
-  if (has('region') && has('base_url')) {
-    issues.push(issue([...path, 'base_url'], 'cannot be combined with region: remove one', 'key'));
-  }
-  if (has('api_key') && has('api_key_file')) {
-    issues.push(issue([...path, 'api_key_file'], 'cannot be combined with api_key: remove one', 'key'));
-  }
+  const tell = (key: string, message: string, at?: Issue['at']): void =>
+    void issues.push(issue([...path, key], message, at));
+  if (has('region') && has('base_url')) tell('base_url', 'cannot be combined with region: remove one', 'key');
+  if (has('api_key') && has('api_key_file')) tell('api_key_file', 'cannot be combined with api_key: remove one', 'key');
   if (!has('api_key') && !has('api_key_file')) {
-    issues.push(issue([...path, 'api_key'], 'is required, or api_key_file: without a key nothing can be read'));
+    tell('api_key', 'is required, or api_key_file: without a key nothing can be read');
   }
   const address = account['base_url'];
   const checked = typeof address === 'string' ? normaliseBaseUrl(address, apiOf(account)) : undefined;
-  if (checked !== undefined && 'problem' in checked) issues.push(issue([...path, 'base_url'], checked.problem));
+  if (checked !== undefined && 'problem' in checked) tell('base_url', checked.problem);
   if (apiOf(account) === 'nerdgraph' && account['instances'] === true) {
-    const message = 'cannot be true with "api: nerdgraph", which has no instances: set it to false or remove it';
-    issues.push(issue([...path, 'instances'], message));
+    tell('instances', 'cannot be true with "api: nerdgraph", which has no instances: set it to false or remove it');
   }
   return [...issues, ...tagRules(account, [...path, 'applications']), ...entityRules(account, path)];
 }
@@ -81,88 +79,52 @@ function tagRules(account: Mapping, path: Path): Issue[] {
 
 /** Each published tag gives a label of its own. */
 function tagLabelRules(account: Mapping, tags: unknown, path: Path): Issue[] {
-  const first = new Map<string, number>();
-  return listOf(tags).flatMap((key, index): Issue[] => {
-    if (typeof key !== 'string') return [];
-    const label = tagLabel(key);
+  const labels = listOf(tags).map((key) => (typeof key === 'string' ? tagLabel(key) : undefined));
+  const earlier = earlierEqual(labels.map((label) => label?.toLowerCase()));
+  return labels.flatMap((label, index): Issue[] => {
+    const first = earlier[index];
     const at = [...path, index];
-    const earlier = first.get(label.toLowerCase());
-    if (earlier !== undefined) {
-      return [issue(at, `gives the same label as tags[${earlier}] (case does not count): keep one of them`)];
+    if (first !== undefined) {
+      return [issue(at, `gives the same label as tags[${first}] (case does not count): keep one of them`)];
     }
-    first.set(label.toLowerCase(), index);
-    const isStatic = Object.hasOwn(mappingOf(account['labels']) ?? {}, label);
+    const isStatic = label !== undefined && labelsOf(account).includes(label);
     return isStatic ? [issue(at, 'gives the label of a static one of the account: rename that one')] : [];
   });
 }
 
 /** Reading entities needs the account's number; each type appears once, and its labels are unique. */
 function entityRules(account: Mapping, path: Path): Issue[] {
-  const entities = listOf(account['entities']);
+  const entities = listOf(account['entities']).map(mappingOf);
   if (entities.length === 0) return [];
   const issues: Issue[] = [];
   if (apiOf(account) === 'rest' && account['account_id'] === undefined) {
     const message = 'is required for entities, which are read through NerdGraph: give the number of the account';
     issues.push(issue([...path, 'account_id'], message));
   }
-  for (const name of MONITORED_LABEL_NAMES) {
-    if (!Object.hasOwn(mappingOf(account['labels']) ?? {}, name)) continue;
-    issues.push(
-      issue([...path, 'labels', name], 'is a label of entities, which the account has: choose another name', 'key'),
-    );
+  const taken = labelsOf(account).filter((label) => MONITORED_LABEL_NAMES.some((name) => name === label));
+  for (const name of taken) {
+    const message = 'is a label of entities, which the account has: choose another name';
+    issues.push(issue([...path, 'labels', name], message, 'key'));
   }
-  const first = new Map<unknown, number>();
+  const earlier = earlierEqual(entities.map((entity) => entity?.['type']));
   for (const [index, entity] of entities.entries()) {
-    const written = mappingOf(entity);
-    const type = written?.['type'];
-    const earlier = first.get(type);
-    if (type !== undefined && earlier !== undefined) {
-      issues.push(
-        issue([...path, 'entities', index, 'type'], `is the type of entities[${earlier}] already: keep one of them`),
-      );
-    } else first.set(type, index);
-    issues.push(...tagLabelRules(account, written?.['tags'], [...path, 'entities', index, 'tags']));
+    const at = [...path, 'entities', index];
+    const first = earlier[index];
+    if (first !== undefined) {
+      issues.push(issue([...at, 'type'], `is the type of entities[${first}] already: keep one of them`));
+    }
+    issues.push(...tagLabelRules(account, entity?.['tags'], [...at, 'tags']));
   }
   return issues;
 }
 
-function apiOf(account: Mapping | undefined): Api {
+export function apiOf(account: Mapping | undefined): Api {
   return account?.['api'] === 'nerdgraph' ? 'nerdgraph' : 'rest';
 }
 
-/**
- * Checks every custom metric alone, and against the first that feeds the same family: one family has one HELP, one scope and
- * one set of captured labels in all accounts.
- */
-function customMetrics(accounts: readonly (Mapping | undefined)[]): Issue[] {
-  const issues: Issue[] = [];
-  const firstOf = new Map<string, Record<'where' | 'scope' | 'help' | 'labels', string>>();
-  for (const [accountIndex, account] of accounts.entries()) {
-    for (const [index, written] of listOf(account?.['custom_metrics']).entries()) {
-      // The schema reports its own diagnostics for an invalid metric, which cannot be compared.
-      const metric = customMetric.safeParse(written).data;
-      if (metric === undefined) continue;
-      const { name, match, scope, help, value } = metric;
-      const at = ['accounts', accountIndex, 'custom_metrics', index];
-      const tell = (key: string, message: string): void => void issues.push(issue([...at, key], message));
-      const { labelNames } = parseTemplate(match);
-      if (labelNames.some((label) => Object.hasOwn(mappingOf(account?.['labels']) ?? {}, label))) {
-        tell('match', 'captures a static label of the account: choose another name');
-      }
-      const values = nerdgraphValuesOf(match);
-      if (apiOf(account) === 'nerdgraph' && !values.includes(value)) {
-        tell('value', `is no value that NerdGraph has for these metrics: use one of ${values.join(', ')}`);
-      }
-      const use = { where: formatPath(at), scope, help, labels: labelNames.toSorted().join(', ') };
-      const first = firstOf.get(name) ?? use;
-      firstOf.set(name, first);
-      const same = `as in ${first.where}, which feeds the same family`;
-      if (first.scope !== scope) tell('scope', `must be ${first.scope}, ${same}`);
-      if (first.help !== help) tell('help', `must be the same text ${same}`);
-      if (first.labels !== use.labels) tell('match', `must capture the same labels ${same}`);
-    }
-  }
-  return issues;
+/** The names of the static labels of an account. */
+export function labelsOf(account: Mapping | undefined): readonly string[] {
+  return Object.keys(mappingOf(account?.['labels']) ?? {});
 }
 
 /** The accounts as they stand in the file; undefined for an entry that is not a mapping. */

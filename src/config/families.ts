@@ -1,0 +1,91 @@
+import { nerdgraphValuesOf, parseTemplate } from '../metrics/customMetrics.ts';
+import type { FamilyScope } from '../metrics/family.ts';
+import { PERCENTILE_LABEL } from '../nrql/queryRows.ts';
+import { defaultLabel, readStatement } from '../nrql/statement.ts';
+import { formatPath, issue, type Issue, type Path } from './diagnostic.ts';
+import { customMetric } from './schema/customMetric.ts';
+import { query } from './schema/query.ts';
+import { apiOf, labelsOf, listOf, type Mapping } from './schema/rules.ts';
+
+/** The first custom metric or query that feeds a family: the others must agree with it. */
+interface FirstUse {
+  /** Its location in the configuration. */
+  readonly where: string;
+  readonly help: string;
+  /** Undefined for a query. */
+  readonly scope?: FamilyScope;
+  /** Captured labels, or those of the query. */
+  readonly labels: readonly string[];
+}
+
+/** The first use of each family, by its name. */
+export type Families = Map<string, FirstUse>;
+
+const ENTITY_LABELS = { application: ['app', 'app_id'], host: ['app', 'app_id', 'host', 'host_id'] };
+
+function areSame(a: readonly string[], b: readonly string[]): boolean {
+  return a.toSorted().join() === b.toSorted().join();
+}
+
+/**
+ * Checks every custom metric alone, and against the first that feeds the same family: one family has one HELP, one scope and
+ * one set of captured labels in all accounts. Adds the families.
+ */
+export function customMetricIssues(accounts: readonly (Mapping | undefined)[], families: Families): Issue[] {
+  const issues: Issue[] = [];
+  for (const [accountIndex, account] of accounts.entries()) {
+    for (const [index, written] of listOf(account?.['custom_metrics']).entries()) {
+      // The schema reports its own diagnostics for an invalid metric, which cannot be compared.
+      const metric = customMetric.safeParse(written).data;
+      if (metric === undefined) continue;
+      const { name, match, scope, help, value } = metric;
+      const at = ['accounts', accountIndex, 'custom_metrics', index];
+      const tell = (key: string, message: string): void => void issues.push(issue([...at, key], message));
+      const labels = parseTemplate(match).labelNames;
+      if (labels.some((label) => labelsOf(account).includes(label))) {
+        tell('match', 'captures a static label of the account: choose another name');
+      }
+      const values = nerdgraphValuesOf(match);
+      if (apiOf(account) === 'nerdgraph' && !values.includes(value)) {
+        tell('value', `is no value that NerdGraph has for these metrics: use one of ${values.join(', ')}`);
+      }
+      const first = families.get(name) ?? { where: formatPath(at), scope, help, labels };
+      families.set(name, first);
+      const same = `as in ${first.where}, which feeds the same family`;
+      if (first.scope !== scope) tell('scope', `must be ${first.scope}, ${same}`);
+      if (first.help !== help) tell('help', `must be the same text ${same}`);
+      if (!areSame(first.labels, labels)) tell('match', `must capture the same labels ${same}`);
+    }
+  }
+  return issues;
+}
+
+/**
+ * Checks the metrics of a query against the first that feeds the same family. Adds the families.
+ *
+ * @param where the location of the query
+ */
+export function checkQueryFamilies(
+  written: unknown,
+  where: string,
+  families: Families,
+  tell: (path: Path, message: string) => void,
+): void {
+  // The schema reports its own diagnostics for an invalid query, which cannot be compared.
+  const valid = query.safeParse(written).data;
+  if (valid === undefined) return;
+  const { facets, columns } = readStatement(valid.nrql);
+  const names = valid.labels ?? facets.map(({ name }) => defaultLabel(name ?? ''));
+  for (const [position, { name, help, value }] of valid.metrics.entries()) {
+    const column = value === undefined ? columns[0] : columns.find(({ key }) => key === value);
+    const labels = column?.percentiles === true ? [...names, PERCENTILE_LABEL] : names;
+    const first = families.get(name) ?? { where: `${where}.metrics[${String(position)}]`, help, labels };
+    families.set(name, first);
+    const same = `as in ${first.where}, which feeds the same family`;
+    if (first.help !== help) tell(['metrics', position, 'help'], `must be the same text ${same}`);
+    const ofEntity = first.scope === undefined ? [] : ENTITY_LABELS[first.scope];
+    if (!areSame([...ofEntity, ...first.labels], labels)) {
+      tell(['metrics', position, 'name'], `must have the same labels ${same}: choose another name`);
+    }
+  }
+}
