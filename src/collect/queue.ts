@@ -103,11 +103,12 @@ export class Queue {
    * @param fillers further due tasks of a kind that are not queued, for a call that has room
    */
   take(fillers: (kind: Kind) => readonly Task[]): Call | undefined {
+    if (this.size === 0) return undefined;
     const now = this.#clock.monotonic();
     const first = this.#first(now);
     if (first === undefined) {
       const nextTry = this.#nextTry(now);
-      if (this.size > 0 && nextTry > now) this.#limiter.wakeAt(nextTry);
+      if (nextTry > now) this.#limiter.wakeAt(nextTry);
       return undefined;
     }
     const { task, isSuspect } = first;
@@ -146,29 +147,29 @@ export class Queue {
   /** The next task: the most overdue, in the order that the class describes. */
   #first(now: number): QueuedTask | undefined {
     const maySuspect = this.#maySuspect(now);
-    const candidates: { readonly waiting: QueuedTask; readonly overdue: number }[] = [];
+    let best: QueuedTask | undefined;
+    let most = -Infinity;
     let longestFailed: QueuedTask | undefined;
-    for (const kind of KINDS) {
-      const { healthy, suspect } = this.#lanesOf(kind);
-      const [head] = healthy.waiting();
-      const [suspectHead] = maySuspect ? suspect.waiting() : [];
-      if (head !== undefined) candidates.push({ waiting: head, overdue: this.#overdue(head.task, now) });
+    for (const { healthy, suspect } of this.#lanes.values()) {
+      const head = healthy.head();
+      const overdue = head === undefined ? -Infinity : this.#overdue(head.task, now);
+      // Only a strictly larger value wins: ties go to the first kind.
+      if (overdue > most) [best, most] = [head, overdue];
+      const suspectHead = maySuspect ? suspect.head() : undefined;
       if (suspectHead === undefined) continue;
-      const { failures, retryAt } = suspectHead.task;
-      if (failures > 0) {
-        if (retryAt < (longestFailed?.task.retryAt ?? Infinity)) longestFailed = suspectHead;
-        const waited = now - retryAt - this.#schedule.effectiveIntervalOf(suspectHead.task);
-        const overdue = waited / this.#schedule.intervalOf(suspectHead.task);
-        if (waited >= 0) candidates.push({ waiting: suspectHead, overdue });
+      const { task } = suspectHead;
+      let suspectOverdue = -Infinity;
+      if (task.failures > 0) {
+        if (task.retryAt < (longestFailed?.task.retryAt ?? Infinity)) longestFailed = suspectHead;
+        const waited = now - task.retryAt - this.#schedule.effectiveIntervalOf(task);
+        if (waited >= 0) suspectOverdue = waited / this.#schedule.intervalOf(task);
       } else if (head === undefined || head.task.lastRead !== undefined) {
         // Hosts that were never read go after the other hosts.
-        candidates.push({ waiting: suspectHead, overdue: this.#overdue(suspectHead.task, now) });
+        suspectOverdue = this.#overdue(task, now);
       }
+      if (suspectOverdue > most) [best, most] = [suspectHead, suspectOverdue];
     }
-    let [best] = candidates;
-    // Only a strictly larger value wins: ties go to the first kind.
-    for (const candidate of candidates) if (best !== undefined && candidate.overdue > best.overdue) best = candidate;
-    return best !== undefined && best.overdue >= 0 ? best.waiting : (longestFailed ?? best?.waiting);
+    return best !== undefined && most >= 0 ? best : (longestFailed ?? best);
   }
 
   #overdue(task: Task, now: number): number {
@@ -237,19 +238,33 @@ class Lane {
     this.#items.push(item);
   }
 
+  /** The task that is due first; undefined when none waits. */
+  head(): QueuedTask | undefined {
+    this.#arrange();
+    while (this.#head < this.#items.length) {
+      const item = this.#items[this.#head];
+      if (item !== undefined && !isOver(item)) return item;
+      this.#head += 1;
+    }
+    return undefined;
+  }
+
   /** The tasks that still wait, in the order of their due times. */
   *waiting(): Generator<QueuedTask> {
-    if (!this.#isSorted || this.#head > this.#items.length / 2) {
-      const waiting = this.#items.slice(this.#head).filter((item) => !isOver(item));
-      this.#items = waiting.sort((a, b) => a.since - b.since);
-      this.#head = 0;
-      this.#isSorted = true;
-    }
+    this.#arrange();
     for (let index = this.#head; index < this.#items.length; index += 1) {
       const item = this.#items[index];
       if (item !== undefined && !isOver(item)) yield item;
-      else if (index === this.#head) this.#head += 1;
     }
+  }
+
+  /** Sorts the items if one came too late, and drops the first half once it no longer waits. */
+  #arrange(): void {
+    if (this.#isSorted && this.#head <= this.#items.length / 2) return;
+    const waiting = this.#items.slice(this.#head).filter((item) => !isOver(item));
+    this.#items = waiting.sort((a, b) => a.since - b.since);
+    this.#head = 0;
+    this.#isSorted = true;
   }
 }
 

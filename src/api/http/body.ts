@@ -261,7 +261,10 @@ function endOfText(text: string, start: number): number {
 /** True when objects or lists of a parsed value are nested deeper than `levels`. */
 function isNestedDeeper(value: Json | readonly unknown[], levels: number): boolean {
   if (levels === 0) return true;
-  if (isList(value)) return value.some((each) => isObject(each) && isNestedDeeper(each, levels - 1));
+  if (isList(value)) {
+    for (const each of value) if (isObject(each) && isNestedDeeper(each, levels - 1)) return true;
+    return false;
+  }
   for (const name in value) {
     const member = value[name];
     if (isObject(member) && isNestedDeeper(member, levels - 1)) return true;
