@@ -69,7 +69,7 @@ export class AccountCollector {
   get up(): boolean {
     const { applicationList } = this.inventory;
     const isUp = ({ lastRead, failures }: Task): boolean => lastRead !== undefined && failures === 0;
-    // An account for queries only has no list: it is up while at least one query succeeds.
+    // An account without applications is up while at least one query, or one read of entities, succeeds.
     return this.context.account.applications.read ? isUp(applicationList) : this.inventory.tasks().some(isUp);
   }
 
@@ -376,7 +376,7 @@ export class AccountCollector {
     const { applicationList } = this.inventory;
     const isList = task === applicationList;
     if (isList && isRead) this.#reportIdleGroups();
-    // An account for queries only has no list that would show when New Relic accepts the account again.
+    // An account without applications has no list that would show when New Relic accepts the account again.
     if (!this.context.account.applications.read) return;
     if (task.startedAt < this.#refusalDecidedAt) return;
     if (isList && isRead) this.#setRefused(undefined);

@@ -1,13 +1,9 @@
-import type { FamilyScope as EntityScope } from '../metrics/family.ts';
-import { COUNTED } from '../metrics/counterFamilies.ts';
-import { WINDOW_FAMILIES } from '../metrics/windowFamilies.ts';
-import { selectedNames, type ApplicationData } from './records.ts';
 import { endOfLife } from '../config/config.ts';
 import type { EntityMatch } from '../config/match.ts';
 import type { CustomMetric } from '../metrics/customMetrics.ts';
-import { isEnabled, unmatched, type AccountContext } from './selection.ts';
+import { isEnabled, unmatched } from './selection.ts';
 import type { AccountCollector } from './accountCollector.ts';
-import { AccountSnapshot, type GroupTally } from './accountSnapshot.ts';
+import type { AccountSnapshot, GroupTally } from './accountSnapshot.ts';
 import { GROUPS, type Group } from '../metrics/sample.ts';
 import type { Application } from '../api/types.ts';
 import type { Kind, Task } from './task.ts';
@@ -302,56 +298,81 @@ function groupStatus(account: AccountCollector, group: Group, { tasks, oldestWin
   };
 }
 
-function typeStatus({ schedule }: AccountCollector, record: TypeRecord, time: EvaluationTime) {
+/** The state of a task that has a row of its own on the status page, and the result of its last attempt. */
+function attemptStatus({ schedule }: AccountCollector, task: Task, time: EvaluationTime) {
+  return {
+    state: schedule.stateOf(task, time),
+    success: task.tried ? task.failures === 0 : undefined,
+    /** Seconds the last attempt took. */
+    seconds: task.seconds,
+    lastSuccess: task.lastRead === undefined ? undefined : task.lastRead.shownAt / 1000,
+    problem: task.problem?.text,
+  };
+}
+
+export type TypeStatus = ReturnType<typeof typeStatus>;
+
+/** A type of entities: its list, and the golden metrics that are read of its entities. */
+function typeStatus(account: AccountCollector, record: TypeRecord, time: EvaluationTime) {
   const { selection, list, listed, entities, leftOut } = record;
   const metrics = new Set<string>();
-  let series = 0;
-  let reporting = 0;
+  const values: Record<TaskState, number> = { fresh: 0, stale: 0, missing: 0 };
+  let [series, reporting, failing, oldestRead] = [0, 0, 0, Infinity];
   for (const { entity, columns, task, goldenSamples } of entities.values()) {
     if (entity.reporting) reporting += 1;
     for (const { name } of columns) metrics.add(name);
-    if (task !== undefined && schedule.stateOf(task, time) !== 'missing') series += goldenSamples.values.length;
+    if (task === undefined) continue;
+    const state = account.schedule.stateOf(task, time);
+    values[state] += 1;
+    if (task.problem !== undefined) failing += 1;
+    if (state === 'missing') continue;
+    series += goldenSamples.values.length;
+    oldestRead = Math.min(oldestRead, task.lastRead?.shownAt ?? Infinity);
   }
   return {
     type: selection.type,
-    state: schedule.stateOf(list, time),
+    /** Of its list. */
+    ...attemptStatus(account, list, time),
     /** The length of the list before the filters; undefined until it was read. */
     listed: listed?.length,
-    /** The numbers of published entities, of reporting ones among them, and of entities that `max_entities` leaves out. */
+    /** The numbers of published entities, and of reporting ones among them. */
     exported: entities.size,
     reporting,
+    /** The numbers of entities that the filters exclude, and of others that `max_entities` leaves out. */
+    excluded: (listed?.length ?? 0) - entities.size - leftOut,
     leftOut,
+    /** The names of the golden metrics that are read. */
     metrics: [...metrics].sort(),
+    metricProblems: account.inventory.entities.problemsOf(record),
+    /** Configured golden metrics that no entity has. */
+    missingMetrics: missingMetrics(record),
+    /** Of the entities whose golden metrics are read: their states, and the number whose last attempt failed. */
+    values,
+    failing,
+    /** The oldest read of the values that are served now, Unix seconds. */
+    oldestRead: Number.isFinite(oldestRead) ? oldestRead / 1000 : undefined,
     /** Values of golden metrics that are served now. */
     series,
-    /** Configured golden metrics that no entity has. */
-    missingMetrics: listed === undefined ? [] : missingMetrics(selection, listed),
-    problem: list.problem?.text,
   };
 }
 
 export type QueryStatus = ReturnType<typeof queryStatus>;
 
-function queryStatus({ schedule }: AccountCollector, record: QueryRecord, time: EvaluationTime) {
+function queryStatus(account: AccountCollector, record: QueryRecord, time: EvaluationTime) {
   const { task, query, rows, columns, cut, samples, dropped } = record;
-  const state = schedule.stateOf(task, time);
+  const attempt = attemptStatus(account, task, time);
   return {
     name: query.definition.name,
     nrql: query.definition.nrql,
-    state,
-    success: task.tried ? task.failures === 0 : undefined,
-    /** Seconds the last attempt took. */
-    seconds: task.seconds,
-    lastSuccess: task.lastRead === undefined ? undefined : task.lastRead.shownAt / 1000,
+    ...attempt,
     rows,
     columns,
     labels: query.rules.labels,
     /** The numbers of series that its limit has cut, and that it serves now. */
     cut: cut.reduce((sum, { series }) => sum + series, 0),
-    series: state === 'missing' ? 0 : samples.values.length,
+    series: attempt.state === 'missing' ? 0 : samples.values.length,
     /** Rows that gave no series, since the start. */
     dropped: { ...dropped },
-    problem: task.problem?.text,
   };
 }
 
@@ -379,67 +400,4 @@ function taskStatus({ inventory }: AccountCollector, task: Task, state: TaskStat
     seconds,
     windowEnd: lastRead?.windowEnd,
   };
-}
-
-const LIST_GROUPS = new Set(GROUPS.filter((group) => !/_metrics$/.test(group) && group !== 'counters'));
-
-/** Apdex has three zones. */
-const ZONES = 3;
-
-/** Components beside the database: Memcache and External. */
-const OTHER_COMPONENTS = 2;
-
-/**
- * The number of series of an account once all of it has been read: exact for lists, the maximum for metric data, because only
- * the data show which metrics an application reports. Also the mean for one application, and for one host.
- */
-export function expectedSeries(account: AccountCollector, time: EvaluationTime) {
-  const lists = AccountSnapshot.atOnce(account, { groups: LIST_GROUPS }, time).blocks;
-  const sums = { total: 0, applications: 0, hosts: 0 };
-  for (const { labels, samples } of lists) {
-    const series = samples.values.length;
-    sums.total += series;
-    if (labels['host'] !== undefined) sums.hosts += series;
-    else if (labels['key_transaction_id'] === undefined && labels['entity_guid'] === undefined) {
-      sums.applications += series;
-    }
-  }
-  for (const { entities } of account.inventory.entities.types()) {
-    for (const { task, columns } of entities.values()) if (task !== undefined) sums.total += columns.length;
-  }
-  let hosts = 0;
-  for (const { data } of account.inventory.applications.values()) {
-    if (data === undefined) continue;
-    const { ofIt, ofItsHosts } = ofApplication(account.context, data);
-    sums.total += ofIt + ofItsHosts;
-    sums.applications += ofIt;
-    sums.hosts += ofItsHosts;
-    hosts += data.hosts.size;
-  }
-  const { size } = account.inventory.applications;
-  return {
-    total: sums.total,
-    perApplication: size === 0 ? 0 : sums.applications / size,
-    perHost: hosts === 0 ? 0 : sums.hosts / hosts,
-  };
-}
-
-/** The number of series of the metric data of an application and all its hosts. */
-function ofApplication({ customMetrics }: AccountContext, data: ApplicationData) {
-  const components = Math.max(1, data.datastores?.length ?? 0) + OTHER_COMPONENTS;
-  const customSeries = (scope: EntityScope): number =>
-    selectedNames(customMetrics, data, scope).custom.matches.reduce((sum, { series }) => sum + series, 0);
-  const counters = data.counterSeries === undefined ? 0 : COUNTED.length;
-  return {
-    ofIt: builtIn('application', components) + counters + customSeries('application'),
-    ofItsHosts: data.hosts.size * builtIn('host', components) + customSeries('host'),
-  };
-}
-
-/** The number of series of the window metrics of one application or host. */
-function builtIn(scope: EntityScope, components: number): number {
-  return WINDOW_FAMILIES[scope].reduce((sum, { labelNames }) => {
-    if (labelNames.includes('component')) return sum + components;
-    return sum + (labelNames.includes('zone') ? ZONES : 1);
-  }, 0);
 }

@@ -12,13 +12,13 @@ import { AccountCollector } from './accountCollector.ts';
 import {
   applicationViews,
   customExamples,
-  expectedSeries,
   noticesOf,
   statusOf,
   summaryOf,
   type AccountStatus,
 } from './accountStatus.ts';
 import { AccountSnapshot } from './accountSnapshot.ts';
+import { expectedSeries } from './expectedSeries.ts';
 import { probeResult, type ProbeResult } from './probeResult.ts';
 import type { EvaluationTime } from './due.ts';
 import type { Clock } from './clock.ts';

@@ -3,7 +3,7 @@ import type { UpstreamError } from '../api/types.ts';
 import { BUILT_IN_NAMES } from '../metrics/catalogue.ts';
 import { compareText } from '../metrics/goldenNames.ts';
 import { entityLabels, goldenLabels } from '../metrics/labelNames.ts';
-import { GoldenFamilies, goldenSamples, monitoredSamples } from '../metrics/monitoredFamilies.ts';
+import { GoldenFamilies, goldenSamples, monitoredSamples, type LeftOutMetric } from '../metrics/monitoredFamilies.ts';
 import type { Family, WrittenLabels, WrittenSamples } from '../metrics/sample.ts';
 import { NO_SAMPLES, writeLabels } from '../metrics/writeSamples.ts';
 import { readDefinition, sourceKey, UnreadableDefinition, type GoldenSource } from '../nrql/goldenMetric.ts';
@@ -17,7 +17,13 @@ type Columns = GoldenSubject['columns'];
 /** The metrics that are read of entities with the same metric definitions, and the reasons why others cannot be read. */
 interface MetricPlan {
   readonly columns: Columns;
-  readonly problems: readonly { readonly name: string; readonly why: string }[];
+  readonly problems: readonly MetricProblem[];
+}
+
+/** A golden metric that is not read, or not of all entities, and the reason as a part of a sentence. */
+export interface MetricProblem {
+  readonly metric: string;
+  readonly problem: string;
 }
 
 /** An entity that is published. */
@@ -48,8 +54,8 @@ export interface TypeRecord {
   entities: ReadonlyMap<string, EntityRecord>;
   /** The number of entities that `max_entities` leaves out. */
   leftOut: number;
-  /** The problems of the list or of definitions, in sentences. */
-  warnings: readonly string[];
+  /** Golden metrics that are never requested, because their definitions cannot be read. */
+  unreadable: readonly MetricProblem[];
 }
 
 /** The number of problems of one kind that one warning names. */
@@ -63,7 +69,7 @@ export class EntityRecords {
   /** The source of the families: HELP stays the same until a reload. */
   #golden = new GoldenFamilies();
   #families: ReadonlyMap<string, ReadonlyMap<string, Family>> = new Map();
-  #familyWarnings: readonly string[] = [];
+  #leftOutMetrics: readonly LeftOutMetric[] = [];
   /** Equal sources are one object, so that entities share queries. */
   readonly #sources = new Map<string, GoldenSource>();
   /** By type and definitions. */
@@ -97,11 +103,24 @@ export class EntityRecords {
 
   /** The warnings, in sentences. */
   *warnings(): Generator<string> {
-    yield* this.#familyWarnings;
-    for (const { selection, warnings, entities } of this.#types.values()) {
-      yield* warnings;
-      yield* valueWarnings(selection.type, [...entities.values()]);
+    for (const { type, metric, why } of this.#leftOutMetrics) {
+      yield `entities: ${quoted([metric])} of ${type} is left out: ${why}`;
     }
+    for (const record of this.#types.values()) yield* warningsOf(record);
+  }
+
+  /** The golden metrics of a type that are not read, or not of all entities. */
+  problemsOf(record: TypeRecord): readonly MetricProblem[] {
+    const { type } = record.selection;
+    const leftOut = this.#leftOutMetrics.filter((each) => each.type === type);
+    const { failing, notNumbers } = valueProblems(record);
+    return [
+      ...missingMetrics(record).map((metric) => ({ metric, problem: 'no entity has it' })),
+      ...leftOut.map(({ metric, why }) => ({ metric, problem: why })),
+      ...record.unreadable.map(({ metric, problem }) => ({ metric, problem: `its definition ${problem}` })),
+      ...Array.from(failing, ([metric, { message }]) => ({ metric, problem: message })),
+      ...Array.from(notNumbers, (metric) => ({ metric, problem: 'is no number for some entities' })),
+    ];
   }
 
   /**
@@ -122,7 +141,7 @@ export class EntityRecords {
       const isSameValues = known !== undefined && known.selection.window === selection.window;
       if (known !== undefined && !isSameValues) removed.push(...goldenTasks(known));
       next.set(type, {
-        ...{ selection, list, listed: known?.listed, leftOut: 0, warnings: [] },
+        ...{ selection, list, listed: known?.listed, leftOut: 0, unreadable: [] },
         entities: isSameValues ? known.entities : new Map(),
       });
     }
@@ -237,17 +256,7 @@ export class EntityRecords {
     }
     record.entities = next;
     record.leftOut = Math.max(0, chosen.length - max_entities);
-    record.warnings = [
-      ...(record.leftOut === 0
-        ? []
-        : [
-            `entities: ${type} has ${chosen.length} entities and max_entities is ${max_entities}: ${record.leftOut} are left out`,
-          ]),
-      ...missingMetrics(selection, listed).map(
-        (name) => `entities: no entity of ${type} has a golden metric "${name}"`,
-      ),
-      ...unreadable(type, plans),
-    ];
+    record.unreadable = withoutRepeats([...plans].flatMap(({ problems }) => problems));
     return [...before.values()].flatMap(({ task, entity }) =>
       task === undefined || next.get(entity.guid)?.task === task ? [] : [task],
     );
@@ -260,7 +269,7 @@ export class EntityRecords {
     if (known !== undefined) return known;
     const families = this.#families.get(type);
     const columns = new Map<string, Columns[number]>();
-    const problems: MetricPlan['problems'][number][] = [];
+    const problems: MetricProblem[] = [];
     for (const { name, definition } of metrics) {
       if (columns.has(name) || families?.has(name) !== true) continue;
       if (wanted?.includes(name) === false) continue;
@@ -269,7 +278,7 @@ export class EntityRecords {
         columns.set(name, { name, source: this.#once(source), select });
       } catch (error) {
         if (!(error instanceof UnreadableDefinition)) throw error;
-        problems.push({ name, why: error.message });
+        problems.push({ metric: name, problem: error.message });
       }
     }
     const plan = { columns: [...columns.values()], problems };
@@ -295,12 +304,12 @@ export class EntityRecords {
       ...customMetrics.map(({ definition }) => definition.name),
       ...queries.flatMap(({ families }) => families.map(({ name }) => name)),
     ]);
-    const { families, warnings } = this.#golden.assign(
+    const { families, leftOut } = this.#golden.assign(
       types,
       (name) => BUILT_IN_NAMES.has(name) || configured.has(name),
     );
     this.#families = families;
-    this.#familyWarnings = warnings;
+    this.#leftOutMetrics = leftOut;
   }
 }
 
@@ -308,9 +317,9 @@ function goldenTasks({ entities }: TypeRecord): readonly Task[] {
   return [...entities.values()].flatMap(({ task }) => task ?? []);
 }
 
-/** Configured golden metrics that no entity of the list has. */
-export function missingMetrics({ metrics }: Selection, listed: readonly MonitoredEntity[]): readonly string[] {
-  if (metrics === undefined) return [];
+/** Configured golden metrics that no entity of the list has; none before the first read. */
+export function missingMetrics({ selection: { metrics }, listed }: TypeRecord): readonly string[] {
+  if (metrics === undefined || listed === undefined) return [];
   const lists = new Set(listed.map((entity) => entity.metrics));
   const names = new Set([...lists].flat().map(({ name }) => name));
   return metrics.filter((name) => !names.has(name));
@@ -335,32 +344,46 @@ function hasMore(before: Columns, now: Columns): boolean {
   );
 }
 
-/** One warning for each kind of unreadable definition. */
-function unreadable(type: string, plans: ReadonlySet<MetricPlan>): readonly string[] {
-  const names = new Map<string, Set<string>>();
-  for (const { problems } of plans) {
-    for (const { name, why } of problems) names.set(why, (names.get(why) ?? new Set()).add(name));
+/** The warnings about a type, in sentences; definitions that are unreadable in the same way share one. */
+function* warningsOf(record: TypeRecord): Generator<string> {
+  const { selection, entities, leftOut, unreadable } = record;
+  const { type, max_entities } = selection;
+  if (leftOut > 0) {
+    const chosen = entities.size + leftOut;
+    yield `entities: ${type} has ${chosen} entities and max_entities is ${max_entities}: ${leftOut} are left out`;
   }
-  return [...names].map(([why, of]) => `entities: ${type}: ${quoted(of)} is never asked for: its definition ${why}`);
+  for (const name of missingMetrics(record)) yield `entities: no entity of ${type} has a golden metric "${name}"`;
+  for (const problem of new Set(unreadable.map((each) => each.problem))) {
+    const alike = unreadable.filter((each) => each.problem === problem).map(({ metric }) => metric);
+    yield `entities: ${type}: ${quoted(alike)} is never asked for: its definition ${problem}`;
+  }
+  const { failing, notNumbers } = valueProblems(record);
+  for (const [name, { message }] of failing) {
+    yield `entities: ${type}: golden metric "${name}" cannot be read: ${message}`;
+  }
+  if (notNumbers.size > 0) yield `entities: ${type}: ${quoted([...notNumbers])} of some entities is no number`;
 }
 
 /** Golden metrics of a type that fail while others succeed, and golden metrics with a column that is not a number. */
-function valueWarnings(type: string, records: readonly EntityRecord[]): readonly string[] {
+function valueProblems({ entities }: TypeRecord): {
+  readonly failing: ReadonlyMap<string, UpstreamError>;
+  readonly notNumbers: ReadonlySet<string>;
+} {
   const failing = new Map<string, UpstreamError>();
   const notNumbers = new Set<string>();
-  for (const { failures, notNumbers: names } of records) {
+  for (const { failures, notNumbers: names } of entities.values()) {
     for (const [name, error] of failures) failing.set(name, error);
     for (const name of names) notNumbers.add(name);
   }
-  return [
-    ...[...failing].map(
-      ([name, error]) => `entities: ${type}: golden metric "${name}" cannot be read: ${error.message}`,
-    ),
-    ...(notNumbers.size === 0 ? [] : [`entities: ${type}: ${quoted(notNumbers)} of some entities is no number`]),
-  ];
+  return { failing, notNumbers };
 }
 
-function quoted(names: ReadonlySet<string>): string {
-  const shown = [...names].slice(0, MOST_NAMED).map((name) => `golden metric ${JSON.stringify(name)}`);
-  return names.size > MOST_NAMED ? `${shown.join(', ')} and ${names.size - MOST_NAMED} more` : shown.join(', ');
+function withoutRepeats(problems: readonly MetricProblem[]): readonly MetricProblem[] {
+  const byText = new Map(problems.map((each) => [`${each.metric} ${each.problem}`, each]));
+  return [...byText.values()];
+}
+
+function quoted(names: readonly string[]): string {
+  const shown = names.slice(0, MOST_NAMED).map((name) => `golden metric ${JSON.stringify(name)}`);
+  return names.length > MOST_NAMED ? `${shown.join(', ')} and ${names.length - MOST_NAMED} more` : shown.join(', ');
 }

@@ -78,7 +78,7 @@ export function checkQueryFamilies(
   const names = valid.labels ?? facets.map(({ name }) => defaultLabel(name ?? ''));
   for (const [position, { name, help, value }] of valid.metrics.entries()) {
     const column = value === undefined ? columns[0] : columns.find(({ key }) => key === value);
-    const labels = column?.percentiles === true ? [...names, PERCENTILE_LABEL] : names;
+    const labels = (column?.percentiles ?? 0) > 0 ? [...names, PERCENTILE_LABEL] : names;
     const first = families.get(name) ?? { where: `${where}.metrics[${String(position)}]`, help, labels };
     families.set(name, first);
     const same = `as in ${first.where}, which feeds the same family`;

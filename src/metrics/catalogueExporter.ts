@@ -16,7 +16,7 @@ export const EXPORTER = {
   up: gauge(
     'newrelic_up',
     ['account'],
-    "1 when the account's last application list was read whole, for which the key must list the account, else 0. Of an account for queries only: 1 while a query is answered.",
+    "1 when the account's last application list was read whole, for which the key must list the account, else 0. Of an account without applications: 1 while a query or a list of entities is answered.",
   ),
   buildInfo: gauge(
     'newrelic_exporter_build_info',

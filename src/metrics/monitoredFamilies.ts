@@ -50,6 +50,14 @@ export interface TypeMetrics {
   readonly metrics: readonly GoldenMetric[];
 }
 
+/** A golden metric that is not published. */
+export interface LeftOutMetric {
+  readonly type: string;
+  readonly metric: string;
+  /** The reason, as a part of a sentence. */
+  readonly why: string;
+}
+
 /**
  * The families of golden metrics of an account, which are not known before its lists were read. One that has been made stays,
  * with its HELP, until it is made anew with a configuration.
@@ -61,15 +69,18 @@ export class GoldenFamilies {
    * One family for each name, by type and metric.
    *
    * @param isTaken whether a name is one of ours, or of a metric of the configuration
-   * @returns what is left out, and why, in sentences
+   * @returns also the metrics that are left out
    */
   assign(
     types: readonly TypeMetrics[],
     isTaken: (name: string) => boolean,
-  ): { readonly families: ReadonlyMap<string, ReadonlyMap<string, Family>>; readonly warnings: readonly string[] } {
+  ): {
+    readonly families: ReadonlyMap<string, ReadonlyMap<string, Family>>;
+    readonly leftOut: readonly LeftOutMetric[];
+  } {
     const families = new Map<string, ReadonlyMap<string, Family>>();
     const owners = new Map<string, string>();
-    const warnings: string[] = [];
+    const leftOut: LeftOutMetric[] = [];
     for (const { type, metrics } of types.toSorted((a, b) => compareText(a.type, b.type))) {
       const ofType = new Map<string, Family>();
       families.set(type, ofType);
@@ -78,19 +89,23 @@ export class GoldenFamilies {
       for (const metric of sorted) {
         if (ofType.has(metric.name)) continue;
         const name = goldenFamilyName(type, metric.name);
-        const said = `golden metric ${JSON.stringify(metric.name)} of ${type}`;
-        const owner = name === undefined ? undefined : owners.get(name);
-        if (name === undefined) warnings.push(`entities: ${said} is left out: its name is too long`);
-        else if (isTaken(name)) warnings.push(`entities: ${said} is left out: ${name} is another metric's name`);
-        else if (owner !== undefined) {
-          warnings.push(`entities: ${said} is left out: ${name} is the name of the ${owner} already`);
-        } else {
-          owners.set(name, said);
-          ofType.set(metric.name, this.#familyOf(type, name, metric));
+        if (name === undefined) {
+          leftOut.push({ type, metric: metric.name, why: 'its name is too long' });
+          continue;
         }
+        const owner = owners.get(name);
+        if (isTaken(name) || owner !== undefined) {
+          const why = isTaken(name)
+            ? `${name} is another metric's name`
+            : `${name} is the name of the ${owner} already`;
+          leftOut.push({ type, metric: metric.name, why });
+          continue;
+        }
+        owners.set(name, `golden metric ${JSON.stringify(metric.name)} of ${type}`);
+        ofType.set(metric.name, this.#familyOf(type, name, metric));
       }
     }
-    return { families, warnings };
+    return { families, leftOut };
   }
 
   #familyOf(type: string, name: string, metric: GoldenMetric): Family {

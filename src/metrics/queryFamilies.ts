@@ -53,7 +53,7 @@ export function prepareQueries(definitions: readonly QueryDefinition[]): readonl
     };
     const ofMetrics = definition.metrics.map((metric) => {
       const column = metric.value === undefined ? columns[0] : columns.find(({ key }) => key === metric.value);
-      const family = families.get(metric.name) ?? queryFamily(metric, labels, column?.percentiles === true);
+      const family = families.get(metric.name) ?? queryFamily(metric, labels, (column?.percentiles ?? 0) > 0);
       families.set(metric.name, family);
       return family;
     });

@@ -8,8 +8,8 @@ export interface Statement {
   readonly columns: readonly {
     /** Its key in the rows of the result: the alias, or New Relic's own name; undefined where that is not known. */
     readonly key: string | undefined;
-    /** True when the value is an object with a number for each percentile. */
-    readonly percentiles: boolean;
+    /** The number of percentiles, each a number in the object that is the value; 0 when the value is no such object. */
+    readonly percentiles: number;
     /** The function calls in the column at any depth, in the order of the text; names in lower case. */
     readonly calls: readonly { readonly name: string; readonly at: number; readonly end: number }[];
     /** Its position in the text, without its alias and with it. */
@@ -267,10 +267,17 @@ function clausesOf(parts: readonly TextPart[]): Clause[] {
 
 function columnOf(entry: readonly TextPart[]): Statement['columns'][number] {
   const { parts, alias } = withoutAlias(entry);
-  const percentiles = parts.some((part, index) => wordOf(part) === 'percentile' && isGroup(parts[index + 1]));
+  const percentiles = percentilesIn(parts);
   const at = parts[0]?.at ?? 0;
   const [end = at, aliasEnd = at] = [parts, entry].map((some) => some.at(-1)?.end);
   return { key: alias ?? keyOf(parts), percentiles, calls: callsIn(parts), at, end, aliasEnd };
+}
+
+/** `percentile(x)` without a list of percentiles gives the 95th. */
+function percentilesIn(parts: readonly TextPart[]): number {
+  const call = parts.find((part, index) => isGroup(part) && wordOf(parts[index - 1]) === 'percentile');
+  if (call === undefined || !isGroup(call)) return 0;
+  return Math.max(1, (call.clauses[0]?.entries.length ?? 0) - 1);
 }
 
 function callsIn(parts: readonly TextPart[]): Statement['columns'][number]['calls'] {

@@ -138,6 +138,44 @@ describe('entities', () => {
     expect(withEntities?.perApplication).toBe(without?.perApplication);
   });
 
+  it('are planned with a series for each percentile of a golden metric', async () => {
+    const seriesOf = async (select: string): Promise<number> => {
+      const metrics = [metric('took', { definition: { ...metric('took').definition, select } })];
+      const world = worldWith([selection()], [entity('a', { metrics }), entity('b', { metrics })]);
+      await world.scrape();
+      return world.collector.expectedSeries('main')?.total ?? NaN;
+    };
+    expect((await seriesOf('percentile(d, 50, 95, 99)')) - (await seriesOf('average(d)'))).toBe(2 * 2);
+  });
+
+  it('have a status: what is listed and left out, golden metrics and their problems, age and failures', async () => {
+    const types = [selection({ exclude: [{ name: 'x-*' }], max_entities: 3, metrics: ['throughput', 'bad', 'nope'] })];
+    const bad = { ...metric('bad'), definition: { ...metric('bad').definition, from: 'Metric LIMIT 5' } };
+    const metrics = [metric('throughput'), bad];
+    const names = ['a', 'b', 'c', 'd', 'x-1', 'x-2'];
+    const world = worldWith(
+      types,
+      names.map((name) => entity(name, { metrics, reporting: name !== 'c' })),
+    );
+    await world.scrape();
+    const readAt = world.clock.now() / 1000;
+    await world.nextMinute(5);
+    world.reader.fault = ({ kind }) => (kind === 'golden_metrics' ? { reason: 'server' } : undefined);
+    await world.scrape();
+    const [status] = world.status.entities;
+    expect(status).toMatchObject({
+      ...{ type: SERVICE, state: 'fresh', success: true, problem: undefined },
+      ...{ listed: 6, exported: 3, reporting: 2, excluded: 2, leftOut: 1, metrics: ['throughput'] },
+      metricProblems: [
+        { metric: 'nope', problem: 'no entity has it' },
+        { metric: 'bad', problem: expect.stringMatching(/^its definition its from/) as unknown },
+      ],
+      ...{ values: { fresh: 0, stale: 2, missing: 0 }, failing: 2, series: 2 },
+    });
+    expect(status?.oldestRead).toBeCloseTo(readAt, 0);
+    expect(status?.lastSuccess).toBeCloseTo(readAt, 0);
+  });
+
   it('of a list that fails stay with their values; golden metrics are read on', async () => {
     const world = worldWith([selection()], [entity('a')]);
     await world.scrape();

@@ -103,11 +103,11 @@ describe('the columns', () => {
     expect(columnsOf(query)).toEqual(keys);
   });
 
-  it('tells those of percentiles', () => {
+  it('tells the percentiles of each', () => {
     const { columns } = readStatement(
-      'SELECT count(*), percentile(d, 95) AS p, PERCENTILE(d, 5) / 1000, percentile FROM T',
+      'SELECT count(*), percentile(d, 95) AS p, PERCENTILE(d, 5, 50) / 1000, percentile, percentile(d) FROM T',
     );
-    expect(columns.map(({ percentiles }) => percentiles)).toEqual([false, true, true, false]);
+    expect(columns.map(({ percentiles }) => percentiles)).toEqual([0, 1, 2, 0, 1]);
   });
 });
 

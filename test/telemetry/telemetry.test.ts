@@ -7,7 +7,7 @@ import { Telemetry } from '../../src/telemetry/telemetry.ts';
 import { parseOpenMetrics, parseText, samplesOf, value, type ParsedFamily } from '../support/exposition.ts';
 import { block, gauge, render, written } from '../support/expositionBlocks.ts';
 import { lint } from '../support/expositionLint.ts';
-import { accountStatus, groupStatus, queryStatus } from '../web/support/collector.ts';
+import { accountStatus, groupStatus, queryStatus, typeStatus } from '../web/support/collector.ts';
 
 const DATA = '/applications/{id}/metrics/data.json';
 
@@ -20,10 +20,7 @@ const GROUP = groupStatus({
   oldestWindowEnd: 1_699_999_000,
 });
 
-const SERVICES: AccountStatus['entities'][number] = {
-  ...{ type: 'EXT-SERVICE', state: 'fresh', listed: 5, exported: 3, reporting: 2, leftOut: 2, metrics: ['throughput'] },
-  ...{ series: 2, missingMetrics: [], problem: undefined },
-};
+const SERVICES = typeStatus();
 
 const QUERY = queryStatus();
 

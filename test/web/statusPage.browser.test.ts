@@ -110,9 +110,10 @@ describe.skipIf(missing)(missing ? skippedName(NAME, `no Chromium at ${EXECUTABL
           failing(count),
           reload,
         );
+        await page.evaluate('document.querySelectorAll("details").forEach((each) => (each.open = true))');
         await page.screenshot({
           path: `${OUTPUT}status-page-${count}-failing-${width}-${colorScheme}.png`,
-          clip: { x: 0, y: 0, width, height: 2_200 },
+          clip: { x: 0, y: 0, width, height: 3_000 },
           fullPage: true,
         });
         expect(complaints).toEqual([]);

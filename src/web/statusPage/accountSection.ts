@@ -1,7 +1,19 @@
-import type { AccountStatus, GroupStatus, TaskStatus, QueryStatus } from '../../collect/accountStatus.ts';
+import type { AccountStatus, GroupStatus, QueryStatus, TaskStatus, TypeStatus } from '../../collect/accountStatus.ts';
 import type { Group } from '../../metrics/sample.ts';
 import { failureTable, subjectOf } from './failures.ts';
-import { html, type Html, type HtmlValue, ago, counted, inWords, table, timeInWords, trim, DOT } from './markup.ts';
+import {
+  breakable,
+  html,
+  type Html,
+  type HtmlValue,
+  ago,
+  counted,
+  inWords,
+  table,
+  timeInWords,
+  trim,
+  DOT,
+} from './markup.ts';
 import { accountNotices } from './notices.ts';
 
 const INTERFACES: Readonly<Record<NonNullable<AccountStatus['api']>, string>> = {
@@ -43,13 +55,16 @@ export function accountSection(account: AccountStatus, now: number, docs: string
           </div>`,
       )}
     </dl>
-    ${groupTable(account.groups, now)} ${queryTable(account.queries, now)} ${failureTable(account.tasks, docs)}
-    ${slowestTasks(account.tasks)}
+    ${groupTable(account.groups, now)} ${typeTable(account.entities, now)} ${queryTable(account.queries, now)}
+    ${failureTable(account.tasks, docs)} ${slowestTasks(account.tasks)}
   </section>`;
 }
 
 function applicationsInWords({ applications, applicationCounts, groups, outage }: AccountStatus): string {
-  if (!groups.some(({ group }) => group === 'applications')) return 'none: queries only';
+  if (!groups.some(({ group }) => group === 'applications')) {
+    const others = (['entities', 'queries'] as const).filter((other) => groups.some(({ group }) => group === other));
+    return `none: ${others.join(' and ')} only`;
+  }
   if (applications === undefined) return outage === undefined ? 'not read yet' : 'never read';
   if (applicationCounts === undefined) return counted(applications.length, 'application');
   const { listed, exported, reporting } = applicationCounts;
@@ -132,26 +147,80 @@ function refreshInWords({ success, durationSeconds }: GroupStatus): Html {
   >`;
 }
 
+/** The types of entities of an account, each with what was listed and left out, its golden metrics, and the age of its data. */
+function typeTable(types: readonly TypeStatus[], now: number): Html | undefined {
+  if (types.length === 0) return undefined;
+  return table(
+    'Entities',
+    ['Type', 'Entities', 'Golden metrics', 'Series', 'Oldest value', 'List read', 'Last attempt'],
+    types.map((each) => [
+      html`<span class="group"><bdi>${each.type}</bdi></span>`,
+      entitiesInWords(each),
+      { style: 'long', value: goldenMetrics(each) },
+      { style: 'number', value: each.series },
+      each.oldestRead === undefined ? '–' : since(each.oldestRead, now),
+      since(each.lastSuccess, now),
+      attemptInWords(each.success, each.problem ?? failingInWords(each)),
+    ]),
+  );
+}
+
+function entitiesInWords({ listed, exported, reporting, excluded, leftOut }: TypeStatus): string {
+  if (listed === undefined) return 'not read yet';
+  const number = (count: number): string => count.toLocaleString('en-US');
+  return [
+    `${number(exported)} exported of ${number(listed)} listed, ${number(reporting)} of them report`,
+    ...(excluded === 0 ? [] : [`${number(excluded)} filtered out`]),
+    ...(leftOut === 0 ? [] : [`${number(leftOut)} beyond max_entities`]),
+  ].join('; ');
+}
+
+/** The number of golden metrics that are read; their names, and the problems of others, unfold. */
+function goldenMetrics({ metrics, metricProblems }: TypeStatus): Html {
+  const problems = metricProblems.length;
+  if (metrics.length + problems === 0) return html`none`;
+  return html`<details>
+    <summary>
+      ${metrics.length}
+      read${problems === 0 ? undefined : html`, <span class="warn">${counted(problems, 'problem')}</span>`}
+    </summary>
+    <ul>
+      ${metrics.map((metric) => html`<li><bdi>${metric}</bdi></li>`)}
+      ${metricProblems.map(
+        ({ metric, problem }) => html`<li><bdi>${metric}</bdi>: <span class="warn">${breakable(problem)}</span></li>`,
+      )}
+    </ul>
+  </details>`;
+}
+
+function failingInWords({ values, failing }: TypeStatus): string | undefined {
+  if (failing === 0) return undefined;
+  const read = values.fresh + values.stale + values.missing;
+  return `golden metrics of ${failing} of ${counted(read, 'entity', 'entities')} failed`;
+}
+
 /** The queries of an account, each with its text, rows, series and last result. */
 function queryTable(queries: readonly QueryStatus[], now: number): Html | undefined {
   if (queries.length === 0) return undefined;
   return table(
     'Queries',
     ['Query', 'Rows', 'Series', 'Last success', 'Last attempt'],
-    queries.map(({ name, nrql, rows, series, lastSuccess, success, problem }) => {
-      const attempt = success === undefined ? 'not yet' : html`<span class="good">OK</span>`;
-      return [
-        html`<details>
-          <summary><bdi>${name}</bdi></summary>
-          <code>${nrql}</code>
-        </details>`,
-        { style: 'number', value: rows ?? '–' },
-        { style: 'number', value: series },
-        since(lastSuccess, now),
-        problem === undefined ? attempt : html`<span class="bad">${problem}</span>`,
-      ];
-    }),
+    queries.map(({ name, nrql, rows, series, lastSuccess, success, problem }) => [
+      html`<details>
+        <summary><bdi>${name}</bdi></summary>
+        <code>${nrql}</code>
+      </details>`,
+      { style: 'number', value: rows ?? '–' },
+      { style: 'number', value: series },
+      since(lastSuccess, now),
+      attemptInWords(success, problem),
+    ]),
   );
+}
+
+function attemptInWords(success: boolean | undefined, problem: string | undefined): HtmlValue {
+  if (problem !== undefined) return html`<span class="bad">${problem}</span>`;
+  return success === undefined ? 'not yet' : html`<span class="good">OK</span>`;
 }
 
 const SHOWN_SLOWEST = 5;

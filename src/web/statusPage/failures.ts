@@ -80,9 +80,12 @@ function servedOf({ tasks }: FailureGroup): string {
   return present.map(([count, what]) => `${what} (${count.toLocaleString('en-US')})`).join(', ');
 }
 
-/** The application, host or query of a task; undefined for a list of the account. */
-export function subjectOf({ application, applicationId, host, hostId, query }: TaskStatus): Html | undefined {
+/** The application, host, entity or query of a task; undefined for a list of the account. */
+export function subjectOf(task: TaskStatus): Html | undefined {
+  const { application, applicationId, host, hostId, entityType, entity, entityGuid, query } = task;
   const of = [
+    entityGuid === undefined ? undefined : html`<bdi>${entity ?? entityGuid}</bdi>`,
+    entityType === undefined ? undefined : html`<bdi>${entityType}</bdi>`,
     query === undefined ? undefined : html`<bdi>${query}</bdi>`,
     host === undefined && hostId === undefined ? undefined : html`host <bdi>${host ?? hostId}</bdi>`,
     application === undefined && applicationId === undefined

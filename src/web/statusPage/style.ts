@@ -60,6 +60,7 @@ th, td { text-align: left; vertical-align: top; padding: .35rem .75rem .35rem 0;
 tbody th, td.long { overflow-wrap: anywhere; }
 td.long { min-width: 13rem; }
 td.served { min-width: 8rem; }
+details ul { margin: .25rem 0 0; padding-left: 1.25rem; }
 thead th { border-top: 0; font-size: .85rem; }
 .number { font-variant-numeric: tabular-nums; }
 .group { white-space: nowrap; }

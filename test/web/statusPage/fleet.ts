@@ -1,6 +1,6 @@
-import type { AccountStatus, TaskStatus } from '../../../src/collect/accountStatus.ts';
+import type { AccountStatus, TaskStatus, TypeStatus } from '../../../src/collect/accountStatus.ts';
 import type { Block } from '../../../src/metrics/sample.ts';
-import { accountStatus, breakdownBlock, groupStatus, TEST_NOW, type Times } from '../support/collector.ts';
+import { accountStatus, breakdownBlock, groupStatus, TEST_NOW, typeStatus, type Times } from '../support/collector.ts';
 
 /** Names as an attacker, or just a careless colleague, would give. */
 export const HOSTILE_NAMES = [
@@ -140,6 +140,29 @@ export function fleet(applications = 120): { accounts: AccountStatus[]; blocks: 
   return { accounts, blocks };
 }
 
+/** Three types of entities: one that is well, one of which much is left out, and one whose list fails. */
+export function monitoredTypes(): TypeStatus[] {
+  return [
+    typeStatus({ listed: 12, exported: 12, reporting: 12, leftOut: 0, metrics: ['errorRate', 'throughput'] }),
+    typeStatus({
+      ...{ type: 'BROWSER-APPLICATION', listed: 1_240, exported: 1_000, reporting: 988, excluded: 90, leftOut: 150 },
+      metrics: ['largestContentfulPaint75PercentileS', 'pageLoadSeconds', 'throughputPpm'],
+      metricProblems: [
+        { metric: 'errors', problem: 'its definition begins another clause with LIMIT' },
+        { metric: 'firstInputDelay', problem: 'graphql:golden_metrics: NRQL Syntax Error: line 1 position 41' },
+        { metric: HOSTILE_NAMES[0], problem: 'no entity has it' },
+      ],
+      ...{ values: { fresh: 940, stale: 40, missing: 8 }, failing: 48, oldestRead: TEST_NOW - 400, series: 2_940 },
+    }),
+    typeStatus({
+      ...{ type: 'INFRA-HOST', state: 'missing', success: false, lastSuccess: undefined, listed: undefined },
+      ...{ exported: 0, reporting: 0, leftOut: 0, metrics: [], series: 0, oldestRead: undefined },
+      values: { fresh: 0, stale: 0, missing: 0 },
+      problem: 'graphql:entities: the list has 12,400 entities, and at most 10,000 are read',
+    }),
+  ];
+}
+
 /** Accounts that are read, and where much fails: nothing is refused or paused, so that the page must say it by itself. */
 export function faulty(): { accounts: AccountStatus[]; blocks: Block[] } {
   const problem = 'GET /applications/{id}/metrics/data.json: no answer within 30 s, after 3 attempts';
@@ -175,7 +198,7 @@ export function faulty(): { accounts: AccountStatus[]; blocks: Block[] } {
     accounts: [
       accountStatus({ name: 'billing', api: 'rest', endOfLife, applications, tasks, groups }),
       accountStatus({ name: 'legacy', api: 'rest', endOfLife: TEST_NOW + 576 * 86_400, up: false }),
-      accountStatus({ name: 'search', api: 'nerdgraph' }),
+      accountStatus({ name: 'search', api: 'nerdgraph', entities: monitoredTypes() }),
     ],
     blocks,
   };
@@ -224,7 +247,7 @@ export function failing(count: number): { accounts: AccountStatus[]; blocks: Blo
     accounts: [
       accountStatus({ name: 'production', applications, tasks, groups: [groupStatus(), group] }),
       ...(count === 0 ? [] : [accountStatus({ name: 'europe', up: false, outage, applications: [], warnings: [] })]),
-      accountStatus({ name: 'search', api: 'nerdgraph', labels: {}, applications: [] }),
+      accountStatus({ name: 'search', api: 'nerdgraph', labels: {}, applications: [], entities: monitoredTypes() }),
     ],
     blocks: applications
       .slice(count, count + 8)

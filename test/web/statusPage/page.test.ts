@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { AccountStatus } from '../../../src/collect/accountStatus.ts';
 import { served, type TestApp } from '../support/app.ts';
-import { accountStatus, breakdownBlock, groupStatus, queryStatus, TEST_NOW } from '../support/collector.ts';
+import { accountStatus, breakdownBlock, groupStatus, queryStatus, TEST_NOW, typeStatus } from '../support/collector.ts';
 import { get } from '../support/http.ts';
-import { entity, fleet, HOSTILE_NAMES } from './fleet.ts';
+import { entity, fleet, HOSTILE_NAMES, monitoredTypes } from './fleet.ts';
 
 /** The page for what a test puts into the collector. */
 async function pageOf(prepare: (app: TestApp) => void, query = ''): Promise<string> {
@@ -169,10 +169,16 @@ describe('the status page', () => {
     expect(page).not.toContain('No failures');
   });
 
-  test('an account that is there for its queries only has no applications to wait for', async () => {
-    const groups = [{ ...accountStatus().groups[0]!, group: 'queries' as const }];
-    const page = await pageOfAccount({ groups, applications: undefined });
-    expect(words(page)).toContain('Applications none: queries only');
+  test.each([
+    [['queries'], 'queries only'],
+    [['entities', 'golden_metrics'], 'entities only'],
+    [['entities', 'golden_metrics', 'queries'], 'entities and queries only'],
+  ] as const)('an account with the groups %j has no applications to wait for: %s', async (groups, only) => {
+    const page = await pageOfAccount({
+      groups: groups.map((group) => groupStatus({ group })),
+      applications: undefined,
+    });
+    expect(words(page)).toContain(`Applications none: ${only} Newest`);
   });
 
   test('an account whose list is read but where something fails is not simply up', async () => {
@@ -472,6 +478,62 @@ describe('/api/status', () => {
       entities: { fresh: 1, stale: 0, missing: 0 },
       oldest_window_end: 1_767_225_480,
     });
+  });
+});
+
+describe('the entities of an account', () => {
+  test('are shown by type: what is listed, left out and why, the golden metrics, their age and failures', async () => {
+    const text = words(await pageOfAccount({ entities: monitoredTypes() }));
+    expect(text).toContain(
+      'EXT-SERVICE 12 exported of 12 listed, 12 of them report 2 read errorRate throughput 2 40 s ago 3 min 20 s ago OK',
+    );
+    expect(text).toContain(
+      'throughputPpm errors : its definition begins another clause with LIMIT firstInputDelay : graphql:golden_metrics: NRQL Syntax Error: line 1 position 41',
+    );
+    expect(text).toContain(
+      '1,000 exported of 1,240 listed, 988 of them report; 90 filtered out; 150 beyond max_entities 3 read, 3 problems largestContentfulPaint75PercentileS',
+    );
+    expect(text).toContain(
+      '2940 6 min 40 s ago 3 min 20 s ago golden metrics of 48 of 988 entities failed INFRA-HOST not read yet none 0 – never graphql:entities: the list has 12,400 entities, and at most 10,000 are read',
+    );
+  });
+
+  test('are named where they fail, as their lists are', async () => {
+    const ofEntity = { entityType: 'EXT-SERVICE', entityGuid: 'MTIz', entity: 'cart-<b>api</b>' };
+    const none = { applicationId: undefined, application: undefined, problem: 'timed out', reason: 'timeout' as const };
+    const tasks = [
+      entity({ ...none, ...ofEntity, group: 'golden_metrics', failures: 2 }),
+      entity({ ...none, entityType: 'INFRA-HOST', group: 'entities', failures: 1 }),
+    ];
+    const text = words(await pageOfAccount({ tasks }));
+    expect(text).toContain('golden_metrics 1 timeout : timed out cart-<b>api</b> · EXT-SERVICE 2');
+    expect(text).toContain('entities 1 timeout : timed out INFRA-HOST 1');
+  });
+
+  test('are in the JSON with every figure', async () => {
+    const { app, origin } = await served();
+    const [, browsers] = monitoredTypes();
+    app.collector.accounts = [accountStatus({ entities: [browsers ?? typeStatus()] })];
+    const { accounts } = JSON.parse((await get(`${origin}/api/status`)).text) as { accounts: unknown[] };
+    expect(accounts).toMatchObject([
+      {
+        entity_types: [
+          {
+            ...{ type: 'BROWSER-APPLICATION', state: 'fresh', success: true, duration_seconds: 0.4, problem: null },
+            ...{ last_success: TEST_NOW - 200, listed: 1_240, exported: 1_000, reporting: 988 },
+            left_out: { by_configuration: 90, by_max_entities: 150 },
+            metrics: ['largestContentfulPaint75PercentileS', 'pageLoadSeconds', 'throughputPpm'],
+            metric_problems: [
+              { metric: 'errors', problem: 'its definition begins another clause with LIMIT' },
+              { metric: 'firstInputDelay' },
+              { metric: HOSTILE_NAMES[0] },
+            ],
+            ...{ series: 2_940, oldest_value: TEST_NOW - 400, golden_metrics_failing: 48 },
+            golden_metrics: { fresh: 940, stale: 40, missing: 8 },
+          },
+        ],
+      },
+    ]);
   });
 });
 

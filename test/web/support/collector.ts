@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { AccountStatus, GroupStatus, QueryStatus } from '../../../src/collect/accountStatus.ts';
+import type { AccountStatus, GroupStatus, QueryStatus, TypeStatus } from '../../../src/collect/accountStatus.ts';
 import type { Snapshot } from '../../../src/collect/collector.ts';
 import type { ProbeResult } from '../../../src/collect/probeResult.ts';
 import type { Scope } from '../../../src/collect/scope.ts';
@@ -145,6 +145,30 @@ export function queryStatus(over: Partial<QueryStatus> = {}): QueryStatus {
     series: 11,
     cut: 0,
     dropped: { not_a_number: 0, repeated: 1 },
+    problem: undefined,
+    ...over,
+  };
+}
+
+export function typeStatus(over: Partial<TypeStatus> = {}): TypeStatus {
+  return {
+    type: 'EXT-SERVICE',
+    state: 'fresh',
+    success: true,
+    seconds: 0.4,
+    lastSuccess: NOW - 200,
+    listed: 5,
+    exported: 3,
+    reporting: 2,
+    excluded: 0,
+    leftOut: 2,
+    metrics: ['throughput'],
+    metricProblems: [],
+    missingMetrics: [],
+    values: { fresh: 2, stale: 0, missing: 0 },
+    failing: 0,
+    oldestRead: NOW - 40,
+    series: 2,
     problem: undefined,
     ...over,
   };

@@ -1,0 +1,92 @@
+import type { FamilyScope } from '../metrics/family.ts';
+import { COUNTED } from '../metrics/counterFamilies.ts';
+import { GROUPS } from '../metrics/sample.ts';
+import { WINDOW_FAMILIES } from '../metrics/windowFamilies.ts';
+import { readStatement } from '../nrql/statement.ts';
+import type { AccountCollector } from './accountCollector.ts';
+import { AccountSnapshot } from './accountSnapshot.ts';
+import type { EvaluationTime } from './due.ts';
+import type { EntityRecord } from './entityRecords.ts';
+import { selectedNames, type ApplicationData } from './records.ts';
+import type { AccountContext } from './selection.ts';
+
+const LIST_GROUPS = new Set(GROUPS.filter((group) => !/_metrics$/.test(group) && group !== 'counters'));
+
+/** Apdex has three zones. */
+const ZONES = 3;
+
+/** Components beside the database: Memcache and External. */
+const OTHER_COMPONENTS = 2;
+
+/**
+ * The number of series of an account once all of it has been read: exact for lists, the maximum for metric data, because only
+ * the data show which metrics an application or an entity has values of. Queries are not counted. Also the mean for one application, and for one host.
+ */
+export function expectedSeries(account: AccountCollector, time: EvaluationTime) {
+  const lists = AccountSnapshot.atOnce(account, { groups: LIST_GROUPS }, time).blocks;
+  const sums = { total: 0, applications: 0, hosts: 0 };
+  for (const { labels, samples } of lists) {
+    const series = samples.values.length;
+    sums.total += series;
+    if (labels['host'] !== undefined) sums.hosts += series;
+    else if (labels['key_transaction_id'] === undefined && labels['entity_guid'] === undefined) {
+      sums.applications += series;
+    }
+  }
+  const ofColumns = goldenSeriesCounter();
+  for (const { entities } of account.inventory.entities.types()) {
+    for (const { task, columns } of entities.values()) if (task !== undefined) sums.total += ofColumns(columns);
+  }
+  let hosts = 0;
+  for (const { data } of account.inventory.applications.values()) {
+    if (data === undefined) continue;
+    const { ofIt, ofItsHosts } = ofApplication(account.context, data);
+    sums.total += ofIt + ofItsHosts;
+    sums.applications += ofIt;
+    sums.hosts += ofItsHosts;
+    hosts += data.hosts.size;
+  }
+  const { size } = account.inventory.applications;
+  return {
+    total: sums.total,
+    perApplication: size === 0 ? 0 : sums.applications / size,
+    perHost: hosts === 0 ? 0 : sums.hosts / hosts,
+  };
+}
+
+/** Counts the series of the golden metrics of an entity; entities with equal definitions share their columns. */
+function goldenSeriesCounter(): (columns: EntityRecord['columns']) => number {
+  const known = new Map<EntityRecord['columns'], number>();
+  return (columns) => {
+    let series = known.get(columns);
+    if (series === undefined) {
+      series = columns.reduce((sum, { select }) => sum + seriesOfColumn(select), 0);
+      known.set(columns, series);
+    }
+    return series;
+  };
+}
+
+function seriesOfColumn(select: string): number {
+  return Math.max(1, readStatement(`SELECT ${select}`).columns[0]?.percentiles ?? 0);
+}
+
+/** The number of series of the metric data of an application and all its hosts. */
+function ofApplication({ customMetrics }: AccountContext, data: ApplicationData) {
+  const components = Math.max(1, data.datastores?.length ?? 0) + OTHER_COMPONENTS;
+  const customSeries = (scope: FamilyScope): number =>
+    selectedNames(customMetrics, data, scope).custom.matches.reduce((sum, { series }) => sum + series, 0);
+  const counters = data.counterSeries === undefined ? 0 : COUNTED.length;
+  return {
+    ofIt: builtIn('application', components) + counters + customSeries('application'),
+    ofItsHosts: data.hosts.size * builtIn('host', components) + customSeries('host'),
+  };
+}
+
+/** The number of series of the window metrics of one application or host. */
+function builtIn(scope: FamilyScope, components: number): number {
+  return WINDOW_FAMILIES[scope].reduce((sum, { labelNames }) => {
+    if (labelNames.includes('component')) return sum + components;
+    return sum + (labelNames.includes('zone') ? ZONES : 1);
+  }, 0);
+}
