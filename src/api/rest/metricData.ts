@@ -52,9 +52,10 @@ export function parseMetricData(body: unknown, range: TimeRange, discarded: Disc
   if (given.length > 0 && metrics.size === 0) {
     throw new CallFailure('invalid_response', `none of the ${given.length} metrics of the answer can be read`);
   }
-  const found = isList(data['metrics_found']) ? data['metrics_found'] : [];
-  for (const name of [...metrics.keys(), ...found]) {
-    if (typeof name === 'string' && !metrics.get(name)?.length) metrics.set(name, [{ ...range, values: NO_VALUES }]);
+  const unknown = [{ ...range, values: NO_VALUES }];
+  for (const [name, timeslices] of metrics) if (timeslices.length === 0) metrics.set(name, unknown);
+  for (const name of isList(data['metrics_found']) ? data['metrics_found'] : []) {
+    if (typeof name === 'string' && !metrics.has(name)) metrics.set(name, unknown);
   }
   return metrics;
 }
@@ -80,6 +81,8 @@ function timeslicesOf(
   }
   // A timeslice without a time could be any of the range, so the whole metric is unknown.
   if (isUntimed) return [];
+  // Nearly every response is summarized: one timeslice for a metric.
+  if (parsed.length < 2) return parsed;
   parsed.sort((a, b) => a.from - b.from);
   return parsed.filter(({ from }, index) => {
     const isFirst = from !== parsed[index - 1]?.from;

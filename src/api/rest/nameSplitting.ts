@@ -1,6 +1,7 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { RestMemory } from './restMemory.ts';
 import type { MetricDataSubject } from '../upstreamReader.ts';
-import { UpstreamError, type MetricData, type Timeslice } from '../types.ts';
+import { UpstreamError, type MetricData } from '../types.ts';
 
 /** Limit for the characters of the query of one metric data call. */
 export const MOST_CHARACTERS = 4_000;
@@ -129,12 +130,12 @@ export class NameSplitting {
 
 /** One read of the names of one subject. */
 class SplitReading {
-  readonly data = new Map<string, readonly Timeslice[]>();
+  data: MetricData = new Map();
   /** Sample names, which distinguish a refused name from a refusal of everything. */
   readonly #samples: readonly string[];
   readonly #calls: SplitCalls;
-  /** Results by list of names, so that no list is requested twice. */
-  readonly #refusals = new Map<string, UpstreamError | undefined>();
+  /** Results of the lists of names that were requested, so that none is requested twice. */
+  readonly #requested: { readonly names: readonly string[]; readonly refusal: UpstreamError | undefined }[] = [];
   #isAnyRead = false;
 
   constructor(names: readonly string[], calls: SplitCalls) {
@@ -183,18 +184,19 @@ class SplitReading {
 
   /** Reads names in one call; returns the refusal, if any. */
   async #refusal(names: readonly string[]): Promise<UpstreamError | undefined> {
-    const key = names.join('\0');
-    if (this.#refusals.has(key)) return this.#refusals.get(key);
+    const before = this.#requested.find((list) => isDeepStrictEqual(list.names, names));
+    if (before !== undefined) return before.refusal;
     let refusal: UpstreamError | undefined;
     try {
-      for (const [name, timeslices] of await this.#calls.read(names)) this.data.set(name, timeslices);
+      const data = await this.#calls.read(names);
+      this.data = this.#isAnyRead ? new Map([...this.data, ...data]) : data;
       this.#isAnyRead = true;
     } catch (error) {
       // A failure without a status, such as a timeout, is not a refusal.
       if (!(error instanceof UpstreamError) || !REFUSALS.has(error.failure.status ?? 0)) throw error;
       refusal = error;
     }
-    this.#refusals.set(key, refusal);
+    this.#requested.push({ names, refusal });
     return refusal;
   }
 }
