@@ -22,7 +22,7 @@ const ACCOUNT_LIMIT = 1_000;
 /** The beginning of the account's own warning about its budget, which a plan repeats with its figures. */
 const BUDGET_WARNING = 'limits.requests_per_minute: ';
 
-/** The command `plan`. An account whose lists cannot be read has no plan: status 1. */
+/** The command `plan`. An account whose applications cannot be read has no plan, and other unreadable lists are not in it: status 1. */
 export async function runPlan(options: CommonOptions & { readonly format: 'table' | 'json' }): Promise<void> {
   await withLists(options, ({ config, collector, print, complain }) => {
     const statuses = collector.status();
@@ -35,6 +35,13 @@ export async function runPlan(options: CommonOptions & { readonly format: 'table
       complain(sentence, reason === 'auth');
     }
     const read = statuses.filter((status) => !unread.includes(status));
+    const lists = read.flatMap(({ name, tasks }) =>
+      tasks.flatMap((task) => (isUnreadType(task) ? [{ name, ...task }] : [])),
+    );
+    for (const { name, entityType = '', problem = 'nothing was read', reason } of lists) {
+      const sentence = `account ${name}: the entities of ${entityType} cannot be read, and are not in the plan: ${escapeUnsafe(problem)}`;
+      complain(sentence, reason === 'auth');
+    }
     const plans = read.flatMap((status) => {
       const account = config.accounts.find(({ name }) => name === status.name);
       const series = collector.expectedSeries(status.name);
@@ -43,9 +50,13 @@ export async function runPlan(options: CommonOptions & { readonly format: 'table
     });
     if (plans.length > 0 && options.format === 'table') print(plans.map(asTable).join('\n'));
     else if (plans.length > 0) print(`${JSON.stringify({ accounts: plans }, undefined, 2)}\n`);
-    if (unread.length > 0) throw new ExitStatus(1);
+    if (unread.length + lists.length > 0) throw new ExitStatus(1);
     return Promise.resolve();
   });
+}
+
+function isUnreadType({ group, state }: AccountStatus['tasks'][number]): boolean {
+  return group === 'entities' && state === 'missing';
 }
 
 /**
@@ -68,7 +79,11 @@ function planOf(
     /** 1 when it fits, else the factor by which every interval is stretched. */
     stretch: plan.slowdown,
     /** The number of entities whose metric data the calls read. */
-    counted: { applications: countOf('application_metrics'), hosts: countOf('host_metrics') },
+    counted: {
+      applications: countOf('application_metrics'),
+      hosts: countOf('host_metrics'),
+      entities: countOf('golden_metrics'),
+    },
     series: series.total,
     /** The mean number of series of one application, and of one host. */
     seriesPerApplication: series.perApplication,
@@ -130,7 +145,8 @@ function asTable(plan: ReturnType<typeof planOf>): string {
       ['total', callsPerMinute.toFixed(2), percent(share), '', ''],
     ]),
     `Budget: ${budget} calls per minute. ${verdict}`,
-    `Counted: ${counted(ofData.applications, 'application')} and ${counted(ofData.hosts, 'host')} whose metric data are read.`,
+    `Counted: ${counted(ofData.applications, 'application')} and ${counted(ofData.hosts, 'host')} whose metric data are read` +
+      `${ofData.entities === 0 ? '' : `, and ${counted(ofData.entities, 'entity', 'entities')} whose golden metrics are`}.`,
     `Series expected: at most ${series}, about ${Math.ceil(perApplication)} for an application and ${Math.ceil(perHost)} for a host` +
       `${groups.some(({ group }) => group === 'queries') ? '; those of queries are not counted' : ''}.`,
     ...scannedInWords(scanned),

@@ -29,19 +29,20 @@ export interface ScannedMinutes {
 
 /**
  * The minutes of data that an account's queries read per minute, by group. Price plans by compute charge for them, since a data
- * point counts each time that a query reads it. Over REST only the account's own queries read data this way.
+ * point counts each time that a query reads it. Over REST only golden metrics and the account's own queries read data this way.
  *
  * @param groups of the plan, with their effective intervals in milliseconds
  */
 export function scannedMinutes(
-  { api, queries }: Pick<AccountConfig, 'api' | 'queries'>,
+  { api, entities, queries }: Pick<AccountConfig, 'api' | 'entities' | 'queries'>,
   { window }: Pick<CollectionConfig, 'window'>,
   { groups, slowdown }: Pick<Plan, 'groups' | 'slowdown'>,
 ): readonly ScannedMinutes[] {
   return groups.flatMap(({ group, effectiveInterval }): readonly ScannedMinutes[] => {
-    if (group === 'queries') {
-      const minutes = queries.reduce(
-        (sum, query) => sum + (query.window ?? window) / Math.max(MINUTE, query.interval * slowdown),
+    if (group === 'queries' || group === 'golden_metrics') {
+      const windows = group === 'queries' ? queries : entities;
+      const minutes = windows.reduce(
+        (sum, each) => sum + (each.window ?? window) / Math.max(MINUTE, each.interval * slowdown),
         0,
       );
       return [{ group, minutes }];

@@ -1,6 +1,6 @@
 /** `1 name`, `2 names`. */
-export function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+export function counted(count: number, noun: string, plural = `${noun}s`): string {
+  return `${count} ${count === 1 ? noun : plural}`;
 }
 
 /** "; did you mean ...?" with the known name nearest to a misspelt or shortened one, or nothing when none is near. */

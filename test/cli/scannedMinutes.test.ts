@@ -21,6 +21,10 @@ const account = accountConfig({
     { name: 'a', nrql: 'SELECT count(*) FROM A', metrics: [], window: 720 * MINUTE, interval: 5 * MINUTE },
     { name: 'b', nrql: 'SELECT count(*) FROM B', metrics: [], interval: MINUTE },
   ] as never,
+  entities: [
+    { type: 'EXT-SERVICE', window: 5 * MINUTE, interval: MINUTE },
+    { type: 'INFRA-HOST', interval: 2 * MINUTE },
+  ] as never,
 });
 
 test.each<[string, Group, number, number]>([
@@ -31,18 +35,23 @@ test.each<[string, Group, number, number]>([
   ['names of a day, every six hours', 'custom_metrics', 360, 4],
   ['counters: each minute and the ten before it', 'counters', 1, 11],
   ['queries, each with its own window and interval', 'queries', 1, 144 + 30],
+  ['golden metrics, each type with its own window and interval', 'golden_metrics', 1, 5 + 15],
 ])('%s', (_, group, interval, minutes) => {
   expect(scannedMinutes(account, { window: 30 * MINUTE }, plan({ [group]: interval }))).toEqual([{ group, minutes }]);
 });
 
-test('metric names cost no data, and neither does the REST interface but for queries', () => {
-  const groups = plan({ metric_names: 360, application_metrics: 1, queries: 1 });
+test('metric names cost no data, and neither does the REST interface but for golden metrics and queries', () => {
+  const groups = plan({ metric_names: 360, application_metrics: 1, golden_metrics: 1, queries: 1 });
   expect(scannedMinutes(account, { window: MINUTE }, groups).map(({ group }) => group)).toEqual([
     'application_metrics',
+    'golden_metrics',
     'queries',
   ]);
   const rest = { ...account, api: 'rest' as const };
-  expect(scannedMinutes(rest, { window: MINUTE }, groups).map(({ group }) => group)).toEqual(['queries']);
+  expect(scannedMinutes(rest, { window: MINUTE }, groups).map(({ group }) => group)).toEqual([
+    'golden_metrics',
+    'queries',
+  ]);
 });
 
 test('a plan that does not fit reads less often', () => {

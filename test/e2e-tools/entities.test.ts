@@ -129,6 +129,38 @@ describe('discover --entities', () => {
   });
 });
 
+describe('plan', () => {
+  it('counts the entities whose golden metrics are read, their calls, and the minutes of data', async () => {
+    const types = TYPES.map((type) => ({ type, window: '5m' }));
+    const config = { accounts: [nerdGraphAccount(simulator, 'shop', only(...types))] };
+    let reporting = 0;
+    for (const type of TYPES) {
+      const { stdout } = await runTool(['discover', `--entities=${type}`, '--format=json'], { config });
+      reporting += (stdout.match(/"reporting": true/g) ?? []).length;
+    }
+    const { status, stdout } = await runTool(['plan'], { config });
+    expect([status, stdout]).toEqual([
+      0,
+      expect.stringContaining(`and ${reporting} entities whose golden metrics are.`),
+    ]);
+    // Of services one source, of browsers three, of hosts three of the agent and two of the collector.
+    expect(stdout).toMatch(/^golden_metrics +9\.00 /m);
+    expect(stdout).toContain('Data read: 15.0 minutes of data per minute (golden_metrics 15.0)');
+  });
+
+  it('names a type that cannot be read, and ends with 1', async () => {
+    const own = await simulatorForTest({
+      ...{ applications: 2, hostsPerApplication: 1, keyTransactions: 0 },
+      faults: [{ effect: 'status', status: 403, on: 'graphql_entity_list' }],
+    });
+    const config = { accounts: [nerdGraphAccount(own, 'shop', only({ type: 'EXT-SERVICE' }))] };
+    const { status, stdout, stderr } = await runTool(['plan'], { config });
+    expect(status).toBe(1);
+    expect(stderr).toContain('account shop: the entities of EXT-SERVICE cannot be read, and are not in the plan: ');
+    expect(stdout).toMatch(/^Budget: 600 calls per minute/m);
+  });
+});
+
 describe('check --live', () => {
   it('reads each type once, and ends with 1 where a named metric does not exist', async () => {
     const settings = (metrics: readonly string[]) =>
