@@ -25,7 +25,7 @@ import { until } from './support/until.ts';
 
 const OPENMETRICS = 'application/openmetrics-text;version=1.0.0';
 const OURS =
-  /^newrelic_(application|host|instance|key_transaction|alert_events|browser|deployment|limit|service_level|synthetics|transaction|usage)_/;
+  /^newrelic_(application|host|instance|key_transaction|alert_events|browser|deployment|entity|ext|infra|limit|service_level|synthetics|transaction|usage)_/;
 /** The families of the shipped packs, one of each. */
 const OF_PACKS = [
   'newrelic_alert_events_open',
@@ -47,6 +47,13 @@ const PACKS = [
   'transactions',
   'usage',
 ];
+
+/** Types of entities, each with the family of one of its golden metrics. */
+const ENTITY_TYPES = {
+  'EXT-SERVICE': 'newrelic_ext_service_response_time_ms',
+  'BROWSER-APPLICATION': 'newrelic_browser_application_largest_contentful_paint75_percentile_s',
+  'INFRA-HOST': 'newrelic_infra_host_cpu_usage',
+};
 
 /** The scrape job of deploy/prometheus/prometheus.yaml for the exporter at this port, at another interval. */
 function configOf(port: number, interval: string, labels: Readonly<Record<string, string>> = {}): string {
@@ -94,7 +101,7 @@ await describeReal('a real Prometheus that scrapes the exporter', {
               accountBy(by, simulator, {
                 account_id: ACCOUNT_ID,
                 query_packs: PACKS,
-                entities: [{ type: 'EXT-SERVICE' }],
+                entities: Object.keys(ENTITY_TYPES).map((type) => ({ type })),
                 counters: true,
                 instances: by === 'rest',
               }),
@@ -125,7 +132,8 @@ await describeReal('a real Prometheus that scrapes the exporter', {
         const input = await exporter.text('/metrics');
         const check = await run(program('promtool'), ['check', 'metrics'], { input });
         // Golden metrics keep the units of New Relic's names, so the unit rule is no fault for their families.
-        const unit = /^newrelic_ext_service_\w+ metric names should not contain abbreviated units$/;
+        const unit =
+          /^newrelic_(ext_service|browser_application|infra_host)_\w+ metric names should not contain abbreviated units$/;
         const problems = check.stderr.split('\n').filter((line) => line !== '' && !unit.test(line));
         expect([check.stdout, problems]).toEqual(['', []]);
       });
@@ -137,7 +145,8 @@ await describeReal('a real Prometheus that scrapes the exporter', {
         // OpenMetrics names a counter without the ending of its series.
         const inText = ours.map(({ name, type }) => (type === 'counter' ? name.replace(/_total$/, '') : name));
         expect(names.toSorted()).toEqual(inText.toSorted());
-        expect(OF_PACKS.filter((name) => !names.includes(name))).toEqual([]);
+        const expected = [...OF_PACKS, ...Object.values(ENTITY_TYPES)];
+        expect(expected.filter((name) => !names.includes(name))).toEqual([]);
 
         const samples = ours.flatMap((family) => family.samples);
         const found = await until('every series', async () => {
@@ -146,6 +155,11 @@ await describeReal('a real Prometheus that scrapes the exporter', {
           return byKey.length === samples.length ? new Map(byKey) : undefined;
         });
         expect(samples.filter((sample) => found.get(keyOf(sample.name, sample.labels)) !== sample.value)).toEqual([]);
+        for (const [type, family] of Object.entries(ENTITY_TYPES)) {
+          const joined = `${family} * on (account, entity_guid) group_left (entity_type) newrelic_entity_info`;
+          const types = (await plain.query(joined)).map(({ labels }) => labels['entity_type']);
+          expect(new Set(types)).toEqual(new Set([type]));
+        }
         const metadata = z.record(z.string(), z.unknown()).parse(await plain.api('/api/v1/metadata?limit=10000'));
         expect(names.filter((name) => !Object.hasOwn(metadata, name))).toEqual([]);
         await until('the other server to have scraped', async () => (await labelled.query('newrelic_up'))[0]);
