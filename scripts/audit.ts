@@ -5,7 +5,7 @@ import { z } from 'zod';
 
 /*
  * Every library is built into `dist`, so to npm all of them are development tools: `npm audit --omit=dev` looks at nothing.
- * This asks npm about all packages, and judges those that the bill of materials of `dist` lists.
+ * This asks npm about all packages, and judges the packages that the bill of materials of `dist` lists.
  *
  * Ends with 0 when none of them has a known weakness, with 1 when one has, and with 2 when the registry would not answer.
  */

@@ -36,8 +36,8 @@ async function main(): Promise<void> {
     banner: { js: REQUIRE },
     define: {
       BUILT_REVISION: JSON.stringify(revision()),
-      // undici looks at it once, for its cookie functions, which nobody calls here. That look alone loads the copy of undici
-      // that is in Node.js, a tenth of the start.
+      // undici reads it once, for its cookie functions, which are not used here. That alone would load the copy of undici that
+      // is in Node.js, a tenth of the start.
       'globalThis.Headers': 'undefined',
     },
     minifyWhitespace: true,

@@ -119,7 +119,7 @@ export class CounterLedger {
     return late;
   }
 
-  /** Finds the first broken minute that may still be repaired, and gives up those that were broken for too long. */
+  /** Finds the first broken minute that may still be repaired, and gives up minutes that were broken for too long. */
   #giveUp(
     minutes: CounterReading['minutes'],
     { from, to }: TimeRange,

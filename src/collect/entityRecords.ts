@@ -219,7 +219,7 @@ export class EntityRecords {
     return samples.length === 0 ? NO_SAMPLES : this.#context.writer.write('golden_metrics', samples);
   }
 
-  /** Selects the entities to publish, and keeps the values of those that stay; gives the tasks of the others. */
+  /** Selects the entities to publish, and keeps the values of entities that stay; gives the tasks of the others. */
   #select(record: TypeRecord, listed: readonly MonitoredEntity[]): readonly Task[] {
     const { selection, entities: before } = record;
     const { type, max_entities, tags, interval } = selection;

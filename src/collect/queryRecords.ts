@@ -21,7 +21,7 @@ export interface QueryRecord {
   readonly dropped: Record<(typeof ROW_DROP_REASONS)[number], number>;
   /** The problems of the last rows, in sentences. */
   warnings: readonly string[];
-  /** All of its series, including those that an earlier query publishes; undefined when no other query feeds its families. */
+  /** All of its series, including series that an earlier query publishes; undefined when no other query feeds its families. */
   all: readonly Sample[] | undefined;
 }
 

@@ -54,7 +54,7 @@ function addLines(
 /** Bytes beyond the length of a piece, for its last line. */
 const ROOM = 16 * 1024;
 
-/** A character of a string takes up to three bytes (those that take four are two in a string). */
+/** The most bytes of a UTF-16 unit of a string in UTF-8; a character of four bytes has two units. */
 const MOST_BYTES = 3;
 
 /** What is in a line besides its name, labels and value: `{`, `,`, `}`, a space and the end of the line. */

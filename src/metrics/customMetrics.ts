@@ -28,7 +28,7 @@ interface CustomMatch {
   readonly metricName: string;
   /** The captured labels; undefined where the template captures none. */
   readonly labels: Labels | undefined;
-  /** How many series of it the cap allows: of the host scope, the first so many hosts in the order of their keys have it. */
+  /** The most series of it: in the host scope, at most this number of hosts have it, the first by key. */
   readonly series: number;
 }
 

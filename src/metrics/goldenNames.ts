@@ -1,7 +1,7 @@
 /** Endings that Prometheus reads as another type than gauge. */
 const TYPE_ENDING = /_(?:total|count|sum|bucket|created|info)$/;
 
-/** A name of more characters helps nobody to find a metric. */
+/** The most characters of a name: a longer one does not help to find a metric. */
 const MOST_NAME = 200;
 const MOST_TEXT = 200;
 

@@ -33,7 +33,7 @@ const SPECS: readonly (FamilySpec & Pick<FamilyRow<MonitoredInput>, 'calculate'>
   },
 ];
 
-/** What every entity has, whatever its type. */
+/** The families of entities of every type. */
 export const MONITORED_FAMILIES: readonly FamilyRow<MonitoredInput>[] = SPECS.map((spec) => ({
   ...catalogueFamily('newrelic_entity', 'entities', 'state', spec),
   calculate: spec.calculate,

@@ -35,7 +35,7 @@ export interface Column {
   readonly labels: Labels;
   /** The labels as they are written; empty where there are none. */
   readonly labelBytes: Buffer;
-  /** The same for columns that would write the same series, whatever the order of their labels. */
+  /** Equal for columns that write the same series with their labels in another order. */
   readonly seriesKey: string;
 }
 

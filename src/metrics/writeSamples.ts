@@ -93,7 +93,7 @@ export function readSamples({ columns, values }: WrittenSamples): Sample[] {
   });
 }
 
-/** The samples without those that repeat a label of their task; these count as refused. */
+/** Leaves out the samples that repeat a label of their task; these count as refused. */
 export function withoutLabelsOf(entity: Labels, samples: WrittenSamples): WrittenSamples {
   const { number, columns, values, refused } = samples;
   if (!hasOne(entity, columns.addedNames)) return samples;

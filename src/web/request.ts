@@ -100,7 +100,7 @@ function quote(value: string): string {
   return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}...` : value);
 }
 
-/** No scraper waits longer, whatever its header says. */
+/** The longest timeout of a scraper that is believed. */
 const MAX_TIMEOUT_MS = 120_000;
 
 /** Longer than any number that a scraper writes. */

@@ -185,7 +185,7 @@ export class RequestLimiter {
     this.#inFlight = inFlight;
   }
 
-  /** The number of responses that wait for New Relic, and of those that are being made or taken. */
+  /** The number of responses that wait for New Relic, and the number that is being made or sent. */
   get taken(): { readonly waiting: number; readonly writing: number } {
     return { waiting: this.#waiting.size, writing: this.#writing.size };
   }

@@ -16,7 +16,7 @@ import type {
 } from '../upstreamReader.ts';
 import type { UpstreamError } from '../types.ts';
 
-/** Names under which failing entities and columns are remembered. */
+/** The kinds of data under which failing entities, and failing columns, are remembered. */
 const NAME = 'golden metrics';
 const COLUMN = 'golden metric';
 
@@ -29,13 +29,13 @@ interface Gathered {
 }
 
 /**
- * Reads golden metrics, one query for many entities of each source. A column that breaks queries fails alone, is remembered,
- * and asked alone, of one entity first; so is an entity.
+ * Reads golden metrics: one query per source reads many entities. A column that breaks queries fails alone and is remembered: later
+ * it is read in a query of its own, for one entity first. An entity that breaks queries is later read alone.
  */
 export class GoldenMetricsRead implements BatchRead<GoldenSubject, GoldenResult> {
   readonly #timeslices: Timeslices;
   readonly #kinds = new WeakMap<GoldenSource, QueryKind>();
-  /** The selections of entities for each of their sources; equal columns share one object. */
+  /** The requested columns of an entity by source; entities with equal columns share one object. */
   readonly #selectors = new WeakMap<GoldenSubject['columns'], ReadonlyMap<GoldenSource, MetricSelector>>();
 
   constructor(timeslices: Timeslices) {
@@ -147,7 +147,7 @@ export class GoldenMetricsRead implements BatchRead<GoldenSubject, GoldenResult>
     ]);
   }
 
-  /** Reads columns of a source of all of these entities; remembers those that break queries. */
+  /** Reads columns of one source for all of these entities, and remembers the columns that break queries. */
   async #readColumns(
     source: GoldenSource,
     selects: readonly string[],
@@ -215,7 +215,7 @@ export class GoldenMetricsRead implements BatchRead<GoldenSubject, GoldenResult>
     }
   }
 
-  /** Columns that made a query fail while others succeeded, and a single one that could be read for no entity. */
+  /** Remembers columns that made a query fail while others succeeded, and a single column that failed for every entity. */
   #remember(source: GoldenSource, selects: readonly string[], found: readonly SubjectRows[], call: CallOptions): void {
     const { failures } = this.#memory;
     const broken = new Set(found.flatMap(({ columnFailures }) => [...columnFailures.keys()]));
@@ -228,7 +228,7 @@ export class GoldenMetricsRead implements BatchRead<GoldenSubject, GoldenResult>
   }
 }
 
-/** True for an error about the request itself, not about the moment or the account. */
+/** True for an error that the query itself causes, not a temporary one, nor one of the account. */
 function isOfQuery(failure: UpstreamError | undefined): boolean {
   return failure?.failure.reason === 'other' || failure?.failure.reason === 'invalid_response';
 }
@@ -241,7 +241,7 @@ function columnKey(source: GoldenSource, select: string): string {
   return `${sourceKey(source)} ${select}`;
 }
 
-/** Stores one golden metric of an entity: null, or no row, means no value. */
+/** Stores one golden metric of an entity. Null, and a missing row, mean that it has no value. */
 function take(name: string, select: string, rows: SubjectRows, own: Gathered): void {
   const failure = rows.failure ?? rows.columnFailures.get(select);
   if (failure !== undefined) {
@@ -257,7 +257,7 @@ function take(name: string, select: string, rows: SubjectRows, own: Gathered): v
   }
   const { numbers, isBad } = percentilesOf(written, 1);
   if (isBad) own.notNumbers.push(name);
-  // The one percentile of `percentile(x, 75)` is a number, not a series among several.
+  // A single percentile, as of `percentile(x, 75)`, is published without the label `percentile`.
   const isOne = typeof written === 'object' && written !== null && Object.keys(written).length === 1;
   const read = [...numbers].map(([percentile, each]) => ({ percentile: isOne ? undefined : percentile, value: each }));
   if (read.length > 0) own.values.set(name, read);

@@ -19,8 +19,8 @@ interface GoldenQuery {
 }
 
 /**
- * Takes over the rows of one response, each for the entity that it is about; gives false where some are missing. An entity
- * takes only the columns that it asks for. Throws a CallFailure, and takes nothing over, where the rows cannot be read.
+ * Stores the rows of one response under their entities, with only the columns that each entity has; false where rows are missing.
+ * Throws a CallFailure, and stores nothing, where the rows cannot be read.
  *
  * @param fail makes the failure of one entity
  */
@@ -55,7 +55,7 @@ export async function takeGoldenRows(
       discarded.record('results.facet');
       return;
     }
-    // A second row for the same entity makes both unreliable.
+    // Two rows for one entity: neither can be trusted.
     if (taken.has(id)) rows.failure ??= fail(`two rows are about one entity (${part.called ?? part.id})`);
     taken.add(id);
     rows.window = window;

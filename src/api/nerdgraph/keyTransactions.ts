@@ -10,10 +10,10 @@ import { amount, isList, parseRecord, text, type Json } from '../http/readRecord
 import { UpstreamError, type KeyTransaction } from '../types.ts';
 import type { CallOptions } from '../upstreamReader.ts';
 
-/** The tag that holds the id which the REST interface gives a key transaction. */
+/** The tag that holds the id of a key transaction in the REST interface. */
 const ID_TAG = 'keyTransactionId';
 
-/** A key transaction of the entity search. */
+/** A key transaction as the entity search returns it. */
 const keyTransaction = entity.transform((fields, context) => {
   const written = fields.tags?.find(({ key }) => key === ID_TAG)?.values[0] ?? '';
   const id = idIn(written);
@@ -25,7 +25,7 @@ const keyTransaction = entity.transform((fields, context) => {
   return { id, guid, name, reporting, healthStatus: healthStatus(reporting, fields.alertSeverity) };
 });
 
-/** The fields of a key transaction as the service writes them. */
+/** The opposite: the fields as the service sends them, for fields that fail in a later search. */
 function fieldsOf({ id, name, reporting, healthStatus: health }: KeyTransactionEntity): Json {
   const tags = [{ key: ID_TAG, values: [String(id)] }];
   return { name, reporting, tags, alertSeverity: severityOf(health) };
@@ -46,7 +46,7 @@ const keyTransactionDetails = z
     applicationId: applicationIdOf(fields.application?.guid ?? undefined),
   }));
 
-/** The id in an application's guid: base64, its padding may be missing, of `account|APM|APPLICATION|id`. */
+/** The id in an application's guid, which is `account|APM|APPLICATION|id` in base64, perhaps without padding. */
 export function applicationIdOf(guid: string | undefined): number | undefined {
   if (guid === undefined) return undefined;
   return idIn(Buffer.from(guid, 'base64').toString('utf8').split('|').at(-1) ?? '');
@@ -58,13 +58,13 @@ function idIn(text: string): number | undefined {
 }
 
 const GROUP = 'key_transactions';
-/** Limit of New Relic for the entities of a call. */
+/** The most entities that New Relic returns to one call. */
 const GUIDS_PER_CALL = 25;
 
-/** Details without an application or a name are asked for again so soon: it may be a field that failed. */
+/** The wait before details without an application or a name are read again: a field may have failed. */
 const PARTIAL_MS = 5 * 60_000;
 
-/** Reads key transactions, and keeps what only their full entities say. */
+/** Reads key transactions, and keeps their details, which the entity search does not return. */
 export class KeyTransactions {
   readonly #transport: Transport;
   readonly #account: AccountResolver;
@@ -79,14 +79,14 @@ export class KeyTransactions {
   }
 
   /**
-   * One of the last list, by id; or why its details were never read: without its application its series cannot be
-   * labelled.
+   * A key transaction of the last list, by id, or the error of its details when they were never read: without its application its
+   * series have no labels.
    */
   known(id: number): (KeyTransactionDetails & { readonly name: string }) | UpstreamError | undefined {
     return this.#memory.keyTransactions.get(id);
   }
 
-  /** All key transactions with known or failed details; rejects when none could be read. */
+  /** All key transactions; `unread` marks failed details. Rejects when no details could be read. */
   async list(call: CallOptions): Promise<KeyTransaction[]> {
     const search = {
       group: GROUP,
@@ -127,7 +127,7 @@ export class KeyTransactions {
     return [...found.values()];
   }
 
-  /** Gives failures by guid. Details that were read before stay in use when they cannot be read again. */
+  /** Returns failures by guid. Earlier details stay in use when they cannot be read again. */
   async #refreshDetails(guids: ReadonlySet<string>, call: CallOptions): Promise<ReadonlyMap<string, UpstreamError>> {
     const { detailsMs, monotonic } = this.#options;
     const now = monotonic();
@@ -143,7 +143,7 @@ export class KeyTransactions {
       const isMissing = (guid: string): boolean => this.#memory.keyTransactionDetails.get(guid)?.readAt !== now;
       try {
         const failure = await this.#readDetails(chunk, now, call);
-        // A field that may not be null makes its whole entity null when it fails: such an entity failed, it is not gone.
+        // A required field that fails makes its whole entity null: the entity failed, it is not gone.
         if (failure !== undefined && chunk.some(isMissing)) throw this.#transport.fail(GROUP, failure);
       } catch (error) {
         if (!(error instanceof UpstreamError)) throw error;
@@ -154,7 +154,7 @@ export class KeyTransactions {
     return failures;
   }
 
-  /** A failed field keeps its earlier value. */
+  /** Stores the details; a missing field keeps its earlier value. */
   #keep({ applicationId, transactionName, apdexTarget }: KeyTransactionDetails, guid: string, readAt: number): void {
     const before = this.#memory.keyTransactionDetails.get(guid);
     this.#memory.keyTransactionDetails.set(guid, {
@@ -167,7 +167,7 @@ export class KeyTransactions {
     });
   }
 
-  /** Returns the error of null fields that failed, if any. */
+  /** Returns the error that made fields null, if any. */
   async #readDetails(guids: readonly string[], now: number, call: CallOptions): Promise<CallFailure | undefined> {
     const { found, failed } = await this.#transport.read(GROUP, KEY_TRANSACTION_DETAILS, { guids }, call);
     const failure = failed?.failure;
@@ -176,7 +176,7 @@ export class KeyTransactions {
     const requested = new Map(guids.map((guid) => [withoutPadding(guid), guid]));
     await this.#transport.parseReporting(GROUP, (discarded) => {
       for (const entity of entities.slice(0, GUIDS_PER_CALL)) {
-        // The entity failed, and counts once.
+        // The failure of the entity is counted with the call.
         if (entity === null && failure !== undefined) continue;
         const details = parseRecord(keyTransactionDetails, entity, discarded, 'entities');
         const guid = details === undefined ? undefined : requested.get(withoutPadding(details.guid));

@@ -2,10 +2,10 @@ import { any, filled, isIn, isLike, isNull, all, type Condition } from './nrql.t
 import { isDatastore, METRIC } from '../../formulas/metricInputs.ts';
 import { isApdex, SIGN_OF_LIFE } from '../../formulas/timesliceValues.ts';
 
-/** For what reports, these count 0 where nothing was recorded. */
+/** Metrics that are 0 for a reporting application or host when they have no row. */
 export const ZERO_WITHOUT_ROW: readonly string[] = [METRIC.web, METRIC.nonWeb, METRIC.errors];
 
-/** Sums that agents keep beside the metrics of single transactions: they are never reported for one transaction only. */
+/** Totals over all transactions: agents never report these for a single transaction. */
 const ROLLUPS: ReadonlySet<string> = new Set([...Object.values(METRIC), SIGN_OF_LIFE]);
 
 /** The pattern for the metrics of all datastore types, such as `Datastore/MySQL/allWeb`. */
@@ -15,24 +15,24 @@ function isRollup(name: string): boolean {
   return ROLLUPS.has(name) || isDatastore(name);
 }
 
-/** Times, counts and sizes cannot be below zero; what an agent's gauge holds may be, whatever its name. */
+/** Whether a metric's numbers cannot be below zero: times, counts and sizes, but not the gauges that agents report. */
 export function isNeverNegative(name: string): boolean {
   return isRollup(name) || isApdex(name);
 }
 
-/** Limit for remembered matches of patterns; beyond it a new match is cheaper. */
+/** The most remembered names that matched a pattern; beyond it, matching again is cheaper. */
 const MOST_FOUND = 10_000;
 
-/** The metrics that a query asks for of an application, or of its hosts. Who asks for the same shares one object. */
+/** The metrics that a query reads of an application or its hosts. Subjects with equal metrics share one object. */
 export class MetricSelector {
   readonly names: readonly string[];
-  /** Texts that names contain. */
+  /** Names that contain one of these texts are selected, too. */
   readonly filters: readonly string[];
   /** True if the metrics of all datastore types are included. */
   readonly hasDatastores: boolean;
-  /** The names and patterns in the WHERE clause; undefined: there are none, as for key transactions. */
+  /** The condition for the WHERE clause; undefined without names and patterns, as for key transactions. */
   readonly condition: Condition | undefined;
-  /** The length of that text. */
+  /** The length of the condition. */
   readonly characters: number;
   readonly #found = new Map<string, string>();
 
@@ -40,8 +40,8 @@ export class MetricSelector {
     this.names = names;
     this.filters = filters;
     this.hasDatastores = hasDatastores;
-    // Agents report some names also for single transactions, in the attribute `scope`. Whether a name counts those too when
-    // no scope is asked for is not documented, so names that may have them are asked for without a scope.
+    // Agents report some names also for single transactions, with the attribute `scope`. A query without a condition on the scope
+    // may count these rows twice (not documented), so names that may have them are read where the scope is null.
     const rollups = conditionOf(names.filter(isRollup), hasDatastores ? [DATASTORES_LIKE] : []);
     const others = conditionOf(
       names.filter((name) => !isRollup(name)),
@@ -61,9 +61,8 @@ export class MetricSelector {
   }
 
   /**
-   * The name itself, as it was asked for, or undefined when it was not. A response names each metric in thousands of rows, so
-   * they are told apart by one look-up, and the rows all hold the same text instead of a copy each. Patterns are matched
-   * again: the service ignores case.
+   * The selected name that equals this one, or undefined. A response repeats each name in thousands of rows: they are found by one
+   * look-up, and share one text instead of a copy each. Patterns are matched again, because New Relic ignores case.
    */
   find(name: string): string | undefined {
     const known = this.#found.get(name);

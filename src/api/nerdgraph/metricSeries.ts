@@ -33,9 +33,9 @@ import type { Timeslice } from '../types.ts';
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 
-/** Rows of buckets that one query is planned for: more would not fit into the bytes that are read. */
+/** The most rows (buckets times facets) that a query is planned for: more would exceed the bound of a response. */
 const MOST_BUCKET_ROWS = 25_000;
-/** Whole hours, and whole days, within the most buckets. */
+/** Whole hours, and whole days, in at most MOST_BUCKETS buckets. */
 const LIMITS: SeriesLimits = { longestByMinute: 360 * MINUTE, longestByHour: 360 * HOUR, leastByHour: 0, stepOf };
 
 type BucketQuery = TimesliceQuery & { readonly bucketMinutes: number };
@@ -45,7 +45,7 @@ const KINDS = {
   host: { name: 'host metrics series', group: 'host_metrics', groupBy: 'host' },
 } as const satisfies Record<string, QueryKind>;
 
-/** Reads metric data minute by minute or hour by hour. Its timeslices hold rows, not yet values of the REST interface. */
+/** Reads metric data minute by minute or hour by hour. `summarize` turns its timeslices into values of the REST interface. */
 export function metricSeriesRead(timeslices: Timeslices, selectors: MetricSelectors): SeriesRead {
   return {
     ...rowsRead<MetricDataSubject, MetricSeries, SeriesChunk>(timeslices, {
@@ -95,7 +95,7 @@ async function readRange(
   return found;
 }
 
-/** Applications with too many rows for the range, even by metric, are read in two halves of the range. */
+/** Applications with too many rows even when each metric is read alone are read in two halves of the range. */
 async function readHalves(
   timeslices: Timeslices,
   parts: readonly QueryPart[],
@@ -119,7 +119,7 @@ async function readHalves(
   }
 }
 
-/** New Relic may return another window than requested; a missing part at an end is read separately. */
+/** New Relic may return another window than requested; a missing part at either end is read separately. */
 async function readGaps(
   timeslices: Timeslices,
   parts: readonly QueryPart[],
@@ -150,7 +150,7 @@ function summarize(timeslices: ReadonlyMap<string, readonly Timeslice[]>, range:
     if (merged !== undefined) rows.set(name, merged);
   }
   const names = [...rows.keys()].filter((name) => name !== SIGN_OF_LIFE);
-  // The window is as long as it was asked for, also where buckets are missing.
+  // The window is the requested range even where buckets are missing.
   return new ValueMapper([...new Set([...names, ...ZERO_WITHOUT_ROW])]).resultOf(rows, range);
 }
 
@@ -160,14 +160,14 @@ const COUNTERS: QueryKind = {
   keepsUnreadable: true,
 };
 
-/** Reads minutes for counters: what is answered for a part of the range counts for that part, and no call fills the rest. */
+/** Reads minutes for counters. A response for a part of the range is used for that part; no further call reads the rest. */
 export function counterRead(
   timeslices: Timeslices,
   selectors: MetricSelectors,
 ): BatchRead<MetricDataSubject, MinuteSeries> {
-  // A response with more rows of buckets takes longer to parse than other work may wait.
+  // Parsing a response with more rows would block the event loop for too long.
   const most = ({ from, to }: TimeRange): number => Math.floor(PLANNED_FACETS / ((to - from) / MINUTE));
-  /** All applications have the same request. */
+  /** All applications have the same names, so only the last selector is kept. */
   let last:
     { readonly names: readonly string[]; readonly selector: MetricSelector; readonly mapper: ValueMapper } | undefined;
   const queryOf = ({ names, values }: MetricDataSubject) =>
@@ -204,12 +204,12 @@ function gapsIn(range: TimeRange, window: TimeRange | undefined): TimeRange[] {
   return [before, after].filter(({ from, to }) => from < to);
 }
 
-/** A query with buckets has a limit of rows beside that of facets. */
+/** The facets for which a query with this number of buckets is planned: both facets and rows are limited. */
 function mostRows(buckets: number): number {
   return Math.min(PLANNED_FACETS, Math.max(1, Math.floor(MOST_BUCKET_ROWS / buckets) - 1));
 }
 
-/** The range shortened to the whole steps for its length. */
+/** The length shortened to whole steps, at least one. */
 function onSteps(seconds: number): number {
   const step = stepOf(seconds);
   return Math.max(step, Math.floor(seconds / step) * step);
@@ -226,7 +226,7 @@ function rangesOf({ readFrom, to }: SeriesChunk, seconds: number): TimeRange[] {
   });
 }
 
-/** The rows of a metric as plain numbers under whole words, which can be stored. */
+/** The rows of a metric under the names with which a checkpoint of `backfill` stores them. */
 function toTimeslices(rows: readonly BucketRow[]): Timeslice[] {
   const sorted = [...rows].sort((a, b) => a.from - b.from);
   return sorted.map(({ from, to, c, t, x, mn, mx, q }) => {

@@ -8,13 +8,13 @@ import type { CallOptions, GoldenMetric, MonitoredEntity } from '../upstreamRead
 
 const GROUP = 'entities';
 
-/** More entities of one type are not read: the definitions alone would be tens of megabytes. */
+/** The most entities of one type: the definitions of more would be tens of megabytes. */
 const MOST_ENTITIES = 10_000;
-/** Of one entity; the longest public list of golden metrics has 12. */
+/** The most golden metrics of one entity; the longest public list has 12. */
 const MOST_METRICS = 100;
 const LONGEST_NAME = 200;
 const LONGEST_DEFINITION = 10_000;
-/** Different lists of definitions that are kept: a type has one for each provider of its data. */
+/** The most different lists of definitions that are kept: a type has one list for each provider of its data. */
 const MOST_REMEMBERED = 1_000;
 
 const part = z.string().max(LONGEST_DEFINITION);
@@ -40,7 +40,7 @@ type EntityRecord = z.infer<typeof monitoredEntity>;
 
 const entityType = z.object({ domain: text, type: text, count });
 
-/** Lists entities by type. It remembers the size of pages that the service gives, and holds equal definitions once. */
+/** Lists entities by type. It remembers the page size that New Relic accepts, and stores equal definitions once. */
 export class MonitoredEntities {
   readonly #transport: Transport;
   readonly #account: AccountResolver;
@@ -57,7 +57,7 @@ export class MonitoredEntities {
     this.#maxPages = maxPages;
   }
 
-  /** Rejects with an UpstreamError where the list cannot be read whole. */
+  /** Rejects with an UpstreamError where a part of the list cannot be read. */
   async list(type: string, call: CallOptions): Promise<readonly MonitoredEntity[]> {
     const [domain = '', ...rest] = type.split('-');
     const search = {

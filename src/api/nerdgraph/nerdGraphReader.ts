@@ -65,9 +65,9 @@ export function createNerdGraphReader(options: NerdGraphReaderOptions, before?: 
     api: 'nerdgraph',
     memory,
     user: (call) => readUser(transport, call),
-    // The interface has no instances.
+    // NerdGraph has no instances.
     instances: undefined,
-    // The metric data include them.
+    // Metric data over NerdGraph include the datastores.
     datastores: undefined,
     hosts: hostsRead(timeslices, selectors),
     rolling: rollingRead(timeslices, selectors, keyTransactions),
@@ -83,7 +83,7 @@ export function createNerdGraphReader(options: NerdGraphReaderOptions, before?: 
       goldenMetrics: new GoldenMetricsRead(timeslices),
     },
     listApplications: async ({ ids }, call) => chosen(await listApplications(call), ids),
-    // Found on the list: that the service can search by this id is not certain.
+    // Taken from the list: a search by this id is not documented.
     readApplication: async (id, call) => {
       const [found] = chosen(await listApplications(call), [id]);
       if (found !== undefined) return found;
@@ -114,7 +114,7 @@ function chosen<T extends { readonly id: number }>(list: T[], ids: readonly numb
 
 const DAY = 86_400;
 
-/** Runs a query of the configuration; they are the same over both interfaces. */
+/** Runs a query of the configuration; accounts with `api: rest` run it here, too. */
 async function runQuery(
   transport: Transport,
   account: AccountResolver,
@@ -135,7 +135,7 @@ async function runQuery(
   return transport.parseReporting(group, () => resultOf(result, rules, queried));
 }
 
-/** Throws a CallFailure for a response that cannot be used, or is not whole. */
+/** Throws a CallFailure for a response that cannot be used, or has rows missing. */
 function resultOf(result: Json, rules: QuerySubject['rules'], queried: TimeRange): QueryResult {
   const given = allRowsOf(result);
   const { rows, facets } = given;

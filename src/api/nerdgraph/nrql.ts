@@ -14,7 +14,7 @@ type Expression =
   | 'apm.key.transaction.duration'
   | 'apm.key.transaction.error.count';
 
-/** `newrelic.timeslice.value` stands in conditions only: queries of names ask that there is one. */
+/** `newrelic.timeslice.value` stands in conditions only: queries for names require a value. */
 export type Attribute = 'appId' | 'host' | 'entity.guid' | 'metricTimesliceName' | 'scope' | typeof TIMESLICE;
 
 /** A column of the response: a function, or the list of the names that an attribute has. */
@@ -25,7 +25,7 @@ export type Selection =
 /** A part of a WHERE clause, as text. Only the functions of this file make one. */
 export class Condition {
   readonly text: string;
-  /** The operator between its parts: beside another operator it needs parentheses. */
+  /** The operator between its parts; joined by the other operator, it needs parentheses. */
   readonly joined: 'AND' | 'OR' | undefined;
 
   constructor(text: string, joined?: 'AND' | 'OR') {
@@ -45,8 +45,8 @@ export interface QueryParts {
 }
 
 /**
- * A query in the service's language NRQL, in the few forms that the exporter uses. Every value stands in it as an escaped
- * literal, and every FACET names its limit, because the service's own is 10.
+ * A query in NRQL, in the few forms that the exporter uses. Values are escaped literals, and every FACET has a limit, because the
+ * default is 10.
  *
  * @throws RangeError for a number that NRQL would read as another one, or a time that is no whole minute
  */
@@ -70,8 +70,8 @@ export function isIn(attribute: Attribute, values: readonly [string | number, ..
 }
 
 /**
- * `%` stands for any run of characters, and cannot be escaped; the service ignores case. Callers match again what comes
- * back.
+ * `%` stands for any characters and cannot be escaped, and New Relic ignores case. So callers match the returned names
+ * again.
  */
 export function isLike(attribute: Attribute, pattern: string): Condition {
   return new Condition(`${attribute} LIKE ${literal(pattern)}`);
@@ -97,7 +97,7 @@ export function any(conditions: readonly [Condition, ...Condition[]]): Condition
   return join(conditions, 'OR');
 }
 
-/** The list as one that holds something, or undefined. */
+/** The list with the type of a list that is not empty, or undefined. */
 export function filled<T>(list: readonly T[]): readonly [T, ...T[]] | undefined {
   const [first, ...rest] = list;
   return first === undefined ? undefined : [first, ...rest];
@@ -114,7 +114,7 @@ function selection(each: Selection): string {
   return `${each.of}(${what}) AS ${each.as}`;
 }
 
-/** The two characters that would end or change a literal are escaped; a name may hold any other. */
+/** Quotes and backslashes are escaped, which would end or change a literal; no other character does. */
 function literal(value: string | number): string {
   if (typeof value === 'string') return `'${value.replace(/[\\']/g, '\\$&')}'`;
   if (!Number.isSafeInteger(value)) throw new RangeError(`${value} cannot stand in a query`);
@@ -130,9 +130,8 @@ const HOUR = 3_600;
 const DAY = 24 * HOUR;
 
 /**
- * The requested range in place of a long one, because metric data of an hour and more is kept in steps, and a range off the
- * steps gets a response for other times (New Relic's page "Query time range"). It has the same length, and ends on the step
- * before.
+ * The range moved back to the previous step, with the same length. Metric data of an hour and more is kept in steps, and a range
+ * off the steps gets a response for other times (New Relic's page "Query time range").
  */
 export function aligned({ from, to }: TimeRange): TimeRange {
   const step = stepOf(to - from);
@@ -140,17 +139,17 @@ export function aligned({ from, to }: TimeRange): TimeRange {
   return { from: end - (to - from), to: end };
 }
 
-/** The step, in seconds, that both ends of a range so long have to be on. */
+/** The step, in seconds, on which both ends of a range of this length have to be. */
 export function stepOf(seconds: number): number {
   if (seconds < HOUR) return 60;
   return seconds < DAY ? 300 : 600;
 }
 
-/** The most rows of a query that asks for buckets; its facets are limited apart. */
+/** The most rows of a query with buckets; facets have a limit of their own. */
 const MOST_BUCKET_ROWS = 50_000;
 /**
- * Metric data is kept in steps, and the service may answer for the nearest ones (the vendor's page "Query time range"): how
- * long the answered window may be, as a part of the one that was asked for. It may not end later.
+ * The length that the window of a response may have, as a part of the requested range: New Relic may move both ends to steps (its
+ * page "Query time range").
  */
 const LEAST_PART = 0.8;
 const MOST_PART = 1.25;
@@ -158,12 +157,12 @@ const MINUTE = 60;
 const TIMES = new Set(['beginTimeSeconds', 'endTimeSeconds']);
 
 const metadata = z.object({
-  // One that is no text costs its own name only.
+  // A facet whose name is no text loses only its name.
   facets: z.array(z.string().catch('')).nullish().catch(undefined),
   timeWindow: z.object({ begin: z.number(), end: z.number() }).nullish().catch(undefined),
 });
 
-/** A response whose rows are all there. */
+/** The rows of a response that has all of them. */
 export interface NrqlRows {
   readonly rows: readonly unknown[];
   /** Unix seconds, whole minutes: the range that was answered; undefined where the response does not say it. */
@@ -173,8 +172,8 @@ export interface NrqlRows {
 }
 
 /**
- * The envelope of the rows of a response. Undefined where rows are missing, which New Relic does not report: their number is
- * the limit of one response, or something is left for `otherResult`. Throws a CallFailure where there are no rows to read.
+ * The rows of a response. Undefined where rows are missing, which New Relic does not report: the response has as many rows as its
+ * limit allows, or `otherResult` has data. Throws a CallFailure where there is no list of rows.
  */
 export function rowsOf(response: Json, facets: readonly string[], bucketed: boolean): NrqlRows | undefined {
   const { rows, window, facets: given } = allRowsOf(response);
@@ -194,9 +193,9 @@ export function allRowsOf(response: Json): NrqlRows {
 }
 
 /**
- * The window that values were answered for. Throws a CallFailure where it is too far from the one that was asked for.
+ * The window of the values in a response. Throws a CallFailure where it is too far from the requested one.
  *
- * @param mostEarlier how many seconds before the one that was asked for it may end
+ * @param mostEarlier the most seconds that it may end before the requested one; it may not end later
  */
 export function nearWindow({ window }: NrqlRows, { from, to }: TimeRange, mostEarlier = 300): TimeRange {
   if (window === undefined) throw new CallFailure('invalid_response', 'the answer does not say which time it is for');
@@ -207,7 +206,7 @@ export function nearWindow({ window }: NrqlRows, { from, to }: TimeRange, mostEa
   return window;
 }
 
-/** On whole minutes, because an end may be given inclusive. */
+/** Rounded to whole minutes, because the end may be the last millisecond of the window. */
 function windowOf(given: { readonly begin: number; readonly end: number } | null | undefined): TimeRange | undefined {
   if (given === null || given === undefined) return undefined;
   const [from = 0, to = 0] = [given.begin, given.end].map((time) => Math.round(time / 1000 / MINUTE) * MINUTE);
@@ -220,7 +219,7 @@ export class Facets {
   /** The index of each value in `facet`. */
   readonly #positions: readonly number[];
   readonly #count: number;
-  /** The values of the last row: there are thousands of rows. */
+  /** The values of the last row, in one list that is reused: there are thousands of rows. */
   readonly #values: string[] = [];
 
   /**
@@ -234,9 +233,9 @@ export class Facets {
   }
 
   /**
-   * The values of the facets of a row, in the order asked for; undefined when they cannot be read. With one facet `facet` is
-   * a text, with several a list; where it is absent, they stand under the names of the attributes. The next call changes what
-   * this one gave.
+   * The values of the facets of a row, in the requested order; undefined when they cannot be read. With one facet `facet` is
+   * a text, with several a list; where it is absent, values stand under the names of the attributes. The next call overwrites the
+   * returned list.
    */
   of(row: Json): readonly string[] | undefined {
     const { facet } = row;
@@ -265,7 +264,7 @@ function countFacets(rows: readonly unknown[], facets: readonly string[]): numbe
   return different.size;
 }
 
-/** One object, or one for each bucket. */
+/** Whether `otherResult` has data: one object, or one for each bucket. */
 function hasOthers(others: unknown): boolean {
   const all = isList(others) ? others : [others];
   return all.some(

@@ -25,16 +25,16 @@ export const NO_SUMMARY: RollingSummary = Object.freeze({
 
 const NO_CALLS: MetricRow = { c: 0, t: 0, x: 0, mn: undefined, mx: undefined, q: undefined };
 
-/** The metrics and values that are asked for of applications or hosts, with how each value follows from a row. */
+/** The requested metrics and values of applications or hosts, with the formula of each value. */
 export class ValueMapper {
   readonly #names: readonly string[];
   /** The requested values of a metric; undefined: all. */
   readonly wanted: MetricDataSubject['values'];
   readonly #formulas = new Map<string, readonly (readonly [value: string, formula: Formula])[]>();
-  /** True if one of these values is calculated with the sum of squares. */
+  /** True if one of the values needs the sum of squares. */
   readonly needsSquares: boolean;
 
-  /** @param names those that are asked for; datastore metrics are added by themselves */
+  /** @param names the requested metrics; datastore metrics are taken from the rows */
   constructor(names: readonly string[], wanted?: MetricDataSubject['values']) {
     this.#names = names;
     this.wanted = wanted;
@@ -42,10 +42,10 @@ export class ValueMapper {
   }
 
   /**
-   * What a summarized response of the REST interface says of an application or host, from its rows over one window.
+   * The metric data of an application or host from its rows over one window, as a summarized response of the REST interface has it.
    *
-   * For what has any row, `HttpDispatcher`, `OtherTransaction/all` and `Errors/all` count 0 where they have none: the service
-   * gives no row for what did not happen. Any other metric without a row is absent.
+   * NerdGraph returns no row where nothing happened, so `HttpDispatcher`, `OtherTransaction/all` and `Errors/all` without a row
+   * are 0 if there is any other row. Any other metric without a row is absent.
    */
   resultOf(rows: MetricRows, window: TimeRange): MetricDataResult {
     const metrics = new Map<string, Readonly<Record<string, number>>>();
@@ -90,7 +90,7 @@ export class ValueMapper {
 
 /**
  * The rolling values of an application or a host from its rows over the last minutes, in the units of the REST interface.
- * Each is absent where its own denominator is 0, and only there. The Apdex target of an application comes with the list.
+ * A value is absent where its denominator is 0, and only there. The Apdex target of an application comes with the list.
  */
 export function rollingOf(rows: MetricRows, seconds: number): RollingValues {
   const reports = rows.size > 0;
@@ -121,10 +121,10 @@ export function rollingOf(rows: MetricRows, seconds: number): RollingValues {
 }
 
 /**
- * The rolling values of a key transaction, from what its entity measured and how its transaction met the Apdex target of the
- * owning application.
+ * The rolling values of a key transaction, from the metrics of its entity and the Apdex metric of its transaction in the owning
+ * application.
  *
- * @param reports whether the owning application has any row: then silence means no requests
+ * @param reports whether the owning application has any row: then no row means no requests
  */
 export function keyTransactionOf(
   row: MetricRow | undefined,

@@ -132,8 +132,8 @@ async function readLists({ config, reader, call }: LiveAccount, apps: readonly s
 }
 
 /**
- * The ids of the applications that are chosen on either side; a name may be known to one side only. Only those that report
- * somewhere: the others have nothing to compare. Throws a UsageError for a choice that matches nothing.
+ * The ids of the applications that are chosen on either side and report on either side: the others have nothing to compare. A
+ * name may be known to one side only. Throws a UsageError for a choice that matches nothing.
  */
 function chosenIds(
   { applications: filter }: AccountConfig,

@@ -27,7 +27,7 @@ export interface Comparison {
     readonly family: string;
     /** Series that both interfaces have. */
     readonly compared: number;
-    /** The number of those that differ by more than the tolerance, and the largest difference. */
+    /** The number of series that differ by more than the tolerance, and the largest difference. */
     readonly differing: number;
     readonly max_difference: number;
     readonly only_rest: number;

@@ -16,7 +16,7 @@ import type { CallOptions, RateLimiter, TimeRange, UpstreamReader } from '../../
 import type { RestReaderOptions } from '../../api/rest/restReader.ts';
 import type { AccountConfig } from '../../config/config.ts';
 
-/** Most calls to an account for the facts, beyond those that read its lists. */
+/** Most calls to an account for the facts, beyond the calls that read its lists. */
 export const MOST_CALLS = 80;
 
 /** Thrown instead of a call when an account has used up its calls. */

@@ -171,8 +171,8 @@ export function kindOfSearch(condition: NrqlCondition | undefined): CallKind {
 }
 
 /**
- * The entities that a search finds, those that do not report among them: applications first, then key transactions, then all
- * others, each in the order of their ids.
+ * The entities that a search finds, also when they do not report: applications first, then key transactions, then all others, each
+ * in the order of their ids.
  */
 export function findEntities(world: World, now: number, condition: NrqlCondition | undefined, facts: PlantedFacts) {
   // A search of another domain must not compute thousands of hosts.

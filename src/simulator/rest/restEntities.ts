@@ -167,7 +167,7 @@ function keyTransactionRecord(call: RestCall, key: SimulatedKeyTransaction): Jso
 const OBJECTS_PER_PAGE = 200;
 
 /**
- * The two responses about entities of one kind: a page of those that pass the filters, and the one that the path names.
+ * The two responses about entities of one kind: a page of the list after the filters, and the one entity that the path names.
  * `entitiesOf` is undefined where the key sees no application of the id in the path.
  */
 function answers<Entity extends { readonly id: number }>(

@@ -181,7 +181,7 @@ export function watchedApplication(world: World): SimulatedApplication | undefin
   return world.applications().find(isJudged);
 }
 
-/** Conditions of the other kinds; those that New Relic evaluates with a threshold are never violated. */
+/** Conditions of the other kinds; conditions with a threshold are never violated. */
 function otherConditions(accountId: number): readonly SimulatedCondition[] {
   const [jobs, checks] = ['FROM JobQueue', 'FROM SyntheticCheck'];
   const kinds: readonly (Pick<SimulatedCondition, 'name' | 'query' | 'terms'> & Partial<SimulatedCondition>)[] = [

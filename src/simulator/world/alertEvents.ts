@@ -76,7 +76,7 @@ function eventOf(condition: SimulatedCondition, policyName: string, priority: Si
   };
 }
 
-/** Incidents with what surrounds them; those that are near each other are one. */
+/** Incidents with the minutes around them; neighbouring incidents are one. */
 function stretches(
   world: World,
   { index, amendment }: SimulatedApplication,

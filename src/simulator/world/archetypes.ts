@@ -1,6 +1,6 @@
 /** A plain web application, from which archetypes differ in some points. Times are seconds, rates per minute. */
 const PLAIN = {
-  /** Undefined: no web transactions at all; rate 0: the metrics exist and stay at zero. */
+  /** Undefined: no web transactions; rate 0: the metrics exist and stay at zero. */
   web: { perMinute: 240, seconds: 0.18 } as { readonly perMinute: number; readonly seconds: number } | undefined,
   background: undefined as { readonly perMinute: number; readonly seconds: number } | undefined,
   apdexTarget: 0.5,

@@ -20,14 +20,14 @@ export interface EventSearch {
   readonly world: World;
   readonly since: number;
   readonly until: number;
-  /** False when events with these attributes, whatever the others, are not wanted. */
+  /** False when these attributes alone say that an event is not wanted. */
   readonly mayMatch: (attributes: Attributes) => boolean;
 }
 
 /** The events that an application has of one type, perhaps also some before and after the time that is wanted. */
 type Source = (search: EventSearch, application: SimulatedApplication) => Generator<StoredEvent, void, undefined>;
 
-/** Every event of a type in the time of a search, of applications that report. A type that nobody sends has no events. */
+/** Every event of a type in the time of a search, of applications that report. An unknown type has no events. */
 export function* findEvents(type: string, search: EventSearch): ReturnType<Source> {
   const ofAccount = ACCOUNT_SOURCES[type];
   if (ofAccount !== undefined) {

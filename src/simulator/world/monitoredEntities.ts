@@ -141,7 +141,7 @@ export function hasHostAgent({ index, archetype }: SimulatedApplication): boolea
   return index % 2 === 0 || archetype.hostsShareOneName;
 }
 
-/** The entities of one domain, in the order of their applications, those that do not report among them. */
+/** The entities of one domain, also when they do not report, in the order of their applications. */
 export function monitoredEntities(world: World, now: number, domain: string): readonly MonitoredEntity[] {
   const { accountId } = world.options;
   return world.applications().flatMap((application): readonly MonitoredEntity[] => {

@@ -32,7 +32,7 @@ export interface WorldOptions {
   readonly keyTransactions: number;
   /**
    * Which metrics hosts and instances have: `documented` follows the vendor's metric lists, where components, queue time and
-   * total time are the application's alone; `all` answers for hosts whatever their agents report.
+   * total time are the application's alone; `all` answers for hosts with all that their agents report.
    */
   readonly hostMetrics: 'documented' | 'all';
   /** The account that everything belongs to. */

@@ -17,8 +17,8 @@ const MAX_WAITING = 256;
 const MAX_TURNS = 40;
 
 /**
- * Whether a password belongs to a bcrypt hash. Where it does not, the response takes as long as a comparison of `cost` takes, whatever
- * the cost of the hash is.
+ * Whether a password belongs to a bcrypt hash. Where it does not, the response takes as long as a comparison of `cost`, so that its
+ * duration does not show the cost of the hash.
  */
 export type Compare = (password: string, hash: string, cost: number) => Promise<boolean>;
 
