@@ -10,6 +10,20 @@ export const ACCOUNT_ID = 1_234_567;
 /** What each query of the configuration answers. */
 export const ROWS_OF_A_QUERY = 200;
 
+/** The columns of the golden metrics of each entity. */
+export const GOLDEN_SELECTS = [
+  'rate(count(duration), 1 minute)',
+  'sum(errors) * 100 / count(duration)',
+  'average(duration)',
+];
+
+/** The guid of the service behind an application; such ids have 19 digits. */
+export function serviceGuid(application: number): string {
+  return Buffer.from(`${ACCOUNT_ID}|EXT|SERVICE|${8_000_000_000_000_000_000n + BigInt(application)}`).toString(
+    'base64',
+  );
+}
+
 /** Metrics with the values of an Apdex. */
 export const APDEX_METRICS = ['EndUser/Apdex', 'Apdex'];
 

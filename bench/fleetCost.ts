@@ -67,6 +67,15 @@ export function fleetCost(size: FleetSize, latencyMs: number, reading?: Reading)
   return withExporter(size, latencyMs, work, reading);
 }
 
+/** Scrapes so many windows, one after the other. */
+export async function refreshes(exporter: Exporter, count: number, { gzip = false } = {}): Promise<void> {
+  for (let refresh = 0; refresh < count; refresh += 1) {
+    await exporter.nextWindow();
+    const { status } = await exporter.scrape({ gzip });
+    if (status !== 200) throw new Error(`a scrape was answered with status ${status}`);
+  }
+}
+
 /** How many series a whole answer has. */
 export async function seriesOf(exporter: Exporter): Promise<number> {
   const text = await exporter.read('');

@@ -12,6 +12,7 @@ import type { JudgedRow, Row } from './rows.ts';
 import { figure, judge, rowTable } from './rows.ts';
 import { callRows, refreshRows } from './rowsOfCalls.ts';
 import { counterRows } from './rowsOfCounters.ts';
+import { entityRows } from './rowsOfEntities.ts';
 import { nerdGraphRows } from './rowsOfNerdGraph.ts';
 import { queryRows } from './rowsOfQueries.ts';
 import { largeRenderRows, renderRows } from './rowsOfRendering.ts';
@@ -42,6 +43,7 @@ const parts: readonly Part[] = [
   { name: 'nerdgraph', rows: nerdGraphRows, large: true },
   { name: 'counters', rows: counterRows, large: true },
   { name: 'queries', rows: queryRows },
+  { name: 'entities', rows: entityRows },
   { name: 'rendering', rows: renderRows },
   { name: 'rendering-500k', rows: largeRenderRows, large: true },
   { name: 'answers', rows: answerRows },

@@ -1,19 +1,15 @@
 /**
- * Processor time per row of answers to queries, with undici and JSON alone, in a process of its own:
- * `node --import tsx bench/queriesCase.ts <runs> <queries> <address>`; prints milliseconds, one figure for each run.
+ * Processor time of a query, with undici and JSON alone, in a process of its own:
+ * `node --import tsx bench/queriesCase.ts <runs> <queries> <address> <nrql>`; prints milliseconds, one figure for each run.
  */
 import { Agent } from 'undici';
-import { ROWS_OF_A_QUERY } from './fleet.ts';
 import { inParallel } from './inParallel.ts';
 
 const [runs = 0, queries = 0] = process.argv.slice(2).map(Number);
-const address = process.argv[4] ?? '';
+const [address = '', nrql = ''] = process.argv.slice(4);
 const AT_ONCE = 5;
 const agent = new Agent({ connections: AT_ONCE });
-const body = JSON.stringify({
-  query: 'query',
-  variables: { nrql: 'FROM Transaction SINCE 1795219200000 UNTIL 1795221000000' },
-});
+const body = JSON.stringify({ query: 'query', variables: { nrql } });
 
 async function read(): Promise<void> {
   const answer = await agent.request({ origin: address, path: '/graphql', method: 'POST', body });
@@ -26,7 +22,7 @@ for (let run = 0; run <= runs; run += 1) {
   await inParallel(queries, AT_ONCE, read);
   const { user, system } = process.cpuUsage(before);
   // The first one does not count: the code is compiled and the connections are opened meanwhile.
-  if (run > 0) figures.push((user + system) / 1000 / queries / ROWS_OF_A_QUERY);
+  if (run > 0) figures.push((user + system) / 1000 / queries);
 }
 await agent.destroy();
 process.stdout.write(JSON.stringify(figures));

@@ -1,6 +1,6 @@
 import { NERDGRAPH, REST, type Exporter, type Reading } from './exporter.ts';
 import type { FleetSize } from './fleet.ts';
-import { withExporter } from './fleetCost.ts';
+import { refreshes, withExporter } from './fleetCost.ts';
 import type { Upstream } from './processes.ts';
 import type { Aim, Row } from './rows.ts';
 
@@ -61,9 +61,9 @@ async function rowsOf(name: string, reading: Reading, processorTime: Aim | undef
 }
 
 async function steadyCost(exporter: Exporter, upstream: Upstream): Promise<Cost> {
-  await refreshes(exporter, 2);
+  await refreshes(exporter, 2, { gzip: true });
   const before = { cpu: (await exporter.usage()).cpuSeconds, calls: (await upstream.usage()).calls };
-  await refreshes(exporter, REFRESHES);
+  await refreshes(exporter, REFRESHES, { gzip: true });
   const { cpuSeconds, peakRssMegabytes } = await exporter.usage();
   const { calls } = await upstream.usage();
   return {
@@ -74,16 +74,8 @@ async function steadyCost(exporter: Exporter, upstream: Upstream): Promise<Cost>
 }
 
 async function longestBlock(exporter: Exporter): Promise<number> {
-  await refreshes(exporter, 1);
+  await refreshes(exporter, 1, { gzip: true });
   await exporter.watch();
-  await refreshes(exporter, 3);
+  await refreshes(exporter, 3, { gzip: true });
   return (await exporter.usage()).longestBlockMs;
-}
-
-async function refreshes(exporter: Exporter, count: number): Promise<void> {
-  for (let refresh = 0; refresh < count; refresh += 1) {
-    await exporter.nextWindow();
-    const { status } = await exporter.scrape({ gzip: true });
-    if (status !== 200) throw new Error(`a scrape was answered with status ${status}`);
-  }
 }

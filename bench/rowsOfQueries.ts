@@ -1,6 +1,6 @@
-import { NERDGRAPH, type Exporter, type Reading } from './exporter.ts';
+import { NERDGRAPH, type Reading } from './exporter.ts';
 import { ROWS_OF_A_QUERY, type FleetSize } from './fleet.ts';
-import { seriesOf, withExporter } from './fleetCost.ts';
+import { refreshes, seriesOf, withExporter } from './fleetCost.ts';
 import { measured } from './processes.ts';
 import type { Row } from './rows.ts';
 
@@ -37,13 +37,15 @@ export async function queryRows(runs: number): Promise<Row[]> {
         await refreshes(exporter, REFRESHES);
         const seconds = (await exporter.usage()).cpuSeconds - before;
         ours.push((seconds * 1000) / REFRESHES / QUERIES / ROWS_OF_A_QUERY);
-        const [figure = Number.NaN] = await measured<number[]>(
+        const nrql = 'FROM Transaction SINCE 1795219200000 UNTIL 1795221000000';
+        const [figure = NaN] = await measured<number[]>(
           'queriesCase.ts',
           1,
           QUERIES * REFRESHES,
           upstream.address,
+          nrql,
         );
-        bare.push(figure);
+        bare.push(figure / ROWS_OF_A_QUERY);
         const series = await seriesOf(exporter);
         if (series < 2 * QUERIES * ROWS_OF_A_QUERY) throw new Error(`the answer is not whole: ${series} series`);
       },
@@ -78,12 +80,4 @@ export async function queryRows(runs: number): Promise<Row[]> {
       aim: { kind: 'most', limit: LONGEST_BLOCK_MS },
     },
   ];
-}
-
-async function refreshes(exporter: Exporter, count: number): Promise<void> {
-  for (let refresh = 0; refresh < count; refresh += 1) {
-    await exporter.nextWindow();
-    const { status } = await exporter.scrape();
-    if (status !== 200) throw new Error(`a scrape was answered with status ${status}`);
-  }
 }

@@ -3,11 +3,13 @@ import {
   APDEX_METRICS,
   applicationName,
   DATASTORE,
+  GOLDEN_SELECTS,
   hostIds,
   hostName,
   idsOnPage,
   pagesOf,
   ROWS_OF_A_QUERY,
+  serviceGuid,
   TIMED_METRICS,
   type FleetSize,
 } from './fleet.ts';
@@ -35,16 +37,19 @@ function actorOf(
   { search, cursor, nrql }: NonNullable<GraphqlRequest['variables']>,
   variant: number,
 ): object {
+  if (nrql?.includes('FACET entity.guid') === true) return { account: { nrql: goldenResult(nrql, variant) } };
   if (nrql?.includes('FROM Transaction') === true) return { account: { nrql: queryResult(nrql, variant) } };
   if (nrql !== undefined) return { account: { nrql: nrqlResult(size, nrql, variant) } };
   if (search === undefined) {
     return query.includes('accounts') ? { accounts: [{ id: ACCOUNT_ID, name: 'production' }] } : { entities: [] };
   }
-  if (!search.includes("'APPLICATION'"))
-    return { entitySearch: { count: 0, results: { nextCursor: null, entities: [] } } };
+  const listed = [applicationsOf, servicesOf].find((_, index) =>
+    search.includes(["'APPLICATION'", "'SERVICE'"][index] ?? ''),
+  );
+  if (listed === undefined) return { entitySearch: { count: 0, results: { nextCursor: null, entities: [] } } };
   const page = Number(cursor ?? 0);
   const nextCursor = page + 1 < pagesOf(size.applications) ? String(page + 1) : null;
-  return { entitySearch: { count: size.applications, results: { nextCursor, entities: applicationsOf(size, page) } } };
+  return { entitySearch: { count: size.applications, results: { nextCursor, entities: listed(size, page) } } };
 }
 
 function applicationsOf(size: FleetSize, page: number): object[] {
@@ -59,6 +64,19 @@ function applicationsOf(size: FleetSize, page: number): object[] {
     language: 'java',
     apmSummary: { hostCount: hosts, instanceCount: hosts },
     settings: { apdexTarget: 0.5, serverSideConfig: true },
+  }));
+}
+
+/** A service behind each application, which reports through OpenTelemetry. */
+function servicesOf(size: FleetSize, page: number): object[] {
+  const definition = { from: 'Metric', where: null, eventId: 'entity.guid', eventObjectId: 'ENTITY_GUIDS' };
+  const metrics = GOLDEN_SELECTS.map((select, index) => ({
+    ...{ name: `metric${index}`, title: `Metric ${index}`, unit: 'COUNT' },
+    definition: { ...definition, select },
+  }));
+  return idsOnPage(size, page).map((id) => ({
+    ...{ guid: serviceGuid(id), name: applicationName(id), accountId: ACCOUNT_ID, reporting: true },
+    ...{ alertSeverity: 'NOT_ALERTING', tags: [{ key: 'team', values: ['payments'] }], goldenMetrics: { metrics } },
   }));
 }
 
@@ -104,6 +122,20 @@ function queryResult(nrql: string, variant: number): object {
   return { results, otherResult: null, metadata: { facets, messages: [], timeWindow: timeWindowOf(nrql) } };
 }
 
+/** One row for each entity that the query names. */
+function goldenResult(nrql: string, variant: number): object {
+  const columns = [...nrql.matchAll(/ AS (\w+)/g)].map(([, name = '']) => name);
+  const results = literals(nrql, 'entity.guid').map((guid, row) => {
+    const values = columns.map((name, index): [string, number] => [name, 1800 + row / 7 + index + variant]);
+    return { facet: guid, 'entity.guid': guid, ...Object.fromEntries(values) };
+  });
+  return {
+    results,
+    otherResult: null,
+    metadata: { facets: ['entity.guid'], messages: [], timeWindow: timeWindowOf(nrql) },
+  };
+}
+
 function timeWindowOf(nrql: string): object {
   const [begin, end] = [/SINCE (\d+)/, /UNTIL (\d+)/].map((at) => Number(at.exec(nrql)?.[1]));
   return { begin, end };
@@ -121,7 +153,7 @@ function minutesOf(nrql: string): object[] {
 function literals(nrql: string, attribute: string): string[] {
   const lists = nrql.matchAll(new RegExp(`\\b${attribute} (?:IN \\(([^)]*)\\)|= ('[^']*'|\\d+))`, 'g'));
   return [...lists].flatMap(([, list, one]) =>
-    (list ?? one ?? '').split(',').map((each) => each.replace(/^'|'$/g, '')),
+    (list ?? one ?? '').split(',').map((each) => each.trim().replace(/^'|'$/g, '')),
   );
 }
 

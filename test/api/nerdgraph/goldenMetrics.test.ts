@@ -54,6 +54,19 @@ describe('golden metrics', () => {
     expect(outcomes.filter((each) => valuesOf(each).length === 3).length).toBeGreaterThan(30);
   });
 
+  it('of 1,000 entities come with eight queries: ids of 19 digits leave room for about 130 in one', async () => {
+    const between = await startBetween(WORLD);
+    const [service] = await subjectsOf(between, SERVICE);
+    const guidOf = (index: number): string =>
+      Buffer.from(`1234567|EXT|SERVICE|${8n * 10n ** 18n + BigInt(index)}`)
+        .toString('base64')
+        .replaceAll('=', '');
+    const subjects = Array.from({ length: 1_000 }, (_, index) => ({ ...service!, guid: guidOf(index) }));
+    const { count } = entitiesOf(between).goldenMetrics.plan(subjects, RANGE);
+    const { queries } = await read(between, subjects);
+    expect([queries, Math.round(count / 10) * 10]).toEqual([8, 130]);
+  });
+
   it.each([
     ['an odd error', say('odd')],
     ['a complaint about the query', say('no such function', 'INVALID_INPUT')],
