@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import type { AccountResolver } from './accountResolver.ts';
 import type { Document } from './failures.ts';
+import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import type { Transport } from './transport.ts';
 import type { AlertCondition, AlertSettings } from '../alerts.ts';
 import { CallFailure } from '../http/callFailure.ts';
@@ -139,11 +139,8 @@ const NO_EXPIRATION: AlertCondition['expiration'] = {
  * Reads the alert policies, conditions and muting rules of the account, all pages, one condition for each id. Rejects with an
  * UpstreamError when a list is not whole, a record cannot be read, or there are more than 10,000 conditions.
  */
-export async function readAlertSettings(
-  transport: Transport,
-  account: AccountResolver,
-  call: CallOptions,
-): Promise<AlertSettings> {
+export async function readAlertSettings(account: NerdGraphAccount, call: CallOptions): Promise<AlertSettings> {
+  const { transport } = account;
   const accountId = await account.id(call);
   const pages = <T extends { readonly id: string }>(document: Document, schema: z.ZodType<T>): Promise<T[]> =>
     readList(transport, document, schema, accountId, call);

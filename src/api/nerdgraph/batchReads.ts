@@ -52,7 +52,7 @@ export function planRows<S, R extends TimeRange>(
   subjects: Iterable<S>,
   range: R,
 ): PlannedRows<S> {
-  const { taken, kind, isOne } = takeSubjects(reads, subjects, timeslices.memory, reads.mostRows?.(range));
+  const { taken, kind, isOne } = takeSubjects(reads, subjects, timeslices.account.memory, reads.mostRows?.(range));
   const asked = new Map(taken.map((each) => [each.subject, each.asked]));
   let planned: readonly Batch[] | undefined;
   const parts = (): readonly QueryPart[] => partsOf(taken.flatMap((each) => each.asked ?? []));
@@ -187,7 +187,7 @@ export function hostsRead(
     subjectOf: ({ applicationId }) => ({ id: applicationId, selector }),
     // Hosts have no id in this interface, so the name identifies them.
     valueOf: ({ applicationId }, found) => {
-      const language = timeslices.memory.language(applicationId);
+      const language = timeslices.account.memory.language(applicationId);
       const names = [...found.rows.keys()].sort();
       return names.map((host) => ({ key: host, host, language, healthStatus: undefined, summary: undefined }));
     },
@@ -262,14 +262,14 @@ export function rollingRead(
     if (known instanceof UpstreamError) return { error: known };
     if (known === undefined) {
       const failure = new CallFailure('not_found', `key transaction ${id} is not on the list`);
-      return { error: timeslices.transport.fail('key_transactions', failure) };
+      return { error: timeslices.account.transport.fail('key_transactions', failure) };
     }
     const { guid, applicationId } = known;
     const own = found.get(guid);
     const owner = applicationId === undefined ? undefined : owners.get(applicationId);
     const ofOwner = owner?.failureOf(undefined);
     // An application that the key cannot see has no rows; the data of the key transaction's own entity were still read.
-    const isSeen = applicationId !== undefined && timeslices.memory.isListed(applicationId);
+    const isSeen = applicationId !== undefined && timeslices.account.memory.isListed(applicationId);
     const error =
       own?.failureOf(undefined) ?? (ofOwner?.failure.reason === 'forbidden' && !isSeen ? undefined : ofOwner);
     if (error !== undefined) return { error };

@@ -1,6 +1,6 @@
 import type { QueryKind } from './batching.ts';
 import { planRows, type MetricSelectors, type RowsQuery } from './batchReads.ts';
-import type { AccountResolver } from './accountResolver.ts';
+import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import {
   aligned,
   all,
@@ -18,7 +18,7 @@ import {
 } from './nrql.ts';
 import type { FoundRows } from './rows.ts';
 import type { Timeslices } from './timeslices.ts';
-import type { CallGroup, Transport } from './transport.ts';
+import type { CallGroup } from './transport.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import { isList, isObject, type Json } from '../http/readRecords.ts';
 import {
@@ -55,12 +55,12 @@ interface Branch {
  * them, they are read by their beginnings.
  */
 async function readUniqueNames(
-  transport: Transport,
-  account: AccountResolver,
+  account: NerdGraphAccount,
   { group, where: condition, to }: { readonly group: CallGroup; readonly where: Condition; readonly to: number },
   call: CallOptions,
   onQuery?: (queries: number, names: number) => void,
 ): Promise<readonly string[]> {
+  const { transport } = account;
   const range = aligned({ from: to - DAY, to });
   const names = new Set<string>();
   const open: Branch[] = [{ prefix: '', except: [] }];
@@ -138,7 +138,6 @@ const KIND = {
 /** Reads the metric names of the day before the end of the range that contain given texts, of many applications at a time. */
 export function customNamesRead(
   timeslices: Timeslices,
-  account: AccountResolver,
   selectors: MetricSelectors,
 ): BatchRead<CustomNamesSubject, readonly string[]> {
   const reads: RowsQuery<CustomNamesSubject> = {
@@ -157,7 +156,7 @@ export function customNamesRead(
     const patterns = filled(filters.map((filter) => isLike('metricTimesliceName', `%${filter}%`)));
     if (patterns === undefined) return [];
     const where = all([equals('appId', applicationId), isNull('scope'), any(patterns)]);
-    const names = await readUniqueNames(timeslices.transport, account, { group: KIND.group, where, to }, call);
+    const names = await readUniqueNames(timeslices.account, { group: KIND.group, where, to }, call);
     return names.filter((name) => filters.some((filter) => name.includes(filter)));
   };
 
@@ -190,22 +189,18 @@ export function customNamesRead(
 /**
  * The metric names that an application, or one of its hosts, reported within a day, sorted, without value names, which the
  * interface does not return. It has no pages, so all of them are read.
- *
- * @param now Unix milliseconds
  */
 export async function listMetricNames(
-  transport: Transport,
-  account: AccountResolver,
+  account: NerdGraphAccount,
   query: MetricNameQuery,
-  now: number,
   call: CallOptions,
 ): Promise<MetricNameList> {
-  const { applicationId, hostKey, name, onPage, to = Math.floor(now / 60_000) * 60 } = query;
+  const { applicationId, hostKey, name, onPage, to = Math.floor(account.options.now() / 60_000) * 60 } = query;
   const conditions: Condition[] = [];
   if (hostKey !== undefined) conditions.push(equals('host', hostKey));
   if (name !== undefined && name !== '') conditions.push(isLike('metricTimesliceName', `%${name}%`));
   const read = { group: 'metric_names', where: all([equals('appId', applicationId), ...conditions]), to } as const;
-  const names = await readUniqueNames(transport, account, read, call, onPage);
+  const names = await readUniqueNames(account, read, call, onPage);
   const wanted = name?.toLowerCase() ?? '';
   const matching = names.filter((each) => each.toLowerCase().includes(wanted));
   return { names: matching.map((each) => ({ name: each, values: undefined })), complete: true };

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { AccountResolver } from './accountResolver.ts';
+import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import { NO_SUMMARY } from './rowValues.ts';
 import type { Document } from './failures.ts';
 import type { CallGroup, Transport } from './transport.ts';
@@ -136,17 +136,15 @@ const MOST_PAGES = 200;
  * @param search.what a constant in New Relic's search language
  */
 export async function searchEntities<T>(
-  transport: Transport,
-  account: AccountResolver,
+  account: NerdGraphAccount,
   search: {
     readonly group: CallGroup;
     readonly document: Document;
     readonly what: string;
     readonly schema: z.ZodType<T>;
-    readonly maxPages: number | undefined;
     /** The earlier value of a failed field is kept: the records of the last search by guid, and the fields of one. */
-    readonly before?: ReadonlyMap<string, T>;
-    readonly fieldsOf?: (record: T) => Json;
+    readonly before: ReadonlyMap<string, T>;
+    readonly fieldsOf: (record: T) => Json;
     /** The size of pages, where the document has a parameter for it; reduced where pages are too big. */
     readonly pages?: PageSize;
     /** Limit for the entities to read. */
@@ -154,14 +152,17 @@ export async function searchEntities<T>(
   },
   call: CallOptions,
 ): Promise<ReadonlyMap<string, T>> {
+  const { transport } = account;
   const { group, document, what, schema, pages, most = Infinity } = search;
+  // Pages may become as small as one entity.
+  const mostPages = pages === undefined ? MOST_PAGES : most + 1;
   const accountId = await account.id(call);
   const query = `${what} AND accountId = ${accountId}`;
   const guids = new Set<string>();
   const found = new Map<string, T>();
   const refuse = (words: string): Error => transport.invalid(group, words);
   await transport.parseReporting(group, (discarded) =>
-    readPages('', { mostPages: search.maxPages ?? MOST_PAGES }, refuse, async (cursor, page) => {
+    readPages('', { mostPages }, refuse, async (cursor, page) => {
       const variables = { search: query, cursor: cursor === '' ? null : cursor };
       const read = (limit: Json, options?: PageOptions) =>
         transport.read(group, document, { ...variables, ...limit }, call, options);
@@ -198,10 +199,10 @@ export async function searchEntities<T>(
 function withEarlier<T>(
   written: Json,
   failed: ReadonlySet<string>,
-  { before, fieldsOf }: { readonly before?: ReadonlyMap<string, T>; readonly fieldsOf?: (record: T) => Json },
+  { before, fieldsOf }: { readonly before: ReadonlyMap<string, T>; readonly fieldsOf: (record: T) => Json },
 ): Json {
-  const record = before?.get(String(written['guid']));
-  const fields = record === undefined ? undefined : fieldsOf?.(record);
+  const record = before.get(String(written['guid']));
+  const fields = record === undefined ? undefined : fieldsOf(record);
   const nulls = [...failed].filter((name) => (written[name] ?? null) === null);
   return { ...written, ...Object.fromEntries(nulls.map((name) => [name, fields?.[name]])) };
 }

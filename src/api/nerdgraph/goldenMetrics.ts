@@ -97,14 +97,14 @@ export class GoldenMetricsRead implements BatchRead<GoldenSubject, GoldenResult>
       const [error] = own?.failures.values() ?? [];
       // Readable metrics are published, because one bad definition must not hide the others.
       if (own === undefined || (error !== undefined && own.failures.size === columns.length)) {
-        return { error: error ?? this.#timeslices.transport.invalid('golden_metrics', 'nothing was read') };
+        return { error: error ?? this.#timeslices.account.transport.invalid('golden_metrics', 'nothing was read') };
       }
       return { value: { ...own, window: own.window ?? asked } };
     });
   }
 
   get #memory(): AccountMemory {
-    return this.#timeslices.memory;
+    return this.#timeslices.account.memory;
   }
 
   #kindOf(source: GoldenSource): QueryKind {
@@ -220,7 +220,7 @@ export class GoldenMetricsRead implements BatchRead<GoldenSubject, GoldenResult>
     const { failures } = this.#memory;
     const broken = new Set(found.flatMap(({ columnFailures }) => [...columnFailures.keys()]));
     const [only, ...others] = selects;
-    const isSilent = this.#timeslices.transport.http.isCircuitOpen(call);
+    const isSilent = this.#timeslices.account.transport.http.isCircuitOpen(call);
     if (only !== undefined && others.length === 0 && !isSilent && found.every(({ failure }) => isOfQuery(failure))) {
       broken.add(only);
     }

@@ -1,10 +1,10 @@
 import * as z from 'zod';
 import { entity, healthStatus, searchEntities, severityOf } from './entitySearch.ts';
 import type { AccountMemory, KeyTransactionDetails, KeyTransactionEntity } from './accountMemory.ts';
-import type { AccountResolver } from './accountResolver.ts';
+import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import { withoutPadding } from './rows.ts';
 import { NO_SUMMARY } from './rowValues.ts';
-import { KEY_TRANSACTION_DETAILS, KEY_TRANSACTIONS, type NerdGraphReaderOptions, type Transport } from './transport.ts';
+import { KEY_TRANSACTION_DETAILS, KEY_TRANSACTIONS } from './transport.ts';
 import type { CallFailure } from '../http/callFailure.ts';
 import { amount, isList, parseRecord, text, type Json } from '../http/readRecords.ts';
 import { UpstreamError, type KeyTransaction } from '../types.ts';
@@ -66,16 +66,12 @@ const PARTIAL_MS = 5 * 60_000;
 
 /** Reads key transactions, and keeps their details, which the entity search does not return. */
 export class KeyTransactions {
-  readonly #transport: Transport;
-  readonly #account: AccountResolver;
-  readonly #options: NerdGraphReaderOptions;
+  readonly #account: NerdGraphAccount;
   readonly #memory: AccountMemory;
 
-  constructor(transport: Transport, account: AccountResolver, memory: AccountMemory, options: NerdGraphReaderOptions) {
-    this.#transport = transport;
-    this.#memory = memory;
+  constructor(account: NerdGraphAccount) {
     this.#account = account;
-    this.#options = options;
+    this.#memory = account.memory;
   }
 
   /**
@@ -95,9 +91,8 @@ export class KeyTransactions {
       schema: keyTransaction,
       before: this.#memory.keyTransactionEntities,
       fieldsOf,
-      maxPages: this.#options.maxPages,
     } as const;
-    const entities = await searchEntities(this.#transport, this.#account, search, call);
+    const entities = await searchEntities(this.#account, search, call);
     this.#memory.keyTransactionEntities = entities;
     const failures = await this.#refreshDetails(new Set(entities.keys()), call);
     const found = new Map<number, KeyTransaction>();
@@ -121,7 +116,7 @@ export class KeyTransactions {
     const worst = unread.find(({ failure }) => unread.length === listed.size || failure.reason === 'auth');
     if (worst !== undefined) throw worst;
     if (entities.size > 0 && found.size === 0) {
-      throw this.#transport.invalid(GROUP, `none of the ${entities.size} key transactions has details`);
+      throw this.#account.transport.invalid(GROUP, `none of the ${entities.size} key transactions has details`);
     }
     this.#memory.keyTransactions = listed;
     return [...found.values()];
@@ -129,7 +124,7 @@ export class KeyTransactions {
 
   /** Returns failures by guid. Earlier details stay in use when they cannot be read again. */
   async #refreshDetails(guids: ReadonlySet<string>, call: CallOptions): Promise<ReadonlyMap<string, UpstreamError>> {
-    const { detailsMs, monotonic } = this.#options;
+    const { detailsMs, monotonic } = this.#account.options;
     const now = monotonic();
     for (const guid of this.#memory.keyTransactionDetails.keys())
       if (!guids.has(guid)) this.#memory.keyTransactionDetails.delete(guid);
@@ -144,7 +139,7 @@ export class KeyTransactions {
       try {
         const failure = await this.#readDetails(chunk, now, call);
         // A required field that fails makes its whole entity null: the entity failed, it is not gone.
-        if (failure !== undefined && chunk.some(isMissing)) throw this.#transport.fail(GROUP, failure);
+        if (failure !== undefined && chunk.some(isMissing)) throw this.#account.transport.fail(GROUP, failure);
       } catch (error) {
         if (!(error instanceof UpstreamError)) throw error;
         for (const guid of chunk.filter(isMissing)) failures.set(guid, error);
@@ -169,12 +164,12 @@ export class KeyTransactions {
 
   /** Returns the error that made fields null, if any. */
   async #readDetails(guids: readonly string[], now: number, call: CallOptions): Promise<CallFailure | undefined> {
-    const { found, failed } = await this.#transport.read(GROUP, KEY_TRANSACTION_DETAILS, { guids }, call);
+    const { found, failed } = await this.#account.transport.read(GROUP, KEY_TRANSACTION_DETAILS, { guids }, call);
     const failure = failed?.failure;
     const entities = found['entities'];
-    if (!isList(entities)) throw this.#transport.invalid(GROUP, 'the answer has no list "entities"');
+    if (!isList(entities)) throw this.#account.transport.invalid(GROUP, 'the answer has no list "entities"');
     const requested = new Map(guids.map((guid) => [withoutPadding(guid), guid]));
-    await this.#transport.parseReporting(GROUP, (discarded) => {
+    await this.#account.transport.parseReporting(GROUP, (discarded) => {
       for (const entity of entities.slice(0, GUIDS_PER_CALL)) {
         // The failure of the entity is counted with the call.
         if (entity === null && failure !== undefined) continue;

@@ -71,7 +71,7 @@ async function findBuckets(
   chunk: SeriesChunk,
   call: CallOptions,
 ): Promise<FoundRows> {
-  const rows = parts.map((part) => rowsOf(part, 'application', timeslices.memory));
+  const rows = parts.map((part) => rowsOf(part, 'application', timeslices.account.memory));
   const most = Math.floor(MOST_BUCKET_ROWS / (Math.max(...rows) + 1));
   const buckets = Math.max(1, Math.min(MOST_BUCKETS, bucketsOf(chunk), most));
   const query = { ...kind, mostRows: mostRows(buckets), bucketMinutes: chunk.granule / 60 };
@@ -133,7 +133,7 @@ async function readGaps(
     for (const gap of gapsIn(range, rows?.window)) {
       if (gap.to - gap.from >= range.to - range.from) {
         const words = 'the answer is for another time than was asked for';
-        if (rows !== undefined) rows.failure = timeslices.transport.invalid(query.group, words);
+        if (rows !== undefined) rows.failure = timeslices.account.transport.invalid(query.group, words);
         break;
       }
       const rest = await readRange(timeslices, [part], { ...query, range: gap }, call);

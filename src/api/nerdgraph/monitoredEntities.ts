@@ -1,8 +1,7 @@
 import * as z from 'zod';
-import type { AccountMemory } from './accountMemory.ts';
-import type { AccountResolver } from './accountResolver.ts';
 import { entity, healthStatus, PAGE_SIZE, searchEntities, type PageSize } from './entitySearch.ts';
-import { ENTITIES, ENTITY_TYPES, type Transport } from './transport.ts';
+import type { NerdGraphAccount } from './nerdGraphAccount.ts';
+import { ENTITIES, ENTITY_TYPES } from './transport.ts';
 import { count, isList, parseRecord, text } from '../http/readRecords.ts';
 import type { CallOptions, GoldenMetric, MonitoredEntity } from '../upstreamReader.ts';
 
@@ -42,19 +41,13 @@ const entityType = z.object({ domain: text, type: text, count });
 
 /** Lists entities by type. It remembers the page size that New Relic accepts, and stores equal definitions once. */
 export class MonitoredEntities {
-  readonly #transport: Transport;
-  readonly #account: AccountResolver;
-  readonly #maxPages: number | undefined;
-  readonly #memory: AccountMemory;
+  readonly #account: NerdGraphAccount;
   /** Earlier values of failed fields, by type and guid. */
   readonly #last = new Map<string, ReadonlyMap<string, EntityRecord>>();
   readonly #definitions = new Map<string, readonly GoldenMetric[]>();
 
-  constructor(transport: Transport, account: AccountResolver, memory: AccountMemory, maxPages: number | undefined) {
-    this.#transport = transport;
+  constructor(account: NerdGraphAccount) {
     this.#account = account;
-    this.#memory = memory;
-    this.#maxPages = maxPages;
   }
 
   /** Rejects with an UpstreamError where a part of the list cannot be read. */
@@ -65,18 +58,16 @@ export class MonitoredEntities {
       document: ENTITIES,
       what: `domain = '${domain}' AND type = '${rest.join('-')}'`,
       schema: monitoredEntity,
-      // Pages may become as small as one entity.
-      maxPages: this.#maxPages ?? MOST_ENTITIES + 1,
       pages: this.#pageSize(type),
       most: MOST_ENTITIES,
       before: this.#last.get(type) ?? new Map<string, EntityRecord>(),
       fieldsOf: (record: EntityRecord) => record,
     } as const;
-    const found = await searchEntities(this.#transport, this.#account, search, call);
-    this.#memory.failures.forgetOld();
+    const found = await searchEntities(this.#account, search, call);
+    this.#account.memory.failures.forgetOld();
     const listed = new Map<string, EntityRecord>();
     this.#last.set(type, listed);
-    return this.#transport.parseReporting(GROUP, (discarded) =>
+    return this.#account.transport.parseReporting(GROUP, (discarded) =>
       Array.from(found, ([guid, record]) => {
         const { name, reporting, alertSeverity, tags, goldenMetrics } = record;
         const written = goldenMetrics?.metrics.slice(0, MOST_METRICS) ?? [];
@@ -96,10 +87,12 @@ export class MonitoredEntities {
 
   async types(call: CallOptions): Promise<readonly { readonly type: string; readonly count: number }[]> {
     const search = `accountId = ${await this.#account.id(call)}`;
-    const { found } = await this.#transport.read(GROUP, ENTITY_TYPES, { search }, call, { keyHeader: 'Api-Key' });
+    const { found } = await this.#account.transport.read(GROUP, ENTITY_TYPES, { search }, call, {
+      keyHeader: 'Api-Key',
+    });
     const { types } = found;
-    if (!isList(types)) throw this.#transport.invalid(GROUP, 'the answer has no list "types"');
-    const known = await this.#transport.parseReporting(GROUP, (discarded) =>
+    if (!isList(types)) throw this.#account.transport.invalid(GROUP, 'the answer has no list "types"');
+    const known = await this.#account.transport.parseReporting(GROUP, (discarded) =>
       types.flatMap((each) => parseRecord(entityType, each, discarded, 'types') ?? []),
     );
     return known
@@ -108,8 +101,8 @@ export class MonitoredEntities {
   }
 
   #pageSize(type: string): PageSize {
-    let pages = this.#memory.entityPages.get(type);
-    if (pages === undefined) this.#memory.entityPages.set(type, (pages = { limit: PAGE_SIZE }));
+    let pages = this.#account.memory.entityPages.get(type);
+    if (pages === undefined) this.#account.memory.entityPages.set(type, (pages = { limit: PAGE_SIZE }));
     return pages;
   }
 

@@ -1,4 +1,4 @@
-import { AccountResolver, diagnose, readUser } from './accountResolver.ts';
+import { diagnose, NerdGraphAccount, readUser } from './nerdGraphAccount.ts';
 import { readAlertSettings } from './alertSettings.ts';
 import { customNamesRead, listMetricNames } from './customNames.ts';
 import { PAGE_SIZE, searchEntities, application, fieldsOfApplication } from './entitySearch.ts';
@@ -34,15 +34,14 @@ import { readRows, UnreadableRows, whyIncomplete } from '../../nrql/queryRows.ts
  * @throws Error when the base address or the address of the proxy is not a valid URL
  */
 export function createNerdGraphReader(options: NerdGraphReaderOptions, before?: object): UpstreamReader {
-  const { detailsMs, maxPages, monotonic, now } = options;
-  const memory = before instanceof AccountMemory ? before : new AccountMemory(monotonic);
+  const memory = before instanceof AccountMemory ? before : new AccountMemory(options.monotonic);
   const client = new Client(options, memory.failures);
   const transport = new Transport(client, options);
-  const account = new AccountResolver(transport, memory, options);
-  const keyTransactions = new KeyTransactions(transport, account, memory, options);
+  const account = new NerdGraphAccount(transport, memory, options);
+  const keyTransactions = new KeyTransactions(account);
   const selectors = new MetricSelectors();
-  const timeslices = new Timeslices(transport, account, memory, detailsMs);
-  const entities = new MonitoredEntities(transport, account, memory, maxPages);
+  const timeslices = new Timeslices(account);
+  const entities = new MonitoredEntities(account);
   const listApplications = async (call: CallOptions): Promise<Application[]> => {
     const search = {
       group: 'applications',
@@ -51,9 +50,8 @@ export function createNerdGraphReader(options: NerdGraphReaderOptions, before?: 
       schema: application,
       before: memory.applications,
       fieldsOf: fieldsOfApplication,
-      maxPages,
     } as const;
-    memory.applications = await searchEntities(transport, account, search, call);
+    memory.applications = await searchEntities(account, search, call);
     const found = new Map<number, Application>();
     for (const each of memory.applications.values()) if (!found.has(each.id)) found.set(each.id, each);
     const applications = [...found.values()];
@@ -71,11 +69,11 @@ export function createNerdGraphReader(options: NerdGraphReaderOptions, before?: 
     datastores: undefined,
     hosts: hostsRead(timeslices, selectors),
     rolling: rollingRead(timeslices, selectors, keyTransactions),
-    customNames: customNamesRead(timeslices, account, selectors),
+    customNames: customNamesRead(timeslices, selectors),
     metricData: metricDataRead(timeslices, selectors),
     metricSeries: metricSeriesRead(timeslices, selectors),
     counters: counterRead(timeslices, selectors),
-    queries: oneByOne((subject, range, call) => runQuery(transport, account, subject, range, call)),
+    queries: oneByOne((subject, range, call) => runQuery(account, subject, range, call)),
     entities: {
       list: (type, call) => entities.list(type, call),
       listCalls: (type, count) => entities.listCalls(type, count),
@@ -97,10 +95,10 @@ export function createNerdGraphReader(options: NerdGraphReaderOptions, before?: 
       const words = `the account has no key transaction ${id}`;
       throw transport.fail('key_transactions', new CallFailure('not_found', words));
     },
-    alertSettings: (call) => readAlertSettings(transport, account, call),
+    alertSettings: (call) => readAlertSettings(account, call),
     listCalls: (count) => Math.max(1, Math.ceil(count / PAGE_SIZE)),
-    listMetricNames: (query, call) => listMetricNames(transport, account, query, now(), call),
-    diagnose: (range, call) => diagnose(transport, account, memory, range, call),
+    listMetricNames: (query, call) => listMetricNames(account, query, call),
+    diagnose: (range, call) => diagnose(account, range, call),
     retire: () => client.connections.retire(),
     close: () => client.connections.close(),
   };
@@ -116,12 +114,12 @@ const DAY = 86_400;
 
 /** Runs a query of the configuration; accounts with `api: rest` run it here, too. */
 async function runQuery(
-  transport: Transport,
-  account: AccountResolver,
+  account: NerdGraphAccount,
   { nrql, window, rules }: QuerySubject,
   range: TimeRange,
   call: CallOptions,
 ): Promise<QueryResult> {
+  const { transport } = account;
   const group = 'queries';
   const queried = { from: window === undefined ? range.from : range.to - window, to: range.to };
   // On a line of its own: the text may end with a comment.

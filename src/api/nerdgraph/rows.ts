@@ -1,11 +1,12 @@
 import type { Batch, QueryKind, QueryPart } from './batching.ts';
+import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import { Facets, nearWindow, rowsOf, type Attribute } from './nrql.ts';
 import { isNeverNegative } from './metricSelector.ts';
 import { inSlices } from '../../eventLoop/turns.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import type { SubjectId } from '../http/failureMemory.ts';
 import { isObject, type Json, type Discarded } from '../http/readRecords.ts';
-import type { TimeRange } from '../upstreamReader.ts';
+import type { CallOptions, TimeRange } from '../upstreamReader.ts';
 import type { UpstreamError } from '../types.ts';
 import { isDatastore } from '../../formulas/metricInputs.ts';
 import type { MetricRow, MetricRows } from '../../formulas/timesliceValues.ts';
@@ -121,19 +122,32 @@ export interface TimesliceQuery extends QueryKind {
   readonly bucketMinutes?: number;
 }
 
-export const FACETS: Readonly<Record<Exclude<QueryKind['groupBy'], 'entity'>, readonly Attribute[]>> = {
-  application: ['appId', 'metricTimesliceName'],
-  host: ['appId', 'host', 'metricTimesliceName'],
-  key_transaction: ['entity.guid'],
-};
+/** A read of batches, and where the rows of its queries go. */
+export interface RowsRead {
+  readonly account: NerdGraphAccount;
+  /** The number of the account. */
+  readonly accountId: number;
+  readonly query: TimesliceQuery;
+  readonly found: FoundRows;
+  readonly call: CallOptions;
+}
 
-/** A part of a batch, with the rows of a response for it. */
 interface RowsTarget {
   readonly part: QueryPart;
   readonly hosts: ReadonlySet<string> | undefined;
   readonly rows: SubjectRows;
   /** Hosts with an unreadable count or sum. */
   readonly bad: Set<string>;
+}
+
+/** A response whose rows are read. */
+interface RowsResponse {
+  readonly query: TimesliceQuery;
+  /** Targets by the value of the facet; guids have no padding. */
+  readonly targets: ReadonlyMap<string, RowsTarget>;
+  readonly facets: Facets;
+  readonly window: TimeRange | undefined;
+  readonly discarded: Discarded;
 }
 
 /** A row whose name alone is used. */
@@ -144,30 +158,32 @@ const NO_SUBJECT = 'a row does not say what it is about';
 /**
  * Stores the rows of one response; returns false where some are missing. Throws a CallFailure, and stores nothing, where they
  * cannot be read.
- *
- * @param fail makes the failure of one subject
  */
 export async function takeRows(
-  result: Json,
+  { account, query, found }: RowsRead,
+  attributes: readonly Attribute[],
   batch: Batch,
-  query: TimesliceQuery & { readonly groupBy: keyof typeof FACETS },
-  found: FoundRows,
+  result: Json,
   discarded: Discarded,
-  fail: (words: string) => UpstreamError,
 ): Promise<boolean> {
   const isBucketed = query.bucketMinutes !== undefined;
   const isNames = query.columns === 'names';
-  const response = rowsOf(result, FACETS[query.groupBy], isBucketed);
+  const response = rowsOf(result, attributes, isBucketed);
   if (response === undefined) return false;
   const window = isBucketed || isNames ? response.window : nearWindow(response, query.range);
   if (window === undefined && !isNames) {
     throw new CallFailure('invalid_response', 'the answer does not say which time it is for');
   }
-  const reading = new RowReader(batch, query, new Facets(response.facets, FACETS[query.groupBy]), window, discarded);
-  await inSlices(response.rows, (row) => {
-    reading.take(row);
-  });
-  for (const { part, bad, rows: subjectRows } of reading.targets.values()) {
+  const targets = new Map(
+    batch.map((part): [string, RowsTarget] => {
+      const hosts = part.hosts === undefined ? undefined : new Set(part.hosts);
+      return [withoutPadding(String(part.id)), { part, hosts, rows: new SubjectRows(), bad: new Set<string>() }];
+    }),
+  );
+  const into = { query, targets, facets: new Facets(response.facets, attributes), window, discarded };
+  await inSlices(response.rows, (row) => takeRow(into, row));
+  const fail = (words: string): UpstreamError => account.transport.invalid(query.group, words);
+  for (const { part, bad, rows: subjectRows } of targets.values()) {
     const rows = found.get(part.id);
     if (rows === undefined) continue;
     const subject =
@@ -184,107 +200,81 @@ export async function takeRows(
   return true;
 }
 
-/** Reads the rows of one response. */
-class RowReader {
-  /** Targets by the value of the facet; guids have no padding. */
-  readonly targets: ReadonlyMap<string, RowsTarget>;
-  readonly #query: TimesliceQuery;
-  readonly #facets: Facets;
-  /** The window of the response. */
-  readonly #window: TimeRange | undefined;
-  readonly #discarded: Discarded;
-
-  constructor(
-    batch: Batch,
-    query: TimesliceQuery,
-    facets: Facets,
-    window: TimeRange | undefined,
-    discarded: Discarded,
-  ) {
-    this.#query = query;
-    this.#facets = facets;
-    this.#window = window;
-    this.#discarded = discarded;
-    this.targets = new Map(
-      batch.map((part) => {
-        const hosts = part.hosts === undefined ? undefined : new Set(part.hosts);
-        return [withoutPadding(String(part.id)), { part, hosts, rows: new SubjectRows(), bad: new Set<string>() }];
-      }),
-    );
+function takeRow(response: RowsResponse, row: unknown): void {
+  const { query, targets, facets, discarded } = response;
+  const about = isObject(row) ? facets.of(row) : undefined;
+  if (!isObject(row) || about === undefined) throw new CallFailure('invalid_response', NO_SUBJECT);
+  const { groupBy } = query;
+  const [id = ''] = about;
+  const target = targets.get(withoutPadding(id));
+  if (target === undefined) {
+    const isSubject = groupBy === 'key_transaction' || /^\d{1,16}$/.test(id.slice(0, 20));
+    if (!isSubject) throw new CallFailure('invalid_response', NO_SUBJECT);
+    discarded.record('results.facet');
+    return;
   }
-
-  take(row: unknown): void {
-    const about = isObject(row) ? this.#facets.of(row) : undefined;
-    if (!isObject(row) || about === undefined) throw new CallFailure('invalid_response', NO_SUBJECT);
-    const { groupBy, bucketMinutes } = this.#query;
-    const [id = ''] = about;
-    const target = this.targets.get(withoutPadding(id));
-    if (target === undefined) {
-      const isSubject = groupBy === 'key_transaction' || /^\d{1,16}$/.test(id.slice(0, 20));
-      if (!isSubject) throw new CallFailure('invalid_response', NO_SUBJECT);
-      this.#discarded.record('results.facet');
-      return;
-    }
-    const host = groupBy === 'host' ? (about[1] ?? '') : ITSELF;
-    const name = groupBy === 'key_transaction' ? ITSELF : target.part.selector.find(about[about.length - 1] ?? '');
-    if (name === undefined || target.hosts?.has(host) === false) return;
-    if (bucketMinutes === undefined) this.#takeRow(row, target, host, name);
-    else this.#takeBucket(row, target, host, name, 60 * bucketMinutes);
+  const host = groupBy === 'host' ? (about[1] ?? '') : ITSELF;
+  const name = groupBy === 'key_transaction' ? ITSELF : target.part.selector.find(about[about.length - 1] ?? '');
+  if (name === undefined || target.hosts?.has(host) === false) return;
+  if (query.bucketMinutes !== undefined) {
+    takeBucket(response, row, target, host, name);
+    return;
   }
+  const isNames = query.columns === 'names';
+  const read = isNames ? NAME_ONLY : readColumns(row, name, discarded);
+  const metrics = entryOf(target.rows.rows, host, newMap<MetricRow>);
+  // A second row for the same key makes both unreliable.
+  if (read === undefined || (metrics.has(name) && !isNames)) target.bad.add(host);
+  else metrics.set(name, read);
+}
 
-  #takeRow(row: Json, target: RowsTarget, host: string, name: string): void {
-    const isNames = this.#query.columns === 'names';
-    const read = isNames ? NAME_ONLY : this.#read(row, name);
-    const metrics = entryOf(target.rows.rows, host, newMap<MetricRow>);
-    // A second row for the same key makes both unreliable.
-    if (read === undefined || (metrics.has(name) && !isNames)) target.bad.add(host);
-    else metrics.set(name, read);
+function takeBucket(
+  { query, window, discarded }: RowsResponse,
+  row: Json,
+  target: RowsTarget,
+  host: string,
+  name: string,
+): void {
+  const { beginTimeSeconds: from, endTimeSeconds: to } = row;
+  if (typeof from !== 'number' || typeof to !== 'number') {
+    throw new CallFailure('invalid_response', 'a row does not say which bucket it is for');
   }
+  const isOutside = window !== undefined && (from < window.from || to > window.to);
+  // The first bucket of a longer response may be incomplete.
+  const isWanted = from >= query.range.from && to <= query.range.to;
+  if (isOutside || (isWanted && to - from !== 60 * (query.bucketMinutes ?? 0))) {
+    throw new CallFailure('invalid_response', 'a row is for another bucket than was asked for');
+  }
+  if (!isWanted) return;
+  // Empty buckets are returned as zeros; columns without a value may be null.
+  const { c, t, x } = row;
+  if (c === 0 && (t === 0 || t === null) && (x === 0 || x === null)) return;
+  const read = readColumns(row, name, discarded);
+  const list = entryOf(entryOf(target.rows.buckets, host, newMap<BucketRow[]>), name, newList<BucketRow>);
+  if (read !== undefined && !list.some((each) => each.from === from)) list.push({ ...read, from, to });
+  else if (query.keepsUnreadable === true) list.push({ ...UNREADABLE, from, to });
+  else target.bad.add(host);
+}
 
-  #takeBucket(row: Json, target: RowsTarget, host: string, name: string, bucket: number): void {
-    const { beginTimeSeconds: from, endTimeSeconds: to } = row;
-    if (typeof from !== 'number' || typeof to !== 'number') {
-      throw new CallFailure('invalid_response', 'a row does not say which bucket it is for');
-    }
-    const { range } = this.#query;
-    const window = this.#window;
-    const isOutside = window !== undefined && (from < window.from || to > window.to);
-    // The first bucket of a longer response may be incomplete.
-    const isWanted = from >= range.from && to <= range.to;
-    if (isOutside || (isWanted && to - from !== bucket)) {
-      throw new CallFailure('invalid_response', 'a row is for another bucket than was asked for');
-    }
-    if (!isWanted) return;
-    // Empty buckets are returned as zeros; columns without a value may be null.
-    const { c, t, x } = row;
-    if (c === 0 && (t === 0 || t === null) && (x === 0 || x === null)) return;
-    const read = this.#read(row, name);
-    const list = entryOf(entryOf(target.rows.buckets, host, newMap<BucketRow[]>), name, newList<BucketRow>);
-    if (read !== undefined && !list.some((each) => each.from === from)) list.push({ ...read, from, to });
-    else if (this.#query.keepsUnreadable === true) list.push({ ...UNREADABLE, from, to });
-    else target.bad.add(host);
-  }
+/** The columns of a row; undefined where its count or its sum cannot be read. */
+function readColumns(row: Json, name: string, discarded: Discarded): MetricRow | undefined {
+  const { c, t, x, mn, mx, q } = row;
+  const mayBeNegative = name !== ITSELF && !isNeverNegative(name);
+  if (!isAmount(c, false) || !isAmount(t, mayBeNegative)) return undefined;
+  return {
+    c,
+    t,
+    x: amountOf(x, mayBeNegative, discarded),
+    mn: amountOf(mn, mayBeNegative, discarded),
+    mx: amountOf(mx, mayBeNegative, discarded),
+    q: amountOf(q, false, discarded),
+  };
+}
 
-  /** The columns of a row; undefined where its count or its sum cannot be read. */
-  #read(row: Json, name: string): MetricRow | undefined {
-    const { c, t } = row;
-    const mayBeNegative = name !== ITSELF && !isNeverNegative(name);
-    if (!isAmount(c, false) || !isAmount(t, mayBeNegative)) return undefined;
-    return {
-      c,
-      t,
-      x: this.#amount(row['x'], mayBeNegative),
-      mn: this.#amount(row['mn'], mayBeNegative),
-      mx: this.#amount(row['mx'], mayBeNegative),
-      q: this.#amount(row['q'], false),
-    };
-  }
-
-  #amount(value: unknown, mayBeNegative: boolean): number | undefined {
-    if (isAmount(value, mayBeNegative)) return value;
-    if (value !== undefined) this.#discarded.value('results');
-    return undefined;
-  }
+function amountOf(value: unknown, mayBeNegative: boolean, discarded: Discarded): number | undefined {
+  if (isAmount(value, mayBeNegative)) return value;
+  if (value !== undefined) discarded.value('results');
+  return undefined;
 }
 
 function newMap<V>(): Map<string, V> {

@@ -1,43 +1,13 @@
-import { conditionOf, halve, planQueries, takeOne, type Batch, type QueryKind, type QueryPart } from './batching.ts';
 import type { AccountMemory } from './accountMemory.ts';
-import type { AccountResolver } from './accountResolver.ts';
-import { all, isNotNull, TIMESLICE, type Selection } from './nrql.ts';
-import { takeGoldenRows } from './goldenRows.ts';
+import { halve, planQueries, takeOne, type Batch, type QueryKind, type QueryPart } from './batching.ts';
 import { MetricSelector } from './metricSelector.ts';
-import { FACETS, SubjectRows, takeRows, type FoundRows, type TimesliceQuery } from './rows.ts';
-import type { NrqlEnd, NrqlRead, Transport } from './transport.ts';
-import { BOUNDS } from '../http/body.ts';
-import type { SubjectId } from '../http/failureMemory.ts';
-import type { Discarded, Json } from '../http/readRecords.ts';
-import {
-  goldenQuery,
-  isCanonicalInteger,
-  recordId,
-  type GoldenSource,
-  type IdListForm,
-} from '../../nrql/goldenMetric.ts';
+import type { NerdGraphAccount } from './nerdGraphAccount.ts';
+import { columnsOf, queryBatch } from './rowQueries.ts';
+import { SubjectRows, type FoundRows, type RowsRead, type TimesliceQuery } from './rows.ts';
+import type { NrqlEnd } from './transport.ts';
+import type { FailureMemory, SubjectId } from '../http/failureMemory.ts';
 import type { CallOptions, SplitReason } from '../upstreamReader.ts';
 import { UpstreamError, type FailureReason } from '../types.ts';
-
-/** The count is the first function, because New Relic ranks the returned facets by the first function. */
-const COUNT = { of: 'count', from: TIMESLICE, as: 'c' } as const;
-const SUMS = [
-  COUNT,
-  { of: 'sum', from: TIMESLICE, as: 't' },
-  { of: 'sum', from: `${TIMESLICE}['totalExclusive']`, as: 'x' },
-] as const;
-const VALUES = [...SUMS, { of: 'min', from: TIMESLICE, as: 'mn' }, { of: 'max', from: TIMESLICE, as: 'mx' }] as const;
-const SELECTIONS: Readonly<Record<'names' | 'sums' | 'values' | 'squares', readonly [Selection, ...Selection[]]>> = {
-  names: [COUNT],
-  sums: SUMS,
-  values: VALUES,
-  squares: [...VALUES, { of: 'sum', from: `${TIMESLICE}['sumOfSquares']`, as: 'q' }],
-};
-const OF_KEY_TRANSACTIONS = [
-  { of: 'count', from: 'apm.key.transaction.duration', as: 'c' },
-  { of: 'sum', from: 'apm.key.transaction.duration', as: 't' },
-  { of: 'count', from: 'apm.key.transaction.error.count', as: 'x' },
-] as const;
 
 /** Failures that one subject of a batch may cause; all others concern the account or the address. */
 const BLAMABLE: Partial<Record<FailureReason, SplitReason>> = {
@@ -55,24 +25,17 @@ const MOST_UNREADABLE = 3;
 
 /** Reads rows of many applications, hosts or key transactions with one query, in parts where one is not enough. */
 export class Timeslices {
-  readonly transport: Transport;
-  readonly memory: AccountMemory;
-  /** Milliseconds for which a subject that New Relic does not know is left out. */
-  readonly omitMs: number;
-  readonly #account: AccountResolver;
+  readonly account: NerdGraphAccount;
 
-  constructor(transport: Transport, account: AccountResolver, memory: AccountMemory, omitMs: number) {
-    this.transport = transport;
-    this.memory = memory;
-    this.omitMs = omitMs;
-    this.#account = account;
+  constructor(account: NerdGraphAccount) {
+    this.account = account;
   }
 
   /** The queries that read these parts when nothing fails, without subjects that New Relic does not know. */
   plan(parts: readonly QueryPart[], kind: QueryKind): Batch[] {
-    const { failures } = this.memory;
-    const known = parts.filter(({ id }) => !failures.isOmitted(kind.name, id));
-    return planQueries(known, this.memory, kind);
+    const { memory } = this.account;
+    const known = parts.filter(({ id }) => !memory.failures.isOmitted(kind.name, id));
+    return planQueries(known, memory, kind);
   }
 
   /**
@@ -83,27 +46,33 @@ export class Timeslices {
     const parts = batches.flat();
     const found = new Map(parts.map(({ id }) => [id, new SubjectRows()]));
     if (parts.length === 0) return found;
+    const { account } = this;
     try {
-      const account = await this.#account.id(call);
-      await Promise.all(batches.map((batch) => new SplitRead(this, account, query, found, call).run(batch)));
-      for (const part of parts) this.#learn(part, query, found.get(part.id));
+      const read = { account, accountId: await account.id(call), query, found, call };
+      await Promise.all(batches.map((batch) => new SplitRead(read).run(batch)));
+      for (const part of parts) learn(account.memory, part, query, found.get(part.id));
     } catch (error) {
       if (!(error instanceof UpstreamError)) throw error;
       fail(parts, error, found);
     }
     return found;
   }
+}
 
-  /** Learns from a response the expected size of the next one. */
-  #learn({ id, selector, hosts }: QueryPart, query: TimesliceQuery, rows: SubjectRows | undefined): void {
-    const datastores = selector.hasDatastores ? rows?.datastores() : undefined;
-    // A series has several ranges, and some of the hosts and names may be missing in one of them.
-    const least = query.bucketMinutes === undefined ? 0 : this.memory.sizes(id).datastores;
-    if (datastores !== undefined) this.memory.saw(id, { datastores: Math.max(least, datastores) });
-    if (rows === undefined || rows.failureOf(undefined) !== undefined) return;
-    if (selector.filters.length > 0) this.memory.saw(id, { matches: rows.rows.values().next().value?.size ?? 0 });
-    if (query.groupBy === 'host' && hosts === undefined) this.memory.saw(id, { hosts: rows.rows.size });
-  }
+/** Learns from a response the expected size of the next one. */
+function learn(
+  memory: AccountMemory,
+  { id, selector, hosts }: QueryPart,
+  query: TimesliceQuery,
+  rows: SubjectRows | undefined,
+): void {
+  const datastores = selector.hasDatastores ? rows?.datastores() : undefined;
+  // A series has several ranges, and some of the hosts and names may be missing in one of them.
+  const least = query.bucketMinutes === undefined ? 0 : memory.sizes(id).datastores;
+  if (datastores !== undefined) memory.saw(id, { datastores: Math.max(least, datastores) });
+  if (rows === undefined || rows.failureOf(undefined) !== undefined) return;
+  if (selector.filters.length > 0) memory.saw(id, { matches: rows.rows.values().next().value?.size ?? 0 });
+  if (query.groupBy === 'host' && hosts === undefined) memory.saw(id, { hosts: rows.rows.size });
 }
 
 /**
@@ -113,13 +82,8 @@ export class Timeslices {
  * these are three failed calls in a row, which open the circuit of the account.
  */
 class SplitRead {
-  readonly #transport: Transport;
-  readonly #memory: AccountMemory;
-  readonly #omitMs: number;
-  readonly #account: number;
-  readonly #query: TimesliceQuery;
-  readonly #found: FoundRows;
-  readonly #call: CallOptions;
+  readonly #context: RowsRead;
+  readonly #failures: FailureMemory;
   /** True once any part had a response: later failures are then caused by their own subjects. */
   #hasResponse = false;
   /** True once any part was read; a response with missing rows is not used. */
@@ -133,20 +97,9 @@ class SplitRead {
   /** Failed parts of one subject: suspects once others had a response. */
   readonly #failed: Batch[] = [];
 
-  constructor(
-    { transport, memory, omitMs }: Timeslices,
-    account: number,
-    query: TimesliceQuery,
-    found: FoundRows,
-    call: CallOptions,
-  ) {
-    this.#transport = transport;
-    this.#memory = memory;
-    this.#omitMs = omitMs;
-    this.#account = account;
-    this.#query = query;
-    this.#found = found;
-    this.#call = call;
+  constructor(context: RowsRead) {
+    this.#context = context;
+    this.#failures = context.account.memory.failures;
   }
 
   async run(batch: Batch): Promise<void> {
@@ -154,8 +107,8 @@ class SplitRead {
       await (this.#mayBeColumn(batch) ? this.#readColumns(batch, undefined) : this.#readFromOne(batch, undefined));
     } else await this.#read(batch, true);
     if (!this.#hasResponse) return;
-    const { failures } = this.#memory;
-    const { name } = this.#query;
+    const { name } = this.#context.query;
+    const failures = this.#failures;
     if (this.#failed.length === 0) {
       failures.recordSuccess(name, ...subjectOf(batch));
       failures.recordRecovery(
@@ -167,7 +120,8 @@ class SplitRead {
 
   /** True while the circuit of the account is open. */
   get #isSilent(): boolean {
-    return this.#transport.http.isCircuitOpen(this.#call);
+    const { account, call } = this.#context;
+    return account.transport.http.isCircuitOpen(call);
   }
 
   /**
@@ -194,7 +148,8 @@ class SplitRead {
     const halves = new Set(batch.map(({ id }) => id)).size > 1 ? halve(batch, false) : undefined;
     if (halves !== undefined) return this.#readBoth(batch, halves, 'error');
     // New Relic does not know the subject: a good response without rows, and the subject is left out for a while.
-    for (const { id } of batch) this.#memory.failures.omit(this.#query.name, id, this.#omitMs);
+    const { query, account } = this.#context;
+    for (const { id } of batch) this.#failures.omit(query.name, id, account.options.detailsMs);
     return true;
   }
 
@@ -208,7 +163,7 @@ class SplitRead {
     const ids = batch.map(({ id }) => id);
     // New Relic calls the failure transient, so the next refresh reads the whole batch again.
     const mayPass =
-      isFirst && error.failure.isTransient === true && !this.#memory.failures.recordTransient(this.#query.name, ids);
+      isFirst && error.failure.isTransient === true && !this.#failures.recordTransient(this.#context.query.name, ids);
     if (reason === undefined || mayPass || (!this.#hasResponse && this.#isSilent)) return this.#fail(batch, error);
     if (mayBeColumn) return this.#readColumns(batch, { error, reason });
     // Hosts of one application: the application may be the cause.
@@ -223,7 +178,7 @@ class SplitRead {
    * cause.
    */
   #mayBeColumn(batch: Batch): boolean {
-    return this.#query.golden !== undefined && !this.#areColumnsTold && columnsOf(batch).length > 1;
+    return this.#context.query.golden !== undefined && !this.#areColumnsTold && columnsOf(batch).length > 1;
   }
 
   /**
@@ -235,11 +190,11 @@ class SplitRead {
     failed: { readonly error: UpstreamError; readonly reason: SplitReason } | undefined,
   ): Promise<boolean> {
     let lastError = failed?.error;
-    if (failed !== undefined) this.#transport.http.split(failed.reason);
+    if (failed !== undefined) this.#context.account.transport.http.split(failed.reason);
     for (const [part, columns] of probesOf(batch)) {
       if (lastError !== undefined && !this.#hasResponse && this.#isSilent) break;
       const [first = '', ...others] = columns;
-      const end = await this.#post([withColumns(part, [first])], 'none');
+      const end = await queryBatch(this.#context, [withColumns(part, [first])], 'none');
       if (end.kind === 'failed') {
         lastError = end.error;
         continue;
@@ -262,7 +217,7 @@ class SplitRead {
   /** Reads columns of one entity, in halves where that fails, down to the columns that fail alone. */
   async #tellColumns(part: QueryPart, columns: readonly string[]): Promise<void> {
     if (columns.length === 0) return;
-    const end = await this.#post([withColumns(part, columns)], 'none');
+    const end = await queryBatch(this.#context, [withColumns(part, columns)], 'none');
     if (end.kind !== 'failed') return;
     if (columns.length > 1) {
       const middle = Math.ceil(columns.length / 2);
@@ -278,7 +233,7 @@ class SplitRead {
       const { names } = part.selector;
       for (const name of names) {
         const error = this.#badColumns.get(name);
-        if (error !== undefined) this.#found.get(part.id)?.columnFailures.set(name, error);
+        if (error !== undefined) this.#context.found.get(part.id)?.columnFailures.set(name, error);
       }
       const left = names.filter((name) => !this.#badColumns.has(name));
       if (left.length === names.length) return [part];
@@ -309,7 +264,7 @@ class SplitRead {
     let others = batch;
     const tried: Batch[] = [];
     let lastError: UpstreamError | undefined = failed?.error;
-    if (failed !== undefined) this.#transport.http.split(failed.reason);
+    if (failed !== undefined) this.#context.account.transport.http.split(failed.reason);
     for (const last of [false, true]) {
       if (last && !this.#hasResponse && this.#isSilent) break;
       const taken = takeOne(others, last);
@@ -351,7 +306,7 @@ class SplitRead {
    * something was read, which limits the calls where nothing can be read.
    */
   async #readBoth(batch: Batch, [first, second]: readonly [Batch, Batch], reason: SplitReason): Promise<boolean> {
-    this.#transport.http.split(reason);
+    this.#context.account.transport.http.split(reason);
     if (!isShared(batch)) return (await this.#read(first, false)) && (await this.#read(second, false));
     const reading = this.#read(first, false);
     if (!this.#isAnyRead) await reading;
@@ -360,95 +315,38 @@ class SplitRead {
 
   /** Records a failure of each subject; undefined: it has more rows than a response holds, even when fully divided. */
   #fail(batch: Batch, error: UpstreamError | undefined): false {
-    fail(batch, error ?? this.#transport.invalid(this.#query.group, 'more rows than an answer holds'), this.#found);
+    fail(
+      batch,
+      error ?? this.#context.account.transport.invalid(this.#context.query.group, 'more rows than an answer holds'),
+      this.#context.found,
+    );
     if (error !== undefined) return false;
     for (const { id } of batch) {
-      const rows = this.#found.get(id);
+      const rows = this.#context.found.get(id);
       if (rows !== undefined) rows.tooMany = true;
     }
     return false;
   }
 
   async #queryOnce(batch: Batch, isFirst: boolean): Promise<NrqlEnd> {
-    const { failures } = this.#memory;
-    const { name } = this.#query;
+    const { name } = this.#context.query;
+    const failures = this.#failures;
     if (batch.length > 1) {
       // A batch that also failed at the last refresh is now divided and not retried.
       const ids = batch.map(({ id }) => id);
-      return this.#post(batch, isFirst && !failures.isTransient(name, ids) ? 'transient' : 'none');
+      return queryBatch(this.#context, batch, isFirst && !failures.isTransient(name, ids) ? 'transient' : 'none');
     }
     const [id, host] = subjectOf(batch);
     const isSuspect = failures.isSuspect(name, id) || failures.isSuspect(name, id, host);
     const error = isSuspect ? failures.tooManyFailures(name, id, host) : undefined;
     if (error !== undefined) return { kind: 'failed', error };
-    if (isFirst && !isSuspect) return this.#post(batch, isShared(batch) ? 'transient' : 'all');
-    const end = await this.#post(batch, 'none');
+    if (isFirst && !isSuspect) return queryBatch(this.#context, batch, isShared(batch) ? 'transient' : 'all');
+    const end = await queryBatch(this.#context, batch, 'none');
     // A result that is too large is read in smaller parts, which are not retries.
     const isCounted = end.kind === 'failed' && end.error.failure.reason !== 'too_large';
     if (isCounted) failures.recordOwnFailure(name, id, host, end.error);
     return end;
   }
-
-  async #post(batch: Batch, retries: NonNullable<NrqlRead['retries']>): Promise<NrqlEnd> {
-    const { group, range, columns = 'values', groupBy, bucketMinutes, golden } = this.#query;
-    if (golden !== undefined) return this.#postGolden(batch, golden, retries);
-    if (groupBy === 'entity') throw new RangeError('a query of golden metrics needs their source');
-    const condition = conditionOf(batch, groupBy);
-    // Data other than timeslices may have an application's id, too.
-    const where = columns === 'names' ? all([condition, isNotNull(TIMESLICE)]) : condition;
-    const select = groupBy === 'key_transaction' ? OF_KEY_TRANSACTIONS : SELECTIONS[columns];
-    const query = { select, where, facet: FACETS[groupBy], range, bucketMinutes };
-    const bounds = bucketMinutes === undefined ? BOUNDS.query : BOUNDS.series;
-    const end = await this.#transport.nrql({ group, account: this.#account, query, retries, bounds }, this.#call);
-    const asked = { ...this.#query, groupBy };
-    return this.#take(end, (result, discarded) =>
-      takeRows(result, batch, asked, this.#found, discarded, (words) => this.#transport.invalid(group, words)),
-    );
-  }
-
-  async #postGolden(batch: Batch, source: GoldenSource, retries: NonNullable<NrqlRead['retries']>): Promise<NrqlEnd> {
-    const { group, range } = this.#query;
-    const columns = columnsOf(batch);
-    const ids = batch.map(({ id }) => recordId(String(id), source.eventObjectId) ?? '');
-    const run = async (form: IdListForm): Promise<NrqlEnd> => {
-      const query = goldenQuery(source, columns, ids, range, form);
-      const read = { group, account: this.#account, query, retries, bounds: BOUNDS.query, keyHeader: 'Api-Key' };
-      const end = await this.#transport.nrql(read, this.#call);
-      const asked = { source, columns, range };
-      return this.#take(end, (result, discarded) =>
-        takeGoldenRows(result, batch, asked, this.#found, discarded, (words) => this.#transport.invalid(group, words)),
-      );
-    };
-    const hasNumbers = source.eventObjectId === 'DOMAIN_IDS' && ids.some(isCanonicalInteger);
-    const end = await run(this.#memory.idListForm);
-    // The documentation does not say if one list may contain numbers and texts.
-    const mayBeList = end.kind === 'failed' && end.error.failure.reason === 'other' && hasNumbers;
-    if (!mayBeList || this.#memory.idListForm === 'separate') return end;
-    const again = await run('separate');
-    if (again.kind !== 'failed') this.#memory.idListForm = 'separate';
-    return again;
-  }
-
-  /** Reads a good response; returns `too_big` where rows are missing. */
-  async #take(
-    end: NrqlEnd,
-    read: (result: Json, discarded: Discarded) => boolean | Promise<boolean>,
-  ): Promise<NrqlEnd> {
-    if (end.kind !== 'answered') return end;
-    try {
-      const { group } = this.#query;
-      const isWhole = await this.#transport.parseReporting(group, (discarded) => read(end.result, discarded));
-      return isWhole ? end : { kind: 'too_big' };
-    } catch (error) {
-      if (error instanceof UpstreamError) return { kind: 'failed', error };
-      throw error;
-    }
-  }
-}
-
-/** The selected columns of the parts of a query, each once. */
-function columnsOf(batch: Batch): readonly string[] {
-  return [...new Set(batch.flatMap(({ selector }) => selector.names))];
 }
 
 function withColumns(part: QueryPart, columns: readonly string[]): QueryPart {

@@ -165,8 +165,6 @@ export interface NerdGraphReaderOptions extends ClientOptions {
   readonly accountId: number | undefined;
   /** Milliseconds for which details of key transactions, and other occasional lookups, are kept (`intervals.metric_names`). */
   readonly detailsMs: number;
-  /** Limit for the pages of a list; 200 by default. */
-  readonly maxPages?: number;
 }
 
 /** Makes the calls of the interface, each one a POST of a document with its variables. */

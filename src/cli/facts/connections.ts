@@ -4,7 +4,7 @@ import { isObject, type Json } from '../../api/http/readRecords.ts';
 import { joinPath } from '../../api/http/address.ts';
 import { judge, type Document, type Meaning } from '../../api/nerdgraph/failures.ts';
 import { AccountMemory } from '../../api/nerdgraph/accountMemory.ts';
-import { AccountResolver } from '../../api/nerdgraph/accountResolver.ts';
+import { NerdGraphAccount } from '../../api/nerdgraph/nerdGraphAccount.ts';
 import { nrql, type QueryParts } from '../../api/nerdgraph/nrql.ts';
 import { NRQL, Transport } from '../../api/nerdgraph/transport.ts';
 import { RestMemory } from '../../api/rest/restMemory.ts';
@@ -71,7 +71,7 @@ export class GraphConnection {
   readonly call: CallOptions;
   readonly #client: Client;
   readonly #address: URL;
-  readonly #account: AccountResolver;
+  readonly #account: NerdGraphAccount;
 
   constructor(
     reader: UpstreamReader,
@@ -86,7 +86,7 @@ export class GraphConnection {
     this.#client = new Client(options, memory.failures);
     this.#address = new URL(options.baseUrl);
     const ofReader = { ...options, accountId: account.account_id, detailsMs: options.refusedNamesMs };
-    this.#account = new AccountResolver(new Transport(this.#client, ofReader), memory, ofReader);
+    this.#account = new NerdGraphAccount(new Transport(this.#client, ofReader), memory, ofReader);
   }
 
   accountId(): Promise<number> {

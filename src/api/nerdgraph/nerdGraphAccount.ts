@@ -23,30 +23,31 @@ const outline = z.object({ id, name: z.string().nullish() });
 
 type AccountOutline = z.infer<typeof outline>;
 
-/** Finds the account to read: the configured one, or the only one that the key sees. Another key is looked up again. */
-export class AccountResolver {
-  readonly #transport: Transport;
-  readonly #options: NerdGraphReaderOptions;
-  readonly #memory: AccountMemory;
+/** An account, and all that its reads share. Its number is the configured one, or the only one that the key sees. */
+export class NerdGraphAccount {
+  readonly transport: Transport;
+  readonly memory: AccountMemory;
+  readonly options: NerdGraphReaderOptions;
   #pending: Promise<number> | undefined;
   /** The result and the time of the lookup for an empty application list. */
   #lookedUp: { readonly at: number; readonly words: string | undefined } | undefined;
 
   constructor(transport: Transport, memory: AccountMemory, options: NerdGraphReaderOptions) {
-    this.#transport = transport;
-    this.#memory = memory;
-    this.#options = options;
+    this.transport = transport;
+    this.memory = memory;
+    this.options = options;
   }
 
   /**
-   * Requests the accounts of the key once; concurrent callers share the call. Rejects when there is not exactly one account.
+   * Requests the accounts of the key once, and again for another key; concurrent callers share the call. Rejects when there is
+   * not exactly one account.
    */
   async id(call: CallOptions): Promise<number> {
-    const { accountId } = this.#options;
+    const { accountId } = this.options;
     if (accountId !== undefined) return accountId;
     for (;;) {
       const key = this.#currentKey();
-      const found = this.#memory.onlyAccount;
+      const found = this.memory.onlyAccount;
       if (found !== undefined && found.key === (key ?? found.key)) return found.id;
       const isOwnCall = this.#pending === undefined;
       this.#pending ??= this.#find(key, call);
@@ -62,8 +63,8 @@ export class AccountResolver {
 
   /** All accounts that the key sees, each once. */
   async list(call: CallOptions): Promise<readonly AccountOutline[]> {
-    const { found } = await this.#transport.read('applications', ACCOUNTS, {}, call);
-    const accounts = await this.#transport.parseReporting('applications', (discarded) =>
+    const { found } = await this.transport.read('applications', ACCOUNTS, {}, call);
+    const accounts = await this.transport.parseReporting('applications', (discarded) =>
       parseList(outline, found, 'accounts', discarded),
     );
     return [...new Map(accounts.map((each) => [each.id, each])).values()];
@@ -75,7 +76,7 @@ export class AccountResolver {
    * empty. Rejects with an UpstreamError (`forbidden`) where the key does not list the account.
    */
   async checkEmpty(isEmpty: boolean, call: CallOptions): Promise<void> {
-    const { accountId: configured, monotonic, detailsMs } = this.#options;
+    const { accountId: configured, monotonic, detailsMs } = this.options;
     if (!isEmpty || configured === undefined) {
       this.#lookedUp = undefined;
       return;
@@ -88,13 +89,13 @@ export class AccountResolver {
       this.#lookedUp = { at: now, words };
     }
     const { words } = this.#lookedUp;
-    if (words !== undefined) throw this.#transport.fail('applications', new CallFailure('forbidden', words));
+    if (words !== undefined) throw this.transport.fail('applications', new CallFailure('forbidden', words));
   }
 
   async #find(key: string | undefined, call: CallOptions): Promise<number> {
     try {
       const id = this.#only(await this.list(call));
-      this.#memory.onlyAccount = { id, key };
+      this.memory.onlyAccount = { id, key };
       return id;
     } finally {
       this.#pending = undefined;
@@ -104,7 +105,7 @@ export class AccountResolver {
   /** The current key; undefined while it cannot be read: then the calls themselves fail. */
   #currentKey(): string | undefined {
     try {
-      return this.#options.key();
+      return this.options.key();
     } catch {
       return undefined;
     }
@@ -117,7 +118,7 @@ export class AccountResolver {
       first === undefined
         ? 'the key sees no account'
         : `the key sees ${accounts.length} accounts, set account_id to one of them: ${namesOf(accounts)}`;
-    throw this.#transport.fail('applications', new CallFailure('other', words));
+    throw this.transport.fail('applications', new CallFailure('other', words));
   }
 }
 
@@ -142,13 +143,8 @@ const MOST_TRIED = 50;
  * Checks problems that the lists do not show, after they were read: whether the key sees the account, and whether NRQL returns
  * any timeslice of the applications that report. Rejects with an UpstreamError when one of the two calls fails.
  */
-export async function diagnose(
-  transport: Transport,
-  account: AccountResolver,
-  memory: AccountMemory,
-  range: TimeRange,
-  call: CallOptions,
-): Promise<Diagnosis> {
+export async function diagnose(account: NerdGraphAccount, range: TimeRange, call: CallOptions): Promise<Diagnosis> {
+  const { transport, memory } = account;
   const warnings: string[] = [];
   const accounts = await account.list(call);
   const id = await account.id(call);

@@ -1,0 +1,164 @@
+import { conditionOf, type Batch } from './batching.ts';
+import { all, Facets, isNotNull, nearWindow, rowsOf, TIMESLICE, type Attribute, type Selection } from './nrql.ts';
+import { takeRows, withoutPadding, type RowsRead } from './rows.ts';
+import type { NrqlEnd, NrqlRead } from './transport.ts';
+import { inSlices } from '../../eventLoop/turns.ts';
+import {
+  goldenQuery,
+  isCanonicalInteger,
+  recordId,
+  type GoldenSource,
+  type IdListForm,
+} from '../../nrql/goldenMetric.ts';
+import { BOUNDS } from '../http/body.ts';
+import { CallFailure } from '../http/callFailure.ts';
+import { isObject, type Discarded, type Json } from '../http/readRecords.ts';
+import { UpstreamError } from '../types.ts';
+
+/** The count is the first function, because New Relic ranks the returned facets by the first function. */
+const COUNT = { of: 'count', from: TIMESLICE, as: 'c' } as const;
+const SUMS = [
+  COUNT,
+  { of: 'sum', from: TIMESLICE, as: 't' },
+  { of: 'sum', from: `${TIMESLICE}['totalExclusive']`, as: 'x' },
+] as const;
+const VALUES = [...SUMS, { of: 'min', from: TIMESLICE, as: 'mn' }, { of: 'max', from: TIMESLICE, as: 'mx' }] as const;
+const SELECTIONS: Readonly<Record<'names' | 'sums' | 'values' | 'squares', readonly [Selection, ...Selection[]]>> = {
+  names: [COUNT],
+  sums: SUMS,
+  values: VALUES,
+  squares: [...VALUES, { of: 'sum', from: `${TIMESLICE}['sumOfSquares']`, as: 'q' }],
+};
+const OF_KEY_TRANSACTIONS = [
+  { of: 'count', from: 'apm.key.transaction.duration', as: 'c' },
+  { of: 'sum', from: 'apm.key.transaction.duration', as: 't' },
+  { of: 'count', from: 'apm.key.transaction.error.count', as: 'x' },
+] as const;
+
+const FACETS: Readonly<Record<'application' | 'host' | 'key_transaction', readonly Attribute[]>> = {
+  application: ['appId', 'metricTimesliceName'],
+  host: ['appId', 'host', 'metricTimesliceName'],
+  key_transaction: ['entity.guid'],
+};
+
+/** Runs the query of a batch, and stores its rows. `too_big`: rows are missing. Rejects only with the reason of the signal. */
+export async function queryBatch(
+  read: RowsRead,
+  batch: Batch,
+  retries: NonNullable<NrqlRead['retries']>,
+): Promise<NrqlEnd> {
+  const { group, range, columns = 'values', groupBy, bucketMinutes, golden } = read.query;
+  if (golden !== undefined) return queryGolden(read, batch, golden, retries);
+  if (groupBy === 'entity') throw new RangeError('a query of golden metrics needs their source');
+  const condition = conditionOf(batch, groupBy);
+  // Data other than timeslices may have an application's id, too.
+  const where = columns === 'names' ? all([condition, isNotNull(TIMESLICE)]) : condition;
+  const select = groupBy === 'key_transaction' ? OF_KEY_TRANSACTIONS : SELECTIONS[columns];
+  const facet = FACETS[groupBy];
+  const query = { select, where, facet, range, bucketMinutes };
+  const bounds = bucketMinutes === undefined ? BOUNDS.query : BOUNDS.series;
+  return run(read, { group, account: read.accountId, query, retries, bounds }, (result, discarded) =>
+    takeRows(read, facet, batch, result, discarded),
+  );
+}
+
+async function queryGolden(
+  read: RowsRead,
+  batch: Batch,
+  source: GoldenSource,
+  retries: NonNullable<NrqlRead['retries']>,
+): Promise<NrqlEnd> {
+  const { group, range } = read.query;
+  const { memory } = read.account;
+  const columns = columnsOf(batch);
+  const ids = batch.map(({ id }) => recordId(String(id), source.eventObjectId) ?? '');
+  const runIn = (form: IdListForm): Promise<NrqlEnd> => {
+    const query = goldenQuery(source, columns, ids, range, form);
+    const post = { group, account: read.accountId, query, retries, bounds: BOUNDS.query, keyHeader: 'Api-Key' };
+    return run(read, post, (result, discarded) => takeGoldenRows(read, source, columns, batch, result, discarded));
+  };
+  const hasNumbers = source.eventObjectId === 'DOMAIN_IDS' && ids.some(isCanonicalInteger);
+  const end = await runIn(memory.idListForm);
+  // The documentation does not say if one list may contain numbers and texts.
+  const mayBeList = end.kind === 'failed' && end.error.failure.reason === 'other' && hasNumbers;
+  if (!mayBeList || memory.idListForm === 'separate') return end;
+  const again = await runIn('separate');
+  if (again.kind !== 'failed') memory.idListForm = 'separate';
+  return again;
+}
+
+/** The selected columns of the parts of a query, each once. */
+export function columnsOf(batch: Batch): readonly string[] {
+  return [...new Set(batch.flatMap(({ selector }) => selector.names))];
+}
+
+/** Runs a query, and reads its response; returns `too_big` where rows are missing. */
+async function run(
+  { account: { transport }, call }: RowsRead,
+  query: NrqlRead,
+  take: (result: Json, discarded: Discarded) => Promise<boolean>,
+): Promise<NrqlEnd> {
+  const end = await transport.nrql(query, call);
+  if (end.kind !== 'answered') return end;
+  try {
+    const isWhole = await transport.parseReporting(query.group, (discarded) => take(end.result, discarded));
+    return isWhole ? end : { kind: 'too_big' };
+  } catch (error) {
+    if (error instanceof UpstreamError) return { kind: 'failed', error };
+    throw error;
+  }
+}
+
+const DAY = 86_400;
+
+/**
+ * Stores the rows of one response under their entities, with only the columns that each entity has; false where rows are missing.
+ * Throws a CallFailure, and stores nothing, where the rows cannot be read.
+ */
+async function takeGoldenRows(
+  { account, query: { group, range }, found }: RowsRead,
+  source: GoldenSource,
+  columns: readonly string[],
+  batch: Batch,
+  result: Json,
+  discarded: Discarded,
+): Promise<boolean> {
+  const attributes = [source.attribute];
+  const response = rowsOf(result, attributes, false);
+  if (response === undefined) return false;
+  const window = nearWindow(response, range, range.to - range.from >= DAY ? 600 : 300);
+  const facets = new Facets(response.facets, attributes);
+  const parts = new Map<string, Batch>();
+  for (const part of batch) {
+    const id = withoutPadding(recordId(String(part.id), source.eventObjectId) ?? '');
+    parts.set(id, [...(parts.get(id) ?? []), part]);
+  }
+  const taken = new Set<string>();
+  await inSlices(response.rows, (row) => {
+    const about = isObject(row) ? facets.of(row) : undefined;
+    if (!isObject(row) || about === undefined) {
+      throw new CallFailure('invalid_response', 'a row does not say which entity it is about');
+    }
+    const id = withoutPadding(about[0] ?? '');
+    const [part, other] = parts.get(id) ?? [];
+    const rows = part === undefined ? undefined : found.get(part.id);
+    if (part === undefined || other !== undefined || rows === undefined) {
+      discarded.record('results.facet');
+      return;
+    }
+    // Two rows for one entity: neither can be trusted.
+    if (taken.has(id)) {
+      rows.failure ??= account.transport.invalid(group, `two rows are about one entity (${part.called ?? part.id})`);
+    }
+    taken.add(id);
+    rows.window = window;
+    for (const [index, column] of columns.entries()) {
+      if (part.selector.names.includes(column)) rows.columns.set(column, row[`m${index}`] ?? null);
+    }
+  });
+  for (const { id } of batch) {
+    const rows = found.get(id);
+    if (rows !== undefined) rows.window ??= window;
+  }
+  return true;
+}
