@@ -99,15 +99,11 @@ async function report(
     failed,
   });
   const warnings = (status?.warnings ?? []).map((warning) => `warning: ${warning}`);
+  const others = status === undefined ? [] : [...entityLines(status), ...queryLines(status), planLine(status)];
+  others.push(...emptyQueries(status?.queries ?? []), ...warnings);
+  const hasFailed = status?.queries.some(({ problem }) => problem !== undefined) === true || hasFailedType(status);
   if (status !== undefined && !account.applications.read) {
-    const lines = [
-      ...entityLines(status),
-      ...queryLines(status),
-      planLine(status),
-      ...emptyQueries(status),
-      ...warnings,
-    ];
-    return reported('no applications are read', lines, hasFailedQuery(status) || hasFailedType(status));
+    return reported('no applications are read', others, hasFailed);
   }
   if (status?.up !== true || status.applications === undefined) {
     const list = status?.tasks.find(({ group }) => group === 'applications');
@@ -133,15 +129,11 @@ async function report(
     ...found.facts.map((fact) => `account: ${fact}`),
     `applications: ${visible.applications} visible, ${applications.length} exported, ${reporting} of them reporting`,
     `key transactions: ${keyTransactions(account, status, failing)}`,
-    ...entityLines(status),
-    ...queryLines(status),
-    planLine(status),
-    ...emptyQueries(status),
-    ...warnings,
+    ...others,
     ...found.warnings.map((warning) => `warning: ${warning}`),
     ...problems.map((problem) => `problem: ${problem}`),
   ];
-  return reported('the key is accepted', lines, problems.length > 0 || hasFailedQuery(status) || hasFailedType(status));
+  return reported('the key is accepted', lines, problems.length > 0 || hasFailed);
 }
 
 /** One line per query; each was run once. */
@@ -160,7 +152,7 @@ function queryLines({ queries }: AccountStatus): readonly string[] {
 }
 
 /** Warnings for queries without rows or numbers, because New Relic reports no error for an unknown event type or attribute. */
-function emptyQueries({ queries }: AccountStatus): readonly string[] {
+function emptyQueries(queries: AccountStatus['queries']): readonly string[] {
   return queries.flatMap(({ name, problem, rows = 0, series }) =>
     problem !== undefined || series > 0
       ? []
@@ -183,12 +175,10 @@ function entityLines({ entities }: AccountStatus): readonly string[] {
 }
 
 /** True when a list of entities cannot be read, or a named golden metric does not exist. */
-function hasFailedType({ entities }: AccountStatus): boolean {
-  return entities.some(({ problem, missingMetrics }) => problem !== undefined || missingMetrics.length > 0);
-}
-
-function hasFailedQuery({ queries }: AccountStatus): boolean {
-  return queries.some(({ problem }) => problem !== undefined);
+function hasFailedType(status: AccountStatus | undefined): boolean {
+  return (status?.entities ?? []).some(
+    ({ problem, missingMetrics }) => problem !== undefined || missingMetrics.length > 0,
+  );
 }
 
 function planLine({ plan }: AccountStatus): string {

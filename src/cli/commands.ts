@@ -13,7 +13,7 @@ import {
   type CommonOptions,
   type SimulatorFlags,
 } from './flags.ts';
-import { collectGarbageEarly } from './process.ts';
+import { collectGarbageEarly } from './garbage.ts';
 import { parseDuration } from '../config/duration.ts';
 import type { Labels } from '../metrics/sample.ts';
 import { addLabel, parseMoment } from './backfill/backfillFlags.ts';

@@ -6,9 +6,8 @@ import { loadConfig, type ConfigResult } from '../config/load.ts';
 import type { Environment } from '../config/yaml/placeholders.ts';
 import { DEMO_API_KEY } from '../simulator/simulatorSettings.ts';
 import type { Simulator, SimulatorOptions } from '../simulator/simulator.ts';
-import { ListenError } from '../web/server/listening.ts';
 import { startDaemon, type Daemon } from './serve.ts';
-import { ExitStatus, runService } from './process.ts';
+import { runService } from './service.ts';
 import { checkWebConfigOrExit, loadOrExit, openLog } from './configuration.ts';
 import { readServeFlags, type ServeFlags, type CommonOptions, type SimulatorFlags } from './flags.ts';
 import { startOrExit } from './simulate.ts';
@@ -66,9 +65,7 @@ export async function demo(simulated: SimulatorOptions, options: SimulatorFlags 
         return { daemon, simulator, stop, reload: () => daemon.reload('SIGHUP') };
       } catch (error) {
         await simulator.close();
-        if (!(error instanceof ListenError)) throw error;
-        logger.error(error.message);
-        throw new ExitStatus(1);
+        throw error;
       }
     },
     'reload',

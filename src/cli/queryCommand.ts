@@ -105,17 +105,17 @@ function written(
       return `${JSON.stringify(document, undefined, 2)}\n`;
     }
     case 'yaml':
-      return queryYaml(definition, columnsOf(definition, result.rows), Object.keys(account.labels));
+      return queryYaml(definition, columnsOf(definition, result), Object.keys(account.labels));
     case 'metrics':
       return exposition(account, definition, result);
   }
 }
 
 /** The rows as a table, facets first. */
-function rowTable({ nrql }: QueryDefinition, { rows }: QueryResult): string {
-  const facets = readStatement(nrql).facets.map(({ name }, index) => name ?? `facet ${String(index + 1)}`);
-  const columns = columnsOf({ nrql }, rows);
-  const lines = rows.map((row) => {
+function rowTable(definition: QueryDefinition, result: QueryResult): string {
+  const facets = readStatement(definition.nrql).facets.map(({ name }, index) => name ?? `facet ${String(index + 1)}`);
+  const columns = columnsOf(definition, result);
+  const lines = result.rows.map((row) => {
     const { facet } = recordOf(row);
     const listed: readonly unknown[] = Array.isArray(facet) ? facet : [facet];
     const values = facets.map((name, index) => listed[index] ?? recordOf(row)[name]);
@@ -130,12 +130,9 @@ function cell(value: unknown): string | number {
 }
 
 /** The columns of the rows; without rows, the columns of the text. */
-function columnsOf({ nrql }: Pick<QueryDefinition, 'nrql'>, rows: readonly unknown[]): readonly string[] {
-  const { columns, facets } = readStatement(nrql);
-  const names = facets.map(({ name }) => name ?? '');
-  const others = new Set(['facet', 'beginTimeSeconds', 'endTimeSeconds', ...names, names.join('')]);
-  const found = new Set(rows.flatMap((row) => Object.keys(recordOf(row)).filter((key) => !others.has(key))));
-  return found.size > 0 ? [...found] : columns.map(({ key }, index) => key ?? `column ${String(index + 1)}`);
+function columnsOf({ nrql }: QueryDefinition, { reading }: QueryResult): readonly string[] {
+  if (reading.columns.length > 0) return reading.columns;
+  return readStatement(nrql).columns.map(({ key }, index) => key ?? `column ${String(index + 1)}`);
 }
 
 /** The query in the form of the configuration, with a metric for each column. The result always passes `check`. */
@@ -196,12 +193,9 @@ function labelsOf({ nrql, labels }: QueryDefinition, staticLabels: readonly stri
 }
 
 /** The series that `/metrics` would show for the query. */
-async function exposition(
-  account: AccountConfig,
-  definition: QueryDefinition,
-  { rows, facets }: QueryResult,
-): Promise<string> {
-  const metrics = metricsOf(definition.name, columnsOf(definition, rows)).map((metric) => ({ ...metric, scale: 1 }));
+async function exposition(account: AccountConfig, definition: QueryDefinition, result: QueryResult): Promise<string> {
+  const { rows, facets } = result;
+  const metrics = metricsOf(definition.name, columnsOf(definition, result)).map((metric) => ({ ...metric, scale: 1 }));
   const isGiven = definition.metrics.length === 0;
   const query = preparedAlone(
     isGiven ? { ...definition, labels: labelsOf(definition, Object.keys(account.labels)), metrics } : definition,

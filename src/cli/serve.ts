@@ -22,7 +22,8 @@ import { HOME, REVISION, VERSION } from './version.ts';
 import { observeCalls, openReader } from './upstream/createReader.ts';
 import { describeOrigin, readFrom } from '../config/configSource.ts';
 import { loadOrExit, readFiles, describeInterfaceEnd, openLog } from './configuration.ts';
-import { ExitStatus, runService } from './process.ts';
+import { ExitStatus } from './process.ts';
+import { runService } from './service.ts';
 
 export interface ReloaderOptions {
   /** Reads the configuration again from its source. */
@@ -103,7 +104,7 @@ export interface Daemon {
 }
 
 /**
- * Connects the parts and listens. Rejects with a ListenError when an address is not available.
+ * Connects the parts and listens. When an address is not available, logs it and rejects with an ExitStatus.
  *
  * @param options.readConfig reads the configuration again from its source
  * @param options.environment proxy settings, and sockets from systemd
@@ -192,18 +193,20 @@ export async function startDaemon(options: {
     warn: (message) => logger.warn(message),
     failed,
   });
-  const servers = await startServers({
-    app,
-    listen: flags.listen,
-    sockets: flags.systemdSocket ? systemdSockets(environment, process.pid) : undefined,
-    webConfigFile: flags.webConfigFile,
-    compare: compareInWorkers(),
-    routePrefix: flags.routePrefix,
-    refusedLogin: () => telemetry.refusedLogin(),
-    warn: (message) => logger.warn(message),
-    failed,
-    monotonic: () => systemClock.monotonic(),
-  });
+  const servers = await listen(logger, () =>
+    startServers({
+      app,
+      listen: flags.listen,
+      sockets: flags.systemdSocket ? systemdSockets(environment, process.pid) : undefined,
+      webConfigFile: flags.webConfigFile,
+      compare: compareInWorkers(),
+      routePrefix: flags.routePrefix,
+      refusedLogin: () => telemetry.refusedLogin(),
+      warn: (message) => logger.warn(message),
+      failed,
+      monotonic: () => systemClock.monotonic(),
+    }),
+  );
   telemetry.reloaded(true, Date.now());
   for (const address of servers.addresses) logger.info({ address, scheme: servers.scheme }, 'Listening');
   refreshAsConfigured();
@@ -221,6 +224,16 @@ export async function startDaemon(options: {
       await closed;
     },
   };
+}
+
+async function listen(logger: Logger, start: () => Promise<Servers>): Promise<Servers> {
+  try {
+    return await start();
+  } catch (error) {
+    if (!(error instanceof ListenError)) throw error;
+    logger.error(error.message);
+    throw new ExitStatus(1);
+  }
 }
 
 /** The command `serve`: runs until a signal stops it. Throws an ExitStatus when it cannot start. */
@@ -242,21 +255,9 @@ export async function serve(options: Readonly<Record<string, unknown>> & CommonO
         if (end !== undefined)
           logger.warn({ account: account.name, interface: end }, 'The interface of an account ends');
       }
-      try {
-        const daemon = await startDaemon({
-          config,
-          readConfig: () => readFrom(path, process.env, false),
-          flags,
-          logger,
-          secrets,
-          environment: process.env,
-        });
-        return { stop: () => daemon.stop(), reload: () => daemon.reload('SIGHUP') };
-      } catch (error) {
-        if (!(error instanceof ListenError)) throw error;
-        logger.error(error.message);
-        throw new ExitStatus(1);
-      }
+      const readConfig = (): Promise<ConfigResult> => readFrom(path, process.env, false);
+      const daemon = await startDaemon({ config, readConfig, flags, logger, secrets, environment: process.env });
+      return { stop: () => daemon.stop(), reload: () => daemon.reload('SIGHUP') };
     },
     'reload',
   );

@@ -2,7 +2,8 @@ import process from 'node:process';
 import { DEMO_API_KEY } from '../simulator/simulatorSettings.ts';
 import { startSimulator, type Simulator, type SimulatorOptions } from '../simulator/simulator.ts';
 import type { SimulatorFlags } from './flags.ts';
-import { ExitStatus, runService } from './process.ts';
+import { ExitStatus } from './process.ts';
+import { runService } from './service.ts';
 import { openLog } from './configuration.ts';
 
 /** Starts the simulator. On failure prints the reason and throws an ExitStatus. */

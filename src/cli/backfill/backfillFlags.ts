@@ -1,4 +1,5 @@
 import { RESERVED_LABEL_NAMES } from '../../metrics/catalogue.ts';
+import { LABEL_NAME } from '../../metrics/labelNames.ts';
 import type { Labels } from '../../metrics/sample.ts';
 import { parseTime } from '../../api/http/readRecords.ts';
 import type { TimeRange } from '../../api/upstreamReader.ts';
@@ -34,7 +35,7 @@ export function addLabel(text: string, before: Labels): Labels {
   const index = text.indexOf('=');
   const name = text.slice(0, Math.max(0, index));
   const value = text.slice(index + 1);
-  if (!/^[a-zA-Z_][a-zA-Z0-9_]*$/.test(name) || name.startsWith('__') || value === '') {
+  if (!LABEL_NAME.test(name) || name.startsWith('__') || value === '') {
     throw new Error('It must be name=value with a label name of Prometheus, such as job=newrelic-apm-exporter.');
   }
   if (RESERVED_LABEL_NAMES.has(name) && !TARGET_LABELS.has(name)) throw new Error(`"${name}" is a label of our own.`);

@@ -1,8 +1,8 @@
-import type { TimeRange } from '../../api/upstreamReader.ts';
+import { aligned } from '../../api/nerdgraph/nrql.ts';
 import type { Application, KeyTransaction } from '../../api/types.ts';
 import { windowAt } from '../../collect/due.ts';
 import { effectiveSettings, selects } from '../../collect/selection.ts';
-import { type AccountConfig, accountThrough, type CollectionConfig, type Config } from '../../config/config.ts';
+import { type AccountConfig, accountThrough, type Config } from '../../config/config.ts';
 import type { CommonOptions } from '../flags.ts';
 import { ExitStatus, UsageError } from '../process.ts';
 import { lineLength, formatMinute, table, wrapped } from '../terminal.ts';
@@ -92,7 +92,8 @@ export async function compare(
   const [restTransactions, graphTransactions] = [overRest, overNerdGraph].map(({ keyTransactions }) =>
     keyTransactions.filter(({ id }) => owned.has(id)),
   ) as [KeyTransaction[], KeyTransaction[]];
-  const window = commonWindow(now, config.collection);
+  // A long window ends where NerdGraph cuts long ranges: REST takes any.
+  const window = aligned(windowAt(now, config.collection));
   const settings = new Map(onNerdGraph.applications.map((each) => [each.id, effectiveSettings(rest.config, each)]));
   const side = {
     window,
@@ -215,20 +216,6 @@ function otherNames(
     if (other === undefined || other === name) return [];
     return [`${what} ${id} is called "${name}" over REST and "${other}" over NerdGraph: its labels change`];
   });
-}
-
-const MINUTE = 60;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
-
-/** The window of a scrape. A long one ends where NerdGraph cuts long ranges: REST takes any. */
-function commonWindow(now: number, collection: CollectionConfig): TimeRange {
-  const { from, to } = windowAt(now, collection);
-  const length = to - from;
-  if (length < HOUR) return { from, to };
-  const step = length < DAY ? 5 * MINUTE : 10 * MINUTE;
-  const end = Math.floor(to / step) * step;
-  return { from: end - length, to: end };
 }
 
 /** More differences than this are counted, not shown; JSON has all of them. */

@@ -23,7 +23,7 @@ async function youngSpaceAfter(script: string): Promise<number> {
 describe('the memory for new objects', () => {
   it('stops growing early, where V8 would take 33 MB', async () => {
     const [limited, unlimited] = await Promise.all([
-      youngSpaceAfter(`(await import('./src/cli/process.ts')).collectGarbageEarly();${WORK}`),
+      youngSpaceAfter(`(await import('./src/cli/garbage.ts')).collectGarbageEarly();${WORK}`),
       youngSpaceAfter(WORK),
     ]);
     expect(unlimited).toBeGreaterThan(30_000_000);

@@ -1,0 +1,62 @@
+import process from 'node:process';
+import closeWithGrace from 'close-with-grace';
+import type { Logger } from 'pino';
+import { withStack } from '../log/logger.ts';
+import { onOutputLost } from './process.ts';
+
+/** Longest stop, in milliseconds; orchestrators kill soon after. */
+const STOP_LIMIT = 4_500;
+
+/**
+ * Starts a service and stops it on SIGTERM, SIGINT and, unless SIGHUP means reload, SIGHUP: within 5 seconds with status 0, at
+ * once on a second signal, even during the start. An uncaught error stops it with status 1. Rejects as `start` does.
+ *
+ * @returns the service, a signal that is aborted just before the stop, and a function that stops it and removes the signal
+ * handlers
+ */
+export async function runService<T extends { stop(): Promise<void>; reload?(): Promise<unknown> }>(
+  logger: Logger,
+  start: () => Promise<T>,
+  onHangup: 'reload' | 'stop',
+): Promise<{ readonly service: T; readonly stopping: AbortSignal; readonly end: () => Promise<void> }> {
+  let running: T | undefined;
+  if (onHangup === 'reload') {
+    process.on('SIGHUP', () => {
+      // Before the start there is nothing to reload: the configuration is about to be read.
+      running?.reload?.().catch((error: unknown) => logger.error({ err: withStack(error) }, 'Reloading failed'));
+    });
+  }
+  const stopping = new AbortController();
+  const stop = async (): Promise<void> => {
+    stopping.abort();
+    // A failed start has already cleaned up and reported its error.
+    const service = await started.catch(() => undefined);
+    await service?.stop();
+  };
+  const options = {
+    delay: STOP_LIMIT,
+    skip: onHangup === 'reload' ? ['SIGHUP' as const] : [],
+    logger: { error: (err: unknown) => logger.error({ err }, 'Shutdown failed') },
+  };
+  const handlers = closeWithGrace(options, async ({ signal, err }) => {
+    if (err !== undefined) logger.error({ err: withStack(err) }, 'Unexpected error, shutting down');
+    else logger.info({ signal }, 'Shutting down');
+    await stop();
+  });
+  onOutputLost((lost) => {
+    handlers.uninstall();
+    void stop().finally(() => process.exit(lost.status));
+  });
+  const started = start();
+  try {
+    running = await started;
+  } catch (error) {
+    handlers.uninstall();
+    throw error;
+  }
+  const end = async (): Promise<void> => {
+    handlers.uninstall();
+    await stop();
+  };
+  return { service: running, stopping: stopping.signal, end };
+}
