@@ -6,7 +6,10 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { SampleWriter } from '../src/metrics/writeSamples.ts';
 import { Exposition, finishExposition, type RenderOptions } from '../src/exposition/exposition.ts';
-import { InFlightBytes, clientGone, sendExposition, renderOptionsOf } from '../src/web/sending.ts';
+import { InFlightBytes } from '../src/web/requestLimiter.ts';
+import { clientGone } from '../src/web/clientGone.ts';
+import { sendExposition } from '../src/web/sending.ts';
+import { renderOptionsOf } from '../src/web/request.ts';
 import { Fleet } from './renderFleet.ts';
 
 const fleet = new Fleet('spread', Number(process.argv[2]));

@@ -1,14 +1,9 @@
 import compression from 'compression';
 import express from 'express';
 import type { Express, Request, RequestHandler, Response } from 'express';
-import {
-  RequestLimiter,
-  InFlightBytes,
-  ClientGoneError,
-  sendInternalError,
-  sendText,
-  type LimitedHandler,
-} from './sending.ts';
+import { RequestLimiter, InFlightBytes, type LimitedHandler } from './requestLimiter.ts';
+import { ClientGoneError } from './clientGone.ts';
+import { sendInternalError, sendText } from './sending.ts';
 import { type WebDependencies, type Handler, PATHS } from './dependencies.ts';
 import { discoveryHandler } from './routes/discovery.ts';
 import { linkPrefix, normalisePrefix, HttpError } from './request.ts';

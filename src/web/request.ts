@@ -1,6 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { GROUPS, type Group } from '../metrics/sample.ts';
 import type { CollectionConfig } from '../config/config.ts';
+import type { RenderOptions } from '../exposition/exposition.ts';
+import { acceptsGzip, negotiate } from '../exposition/formats.ts';
 import type { WebSettings } from './dependencies.ts';
 
 /**
@@ -128,6 +130,19 @@ function readTimeout(header: string | undefined): number | undefined {
   const text = header.trim();
   const milliseconds = DECIMAL.test(text) ? Number(text) * 1000 : 0;
   return milliseconds > 0 && Number.isFinite(milliseconds) ? Math.min(milliseconds, MAX_TIMEOUT_MS) : undefined;
+}
+
+/** The format and compression that a request asks for, and the most series that the configuration allows. */
+export function renderOptionsOf(
+  request: IncomingMessage,
+  { max_series: maxSeries }: Pick<CollectionConfig, 'max_series'>,
+): Pick<RenderOptions, 'format' | 'gzip' | 'maxSeries'> {
+  const { accept, 'accept-encoding': encoding } = request.headers;
+  return {
+    format: negotiate(accept),
+    gzip: acceptsGzip(typeof encoding === 'string' ? encoding : undefined),
+    maxSeries,
+  };
 }
 
 const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'http:': ':80', 'https:': ':443' };

@@ -3,14 +3,9 @@ import { createServer, ServerResponse, type Server } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { HttpError } from '../../src/web/request.ts';
-import {
-  InFlightBytes,
-  clientGone,
-  cutOffSlowReader,
-  sendExposition,
-  sendPieces,
-  sendText,
-} from '../../src/web/sending.ts';
+import { InFlightBytes } from '../../src/web/requestLimiter.ts';
+import { clientGone } from '../../src/web/clientGone.ts';
+import { cutOffSlowReader, sendExposition, sendPieces, sendText } from '../../src/web/sending.ts';
 
 const PIECES = Array.from({ length: 400 }, () => Buffer.alloc(65_536, 'x'));
 let server: Server | undefined;

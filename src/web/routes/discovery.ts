@@ -1,7 +1,8 @@
 import type { Request } from 'express';
 import { tagLabel } from '../../metrics/labelNames.ts';
 import type { Group } from '../../metrics/sample.ts';
-import { sendPage, type LimitedHandler } from '../sending.ts';
+import { sendPage } from '../sending.ts';
+import { type LimitedHandler } from '../requestLimiter.ts';
 import type { ApplicationView } from '../../collect/accountStatus.ts';
 import type { WebCollector, WebDependencies } from '../dependencies.ts';
 import { isHostHeader, timeToRespond, relativeRoot, HttpError, queryOf } from '../request.ts';

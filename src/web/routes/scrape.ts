@@ -1,16 +1,11 @@
 import type { OwnFamily } from '../../exposition/ownFamilies.ts';
 import { finishExposition, type RenderedExposition } from '../../exposition/exposition.ts';
-import {
-  ClientGoneError,
-  sendExposition,
-  sendPieces,
-  unlessGone,
-  renderOptionsOf,
-  type LimitedHandler,
-} from '../sending.ts';
+import { ClientGoneError, unlessGone } from '../clientGone.ts';
+import { sendExposition, sendPieces } from '../sending.ts';
+import { type LimitedHandler } from '../requestLimiter.ts';
 import type { ProbeResult } from '../../collect/probeResult.ts';
 import type { WebDependencies } from '../dependencies.ts';
-import { timeToRespond, queryOf, readSelection, readProbeQuery, HttpError } from '../request.ts';
+import { timeToRespond, queryOf, readSelection, readProbeQuery, HttpError, renderOptionsOf } from '../request.ts';
 import { PROBE } from '../../metrics/catalogueExporter.ts';
 
 /**

@@ -1,5 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { cutOffSlowReader, sendInternalError, sendText, clientGone } from '../sending.ts';
+import { cutOffSlowReader, sendInternalError, sendText } from '../sending.ts';
+import { clientGone } from '../clientGone.ts';
 import { BasicAuthenticator, type Compare } from '../authentication/passwords.ts';
 import { PATHS } from '../dependencies.ts';
 import type { WebConfigStore } from '../webConfig/webConfig.ts';

@@ -1,7 +1,8 @@
 import type { Group } from '../../metrics/sample.ts';
 import { PATHS, type ReloadFailure, type WebDependencies, type WebSettings } from '../dependencies.ts';
 import { linkPrefix, queryOf } from '../request.ts';
-import { sendPage, type LimitedHandler } from '../sending.ts';
+import { sendPage } from '../sending.ts';
+import { type LimitedHandler } from '../requestLimiter.ts';
 import { accountSection } from './accountSection.ts';
 import { applicationsSection } from './applicationsSection.ts';
 import { withBreakdowns, type ShownAccount } from './breakdown.ts';

@@ -1,0 +1,48 @@
+import type { ServerResponse } from 'node:http';
+
+/** Thrown where work stops because its client has closed the connection. */
+export class ClientGoneError extends Error {
+  override readonly name = 'ClientGoneError';
+
+  constructor() {
+    super('the client closed its connection');
+  }
+}
+
+/**
+ * A signal that is aborted when the client closes its connection before its response was written. `over` is called then, or
+ * else once the response was written. The `close` event of a response is not enough: Node never emits it for the later ones of
+ * several requests that came at once over one connection.
+ */
+export function clientGone(response: ServerResponse, over: () => void = () => undefined): AbortSignal {
+  const gone = new AbortController();
+  const { socket } = response.req;
+  const end = (): void => {
+    response.off('close', end);
+    socket.off('close', end);
+    if (socket.destroyed && !response.writableFinished) gone.abort();
+    over();
+  };
+  response.once('close', end);
+  socket.once('close', end);
+  if (socket.destroyed) end();
+  return gone.signal;
+}
+
+/**
+ * The result of the work. Rejects with a {@link ClientGoneError} as soon as the client has left; the work continues in the
+ * background.
+ */
+export async function unlessGone<T>(work: Promise<T>, gone: AbortSignal): Promise<T> {
+  let leave: (() => void) | undefined;
+  const left = new Promise<never>((_resolve, reject) => {
+    leave = () => reject(new ClientGoneError());
+    if (gone.aborted) leave();
+    else gone.addEventListener('abort', leave, { once: true });
+  });
+  try {
+    return await Promise.race([work, left]);
+  } finally {
+    if (leave !== undefined) gone.removeEventListener('abort', leave);
+  }
+}

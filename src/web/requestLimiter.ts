@@ -1,0 +1,182 @@
+import { setMaxListeners } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import type { Response } from 'express';
+import { clientGone, unlessGone } from './clientGone.ts';
+import type { Handler } from './dependencies.ts';
+import { HttpError } from './request.ts';
+
+/** A client that has taken nothing for this long gives way to a waiting one, in milliseconds. */
+const STALLED_MS = 2_000;
+
+/** Bytes of all responses that are being written together; a single one may be larger. */
+const MOST_BYTES = 128_000_000;
+
+const FULL = 'Other clients are taking as many bytes as may be under way at once; try again later.';
+
+/** The responses of all clients that are being written: the memory that clients can hold by reading slowly. */
+export class InFlightBytes {
+  readonly #mostBytes: number;
+  readonly #now: () => number;
+  /** For each response its size, what its pieces were made of, and when its client last took something, in milliseconds. */
+  readonly #readers = new Map<
+    ServerResponse,
+    { readonly pieces: readonly Buffer[]; readonly madeOf: object | undefined; tookAt: number }
+  >();
+  /** The number of readers of each piece: a response that several clients get counts once. */
+  readonly #uses = new Map<Buffer, number>();
+  #bytes = 0;
+
+  /** `now` gives milliseconds of a clock that never goes back. */
+  constructor(now: () => number, mostBytes = MOST_BYTES) {
+    this.#now = now;
+    this.#mostBytes = mostBytes;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Throws a {@link HttpError} where no further response may start, so that none is made without room for it. */
+  checkRoom(): void {
+    if (this.#bytes >= this.#mostBytes && this.cutOffStalled() === undefined) throw new HttpError(503, FULL);
+  }
+
+  /** Counts a response until `end` is called. Throws a {@link HttpError} where the others leave no room for it. */
+  begin(response: ServerResponse, pieces: readonly Buffer[], madeOf?: object): void {
+    while (this.#bytes > 0 && this.#bytes + this.#addedBy(pieces) > this.#mostBytes) {
+      if (this.cutOffStalled() === undefined) throw new HttpError(503, FULL);
+    }
+    this.#bytes += this.#addedBy(pieces);
+    for (const piece of pieces) this.#uses.set(piece, (this.#uses.get(piece) ?? 0) + 1);
+    this.#readers.set(response, { pieces, madeOf, tookAt: this.#now() });
+  }
+
+  /** The client has taken a part of its response. */
+  took(response: ServerResponse): void {
+    const reader = this.#readers.get(response);
+    if (reader !== undefined) reader.tookAt = this.#now();
+  }
+
+  /**
+   * Closes the connection that has taken nothing for longest, if that is long enough, among the connections that `may` be
+   * closed.
+   */
+  cutOffStalled(may: (response: ServerResponse) => boolean = () => true): ServerResponse | undefined {
+    const last = this.#now() - STALLED_MS;
+    const stalled = [...this.#readers].filter(([response, { tookAt }]) => tookAt <= last && may(response));
+    const [longest] = stalled.toSorted(([, a], [, b]) => a.tookAt - b.tookAt);
+    if (longest === undefined) return undefined;
+    const [response] = longest;
+    this.end(response);
+    response.req.socket.destroy();
+    return response;
+  }
+
+  /** The response has been taken, or the client has left. */
+  end(response: ServerResponse): void {
+    const reader = this.#readers.get(response);
+    if (reader === undefined) return;
+    this.#readers.delete(response);
+    for (const piece of reader.pieces) {
+      const uses = (this.#uses.get(piece) ?? 0) - 1;
+      if (uses > 0) this.#uses.set(piece, uses);
+      else {
+        this.#uses.delete(piece);
+        this.#bytes -= piece.length;
+      }
+    }
+  }
+
+  #addedBy(pieces: readonly Buffer[]): number {
+    return pieces.reduce((total, piece) => total + (this.#uses.has(piece) ? 0 : piece.length), 0);
+  }
+}
+
+/** What a handler gets with a request that holds one of the slots. */
+export interface RequestSlot {
+  /** Aborted when the client has gone. */
+  readonly gone: AbortSignal;
+  /**
+   * The result of the work, which ends early where its signal is aborted: the client has left, or has waited longest when
+   * another request needs the slot. Rejects with a {@link ClientGoneError} when the client has left.
+   */
+  waitFor<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T>;
+  readonly inFlight: InFlightBytes;
+}
+
+/** A handler of a path with a limited number of responses. */
+export type LimitedHandler = (
+  request: Parameters<Handler>[0],
+  response: Response,
+  slot: RequestSlot,
+) => void | Promise<void>;
+
+/**
+ * Lets at most `max` responses of all its handlers be written at once; 0: no limit. Clients that wait for New Relic hold no
+ * slot: when another client needs a slot, the one that has waited longest is answered with the data there are.
+ */
+export class RequestLimiter {
+  readonly #max: number;
+  readonly #refusal: string;
+  readonly #inFlight: InFlightBytes;
+  /** Ends the wait of each response, in the order in which they started to wait. */
+  readonly #waiting = new Map<Response, AbortController>();
+  readonly #writing = new Set<Response>();
+
+  /** `refusal` is what a client reads, with status 503, where no slot is free. */
+  constructor(max: number, refusal: string, inFlight: InFlightBytes) {
+    this.#max = max;
+    this.#refusal = refusal;
+    this.#inFlight = inFlight;
+  }
+
+  /** The number of responses that wait for New Relic, and the number that is being made or sent. */
+  get taken(): { readonly waiting: number; readonly writing: number } {
+    return { waiting: this.#waiting.size, writing: this.#writing.size };
+  }
+
+  /** The handler; its response holds a slot until the client has taken it or left. */
+  guard(handler: LimitedHandler): Handler {
+    return async (request, response) => {
+      this.#inFlight.checkRoom();
+      if (!this.#makeRoom()) throw new HttpError(503, this.#refusal);
+      this.#writing.add(response);
+      const gone = clientGone(response, () => {
+        this.#writing.delete(response);
+        this.#waiting.delete(response);
+        this.#inFlight.end(response);
+      });
+      const waitFor = <T>(work: (signal: AbortSignal) => Promise<T>) => this.#wait(response, gone, work);
+      await handler(request, response, { gone, waitFor, inFlight: this.#inFlight });
+    };
+  }
+
+  async #wait<T>(response: Response, gone: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const ended = new AbortController();
+    this.#writing.delete(response);
+    if (!gone.aborted) this.#waiting.set(response, ended);
+    const signal = AbortSignal.any([gone, ended.signal]);
+    // Each account adds a listener; Node.js 20 writes a warning from the eleventh on.
+    setMaxListeners(0, signal);
+    try {
+      return await unlessGone(work(signal), gone);
+    } finally {
+      if (this.#waiting.delete(response)) this.#writing.add(response);
+    }
+  }
+
+  #makeRoom(): boolean {
+    if (this.#max === 0 || this.#waiting.size + this.#writing.size < this.#max) return true;
+    if (this.#writing.size >= this.#max) {
+      const cut = this.#inFlight.cutOffStalled((response) => this.#writing.has(response as Response));
+      return cut !== undefined && this.#writing.delete(cut as Response);
+    }
+    const [longest] = this.#waiting;
+    if (longest === undefined) return true;
+    const [response, ended] = longest;
+    this.#waiting.delete(response);
+    this.#writing.add(response);
+    ended.abort();
+    return true;
+  }
+}
