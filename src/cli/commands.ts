@@ -218,7 +218,6 @@ Examples:
   # After an interruption, with the same flags
   newrelic-apm-exporter backfill --from=7d --to=3h --label=job=newrelic-apm-exporter --label=instance=exporter:9126 --output=week.om --resume`;
 
-/** The command `backfill`. */
 export function backfillCommand(): Command {
   const label = new Option('--label <name=value>', 'a label for every series, such as job; repeatable')
     .argParser((text: string, before: Labels) => parsed((one) => addLabel(one, before))(text))

@@ -66,7 +66,6 @@ export async function runDiscover(options: DiscoverOptions): Promise<void> {
 /** Reports a failed read; an error that it throws ends the command. */
 type Note = (what: string, error: unknown) => void;
 
-/** The entities read from one account. */
 interface Discovered {
   readonly account: string;
   /** False when only named entities were read, so that missing ones may exist. */
@@ -155,7 +154,6 @@ async function withHostsAndInstances(
   }
 }
 
-/** The sign for a number that could not be read. */
 const UNKNOWN = '?';
 
 /** The discovered entities, as text that ends in a line feed. */

@@ -16,7 +16,6 @@ interface DiscoverEntitiesOptions extends CommonOptions {
   readonly account: string | undefined;
 }
 
-/** The entities read from one account. */
 interface Found {
   readonly account: string;
   readonly types?: readonly { readonly type: string; readonly count: number }[];

@@ -58,7 +58,6 @@ export function addCommonFlags(command: Command, aboutConfigFile = CONFIG_FILE):
     .addOption(new Option('--log.format <format>', 'how log lines are written').choices(LOG_FORMATS).default('logfmt'));
 }
 
-/** The flag `--format`; the first choice is the default. */
 export function formatFlag(choices: readonly string[]): Option {
   return new Option('--format <format>', 'how the result is written').choices(choices).default(choices[0]);
 }
@@ -92,7 +91,6 @@ export function addWebFlags(command: Command): Command {
     .option('--web.systemd-socket', 'listen on the sockets that systemd hands over', false);
 }
 
-/** The flags of `serve`, validated. */
 export type ServeFlags = Readonly<ReturnType<typeof readServeFlags>>;
 
 /** The flags as `serve` uses them; `options` is commander's result. */

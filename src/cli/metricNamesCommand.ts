@@ -22,7 +22,6 @@ export async function runMetricNames(
     readonly account?: string;
     /** Id or exact name; undefined: the names of the application itself. */
     readonly host?: string;
-    /** Only names that contain this. */
     readonly name?: string;
     /** False to read only the first pages. */
     readonly allPages: boolean;

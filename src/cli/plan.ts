@@ -122,7 +122,6 @@ export function remedies({ groups, callsPerMinute, budget, slowdown }: Plan): st
   return [`each of these would make it fit: ${found.join('; ')}`];
 }
 
-/** The plan as a table; ends in a line feed. */
 function asTable(plan: ReturnType<typeof planOf>): string {
   const { account, groups, callsPerMinute, budget, share, counted: ofData, series, advice, stretch } = plan;
   const { seriesPerApplication: perApplication, seriesPerHost: perHost, scannedMinutes: scanned } = plan;

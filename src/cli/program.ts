@@ -6,7 +6,6 @@ import { suggest } from '../config/wording.ts';
 import { errorText, isMistake } from '../log/logger.ts';
 import { ExitStatus, flushOutput, onOutputLost, OutputError } from './process.ts';
 
-/** The command that runs by default. */
 const DEFAULT = 'serve';
 
 /**

@@ -28,7 +28,6 @@ export interface QueryOptions extends CommonOptions {
   readonly format: 'table' | 'json' | 'yaml' | 'metrics';
 }
 
-/** The name of a query given on the command line. */
 const GIVEN = 'query';
 
 /** The command `query`: runs one query, from the command line or from the configuration. */
@@ -111,7 +110,6 @@ function written(
   }
 }
 
-/** The rows as a table, facets first. */
 function rowTable(definition: QueryDefinition, result: QueryResult): string {
   const facets = readStatement(definition.nrql).facets.map(({ name }, index) => name ?? `facet ${String(index + 1)}`);
   const columns = columnsOf(definition, result);

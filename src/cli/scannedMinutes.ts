@@ -13,7 +13,6 @@ const READ_MINUTES: Readonly<Partial<Record<Group, number>>> = {
   custom_metrics: 1_440,
 };
 
-/** Groups whose refresh reads the collection window. */
 const WINDOW_GROUPS: ReadonlySet<Group> = new Set<Group>(['application_metrics', 'host_metrics']);
 
 /**

@@ -94,7 +94,6 @@ const GRACE = 3_500;
 /** Time for the calls to New Relic that those responses wait for, in milliseconds. */
 const CALLS_GRACE = 2_500;
 
-/** A running exporter. */
 export interface Daemon {
   readonly servers: Servers;
   /** Reads the configuration again and applies it when it is valid; never rejects. */

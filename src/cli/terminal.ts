@@ -47,7 +47,6 @@ export function showProgress(what: string): Progress {
 /** The line width when neither a terminal nor COLUMNS gives one. */
 const USUAL_LENGTH = 160;
 
-/** The longest line of output, in characters. */
 export function lineLength(): number {
   const given = Number(process.env['COLUMNS']);
   if (Number.isInteger(given) && given > 0) return given;
@@ -82,7 +81,6 @@ export function table(rows: readonly (readonly (string | number)[])[], most = In
     .join('\n');
 }
 
-/** A sentence in lines of at most `most` characters. */
 export function wrapped(sentence: string, most: number): string {
   const lines: string[] = [];
   for (const word of text(sentence).split(' ')) {

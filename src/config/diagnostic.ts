@@ -82,7 +82,6 @@ export interface Issue {
   readonly message: string;
   /** True when text was expected but another type found: the value of a placeholder may have been read as a number. */
   readonly wantsText?: boolean;
-  /** The index of the character that the issue is about. */
   readonly inText?: number | undefined;
 }
 

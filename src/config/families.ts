@@ -9,7 +9,6 @@ import { apiOf, labelsOf, listOf, type Mapping } from './schema/rules.ts';
 
 /** The first custom metric or query that feeds a family: the others must agree with it. */
 interface FirstUse {
-  /** Its location in the configuration. */
   readonly where: string;
   readonly help: string;
   /** Undefined for a query. */
@@ -18,7 +17,6 @@ interface FirstUse {
   readonly labels: readonly string[];
 }
 
-/** The first use of each family, by its name. */
 export type Families = Map<string, FirstUse>;
 
 const ENTITY_LABELS = { application: ['app', 'app_id'], host: ['app', 'app_id', 'host', 'host_id'] };

@@ -38,13 +38,9 @@ interface FileProblem {
 export function readFile(
   path: string,
 ): ({ readonly bytes: Buffer } | FileProblem) & { readonly identity: string | undefined } {
-  let file: number;
+  let file: number | undefined;
   try {
     file = openSync(path, FLAGS);
-  } catch (error) {
-    return { problem: fileProblem(error), identity: undefined };
-  }
-  try {
     const stats = fstatSync(file);
     const identity = identityOf(stats);
     const problem = kindProblem(stats);
@@ -52,7 +48,7 @@ export function readFile(
   } catch (error) {
     return { problem: fileProblem(error), identity: undefined };
   } finally {
-    closeSync(file);
+    if (file !== undefined) closeSync(file);
   }
 }
 
@@ -67,20 +63,16 @@ export function readText(path: string): { readonly text: string } | FileProblem 
  * the text must come within 5 seconds.
  */
 export async function readTextOrPipe(path: string): Promise<{ readonly text: string } | FileProblem> {
-  let file: number;
+  let file: number | undefined;
   try {
     file = openSync(path, FLAGS);
-  } catch (error) {
-    return { problem: fileProblem(error) };
-  }
-  try {
     if (!fstatSync(file).isFIFO()) return readText(path);
     const read = await readPipe(file);
     return 'problem' in read ? read : decoded(read.bytes);
   } catch (error) {
     return { problem: fileProblem(error) };
   } finally {
-    closeSync(file);
+    if (file !== undefined) closeSync(file);
   }
 }
 

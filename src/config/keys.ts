@@ -1,6 +1,5 @@
 import { identityAt, readFile } from './files.ts';
 
-/** The source of an account's key. */
 interface KeyConfig {
   readonly api_key?: string | undefined;
   readonly api_key_file?: string | undefined;
@@ -107,7 +106,6 @@ export class KeySource {
     return { source: new KeySource(api_key_file, read.key, read.identity, options) };
   }
 
-  /** The key to send now. */
   current(): string {
     this.#look();
     return this.#key;

@@ -30,7 +30,6 @@ interface QueryList {
   readonly queries: readonly unknown[];
   /** The prefix of the names of its queries. */
   readonly prefix: string;
-  /** The issues found in it. */
   readonly issues: Issue[];
 }
 
@@ -98,7 +97,6 @@ export function readQueries(configuration: unknown, folder: string, env: Environ
   };
 }
 
-/** Checks the queries of one account. */
 function checkQueries(lists: readonly QueryList[], staticLabels: readonly string[], families: Families): void {
   const names = new Set<string>();
   for (const { file, at, queries, prefix, issues } of lists) {

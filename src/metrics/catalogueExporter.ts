@@ -1,4 +1,3 @@
-/** A family of the exporter itself. */
 export interface ExporterFamily {
   readonly name: string;
   readonly help: string;

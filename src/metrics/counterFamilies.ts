@@ -101,7 +101,6 @@ function counterFamily(
 
 const APDEX = ['satisfied', 'tolerating', 'frustrated'].map((zone, index) => [{ zone }, 4 + index] as const);
 
-/** The families of counters. */
 export const COUNTER_FAMILIES: readonly FamilyRow<Totals>[] = [
   counterFamily(
     {
@@ -143,7 +142,6 @@ export const COUNTER_FAMILIES: readonly FamilyRow<Totals>[] = [
   ),
 ];
 
-/** The samples of the counters of an application. */
 export function counterSamples(totals: Totals): Sample[] {
   return samplesOf(COUNTER_FAMILIES, totals);
 }

@@ -4,7 +4,6 @@ import { familyOf, type FamilyScope } from './family.ts';
 import type { Family, Labels, Sample } from './sample.ts';
 import { LABEL_NAME, UNCAPTURABLE_LABEL_NAMES } from './labelNames.ts';
 
-/** A custom metric as configured. */
 export interface CustomMetricDefinition {
   readonly name: string;
   readonly help: string;
@@ -15,7 +14,6 @@ export interface CustomMetricDefinition {
   readonly max_series: number;
 }
 
-/** A custom metric ready for use. */
 export interface CustomMetric {
   readonly family: Family;
   readonly template: ReturnType<typeof parseTemplate>;

@@ -1,7 +1,6 @@
 import type { Api } from '../api/upstreamReader.ts';
 import type { Group, Family, Labels, Sample } from './sample.ts';
 
-/** The scope of window metrics. */
 export type FamilyScope = 'application' | 'host';
 
 /** Over which time a family's values speak; HELP and docs/metrics.md say it in these words. */
@@ -15,13 +14,11 @@ const TIME_BASES = {
 
 /** A family of the catalogue: what its HELP and its line in docs/metrics.md are made of. */
 export interface CatalogueFamily extends Family {
-  /** What a value says, a phrase. */
   readonly meaning: string;
   /** Upstream metric or field and what is done with it, in upstream's names; of NerdGraph too where it differs. */
   readonly source: string;
   /** In words. */
   readonly timeBase: string;
-  /** The interfaces of upstream that have it. */
   readonly interfaces: readonly Api[];
 }
 
@@ -30,7 +27,6 @@ export interface FamilySpec {
   /** What follows the prefix in the name. */
   readonly suffix: string;
   readonly meaning: string;
-  /** Where the REST interface has it. */
   readonly source: string;
   /** Where NerdGraph has it, if that is another place; false: NerdGraph does not have it. */
   readonly nerdgraph?: string | false;
@@ -68,7 +64,6 @@ export function familyOf(
   return { name, help, type: group === 'counters' ? 'counter' : 'gauge', unit: unitOf(name), group, labelNames };
 }
 
-/** Makes a family of the catalogue. */
 export function catalogueFamily(
   prefix: string,
   group: Group,

@@ -53,7 +53,6 @@ export function applicationLabels(
   return { ...ofApplication(account, application), ...staticLabels };
 }
 
-/** Labels of a host's series. */
 export function hostLabels(
   account: string,
   staticLabels: Labels,

@@ -202,7 +202,6 @@ function divided(value: number | undefined, divisor: number): number | undefined
   return value === undefined ? undefined : value / divisor;
 }
 
-/** Families of applications: state and rolling values. */
 const APPLICATION = rowsOf('applications', 'rolling', [
   {
     suffix: 'info',
@@ -298,7 +297,6 @@ const APPLICATION = rowsOf('applications', 'rolling', [
   ...endUser(true),
 ]);
 
-/** Families of hosts: state and rolling values. */
 const HOST = rowsOf('hosts', 'rolling', [
   {
     suffix: 'info',
@@ -324,7 +322,6 @@ const HOST = rowsOf('hosts', 'rolling', [
   },
 ]);
 
-/** Families of instances: state and rolling values. */
 const INSTANCE = rowsOf('instances', 'rolling', [
   {
     suffix: 'info',
@@ -338,7 +335,6 @@ const INSTANCE = rowsOf('instances', 'rolling', [
   ...traffic(false),
 ]);
 
-/** Families of key transactions: state and rolling values. */
 const KEY_TRANSACTION = rowsOf('key_transactions', 'rolling10', [
   {
     suffix: 'info',

@@ -43,7 +43,6 @@ export function monitoredSamples(entity: MonitoredInput['entity'], tags: readonl
   return samplesOf(MONITORED_FAMILIES, { entity, tags });
 }
 
-/** The golden metrics of one type. */
 export interface TypeMetrics {
   /** `DOMAIN-TYPE`. */
   readonly type: string;
@@ -120,7 +119,6 @@ export class GoldenFamilies {
   }
 }
 
-/** The samples of one golden metric of an entity. */
 export function goldenSamples(family: Family, values: GoldenResult['values'], metric: string): Sample[] {
   return (values.get(metric) ?? []).map(({ percentile, value }) => ({
     family,

@@ -25,11 +25,9 @@ export interface QueryDefinition {
   readonly max_series: number;
 }
 
-/** A query ready for use. */
 export interface Query {
   readonly definition: QueryDefinition;
   readonly rules: RowRules;
-  /** For each of its metrics. */
   readonly families: readonly Family[];
 }
 

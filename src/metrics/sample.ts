@@ -54,7 +54,6 @@ export interface WrittenSamples {
   /** Increases with each writing: the same number means the same samples. */
   readonly number: number;
   readonly columns: Columns;
-  /** One for each column. */
   readonly values: readonly string[];
   /** Samples that are not written: their value is not finite, or the task has their series already. */
   readonly refused: number;

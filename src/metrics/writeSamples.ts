@@ -5,7 +5,6 @@ import type { Group, Column, Columns, Family, Labels, Sample, WrittenSamples, Wr
 const NO_LABELS: Labels = {};
 const NO_COLUMNS: Columns = { list: [], addedNames: [] };
 
-/** The samples of a task without any. */
 export const NO_SAMPLES: WrittenSamples = { number: 0, columns: NO_COLUMNS, values: [], refused: 0 };
 
 /** Up to this size a map is not searched for entries whose object is gone. */
@@ -74,7 +73,6 @@ function keep<T extends object>(known: Map<string, WeakRef<T>>, key: string, val
   return value;
 }
 
-/** The same labels in the same order. */
 function isEqual(a: Labels, b: Labels): boolean {
   if (a === b) return true;
   const names = Object.keys(a);
@@ -86,7 +84,6 @@ function isEqual(a: Labels, b: Labels): boolean {
   return at === names.length;
 }
 
-/** Turns written samples back into samples with numbers. */
 export function readSamples({ columns, values }: WrittenSamples): Sample[] {
   return columns.list.map(({ family, labels }, index) => {
     return { family, labels: labels === NO_LABELS ? undefined : labels, value: Number(values[index]) };

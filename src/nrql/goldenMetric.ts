@@ -20,7 +20,6 @@ export interface GoldenSource {
   readonly eventObjectId: GoldenDefinition['eventObjectId'];
 }
 
-/** A definition that can be put into a query. */
 export interface GoldenColumn {
   readonly source: GoldenSource;
   /** The expression in SELECT, without its alias. */

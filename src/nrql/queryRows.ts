@@ -4,7 +4,6 @@ import { MOST_FACETS } from './limits.ts';
 export interface RowRules {
   /** New Relic's names of the facets, in the order of the text; undefined where a name is not known. */
   readonly facets: readonly (string | undefined)[];
-  /** One label name for each facet. */
   readonly labels: readonly string[];
   readonly metrics: readonly {
     /** The key of its column; undefined for the only column of the query. */
@@ -17,7 +16,6 @@ export interface RowRules {
   readonly limit: number | undefined;
   /** The result is incomplete when the sum of this column over the rows is at least this large. */
   readonly failAt: { readonly value: string; readonly at_least: number } | undefined;
-  /** The most series of each metric. */
   readonly maxSeries: number;
 }
 
@@ -42,7 +40,6 @@ export interface RowReading {
   readonly dropped: Readonly<Record<(typeof ROW_DROP_REASONS)[number], number>>;
   /** The columns with a value that is not a number, sorted. */
   readonly badColumns: readonly string[];
-  /** The columns that the rows have. */
   readonly columns: readonly string[];
 }
 

@@ -17,7 +17,6 @@ export interface Statement {
     readonly end: number;
     readonly aliasEnd: number;
   }[];
-  /** The entries of FACET of the outermost query. */
   readonly facets: readonly {
     readonly at: number;
     /** The alias, or the attribute as it is written; undefined for a function without alias. */
@@ -63,9 +62,7 @@ interface Token {
   readonly kind: 'word' | 'name' | 'text' | 'symbol';
   /** A word as written; for `name` and `text` the content between the quotes, with escapes resolved. */
   readonly text: string;
-  /** The offset of its first character in the query. */
   readonly at: number;
-  /** The offset after its last character. */
   readonly end: number;
 }
 
@@ -80,7 +77,6 @@ interface Parentheses {
   clauses: readonly Clause[];
   /** The innermost query around it; the parentheses themselves when they hold a query. */
   query: Parentheses | undefined;
-  /** True when the query has a LIMIT. */
   hasLimit: boolean;
 }
 

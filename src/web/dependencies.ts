@@ -51,19 +51,16 @@ export interface WebDependencies {
   dropped(series: readonly DroppedSeries[]): void;
   /** The running configuration as YAML, secrets as `<secret>`. */
   configText(): string;
-  /** The text with secrets replaced by `<secret>`. */
   mask(text: string): string;
   /** Undefined where `--web.enable-lifecycle` is off. */
   readonly reload: (() => Promise<ReloadResult>) | undefined;
   /** Undefined where the last reload did not fail. */
   reloadFailure(): ReloadFailure | undefined;
-  /** True from the moment a shutdown has begun. */
   stopping(): boolean;
   /** Unix time in milliseconds, only to be shown. */
   now(): number;
   /** A clock that is never set, in milliseconds: the collector's. */
   monotonic(): number;
-  /** Writes a warning to the log. */
   warn(message: string): void;
   /** Reports an internal error of a request, which is answered with 500. */
   failed(error: unknown): void;

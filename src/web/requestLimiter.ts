@@ -51,7 +51,6 @@ export class InFlightBytes {
     this.#readers.set(response, { pieces, madeOf, tookAt: this.#now() });
   }
 
-  /** The client has taken a part of its response. */
   took(response: ServerResponse): void {
     const reader = this.#readers.get(response);
     if (reader !== undefined) reader.tookAt = this.#now();
@@ -94,7 +93,6 @@ export class InFlightBytes {
 
 /** What a handler gets with a request that holds one of the slots. */
 export interface RequestSlot {
-  /** Aborted when the client has gone. */
   readonly gone: AbortSignal;
   /**
    * The result of the work, which ends early where its signal is aborted: the client has left, or has waited longest when

@@ -38,7 +38,6 @@ export async function sendPage(
   await sendPieces(response, [body], slot);
 }
 
-/** Sends an exposition; as {@link sendPieces}. */
 export async function sendExposition(
   response: ServerResponse,
   exposition: RenderedExposition,

@@ -312,7 +312,6 @@ function notJson(text: string): string {
   return start.startsWith('<') ? 'the answer is a web page, not JSON' : 'the answer is not JSON';
 }
 
-/** Limit for an unpacked error body. */
 const LONGEST_ERROR = 64 * 1024;
 
 /** A successful response: its JSON object, and the address that sent it. */
@@ -346,14 +345,12 @@ export interface ResponsePolicy {
   readonly retries: 'all' | 'but_timeouts' | 'transient' | 'none';
 }
 
-/** A received response, with what was sent for it. */
 export interface Sent {
   readonly address: URL;
   readonly raw: RawResponse;
   /** Unix milliseconds of the wall clock, for comparison with times in headers. */
   readonly receivedAt: number;
   readonly overload: Overload | undefined;
-  /** Hides the key of the request. */
   readonly mask: KeyMask;
 }
 

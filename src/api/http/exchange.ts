@@ -91,7 +91,6 @@ export class UpstreamConnections {
     this.#kept = createDispatcher(options);
   }
 
-  /** The dispatcher of the next call. */
   get dispatcher(): Dispatcher {
     return this.#unkept ?? this.#kept;
   }
@@ -116,7 +115,6 @@ export class UpstreamConnections {
 const ERROR_BODY_BYTES = 8_192;
 const ERROR_BODY_MS = 1_000;
 
-/** A response as received. */
 export interface RawResponse {
   readonly status: number;
   readonly headers: ResponseHeaders;

@@ -13,7 +13,6 @@ const FAILURES_MS = 60_000;
 /** A subject that was not read for this long is forgotten. */
 const FORGOTTEN_MS = 3_600_000;
 
-/** The failures of a subject in one kind of data. */
 interface Suspicion {
   /** Successful responses until the subject is no longer a suspect; undefined: it is not a suspect. */
   successesLeft: number | undefined;
@@ -38,12 +37,9 @@ export class FailureMemory {
   /** End times of omissions, by the collection that an item is left out of, and by item. */
   readonly #omitted = new Map<string, Map<SubjectId, number>>();
 
-  /** @param monotonic milliseconds of a monotonic clock */
   constructor(monotonic: () => number) {
     this.#monotonic = monotonic;
   }
-
-  // The account.
 
   /**
    * Records the end of a call of the account. An overload is not recorded, because it pauses the account. A missing permission
@@ -64,8 +60,6 @@ export class FailureMemory {
   isCircuitOpen(key: string): boolean {
     return (key === '' || this.#circuit.key === key) && this.#circuit.failures >= FAILURES_TO_OPEN;
   }
-
-  // A subject in one kind of data.
 
   /** True for a subject that made a shared query fail: it is read alone. */
   isSuspect(kind: string, id: SubjectId, host?: string): boolean {
@@ -128,8 +122,6 @@ export class FailureMemory {
       if (suspicion !== undefined) suspicion.isTransient = false;
     }
   }
-
-  // Items that New Relic refuses or does not know.
 
   /** Leaves an item (a subject of a kind, a metric name of an application) out for a time, in milliseconds. */
   omit(from: string, item: SubjectId, ms: number): void {

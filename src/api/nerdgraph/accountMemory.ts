@@ -10,7 +10,6 @@ export interface KeyTransactionDetails {
   readonly applicationId: number | undefined;
 }
 
-/** A key transaction as the search returns it. */
 export interface KeyTransactionEntity {
   readonly id: number;
   readonly guid: string;
@@ -28,7 +27,6 @@ const FIRST_SIZES = { hosts: 1, datastores: 3, matches: 50 };
  */
 export class AccountMemory {
   readonly failures: FailureMemory;
-  /** The only account that the key sees, with the key. */
   onlyAccount: { readonly id: number; readonly key: string | undefined } | undefined;
   /** The entities of the last searches, by guid: a field that fails keeps its earlier value. */
   applications: ReadonlyMap<string, Application> = new Map();
@@ -60,7 +58,6 @@ export class AccountMemory {
     this.failures.forgetOld();
   }
 
-  /** Ids of the applications that reported at the last list. */
   get reporting(): readonly SubjectId[] {
     return [...this.#listed].filter(([, { reporting }]) => reporting === true).map(([id]) => id);
   }

@@ -82,7 +82,6 @@ function queryOver(kind: QueryKind, range: TimeRange): TimesliceQuery {
 export function rowsRead<S, V, R extends TimeRange = TimeRange>(
   timeslices: Timeslices,
   reads: RowsQuery<S, R> & {
-    /** @param range the requested range */
     valueOf(subject: S, found: SubjectRows, range: R): V;
   },
 ): BatchRead<S, V, R> {
@@ -120,7 +119,6 @@ const OF_BROWSERS: readonly string[] = [METRIC.endUser, METRIC.endUserApdex];
 /** Selectors of metrics. Equal lists of names share one object, so that equal requests are recognized at no cost. */
 export class MetricSelectors {
   readonly #selectors = new Map<string, MetricSelector>();
-  /** Selectors of metric data, by list of names. */
   readonly #data = {
     application: new WeakMap<readonly string[], { readonly selector: MetricSelector; readonly values: ValueMapper }>(),
     host: new WeakMap<readonly string[], { readonly selector: MetricSelector; readonly values: ValueMapper }>(),

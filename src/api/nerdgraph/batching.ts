@@ -12,7 +12,6 @@ const MOST_CHARACTERS = 8_000;
 const FRAME = 420;
 const FRAME_OF_GROUP = 70;
 
-/** The part of a query for one application or key transaction. */
 export interface QueryPart extends Omit<BatchSubject, 'host'> {
   /** The requested hosts; undefined: the application itself, or all of its hosts. */
   readonly hosts: readonly string[] | undefined;
@@ -20,13 +19,11 @@ export interface QueryPart extends Omit<BatchSubject, 'host'> {
   readonly namesHosts: boolean;
 }
 
-/** The parts of one query. */
 export type Batch = readonly QueryPart[];
 
 /** A kind of query; failures are remembered by its name. */
 export interface QueryKind {
   readonly name: string;
-  /** The group that its calls are counted for. */
   readonly group: CallGroup;
   /** The subject of a row: a metric of an application or of a host, a key transaction, or an entity with golden metrics. */
   readonly groupBy: 'application' | 'host' | 'key_transaction' | 'entity';
@@ -111,7 +108,6 @@ export class Size {
   }
 }
 
-/** The number of rows expected for a part. */
 export function rowsOf(
   { id, selector, hosts, namesHosts }: QueryPart,
   groupBy: QueryKind['groupBy'],
@@ -126,7 +122,6 @@ export function rowsOf(
 /** The subjects of the next query, all of one kind, each with its request; undefined: none. */
 interface TakenSubjects<S> {
   readonly taken: readonly { readonly subject: S; readonly asked: BatchSubject | undefined }[];
-  /** The kind of query, with its limit of rows. */
   readonly kind: QueryKind;
   /** True: all belong to one application or key transaction, which may need several queries. */
   readonly isOne: boolean;
@@ -272,7 +267,6 @@ export function takeOne(batch: Batch, last: boolean): readonly [one: Batch, othe
   ];
 }
 
-/** The WHERE clause of a query for a batch. */
 export function conditionOf(batch: Batch, groupBy: QueryKind['groupBy']): Condition {
   const groups = new Map<MetricSelector, SubjectId[]>();
   const conditions: Condition[] = [];

@@ -46,7 +46,6 @@ const tags = z.array(z.unknown()).transform((list): NonNullable<Application['tag
   }),
 );
 
-/** Fields of every kind of entity. */
 export const entity = z.object({
   guid: text,
   name: text,
@@ -147,7 +146,6 @@ export async function searchEntities<T>(
     readonly fieldsOf: (record: T) => Json;
     /** The size of pages, where the document has a parameter for it; reduced where pages are too big. */
     readonly pages?: PageSize;
-    /** Limit for the entities to read. */
     readonly most?: number;
   },
   call: CallOptions,

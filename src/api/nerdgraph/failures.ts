@@ -16,7 +16,6 @@ const MEANINGS = [
   ...(['other', 'invalid_response'] as const),
 ] as const;
 
-/** The meaning of an error in a body. */
 export type Meaning = (typeof MEANINGS)[number];
 
 /**
@@ -89,7 +88,6 @@ const MOST_ERRORS = 100;
 const LONGEST_WORDS = 1_000;
 const LONGEST_CODE = 60;
 
-/** The meaning of the errors of a body for its request. */
 export interface Verdict {
   readonly meaning: Meaning;
   readonly failure: CallFailure;
@@ -133,7 +131,6 @@ export function judge(
 
 /** Failed fields below a path of the data: their null means unknown, not absent. */
 export interface FailedFields {
-  /** The first failure. */
   readonly failure: CallFailure;
   /** The names of the fields, by the index of their record in the list. */
   readonly fields: ReadonlyMap<number, ReadonlySet<string>>;

@@ -13,7 +13,6 @@ import type { CallOptions } from '../upstreamReader.ts';
 /** The tag that holds the id of a key transaction in the REST interface. */
 const ID_TAG = 'keyTransactionId';
 
-/** A key transaction as the entity search returns it. */
 const keyTransaction = entity.transform((fields, context) => {
   const written = fields.tags?.find(({ key }) => key === ID_TAG)?.values[0] ?? '';
   const id = idIn(written);
@@ -31,7 +30,6 @@ function fieldsOf({ id, name, reporting, healthStatus: health }: KeyTransactionE
   return { name, reporting, tags, alertSeverity: severityOf(health) };
 }
 
-/** Fields that only the full entity has. */
 const keyTransactionDetails = z
   .object({
     guid: text,

@@ -28,11 +28,9 @@ export class MetricSelector {
   readonly names: readonly string[];
   /** Names that contain one of these texts are selected, too. */
   readonly filters: readonly string[];
-  /** True if the metrics of all datastore types are included. */
   readonly hasDatastores: boolean;
   /** The condition for the WHERE clause; undefined without names and patterns, as for key transactions. */
   readonly condition: Condition | undefined;
-  /** The length of the condition. */
   readonly characters: number;
   readonly #found = new Map<string, string>();
 

@@ -61,7 +61,6 @@ export class NerdGraphAccount {
     }
   }
 
-  /** All accounts that the key sees, each once. */
   async list(call: CallOptions): Promise<readonly AccountOutline[]> {
     const { found } = await this.transport.read('applications', ACCOUNTS, {}, call);
     const accounts = await this.transport.parseReporting('applications', (discarded) =>

@@ -7,7 +7,6 @@ import type { TimeRange } from '../upstreamReader.ts';
 /** One stored timeslice record; its members are read as `newrelic.timeslice.value['total']`. */
 export const TIMESLICE = 'newrelic.timeslice.value';
 
-/** The argument of a function. */
 type Expression =
   | typeof TIMESLICE
   | `${typeof TIMESLICE}['${'totalExclusive' | 'sumOfSquares'}']`
@@ -213,7 +212,6 @@ function windowOf(given: { readonly begin: number; readonly end: number } | null
   return Number.isSafeInteger(from) && Number.isSafeInteger(to) && to > from ? { from, to } : undefined;
 }
 
-/** Reads the facets of the rows of one response. */
 export class Facets {
   readonly #names: readonly string[];
   /** The index of each value in `facet`. */

@@ -11,7 +11,6 @@ import {
 import type { MetricDataResult, MetricDataSubject, TimeRange } from '../upstreamReader.ts';
 import type { RollingSummary, RollingValues } from '../types.ts';
 
-/** A summary without any known value. */
 export const NO_SUMMARY: RollingSummary = Object.freeze({
   responseTime: undefined,
   throughput: undefined,

@@ -11,7 +11,6 @@ import type { UpstreamError } from '../types.ts';
 import { isDatastore } from '../../formulas/metricInputs.ts';
 import type { MetricRow, MetricRows } from '../../formulas/timesliceValues.ts';
 
-/** A row of one bucket of a range. */
 export interface BucketRow extends MetricRow, TimeRange {}
 
 export const NO_ROWS: MetricRows = new Map();
@@ -29,9 +28,7 @@ export class SubjectRows {
   readonly columns = new Map<string, unknown>();
   /** Columns that make queries fail, even alone. */
   readonly columnFailures = new Map<string, UpstreamError>();
-  /** Failures by host, or `ITSELF`. */
   readonly failures = new Map<string, UpstreamError>();
-  /** A failure of all hosts. */
   failure: UpstreamError | undefined;
   /** True: the read failed because there are more rows than a response holds, even when fully divided. */
   tooMany = false;
@@ -68,7 +65,6 @@ export class SubjectRows {
     return this.rows.get(host ?? ITSELF) ?? NO_ROWS;
   }
 
-  /** The length of the response's window in seconds. */
   get seconds(): number | undefined {
     return this.window === undefined ? undefined : this.window.to - this.window.from;
   }
@@ -112,7 +108,6 @@ export function mergeRows([first, ...others]: readonly MetricRow[]): MetricRow |
   );
 }
 
-/** The rows that were read, by application or key transaction. */
 export type FoundRows = ReadonlyMap<SubjectId, SubjectRows>;
 
 /** A query for timeslices, or for the data of key transactions. */

@@ -92,7 +92,6 @@ class SplitRead {
   #unreadable = 0;
   /** Columns of golden metrics that make queries fail for any entity. */
   readonly #badColumns = new Map<string, UpstreamError>();
-  /** True once those columns are known. */
   #areColumnsTold = false;
   /** Failed parts of one subject: suspects once others had a response. */
   readonly #failed: Batch[] = [];
@@ -118,7 +117,6 @@ class SplitRead {
     } else if (isShared(batch)) for (const part of this.#failed) failures.recordFailure(name, ...subjectOf(part));
   }
 
-  /** True while the circuit of the account is open. */
   get #isSilent(): boolean {
     const { account, call } = this.#context;
     return account.transport.http.isCircuitOpen(call);

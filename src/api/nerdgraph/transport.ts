@@ -15,7 +15,6 @@ import { isList, isObject, type Json, type Discarded } from '../http/readRecords
 import type { CallOptions } from '../upstreamReader.ts';
 import { UpstreamError } from '../types.ts';
 
-/** The user who owns the key. */
 export const USER: Document = { text: `query { actor { user { id } } }`, root: ['actor', 'user'], list: undefined };
 
 export const ACCOUNTS: Document = {
@@ -77,7 +76,6 @@ export const ENTITIES = entitySearch(
   { declared: ', $limit: Int', given: ', options: { limit: $limit }' },
 );
 
-/** The number of entities of each type in an account. */
 export const ENTITY_TYPES: Document = {
   text: `query ($search: String!) {
   actor {
@@ -131,11 +129,9 @@ export type CallGroup =
 const SHORTEST_TIMEOUT = 5;
 const LONGEST_TIMEOUT = 30;
 
-/** Limit for the messages about a result. */
 const MOST_MESSAGES = 5;
 const LONGEST_READ = 10_000;
 
-/** One NRQL query. */
 export interface NrqlRead {
   readonly group: CallGroup;
   readonly account: number;
@@ -259,12 +255,10 @@ export class Transport {
     return end.kind === 'answered' ? end.result : undefined;
   }
 
-  /** Reports a response that cannot be used. */
   invalid(group: CallGroup, words: string): UpstreamError {
     return this.fail(group, new CallFailure('invalid_response', words));
   }
 
-  /** Reports a failure for another reason. */
   fail(group: CallGroup, failure: CallFailure): UpstreamError {
     return this.http.fail(endpointOf(group), failure);
   }

@@ -22,7 +22,6 @@ import type { BackfillOptions } from './backfillFlags.ts';
 import { planBackfill, resumeKeyOf } from './planBackfill.ts';
 import { loadState, saveState, type State, chooseTarget, type OutputTarget } from './checkpoint.ts';
 
-/** Lines that are joined into one piece of text. */
 const LINES_PER_PIECE = 1_000;
 
 /**

@@ -17,7 +17,6 @@ import type { BackfillSubject, Checkpoint, State } from './checkpoint.ts';
 import type { DatabaseChoice } from '../../formulas/responseTimes.ts';
 import { type ReadChunk, DatabaseTally, RollingWindows } from './rollingWindows.ts';
 
-/** Failures that may pass with time. */
 const PASSING: ReadonlySet<FailureReason> = new Set(['timeout', 'network', 'server', 'rate_limited']);
 
 const FIRST_WAIT = 5_000;
@@ -78,14 +77,12 @@ export class SeriesTable {
   }
 }
 
-/** An application or a host with its series. */
 interface BackfillEntity {
   /** Its name among the files of its application. */
   readonly key: string;
   readonly scope: FamilyScope;
   readonly applicationId: number;
   readonly hostKey?: string;
-  /** The metric names to request. */
   readonly names: readonly string[];
   readonly labels: Labels;
 }

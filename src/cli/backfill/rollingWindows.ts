@@ -101,7 +101,6 @@ export class RollingWindows {
   }
 }
 
-/** The timeslices that lie between the two times. */
 function within(timeslices: readonly Timeslice[], from: number, to: number): Timeslice[] {
   const inside: Timeslice[] = [];
   for (let index = firstFrom(timeslices, from); index < timeslices.length; index += 1) {

@@ -17,7 +17,6 @@ import {
 import { compareSides, type Comparison, type Difference, grouped } from './differences.ts';
 import { readSide } from './sides.ts';
 
-/** The flags of the command. */
 export interface CompareOptions extends CommonOptions {
   /** Undefined: the only one of the configuration. */
   readonly account?: string | undefined;

@@ -25,7 +25,6 @@ export interface Comparison {
   readonly tolerance: number;
   readonly families: readonly {
     readonly family: string;
-    /** Series that both interfaces have. */
     readonly compared: number;
     /** The number of series that differ by more than the tolerance, and the largest difference. */
     readonly differing: number;
@@ -117,7 +116,6 @@ export function compareSides(
   };
 }
 
-/** What is known of all series when one is judged. */
 interface Known {
   /** Each entity as often as the interface lists it. */
   readonly rest: ReadonlyMap<string, readonly string[]>;

@@ -43,7 +43,6 @@ export function observeCalls(observer: CallObserver | undefined, logger: Logger)
 /** The parts that all readers of a program share. */
 interface Surroundings {
   readonly secrets: Secrets;
-  /** The source of proxy settings. */
   readonly environment: Environment;
   readonly observer: (account: string) => CallObserver;
   /** Called once when a key file can no longer be used. */

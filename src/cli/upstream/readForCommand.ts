@@ -78,7 +78,6 @@ interface FoundRecord<T> {
   readonly value: T;
 }
 
-/** The found records, by account and id. */
 export type FoundByAccount<T> = ReadonlyMap<LiveAccount, ReadonlyMap<number, T>>;
 
 /**
@@ -174,7 +173,6 @@ async function findByName(accounts: readonly LiveAccount[], name: string): Promi
   return only;
 }
 
-/** The names of the accounts of the found records. */
 function namesOf(found: readonly FoundRecord<unknown>[]): string {
   return [...new Set(found.map(({ account }) => account.config.name))].join(', ');
 }

@@ -28,7 +28,6 @@ export interface CommandContext {
   readonly clientOptions: (account: AccountConfig, config: Config) => RestReaderOptions;
   /** Writes to standard output, with keys masked. */
   readonly print: (text: string) => void;
-  /** The text with keys masked. */
   readonly mask: (text: string) => string;
   /**
    * Prints an error as a line on standard error, with keys masked. The remedy for a refused key is printed once, at the end.

@@ -46,7 +46,6 @@ const chosenApplications = z.strictObject({
   }),
 });
 
-/** The settings when no application is read. */
 const NO_APPLICATIONS = chosenApplications.parse({});
 
 const applications = z.union([
@@ -240,7 +239,6 @@ function accountOf(written: z.output<typeof writtenAccount>) {
   };
 }
 
-/** One account with the key that reads it. */
 export const account = z.codec(writtenAccount, z.custom<ReturnType<typeof accountOf>>(), {
   decode: accountOf,
   encode: ({ base_url, applications: { read, ...chosen }, ...rest }) => ({

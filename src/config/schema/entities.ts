@@ -5,7 +5,6 @@ import { duration, list, notes, text, whole } from './parts.ts';
 /** NerdGraph's form of a type, domain first. */
 const ENTITY_TYPE = /^[A-Z0-9_]+-[A-Z0-9_]+$/;
 
-/** The entities of one type whose golden metrics are published. */
 export const entitySelection = z.strictObject({
   type: notes(z.string().regex(ENTITY_TYPE, 'is not DOMAIN-TYPE in capitals, such as EXT-SERVICE'), {
     description: 'The type, as NerdGraph names it: `DOMAIN-TYPE`. Each type once in an account.',

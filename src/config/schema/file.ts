@@ -26,7 +26,6 @@ const intervals = z.strictObject({
   entities: interval('5m', 'Lists of entities, with the definitions of their golden metrics.'),
 } satisfies Record<Exclude<Group, 'custom_metrics' | 'golden_metrics' | 'queries'>, unknown>);
 
-/** Settings for all accounts. */
 export const collection = z.strictObject({
   window: notes(duration({ least: '1m', wholeMinutes: true }).prefault('30m'), {
     description: 'Time range of metric data, in whole minutes. Averages and rates are over this time.',

@@ -34,12 +34,10 @@ function milliseconds(text: string): number {
   return parseDuration(text) ?? Number.NaN;
 }
 
-/** A whole number in a range. */
 export function whole(least: number, most: number = Number.MAX_SAFE_INTEGER) {
   return z.int().min(least).max(most);
 }
 
-/** Text of at least one character. */
 export function text() {
   return z.string().min(1);
 }
@@ -76,7 +74,6 @@ export function notes<T extends z.ZodType>(
   return schema.meta({ ...notes });
 }
 
-/** A list with a least number of entries. */
 export function list<T extends z.ZodType>(
   entry: T,
   least = 0,

@@ -41,7 +41,6 @@ const failAt = z.strictObject({
   at_least: notes(z.number(), { description: 'The number from which on something may be missing.', example: 5000 }),
 });
 
-/** An NRQL query whose results become families. */
 export const query = z.strictObject({
   name: notes(text(), {
     description: "Name of the query, unique in the account; label `query` of the exporter's own metrics.",
@@ -84,7 +83,6 @@ export const query = z.strictObject({
   }),
 });
 
-/** A file of queries. */
 export const queryFile = z.strictObject(
   { queries: list(query) },
   {

@@ -122,7 +122,6 @@ export function apiOf(account: Mapping | undefined): Api {
   return account?.['api'] === 'nerdgraph' ? 'nerdgraph' : 'rest';
 }
 
-/** The names of the static labels of an account. */
 export function labelsOf(account: Mapping | undefined): readonly string[] {
   return Object.keys(mappingOf(account?.['labels']) ?? {});
 }

@@ -41,7 +41,6 @@ interface Location {
   readonly offset: number;
 }
 
-/** The value at a location. */
 interface LocatedValue extends Location {
   /** The offset of its key; an item of a list has none. */
   readonly key: number | undefined;
@@ -60,7 +59,6 @@ const WHOLE = '';
  */
 export class DocumentValues {
   readonly value: unknown;
-  /** The problems in the order of the file. */
   readonly problems: YamlProblem[] = [];
   readonly #document: Document.Parsed;
   readonly #env: Environment;
@@ -166,7 +164,6 @@ export class DocumentValues {
     return value;
   }
 
-  /** Removes invalid keys. */
   #checkKeys(node: YAMLMap, location: Location): void {
     const earlier = new Set<string>();
     node.items = node.items.filter(({ key }) => {

@@ -1,6 +1,5 @@
 import { mayBeSecret } from '../diagnostic.ts';
 
-/** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** A replaced placeholder: its offset and length in the text before and in the text after the replacement. */

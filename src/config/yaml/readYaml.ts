@@ -171,7 +171,6 @@ function parse(text: string, lineCounter: LineCounter): Document.Parsed | YamlPr
   }
 }
 
-/** The problem of the document as a whole. */
 function documentProblem({ directives, contents }: Document.Parsed, text: string): string | undefined {
   const { explicit, version } = directives.yaml;
   if (explicit === true && version !== '1.2') return 'the file must be YAML 1.2: remove the %YAML directive';

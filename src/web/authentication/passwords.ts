@@ -59,7 +59,6 @@ export interface Asker {
   readonly address: string;
   /** Aborted when the client has left: its password is not compared. */
   readonly gone: AbortSignal;
-  /** Identifies the connection. */
   readonly connection: object;
 }
 
@@ -152,7 +151,6 @@ class Remembered {
   }
 }
 
-/** A password that waits to be compared. */
 interface Waiting extends Asker {
   /** Equal for the same user, password and hash: one comparison serves all clients that wait for it. */
   readonly key: string;
@@ -172,14 +170,12 @@ interface Waiting extends Asker {
  */
 class ComparisonQueue {
   readonly #compare: Compare;
-  /** In the order in which they came. */
   readonly #waiting = new Set<Waiting>();
   readonly #turnedAway = new Remembered(MAX_TURNED_AWAY);
   readonly #refusedOn = new WeakSet<object>();
   /** The number of the last turn of each address, the newest last. */
   readonly #lastTurns = new Map<string, number>();
   #turns = 0;
-  /** The keys that are being compared. */
   readonly #running = new Set<string>();
 
   constructor(compare: Compare) {

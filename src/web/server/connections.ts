@@ -31,7 +31,6 @@ interface Connection {
   waiting: number;
   /** The response under way. */
   current: ServerResponse | undefined;
-  /** Settles when all responses so far have ended. */
   responded: Promise<void>;
 }
 
@@ -47,14 +46,12 @@ export class Connections {
   readonly #shakingHands = new Map<string, Connection>();
   #closing = false;
 
-  /** Tracks the connections of a plain HTTP server. */
   follow(server: Server): void {
     // Node refuses connections beyond this limit: once every connection is in use, no other way is left.
     server.maxConnections = 2 * MAX_CONNECTIONS;
     server.prependListener('connection', (socket: Socket) => void this.#accept(socket));
   }
 
-  /** Tracks the connections of a TLS server. */
   followTls(server: TlsServer): void {
     server.maxConnections = 2 * MAX_CONNECTIONS;
     server.prependListener('connection', (socket: Socket) => {

@@ -70,7 +70,6 @@ export function systemdSockets(environment: Readonly<Record<string, string | und
 
 const UNKNOWN = 'the host name is not known; correct --web.listen-address.';
 
-/** The meaning of error codes, and what to change. */
 const WHY_NOT: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another process uses this address; stop it or choose another --web.listen-address.',
   EACCES: 'no permission for this port; choose one above 1023 with --web.listen-address.',

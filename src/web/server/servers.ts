@@ -43,11 +43,8 @@ export async function startServers(options: {
   readonly sockets?: readonly number[] | undefined;
   /** Path of the web configuration; undefined: plain HTTP for everybody. Check it with loadWebConfig first. */
   readonly webConfigFile?: string | undefined;
-  /** Compares passwords with bcrypt hashes, away from this thread. */
   readonly compare: Compare;
-  /** `--web.route-prefix` */
   readonly routePrefix: string;
-  /** A password was refused. */
   readonly refusedLogin: () => void;
   readonly warn: (message: string) => void;
   /** Reports an internal error of a request. */

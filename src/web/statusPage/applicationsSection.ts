@@ -98,7 +98,6 @@ function pageLinks(search: string, address: string, page: number, pages: number)
   </nav>`;
 }
 
-/** An application on the status page. */
 interface ApplicationRow {
   readonly account: ShownAccount;
   readonly application: ApplicationView;

@@ -2,7 +2,6 @@ import type { AccountStatus, ApplicationView } from '../../collect/accountStatus
 import { readSamples } from '../../metrics/writeSamples.ts';
 import type { Block, Sample } from '../../metrics/sample.ts';
 
-/** An account with the response-time breakdowns of its applications. */
 export interface ShownAccount extends AccountStatus {
   readonly applications: readonly (ApplicationView & { readonly breakdown: Breakdown | undefined })[] | undefined;
 }
@@ -15,7 +14,6 @@ export interface Breakdown {
   readonly parts: readonly {
     readonly kind: 'queue' | 'component' | 'total';
     readonly name: string;
-    /** The metric family of the part. */
     readonly metric: string;
     readonly seconds: number;
   }[];

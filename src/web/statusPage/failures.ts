@@ -24,7 +24,6 @@ export function groupFailures(tasks: readonly TaskStatus[]): readonly FailureGro
   return [...alike.values()].sort((a, b) => b.tasks.length - a.tasks.length || failuresOf(b) - failuresOf(a));
 }
 
-/** The highest number of failed attempts in a row. */
 export function failuresOf({ tasks }: FailureGroup): number {
   return tasks[0]?.failures ?? 0;
 }

@@ -117,7 +117,6 @@ export function counted(count: number, noun: string, plural = `${noun}s`): strin
   return `${count.toLocaleString('en-US')} ${count === 1 ? noun : plural}`;
 }
 
-/** A number with at most three significant digits. */
 export function trim(value: number): string {
   return String(Number(value.toPrecision(3)));
 }

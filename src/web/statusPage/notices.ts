@@ -6,7 +6,6 @@ import { ago, breakable, counted, html, inWords, timeInWords, type Html } from '
 /** Days before the end of an interface from which its notice is highlighted. */
 const NEAR_END_DAYS = 180;
 
-/** Limit for the configuration problems on the page. */
 const SHOWN_FAULTS = 5;
 
 /** A notice that the last reload failed: since when, why, and what to do. `now` is Unix seconds, as all times here. */

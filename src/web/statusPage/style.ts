@@ -104,7 +104,6 @@ button { cursor: pointer; }
 }
 `;
 
-/** Style element of the status page. */
 export const STYLE_ELEMENT = new Html(`<style>${STYLE}</style>`);
 
 /** Allows the page its own style and the search form, and nothing else. */

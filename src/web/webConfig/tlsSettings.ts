@@ -14,7 +14,6 @@ export interface TlsSettings {
   readonly allowedSans: readonly string[] | undefined;
 }
 
-/** Whether clients are asked for a certificate. */
 export function asksForCertificate({ clientAuth }: TlsSettings): boolean {
   return clientAuth !== undefined && clientAuth !== 'NoClientCert';
 }

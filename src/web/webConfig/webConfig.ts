@@ -11,7 +11,6 @@ import { knownKeys, tlsSectionOf, webConfigSchema } from './webConfigFile.ts';
 interface WebConfig {
   /** Undefined: plain HTTP. */
   readonly tls: TlsSettings | undefined;
-  /** Headers put on every response. */
   readonly headers: Readonly<Record<string, string>>;
   /** User name to bcrypt hash. Empty or undefined: no authentication; undefined where the file does not mention users. */
   readonly users: ReadonlyMap<string, string> | undefined;
@@ -64,7 +63,6 @@ export function loadWebConfig(path: string): WebConfigResult {
   return { config, files };
 }
 
-/** A blank header is not set. */
 function isSet(entry: readonly [string, string | undefined]): entry is [string, string] {
   return entry[1] !== undefined && entry[1] !== '';
 }
@@ -84,7 +82,6 @@ export class WebConfigStore {
   readonly #warn: (message: string) => void;
   #stamp = '';
   #result: WebConfigResult;
-  /** The last one that was valid. */
   #valid: WebConfig | undefined;
 
   /** `path` undefined: no web configuration; `warn` gets the reason why a changed file is not used. */
