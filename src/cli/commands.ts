@@ -289,9 +289,7 @@ function parseTolerance(text: string): number {
 /** The command `simulate`. Throws a CommanderError for a wrong flag, an ExitStatus for a failed start. */
 export function simulateCommand(): Command {
   const command = new Command('simulate')
-    .description(
-      'an embedded, deterministic implementation of the upstream service, for demos, tests and rehearsals of failures',
-    )
+    .description('an embedded, deterministic imitation of New Relic, for demos, tests and rehearsals of failures')
     .exitOverride();
   return addSimulatorFlags(command)
     .addHelpText(
@@ -326,7 +324,7 @@ function demoCommand(): Command {
       'take the part "collection" of this configuration file (default: none, config.yaml is not looked at)',
     ),
   );
-  addSimulatorFlags(command.optionsGroup('Simulated upstream:'), {
+  addSimulatorFlags(command.optionsGroup('Simulated New Relic:'), {
     host: '127.0.0.1',
     port: 0,
     text: 'a free port of 127.0.0.1',

@@ -18,7 +18,7 @@ const NERDGRAPH_ACCOUNT = 'demo-nerdgraph';
 
 const ACCOUNTS = [REST_ACCOUNT, NERDGRAPH_ACCOUNT];
 
-/** The families shown at the start, which the summaries alone would not give. */
+/** The families in the sample of series that is printed at the start. */
 const TELLING = [
   'newrelic_up',
   'newrelic_application_response_time_seconds',
@@ -34,7 +34,7 @@ const TELLING = [
   'newrelic_alert_events_open',
   'newrelic_exporter_api_budget_requests_per_minute',
 ];
-/** The family whose series appear once metric data were read. */
+/** The family whose series appear once metric data has been read. */
 const AWAITED = 'newrelic_application_response_time_seconds';
 const PAUSE_MS = 500;
 
@@ -122,7 +122,7 @@ async function introduce(
   const base = `${servers.scheme}://${reachable(address)}${prefix}`;
   const lines = [
     '',
-    `The upstream service   ${simulator.url} (simulated)`,
+    `Simulated New Relic    ${simulator.url}`,
     `Metrics                ${base}${flags.telemetryPath}`,
     `Status page            ${base}/`,
     'Stop with ctrl-C.',

@@ -77,7 +77,7 @@ export function addWebFlags(command: Command): Command {
     .option('--web.enable-lifecycle', 'allow reloading by POST or PUT to /-/reload', false)
     .option(
       '--web.max-requests <number>',
-      'scrapes answered at once; one more ends the longest wait for upstream; 0: no limit',
+      'scrapes answered at once; one more ends the longest wait for New Relic; 0: no limit',
       parsed(parseCount),
       40,
     )
@@ -243,11 +243,7 @@ export function addSimulatorFlags(command: Command, { host, port, text } = DEFAU
       0,
     )
     .option('--fault <rule>', `a fault from the start; repeatable:\n${FAULT_SYNTAX}`, parsedEach(parseFault))
-    .option(
-      '--fact <id>',
-      'what the service does otherwise than thought (docs/facts.md); repeatable',
-      parsedEach(parseFact),
-    )
+    .option('--fact <id>', 'a fact that the simulator contradicts (docs/facts.md); repeatable', parsedEach(parseFact))
     .option('--no-control', 'do not serve /control/... on the loopback interface');
 }
 

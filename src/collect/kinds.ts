@@ -388,8 +388,7 @@ function mapped<S, R, Own extends S>(
           const outcomes = await readPlanned(call);
           return planned.map(({ task, subject }, index) => {
             const outcome = outcomes[index];
-            if (outcome === undefined)
-              throw new Error('the upstream reader gave fewer outcomes than it was given subjects');
+            if (outcome === undefined) throw new Error('the reader gave fewer outcomes than it was given subjects');
             if ('error' in outcome) return outcome;
             const value = (): number => {
               arrive(task, outcome.value, subject);

@@ -119,7 +119,7 @@ function readMetrics(reading: WindowReading): string {
     const calls = values['call_count'] ?? values['count'];
     return calls === undefined ? name : `${name} (${calls})`;
   });
-  return `upstream answered ${answered.length} metrics (with their counts): ${answered.join(', ')}`;
+  return `New Relic answered ${answered.length} metrics (with their counts): ${answered.join(', ')}`;
 }
 
 /** The groups with data for the application: an absent family of these groups needs a reason. */
@@ -156,7 +156,7 @@ function reasonFor(family: CatalogueFamily, api: Api, { data }: ApplicationRecor
   if (!family.interfaces.includes(api))
     return `${api === 'rest' ? 'the REST interface' : 'NerdGraph'} does not have it`;
   const wanted = WINDOW_ROWS.get(family.name)?.wanted;
-  if (wanted === undefined) return 'upstream told no such value, or nothing that it could be an average of';
+  if (wanted === undefined) return 'New Relic has no such value, or nothing to average';
   const hosts = [...(data?.hosts.values() ?? [])].map(({ reading }) => reading);
   const readings = family.group === 'host_metrics' ? hosts : [data?.reading];
   const answered = readings.flatMap((reading) => (reading === undefined ? [] : [reading.values.metrics]));
@@ -166,11 +166,11 @@ function reasonFor(family: CatalogueFamily, api: Api, { data }: ApplicationRecor
   if (wanted.some(({ metric }) => metric === EVERY_DATASTORE)) {
     if (data?.database === undefined) return 'the kind of database is not known yet';
     if (names.every((name) => name === METRIC.web || valuesOf(name).length === 0))
-      return 'upstream answered no component';
+      return 'New Relic answered no component';
   }
   const requests = valuesOf(METRIC.web).reduce((sum, values) => sum + (values['call_count'] ?? 0), 0);
   if (names.includes(METRIC.web) && requests === 0) return 'there were no web requests in the window';
   const missing = names.filter((name) => valuesOf(name).every((values) => Object.keys(values).length === 0));
-  if (missing.length > 0) return `upstream answered no ${missing.join(', ')}`;
-  return `what upstream answered gives no value: ${names.map((name) => `${name} ${JSON.stringify(valuesOf(name))}`).join(', ')}`;
+  if (missing.length > 0) return `New Relic answered no ${missing.join(', ')}`;
+  return `the answer of New Relic gives no value: ${names.map((name) => `${name} ${JSON.stringify(valuesOf(name))}`).join(', ')}`;
 }

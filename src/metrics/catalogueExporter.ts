@@ -60,31 +60,35 @@ export const EXPORTER = {
   apiRequests: counter(
     'newrelic_exporter_api_requests_total',
     ['account', 'endpoint', 'code'],
-    'Calls of the upstream interface by path template and status code ("error" without an answer).',
+    'Calls to New Relic by path template and status code ("error" without an answer).',
   ),
   apiRequestDuration: {
-    ...gauge('newrelic_exporter_api_request_duration_seconds', ['account', 'endpoint'], 'Duration of upstream calls.'),
+    ...gauge(
+      'newrelic_exporter_api_request_duration_seconds',
+      ['account', 'endpoint'],
+      'Duration of calls to New Relic.',
+    ),
     type: 'histogram',
   },
   apiFailures: counter(
     'newrelic_exporter_api_failures_total',
     ['account', 'endpoint', 'reason'],
-    'Failed upstream calls, and parts of answers that were left out, by reason.',
+    'Failed calls to New Relic, and parts of answers that were left out, by reason.',
   ),
   apiRetries: counter(
     'newrelic_exporter_api_retries_total',
     ['account'],
-    'Upstream calls that were made again after a failure.',
+    'Calls to New Relic that were made again after a failure.',
   ),
   apiInFlight: gauge(
     'newrelic_exporter_api_requests_in_flight',
     ['account'],
-    'Upstream calls that wait for their answer.',
+    'Calls to New Relic that wait for their answer.',
   ),
   apiBudget: gauge(
     'newrelic_exporter_api_budget_requests_per_minute',
     ['account'],
-    'Upstream calls per minute that are allowed now; lower than configured while recovering from an overload answer.',
+    'Calls to New Relic per minute that are allowed now; lower than configured while recovering from an overload answer.',
   ),
   apiPausedUntil: gauge(
     'newrelic_exporter_api_paused_until_timestamp_seconds',

@@ -261,7 +261,7 @@ const APPLICATION = rowsOf('applications', 'rolling', [
   },
   {
     suffix: 'server_side_config_enabled',
-    meaning: '1 when the agent is configured from the service, else 0',
+    meaning: '1 when the agent is configured by New Relic, else 0',
     source: 'settings.use_server_side_config',
     nerdgraph: 'settings.serverSideConfig',
     calculate: ({ entry }) => flag(entry.settings?.serverSideConfig),

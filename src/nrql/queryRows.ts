@@ -58,10 +58,10 @@ export class UnreadableRows extends Error {
 /** The reason why the rows are incomplete, in words; undefined when they are complete. Throws UnreadableRows. */
 export function whyIncomplete({ rows, otherResult }: QueryRows, { limit, failAt }: RowRules): string | undefined {
   if (limit === undefined && rows.length >= MOST_FACETS) {
-    return `the answer has ${rows.length} rows, as many as the service gives: narrow the query, or set "limit"`;
+    return `the answer has ${rows.length} rows, as many as New Relic gives: narrow the query, or set "limit"`;
   }
   if (limit === undefined && hasNumber(otherResult)) {
-    return 'the service left rows out (otherResult): narrow the query, or set "limit"';
+    return 'New Relic left rows out (otherResult): narrow the query, or set "limit"';
   }
   if (failAt === undefined || rows.length === 0) return undefined;
   const numbers = rows.map((row) => (isRecord(row) ? row[failAt.value] : undefined)).filter((each) => isNumber(each));

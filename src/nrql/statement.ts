@@ -48,7 +48,7 @@ const PAIRED_CLAUSES = new Set(['compare with', 'order by', 'slide by', 'inner j
 const OUTERMOST_LIMIT =
   'LIMIT stands outside of an inner query: remove it, the exporter writes it ("limit" says how many facets are read)';
 const INNER_FACET = 'FACET of an inner query without LIMIT gives ten rows only: add LIMIT MAX behind it';
-const SIXTH_FACET = 'is one facet too many: the service takes five';
+const SIXTH_FACET = 'is one facet too many: New Relic takes five';
 const REFUSED: Readonly<Partial<Record<string, string>>> = {
   since: 'remove SINCE: the exporter writes the time ("window" says how long it is)',
   until: 'remove UNTIL: the exporter writes the time ("window" says how long it is)',

@@ -572,7 +572,7 @@ describe('a probe', () => {
     expect(absent).toContain('newrelic_host_queue_time_seconds');
     const noteOf = (name: string) => probed.notes.find((note) => note.startsWith(`${name} is absent: `)) ?? '';
     expect(noteOf('newrelic_application_queue_time_seconds')).toContain(
-      'upstream answered no WebFrontend/QueueTime; it comes from',
+      'New Relic answered no WebFrontend/QueueTime; it comes from',
     );
     const without = new World([accountConfig({ hosts: false })]);
     without.populate(1, 1);

@@ -113,7 +113,7 @@ describe.concurrent('every command', () => {
     const { stdout } = await runTool(['demo', '--help']);
     const text = stdout.replace(/\n {10,}/g, ' ');
     const [, exporter = '', simulated = ''] =
-      /\nExporter:\n([^]*)\nSimulated upstream:\n([^]*)\nOptions:\n/.exec(text) ?? [];
+      /\nExporter:\n([^]*)\nSimulated New Relic:\n([^]*)\nOptions:\n/.exec(text) ?? [];
     expect(exporter).toMatch(
       /--config\.file <path> +take the part "collection" of this configuration file \(default: none/,
     );

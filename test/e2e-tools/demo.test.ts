@@ -21,7 +21,7 @@ describe('demo', () => {
     );
     expect(stderr).not.toMatch(/level=(?:warn|error)|\n {4}at /);
     expect(status).toBe(0);
-    expect(stdout).toMatch(/^The upstream service {3}http:\/\/127\.0\.0\.1:[1-9]\d* \(simulated\)$/m);
+    expect(stdout).toMatch(/^Simulated New Relic {4}http:\/\/127\.0\.0\.1:[1-9]\d*$/m);
     expect(stdout).toMatch(/^Metrics {16}http:\/\/127\.0\.0\.1:[1-9]\d*\/metrics$/m);
     expect(stdout).toMatch(/^newrelic_up\{account="demo"\} 1$/m);
     expect(stdout).toMatch(/^newrelic_application_response_time_seconds\{account="demo",.*\} 0?\.?\d/m);

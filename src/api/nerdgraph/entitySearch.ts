@@ -172,7 +172,7 @@ export async function searchEntities<T>(
       if (entities.length > MOST_ON_A_PAGE) throw refused(`more than ${MOST_ON_A_PAGE} entities`);
       const count = parent['count'];
       if (typeof count === 'number' && count > most) {
-        throw new CallFailure('too_large', `the service counts ${count} entities, and at most ${most} are read`);
+        throw new CallFailure('too_large', `New Relic counts ${count} entities, and at most ${most} are read`);
       }
       const before = guids.size;
       if (failed !== undefined) transport.fail(group, failed.failure);
@@ -185,7 +185,7 @@ export async function searchEntities<T>(
       if (typeof next !== 'string') throw refused('its next page has no cursor');
       if (next !== '') return { fresh: guids.size - before, next };
       if (typeof count !== 'number') throw refused('the answer has no "count"');
-      if (guids.size < count) throw refused(`${guids.size} entities, but the service counts ${count}`);
+      if (guids.size < count) throw refused(`${guids.size} entities, but New Relic counts ${count}`);
       if (guids.size > 0 && found.size === 0) throw refused(`none of the ${guids.size} entities can be read`);
       return { fresh: guids.size - before, next: undefined };
     }),

@@ -127,7 +127,7 @@ async function runQuery(
   const read = { group, account: await account.id(call), query, keyHeader: 'Api-Key' } as const;
   const result = await transport.whole(read, call);
   if (result === undefined) {
-    const words = 'the service has no data of any application that the query names';
+    const words = 'New Relic has no data of any application that the query names';
     throw transport.fail(group, new CallFailure('other', words));
   }
   return transport.parseReporting(group, () => resultOf(result, rules, queried));

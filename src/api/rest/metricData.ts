@@ -171,7 +171,7 @@ export function metricDataReads(
         const shown = Array.from(name).slice(0, LONGEST_NAME_SHOWN).join('');
         rest.http.reportDiscarded(
           targetOf([name]).endpoint,
-          `${about}: upstream refuses the metric name ${JSON.stringify(shown)}: what is calculated from it is missing`,
+          `${about}: New Relic refuses the metric name ${JSON.stringify(shown)}: what is calculated from it is missing`,
         );
       },
       isCircuitOpen: () => rest.http.isCircuitOpen(call),

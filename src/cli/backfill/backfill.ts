@@ -26,7 +26,7 @@ const LINES_PER_PIECE = 1_000;
 
 /**
  * The OpenMetrics document in pieces: family by family, in a family series by series, in a series by time (seconds), as
- * the format asks for; `# EOF` at the end. One series of one entity is in memory at a time.
+ * the format requires; `# EOF` at the end. One series of one entity is in memory at a time.
  */
 export async function* documentText(
   families: readonly Family[],
@@ -110,7 +110,7 @@ export async function backfill(session: LiveSession, request: BackfillOptions, i
     if (resumed === undefined) await saveState(checkpoint, state);
     await readAll(session, state, target, io);
     const entities: FinishedEntity[] = [];
-    // One after the other: all of them could be more than the files a process may open.
+    // One after the other, because all together could exceed the number of files that a process may open.
     for (const subject of state.subjects) entities.push(...(await finishedEntities(subject, checkpoint)));
     await target.write(documentText(FAMILIES, entities), session.signal);
     if (entities.every(({ families }) => families.length === 0))
@@ -169,7 +169,7 @@ async function readAll(session: LiveSession, state: State, { checkpoint }: Outpu
       backfillApplication(subject, context).catch((error: unknown) => context.fail(subject, error)),
     );
   };
-  // Even after a failure all started work is awaited, so that none continues behind the caller's back.
+  // Even after a failure all started work is awaited, so that none continues after this call.
   await Promise.all(session.accounts.map(readAccount)).finally(() => io.progress.stop());
   failed.signal.throwIfAborted();
   for (const seconds of granules) {

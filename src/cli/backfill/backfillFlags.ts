@@ -8,7 +8,7 @@ import { parseDuration } from '../../config/duration.ts';
 import { UsageError } from '../process.ts';
 import { formatMinute } from '../terminal.ts';
 
-/** The flags of the command; each is valid by itself. */
+/** The flags of the command, each validated; their combination is not. */
 export interface BackfillOptions {
   readonly from: string;
   readonly to?: string;

@@ -84,12 +84,12 @@ const state = z.strictObject({
   range: z.strictObject({ from: z.int(), to: z.int() }),
   /** Seconds. */
   window: z.int(),
-  /** What each account is read by, in the order of the configuration. */
+  /** The chunks in which each account is read, in the order of the configuration. */
   chunks: z.array(z.array(chunk)),
   subjects: z.array(subject),
 });
 
-/** An application that is backfilled, with what its calculation needs to know. */
+/** An application to backfill, with the inputs of its calculation. */
 export type BackfillSubject = z.infer<typeof subject>;
 
 /** The decisions that a run made at its start; a resumed run keeps them. */

@@ -64,7 +64,7 @@ function toSubject(
 const MINUTE = 60;
 const HOUR = 3_600;
 
-/** What a resumed run is compared by: the given flags, and the parts of the configuration that change the output. */
+/** The key of a run, which a resumed run must equal: the given flags, and the settings that change the output. */
 export function resumeKeyOf({ accounts, config }: LiveSession, request: BackfillOptions): State['resumeKey'] {
   return {
     '--from': request.from,
@@ -93,7 +93,7 @@ export async function planBackfill(
   const window = windowOf(config.collection.window, request);
   const chunks = accounts.map(({ reader }) => [...reader.metricSeries.chunks(range, window, now / 1000)]);
   if (chunks.some(({ length }) => length === 0)) {
-    throw new UsageError('the service keeps only hours from that time, and no whole hour ends between --from and --to');
+    throw new UsageError('New Relic keeps only hours from that time, and no whole hour ends between --from and --to');
   }
   const { subjects, notReporting } = await findSubjects(accounts, request);
   if (notReporting > 0)
@@ -119,6 +119,6 @@ function windowOf(configured: number, { window = configured }: BackfillOptions):
 /** The resolution that New Relic keeps, in words; `lastHour` is the end of the hourly part, if there is one. */
 function resolution(lastHour: number | undefined, to: number): string {
   if (lastHour === undefined) return 'a sample per minute';
-  const hourly = 'a sample per hour, because the service keeps no minutes for longer than 8 days';
+  const hourly = 'a sample per hour, because New Relic keeps no minutes for longer than 8 days';
   return lastHour + HOUR > to ? hourly : `${hourly}, and from ${formatMinute(lastHour)} on a sample per minute`;
 }

@@ -244,7 +244,7 @@ export function comparisonText(comparison: Comparison, most: number): string {
   return `${sections.map((section) => section.trimEnd()).join('\n\n')}\n`;
 }
 
-/** Differences of numbers one by one, then absences; all series of something that one side does not list share a line. */
+/** Differences of numbers one by one, then absences; all series of an entity that only one side lists share a line. */
 function unexplained(differences: readonly Difference[], most: number): string {
   const open = differences.filter(({ expected }) => !expected);
   const groups = grouped([...open.entries()], ([index, each]) =>
@@ -308,7 +308,7 @@ function entityLabels(labels: Difference['labels']): Difference['labels'] {
   return Object.fromEntries(Object.entries(identifyingLabels(labels)).filter(([name]) => names.includes(name)));
 }
 
-/** Names for which an id stands in the same labels: a line that is cut must not lose what tells two series apart. */
+/** By label with an id, the labels that the id makes unnecessary: a line that is shortened must keep the id. */
 const NAMES: Readonly<Record<string, readonly string[]>> = {
   key_transaction_id: ['key_transaction', 'app', 'app_id'],
   app_id: ['app'],

@@ -51,7 +51,7 @@ interface Pair {
   readonly nerdgraph: number | undefined;
 }
 
-/** Families over the window, of which New Relic may keep zeros, or have none for a host. */
+/** Families over the window: REST may keep zeros for them, or have no data of them for hosts. */
 const WINDOW_NAMES: ReadonlySet<string> = new Set(
   [...WINDOW_FAMILIES.application, ...WINDOW_FAMILIES.host].map(({ name }) => name),
 );

@@ -47,8 +47,8 @@ interface ComparedEntity {
 const FAMILY_OF: ReadonlyMap<string, CatalogueFamily> = new Map(FAMILIES.map((family) => [family.name, family]));
 
 /**
- * Reads everything that both interfaces may have about the chosen applications that both list. Of applications that this side
- * lists alone, nothing more is read. Rejects with the first failure.
+ * Reads everything that both interfaces may have about the chosen applications that both list. Applications that only this side
+ * lists are not read any further. Rejects with the first failure.
  *
  * @param options.database the database kind that the configuration sets for an application
  */

@@ -151,7 +151,7 @@ export const NERDGRAPH_FACTS = [
   },
   {
     id: 'nerdgraph_syntax_error',
-    relies: 'a syntax error is told from a failure of the service',
+    relies: 'a syntax error is told from a failure of New Relic',
     source: "New Relic's IDE extension: errorClass INVALID_INPUT",
     asked: 'a query that ends with FACET',
     wrong: ['newrelic_exporter_api_failures_total', QUERIES],

@@ -19,7 +19,7 @@ export function observeCalls(observer: CallObserver | undefined, logger: Logger)
     started: (endpoint) => observer?.started(endpoint),
     ended: (endpoint, code, seconds) => {
       observer?.ended(endpoint, code, seconds);
-      logger.debug({ endpoint, code, seconds: Number(seconds.toFixed(3)) }, 'Called upstream');
+      logger.debug({ endpoint, code, seconds: Number(seconds.toFixed(3)) }, 'Called New Relic');
     },
     failed: (endpoint, reason, message) => {
       observer?.failed(endpoint, reason, message);
@@ -35,7 +35,7 @@ export function observeCalls(observer: CallObserver | undefined, logger: Logger)
     },
     serviceMessage: (endpoint, message) => {
       observer?.serviceMessage(endpoint, message);
-      logger.info({ endpoint, message }, 'The service says about its answer');
+      logger.info({ endpoint, message }, 'New Relic says about its answer');
     },
   };
 }

@@ -101,7 +101,7 @@ const limits = z.strictObject({
   }),
   requests_per_minute: notes(whole(1, 1_000_000).default(600), {
     description:
-      'Calls per minute that this process may make. The service refuses more than 1,000 (NerdGraph: 3,000) per account ' +
+      'Calls per minute that this process may make. New Relic refuses more than 1,000 (NerdGraph: 3,000) per account ' +
       'and minute, all users of the account together.',
   }),
   request_timeout: notes(duration({ least: '1ms' }).optional(), {
@@ -121,7 +121,7 @@ const writtenAccount = z.strictObject({
     example: 'production',
   }),
   region: notes(z.enum(REGIONS).optional(), {
-    description: "The vendor's region of the account.",
+    description: "New Relic's region of the account.",
     otherwise: '`us`, when there is no `base_url`',
     example: 'us',
   }),

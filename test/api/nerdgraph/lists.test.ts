@@ -177,9 +177,9 @@ describe('the list of applications', () => {
 
   it.each<[string, (search: Page['data']['actor']['entitySearch']) => void, RegExp]>([
     ['a page is null', (search) => (search.results = null), /no list "entities"/],
-    ['the service counts more', (search) => (search.count = 4), /3 entities, but the service counts 4/],
+    ['the service counts more', (search) => (search.count = 4), /3 entities, but New Relic counts 4/],
     ['there is no count', (search) => (search.count = null), /no "count"/],
-    ['an entity is null', (search) => (search.results!.entities[1] = null), /2 entities, but the service counts 3/],
+    ['an entity is null', (search) => (search.results!.entities[1] = null), /2 entities, but New Relic counts 3/],
     [
       'a cursor comes again',
       (search) => (search.results = { nextCursor: 'again', entities: search.results?.entities ?? [] }),

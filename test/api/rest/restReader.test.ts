@@ -46,7 +46,7 @@ describe('createRestReader', () => {
       notes.failures.map(({ reason, message }) => [reason, message.replace(/.*: (application)/, '$1')]),
     ).toContainEqual([
       'invalid_response',
-      'application 7: upstream refuses the metric name "Custom/bad": what is calculated from it is missing',
+      'application 7: New Relic refuses the metric name "Custom/bad": what is calculated from it is missing',
     ]);
   });
 
