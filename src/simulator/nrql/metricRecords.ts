@@ -51,10 +51,11 @@ function recordOf(
     if (one === undefined || (one.count === 0 && one.total === 0 && one.totalExclusive === 0)) return undefined;
     if (samplesPerMinute === 1) return one;
     return {
-      ...one,
       count: one.count * samplesPerMinute,
       total: one.total * samplesPerMinute,
       totalExclusive: one.totalExclusive * samplesPerMinute,
+      min: one.min,
+      max: one.max,
       sumOfSquares: one.sumOfSquares * samplesPerMinute,
     };
   };
@@ -93,9 +94,7 @@ function* timesliceSeries(world: World, where: NrqlCondition, facts: PlantedFact
       if (isMet(where, named) === false) return [];
       const own = metric.scope === undefined ? [null] : [null, metric.scope];
       const scopes = plantedScopes(metric.name, own, facts);
-      const record = recordOf(metric, (found) =>
-        plantedRecord(found, metric.name, application.archetype.language, facts),
-      );
+      const record = recordOf(metric, plantedRecord(metric.name, application.archetype.language, facts));
       return scopes.map((scopeName): Series => ({ attributes: { ...named, scope: scopeName }, record }));
     });
     if (candidates.length === 0) continue;

@@ -68,7 +68,11 @@ export function stepOf(length: number, snaps: boolean, facts: PlantedFacts): num
 }
 
 /** The factors by which NRQL has other numbers of a metric than REST. */
-const FACTORS: readonly (readonly [PlantedFact, metric: string, Partial<Record<keyof StoredTimeslice, number>>])[] = [
+const FACTORS: readonly (readonly [
+  PlantedFact,
+  metric: string,
+  { readonly count?: number; readonly total?: number },
+])[] = [
   ['same_call_count', 'HttpDispatcher', { count: 1.1, total: 1.1 }],
   ['same_response_time', 'HttpDispatcher', { total: 1.1 }],
   ['same_apdex', 'Apdex', { count: 1.1 }],
@@ -77,28 +81,25 @@ const FACTORS: readonly (readonly [PlantedFact, metric: string, Partial<Record<k
   ['same_errors', 'Errors/all', { count: 2 }],
 ];
 
-/** What NRQL has stored of a metric of an application; undefined where it has nothing. */
+/** What NRQL has stored of the timeslices of a metric of an application; undefined where it has nothing. */
 export function plantedRecord(
-  record: StoredTimeslice,
   metric: string,
   language: string,
   facts: PlantedFacts,
-): StoredTimeslice | undefined {
-  if (facts.size === 0) return record;
-  const isSilent =
-    facts.has('nerdgraph_sign_of_life') && metric === 'Agent/MetricsReported/count' && language === 'php';
-  if (isSilent) return undefined;
+): (record: StoredTimeslice) => StoredTimeslice | undefined {
+  if (facts.has('nerdgraph_sign_of_life') && metric === 'Agent/MetricsReported/count' && language === 'php')
+    return () => undefined;
   const planted = FACTORS.filter(([fact, name]) => facts.has(fact) && name === metric);
-  return planted.reduce(
-    (changed, [, , factors]) =>
-      Object.fromEntries(
-        Object.entries(changed).map(([field, value]) => [
-          field,
-          value * (factors[field as keyof StoredTimeslice] ?? 1),
-        ]),
-      ) as unknown as StoredTimeslice,
-    record,
-  );
+  if (planted.length === 0) return (record) => record;
+  return (record) =>
+    planted.reduce(
+      (changed, [, , { count = 1, total = 1 }]) => ({
+        ...changed,
+        count: changed.count * count,
+        total: changed.total * total,
+      }),
+      record,
+    );
 }
 
 /** What is stored of a key transaction. */
@@ -138,7 +139,11 @@ export function eventReader(type: string, facts: PlantedFacts): (event: StoredEv
 }
 
 /** The rows as they are shown: other shapes of facets and percentiles, and rows of names that have no data. */
-export function plantedRows(rows: readonly NrqlRow[], query: NrqlQuery, facts: PlantedFacts): readonly NrqlRow[] {
+export function plantedRows(
+  rows: readonly NrqlRow[],
+  query: NrqlQuery,
+  facts: PlantedFacts,
+): readonly Readonly<Record<string, unknown>>[] {
   const shaped = rows.map((row) =>
     Object.fromEntries(Object.entries(row).map(([key, value]) => [key, plantedCell(key, value, facts)])),
   );
@@ -150,11 +155,11 @@ export function plantedRows(rows: readonly NrqlRow[], query: NrqlQuery, facts: P
   return [...shaped, ...missing.map((name) => ({ facet: name, [facet.key]: name, ...zeros }))];
 }
 
-function plantedCell(key: string, value: ColumnValue, facts: PlantedFacts): ColumnValue {
+function plantedCell(key: string, value: ColumnValue, facts: PlantedFacts): unknown {
   const isTime = key === 'beginTimeSeconds' || key === 'endTimeSeconds';
   if (facts.has('nerdgraph_series') && isTime && typeof value === 'number') return value + 30;
   if (facts.has('nerdgraph_facets') && key === 'facet' && Array.isArray(value)) {
-    return value.map((each: string) => (/^\d+$/.test(each) ? Number(each) : each)) as unknown as ColumnValue;
+    return value.map((each: string) => (/^\d+$/.test(each) ? Number(each) : each));
   }
   const isPercentile = typeof value === 'object' && value !== null && !Array.isArray(value);
   if (!facts.has('nerdgraph_percentile') || !isPercentile) return value;

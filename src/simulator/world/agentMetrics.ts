@@ -81,10 +81,10 @@ function browserMetrics(
 ): readonly MetricDefinition[] {
   if (browser === undefined) return [];
   const views = (minute: InstanceMinute) => part(minute.pageViews, minute);
-  const endUser = (minute: InstanceMinute): StoredTimeslice => ({
-    ...timing(views(minute), minute.pageSeconds, SPREAD, 0.7),
-    sumOfSquares: views(minute) * Math.min(minute.responseSeconds, minute.pageSeconds * 0.2),
-  });
+  const endUser = (minute: InstanceMinute): StoredTimeslice => {
+    const sumOfSquares = views(minute) * Math.min(minute.responseSeconds, minute.pageSeconds * 0.2);
+    return timing(views(minute), minute.pageSeconds, SPREAD, 0.7, sumOfSquares);
+  };
   const zones = (minute: InstanceMinute) => apdexOf(views(minute), 0, minute.pageSeconds, endUserApdexTarget);
   const loads = (minute: InstanceMinute) => timing(views(minute), minute.pageSeconds * 0.45, SPREAD, 0.02);
   return [

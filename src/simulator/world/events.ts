@@ -60,10 +60,10 @@ const SOURCES: Readonly<Record<string, Source>> = {
   PageView: sampled(
     (done) => done.pageViews,
     ({ done, application, random }) => ({
-      ...onPage(application),
       duration: done.pageSeconds * around(random()),
       countryCode: one(COUNTRIES, random()) ?? '',
       deviceType: random() < 0.5 ? 'Mobile' : 'Desktop',
+      ...onPage(application),
     }),
     browserApplication,
   ),
@@ -78,9 +78,9 @@ const SOURCES: Readonly<Record<string, Source>> = {
   JavaScriptError: sampled(
     (done) => Math.ceil(done.pageViews / 50),
     ({ application }) => ({
-      ...onPage(application),
       errorClass: 'TypeError',
       errorMessage: "Cannot read properties of undefined (reading 'price')",
+      ...onPage(application),
     }),
     browserApplication,
   ),
@@ -129,7 +129,8 @@ function sampled(
       for (let place = 0; place < Math.min(SAMPLES, count(done, application)); place += 1) {
         const random = sequence(hash(done.entropy, place, 31));
         const timestamp = minute * MINUTE + Math.floor(random() * MINUTE);
-        yield { ...whose, host: instance.host, ...attributes({ done, application, place, random }), timestamp };
+        // V8 is fast only at object literals that end with what is spread.
+        yield { host: instance.host, timestamp, ...whose, ...attributes({ done, application, place, random }) };
       }
     }
   };
@@ -206,8 +207,8 @@ function hostSamples(attributes: (sample: Pick<SampledEvent, 'done' | 'random'>)
       const guid = guidOfHost(instance.hostId);
       yield {
         ...{ entityName: instance.host, hostname: instance.host, entityGuid: guid, 'entity.guid': guid },
-        ...attributes({ done, random }),
         timestamp: minute * MINUTE,
+        ...attributes({ done, random }),
       };
     }
   };

@@ -143,8 +143,16 @@ export const EMPTY: StoredTimeslice = { count: 0, total: 0, totalExclusive: 0, m
 /**
  * The timeslice of `count` durations around `mean` seconds.
  * `spread` is the standard deviation as a share of the mean; one call alone has none.
+ *
+ * @param squares what the metric has as its sum of squares, where it means something else
  */
-export function timing(count: number, mean: number, spread: number, exclusiveShare: number): StoredTimeslice {
+export function timing(
+  count: number,
+  mean: number,
+  spread: number,
+  exclusiveShare: number,
+  squares?: number,
+): StoredTimeslice {
   if (count === 0) return EMPTY;
   const deviation = count === 1 ? 0 : spread;
   const total = count * mean;
@@ -154,7 +162,7 @@ export function timing(count: number, mean: number, spread: number, exclusiveSha
     totalExclusive: total * exclusiveShare,
     min: mean * (1 - Math.min(0.9, deviation)),
     max: mean * (1 + 3 * deviation),
-    sumOfSquares: count * mean * mean * (1 + deviation * deviation),
+    sumOfSquares: squares ?? count * mean * mean * (1 + deviation * deviation),
   };
 }
 

@@ -64,14 +64,14 @@ describe('what fails', () => {
   });
 
   it('is every row where the account cannot be read', async () => {
-    const found = await askSimulator('rest', [], { simulator: { faults: [{ effect: 'status', status: 403 }] } });
+    const found = await askSimulator('rest', [], { faults: [{ effect: 'status', status: 403 }] });
     expect(found.problem).toContain('403');
     expect(idsOf(found, 'not decidable here')).toHaveLength(FACTS.length);
   });
 
   it('is the second interface, which leaves the rows of the other one', async () => {
     const faults = [{ effect: 'status', status: 403, on: 'graphql_applications' }] as const;
-    const found = await askSimulator('rest', [], { simulator: { faults } });
+    const found = await askSimulator('rest', [], { faults });
     expect(idsOf(found, 'differs')).toEqual([]);
     expect(idsOf(found, 'as assumed').filter((id) => !id.startsWith('rest_'))).toEqual([]);
     expect(idsOf(found, 'as assumed').length).toBeGreaterThan(12);

@@ -23,7 +23,7 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer> {
 }
 
 /** Stands before a simulator and marks every text that it says. */
-async function marking(isWhole: boolean, target: () => string): Promise<string> {
+async function marking(isWhole: boolean, target: string): Promise<string> {
   const server = createServer((request, response) => {
     void (async () => {
       const names = ['api-key', 'x-api-key', 'content-type', 'accept'];
@@ -34,7 +34,7 @@ async function marking(isWhole: boolean, target: () => string): Promise<string> 
         }),
       );
       const body = request.method === 'POST' ? await bodyOf(request) : undefined;
-      const answer = await fetch(`${target()}${request.url ?? ''}`, {
+      const answer = await fetch(`${target}${request.url ?? ''}`, {
         method: request.method ?? 'GET',
         headers,
         ...(body && { body }),

@@ -1,3 +1,4 @@
+import { afterAll } from 'vitest';
 import { askAccount, type AccountFacts } from '../../../src/cli/facts/askAccount.ts';
 import { openFactAccounts, throughBoth } from '../../../src/cli/facts/runFacts.ts';
 import { clientOptions, openReader } from '../../../src/cli/upstream/createReader.ts';
@@ -5,44 +6,65 @@ import { openAccounts } from '../../../src/cli/upstream/session.ts';
 import { systemClock } from '../../../src/collect/clock.ts';
 import type { Api } from '../../../src/api/upstreamReader.ts';
 import { Secrets } from '../../../src/log/secrets.ts';
-import type { PlantedFact } from '../../../src/simulator/facts/facts.ts';
+import { type PlantedFact, sizeFor } from '../../../src/simulator/facts/facts.ts';
+import type { FaultRuleInput } from '../../../src/simulator/faults/faultRules.ts';
 import { DEMO_API_KEY } from '../../../src/simulator/simulatorSettings.ts';
-import { startSimulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts';
+import { startSimulator, type Simulator } from '../../../src/simulator/simulator.ts';
 import { SILENT } from '../../api/support/silent.ts';
 import { configOf } from '../../config/reading.ts';
 
 /** A busy hour, half a minute past it. */
 const NOW = Date.UTC(2026, 10, 20, 14, 7, 30);
+let now = NOW;
 
-/** What the facts of one account over a simulator are, and the calls they took beyond the lists. */
+/** The facts of one account over a simulator, and the calls they took beyond the lists. */
 export interface AskedSimulator extends AccountFacts {
   readonly calls: number;
-  /** The texts of all NRQL queries, and which account they were for. */
+  /** The texts of all NRQL queries. */
   readonly queries: readonly string[];
   readonly requests: number;
 }
 
-/** Asks a simulator of its own, whose clock moves only while something is waited for. */
+/** One simulator for each size of world, because the simulator computes the alert events of a world only once. */
+const simulators = new Map<string, { readonly simulator: Simulator; readonly facts: Set<PlantedFact> }>();
+afterAll(() => Promise.all([...simulators.values()].map(({ simulator }) => simulator.close())));
+
+async function simulatorWith(planted: readonly PlantedFact[], faults: readonly FaultRuleInput[]): Promise<Simulator> {
+  const size = sizeFor(new Set(planted), {});
+  const key = JSON.stringify(size);
+  const facts = simulators.get(key)?.facts ?? new Set<PlantedFact>();
+  facts.clear();
+  for (const fact of planted) facts.add(fact);
+  const options = { facts, now: () => now, nrqlPerMinute: Infinity };
+  const { simulator } = simulators.get(key) ?? { simulator: await startSimulator(options) };
+  simulators.set(key, { simulator, facts });
+  simulator.requests.clear();
+  simulator.faults.clear();
+  for (const fault of faults) simulator.faults.add(fault);
+  return simulator;
+}
+
+/** Asks a simulator whose clock moves only while something is waited for. */
 export async function askSimulator(
   api: Api,
   facts: readonly PlantedFact[] = [],
   {
     wait = false,
-    simulator: options = {},
+    faults = [],
     account: name = 'default',
     through,
   }: {
     readonly wait?: boolean;
-    readonly simulator?: SimulatorOptions;
+    readonly faults?: readonly FaultRuleInput[];
     readonly account?: string;
     /** Gives the address to call in place of that of the simulator. */
-    readonly through?: (target: () => string) => Promise<string>;
+    readonly through?: (target: string) => Promise<string>;
   } = {},
 ): Promise<AskedSimulator> {
-  let now = NOW;
-  const simulator = await startSimulator({ ...options, facts: new Set(facts), now: () => now });
+  now = NOW;
+  const simulator = await simulatorWith(facts, faults);
   const ending = api === 'rest' ? 'v2' : 'graphql';
-  const url = (await through?.(() => simulator.url)) ?? simulator.url;
+  const url = (await through?.(simulator.url)) ?? simulator.url;
   const text = `accounts: [{name: ${name}, api_key: ${DEMO_API_KEY}, base_url: "${url}/${ending}", api: ${api}, account_id: 1234567}]\n`;
   const config = throughBoth(configOf(text), undefined);
   const { signal } = new AbortController();
@@ -74,7 +96,6 @@ export async function askSimulator(
     return { ...found, calls: account.calls.made, queries, requests: simulator.requests.count() };
   } finally {
     await Promise.all([...accounts, account.rest, account.graph].map((each) => each.close()));
-    await simulator.close();
   }
 }
 
