@@ -75,10 +75,10 @@ export interface TimeRange {
 /** The result of one subject of a read, which fails independently of the others. */
 export type Outcome<V> = { readonly value: V } | { readonly error: UpstreamError };
 
-/** A planned call for the first of some subjects: the plan that is made is the plan that is read. */
-export interface PlannedCall<V> {
-  /** The call carries the first `count` subjects, at least 1. */
-  readonly count: number;
+/** A planned call for some subjects: the plan that is made is the plan that is read. */
+export interface PlannedCall<S, V> {
+  /** The subjects that the call carries: the first one, and others in their order. */
+  readonly subjects: readonly S[];
   /** The number of calls when nothing fails: 1, or more if the first subject alone needs several. */
   readonly calls: number;
   /**
@@ -92,22 +92,30 @@ export interface PlannedCall<V> {
 export interface BatchRead<S, V, R extends TimeRange = TimeRange> {
   /**
    * Plans the next call for at least one subject, over one range. It takes the subjects that fit, judged by the sizes and
-   * earlier failures that the reader knows.
+   * earlier failures that the reader knows; a subject that must be read alone is left for a call of its own.
    */
-  plan(subjects: Iterable<S>, range: R): PlannedCall<V>;
+  plan(subjects: Iterable<S>, range: R): PlannedCall<S, V>;
 }
 
-/** Plans the calls that read all of these subjects, in their order. */
+/** Plans the calls that read all of these subjects. */
 export function* planAll<S, V, R extends TimeRange>(
   read: BatchRead<S, V, R>,
   subjects: readonly S[],
   range: R,
-): Generator<{ readonly subjects: readonly S[]; readonly planned: PlannedCall<V> }> {
-  for (let start = 0; start < subjects.length;) {
-    const planned = read.plan(from(subjects, start), range);
-    const end = start + planned.count;
-    yield { subjects: subjects.slice(start, end), planned };
-    start = end;
+): Generator<PlannedCall<S, V>> {
+  let left = subjects;
+  let start = 0;
+  while (start < left.length) {
+    const planned = read.plan(from(left, start), range);
+    yield planned;
+    const { length } = planned.subjects;
+    if (planned.subjects[length - 1] === left[start + length - 1]) {
+      start += length;
+      continue;
+    }
+    const taken = new Set(planned.subjects);
+    left = left.slice(start).filter((subject) => !taken.has(subject));
+    start = 0;
   }
 }
 
@@ -121,9 +129,9 @@ export function countCalls<S, V, R extends TimeRange>(
   subjects: readonly S[],
   range: R,
 ): number {
-  let calls = 0;
-  for (const { planned } of planAll(read, subjects, range)) calls += planned.calls;
-  return calls;
+  let total = 0;
+  for (const { calls } of planAll(read, subjects, range)) total += calls;
+  return total;
 }
 
 /**
@@ -141,7 +149,7 @@ export function oneByOne<S, V, R extends TimeRange = TimeRange>(
       const [subject] = subjects;
       if (subject === undefined) throw new RangeError('no subjects');
       return {
-        count: 1,
+        subjects: [subject],
         calls: Math.max(1, callsOf(subject)),
         read: async (call) => [await outcomeOf(read(subject, range, call))],
       };
@@ -164,14 +172,19 @@ export interface ApplicationSubject {
   readonly applicationId: number;
 }
 
-/** An application, or one of its hosts, and the requested metric names. */
-export interface MetricDataSubject extends ApplicationSubject {
-  /** `Host.key` of the host; undefined: the application itself. */
-  readonly hostKey: string | undefined;
+/** Requested metrics, as `UpstreamReader.select` makes them once for all subjects with the same request. */
+export interface MetricSelection {
   /** Metric names of the REST interface. A reader without `datastores` adds the datastore types itself. */
   readonly names: readonly string[];
   /** The requested values of a metric; undefined: all. */
-  readonly values?: (metricName: string) => readonly string[];
+  readonly values: ((metricName: string) => readonly string[]) | undefined;
+}
+
+/** An application, or one of its hosts, and the requested metrics. */
+export interface MetricDataSubject extends ApplicationSubject {
+  /** `Host.key` of the host; undefined: the application itself. */
+  readonly hostKey: string | undefined;
+  readonly metrics: MetricSelection;
 }
 
 /** The metric data of an application or a host over one window. */
@@ -378,6 +391,8 @@ export interface UpstreamReader {
   readonly datastores: BatchRead<ApplicationSubject, readonly string[]> | undefined;
   /** The names that custom metrics may match; unscoped ones only. */
   readonly customNames: BatchRead<CustomNamesSubject, readonly string[]>;
+  /** Makes a selection of metrics for `metricData`, `metricSeries` and `counters`; a later reader of the account takes it, too. */
+  readonly select: (names: readonly string[], values?: MetricSelection['values']) => MetricSelection;
   readonly metricData: BatchRead<MetricDataSubject, MetricDataResult>;
   readonly metricSeries: SeriesRead;
   /** Values of single minutes, never rounded. */

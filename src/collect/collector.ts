@@ -21,6 +21,7 @@ import { AccountSnapshot } from './accountSnapshot.ts';
 import { expectedSeries } from './expectedSeries.ts';
 import { probeResult, type ProbeResult } from './probeResult.ts';
 import type { EvaluationTime } from './due.ts';
+import { MetricSelections } from './metricSelections.ts';
 import type { Clock } from './clock.ts';
 import { UserConcurrency } from './userConcurrency.ts';
 
@@ -292,10 +293,12 @@ export class Collector {
             : customMetrics(account.custom_metrics);
         const queries = before !== undefined && isSame('queries') ? before.queries : prepareQueries(account.queries);
         const { collection } = config;
-        const own = { account, collection, customMetrics: families, queries };
         const memory =
           before !== undefined && isSameAccount(before.account, account) ? before.reader.memory : undefined;
-        opened.push({ ...openReader(account, config, memory), ...own, writer: this.#writer, clock, ignoreDemand });
+        const reader = openReader(account, config, memory);
+        const selections = new MetricSelections(reader.reader, families);
+        const own = { account, collection, customMetrics: families, selections, queries };
+        opened.push({ ...reader, ...own, writer: this.#writer, clock, ignoreDemand });
       }
       return opened;
     } catch (error) {

@@ -1,6 +1,13 @@
-import type { BatchRead, MetricDataSubject, MinuteSeries, TimeRange, UpstreamReader } from '../api/upstreamReader.ts';
+import type {
+  BatchRead,
+  MetricDataSubject,
+  MetricSelection,
+  MinuteSeries,
+  TimeRange,
+  UpstreamReader,
+} from '../api/upstreamReader.ts';
 import { UpstreamError } from '../api/types.ts';
-import { COUNTER_METRICS, countedMinutes, countedValues, counterSamples } from '../metrics/counterFamilies.ts';
+import { countedMinutes, counterSamples } from '../metrics/counterFamilies.ts';
 import type { WrittenSamples } from '../metrics/sample.ts';
 import { NO_SAMPLES, type SampleWriter } from '../metrics/writeSamples.ts';
 import { CounterLedger, LONGEST_READING, OVERLAP } from './counterLedger.ts';
@@ -28,9 +35,13 @@ interface CounterSubject extends MetricDataSubject {
   readonly asked: TimeRange;
 }
 
-export function counterSubject(applicationId: number, { ledger }: CounterRecord, to: number): CounterSubject {
-  const asked = ledger.nextRange(to);
-  return { applicationId, hostKey: undefined, names: COUNTER_METRICS, values: countedValues, asked };
+export function counterSubject(
+  applicationId: number,
+  { ledger }: CounterRecord,
+  metrics: MetricSelection,
+  to: number,
+): CounterSubject {
+  return { applicationId, hostKey: undefined, metrics, asked: ledger.nextRange(to) };
 }
 
 /** Reads a batch over the longest range of its applications. */
@@ -50,9 +61,11 @@ export function overLongestRange(read: UpstreamReader['counters']): BatchRead<Co
       let from = subjectAt(0)?.asked.from ?? to;
       for (;;) {
         const planned = read.plan(fromStart(), { from, to });
-        const longest = earliest(seen.slice(0, planned.count));
+        const carried = new Set<MetricDataSubject>(planned.subjects);
+        const taken = seen.filter((subject) => carried.has(subject));
+        const longest = earliest(taken);
         // A longer range has room for fewer applications.
-        if (longest >= from) return planned;
+        if (longest >= from) return { ...planned, subjects: taken };
         from = longest;
       }
     },

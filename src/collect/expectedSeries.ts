@@ -7,7 +7,7 @@ import type { AccountCollector } from './accountCollector.ts';
 import { AccountSnapshot } from './accountSnapshot.ts';
 import type { EvaluationTime } from './due.ts';
 import type { EntityRecord } from './entityRecords.ts';
-import { selectedNames, type ApplicationData } from './records.ts';
+import type { ApplicationData } from './records.ts';
 import type { AccountContext } from './selection.ts';
 
 const LIST_GROUPS = new Set(GROUPS.filter((group) => !/_metrics$/.test(group) && group !== 'counters'));
@@ -72,10 +72,10 @@ function seriesOfColumn(select: string): number {
 }
 
 /** The number of series of the metric data of an application and all its hosts. */
-function ofApplication({ customMetrics }: AccountContext, data: ApplicationData) {
+function ofApplication({ selections }: AccountContext, data: ApplicationData) {
   const components = Math.max(1, data.datastores?.length ?? 0) + OTHER_COMPONENTS;
   const customSeries = (scope: FamilyScope): number =>
-    selectedNames(customMetrics, data, scope).custom.matches.reduce((sum, { series }) => sum + series, 0);
+    selections.of(data, scope).custom.matches.reduce((sum, { series }) => sum + series, 0);
   const counters = data.counterSeries === undefined ? 0 : COUNTED.length;
   return {
     ofIt: builtIn('application', components) + counters + customSeries('application'),

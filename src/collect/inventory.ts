@@ -273,10 +273,10 @@ export class Inventory {
     }
     this.#retire(this.entities.configure(context));
     this.#retire(this.queries.configure(context));
+    for (const { data } of this.applications.values()) if (data !== undefined) data.selected = {};
     if (customMetrics !== context.customMetrics) {
       for (const { data } of this.applications.values()) {
         if (data === undefined) continue;
-        data.selected = {};
         if (data.customNameList !== undefined) data.customNameList.overdue = true;
         recalculate(data, this.#context);
       }

@@ -14,20 +14,14 @@ import { datastoreNames } from '../formulas/metricInputs.ts';
 import type { Task, Kind, Subject } from './task.ts';
 import { book, counterSubject, newCounterRecord, overLongestRange, steadyRange } from './counterRecords.ts';
 import type { Inventory } from './inventory.ts';
-import { NOTHING_SELECTED, selectedNames, takeOverMetrics, type ApplicationData } from './records.ts';
+import { takeOverMetrics, type ApplicationData } from './records.ts';
 import { type AccountContext, onlyIds, ownersToAskFor } from './selection.ts';
 
 /**
  * The way to read tasks of one kind, as many as one call carries. The result of each task is a function that takes it over into
  * the inventory, and gives the end of the window of the response.
  */
-interface TaskRead extends BatchRead<Task, () => number> {
-  plan(tasks: Iterable<Task>, range: TimeRange): TaskCall;
-}
-
-interface TaskCall extends PlannedCall<() => number> {
-  readonly tasks: readonly Task[];
-}
+type TaskRead = BatchRead<Task, () => number>;
 
 /** A planned call for tasks of one kind. */
 export interface PlannedTasks {
@@ -106,8 +100,10 @@ export class Kinds {
         read: () => this.#counters(),
         callsFor: (tasks, { to }) => {
           const fresh = newCounterRecord();
-          const subjects = tasks.map((task) => counterSubject(applicationOf(task).applicationId, fresh, to));
-          const { reader, collection } = this.#context;
+          const { reader, collection, selections } = this.#context;
+          const subjects = tasks.map((task) =>
+            counterSubject(applicationOf(task).applicationId, fresh, selections.counters, to),
+          );
           return countCalls(reader.counters, subjects, steadyRange(collection.intervals.counters, to));
         },
         unlocks: 'itself',
@@ -165,7 +161,7 @@ export class Kinds {
   /** Plans the next call for tasks of one kind, at least one; tasks are taken only as far as they fit. */
   plan(kind: Kind, tasks: Iterable<Task>, window: TimeRange): PlannedTasks {
     const planned = this.#rows[kind].read().plan(tasks, window);
-    return { tasks: planned.tasks, read: (call) => takeOverAll(planned, window, call) };
+    return { tasks: planned.subjects, read: (call) => takeOverAll(planned, window, call) };
   }
 
   /** The number of calls to read all of these tasks of one kind. */
@@ -261,14 +257,14 @@ export class Kinds {
 
   /** Reads the minutes of the counters since the last read. */
   #counters(): TaskRead {
-    const { reader, writer } = this.#context;
+    const { reader, selections, writer } = this.#context;
     const inventory = this.#inventory;
     const endpoint = reader.api === 'rest' ? '/applications/{id}/metrics/data.json' : 'graphql:counters';
     return mapped(
       overLongestRange(reader.counters),
       (task, { to }) => {
         const record = inventory.recordOf(task.subject)?.counters ?? newCounterRecord();
-        return counterSubject(applicationOf(task).applicationId, record, to);
+        return counterSubject(applicationOf(task).applicationId, record, selections.counters, to);
       },
       ({ subject }, series, asked) => {
         const record = inventory.recordOf(subject)?.counters;
@@ -280,24 +276,23 @@ export class Kinds {
 
   /** Reads all needed metric data of applications, or of their hosts, over one window. */
   #metricData(): TaskRead {
-    const { customMetrics, reader } = this.#context;
+    const { reader, selections } = this.#context;
     return mapped(
       reader.metricData,
       (task) => {
         const { kind, subject } = task;
         const data = this.#inventory.dataOf(subject);
         const scope = kind === 'host_metrics' ? 'host' : 'application';
-        const selected = data === undefined ? NOTHING_SELECTED : selectedNames(customMetrics, data, scope);
-        const { applicationId } = applicationOf(task);
-        return { applicationId, hostKey: subject.hostKey, names: selected.names, values: selected.values, selected };
+        const { metrics, datastores } = data === undefined ? selections.nothing : selections.of(data, scope);
+        return { applicationId: applicationOf(task).applicationId, hostKey: subject.hostKey, metrics, datastores };
       },
       // The known names may change while a call is in flight, so a response is interpreted with the names of its request.
-      ({ kind, subject }, { window, metrics, datastores }, { selected }) => {
+      ({ kind, subject }, { window, metrics, datastores }, requested) => {
         const record = this.#inventory.recordOf(subject);
         const host = this.#inventory.hostOf(subject);
         if (record === undefined || (kind === 'host_metrics' && host === undefined)) return;
         const values = { seconds: window.to - window.from, metrics };
-        const input = { values, datastores: datastores === undefined ? selected.datastores : 'all' };
+        const input = { values, datastores: datastores === undefined ? requested.datastores : 'all' };
         takeOverMetrics(record, host, input, this.#context);
       },
       ({ window }) => window.to,
@@ -310,7 +305,7 @@ export class Kinds {
  * order, the end of the window of the response, or the error. Never rejects.
  */
 async function takeOverAll(
-  { tasks, read }: TaskCall,
+  { subjects: tasks, read }: PlannedCall<Task, () => number>,
   window: TimeRange,
   call: CallOptions,
 ): Promise<readonly (number | Failed)[]> {
@@ -341,8 +336,7 @@ function takeOver(task: Task, outcome: Outcome<() => number> | undefined, window
 function wholeList(calls: number, read: (call: CallOptions) => Promise<() => void>): TaskRead {
   return {
     plan: ([list], range) => ({
-      tasks: list === undefined ? [] : [list],
-      count: 1,
+      subjects: list === undefined ? [] : [list],
       calls,
       read: async (call) => {
         const arrive = await read(call);
@@ -378,15 +372,15 @@ function mapped<S, R, Own extends S>(
           yield subject;
         }
       };
-      const { count, calls, read: readPlanned } = read.plan(subjects(), range);
-      const planned = taken.slice(0, count);
+      const planned = read.plan(subjects(), range);
+      const carried = new Set<S>(planned.subjects);
+      const asked = taken.filter(({ subject }) => carried.has(subject));
       return {
-        tasks: planned.map(({ task }) => task),
-        count,
-        calls,
+        subjects: asked.map(({ task }) => task),
+        calls: planned.calls,
         read: async (call) => {
-          const outcomes = await readPlanned(call);
-          return planned.map(({ task, subject }, index) => {
+          const outcomes = await planned.read(call);
+          return asked.map(({ task, subject }, index) => {
             const outcome = outcomes[index];
             if (outcome === undefined) throw new Error('the reader gave fewer outcomes than it was given subjects');
             if ('error' in outcome) return outcome;

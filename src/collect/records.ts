@@ -1,12 +1,13 @@
 import type { Application, Host, Instance, KeyTransaction, RollingValues } from '../api/types.ts';
 import type { WindowValues } from '../formulas/metricInputs.ts';
 import { databaseKind, type DatabaseChoice } from '../formulas/responseTimes.ts';
-import { customMatches, customSamples, type CustomMetric } from '../metrics/customMetrics.ts';
+import { customSamples } from '../metrics/customMetrics.ts';
 import { listedFamilySamples } from '../metrics/listedFamilies.ts';
 import type { FamilyScope } from '../metrics/family.ts';
 import type { WrittenLabels, WrittenSamples } from '../metrics/sample.ts';
-import { queryNames, usedValues, windowSamples } from '../metrics/windowFamilies.ts';
+import { windowSamples } from '../metrics/windowFamilies.ts';
 import type { CounterRecord } from './counterRecords.ts';
+import type { SelectionInput } from './metricSelections.ts';
 import type { Task } from './task.ts';
 import type { AccountContext, effectiveSettings } from './selection.ts';
 
@@ -54,33 +55,18 @@ export interface KeyTransactionRecord extends Listed {
   readonly keyTransaction: KeyTransaction;
 }
 
-/** The names that a metric data call requests for an application, or for each of its hosts. */
-export interface SelectedNames {
-  /** Every metric name, each once. */
-  readonly names: readonly string[];
-  /** The values of a metric that the calculations or the custom metrics read. */
-  readonly values: (metricName: string) => readonly string[];
-  readonly custom: ReturnType<typeof customMatches>;
-  /** The datastore metrics among the names, as in `WindowInput`. */
-  readonly datastores: string | undefined;
-}
-
 /** The tasks and the last read data of an application, without its entry in the list. */
-export interface ApplicationData {
+export interface ApplicationData extends SelectionInput {
   /** The list of its datastore metrics; undefined when the metric data contain them. */
   readonly datastoreList: Task | undefined;
-  datastores: readonly string[] | undefined;
   readonly metrics: Task;
   reading: WindowReading | undefined;
   /** Reads its counters; undefined when they are off. */
   counterSeries: Task | undefined;
   /** The list of the metric names that its custom metrics may match; undefined without custom metrics. */
   customNameList: Task | undefined;
-  customNames: readonly string[] | undefined;
   hostList: Task | undefined;
   hosts: ReadonlyMap<string, HostRecord>;
-  /** The requested names of its metric data calls, and of those of its hosts; empty when they may have changed. */
-  selected: { application?: SelectedNames; host?: SelectedNames };
   instanceList: Task | undefined;
   instances: ReadonlyMap<number, InstanceRecord>;
   /**
@@ -144,52 +130,6 @@ function writeListed(
   return writer.write('key_transactions', listedFamilySamples('key_transactions', record.keyTransaction, values));
 }
 
-const NO_MATCHES = customMatches([], []);
-
-/** Most applications request the same names, over NerdGraph all without custom metrics, so they share one list. */
-const BUILT_IN_NAMES = queryNames([]);
-
-/** The selection for an application whose metric data are no longer read. */
-export const NOTHING_SELECTED: SelectedNames = {
-  names: [],
-  values: usedValues,
-  custom: NO_MATCHES,
-  datastores: undefined,
-};
-
-/**
- * The names to request for an application, or for each of its hosts, which share caps. They are calculated once: code that
- * changes the lists of names, the custom metrics, or the number of hosts sets `data.selected` to an empty object.
- */
-export function selectedNames(
-  customMetrics: readonly CustomMetric[],
-  data: ApplicationData,
-  scope: FamilyScope,
-): SelectedNames {
-  return (data.selected[scope] ??= toSelected(customMetrics, data, scope));
-}
-
-function toSelected(
-  customMetrics: readonly CustomMetric[],
-  { customNames, datastores, hosts }: ApplicationData,
-  scope: FamilyScope,
-): SelectedNames {
-  const ofScope = customMetrics.filter(({ definition }) => definition.scope === scope);
-  const entities = scope === 'host' ? hosts.size : 1;
-  const custom = customNames === undefined ? NO_MATCHES : customMatches(ofScope, customNames, entities);
-  const customs = new Map<string, Set<string>>();
-  for (const { metricName, metric } of custom.matches) {
-    const values = customs.get(metricName) ?? new Set(usedValues(metricName));
-    customs.set(metricName, values.add(metric.definition.value));
-  }
-  const builtIn = datastores === undefined || datastores.length === 0 ? BUILT_IN_NAMES : queryNames(datastores);
-  const shared = { custom, datastores: datastores?.join() };
-  if (customs.size === 0) return { ...shared, names: builtIn, values: usedValues };
-  const values = new Map([...customs].map(([name, ofName]) => [name, [...ofName]]));
-  const names = [...new Set([...builtIn, ...customs.keys()])];
-  return { ...shared, names, values: (name) => values.get(name) ?? usedValues(name) };
-}
-
 /** Takes over the response about an application, or one of its hosts, and calculates the served samples. */
 export function takeOverMetrics(
   record: ApplicationRecord,
@@ -213,11 +153,11 @@ function calculate(
   input: WindowInput,
   data: ApplicationData,
   rank: number | undefined,
-  { customMetrics, writer }: AccountContext,
+  { selections, writer }: AccountContext,
 ): WindowReading {
   const scope: FamilyScope = rank === undefined ? 'application' : 'host';
   const group = scope === 'application' ? 'application_metrics' : 'host_metrics';
-  const { custom } = selectedNames(customMetrics, data, scope);
+  const { custom } = selections.of(data, scope);
   return {
     values: input.values,
     datastores: input.datastores,

@@ -7,6 +7,7 @@ import type { Query } from '../metrics/queryFamilies.ts';
 import type { Group } from '../metrics/sample.ts';
 import type { SampleWriter } from '../metrics/writeSamples.ts';
 import type { Clock } from './clock.ts';
+import type { MetricSelections } from './metricSelections.ts';
 
 /** The context of one account, shared by all of its parts; a reload replaces it. */
 export interface AccountContext {
@@ -16,6 +17,7 @@ export interface AccountContext {
   /** A mark that changes exactly when the key changes; it is only compared and never shown. */
   readonly keyMark: () => string;
   readonly customMetrics: readonly CustomMetric[];
+  readonly selections: MetricSelections;
   readonly queries: readonly Query[];
   readonly writer: SampleWriter;
   readonly clock: Clock;

@@ -15,7 +15,7 @@ function carrying(most: number): BatchRead<number, number> {
         taken.push(size);
         calls += size;
       }
-      return { count: taken.length, calls, read: () => Promise.resolve(taken.map((value) => ({ value }))) };
+      return { subjects: taken, calls, read: () => Promise.resolve(taken.map((value) => ({ value }))) };
     },
   };
 }
@@ -36,8 +36,8 @@ describe('calls for subjects', () => {
         const planned = [...planAll(carrying(most), sizes, RANGE)];
         expect(planned.flatMap(({ subjects }) => subjects)).toEqual(sizes);
         expect(countCalls(carrying(most), sizes, RANGE)).toBe(sizes.reduce((sum, size) => sum + size, 0));
-        for (const { subjects, planned: call } of planned) {
-          expect(call.calls).toBe(subjects.reduce((sum, size) => sum + size, 0));
+        for (const { subjects, calls } of planned) {
+          expect(calls).toBe(subjects.reduce((sum, size) => sum + size, 0));
         }
       }),
     );

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { MetricDataSubject } from '../../src/api/upstreamReader.ts';
+import type { MetricDataSubject, UpstreamReader } from '../../src/api/upstreamReader.ts';
 import { countedMinutes, countedValues, COUNTED, COUNTER_METRICS } from '../../src/metrics/counterFamilies.ts';
 import { NOW, startBoth } from './nerdgraph/nerdGraphReading.ts';
 
@@ -7,8 +7,8 @@ const END = Math.floor(NOW / 60_000) * 60 - 120;
 const RANGE = { from: END - 660, to: END };
 const SHOP = 1_000_001;
 
-const subjectOf = (applicationId: number): MetricDataSubject => {
-  return { applicationId, hostKey: undefined, names: COUNTER_METRICS, values: countedValues };
+const subjectOf = ({ select }: UpstreamReader, applicationId: number): MetricDataSubject => {
+  return { applicationId, hostKey: undefined, metrics: select(COUNTER_METRICS, countedValues) };
 };
 
 describe('the minutes that counters are made of', () => {
@@ -17,7 +17,7 @@ describe('the minutes that counters are made of', () => {
     for (const id of [SHOP, SHOP + 9, SHOP + 10]) {
       const [ofRest, ofNerdGraph] = await Promise.all(
         [rest, nerdGraph].map(async ({ reader, call }) => {
-          const [outcome] = await reader.counters.plan([subjectOf(id)], RANGE).read(call);
+          const [outcome] = await reader.counters.plan([subjectOf(reader, id)], RANGE).read(call);
           if (outcome === undefined || 'error' in outcome) throw new Error('not read');
           expect(outcome.value.window).toEqual(RANGE);
           return countedMinutes(outcome.value);
@@ -36,7 +36,7 @@ describe('the minutes that counters are made of', () => {
     const { simulator, rest, nerdGraph } = await startBoth({ applications: 1 });
     simulator.faults.add({ effect: 'nulls' });
     for (const { reader, call } of [rest, nerdGraph]) {
-      const [outcome] = await reader.counters.plan([subjectOf(SHOP)], RANGE).read(call);
+      const [outcome] = await reader.counters.plan([subjectOf(reader, SHOP)], RANGE).read(call);
       if (outcome === undefined || 'error' in outcome) throw new Error('not read');
       expect(new Set(countedMinutes(outcome.value).values())).toEqual(new Set(['broken']));
     }
@@ -44,11 +44,11 @@ describe('the minutes that counters are made of', () => {
 
   it('come in queries of at most 15,000 rows, which carry fewer applications the longer their range is', async () => {
     const { nerdGraph } = await startBoth({ applications: 1 });
-    const subjects = Array.from({ length: 1_000 }, (_, index) => subjectOf(SHOP + index));
+    const subjects = Array.from({ length: 1_000 }, (_, index) => subjectOf(nerdGraph.reader, SHOP + index));
     const counts = [10, 11, 40, 50].map((minutes) => {
-      const { count } = nerdGraph.reader.counters.plan(subjects, { from: END - 60 * minutes, to: END });
-      expect(count * COUNTER_METRICS.length * minutes).toBeLessThanOrEqual(15_000);
-      return count;
+      const { subjects: carried } = nerdGraph.reader.counters.plan(subjects, { from: END - 60 * minutes, to: END });
+      expect(carried.length * COUNTER_METRICS.length * minutes).toBeLessThanOrEqual(15_000);
+      return carried.length;
     });
     expect(counts).toEqual([112, 102, 28, 22]);
   });

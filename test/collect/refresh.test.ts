@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { FAMILIES } from '../../src/metrics/catalogue.ts';
 import { application, host, instance, keyTransaction } from './support/bodies.ts';
+import type { MetricDataSubject } from '../../src/api/upstreamReader.ts';
 import type { Snapshot } from '../../src/collect/collector.ts';
 import { accountConfig, collectionConfig } from './support/config.ts';
 import type { Call } from './support/fakeReader.ts';
@@ -208,8 +209,9 @@ describe('what a metric data call asks for', () => {
     world.populate(1, 1);
     await world.scrape();
     for (const { query } of world.reader.of('metric_data')) {
-      expect((query as { names: string[] }).names).toHaveLength(15);
-      expect((query as { names: string[] }).names).toContain('Datastore/MySQL/allWeb');
+      const { names } = (query as MetricDataSubject).metrics;
+      expect(names).toHaveLength(15);
+      expect(names).toContain('Datastore/MySQL/allWeb');
     }
   });
 

@@ -1,5 +1,5 @@
 import type { KeyTransactionDetails } from './accountMemory.ts';
-import { partsOf, takeSubjects, type Batch, type BatchSubject, type QueryKind, type QueryPart } from './batching.ts';
+import { partsOf, takeSubjects, type BatchSubject, type QueryKind, type QueryPart } from './batching.ts';
 import type { KeyTransactions } from './keyTransactions.ts';
 import { aligned } from './nrql.ts';
 import { ITSELF, SubjectRows, type FoundRows, type TimesliceQuery } from './rows.ts';
@@ -12,6 +12,7 @@ import type {
   CallOptions,
   MetricDataResult,
   MetricDataSubject,
+  MetricSelection,
   Outcome,
   PlannedCall,
   RollingSubject,
@@ -32,17 +33,19 @@ export interface RowsQuery<S, R extends TimeRange = TimeRange> {
   subjectOf(subject: S): BatchSubject | undefined;
   /** Limit for the rows of a query over a range, where the limit of its kind is too high. */
   mostRows?(range: R): number;
-  /** Reads the parts of a call, where one query over the range for each batch is not enough. */
-  find?(parts: readonly QueryPart[], kind: QueryKind, range: R, call: CallOptions): Promise<FoundRows>;
+  /** Plans the queries of a call, where one query over the range for each batch is not enough. */
+  plan?(parts: readonly QueryPart[], kind: QueryKind, range: R): PlannedQueries;
 }
 
-/** A planned call: its subjects, and the read of their rows. Rejects only with the reason of the signal. */
-interface PlannedRows<S> {
-  readonly subjects: readonly S[];
+/** The planned queries of a call, and their read, which rejects only with the reason of the signal. */
+export interface PlannedQueries {
   readonly calls: number;
-  find(call: CallOptions): Promise<FoundRows>;
-  /** The rows of a subject, or the error that it failed with. */
-  rowsOf(subject: S, found: FoundRows): SubjectRows | UpstreamError;
+  readonly read: (call: CallOptions) => Promise<FoundRows>;
+}
+
+/** A planned call: its subjects, each with its request, and the read of their rows. */
+interface PlannedRows<S> extends PlannedQueries {
+  readonly taken: readonly { readonly subject: S; readonly asked: BatchSubject | undefined }[];
 }
 
 /** Plans the next call for subjects whose data are calculated from rows, with as few queries as possible. */
@@ -53,29 +56,40 @@ export function planRows<S, R extends TimeRange>(
   range: R,
 ): PlannedRows<S> {
   const { taken, kind, isOne } = takeSubjects(reads, subjects, timeslices.account.memory, reads.mostRows?.(range));
-  const asked = new Map(taken.map((each) => [each.subject, each.asked]));
-  let planned: readonly Batch[] | undefined;
-  const parts = (): readonly QueryPart[] => partsOf(taken.flatMap((each) => each.asked ?? []));
-  const batches = (): readonly Batch[] => (planned ??= timeslices.plan(parts(), kind));
-  return {
-    subjects: taken.map(({ subject }) => subject),
-    calls: isOne ? Math.max(1, batches().length) : 1,
-    find: (call) => {
-      const needsSquares = taken.some((each) => each.asked?.needsSquares === true);
-      const query = needsSquares ? ({ ...kind, columns: 'squares' } as const) : kind;
-      return reads.find?.(parts(), query, range, call) ?? timeslices.read(batches(), queryOver(query, range), call);
-    },
-    rowsOf: (subject, found) => {
-      const each = asked.get(subject);
-      const rows = each === undefined ? undefined : found.get(each.id);
-      return rows?.failureOf(each?.host) ?? rows ?? new SubjectRows();
-    },
+  let planned: PlannedQueries | undefined;
+  // Where only the number of calls is needed, queries are planned just for a subject that may need several.
+  const queries = (): PlannedQueries => {
+    const parts = partsOf(taken.flatMap(({ asked }) => asked ?? []));
+    const needsSquares = taken.some(({ asked }) => asked?.needsSquares === true);
+    const query = needsSquares ? ({ ...kind, columns: 'squares' } as const) : kind;
+    return reads.plan?.(parts, query, range) ?? planQueriesOf(timeslices, parts, queryOver(query, range));
   };
+  return {
+    taken,
+    calls: isOne ? Math.max(1, (planned = queries()).calls) : 1,
+    read: (call) => (planned ??= queries()).read(call),
+  };
+}
+
+/** Plans one query for each batch. */
+export function planQueriesOf(
+  timeslices: Timeslices,
+  parts: readonly QueryPart[],
+  query: TimesliceQuery,
+): PlannedQueries {
+  const batches = timeslices.plan(parts, query);
+  return { calls: batches.length, read: (call) => timeslices.read(batches, query, call) };
 }
 
 function queryOver(kind: QueryKind, range: TimeRange): TimesliceQuery {
   const { seconds } = kind;
   return { ...kind, range: seconds === undefined ? range : aligned({ from: range.to - seconds, to: range.to }) };
+}
+
+/** The rows of a request, or the error that it failed with. */
+export function rowsOf(asked: BatchSubject | undefined, found: FoundRows): SubjectRows | UpstreamError {
+  const rows = asked === undefined ? undefined : found.get(asked.id);
+  return rows?.failureOf(asked?.host) ?? rows ?? new SubjectRows();
 }
 
 /** Reads data that are calculated from the rows of each subject alone. */
@@ -91,15 +105,18 @@ export function rowsRead<S, V, R extends TimeRange = TimeRange>(
   };
 }
 
-function eachAlone<S, V>(planned: PlannedRows<S>, valueOf: (subject: S, rows: SubjectRows) => V): PlannedCall<V> {
+function eachAlone<S, V>(
+  { taken, calls, read }: PlannedRows<S>,
+  valueOf: (subject: S, rows: SubjectRows) => V,
+): PlannedCall<S, V> {
   return {
-    count: planned.subjects.length,
-    calls: planned.calls,
+    subjects: taken.map(({ subject }) => subject),
+    calls,
     read: async (call) => {
-      const found = await planned.find(call);
+      const found = await read(call);
       const outcomes: Outcome<V>[] = [];
-      await inSlices(planned.subjects, (subject) => {
-        const rows = planned.rowsOf(subject, found);
+      await inSlices(taken, ({ subject, asked }) => {
+        const rows = rowsOf(asked, found);
         outcomes.push(rows instanceof UpstreamError ? { error: rows } : { value: valueOf(subject, rows) });
       });
       return outcomes;
@@ -107,51 +124,51 @@ function eachAlone<S, V>(planned: PlannedRows<S>, valueOf: (subject: S, rows: Su
   };
 }
 
-/**
- * Limit for remembered lists, which differ by the custom metrics of applications; beyond it the memory is cleared, which is
- * cheaper than removing single lists.
- */
-const MOST_REMEMBERED = 10_000;
-
 /** Browser metrics, which have no host. */
 const OF_BROWSERS: readonly string[] = [METRIC.endUser, METRIC.endUserApdex];
 
-/** Selectors of metrics. Equal lists of names share one object, so that equal requests are recognized at no cost. */
-export class MetricSelectors {
-  readonly #selectors = new Map<string, MetricSelector>();
-  readonly #data = {
-    application: new WeakMap<readonly string[], { readonly selector: MetricSelector; readonly values: ValueMapper }>(),
-    host: new WeakMap<readonly string[], { readonly selector: MetricSelector; readonly values: ValueMapper }>(),
-  };
+/** A selection of metrics with what queries and their rows need of it, made when it is first used. */
+export class QuerySelection implements MetricSelection {
+  readonly names: readonly string[];
+  readonly values: MetricSelection['values'];
+  readonly #selectors: Partial<Record<'application' | 'host' | 'names', MetricSelector>> = {};
+  #mapper: ValueMapper | undefined;
 
-  of(names: readonly string[], filters: readonly string[] = [], hasDatastores = false): MetricSelector {
-    const text = JSON.stringify([names, filters, hasDatastores]);
-    let selector = this.#selectors.get(text);
-    if (selector !== undefined) return selector;
-    if (this.#selectors.size >= MOST_REMEMBERED) this.#selectors.clear();
-    selector = new MetricSelector([...new Set(names)], filters, hasDatastores);
-    this.#selectors.set(text, selector);
-    return selector;
+  constructor(names: readonly string[], values?: MetricSelection['values']) {
+    this.names = names;
+    this.values = values;
   }
 
-  /** The selector includes the metric that shows whether the subject reports, and the datastores. */
-  ofMetricData({ hostKey, names, values }: MetricDataSubject): {
-    readonly selector: MetricSelector;
-    readonly values: ValueMapper;
-  } {
-    const scope = hostKey === undefined ? 'application' : 'host';
-    const before = this.#data[scope].get(names);
-    if (before !== undefined && before.values.wanted === values) return before;
-    const selected = names.filter((name) => !isDatastore(name) && !(scope === 'host' && OF_BROWSERS.includes(name)));
-    const plan = { selector: this.of([...selected, SIGN_OF_LIFE], [], true), values: new ValueMapper(names, values) };
-    this.#data[scope].set(names, plan);
-    return plan;
+  static of(selection: MetricSelection): QuerySelection {
+    if (selection instanceof QuerySelection) return selection;
+    throw new TypeError('the selection was made by a reader of another interface');
   }
 
-  subjectOf(subject: MetricDataSubject): BatchSubject {
-    const { selector, values } = this.ofMetricData(subject);
-    return { id: subject.applicationId, host: subject.hostKey, selector, needsSquares: values.needsSquares };
+  get mapper(): ValueMapper {
+    return (this.#mapper ??= new ValueMapper(this.names, this.values));
   }
+
+  /**
+   * @param scope of the metric data of applications or of hosts: includes the metric that shows whether the subject reports,
+   * and the datastores; `names`: the names alone
+   */
+  selectorOf(scope: 'application' | 'host' | 'names'): MetricSelector {
+    return (this.#selectors[scope] ??= this.#newSelector(scope));
+  }
+
+  #newSelector(scope: 'application' | 'host' | 'names'): MetricSelector {
+    if (scope === 'names') return new MetricSelector(this.names);
+    const isRead = (name: string): boolean =>
+      !isDatastore(name) && name !== SIGN_OF_LIFE && !(scope === 'host' && OF_BROWSERS.includes(name));
+    return new MetricSelector([...this.names.filter(isRead), SIGN_OF_LIFE], [], true);
+  }
+}
+
+/** The part of a query for the metric data of a subject. */
+export function metricDataOf({ applicationId, hostKey, metrics }: MetricDataSubject): BatchSubject {
+  const selection = QuerySelection.of(metrics);
+  const selector = selection.selectorOf(hostKey === undefined ? 'application' : 'host');
+  return { id: applicationId, host: hostKey, selector, needsSquares: selection.mapper.needsSquares };
 }
 
 const METRIC_DATA = {
@@ -160,26 +177,20 @@ const METRIC_DATA = {
 } as const satisfies Record<string, QueryKind>;
 
 /** Reads summarized metric data of applications or of hosts, one query for many. */
-export function metricDataRead(
-  timeslices: Timeslices,
-  selectors: MetricSelectors,
-): BatchRead<MetricDataSubject, MetricDataResult> {
+export function metricDataRead(timeslices: Timeslices): BatchRead<MetricDataSubject, MetricDataResult> {
   return rowsRead(timeslices, {
     kindOf: ({ hostKey }) => METRIC_DATA[hostKey === undefined ? 'application' : 'host'],
-    subjectOf: (subject) => selectors.subjectOf(subject),
-    valueOf: (subject, found, range) =>
-      selectors.ofMetricData(subject).values.resultOf(found.rowsOf(subject.hostKey), found.window ?? range),
+    subjectOf: metricDataOf,
+    valueOf: ({ hostKey, metrics }, found, range) =>
+      QuerySelection.of(metrics).mapper.resultOf(found.rowsOf(hostKey), found.window ?? range),
   });
 }
 
 const HOST_LISTS: QueryKind = { name: 'host lists', group: 'hosts', groupBy: 'host', columns: 'names', seconds: HOUR };
 
 /** Reads the hosts that reported in the hour before the end of the range, because the interface has no list of hosts. */
-export function hostsRead(
-  timeslices: Timeslices,
-  selectors: MetricSelectors,
-): BatchRead<ApplicationSubject, readonly Host[]> {
-  const selector = selectors.of([SIGN_OF_LIFE, METRIC.web]);
+export function hostsRead(timeslices: Timeslices): BatchRead<ApplicationSubject, readonly Host[]> {
+  const selector = new MetricSelector([SIGN_OF_LIFE, METRIC.web]);
   return rowsRead(timeslices, {
     kindOf: () => HOST_LISTS,
     subjectOf: ({ applicationId }) => ({ id: applicationId, selector }),
@@ -220,13 +231,12 @@ const LONGEST_NAME_SHOWN = 120;
  */
 export function rollingRead(
   timeslices: Timeslices,
-  selectors: MetricSelectors,
   keyTransactions: KeyTransactions,
 ): BatchRead<RollingSubject, RollingValues> {
   const ofHosts = [SIGN_OF_LIFE, METRIC.web, METRIC.nonWeb, METRIC.errors, METRIC.apdex];
-  const host = selectors.of(ofHosts);
-  const application = selectors.of([...ofHosts, METRIC.endUser, METRIC.endUserApdex]);
-  const keyTransaction = selectors.of([]);
+  const host = new MetricSelector(ofHosts);
+  const application = new MetricSelector([...ofHosts, METRIC.endUser, METRIC.endUserApdex]);
+  const keyTransaction = new MetricSelector([]);
   const reads: RowsQuery<RollingSubject> = {
     kindOf: ({ kind }) => ROLLING[kind],
     subjectOf: (subject) => {
@@ -240,15 +250,15 @@ export function rollingRead(
   };
   /** The query for the owning applications: whether they report, and the Apdex of the transactions. */
   const ownersOf = (subjects: readonly OfKeyTransaction[]): BatchSubject[] => {
-    const names = new Map<number, string[]>();
+    const names = new Map<number, Set<string>>();
     for (const { keyTransactionId } of subjects) {
       const known = keyTransactions.known(keyTransactionId);
       if (known === undefined || known instanceof UpstreamError || known.applicationId === undefined) continue;
       const apdex = apdexName(known);
-      const list = names.get(known.applicationId) ?? [SIGN_OF_LIFE, METRIC.web, METRIC.nonWeb];
-      names.set(known.applicationId, apdex === undefined ? list : [...list, apdex]);
+      const list = names.get(known.applicationId) ?? new Set([SIGN_OF_LIFE, METRIC.web, METRIC.nonWeb]);
+      names.set(known.applicationId, apdex === undefined ? list : list.add(apdex));
     }
-    return [...names].map(([id, list]) => ({ id, selector: selectors.of(list) }));
+    return [...names].map(([id, list]) => ({ id, selector: new MetricSelector([...list]) }));
   };
 
   const ofKeyTransaction = (
@@ -280,22 +290,19 @@ export function rollingRead(
   return {
     plan: (subjects, range) => {
       const planned = planRows(timeslices, reads, subjects, range);
-      const taken = planned.subjects.filter(isOfKeyTransaction);
+      const taken = planned.taken.map(({ subject }) => subject).filter(isOfKeyTransaction);
       if (taken.length === 0) {
         return eachAlone(planned, (subject, rows) =>
           rollingOf(rows.rowsOf(subject.kind === 'host' ? subject.hostKey : undefined), rows.seconds ?? SECONDS),
         );
       }
       // Key transactions need a query of their own, and one more for their owners.
-      const owners = timeslices.plan(partsOf(ownersOf(taken)), OWNERS);
+      const owners = planQueriesOf(timeslices, partsOf(ownersOf(taken)), queryOver(OWNERS, range));
       return {
-        count: taken.length,
-        calls: planned.calls + owners.length,
+        subjects: taken,
+        calls: planned.calls + owners.calls,
         read: async (call) => {
-          const [found, ofOwners] = await Promise.all([
-            planned.find(call),
-            timeslices.read(owners, queryOver(OWNERS, range), call),
-          ]);
+          const [found, ofOwners] = await Promise.all([planned.read(call), owners.read(call)]);
           return taken.map((subject) => ofKeyTransaction(subject, found, ofOwners));
         },
       };

@@ -59,7 +59,7 @@ export function partsOf(subjects: readonly BatchSubject[]): QueryPart[] {
   for (const each of subjects) {
     let ofSubject = parts.get(each.id);
     if (ofSubject === undefined) parts.set(each.id, (ofSubject = []));
-    const alike = ofSubject.find(({ part }) => part.selector === each.selector);
+    const alike = ofSubject.find(({ part }) => part.selector.text === each.selector.text);
     if (alike === undefined)
       ofSubject.push({ part: partOf(each), hosts: new Set(each.host === undefined ? [] : [each.host]) });
     else alike.hosts.add(each.host ?? '');
@@ -77,7 +77,7 @@ function partOf({ host, ...subjects }: BatchSubject): QueryPart {
 export class Size {
   rows = 0;
   characters = FRAME;
-  readonly #groups = new Set<MetricSelector>();
+  readonly #groups = new Set<string>();
   readonly #memory: AccountMemory;
   readonly #kind: QueryKind;
 
@@ -97,9 +97,10 @@ export class Size {
     this.rows += rowsOf(part, this.#kind.groupBy, this.#memory);
     this.characters += idCharacters(part.id, this.#kind.golden);
     // Applications with the same request and without named hosts share the text of the condition.
-    if (!part.namesHosts && this.#groups.has(part.selector)) return;
-    if (!part.namesHosts) this.#groups.add(part.selector);
-    this.characters += FRAME_OF_GROUP + part.selector.characters;
+    const { text } = part.selector;
+    if (!part.namesHosts && this.#groups.has(text)) return;
+    if (!part.namesHosts) this.#groups.add(text);
+    this.characters += FRAME_OF_GROUP + text.length;
     if (part.namesHosts) for (const host of part.hosts ?? []) this.characters += literalLength(host);
   }
 
@@ -128,7 +129,8 @@ interface TakenSubjects<S> {
 }
 
 /**
- * Takes the subjects of the next query. Further hosts of an application in it cost nothing.
+ * Takes the subjects of the next query. Further hosts of an application in it cost nothing. Suspects among them are left for
+ * queries of their own.
  *
  * @param limit limit for the rows of the query, in place of that of its kind
  */
@@ -139,7 +141,7 @@ export function takeSubjects<S>(
   limit?: number,
 ): TakenSubjects<S> {
   const taken: { readonly subject: S; readonly asked: BatchSubject | undefined }[] = [];
-  const selectors = new Map<SubjectId, MetricSelector>();
+  const selectors = new Map<SubjectId, string>();
   let alike: QueryKind | undefined;
   let kind: QueryKind | undefined;
   let size: Size | undefined;
@@ -153,13 +155,16 @@ export function takeSubjects<S>(
     const asked = reads.subjectOf(subject);
     if (asked !== undefined) {
       const before = selectors.get(asked.id);
-      if (first !== undefined && !goTogether(first, asked, memory, kind)) break;
+      if (first !== undefined && !goTogether(first, asked, memory, kind)) {
+        if (isAlone(first, memory, kind)) break;
+        continue;
+      }
       if (before === undefined) {
         size.add(partOf(asked));
         // A subject that is too large for one query stays alone.
         if (first !== undefined && !size.fits) break;
-        selectors.set(asked.id, asked.selector);
-      } else if (before !== asked.selector) break;
+        selectors.set(asked.id, asked.selector.text);
+      } else if (before !== asked.selector.text) break;
       first ??= asked;
     }
     taken.push({ subject, asked });
@@ -169,16 +174,15 @@ export function takeSubjects<S>(
 }
 
 /** A suspect is read alone, but hosts of an application that is a suspect as a whole are read together. */
-function goTogether(
-  first: BatchSubject,
-  other: BatchSubject,
-  { failures }: AccountMemory,
-  { name }: QueryKind,
-): boolean {
-  const isAlone = ({ id, host }: BatchSubject): boolean =>
-    failures.isSuspect(name, id) || failures.isSuspect(name, id, host);
-  if (!isAlone(first) && !isAlone(other)) return true;
+function goTogether(first: BatchSubject, other: BatchSubject, memory: AccountMemory, kind: QueryKind): boolean {
+  if (!isAlone(first, memory, kind) && !isAlone(other, memory, kind)) return true;
+  const { failures } = memory;
+  const { name } = kind;
   return first.id === other.id && failures.isSuspect(name, first.id) && !failures.isSuspect(name, other.id, other.host);
+}
+
+function isAlone({ id, host }: BatchSubject, { failures }: AccountMemory, { name }: QueryKind): boolean {
+  return failures.isSuspect(name, id) || failures.isSuspect(name, id, host);
 }
 
 /** The queries that read these parts when nothing fails. A suspect gets a query of its own. */
@@ -268,19 +272,18 @@ export function takeOne(batch: Batch, last: boolean): readonly [one: Batch, othe
 }
 
 export function conditionOf(batch: Batch, groupBy: QueryKind['groupBy']): Condition {
-  const groups = new Map<MetricSelector, SubjectId[]>();
+  const groups = new Map<string, { readonly selector: MetricSelector; readonly ids: [SubjectId, ...SubjectId[]] }>();
   const conditions: Condition[] = [];
   for (const { id, selector, hosts, namesHosts } of batch) {
     const named = namesHosts ? filled(hosts ?? []) : undefined;
-    const group = groups.get(selector);
+    const group = groups.get(selector.text);
     if (named !== undefined) conditions.push(met([equals('appId', id), isIn('host', named)], selector));
-    else if (group === undefined) groups.set(selector, [id]);
-    else group.push(id);
+    else if (group === undefined) groups.set(selector.text, { selector, ids: [id] });
+    else group.ids.push(id);
   }
   const attribute = groupBy === 'key_transaction' ? 'entity.guid' : 'appId';
-  for (const [selector, [first = '', ...others]] of groups) {
-    const isOne = others.length === 0 ? equals(attribute, first) : isIn(attribute, [first, ...others]);
-    conditions.push(met([isOne], selector));
+  for (const { selector, ids } of groups.values()) {
+    conditions.push(met([ids.length === 1 ? equals(attribute, ids[0]) : isIn(attribute, ids)], selector));
   }
   const some = filled(conditions);
   if (some === undefined) throw new RangeError('a query needs a subject');

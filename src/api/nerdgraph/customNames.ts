@@ -1,5 +1,5 @@
 import type { QueryKind } from './batching.ts';
-import { planRows, type MetricSelectors, type RowsQuery } from './batchReads.ts';
+import { planRows, rowsOf as rowsOfSubject, type RowsQuery } from './batchReads.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import {
   aligned,
@@ -16,6 +16,7 @@ import {
   type Condition,
   type Selection,
 } from './nrql.ts';
+import { MetricSelector } from './metricSelector.ts';
 import type { FoundRows } from './rows.ts';
 import type { Timeslices } from './timeslices.ts';
 import type { CallGroup } from './transport.ts';
@@ -136,16 +137,19 @@ const KIND = {
 } as const satisfies QueryKind;
 
 /** Reads the metric names of the day before the end of the range that contain given texts, of many applications at a time. */
-export function customNamesRead(
-  timeslices: Timeslices,
-  selectors: MetricSelectors,
-): BatchRead<CustomNamesSubject, readonly string[]> {
-  const reads: RowsQuery<CustomNamesSubject> = {
-    kindOf: () => KIND,
-    subjectOf: ({ applicationId, filters }) =>
-      filters.length === 0
-        ? undefined
-        : { id: applicationId, selector: selectors.of([], [...new Set(filters)].sort()) },
+export function customNamesRead(timeslices: Timeslices): BatchRead<CustomNamesSubject, readonly string[]> {
+  /** The request of a call. Applications with the same list of filters share a part of its query. */
+  const newRequest = (): RowsQuery<CustomNamesSubject> => {
+    const selectors = new Map<readonly string[], MetricSelector>();
+    return {
+      kindOf: () => KIND,
+      subjectOf: ({ applicationId, filters }) => {
+        if (filters.length === 0) return undefined;
+        const selector = selectors.get(filters) ?? new MetricSelector([], filters);
+        selectors.set(filters, selector);
+        return { id: applicationId, selector };
+      },
+    };
   };
 
   const readAlone = async (
@@ -162,24 +166,24 @@ export function customNamesRead(
 
   return {
     plan: (subjects, range) => {
-      const planned = planRows(timeslices, reads, subjects, range);
+      const { taken, calls, read } = planRows(timeslices, newRequest(), subjects, range);
       const outcomeIn = async (
-        subject: CustomNamesSubject,
+        { subject, asked }: (typeof taken)[number],
         found: FoundRows,
         call: CallOptions,
       ): Promise<Outcome<readonly string[]>> => {
         // A response has room for more names in a list than for rows.
-        const isTooMany = subject.filters.length > 0 && found.get(subject.applicationId)?.tooMany === true;
+        const isTooMany = asked !== undefined && found.get(asked.id)?.tooMany === true;
         if (isTooMany) return outcomeOf(readAlone(subject, range.to, call));
-        const rows = planned.rowsOf(subject, found);
+        const rows = rowsOfSubject(asked, found);
         return rows instanceof UpstreamError ? { error: rows } : { value: [...rows.rowsOf(undefined).keys()].sort() };
       };
       return {
-        count: planned.subjects.length,
-        calls: planned.calls,
+        subjects: taken.map(({ subject }) => subject),
+        calls,
         read: async (call) => {
-          const found = await planned.find(call);
-          return Promise.all(planned.subjects.map((subject) => outcomeIn(subject, found, call)));
+          const found = await read(call);
+          return Promise.all(taken.map((each) => outcomeIn(each, found, call)));
         },
       };
     },

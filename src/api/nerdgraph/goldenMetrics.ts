@@ -1,230 +1,182 @@
-import type { AccountMemory } from './accountMemory.ts';
 import { Size, type QueryKind, type QueryPart } from './batching.ts';
 import { MetricSelector } from './metricSelector.ts';
 import type { SubjectRows } from './rows.ts';
 import type { Timeslices } from './timeslices.ts';
 import { sourceKey, type GoldenSource } from '../../nrql/goldenMetric.ts';
 import { numberOf, percentilesOf } from '../../nrql/queryRows.ts';
-import type {
-  BatchRead,
-  CallOptions,
-  GoldenResult,
-  GoldenSubject,
-  Outcome,
-  PlannedCall,
-  TimeRange,
-} from '../upstreamReader.ts';
+import type { BatchRead, CallOptions, GoldenResult, GoldenSubject, Outcome, TimeRange } from '../upstreamReader.ts';
 import type { UpstreamError } from '../types.ts';
 
 /** The kinds of data under which failing entities, and failing columns, are remembered. */
 const NAME = 'golden metrics';
 const COLUMN = 'golden metric';
 
-/** The results of an entity while its sources are read concurrently. */
-interface Gathered {
+/** An entity of a call, and the results for it while its sources are read concurrently. */
+interface Asked {
+  readonly subject: GoldenSubject;
+  /** The selected columns of each of its sources. */
+  readonly selectors: Selectors;
   window: TimeRange | undefined;
   readonly values: Map<string, readonly { readonly percentile: string | undefined; readonly value: number }[]>;
   readonly failures: Map<string, UpstreamError>;
   readonly notNumbers: string[];
 }
 
+type Selectors = ReadonlyMap<GoldenSource, MetricSelector>;
+
 /**
  * Reads golden metrics: one query per source reads many entities. A column that breaks queries fails alone and is remembered: later
  * it is read in a query of its own, for one entity first. An entity that breaks queries is later read alone.
  */
-export class GoldenMetricsRead implements BatchRead<GoldenSubject, GoldenResult> {
+export function goldenMetricsRead(timeslices: Timeslices): BatchRead<GoldenSubject, GoldenResult> {
+  return {
+    plan: (subjects, range) => {
+      const { failures } = timeslices.account.memory;
+      const sizes = new Map<GoldenSource, Size>();
+      // Entities with the same columns share one object, and so one selector of each source.
+      const known = new Map<GoldenSubject['columns'], Selectors>();
+      const taken: Asked[] = [];
+      for (const subject of subjects) {
+        const { type, window, guid, columns } = subject;
+        const { subject: first } = taken[0] ?? { subject };
+        if (type !== first.type || window !== first.window) break;
+        if (taken.length > 0 && failures.isSuspect(NAME, first.guid)) break;
+        if (taken.length > 0 && failures.isSuspect(NAME, guid)) continue;
+        const selectors = known.get(columns) ?? selectorsOf(columns);
+        known.set(columns, selectors);
+        let fits = true;
+        for (const [source, selector] of selectors) {
+          const size = sizes.get(source) ?? new Size(timeslices.account.memory, kindOf(source));
+          sizes.set(source, size);
+          size.add(partOf(subject, selector));
+          fits &&= size.fits;
+        }
+        if (taken.length > 0 && !fits) break;
+        taken.push({ subject, selectors, window: undefined, values: new Map(), failures: new Map(), notNumbers: [] });
+      }
+      const [first] = taken;
+      if (first === undefined) throw new RangeError('no subjects');
+      const { window } = first.subject;
+      const asked = window === undefined ? range : { from: range.to - window, to: range.to };
+      return {
+        subjects: taken.map(({ subject }) => subject),
+        calls: Math.max(1, sizes.size),
+        read: (call) => new GoldenRead(timeslices, asked, call).read(taken),
+      };
+    },
+  };
+}
+
+function kindOf(source: GoldenSource): QueryKind {
+  return { name: NAME, group: 'golden_metrics', groupBy: 'entity', golden: source };
+}
+
+function selectorsOf(columns: GoldenSubject['columns']): Selectors {
+  const selects = new Map<GoldenSource, Set<string>>();
+  for (const { source, select } of columns) selects.set(source, (selects.get(source) ?? new Set()).add(select));
+  return new Map([...selects].map(([source, of]) => [source, new MetricSelector([...of])]));
+}
+
+/** One read of the golden metrics of some entities. */
+class GoldenRead {
   readonly #timeslices: Timeslices;
-  readonly #kinds = new WeakMap<GoldenSource, QueryKind>();
-  /** The requested columns of an entity by source; entities with equal columns share one object. */
-  readonly #selectors = new WeakMap<GoldenSubject['columns'], ReadonlyMap<GoldenSource, MetricSelector>>();
+  readonly #range: TimeRange;
+  readonly #call: CallOptions;
 
-  constructor(timeslices: Timeslices) {
+  constructor(timeslices: Timeslices, range: TimeRange, call: CallOptions) {
     this.#timeslices = timeslices;
+    this.#range = range;
+    this.#call = call;
   }
 
-  plan(subjects: Iterable<GoldenSubject>, range: TimeRange): PlannedCall<GoldenResult> {
-    const { failures } = this.#memory;
-    const sizes = new Map<GoldenSource, Size>();
-    const taken: GoldenSubject[] = [];
-    for (const subject of subjects) {
-      const { type, window, guid } = subject;
-      const [first = subject] = taken;
-      if (type !== first.type || window !== first.window) break;
-      if (taken.length > 0 && (failures.isSuspect(NAME, guid) || failures.isSuspect(NAME, first.guid))) break;
-      let fits = true;
-      for (const [source, selector] of this.#selectorsOf(subject)) {
-        const size = sizes.get(source) ?? new Size(this.#memory, this.#kindOf(source));
-        sizes.set(source, size);
-        size.add(partOf(subject, selector));
-        fits &&= size.fits;
-      }
-      if (taken.length > 0 && !fits) break;
-      taken.push(subject);
-    }
-    if (taken.length === 0) throw new RangeError('no subjects');
-    return {
-      count: taken.length,
-      calls: Math.max(1, sizes.size),
-      read: (call) => this.#read(taken, range, call),
-    };
-  }
-
-  async #read(
-    subjects: readonly GoldenSubject[],
-    range: TimeRange,
-    call: CallOptions,
-  ): Promise<readonly Outcome<GoldenResult>[]> {
-    const window = subjects[0]?.window;
-    const asked = window === undefined ? range : { from: range.to - window, to: range.to };
-    const gathered = new Map(
-      subjects.map(({ guid }): [string, Gathered] => [
-        guid,
-        { window: undefined, values: new Map(), failures: new Map(), notNumbers: [] },
-      ]),
+  async read(all: readonly Asked[]): Promise<readonly Outcome<GoldenResult>[]> {
+    const sources = new Set(all.flatMap(({ selectors }) => [...selectors.keys()]));
+    await Promise.all(
+      Array.from(sources, (source) =>
+        this.#readSource(
+          source,
+          all.filter(({ selectors }) => selectors.has(source)),
+        ),
+      ),
     );
-    const bySource = new Map<GoldenSource, GoldenSubject[]>();
-    for (const subject of subjects) {
-      for (const source of this.#selectorsOf(subject).keys()) {
-        const sharing = bySource.get(source);
-        if (sharing === undefined) bySource.set(source, [subject]);
-        else sharing.push(subject);
-      }
-    }
-    const reads = [...bySource].map(([source, sharing]) => this.#readSource(source, sharing, asked, gathered, call));
-    await Promise.all(reads);
-    return subjects.map(({ guid, columns }): Outcome<GoldenResult> => {
-      const own = gathered.get(guid);
-      const [error] = own?.failures.values() ?? [];
+    return all.map(({ subject, window, values, failures, notNumbers }) => {
+      const [error] = failures.values();
       // Readable metrics are published, because one bad definition must not hide the others.
-      if (own === undefined || (error !== undefined && own.failures.size === columns.length)) {
-        return { error: error ?? this.#timeslices.account.transport.invalid('golden_metrics', 'nothing was read') };
-      }
-      return { value: { ...own, window: own.window ?? asked } };
+      if (error !== undefined && failures.size === subject.columns.length) return { error };
+      return { value: { window: window ?? this.#range, values, failures, notNumbers } };
     });
   }
 
-  get #memory(): AccountMemory {
-    return this.#timeslices.account.memory;
-  }
-
-  #kindOf(source: GoldenSource): QueryKind {
-    let kind = this.#kinds.get(source);
-    if (kind === undefined) {
-      kind = { name: NAME, group: 'golden_metrics', groupBy: 'entity', golden: source };
-      this.#kinds.set(source, kind);
-    }
-    return kind;
-  }
-
-  #selectorsOf({ columns }: GoldenSubject): ReadonlyMap<GoldenSource, MetricSelector> {
-    let selectors = this.#selectors.get(columns);
-    if (selectors === undefined) {
-      const selects = new Map<GoldenSource, Set<string>>();
-      for (const { source, select } of columns) {
-        const ofSource = selects.get(source) ?? new Set();
-        selects.set(source, ofSource.add(select));
-      }
-      selectors = new Map([...selects].map(([source, of]) => [source, new MetricSelector([...of], [], false)]));
-      this.#selectors.set(columns, selectors);
-    }
-    return selectors;
-  }
-
-  async #readSource(
-    source: GoldenSource,
-    subjects: readonly GoldenSubject[],
-    range: TimeRange,
-    gathered: ReadonlyMap<string, Gathered>,
-    call: CallOptions,
-  ): Promise<void> {
-    const { failures } = this.#memory;
-    const all = new Set(subjects.flatMap((subject) => this.#selectorsOf(subject).get(source)?.names ?? []));
+  async #readSource(source: GoldenSource, entities: readonly Asked[]): Promise<void> {
+    const { failures } = this.#timeslices.account.memory;
+    const all = new Set(entities.flatMap(({ selectors }) => selectors.get(source)?.names ?? []));
     const alone = [...all].filter((select) => failures.isSuspect(COLUMN, columnKey(source, select)));
     const together = [...all].filter((select) => !alone.includes(select));
     await Promise.all([
-      this.#readColumns(source, together, subjects, range, gathered, call),
-      ...alone.map((select) => this.#readAlone(source, select, subjects, range, gathered, call)),
+      this.#readColumns(source, together, entities),
+      ...alone.map((select) => this.#readAlone(source, select, entities)),
     ]);
   }
 
   /** Reads columns of one source for all of these entities, and remembers the columns that break queries. */
-  async #readColumns(
-    source: GoldenSource,
-    selects: readonly string[],
-    subjects: readonly GoldenSubject[],
-    range: TimeRange,
-    gathered: ReadonlyMap<string, Gathered>,
-    call: CallOptions,
-  ): Promise<void> {
+  async #readColumns(source: GoldenSource, selects: readonly string[], entities: readonly Asked[]): Promise<void> {
     const wanted = new Set(selects);
     const narrowed = new Map<MetricSelector, MetricSelector>();
-    const parts = subjects.flatMap((subject): QueryPart[] => {
-      const whole = this.#selectorsOf(subject).get(source);
+    const parts = entities.flatMap(({ subject, selectors }): QueryPart[] => {
+      const whole = selectors.get(source);
       if (whole === undefined) return [];
       const names = whole.names.filter((name) => wanted.has(name));
       if (names.length === 0) return [];
       if (names.length === whole.names.length) return [partOf(subject, whole)];
-      const selector = narrowed.get(whole) ?? new MetricSelector(names, [], false);
+      const selector = narrowed.get(whole) ?? new MetricSelector(names);
       narrowed.set(whole, selector);
       return [partOf(subject, selector)];
     });
     if (parts.length === 0) return;
-    const query = { ...this.#kindOf(source), range };
-    const found = await this.#timeslices.read(this.#timeslices.plan(parts, query), query, call);
-    for (const subject of subjects) {
-      const rows = found.get(subject.guid);
-      const own = gathered.get(subject.guid);
-      if (rows === undefined || own === undefined) continue;
-      own.window ??= rows.window;
-      for (const { name, source: other, select } of subject.columns) {
-        if (other === source && wanted.has(select)) take(name, select, rows, own);
+    const query = { ...kindOf(source), range: this.#range };
+    const found = await this.#timeslices.read(this.#timeslices.plan(parts, query), query, this.#call);
+    for (const asked of entities) {
+      const rows = found.get(asked.subject.guid);
+      if (rows === undefined) continue;
+      asked.window ??= rows.window;
+      for (const { name, source: other, select } of asked.subject.columns) {
+        if (other === source && wanted.has(select)) take(name, select, rows, asked);
       }
     }
-    this.#remember(source, selects, [...found.values()], call);
+    this.#remember(source, selects, [...found.values()]);
   }
 
   /** A suspect column is read for one entity first, and for the others once it succeeds. */
-  async #readAlone(
-    source: GoldenSource,
-    select: string,
-    subjects: readonly GoldenSubject[],
-    range: TimeRange,
-    gathered: ReadonlyMap<string, Gathered>,
-    call: CallOptions,
-  ): Promise<void> {
-    const { failures } = this.#memory;
+  async #readAlone(source: GoldenSource, select: string, entities: readonly Asked[]): Promise<void> {
+    const { failures } = this.#timeslices.account.memory;
     const key = columnKey(source, select);
-    const namesOf = ({ columns }: GoldenSubject): readonly string[] =>
+    const namesOf = ({ subject: { columns } }: Asked): readonly string[] =>
       columns.flatMap((each) => (each.source === source && each.select === select ? [each.name] : []));
-    const having = subjects.filter((subject) => namesOf(subject).length > 0);
+    const having = entities.filter((asked) => namesOf(asked).length > 0);
     const [first, ...others] = having;
     if (first === undefined) return;
     const before = failures.tooManyFailures(COLUMN, key, undefined);
-    if (before === undefined) {
-      await this.#readColumns(source, [select], [first], range, gathered, call);
-    }
-    const error = before ?? gathered.get(first.guid)?.failures.get(namesOf(first)[0] ?? '');
+    if (before === undefined) await this.#readColumns(source, [select], [first]);
+    const error = before ?? first.failures.get(namesOf(first)[0] ?? '');
     if (error === undefined) {
       failures.recordSuccess(COLUMN, key);
-      await this.#readColumns(source, [select], others, range, gathered, call);
+      await this.#readColumns(source, [select], others);
       return;
     }
     if (before === undefined) failures.recordOwnFailure(COLUMN, key, undefined, error);
-    for (const subject of having) {
-      for (const name of namesOf(subject)) gathered.get(subject.guid)?.failures.set(name, error);
-    }
+    for (const asked of having) for (const name of namesOf(asked)) asked.failures.set(name, error);
   }
 
   /** Remembers columns that made a query fail while others succeeded, and a single column that failed for every entity. */
-  #remember(source: GoldenSource, selects: readonly string[], found: readonly SubjectRows[], call: CallOptions): void {
-    const { failures } = this.#memory;
+  #remember(source: GoldenSource, selects: readonly string[], found: readonly SubjectRows[]): void {
+    const { memory, transport } = this.#timeslices.account;
     const broken = new Set(found.flatMap(({ columnFailures }) => [...columnFailures.keys()]));
     const [only, ...others] = selects;
-    const isSilent = this.#timeslices.account.transport.http.isCircuitOpen(call);
+    const isSilent = transport.http.isCircuitOpen(this.#call);
     if (only !== undefined && others.length === 0 && !isSilent && found.every(({ failure }) => isOfQuery(failure))) {
       broken.add(only);
     }
-    for (const select of broken) failures.recordFailure(COLUMN, columnKey(source, select));
+    for (const select of broken) memory.failures.recordFailure(COLUMN, columnKey(source, select));
   }
 }
 
@@ -242,7 +194,7 @@ function columnKey(source: GoldenSource, select: string): string {
 }
 
 /** Stores one golden metric of an entity. Null, and a missing row, mean that it has no value. */
-function take(name: string, select: string, rows: SubjectRows, own: Gathered): void {
+function take(name: string, select: string, rows: SubjectRows, own: Asked): void {
   const failure = rows.failure ?? rows.columnFailures.get(select);
   if (failure !== undefined) {
     own.failures.set(name, failure);

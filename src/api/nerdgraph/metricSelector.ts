@@ -23,7 +23,7 @@ export function isNeverNegative(name: string): boolean {
 /** The most remembered names that matched a pattern; beyond it, matching again is cheaper. */
 const MOST_FOUND = 10_000;
 
-/** The metrics that a query reads of an application or its hosts. Subjects with equal metrics share one object. */
+/** The metrics that a query reads of an application or its hosts. */
 export class MetricSelector {
   readonly names: readonly string[];
   /** Names that contain one of these texts are selected, too. */
@@ -31,10 +31,11 @@ export class MetricSelector {
   readonly hasDatastores: boolean;
   /** The condition for the WHERE clause; undefined without names and patterns, as for key transactions. */
   readonly condition: Condition | undefined;
-  readonly characters: number;
+  /** The text of the condition, empty without one: subjects with equal texts share it in a query. */
+  readonly text: string;
   readonly #found = new Map<string, string>();
 
-  constructor(names: readonly string[], filters: readonly string[], hasDatastores: boolean) {
+  constructor(names: readonly string[], filters: readonly string[] = [], hasDatastores = false) {
     this.names = names;
     this.filters = filters;
     this.hasDatastores = hasDatastores;
@@ -48,7 +49,7 @@ export class MetricSelector {
     const unscoped = others === undefined ? undefined : all([isNull('scope'), others]);
     const conditions = filled([rollups, unscoped].filter((condition) => condition !== undefined));
     this.condition = conditions === undefined ? undefined : any(conditions);
-    this.characters = this.condition?.text.length ?? 0;
+    this.text = this.condition?.text ?? '';
     this.#forget();
   }
 
@@ -77,7 +78,7 @@ export class MetricSelector {
     const middle = names.length > 1 || !hasPatterns ? names.length >> 1 : names.length;
     if (middle > 0) {
       return [
-        new MetricSelector(names.slice(0, middle), [], false),
+        new MetricSelector(names.slice(0, middle)),
         new MetricSelector(names.slice(middle), filters, hasDatastores),
       ];
     }

@@ -1,7 +1,7 @@
 import { MOST_BUCKETS, PLANNED_FACETS } from '../../nrql/limits.ts';
 import { planChunks, type SeriesLimits } from '../seriesChunks.ts';
-import { rowsOf, type QueryKind, type QueryPart } from './batching.ts';
-import { rowsRead, type MetricSelectors } from './batchReads.ts';
+import { rowsOf, type Batch, type QueryKind, type QueryPart } from './batching.ts';
+import { metricDataOf, planQueriesOf, QuerySelection, rowsRead, type PlannedQueries } from './batchReads.ts';
 import { stepOf } from './nrql.ts';
 import {
   ITSELF,
@@ -15,7 +15,7 @@ import {
 import { ValueMapper } from './rowValues.ts';
 import type { Timeslices } from './timeslices.ts';
 import type { SubjectId } from '../http/failureMemory.ts';
-import { ZERO_WITHOUT_ROW, type MetricSelector } from './metricSelector.ts';
+import { ZERO_WITHOUT_ROW } from './metricSelector.ts';
 import { SIGN_OF_LIFE, type MetricRow } from '../../formulas/timesliceValues.ts';
 import type {
   BatchRead,
@@ -46,13 +46,13 @@ const KINDS = {
 } as const satisfies Record<string, QueryKind>;
 
 /** Reads metric data minute by minute or hour by hour. `summarize` turns its timeslices into values of the REST interface. */
-export function metricSeriesRead(timeslices: Timeslices, selectors: MetricSelectors): SeriesRead {
+export function metricSeriesRead(timeslices: Timeslices): SeriesRead {
   return {
     ...rowsRead<MetricDataSubject, MetricSeries, SeriesChunk>(timeslices, {
       kindOf: ({ hostKey }) => KINDS[hostKey === undefined ? 'application' : 'host'],
-      subjectOf: (subject) => selectors.subjectOf(subject),
+      subjectOf: metricDataOf,
       mostRows: (chunk) => mostRows(Math.min(MOST_BUCKETS, bucketsOf(chunk))),
-      find: (parts, kind, chunk, call) => findBuckets(timeslices, parts, kind, chunk, call),
+      plan: (parts, kind, chunk) => planBuckets(timeslices, parts, kind, chunk),
       valueOf: ({ hostKey }, found, { granule }) => {
         const metrics = [...(found.buckets.get(hostKey ?? ITSELF) ?? [])];
         return { granule, metrics: metrics.map(([name, list]) => [name, toTimeslices(list)]) };
@@ -63,36 +63,52 @@ export function metricSeriesRead(timeslices: Timeslices, selectors: MetricSelect
   };
 }
 
-/** Reads a chunk in as many ranges as its rows need. */
-async function findBuckets(
+/** Plans a chunk in as many ranges as its rows need, each with the same queries. */
+function planBuckets(
   timeslices: Timeslices,
   parts: readonly QueryPart[],
   kind: QueryKind,
   chunk: SeriesChunk,
-  call: CallOptions,
-): Promise<FoundRows> {
+): PlannedQueries {
   const rows = parts.map((part) => rowsOf(part, 'application', timeslices.account.memory));
   const most = Math.floor(MOST_BUCKET_ROWS / (Math.max(...rows) + 1));
   const buckets = Math.max(1, Math.min(MOST_BUCKETS, bucketsOf(chunk), most));
   const query = { ...kind, mostRows: mostRows(buckets), bucketMinutes: chunk.granule / 60 };
   const ranges = rangesOf(chunk, onSteps(buckets * chunk.granule));
-  const [all, ...further] = await Promise.all(
-    ranges.map((range) => readRange(timeslices, parts, { ...query, range }, call)),
-  );
-  for (const each of further) for (const [id, later] of each) all?.get(id)?.append(later);
-  return all ?? new Map();
+  const batches = timeslices.plan(parts, query);
+  return {
+    calls: ranges.length * batches.length,
+    read: async (call) => {
+      const [all, ...further] = await Promise.all(
+        ranges.map((range) => readRange(timeslices, parts, batches, { ...query, range }, call)),
+      );
+      for (const each of further) for (const [id, later] of each) all?.get(id)?.append(later);
+      return all ?? new Map();
+    },
+  };
 }
 
 async function readRange(
   timeslices: Timeslices,
   parts: readonly QueryPart[],
+  batches: readonly Batch[],
   query: BucketQuery,
   call: CallOptions,
 ): Promise<FoundRows> {
-  const found = new Map(await timeslices.read(timeslices.plan(parts, query), query, call));
+  const found = new Map(await timeslices.read(batches, query, call));
   await readHalves(timeslices, parts, query, found, call);
   await readGaps(timeslices, parts, query, found, call);
   return found;
+}
+
+/** Reads a part of a planned range with queries of its own. */
+function readPart(
+  timeslices: Timeslices,
+  parts: readonly QueryPart[],
+  query: BucketQuery,
+  call: CallOptions,
+): Promise<FoundRows> {
+  return readRange(timeslices, parts, timeslices.plan(parts, query), query, call);
 }
 
 /** Applications with too many rows even when each metric is read alone are read in two halves of the range. */
@@ -109,8 +125,8 @@ async function readHalves(
   const buckets = (range.to - range.from) / seconds;
   if (large.length === 0 || buckets < 2) return;
   const middle = range.from + onSteps(Math.ceil(buckets / 2) * seconds);
-  const earlier = await readRange(timeslices, large, { ...query, range: { from: range.from, to: middle } }, call);
-  const later = await readRange(timeslices, large, { ...query, range: { from: middle, to: range.to } }, call);
+  const earlier = await readPart(timeslices, large, { ...query, range: { from: range.from, to: middle } }, call);
+  const later = await readPart(timeslices, large, { ...query, range: { from: middle, to: range.to } }, call);
   for (const [id, rows] of earlier) {
     const rest = later.get(id);
     if (rest !== undefined) rows.append(rest);
@@ -136,7 +152,7 @@ async function readGaps(
         if (rows !== undefined) rows.failure = timeslices.account.transport.invalid(query.group, words);
         break;
       }
-      const rest = await readRange(timeslices, [part], { ...query, range: gap }, call);
+      const rest = await readPart(timeslices, [part], { ...query, range: gap }, call);
       const missing = rest.get(part.id);
       if (missing !== undefined) rows?.append(missing);
     }
@@ -161,29 +177,19 @@ const COUNTERS: QueryKind = {
 };
 
 /** Reads minutes for counters. A response for a part of the range is used for that part; no further call reads the rest. */
-export function counterRead(
-  timeslices: Timeslices,
-  selectors: MetricSelectors,
-): BatchRead<MetricDataSubject, MinuteSeries> {
+export function counterRead(timeslices: Timeslices): BatchRead<MetricDataSubject, MinuteSeries> {
   // Parsing a response with more rows would block the event loop for too long.
   const most = ({ from, to }: TimeRange): number => Math.floor(PLANNED_FACETS / ((to - from) / MINUTE));
-  /** All applications have the same names, so only the last selector is kept. */
-  let last:
-    { readonly names: readonly string[]; readonly selector: MetricSelector; readonly mapper: ValueMapper } | undefined;
-  const queryOf = ({ names, values }: MetricDataSubject) =>
-    last?.names === names
-      ? last
-      : (last = { names, selector: selectors.of(names), mapper: new ValueMapper(names, values) });
   return rowsRead(timeslices, {
     kindOf: () => COUNTERS,
-    subjectOf: (subject) => ({ id: subject.applicationId, selector: queryOf(subject).selector }),
+    subjectOf: ({ applicationId, metrics }) => ({
+      id: applicationId,
+      selector: QuerySelection.of(metrics).selectorOf('names'),
+    }),
     mostRows: most,
-    find: (parts, kind, range, call) => {
-      const query = { ...kind, range, bucketMinutes: 1 };
-      return timeslices.read(timeslices.plan(parts, query), query, call);
-    },
+    plan: (parts, kind, range) => planQueriesOf(timeslices, parts, { ...kind, range, bucketMinutes: 1 }),
     valueOf: (subject, found, range) => {
-      const { mapper } = queryOf(subject);
+      const { mapper } = QuerySelection.of(subject.metrics);
       const metrics = new Map<string, Timeslice[]>();
       for (const [name, rows] of found.buckets.get(ITSELF) ?? []) {
         const minutes = rows.map((row) => {

@@ -3,12 +3,12 @@ import { readAlertSettings } from './alertSettings.ts';
 import { customNamesRead, listMetricNames } from './customNames.ts';
 import { PAGE_SIZE, searchEntities, application, fieldsOfApplication } from './entitySearch.ts';
 import { AccountMemory } from './accountMemory.ts';
-import { GoldenMetricsRead } from './goldenMetrics.ts';
+import { goldenMetricsRead } from './goldenMetrics.ts';
 import { KeyTransactions } from './keyTransactions.ts';
 import { MonitoredEntities } from './monitoredEntities.ts';
 import { counterRead, metricSeriesRead } from './metricSeries.ts';
 import { allRowsOf, nearWindow } from './nrql.ts';
-import { hostsRead, metricDataRead, MetricSelectors, rollingRead } from './batchReads.ts';
+import { hostsRead, metricDataRead, QuerySelection, rollingRead } from './batchReads.ts';
 import { Timeslices } from './timeslices.ts';
 import { APPLICATIONS, Transport, type NerdGraphReaderOptions } from './transport.ts';
 import { CallFailure } from '../http/callFailure.ts';
@@ -39,7 +39,6 @@ export function createNerdGraphReader(options: NerdGraphReaderOptions, before?: 
   const transport = new Transport(client, options);
   const account = new NerdGraphAccount(transport, memory, options);
   const keyTransactions = new KeyTransactions(account);
-  const selectors = new MetricSelectors();
   const timeslices = new Timeslices(account);
   const entities = new MonitoredEntities(account);
   const listApplications = async (call: CallOptions): Promise<Application[]> => {
@@ -67,18 +66,19 @@ export function createNerdGraphReader(options: NerdGraphReaderOptions, before?: 
     instances: undefined,
     // Metric data over NerdGraph include the datastores.
     datastores: undefined,
-    hosts: hostsRead(timeslices, selectors),
-    rolling: rollingRead(timeslices, selectors, keyTransactions),
-    customNames: customNamesRead(timeslices, selectors),
-    metricData: metricDataRead(timeslices, selectors),
-    metricSeries: metricSeriesRead(timeslices, selectors),
-    counters: counterRead(timeslices, selectors),
+    hosts: hostsRead(timeslices),
+    rolling: rollingRead(timeslices, keyTransactions),
+    customNames: customNamesRead(timeslices),
+    select: (names, values) => new QuerySelection(names, values),
+    metricData: metricDataRead(timeslices),
+    metricSeries: metricSeriesRead(timeslices),
+    counters: counterRead(timeslices),
     queries: oneByOne((subject, range, call) => runQuery(account, subject, range, call)),
     entities: {
       list: (type, call) => entities.list(type, call),
       listCalls: (type, count) => entities.listCalls(type, count),
       types: (call) => entities.types(call),
-      goldenMetrics: new GoldenMetricsRead(timeslices),
+      goldenMetrics: goldenMetricsRead(timeslices),
     },
     listApplications: async ({ ids }, call) => chosen(await listApplications(call), ids),
     // Taken from the list: a search by this id is not documented.

@@ -8,7 +8,7 @@ import {
   type MetricRow,
   type MetricRows,
 } from '../../formulas/timesliceValues.ts';
-import type { MetricDataResult, MetricDataSubject, TimeRange } from '../upstreamReader.ts';
+import type { MetricDataResult, MetricSelection, TimeRange } from '../upstreamReader.ts';
 import type { RollingSummary, RollingValues } from '../types.ts';
 
 export const NO_SUMMARY: RollingSummary = Object.freeze({
@@ -28,15 +28,15 @@ const NO_CALLS: MetricRow = { c: 0, t: 0, x: 0, mn: undefined, mx: undefined, q:
 export class ValueMapper {
   readonly #names: readonly string[];
   /** The requested values of a metric; undefined: all. */
-  readonly wanted: MetricDataSubject['values'];
+  readonly #wanted: MetricSelection['values'];
   readonly #formulas = new Map<string, readonly (readonly [value: string, formula: Formula])[]>();
   /** True if one of the values needs the sum of squares. */
   readonly needsSquares: boolean;
 
   /** @param names the requested metrics; datastore metrics are taken from the rows */
-  constructor(names: readonly string[], wanted?: MetricDataSubject['values']) {
+  constructor(names: readonly string[], wanted?: MetricSelection['values']) {
     this.#names = names;
-    this.wanted = wanted;
+    this.#wanted = wanted;
     this.needsSquares = names.some((name) => this.#of(name).some(([value]) => NEED_SQUARES.has(value)));
   }
 
@@ -77,7 +77,7 @@ export class ValueMapper {
     let list = this.#formulas.get(name);
     if (list === undefined) {
       const formulas = VALUES[kindOf(name)];
-      list = (this.wanted?.(name) ?? [...formulas.keys()]).flatMap((value) => {
+      list = (this.#wanted?.(name) ?? [...formulas.keys()]).flatMap((value) => {
         const formula = formulas.get(value);
         return formula === undefined ? [] : [[value, formula] as const];
       });

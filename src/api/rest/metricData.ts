@@ -7,6 +7,7 @@ import {
   type CallOptions,
   type MetricDataResult,
   type MetricDataSubject,
+  type MetricSelection,
   type SeriesChunk,
   type TimeRange,
   type UpstreamReader,
@@ -122,6 +123,26 @@ function isPossible(name: string, value: unknown, mayBeNegative: boolean): value
 
 const LONGEST_NAME_SHOWN = 120;
 
+/** A selection of metrics with its part of an address, because encoding the names costs more than the rest of an address. */
+export class RestSelection implements MetricSelection {
+  readonly names: readonly string[];
+  readonly values: MetricSelection['values'];
+  readonly query: string;
+
+  constructor(names: readonly string[], values?: MetricSelection['values']) {
+    this.names = names;
+    this.values = values;
+    this.query = queryOf(names.map((name) => ['names[]', name]));
+  }
+}
+
+/** The part of an address for some names of a selection. */
+function namesQuery(names: readonly string[], selection: MetricSelection): string {
+  const { query } =
+    names === selection.names && selection instanceof RestSelection ? selection : new RestSelection(names);
+  return query;
+}
+
 /**
  * Reads of the metric data of applications and hosts; all calls about one subject send the same pair of times.
  *
@@ -131,15 +152,8 @@ export function metricDataReads(
   rest: RestClient,
   memory: RestMemory,
   { raw, refusedNamesMs }: { readonly raw: boolean; readonly refusedNamesMs: number },
-): Pick<UpstreamReader, 'metricData' | 'metricSeries' | 'counters'> {
+): Pick<UpstreamReader, 'select' | 'metricData' | 'metricSeries' | 'counters'> {
   const splitting = new NameSplitting(memory, refusedNamesMs);
-  /** Encoded names by list, because encoding them costs more than the rest of an address. */
-  const written = new WeakMap<readonly string[], string>();
-  const namesQuery = (names: readonly string[]): string => {
-    const query = written.get(names) ?? queryOf(names.map((name) => ['names[]', name]));
-    written.set(names, query);
-    return query;
-  };
 
   /**
    * A refused metric is added without values, because they are unknown. Otherwise a calculation would treat it as a metric that
@@ -152,7 +166,7 @@ export function metricDataReads(
     switches: readonly (readonly [name: string, value: string])[],
     isRaw = raw,
   ): Promise<MetricData> => {
-    const { applicationId, hostKey } = subject;
+    const { applicationId, hostKey, metrics } = subject;
     const times = queryOf([
       ['from', formatTime(range.from)],
       ['to', formatTime(range.to)],
@@ -160,7 +174,7 @@ export function metricDataReads(
       ...(isRaw ? [['raw', 'true'] as const] : []),
     ]);
     const targetOf = (names: readonly string[]): Target =>
-      metricTarget('metrics/data.json', subject, `${namesQuery(names)}&${times}`);
+      metricTarget('metrics/data.json', subject, `${namesQuery(names, metrics)}&${times}`);
     const { data, refused } = await splitting.read(subject, {
       read: (names) =>
         rest.one(targetOf(names), call, BOUNDS.metricData, (body, discarded) =>
@@ -182,15 +196,16 @@ export function metricDataReads(
 
   const callsOf = (subject: MetricDataSubject): number => splitting.calls(subject);
   return {
+    select: (names, values) => new RestSelection(names, values),
     metricData: oneByOne(
       async (subject, range, call) =>
-        summarized(await read(subject, range, call, [['summarize', 'true']]), subject, range),
+        summarized(await read(subject, range, call, [['summarize', 'true']]), subject.metrics, range),
       callsOf,
     ),
     metricSeries: {
       ...oneByOne(async (subject, chunk: SeriesChunk, call) => {
         const data = await read(subject, { from: chunk.readFrom, to: chunk.to }, call, []);
-        return toSeries(data, subject.names, chunk);
+        return toSeries(data, subject.metrics.names, chunk);
       }, callsOf),
       chunks: planRestChunks,
       summarize: summarizeSeries,
@@ -207,7 +222,7 @@ export function metricDataReads(
  * The requested values of a summarized response. It has one timeslice for each metric; of several, the last counts. A timeslice
  * of another length than the others is unknown, because its counts belong to a different window.
  */
-function summarized(data: MetricData, { names, values }: MetricDataSubject, range: TimeRange): MetricDataResult {
+function summarized(data: MetricData, { names, values }: MetricSelection, range: TimeRange): MetricDataResult {
   const metrics = new Map<string, Readonly<Record<string, number>>>();
   let window: TimeRange | undefined;
   for (const name of names) {

@@ -95,7 +95,7 @@ export class NameSplitting {
     subject: MetricDataSubject,
     calls: SplitCalls,
   ): Promise<{ readonly data: MetricData; readonly refused: readonly string[] }> {
-    const { names } = subject;
+    const { names } = subject.metrics;
     let left = this.#allowed(subject);
     const refused = left === names ? [] : names.filter((name) => !left.includes(name));
     const [owner = ''] = omittedFrom(subject).slice(-1);
@@ -120,7 +120,7 @@ export class NameSplitting {
   /** The names that are not left out; the same list if that is all of them. */
   #allowed(subject: MetricDataSubject): readonly string[] {
     const { failures } = this.#memory;
-    const { names } = subject;
+    const { names } = subject.metrics;
     if (!failures.hasOmissions) return names;
     const owners = omittedFrom(subject);
     const allowed = names.filter((name) => !owners.some((owner) => failures.isOmitted(owner, name)));

@@ -7,6 +7,7 @@ import {
   type MetricDataSubject,
   type TimeRange,
   type SeriesChunk,
+  type UpstreamReader,
   planAll,
 } from '../../api/upstreamReader.ts';
 import type { FamilyScope } from '../../metrics/family.ts';
@@ -120,8 +121,8 @@ async function readEntities(
   return entities;
 }
 
-function subjectOf({ applicationId, hostKey, names }: BackfillEntity): MetricDataSubject {
-  return { applicationId, hostKey, names };
+function subjectOf({ select }: UpstreamReader, { applicationId, hostKey, names }: BackfillEntity): MetricDataSubject {
+  return { applicationId, hostKey, metrics: select(names) };
 }
 
 /** The folder of an application inside the checkpoint; ids are unique only within an account. */
@@ -223,7 +224,7 @@ async function readChunks(
   const calls = chunks.flatMap((chunk, index) => {
     const missing = entities.filter((entity) => !checkpoint.has(chunkFile(home, entity, index)));
     context.done(entities.length - missing.length);
-    const bySubject = new Map(missing.map((entity) => [subjectOf(entity), entity]));
+    const bySubject = new Map(missing.map((entity) => [subjectOf(account.reader, entity), entity]));
     return Array.from(planAll(read, [...bySubject.keys()], chunk), ({ subjects }) => ({
       chunk,
       index,

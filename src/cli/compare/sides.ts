@@ -126,7 +126,7 @@ async function readWindow(
   const subject = (scope: FamilyScope, { id }: Application, hostKey: string | undefined): MetricDataSubject => ({
     applicationId: id,
     hostKey,
-    names: queryNames(datastores.get(id) ?? [], scope, reader.api),
+    metrics: reader.select(queryNames(datastores.get(id) ?? [], scope, reader.api)),
   });
   const [ofApplications, ofHosts] = await Promise.all([
     readEach(reader.metricData, applications, (each) => subject('application', each, undefined), window, call),

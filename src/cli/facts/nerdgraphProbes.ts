@@ -162,10 +162,11 @@ async function askHosts({ graph, largest, listed, to }: AskedGraph): Promise<Ver
   const expected = sum(listed.filter(({ id }) => ids.has(id)).map(({ hosts = 0 }) => hosts));
   const found = outcomes.map((outcome) => valueOf(outcome) ?? []);
   const seen = sum(found.map((hosts) => hosts.length));
+  const metrics = graph.reader.select([METRIC.web, METRIC.memory, SIGN_OF_LIFE]);
   const data = found
     .flatMap((hosts, index) => hosts.slice(0, 1).map(({ key }) => ({ key, id: subjects[index]?.applicationId ?? 0 })))
     .slice(0, 3)
-    .map(({ key, id }) => ({ applicationId: id, hostKey: key, names: [METRIC.web, METRIC.memory, SIGN_OF_LIFE] }));
+    .map(({ key, id }) => ({ applicationId: id, hostKey: key, metrics }));
   return {
     // Tolerates differences, because two hosts may share a name, and one may have come or gone within the hour.
     nerdgraph_hosts:

@@ -39,7 +39,8 @@ export async function readMinutes(
   const series = reader.metricSeries;
   const [chunk] = series.chunks(range, 60, range.to);
   if (chunk === undefined) return [];
-  const [outcome] = await readAll(series, [{ applicationId, hostKey: undefined, names }], chunk, call);
+  const subject = { applicationId, hostKey: undefined, metrics: reader.select(names) };
+  const [outcome] = await readAll(series, [subject], chunk, call);
   if (outcome === undefined) return [];
   if ('error' in outcome) throw outcome.error;
   const { metrics, granule } = outcome.value;
@@ -282,7 +283,7 @@ async function askMemory({ rest, largest, to }: AskedRest): Promise<Verdicts> {
   const hosts = valueOf((await readAll(rest.reader.hosts, [{ applicationId: chosen.id }], range, rest.call))[0]) ?? [];
   const read: { readonly megabytes: number; readonly processes: number }[] = [];
   for (const { key, summary } of hosts.slice(0, 3)) {
-    const subject = { applicationId: chosen.id, hostKey: key, names: [MEMORY] };
+    const subject = { applicationId: chosen.id, hostKey: key, metrics: rest.reader.select([MEMORY]) };
     const result = valueOf((await readAll(rest.reader.metricData, [subject], range, rest.call))[0]);
     const megabytes = result === undefined ? 0 : valueAt(result, MEMORY, 'used_mb_by_host');
     if (summary?.instanceCount !== undefined) read.push({ megabytes, processes: summary.instanceCount });

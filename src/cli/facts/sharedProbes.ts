@@ -1,7 +1,7 @@
 import { METRIC } from '../../formulas/metricInputs.ts';
 import { isDatastore } from '../../formulas/metricInputs.ts';
 import { isList, isObject } from '../../api/http/readRecords.ts';
-import type { MetricDataResult } from '../../api/upstreamReader.ts';
+import type { MetricDataResult, MetricDataSubject, UpstreamReader } from '../../api/upstreamReader.ts';
 import { queryNames } from '../../metrics/windowFamilies.ts';
 import {
   before,
@@ -38,10 +38,12 @@ const SAME: readonly (readonly [id: FactId, metric: string, values: readonly str
 async function askValues({ rest, graph, largest, to }: AskedBoth): Promise<Verdicts> {
   const range = before(to, TEN_MINUTES);
   const ids = largest.slice(0, 3).map(({ id }) => id);
-  const subjects = (api: 'rest' | 'nerdgraph') =>
-    ids.map((applicationId) => ({ applicationId, hostKey: undefined, names: queryNames([], 'application', api) }));
-  const overGraph = await readAll(graph.reader.metricData, subjects('nerdgraph'), range, graph.call);
-  const overRest = await readAll(rest.reader.metricData, subjects('rest'), range, rest.call);
+  const subjects = ({ api, select }: UpstreamReader): readonly MetricDataSubject[] => {
+    const metrics = select(queryNames([], 'application', api));
+    return ids.map((applicationId) => ({ applicationId, hostKey: undefined, metrics }));
+  };
+  const overGraph = await readAll(graph.reader.metricData, subjects(graph.reader), range, graph.call);
+  const overRest = await readAll(rest.reader.metricData, subjects(rest.reader), range, rest.call);
   const failed = [...overGraph, ...overRest].map(errorOf).find((error) => error !== undefined);
   if (failed !== undefined) throw failed;
   const both = ids.flatMap((id, index) => {

@@ -23,14 +23,19 @@ export async function readAll<S, A, R extends TimeRange>(
   call: CallOptions,
   ended: (subjects: number) => void = () => undefined,
 ): Promise<readonly Outcome<A>[]> {
-  const outcomes = await Promise.all(
-    Array.from(planAll(read, subjects, range), async ({ planned }) => {
+  const outcomes = new Map<S, Outcome<A>>();
+  await Promise.all(
+    Array.from(planAll(read, subjects, range), async (planned) => {
       const ofBatch = await planned.read(call);
-      ended(planned.count);
-      return ofBatch;
+      ended(planned.subjects.length);
+      for (const [index, outcome] of ofBatch.entries()) outcomes.set(planned.subjects[index] as S, outcome);
     }),
   );
-  return outcomes.flat();
+  return subjects.map((subject) => {
+    const outcome = outcomes.get(subject);
+    if (outcome === undefined) throw new Error(NO_OUTCOME);
+    return outcome;
+  });
 }
 
 /** Reads each item, and gives the items with their results, in the same order. Rejects with the first failure. */
@@ -42,11 +47,7 @@ export async function readEach<I, S, A, R extends TimeRange>(
   call: CallOptions,
 ): Promise<readonly (readonly [item: I, value: A])[]> {
   const outcomes = await readAll(read, items.map(subjectOf), range, call);
-  return items.map((item, index) => {
-    const outcome = outcomes[index];
-    if (outcome === undefined) throw new Error(NO_OUTCOME);
-    return [item, valueOf(outcome)];
-  });
+  return items.map((item, index) => [item, valueOf(outcomes[index] as Outcome<A>)]);
 }
 
 /** Reads one subject alone. Rejects with its failure, or with the reason of the signal. */

@@ -1,4 +1,5 @@
 import { onTestFinished } from 'vitest';
+import { QuerySelection } from '../../../src/api/nerdgraph/batchReads.ts';
 import { createNerdGraphReader } from '../../../src/api/nerdgraph/nerdGraphReader.ts';
 import type { NerdGraphReaderOptions } from '../../../src/api/nerdgraph/transport.ts';
 import type { MetricDataSubject, TimeRange } from '../../../src/api/upstreamReader.ts';
@@ -21,9 +22,11 @@ export const NAMES = [
   ...['Memcache/allWeb', 'External/allWeb', 'Memory/Physical', 'CPU/User Time'],
 ];
 
+export const METRICS = new QuerySelection(NAMES);
+
 /** What is asked of applications, or of a host of each. */
 export const metricDataOf = (ids: readonly number[], hostKey?: string): MetricDataSubject[] =>
-  ids.map((applicationId) => ({ applicationId, hostKey, names: NAMES }));
+  ids.map((applicationId) => ({ applicationId, hostKey, metrics: METRICS }));
 
 /** A NerdGraph reader whose calls, failures and waits are noted. */
 export function readNerdGraph(

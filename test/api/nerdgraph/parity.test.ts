@@ -13,7 +13,7 @@ import type { Sample } from '../../../src/metrics/sample.ts';
 import { listedFamilySamples } from '../../../src/metrics/listedFamilies.ts';
 import { queryNames, windowSamples } from '../../../src/metrics/windowFamilies.ts';
 import type { Reading } from '../support/reading.ts';
-import { NAMES, NOW, RANGE, startBoth } from './nerdGraphReading.ts';
+import { METRICS, NAMES, NOW, RANGE, startBoth } from './nerdGraphReading.ts';
 import { readAll as readSubjects } from '../support/reading.ts';
 
 const SAME = 1e-9;
@@ -54,10 +54,10 @@ async function windowSeries(
     const found = await (reader.datastores === undefined
       ? [[]]
       : readAll(reading, reader.datastores, [{ applicationId }]));
-    const names = queryNames(found[0] ?? []);
+    const metrics = reader.select(queryNames(found[0] ?? []));
     if (scope === 'application') {
       subjects.push({
-        subject: { applicationId, hostKey: undefined, names },
+        subject: { applicationId, hostKey: undefined, metrics },
         application,
         entity: String(applicationId),
       });
@@ -67,7 +67,7 @@ async function windowSeries(
       (await readSubjects(reader.hosts, [{ applicationId }], RANGE, reading.call))[0],
     )) {
       subjects.push({
-        subject: { applicationId, hostKey: key, names },
+        subject: { applicationId, hostKey: key, metrics },
         application,
         entity: `${applicationId} ${host}`,
       });
@@ -204,7 +204,8 @@ describe('both interfaces over one world', () => {
 
   it('have rolling values of NerdGraph that are the sums of the last 4 minutes', async () => {
     const { both, applications } = await listBoth();
-    const subjects = applications.rest.map(({ id }) => ({ applicationId: id, hostKey: undefined, names: NAMES }));
+    const metrics = both.rest.reader.select(NAMES);
+    const subjects = applications.rest.map(({ id }) => ({ applicationId: id, hostKey: undefined, metrics }));
     const range = { from: RANGE.to - 240, to: RANGE.to };
     const sums = (await readSubjects(both.rest.reader.metricData, subjects, range, both.rest.call)).map(valueOf);
     const rolling = await readAll(
@@ -288,7 +289,7 @@ describe('both interfaces over one world', () => {
     let compared = 0;
     for (const hostKey of [undefined, 'storefront-1-01']) {
       const subjects = (hostKey === undefined ? applications.nerdGraph : applications.nerdGraph.slice(0, 1)).map(
-        ({ id }) => ({ applicationId: id, hostKey, names: NAMES }),
+        ({ id }) => ({ applicationId: id, hostKey, metrics: METRICS }),
       );
       const [chunk] = reader.metricSeries.chunks({ from: window.to, to: RANGE.to }, 1_800, NOW / 1000);
       const series = (await readSubjects(reader.metricSeries, subjects, chunk!, call)).map(valueOf);

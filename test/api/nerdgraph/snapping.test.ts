@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Outcome } from '../../../src/api/upstreamReader.ts';
-import { metricDataOf, NAMES, NOW, RANGE, startBoth } from './nerdGraphReading.ts';
+import { metricDataOf, METRICS, NOW, RANGE, startBoth } from './nerdGraphReading.ts';
 import { startBetween } from './proxy.ts';
 import { readAll } from '../support/reading.ts';
 
@@ -40,7 +40,7 @@ describe('a service that answers long ranges for the steps that it keeps', () =>
   it('gives values of the window that it answered, which the answer names', async () => {
     const { nerdGraph } = await startBoth(WORLD);
     const { reader, call } = nerdGraph;
-    const subject = { applicationId: IDS[0]!, hostKey: undefined, names: NAMES };
+    const subject = { applicationId: IDS[0]!, hostKey: undefined, metrics: METRICS };
     const asked = { from: TO - 7_200, to: TO };
     const snapped = valueOf((await readAll(reader.metricData, [subject], asked, call))[0]);
     const end = Math.floor(TO / 300) * 300;

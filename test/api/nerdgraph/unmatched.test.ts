@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { NAMES, RANGE } from './nerdGraphReading.ts';
+import { METRICS, RANGE } from './nerdGraphReading.ts';
 import { say, startBetween, where } from './proxy.ts';
 import { readAll } from '../support/reading.ts';
 
@@ -8,7 +8,7 @@ const UNMATCHED = say('No application was matched (did you specify appId, appNam
 const IDS = Array.from({ length: 8 }, (_, index) => 1_000_001 + index);
 
 const hostsOf = (ids: readonly number[], hosts = HOSTS) =>
-  ids.flatMap((applicationId) => hosts.map((hostKey) => ({ applicationId, hostKey, names: NAMES })));
+  ids.flatMap((applicationId) => hosts.map((hostKey) => ({ applicationId, hostKey, metrics: METRICS })));
 
 describe('"No application was matched"', () => {
   it('of the hosts of one application says in one call that they have no rows', async () => {

@@ -6,7 +6,11 @@ import { RestMemory } from '../../../src/api/rest/restMemory.ts';
 
 const HOUR = 3_600_000;
 const names = (count: number): string[] => Array.from({ length: count }, (_, index) => `metric/${index}`);
-const application = (asked: readonly string[]) => ({ applicationId: 1, hostKey: undefined, names: asked });
+const application = (asked: readonly string[]) => ({
+  applicationId: 1,
+  hostKey: undefined,
+  metrics: { names: asked, values: undefined },
+});
 const refusal = (status = 422): UpstreamError =>
   new UpstreamError('refused', { reason: 'other', endpoint: '/applications/{id}/metrics/data.json', status });
 
@@ -20,7 +24,7 @@ function account(isRefused: (asked: readonly string[]) => boolean, status?: numb
   const unknown: string[] = [];
   const read = async (asked: readonly string[], applicationId = 1, hostKey?: string): Promise<string[]> => {
     const { data, refused } = await splitting.read(
-      { applicationId, hostKey, names: asked },
+      { applicationId, hostKey, metrics: { names: asked, values: undefined } },
       {
         read: (some) => {
           calls.push(some);

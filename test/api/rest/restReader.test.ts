@@ -17,11 +17,11 @@ describe('createRestReader', () => {
     const { reader } = await serve((response) => json(response, {}));
     const range = { from: 0, to: 60 };
     const subjects = [{ applicationId: 1 }, { applicationId: 2 }];
-    expect(reader.hosts.plan(subjects, range)).toMatchObject({ count: 1, calls: 1 });
+    expect(reader.hosts.plan(subjects, range)).toMatchObject({ subjects: subjects.slice(0, 1), calls: 1 });
     expect(countCalls(reader.hosts, subjects, range)).toBe(2);
-    const names = Array.from({ length: 31 }, (_, index) => `metric/${index}`);
-    const data = subjects.map((subject) => ({ ...subject, hostKey: undefined, names }));
-    expect(reader.metricData.plan(data, range)).toMatchObject({ count: 1, calls: 2 });
+    const metrics = reader.select(Array.from({ length: 31 }, (_, index) => `metric/${index}`));
+    const data = subjects.map((subject) => ({ ...subject, hostKey: undefined, metrics }));
+    expect(reader.metricData.plan(data, range)).toMatchObject({ subjects: data.slice(0, 1), calls: 2 });
     expect(countCalls(reader.metricData, data, range)).toBe(4);
   });
 
@@ -137,7 +137,7 @@ describe('createRestReader', () => {
 
   it('asks for a series timeslice by timeslice, and for the data of a window as one summary', async () => {
     const { server, reader, call } = await serve((response) => json(response, { metric_data: { metrics: [] } }));
-    const subject = { applicationId: 7, hostKey: undefined, names: ['Apdex'] };
+    const subject = { applicationId: 7, hostKey: undefined, metrics: reader.select(['Apdex']) };
     await readAll(reader.metricSeries, [subject], { from: 600, to: 780, readFrom: 0, granule: 60 }, call);
     await readAll(reader.metricData, [subject], { from: 600, to: 780 }, call);
     const queries = server.asked.map(({ url }) =>

@@ -2,16 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { UpstreamError, type FailureReason } from '../../../src/api/types.ts';
 import {
-  planAll,
   type SplitReason,
   type BatchRead,
   type CallOptions,
   type MetricDataSubject,
-  type Outcome,
   type Overload,
   type TimeRange,
   type UpstreamReader,
 } from '../../../src/api/upstreamReader.ts';
+export { readAll } from '../../../src/cli/upstream/readForCommand.ts';
 import { createRestReader, type RestReaderOptions } from '../../../src/api/rest/restReader.ts';
 import { startServer, type Responder, type TestServer } from './testServer.ts';
 import type { Certificate } from './certificates.ts';
@@ -142,25 +141,15 @@ export function listHosts({ hosts }: UpstreamReader, applicationId: number, call
 }
 
 export async function readMetricData(
-  { metricData }: UpstreamReader,
-  { applicationId = 7, hostKey, names }: Partial<MetricDataSubject> & Pick<MetricDataSubject, 'names'>,
+  { metricData, select }: UpstreamReader,
+  { applicationId = 7, hostKey, names }: Partial<MetricDataSubject> & { readonly names: readonly string[] },
   call: CallOptions,
   range?: TimeRange,
 ): Promise<unknown> {
-  return (await readOne(metricData, { applicationId, hostKey, names }, call, range)).metrics;
+  return (await readOne(metricData, { applicationId, hostKey, metrics: select(names) }, call, range)).metrics;
 }
 
 /** An application as upstream writes it. */
 export function application(id: number, name = `app ${id}`): Record<string, unknown> {
   return { id, name, language: 'java', health_status: 'green', reporting: true };
-}
-
-/** What became of all subjects, however many calls they take; the calls are made at once. */
-export async function readAll<S, V, R extends TimeRange>(
-  read: BatchRead<S, V, R>,
-  subjects: readonly S[],
-  range: R,
-  call: CallOptions,
-): Promise<readonly Outcome<V>[]> {
-  return (await Promise.all(Array.from(planAll(read, subjects, range), ({ planned }) => planned.read(call)))).flat();
 }

@@ -160,14 +160,15 @@ export class FakeReader implements UpstreamReader {
       'metric_data',
       (subject, range) => {
         const datastores = this.#namesOf(subject.applicationId);
-        const names = rest ? subject.names : [...subject.names, ...datastores];
+        const { names, values = () => [] } = subject.metrics;
+        const requested = rest ? names : [...names, ...datastores];
         return {
           window: { from: range.from, to: range.to },
-          metrics: metricsOf(this.values({ ...subject, ...range }), names, subject.values ?? (() => [])),
+          metrics: metricsOf(this.values({ ...subject, ...range }), requested, values),
           datastores: rest ? undefined : datastores,
         };
       },
-      ({ names }) => Math.max(1, Math.ceil(names.length / NAMES_PER_CALL)),
+      ({ metrics: { names } }) => Math.max(1, Math.ceil(names.length / NAMES_PER_CALL)),
     );
     this.counters = this.#read('counters', (subject, range) => this.minutes({ ...subject, ...range }));
     const queries = this.#read<QuerySubject, QueryResult>('queries', ({ nrql, rules }, { to }) => {
@@ -261,6 +262,8 @@ export class FakeReader implements UpstreamReader {
     return Promise.resolve();
   }
 
+  readonly select: UpstreamReader['select'] = (names, values) => ({ names, values });
+
   #namesOf(applicationId: number): readonly string[] {
     return this.names.get(applicationId) ?? ['Datastore/MySQL/allWeb'];
   }
@@ -276,7 +279,7 @@ export class FakeReader implements UpstreamReader {
         for (const subject of all) if (subjects.push(subject) === this.#perCall) break;
         const calls = Math.max(...subjects.map(callsOf));
         return {
-          count: subjects.length,
+          subjects,
           calls,
           read: async (call) => {
             const [first] = subjects;
