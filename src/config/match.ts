@@ -1,6 +1,6 @@
 /**
  * An id; or a name glob (`*` any run of characters, `?` one, case-sensitive), a tag (a case-insensitive key, with a glob for
- * any of its values or alone), or both, of which both must match.
+ * any of its values or alone), or a name and a tag, which must both match.
  */
 export interface EntityMatch {
   readonly id?: number | undefined;

@@ -2,7 +2,7 @@ import { yieldIfDue } from '../eventLoop/turns.ts';
 import type { Columns, DroppedSeries, Family, Block } from '../metrics/sample.ts';
 import { withoutLabelsOf } from '../metrics/writeSamples.ts';
 
-/** What an exposition contains, and what was left out of it. */
+/** The numbers of written and omitted series of an exposition. */
 export interface ExpositionCounts {
   /** Series written, by family. */
   readonly series: ReadonlyMap<string, number>;
@@ -14,7 +14,7 @@ export interface ExpositionCounts {
   readonly refused: number;
 }
 
-/** Where the series of one family stand, in the order of the exposition. */
+/** The positions of the series of one family, in the order of the exposition. */
 export class FamilySeries {
   readonly family: Family;
   /** For each series the index of its row in the exposition. */
@@ -81,7 +81,7 @@ export async function expositionFamilies(
   return { families: [...kept.values()], counts: { series, dropped, refused: rows.refused } };
 }
 
-/** Where each column is written to, and how many series of a row with these columns are dropped, by family. */
+/** The destination of each column, and the number of dropped series of a row with these columns, by family. */
 function positionsOf({ list }: Columns, families: ReadonlyMap<string, FamilySeries>) {
   const kept = list.map(({ family }) => families.get(family.name));
   const dropped = new Map<string, number>();
@@ -92,7 +92,7 @@ function positionsOf({ list }: Columns, families: ReadonlyMap<string, FamilySeri
 }
 
 /**
- * What an exposition needs of its blocks, one list for each property. An exposition walks these lists several times, but visits
+ * The blocks of an exposition, one list for each property. An exposition walks these lists several times, but visits
  * the blocks only once, because they lie far apart in memory: 100,000 of them take 10 ms.
  */
 export interface ExpositionRows {
@@ -105,7 +105,7 @@ export interface ExpositionRows {
   readonly values: readonly (readonly string[])[];
   /** For each block the number of its samples; equal numbers mean equal samples. */
   readonly numbers: Float64Array;
-  /** How many blocks have the same columns, in the order in which these first appear. */
+  /** The number of blocks with the same columns, in the order in which these first appear. */
   readonly rowsWith: ReadonlyMap<Columns, { readonly rows: number }>;
   /** Series of all blocks. */
   readonly series: number;
@@ -150,7 +150,7 @@ export async function expositionRows(blocks: readonly Block[]): Promise<Expositi
 }
 
 /**
- * Which families are left out so that no more than `limit` series remain (`collection.max_series` in
+ * The families to leave out so that no more than `limit` series remain (`collection.max_series` in
  * docs/configuration.md): the largest first, of equally large ones the first by name.
  */
 function familiesOverLimit(

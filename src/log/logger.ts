@@ -11,8 +11,8 @@ export type LogFormat = (typeof LOG_FORMATS)[number];
 
 /**
  * The program's log: one line per event with `time`, `level`, `msg` and the fields given, in logfmt or JSON. An error
- * given as `err` becomes its message with its causes, and its stack at level debug or where it comes withStack. Every line
- * passes the secrets.
+ * given as `err` becomes its message with its causes; at level debug, or wrapped by withStack, its stack. Secrets are masked in
+ * every line.
  */
 export function createLogger(options: {
   readonly level: LogLevel;
@@ -56,7 +56,7 @@ function standardError(): DestinationStream {
 // Bare values are unambiguous in logfmt; everything else is quoted.
 const BARE = /^[A-Za-z0-9_.:/@%+*,;<>()[\]~!?#$&|^-]+$/;
 
-/** What could end a line, move the cursor or hide text on a terminal: controls, line separators, bidirectional marks. */
+/** Characters that could end a line, move the cursor or hide text: controls, line separators, bidirectional marks. */
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
 /**

@@ -58,8 +58,8 @@ export const BUILT_IN_NAMES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Label names that an account's static labels may not take: those of all families, of queries, and Prometheus's. Those of
- * entities are reserved in accounts with entities only, and have a rule of their own.
+ * Label names that an account's static labels may not take: names of all families, of queries, and of Prometheus. The names of
+ * entities are reserved only in accounts with entities, by a rule of their own.
  */
 export const RESERVED_LABEL_NAMES: ReadonlySet<string> = new Set(
   [

@@ -5,7 +5,7 @@ import type { Family, Sample } from './sample.ts';
 
 /** A query as configured: of the account, of one of its query files or of a pack. Durations are milliseconds. */
 export interface QueryDefinition {
-  /** Of a pack's query with the name of the pack and a slash before it. */
+  /** `<pack>/<query>` for a query of a pack. */
   readonly name: string;
   readonly nrql: string;
   /** Undefined: the names of the facets. */
@@ -17,7 +17,7 @@ export interface QueryDefinition {
     readonly value?: string | undefined;
     readonly scale: number;
   }[];
-  /** Undefined: as for all data. */
+  /** Undefined: `collection.window`. */
   readonly window?: number | undefined;
   readonly interval: number;
   readonly limit?: number | undefined;

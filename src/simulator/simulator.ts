@@ -16,7 +16,7 @@ export interface SimulatorOptions extends Partial<WorldOptions>, Partial<Service
   readonly host?: string;
   /** Default 0: any free port. */
   readonly port?: number;
-  /** Every call waits this long first. */
+  /** The delay before every response, in milliseconds. */
   readonly latencyMs?: number;
   /** Default: the demo key. */
   readonly apiKeys?: readonly string[];
@@ -33,7 +33,7 @@ export interface Simulator extends Pick<SimulatorState, 'faults' | 'requests' | 
   /** Without `/v2` or `/graphql`, without a slash at the end. */
   readonly url: string;
   readonly port: number;
-  /** The world in force, as the REST interface shows it: changes give another one. */
+  /** The current world as the REST interface shows it; each change replaces it. */
   readonly world: World;
   close: () => Promise<void>;
 }
@@ -54,7 +54,7 @@ function reportFailure(response: ServerResponse, error: unknown): void {
 }
 
 /**
- * The way of a call from its arrival to its response: it is logged, waits, meets the first fault that applies, and is answered.
+ * Serves one call: logs it, waits, applies the first fault that matches, and responds.
  */
 async function serve(
   { state, apiKeys, latencyMs, signal }: ServiceOptions,
@@ -83,7 +83,7 @@ async function serve(
   await deliver(state.faults.strike(call), call, response, { now: state.now(), key: key?.value ?? '', signal });
 }
 
-/** Starts an implementation of the upstream service. Rejects when it cannot listen, or on a bad fault rule. */
+/** Starts the imitation of New Relic. Rejects when it cannot listen, or on a bad fault rule. */
 export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
   const { host = '127.0.0.1', tls } = options;
   const scheme = tls === undefined ? 'http' : 'https';
@@ -92,10 +92,10 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     options.now ?? Date.now,
   );
   for (const rule of options.faults ?? []) state.faults.add(rule);
-  // The GraphQL library is loaded when a simulator starts: nothing else needs it.
+  // The GraphQL library is loaded only when a simulator starts.
   const { GraphqlService } = await import('./nerdgraph/graphqlService.ts');
   const stopping = new AbortController();
-  // Every call that waits listens to it.
+  // Every waiting call adds a listener.
   setMaxListeners(0, stopping.signal);
   const shared = {
     state,

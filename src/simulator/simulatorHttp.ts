@@ -11,7 +11,7 @@ import { gzipSync } from 'node:zlib';
 
 const MOST_CHARACTERS = 1024 * 1024;
 
-/** The text of a body; undefined when it is over a megabyte, the rest of which is not kept. */
+/** The text of a body; undefined when it is longer than a megabyte. */
 export async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
   let body = '';
   for await (const chunk of request.setEncoding('utf8') as AsyncIterable<string>) {
@@ -91,7 +91,7 @@ export async function listen(
   };
 }
 
-/** A value that JSON can say. */
+/** A value that JSON can hold. */
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
 export interface JsonObject {
   readonly [name: string]: JsonValue;
@@ -147,12 +147,12 @@ export function sentKey(headers: IncomingHttpHeaders) {
   return undefined;
 }
 
-/** The 401 of a wrong key, which says the key again, as the service does. */
+/** The 401 for a wrong key, which repeats the key, as New Relic does. */
 export function invalidKey(key: string): ServiceAnswer {
   return { status: 401, body: { error: { title: 'Invalid API Key', api_key: key } }, headers: {} };
 }
 
-/** Lists whose entries are not named by dropping the plural's last letter. */
+/** The names of entries for lists where dropping the last letter of the plural gives another name. */
 const ENTRY_NAMES: Readonly<Record<string, string>> = { metrics_found: 'metric', metrics_not_found: 'metric' };
 
 const builder = new Builder({ format: true, suppressEmptyNode: false, processEntities: true });

@@ -1,6 +1,6 @@
 import type { PlantedFacts } from './facts/facts.ts';
 
-/** The key that opens a simulator which was not given any: a made-up one, in the form of a user key. */
+/** The default key: an invented one, in the form of a user key. */
 export const DEMO_API_KEY = 'NRAK-SIMULATOR0000000000000000';
 
 /**
@@ -12,19 +12,19 @@ export const DEFAULT_SETTINGS = {
   rounding: true,
   /** Timeslices end with their last second, as they did in 2014, rather than with the minute after it. */
   inclusiveTo: false,
-  /** Metric data say which names were found and which not; bodies of 2014 do not. */
+  /** Metric data list the names that were found and not found; bodies of 2014 do not. */
   metricsFound: true,
   /** 429 beyond this many calls in a minute of the clock; 0 for no limit. */
   callsPerMinute: 0,
-  /** The accounts that NerdGraph names to the key; undefined: that of the world. It shows nothing of one that is not named. */
+  /** The accounts that NerdGraph shows to the key; undefined: the account of the world. */
   accounts: undefined as readonly { readonly id: number; readonly name: string }[] | undefined,
-  /** The user of each key; a key that is not named, and without this every key, is of one and the same user. */
+  /** The user of each key. All keys that are not listed belong to one user. */
   users: undefined as Readonly<Record<string, number>> | undefined,
   /** NRQL queries beyond this many in a minute of the clock get an error; 0 for no limit. */
   nrqlPerMinute: 3000,
   /** Long ranges of NRQL over metrics are answered for whole steps: 5 minutes from an hour on, 10 from a day on. */
   nrqlSnapping: false,
-  /** What the service does otherwise than it is thought to. */
+  /** The facts that the simulator contradicts. */
   facts: new Set() as PlantedFacts,
 };
 

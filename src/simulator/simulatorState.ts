@@ -17,15 +17,15 @@ export const CHANGE = z.strictObject({
   on: z.enum(INTERFACES).optional(),
   removed: z.boolean().optional(),
   name: z.string().min(1).optional(),
-  /** Names of hosts that are not listed; what they did still counts for the application. */
+  /** Names of hosts that are not listed; their traffic still counts for the application. */
   hosts_removed: z.array(z.string().min(1)).optional(),
   /** The settings are null. */
   settings: z.null().optional(),
   /** The id of the application that a key transaction belongs to. */
   application: z.int().positive().optional(),
-  /** NerdGraph cannot say the threshold of a key transaction, which it may not leave out. */
+  /** The Apdex target of a key transaction fails over NerdGraph; the field is required, so the whole entity is null. */
   failing: z.boolean().optional(),
-  /** false: it reports nothing from now on; true: it does, and did all along. */
+  /** false: reports nothing from now on; true: reports, and has reported without a break. */
   reporting: z.boolean().optional(),
   /** Slow and failing for this number of minutes; null ends all incidents that were started by hand. */
   incident: z
@@ -37,7 +37,7 @@ export const CHANGE = z.strictObject({
     })
     .nullable()
     .optional(),
-  /** Exactly this in every minute, for the whole application; null brings the generated traffic back. */
+  /** The traffic of the whole application in every minute; null brings the generated traffic back. */
   traffic: z
     .strictObject({
       requests_per_minute: z.int().nonnegative(),
@@ -67,7 +67,7 @@ function toAmendment({ incident, reporting, ...plain }: Omit<z.output<typeof CHA
   };
 }
 
-/** Counts what comes in each minute of the clock, per key. */
+/** Counts calls per key in each minute of the clock. */
 export class MinuteLimit {
   readonly most: number;
   #minute = 0;
@@ -78,7 +78,7 @@ export class MinuteLimit {
     this.most = most;
   }
 
-  /** Counts one; false when it is one too many. `now` is milliseconds since 1970. */
+  /** Counts a call; false when it exceeds the limit. `now` is milliseconds since 1970. */
   count(key: string, now: number): boolean {
     if (this.most === 0) return true;
     const minute = Math.floor(now / 60_000);
@@ -92,7 +92,7 @@ export class MinuteLimit {
   }
 }
 
-/** A call as the service saw it. No key is kept. */
+/** A received call, without its key. */
 interface LoggedRequest {
   /** By the simulator's clock, in milliseconds since 1970. */
   readonly at: number;
@@ -108,7 +108,7 @@ interface LoggedRequest {
   readonly userAgent: string | undefined;
   readonly keyHeader: 'X-Api-Key' | 'Api-Key' | undefined;
   readonly keyValid: boolean;
-  /** Calls under way when this one came, itself included. */
+  /** Calls in flight when this one arrived, itself included. */
   readonly concurrent: number;
   /** The requests of a GraphQL document, in its order; undefined for calls of the REST interface. */
   readonly operations?: readonly LoggedOperation[];
@@ -127,7 +127,7 @@ export interface LoggedOperation {
 
 const KEPT = 100_000;
 
-/** The calls that were made, for tests and rehearsals. Entries are the newest hundred thousand; counts are all. */
+/** The received calls, for tests and rehearsals: the newest 100,000 as entries, all of them in the counts. */
 export class RequestLog {
   #entries: LoggedRequest[] = [];
   #byKind: Record<string, number> = {};
@@ -135,7 +135,7 @@ export class RequestLog {
   #running = 0;
   #maxConcurrency = 0;
 
-  /** Notes a call; the function it gives is to be called once, with the status sent, or undefined when none was. */
+  /** Records a call. The returned function must be called once at its end, with the sent status if there was one. */
   begin(request: Omit<LoggedRequest, 'concurrent'>): (status?: number | 'none') => void {
     this.#running += 1;
     this.#maxConcurrency = Math.max(this.#maxConcurrency, this.#running);
@@ -248,7 +248,7 @@ export interface ServiceOptions {
   readonly state: SimulatorState;
   readonly settings: ServiceSettings;
   readonly apiKeys: ReadonlySet<string>;
-  /** Every call waits this long first. */
+  /** The delay before every response, in milliseconds. */
   readonly latencyMs: number;
   /** Ends pauses when the simulator closes. */
   readonly signal: AbortSignal;
@@ -257,11 +257,11 @@ export interface ServiceOptions {
 /** A call as its interface reads it. */
 export interface ServiceCall extends FaultTarget {
   readonly path: string;
-  /** As it came, still encoded, without the question mark. */
+  /** As received, still encoded, without the question mark. */
   readonly search: string;
   /** The requests of a GraphQL document. */
   readonly operations?: readonly LoggedOperation[];
   readonly format: 'json' | 'xml';
-  /** The service's response; a fault may change it. */
+  /** Makes the response; a fault may change it. */
   readonly answer: (rule: FaultRule | undefined) => ServiceAnswer | Promise<ServiceAnswer>;
 }

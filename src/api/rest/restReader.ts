@@ -121,8 +121,8 @@ export function createRestReader(options: RestReaderOptions, before?: object): U
 }
 
 /**
- * Reads a list, or some ids of it in the necessary number of calls. No ids need no call, because an empty filter would mean
- * all.
+ * Reads a list, or some ids of it in the necessary number of calls. An empty list of ids makes no call, because an empty filter
+ * selects everything.
  */
 async function byIds<T>(ids: readonly number[] | undefined, read: (filter: string) => Promise<T[]>): Promise<T[]> {
   if (ids === undefined) return read('');

@@ -1,6 +1,6 @@
 /**
- * What the simulated service can do otherwise than it is thought to (docs/facts.md has the sentences), and the two sizes that
- * some of it needs: more than 5,000 rows, and more than 200 entities.
+ * The facts of docs/facts.md that the simulator can contradict, and two sizes that some of them need: more than 5,000 rows, and
+ * more than 200 entities.
  */
 export const FACTS = [
   'rest_summary_window',
@@ -72,7 +72,7 @@ export const FACTS = [
 /** The ids that make a row of docs/facts.md differ, or a size. */
 export type PlantedFact = (typeof FACTS)[number];
 
-/** The facts of a simulator; empty: it does what is thought of the service. */
+/** The facts that a simulator contradicts. */
 export type PlantedFacts = ReadonlySet<PlantedFact>;
 
 const MANY_HOSTS = 3;

@@ -29,7 +29,7 @@ const json = (status: number, headers: Readonly<Record<string, string>> = {}, te
 
 const RATE_LIMIT_PER_MINUTE = 1000;
 
-/** The response of a fault that needs nothing from the service; undefined for the other effects. */
+/** The response of a fault that replaces the whole response; undefined for the other effects. */
 function refuse(rule: FaultRule | undefined, now: number, key: string, isGraphql: boolean): Rendered | undefined {
   switch (rule?.effect) {
     case 'status':
@@ -204,7 +204,7 @@ function* padded(body: Buffer, megabytes: number): Generator<Buffer> {
   yield body;
 }
 
-/** Answers a call as the rule that strikes it wants: in the place of the service, with a spoilt body, or in another way. */
+/** Answers a call under the rule that matches it, which may replace or spoil the response, or break the connection. */
 export async function deliver(
   rule: FaultRule | undefined,
   { isGraphql, format, answer }: ServiceCall,
@@ -232,13 +232,13 @@ export async function deliver(
       response.writeHead(status, { ...headers, 'Content-Length': body.length });
       return drip(response, body, rule, signal);
     case 'cut':
-      // More is promised than comes.
+      // Content-Length announces more bytes than are sent.
       response.writeHead(status, { ...headers, 'Content-Length': body.length + MISSING_BYTES });
       await new Promise<void>((resolve) => response.write(body, () => resolve()));
       response.destroy();
       return;
     case 'huge':
-      // Read as a whole, it is valid.
+      // The whole body is valid.
       response.writeHead(status, { ...headers });
       return pipeline(Readable.from(padded(body, rule.megabytes)), response, { signal });
     case 'delay':

@@ -23,7 +23,7 @@ export const CALL_KINDS = [
 ] as const;
 export type CallKind = (typeof CALL_KINDS)[number];
 
-/** Which calls a rule is for; without any of these, all. */
+/** The members by which a rule selects calls; without them it matches all. */
 const MATCHER = {
   /** Kinds of calls. */
   on: z.union([z.enum(CALL_KINDS), z.array(z.enum(CALL_KINDS)).min(1)]).optional(),
@@ -103,7 +103,7 @@ export type FaultRule = z.infer<typeof FAULT_RULE>;
 /** A rule as it is written, before the defaults are filled in. */
 export type FaultRuleInput = z.input<typeof FAULT_RULE>;
 
-/** The effects that exist on GraphQL calls alone. */
+/** The effects that only GraphQL calls have. */
 const FOR_GRAPHQL: ReadonlySet<string> = new Set(['graphql-error', 'null-alias', 'truncate']);
 
 /** The meaning of the value after `effect=`, by effect; undefined where it has none. */
@@ -205,11 +205,11 @@ function strikes(rule: FaultRule, { kinds, applicationIds, text, isGraphql }: Fa
 
 /** The fault rules in force. The first rule that matches a call decides what happens to it. */
 export class FaultBook {
-  /** Each with how many calls matched it so far, those it let pass among them. */
+  /** Each rule with the number of calls that matched it so far, skipped ones included. */
   #held: { readonly id: number; readonly rule: FaultRule; matched: number }[] = [];
   #nextId = 1;
 
-  /** Adds a rule behind those there are and gives its id. Throws a ZodError on a bad one. */
+  /** Adds a rule after the existing ones and returns its id. Throws a ZodError for an invalid rule. */
   add(input: FaultRuleInput): number {
     const id = this.#nextId;
     this.#held.push({ id, rule: FAULT_RULE.parse(input), matched: 0 });
@@ -217,7 +217,7 @@ export class FaultBook {
     return id;
   }
 
-  /** Takes one rule away; false when there is none of this id. */
+  /** Removes a rule; false when none has this id. */
   remove(id: number): boolean {
     const before = this.#held.length;
     this.#held = this.#held.filter((held) => held.id !== id);
@@ -232,7 +232,7 @@ export class FaultBook {
     return this.#held.map((held) => ({ ...held }));
   }
 
-  /** The rule that strikes this call, counting it. */
+  /** The first rule that applies to this call. Counts the call for it, and for earlier rules that skip it. */
   strike(target: FaultTarget): FaultRule | undefined {
     for (const held of this.#held) {
       const { skip = 0, times = Infinity } = held.rule;

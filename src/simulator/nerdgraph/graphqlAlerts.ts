@@ -3,7 +3,7 @@ import { alertConditions, alertPolicies, KINDS_POLICY, type SimulatedCondition }
 import type { World } from '../world/world.ts';
 import { pageOf } from './pages.ts';
 
-/** What the searches for policies and conditions look for. */
+/** The criteria of searches for policies and conditions. */
 interface SearchCriteria {
   readonly ids?: readonly string[] | null;
   readonly name?: string | null;
@@ -18,7 +18,7 @@ export interface AlertSearch {
   readonly filter?: { readonly enabled?: boolean | null } | null;
 }
 
-/** What can be searched for in the alerting of an account. */
+/** The kinds of searches in the alerting of an account. */
 export const ALERT_SEARCHES = [
   'policiesSearch',
   'nrqlConditionsSearch',
@@ -59,7 +59,7 @@ function conditionBody(
   };
 }
 
-/** One page of a search, and how many are on it. */
+/** One page of a search, and the number of its entries. */
 export function searchAlerts(
   name: (typeof ALERT_SEARCHES)[number],
   given: AlertSearch,

@@ -37,7 +37,7 @@ function applicationOutline(world: World, now: number, application: SimulatedApp
     accountId,
     domain: 'APM',
     type: 'APPLICATION',
-    // The old agent whose REST summary has no counts is the one of which the service does not know.
+    // For the old agent whose REST summary has no counts, New Relic does not know whether it reports.
     reporting: reports && kind.summaryCounts === 'none' ? null : reports,
     tags: tags({
       account: 'Simulator',
@@ -126,7 +126,7 @@ export function keyTransactionEntity(world: World, now: number, key: SimulatedKe
   };
 }
 
-/** What the service knows besides applications and key transactions; its golden metrics are given when a document asks. */
+/** An entity of another type as a search finds it. Golden metrics are evaluated only when a document requests them. */
 function entityOutline(world: World, now: number, entity: MonitoredEntity) {
   const { typename, guid, domainId, domain, type, name, application, metrics } = entity;
   const { accountId } = world.options;
@@ -134,7 +134,7 @@ function entityOutline(world: World, now: number, entity: MonitoredEntity) {
   return {
     __typename: typename,
     ...{ guid, domainId, name, accountId, domain, type },
-    // As with applications, New Relic does not know it of one.
+    // As with the application, New Relic does not know whether it reports.
     reporting: reporting && application.archetype.summaryCounts === 'none' ? null : reporting,
     tags: tags({ account: 'Simulator', accountId, ...entity.tags }),
     alertSeverity: () =>
@@ -160,7 +160,7 @@ export function parseSearch(text: string): NrqlCondition | undefined {
   return condition;
 }
 
-/** The kind of call that a search is: applications, key transactions, or entities of any type. */
+/** The kind of a search: applications, key transactions, or entities of any type. */
 export function kindOfSearch(condition: NrqlCondition | undefined): CallKind {
   const [types = [], domains = []] = ['type', 'domain'].map((name) =>
     condition === undefined ? [] : comparedValues(condition, name),

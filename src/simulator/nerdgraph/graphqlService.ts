@@ -46,13 +46,13 @@ type Field = <Answer>(
 
 /** One thing that a document requests. */
 interface DocumentCall {
-  /** Its entry in the log of calls, which is told what came of it. */
+  /** Its entry in the log of calls, which records the result. */
   readonly entry: LoggedOperation;
   readonly applicationIds: readonly number[];
 }
 
 const MOST_GUIDS = 25;
-/** Of one user, with any of the user's keys. */
+/** The most calls in flight of one user, over all keys of the user. */
 const MOST_CALLS_AT_ONCE = 25;
 const USER = 1_000_000;
 /** Entities of a page where a fact is planted. */
@@ -80,12 +80,12 @@ const applicationIdsOf = (query: string): readonly number[] =>
 
 const textOf = (guids: readonly (string | null)[]): string => guids.filter((guid) => guid !== null).join(' ');
 
-/** The GraphQL interface of the service. */
+/** The GraphQL interface. */
 export class GraphqlService {
   readonly #options: ServiceOptions;
   readonly #schema: GraphQLSchema;
   readonly #queries: MinuteLimit;
-  /** Calls under way, by user. */
+  /** Calls in flight, by user. */
   readonly #running = new Map<number, number>();
 
   private constructor(options: ServiceOptions, schema: GraphQLSchema) {
@@ -118,7 +118,7 @@ export class GraphqlService {
       format: 'json',
       answer: async (rule) => {
         if (incoming.method !== 'POST') return refusal(405, 'Method Not Allowed', { Allow: 'POST' });
-        // The REST interface takes the key in another header as well; this one does not.
+        // The REST interface accepts the key in another header, too; this one does not.
         if (incoming.headers['api-key'] === undefined || !this.#options.apiKeys.has(key))
           return refusal(401, 'authentication required');
         if (running > MOST_CALLS_AT_ONCE) return refusal(429, 'Too many requests at once');
@@ -250,7 +250,7 @@ export class GraphqlService {
     return this.#options.settings.users?.[key] ?? USER;
   }
 
-  /** Changes the number of a user's calls under way by `more`, and returns it. */
+  /** Changes the number of a user's calls in flight by `more`, and returns it. */
   #count(user: number, more: 1 | -1): number {
     const running = (this.#running.get(user) ?? 0) + more;
     if (running === 0) this.#running.delete(user);
@@ -259,7 +259,7 @@ export class GraphqlService {
   }
 }
 
-/** Answers fields under the fault that applies to them: null, an error, or the service's data. The log gets each field. */
+/** Answers fields under the fault that applies to them, with null, an error, or data, and logs each field. */
 function answerAsked(asked: readonly DocumentCall[], rule: FaultRule | undefined, facts: PlantedFacts): Field {
   return (kind, text, answer) => {
     const one = asked.find(
@@ -270,7 +270,7 @@ function answerAsked(asked: readonly DocumentCall[], rule: FaultRule | undefined
     if (fault?.effect === 'null-alias') return null;
     try {
       if (fault?.effect === 'graphql-error') {
-        // The service says that a key is bad in another member than the other classes.
+        // The class of a bad key has another member than the other classes.
         const member = fault.class === 'BAD_API_KEY' ? 'error_code' : 'errorClass';
         throw new GraphQLError(fault.message, { extensions: { [member]: fault.class } });
       }

@@ -15,7 +15,7 @@ export function invalidInput(message: string): GraphQLError {
 
 const encodeCursor = (offset: number): string => Buffer.from(`from:${offset}`).toString('base64url');
 
-/** One page of the results of a search. Throws a GraphQLError for a cursor that the service did not give. */
+/** One page of the results of a search. Throws a GraphQLError for an unknown cursor. */
 export function pageOf<One>(
   found: readonly One[],
   cursor: string | null | undefined,

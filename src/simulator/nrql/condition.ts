@@ -5,7 +5,7 @@ export class NrqlError extends Error {
   override readonly name = 'NrqlError';
 }
 
-/** The text is not a query that the service understands. `position` counts its characters from 1. */
+/** The error for a text that is not a valid query. `position` counts characters from 1. */
 export function syntaxError(text: string, position: number, problem: string): NrqlError {
   const before = text.slice(0, position - 1).split('\n');
   const column = (before.at(-1) ?? '').length + 1;
@@ -44,7 +44,7 @@ export class TokenReader {
     this.#pieces = piecesOf(query);
   }
 
-  /** The next piece, which stays the next. */
+  /** The next piece, without taking it. */
   peek() {
     const piece = this.#pieces[this.#next] ?? this.#pieces.at(-1);
     if (piece === undefined) throw new Error('a query has at least its end');
@@ -65,7 +65,7 @@ export class TokenReader {
     return isIt;
   }
 
-  /** Takes the next piece if it is one of these signs, and says which. */
+  /** Takes the next piece if it is one of these signs, and returns the sign. */
   takeSign<Sign extends string>(...signs: readonly Sign[]): Sign | undefined {
     const { kind, value } = this.peek();
     const sign = kind === 'sign' ? signs.find((one) => one === value) : undefined;
@@ -101,7 +101,7 @@ export class TokenReader {
   }
 }
 
-/** A value of an attribute, and what a condition compares it with. */
+/** A value of an attribute, or in a condition. */
 export type Value = string | number | boolean;
 
 /** The condition that a record must meet. */
@@ -111,7 +111,7 @@ export interface NrqlCondition {
    * not known yet. Undefined when the result depends on an unknown attribute.
    */
   readonly meets: (lookup: (attribute: string) => Value | null | undefined) => boolean | undefined;
-  /** Every comparison in it, those under a NOT too; with the values, where it is `=` or `IN`. */
+  /** Every comparison in it, also under a NOT; with the values of `=` and `IN`. */
   readonly comparisons: readonly { readonly attribute: string; readonly values: readonly string[] }[];
 }
 
@@ -120,7 +120,7 @@ export const EVENT_TYPE = 'eventType()';
 
 /**
  * Reads `a OR b AND NOT (c)`: AND binds closer than OR, NOT closer than AND. With `likeContains`, LIKE finds its text
- * anywhere, not only where `%` stands for the rest. Throws an NrqlError.
+ * anywhere in a value, also without `%`. Throws an NrqlError.
  */
 export function parseCondition(reader: TokenReader, likeContains = false): NrqlCondition {
   const one = (): NrqlCondition => {
@@ -139,7 +139,7 @@ export function parseCondition(reader: TokenReader, likeContains = false): NrqlC
 }
 
 /**
- * Parts with a word between them: one with the `decisive` result decides; otherwise an unknown part leaves the whole unknown.
+ * Parts joined by AND or OR: one part with the `decisive` result decides; otherwise one unknown part makes the result unknown.
  */
 function joined(reader: TokenReader, word: string, decisive: boolean, read: () => NrqlCondition): NrqlCondition {
   const parts = [read()];
@@ -158,7 +158,7 @@ function joined(reader: TokenReader, word: string, decisive: boolean, read: () =
   };
 }
 
-/** Holds where the attribute has a value that passes the test; with `isNot`, where it has none that does. */
+/** True where the attribute has a value that passes the test; with `isNot`, where it has no such value. */
 function comparison(
   attribute: string,
   isNot: boolean,

@@ -24,9 +24,9 @@ import {
 } from './parseQuery.ts';
 import type { Groups } from './rowTally.ts';
 
-/** Records that share their attributes: of one metric, from one host, for one scope. */
+/** Records with the same attributes: one metric, one host, one scope. */
 interface Series {
-  /** Attributes and values by name; one that the records lack is null, one that is not known yet is undefined. */
+  /** Attributes and values by name: null where the records lack it, undefined where it is not known yet. */
   readonly attributes: Readonly<Record<string, string | null | undefined>>;
   /** The stored timeslice of an instance for a minute; undefined when there is none. */
   readonly record: (done: InstanceMinute) => StoredTimeslice | undefined;
@@ -40,7 +40,7 @@ function isMet({ meets }: NrqlCondition, attributes: Series['attributes']): bool
   return meets((name) => (name in attributes ? attributes[name] : null));
 }
 
-/** An agent sends nothing about what did not happen: such a record was never stored. */
+/** The record of a minute; undefined where nothing happened, because agents send no empty records. */
 function recordOf(
   { record, samplesPerMinute = 1 }: MetricDefinition,
   planted: (found: StoredTimeslice) => StoredTimeslice | undefined = (found) => found,
@@ -62,8 +62,8 @@ function recordOf(
 }
 
 /**
- * The timeslices of applications that meet a condition: of each application the series that the instances of a host report. Browser
- * metrics have no host. Throws an NrqlError when the condition is about no application that there is.
+ * The timeslices of applications that meet a condition: for each application the series that the instances of its hosts report. Browser
+ * metrics have no host. Throws an NrqlError when the condition selects no existing application.
  */
 function* timesliceSeries(world: World, where: NrqlCondition, facts: PlantedFacts) {
   const hasSource = where.comparisons.some(({ attribute }) => SOURCES.includes(attribute));
@@ -111,7 +111,7 @@ function* timesliceSeries(world: World, where: NrqlCondition, facts: PlantedFact
   }
 }
 
-/** The durations and errors of key transactions that meet a condition. They carry the guid of the key transaction alone. */
+/** The durations and errors of key transactions that meet a condition. They have only the guid of the key transaction. */
 function* keyTransactionSeries(world: World, where: NrqlCondition, facts: PlantedFacts) {
   for (const { id, source, state } of world.keyTransactions()) {
     if (state === 'idle' || state === 'silent') continue;
@@ -131,7 +131,7 @@ function* keyTransactionSeries(world: World, where: NrqlCondition, facts: Plante
   }
 }
 
-/** What an OpenTelemetry collector measures on a host once a minute, as parts of the whole; by state, or by file system. */
+/** The gauges of an OpenTelemetry collector on a host, once a minute, as parts of the whole; by state, or by file system. */
 function hostGauges(guid: string): readonly Series[] {
   const gauge = (name: string, by: Series['attributes'], part: (done: InstanceMinute) => number): Series => ({
     attributes: { 'entity.guid': guid, [name]: PRESENT, ...by },
@@ -181,8 +181,8 @@ function* entitySeries(world: World, where: NrqlCondition) {
 const HOUR_MINUTES = 60;
 
 /**
- * Adds the metric records that a query is about to its groups. Records of a minute bear its beginning as their time; a range
- * that begins more than eight days ago finds only the records of whole hours, which bear the beginning of the hour.
+ * Adds the metric records of a query to its groups. The time of a record is the beginning of its minute; a range
+ * that begins more than eight days ago finds only the records of whole hours, with the beginning of the hour.
  */
 export function collectMetrics(
   groups: Groups,
@@ -190,7 +190,7 @@ export function collectMetrics(
 ): void {
   const { query, range } = groups;
   const complete = Math.floor(now / MINUTE);
-  // Records that bear the end of their minute are read for the minute after it.
+  // Records with the end of their minute as the time count for the following minute.
   const later = facts.has('same_minutes') ? 1 : 0;
   const unit = range.begin < now - HOURLY_AFTER_MINUTES * MINUTE ? HOUR_MINUTES : 1;
   const fromMinute = Math.max(Math.ceil(range.begin / MINUTE / unit) * unit, complete - RETENTION_MINUTES);
@@ -222,7 +222,7 @@ export function collectMetrics(
   }
 }
 
-/** The series that have what is read. */
+/** Selects the series that have a value for the inputs. */
 function seriesFor(inputs: readonly Input[]) {
   const names = new Set(inputs.map(({ attribute }) => attribute));
   if (names.has(KEY_TRANSACTION_DURATION) || names.has(KEY_TRANSACTION_ERRORS)) return keyTransactionSeries;

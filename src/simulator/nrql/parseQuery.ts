@@ -17,7 +17,7 @@ const FIELDS = ['count', 'total', 'totalExclusive', 'min', 'max', 'sumOfSquares'
 export const TIMESLICE_VALUE = 'newrelic.timeslice.value';
 export const KEY_TRANSACTION_DURATION = 'apm.key.transaction.duration';
 export const KEY_TRANSACTION_ERRORS = 'apm.key.transaction.error.count';
-/** Those of services and hosts that report through OpenTelemetry. */
+/** The metrics of services and hosts that report through OpenTelemetry. */
 export const ENTITY_VALUES: readonly string[] = [SERVICE_DURATION, SERVICE_ERRORS, ...HOST_GAUGES];
 export const METRIC_VALUES: readonly string[] = [
   TIMESLICE_VALUE,
@@ -43,7 +43,7 @@ export const METRIC = 'Metric';
 /** A column of a row: `percentile` gives an object, `uniques` a list; null is the result over nothing. */
 export type ColumnValue = Value | readonly string[] | Readonly<Record<string, number | null>> | null;
 
-/** Adds up what the functions need that read one input of the records of one row. */
+/** The sums and values of one input over the records of a row, from which functions are calculated. */
 export class Tally {
   count = 0;
   sum = 0;
@@ -53,17 +53,17 @@ export class Tally {
   readonly values: Value[] = [];
   last: readonly [time: number, value: Value | null] = [-Infinity, null];
 
-  /** Adds what a record says of a number: how often it was measured, and the sum, least and most of that. */
+  /** Adds a record of measurements: their number, sum, least and greatest. */
   add(count: number, sum: number, min: number, max: number): void {
     this.count += count;
     this.sum += sum;
-    // A record without calls has no fastest one: its zero must not become the minimum.
+    // A record without calls has no fastest call, so its zero must not become the minimum.
     if (count === 0 && max === 0) return;
     this.min = Math.min(this.min, min);
     this.max = Math.max(this.max, max);
   }
 
-  /** Adds what an event of this time has. */
+  /** Adds the value of an event at this time. */
   addValue(value: Value, time: number, { keepsValues }: Input): void {
     const number = typeof value === 'number' ? value : 0;
     this.add(1, number, number, number);
@@ -71,7 +71,7 @@ export class Tally {
     if (time >= this.last[0]) this.last = [time, value];
   }
 
-  /** Adds all that another one has added. */
+  /** Adds the sums and values of another tally. */
   merge(other: Tally): void {
     this.add(other.count, other.sum, other.min, other.max);
     for (const value of other.values) this.values.push(value);
@@ -103,7 +103,7 @@ const METRIC_FUNCTIONS: ReadonlySet<string> = new Set(['count', 'sum', 'average'
 
 /** The part of each record that a function reads. Functions with the same input share one. */
 export interface Input {
-  /** Undefined for `*`: that the record is there. */
+  /** Undefined for `*`, which counts records. */
   readonly attribute: string | undefined;
   /** One number of a timeslice in place of the whole. */
   readonly field: (typeof FIELDS)[number] | undefined;
@@ -121,7 +121,7 @@ interface NrqlExpression {
   readonly evaluate: (tallies: readonly Tally[], milliseconds: number) => ColumnValue;
 }
 
-/** A query that was read. Times are milliseconds since 1970; undefined where it does not say. */
+/** A parsed query. Times are milliseconds since 1970; undefined without SINCE or UNTIL. */
 export interface NrqlQuery {
   /** The columns of the result; `key` is the member of the rows. */
   readonly select: readonly Required<NrqlExpression>[];
@@ -175,7 +175,7 @@ export function isOfResources(inputs: readonly Input[]): boolean {
   return inputs.some(({ attribute }) => attribute !== undefined && RESOURCE_VALUES.includes(attribute));
 }
 
-/** A query of metrics names nothing that metrics do not have; the service takes any attribute, and has no rows then. */
+/** Refuses functions and attributes that metrics do not have. New Relic accepts any attribute, and returns no rows then. */
 function checkMetrics({ from, functions, inputs, where, facets }: NrqlQuery, text: string): void {
   if ('select' in from) checkMetrics(from, text);
   if ('select' in from || !from.includes(METRIC) || isOfResources(inputs)) return;
@@ -201,7 +201,7 @@ function checkMetrics({ from, functions, inputs, where, facets }: NrqlQuery, tex
     refuse('*', 'SELECT');
 }
 
-/** The number, or each number of a `percentile`, changed; null for anything else. */
+/** Applies the change to a number, or to each number of a `percentile`; null for anything else. */
 function mapNumbers(answer: ColumnValue, change: (value: number) => number): ColumnValue {
   if (typeof answer === 'number') return change(answer);
   if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) return null;
@@ -238,7 +238,7 @@ class QueryParser {
     this.#reader = reader;
   }
 
-  /** An inner query takes no time: the service knows such clauses outermost only. */
+  /** An inner query has no SINCE, UNTIL and TIMESERIES: New Relic allows them in the outermost query only. */
   query(isInner: boolean): NrqlQuery {
     const reader = this.#reader;
     const isFromFirst = reader.takeWord('FROM');
@@ -322,7 +322,7 @@ class QueryParser {
     return isFilter ? part : arithmetic('/', arithmetic('*', constant(100), part), over(input));
   }
 
-  /** A function: what it reads, and what it says of that, or of those records alone that meet a condition. */
+  /** A function: its input, and `over`, which evaluates it over this input or over the same input with a condition. */
   #function(): { readonly input: Input; readonly over: (input: Input) => NrqlExpression } {
     const reader = this.#reader;
     const { kind, value: word } = reader.peek();
@@ -385,7 +385,7 @@ class QueryParser {
     return most > UNIQUES_MOST ? reader.fail(`at most ${UNIQUES_MOST}`) : [most];
   }
 
-  /** The place of an input: one that reads the same is used again. */
+  /** The index of an input; equal inputs share one. */
   #placeOf(input: Input): number {
     const members = ['attribute', 'field', 'where', 'keepsValues'] as const;
     const known = this.#inputs.findIndex((one) => members.every((member) => one[member] === input[member]));

@@ -40,7 +40,7 @@ function hasMixedList(text: string): boolean {
   });
 }
 
-/** LIKE that minds case finds nothing of a pattern in small letters. */
+/** With the fact of a case-sensitive LIKE, a pattern in small letters finds nothing. */
 export function withoutCase(text: string, facts: PlantedFacts): string {
   if (!facts.has('nerdgraph_like')) return text;
   return text.replace(LIKE, (whole, pattern: string) => (pattern === pattern.toLowerCase() ? "LIKE '\u0000'" : whole));
@@ -67,7 +67,7 @@ export function stepOf(length: number, snaps: boolean, facts: PlantedFacts): num
   return length >= 30 * MINUTE && facts.has('nerdgraph_half_hour') ? 20 * MINUTE : 1;
 }
 
-/** The factors by which NRQL has other numbers of a metric than REST. */
+/** The factors by which the numbers of a metric in NRQL differ from REST. */
 const FACTORS: readonly (readonly [
   PlantedFact,
   metric: string,
@@ -81,7 +81,7 @@ const FACTORS: readonly (readonly [
   ['same_errors', 'Errors/all', { count: 2 }],
 ];
 
-/** What NRQL has stored of the timeslices of a metric of an application; undefined where it has nothing. */
+/** The stored timeslices of a metric of an application in NRQL; undefined where it has none. */
 export function plantedRecord(
   metric: string,
   language: string,
@@ -102,7 +102,7 @@ export function plantedRecord(
     );
 }
 
-/** What is stored of a key transaction. */
+/** The stored record of a key transaction. */
 export function plantedKeyTransaction(record: StoredTimeslice, facts: PlantedFacts): StoredTimeslice {
   return facts.has('same_key_transactions') ? { ...record, count: record.count * 2 } : record;
 }
@@ -131,14 +131,14 @@ const LACKING: readonly (readonly [PlantedFact, types: readonly string[], field:
   ['pack_usage', ['NrConsumption', 'NrMTDConsumption'], 'GigabytesIngested'],
 ];
 
-/** How events of a type are read: without the fields that are planted as missing. */
+/** Reads events of a type without the fields that are planted as missing. */
 export function eventReader(type: string, facts: PlantedFacts): (event: StoredEvent) => StoredEvent {
   const lost = LACKING.flatMap(([fact, types, field]) => (facts.has(fact) && types.includes(type) ? [field] : []));
   if (lost.length === 0) return (event) => event;
   return (event) => Object.fromEntries(Object.entries(event).filter(([name]) => !lost.includes(name))) as StoredEvent;
 }
 
-/** The rows as they are shown: other shapes of facets and percentiles, and rows of names that have no data. */
+/** The rows with planted differences: other shapes of facets and percentiles, and rows of names without data. */
 export function plantedRows(
   rows: readonly NrqlRow[],
   query: NrqlQuery,

@@ -7,10 +7,9 @@ const MOST_BUCKETS = 366;
 const FROM_NRDB = "External Service 'NRDB' execution resulted in 400 - cause: ";
 
 /**
- * The range of a query in milliseconds since 1970: the hour before `until`, and `until` now, where it does not say. Its buckets,
- * one without TIMESERIES, end with the range and are all of the same length, so the first may `begin` before the range does. With
- * `stepOf`, which gives the step for a length in milliseconds, ranges are moved back to whole steps. Throws an NrqlError for a range that
- * the service refuses.
+ * The range of a query in milliseconds since 1970; without SINCE it is an hour long, without UNTIL it ends now. Its buckets (one
+ * without TIMESERIES) end with the range and have one length, so the first may `begin` before the range. Ranges are moved back to
+ * whole steps of `stepOf(length)` milliseconds. Throws an NrqlError for a range that New Relic refuses.
  */
 export function timeRange(
   { since: from, until: to, bucketMinutes }: Pick<NrqlQuery, 'since' | 'until' | 'bucketMinutes'>,
@@ -53,7 +52,7 @@ export interface FacetGroup {
 /** One row of a result. */
 export type NrqlRow = Readonly<Record<string, ColumnValue>>;
 
-/** Sorts the records of a query into groups, adds them up, and writes them as the service does. */
+/** Sorts the records of a query into groups, adds them up, and makes the rows of the response. */
 export class Groups {
   readonly query: NrqlQuery;
   readonly range: ReturnType<typeof timeRange>;
@@ -76,7 +75,7 @@ export class Groups {
     return (group.buckets[bucket] ??= this.query.inputs.map(() => new Tally()));
   }
 
-  /** The groups that may be shown, those with the most of the first column first. */
+  /** The groups that may be shown, by the first column, highest first. */
   ranked(): readonly FacetGroup[] {
     const [first] = this.query.select;
     return [...this.#groups.values()]
@@ -118,7 +117,7 @@ export class Groups {
     });
   }
 
-  /** One attribute: its value and a member of its name; several: their values in a list, as texts, under both names too. */
+  /** `facet` is a value for one attribute, and a list of texts for several; each value also has a member of its own. */
   #facetMembers({ facet }: FacetGroup): NrqlRow {
     const joined = this.query.facets.map(({ key }) => key).join('');
     const value = facet.length === 1 ? (facet[0] ?? null) : facet;

@@ -77,7 +77,7 @@ function run(query: NrqlQuery, range: ReturnType<typeof timeRange>, context: Nrq
   return groups.rows(shown);
 }
 
-/** A row of an inner query as something that the outer one reads. */
+/** A row of an inner query as an event for the outer query. */
 function eventOf(row: NrqlRow, { facets, select }: NrqlQuery, timestamp: number): StoredEvent {
   const facet = [row['facet'] ?? []].flat() as readonly string[];
   const columns = select.flatMap(({ key }) => {
@@ -110,7 +110,7 @@ function collectEvents(type: string, groups: Groups, { world, now, facts }: Nrql
   const found = findEvents(type, {
     world,
     since: range.begin,
-    // Data exist for minutes that are over.
+    // Only minutes that have ended have data.
     until: Math.min(range.until, now - (now % MINUTE)),
     mayMatch: (attributes) =>
       query.where.meets((attribute) => (attribute === EVENT_TYPE ? type : attributes[attribute])) !== false,

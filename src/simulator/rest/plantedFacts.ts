@@ -3,7 +3,7 @@ import { metricDefinitions } from '../world/agentMetrics.ts';
 import type { RollingFigures } from '../world/rollingFigures.ts';
 import type { PlantedFacts } from '../facts/facts.ts';
 
-/** Over how many minutes summaries go: of applications 4, of key transactions 10. */
+/** The minutes that a summary covers: 4 for applications, 10 for key transactions. */
 export function summaryMinutes(of: 'application' | 'key_transaction', facts: PlantedFacts): number {
   if (of === 'application') return facts.has('rest_summary_window') ? 10 : 4;
   return facts.has('rest_key_transaction_window') ? 4 : 10;
@@ -56,14 +56,14 @@ export function passesName(name: string, part: string, facts: PlantedFacts): boo
   return facts.has('rest_name_filter') ? name.startsWith(part) : name.includes(part);
 }
 
-/** Why metric data of these names are refused; undefined: they are not. */
+/** The reason to refuse metric data of these names; undefined: there is none. */
 export function refusalOf(names: readonly string[], facts: PlantedFacts): string | undefined {
   if (facts.has('rest_names_most') && names.length > MOST_NAMES) return 'too many names';
   if (facts.has('rest_unknown_name') && names.some((name) => !KNOWN.has(name))) return 'unknown metric name';
   return undefined;
 }
 
-/** Every name that some application has. */
+/** The names that any application has. */
 const KNOWN: ReadonlySet<string> = new Set([
   ...ARCHETYPES.flatMap((archetype) => [...metricDefinitions(archetype).keys()]),
   ...['EndUserApdex', 'WebFrontend/QueueTime'],

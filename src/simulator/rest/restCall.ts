@@ -4,7 +4,7 @@ import type { World } from '../world/world.ts';
 import { droppedParameters } from './plantedFacts.ts';
 import { COUNT_VALUES } from '../world/timesliceValues.ts';
 
-/** Everything a response depends on. */
+/** The inputs of a response. */
 export interface RestCall {
   readonly world: World;
   readonly settings: ServiceSettings;
@@ -15,7 +15,7 @@ export interface RestCall {
   /** Without the query; scheme, host and port as the client addressed them. */
   readonly address: string;
   readonly query: URLSearchParams;
-  /** The fault of this call; those of pages are for lists. */
+  /** The fault of this call; faults of pages apply to lists. */
   readonly rule: FaultRule | undefined;
 }
 

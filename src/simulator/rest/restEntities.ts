@@ -17,7 +17,7 @@ import {
 import { plantedBrowserSummary, plantedSummary, summaryMinutes } from './plantedFacts.ts';
 import { type JsonObject, type ServiceAnswer, NOT_FOUND, ok } from '../simulatorHttp.ts';
 
-/** The `links` objects beside lists and records, by what the records are; the singular of their paths is the service's own. */
+/** The `links` objects beside lists and records, by the kind of records; the singular in their paths is New Relic's. */
 const LINKS = {
   application: {
     'application.servers': '/v2/servers?ids={server_ids}',
@@ -46,7 +46,7 @@ function summary(call: RestCall, figures: Readonly<Record<string, number>>): Jso
   return call.settings.rounding ? roundFigures(figures) : figures;
 }
 
-/** Nothing where there are no figures. */
+/** The member `application_summary`, where there are figures. */
 function webSummary(
   call: RestCall,
   computed: RollingFigures | undefined,
@@ -81,7 +81,7 @@ function applicationRecord(call: RestCall, application: SimulatedApplication, is
   const figures = rollingSummary(world, scope, now, 'web', minutes);
   const hosts = world.hosts(application, now).map(({ id }) => id);
   const instances = world.instances(application, now).map(({ id }) => id);
-  // Summaries of older agents say less.
+  // Summaries of older agents have fewer counts.
   const counts = {
     ...(kind.summaryCounts !== 'none' && { host_count: hosts.length, instance_count: instances.length }),
     ...(kind.summaryCounts === 'all' && { concurrent_instance_count: instances.length }),

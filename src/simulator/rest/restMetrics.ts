@@ -54,10 +54,10 @@ function evenSpans(from: number, to: number, points: number) {
 }
 
 /**
- * The minutes that answer a range. Its end is cut to the minute and its length to the granule, keeping the end. What
- * starts more than eight days ago exists by the hour only, so there the length is cut to hours. A `period` makes the
- * granule coarser, to a multiple of the one the range has; a finer one has no effect. Milliseconds, `period` in seconds; what
- * the call did not say is undefined. `from` and `to` of the answer are echoed, the spans are what is answered.
+ * The spans of minutes for a requested range. The end is cut to the minute; the length is cut to the granule, or to hours where the
+ * range starts more than eight days ago. A `period` makes the granule coarser, to a multiple of the usual one; a finer one
+ * has no effect. Times are milliseconds, `period` seconds; undefined where the call has no such parameter. The response repeats
+ * `from` and `to` as requested.
  */
 export function resolveRange(
   query: {
@@ -86,7 +86,7 @@ export function resolveRange(
   return { from, to, spans: evenSpans(whole.from, whole.to, isEven ? EVEN_POINTS : length / granule) };
 }
 
-/** Names that the service takes for another. */
+/** Alternative spellings of metric names. */
 const OTHER_SPELLINGS: ReadonlyMap<string, string> = new Map([['EndUserApdex', 'EndUser/Apdex']]);
 
 function scopeOf({ world, ids: { application, ...part } }: RestCall): WorldScope | undefined {
@@ -144,8 +144,8 @@ export function metricTimeslices(call: RestCall): ServiceAnswer {
 }
 
 /**
- * A metric is found when anything was reported of it in the range; its timeslices without a record are zeros. Minutes that
- * are not complete, or older than three months, have no data, and a timeslice of nothing but such minutes is left out.
+ * A metric is found when it has any record in the range; its timeslices without a record are zeros. Incomplete minutes, and minutes
+ * older than three months, have no data; a timeslice with only such minutes is left out.
  */
 function metricData(
   { world, query, now, settings }: RestCall,

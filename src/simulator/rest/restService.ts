@@ -29,7 +29,7 @@ const ROUTES = (
   return { kind, answer, pattern };
 });
 
-/** The endpoint of a path without its query; undefined for a path the service does not have. */
+/** The endpoint of a path without its query; undefined for an unknown path. */
 function routeOf(path: string) {
   for (const { kind, answer, pattern } of ROUTES) {
     const groups = pattern.exec(path)?.groups;
@@ -61,7 +61,7 @@ export class RestService {
     this.#limit = new MinuteLimit(options.settings.callsPerMinute);
   }
 
-  /** `search` is what stands behind the question mark of the address. */
+  /** @param search the part of the address after the question mark */
   read(request: IncomingMessage, path: string, search: string, body: string): ServiceCall {
     const route = routeOf(path);
     return {
@@ -77,14 +77,14 @@ export class RestService {
         if (request.method !== 'GET') return failure(405, 'Method Not Allowed', [], { Allow: 'GET' });
         const key = sentKey(request.headers);
         if (key === undefined || !apiKeys.has(key.value)) {
-          // In `Api-Key` New Relic looks for user keys alone: there an unknown key counts as missing.
+          // In `Api-Key` New Relic accepts user keys only, and treats an unknown key as missing.
           return key?.header === 'X-Api-Key' ? invalidKey(key.value) : failure(401, 'No API key specified');
         }
         const now = state.now();
         if (!this.#limit.count(key.value, now)) return limited(this.#limit.most, (Math.floor(now / 60_000) + 1) * 60);
         if (route === undefined) return NOT_FOUND;
         const address = `${this.#scheme}://${request.headers.host ?? 'localhost'}${path}`;
-        // A form body, where `curl -d` puts them, has parameters too.
+        // `curl -d` sends parameters in the body, as a form.
         const isForm = request.headers['content-type']?.startsWith('application/x-www-form-urlencoded') === true;
         const query = new URLSearchParams(isForm ? `${search}&${body}` : search);
         return route.answer({ world: state.world('rest'), settings, now, ids: route.ids, address, query, rule });

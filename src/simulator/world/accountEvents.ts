@@ -2,14 +2,14 @@ import { fraction } from './traffic.ts';
 import type { World } from './world.ts';
 import { MINUTE } from './worldEntities.ts';
 
-/** The time of a search in milliseconds since 1970, from the first to before the second. */
+/** The time of a search in milliseconds since 1970; `until` is exclusive. */
 interface Search {
   readonly world: World;
   readonly since: number;
   readonly until: number;
 }
 
-/** An event of the account itself: how near it is to its limits, and what it used. */
+/** An event of the account itself, about its limits or its usage. */
 type AccountEvent = Readonly<Record<string, string | number>> & { readonly timestamp: number };
 
 type AccountSource = (search: Search) => Generator<AccountEvent, void, undefined>;
@@ -28,14 +28,14 @@ export const ACCOUNT_SOURCES: Readonly<Record<string, AccountSource>> = {
   NrMTDConsumption: monthlyUsage,
 };
 
-/** Limits per minute: their names, what they allow, and the mean share that is used; the last one is exceeded for some minutes of every twenty. */
+/** Limits per minute: name, limit, and the mean share that is used; the last one is exceeded for some minutes of every twenty. */
 const LIMITS = [
   { limitName: 'Metric API requests per minute', dataType: 'Metric', most: 100_000, mean: 0.3 },
   { limitName: 'APM Agent API transaction events requests per minute', dataType: 'APM', most: 20_000, mean: 0.5 },
   { limitName: 'Trace API requests per minute', dataType: 'Trace', most: 10_000, mean: 0.85 },
 ] as const;
 
-/** What is used of a limit in a minute: it rises and falls by a fifth every twenty minutes. */
+/** The use of a limit in a minute: it rises and falls by a fifth every twenty minutes. */
 function usedOf(seed: number, place: number, minute: number): number {
   const { most, mean } = LIMITS[place] ?? LIMITS[0];
   const level = 1 + 0.2 * Math.sin((2 * Math.PI * minute) / 20);
@@ -59,7 +59,7 @@ function* resourceConsumption({ world, since, until }: Search): ReturnType<Accou
   }
 }
 
-/** One for each minute in which a limit was exceeded, and now and then one about data that could not be read, without a limit. */
+/** An event for each minute in which a limit was exceeded, and sometimes one about unreadable data, without a limit. */
 function* limitIncidents({ world, since, until }: Search): ReturnType<AccountSource> {
   const { seed } = world.options;
   for (let minute = Math.floor(since / MINUTE); minute * MINUTE < until; minute += 1) {
@@ -85,7 +85,7 @@ function* limitIncidents({ world, since, until }: Search): ReturnType<AccountSou
 }
 
 const HOUR_MINUTES = 60;
-/** Gigabytes an hour by what was sent. */
+/** Gigabytes an hour, by kind of data. */
 const SOURCES = [
   ['ApmEventsBytes', 1.2],
   ['MetricsBytes', 0.5],
@@ -116,7 +116,7 @@ function* hourlyUsage(search: Search): ReturnType<AccountSource> {
   }
 }
 
-/** What the month has come to, noted every hour. */
+/** The usage of the month so far, every hour. */
 function* monthlyUsage(search: Search): ReturnType<AccountSource> {
   const { seed } = search.world.options;
   for (const hour of hoursOf(search)) {

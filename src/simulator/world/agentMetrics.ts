@@ -14,7 +14,7 @@ export interface MetricDefinition {
   readonly record: (minute: InstanceMinute) => StoredTimeslice | undefined;
   /** The number of measurements of an agent in a minute; default 1. `record` gives the mean of a minute as one measurement. */
   readonly samplesPerMinute?: number;
-  /** The transaction for which the same figures are stored a second time, under the same name with a scope. */
+  /** The transaction for which the same record is stored a second time, with a scope. */
   readonly scope?: string;
 }
 
@@ -98,7 +98,7 @@ function transactionMetrics(kind: Archetype): readonly MetricDefinition[] {
   return kind.transactions.flatMap(({ name, share, slowness }, index): readonly MetricDefinition[] => {
     const before = kind.transactions.slice(0, index).reduce((sum, transaction) => sum + transaction.share, 0);
     const isLast = index === kind.transactions.length - 1;
-    // Rounding the running sum, not each share, keeps the parts adding up; the chance keeps small wholes fair.
+    // The running sum is rounded, not each share, so that the parts add up; the random offset spreads small numbers evenly.
     const part = (whole: number, minute: InstanceMinute) => {
       const offset = chanceOf(minute, 77);
       const end = isLast ? whole : Math.floor(whole * (before + share) + offset);

@@ -46,14 +46,14 @@ export interface SimulatedPolicy {
   readonly name: string;
 }
 
-/** The policies that are of no application. */
+/** The policies that belong to no application. */
 export const KINDS_POLICY: SimulatedPolicy = { id: 200_001, name: 'Every kind of condition' };
 const OLDER_POLICY: SimulatedPolicy = { id: 200_002, name: 'Older conditions: "{{ $labels.x }}" of ${ACCOUNT}' };
 
-/** Requests a minute from which on every minute has some, so that the response time has no gaps. */
+/** With at least this number of requests a minute, every minute has some, so the response time has no gaps. */
 const STEADY = 10;
 
-/** In multiples of the usual response time: ordinary minutes stay below, and those of an incident are above. */
+/** The threshold as a multiple of the usual response time: ordinary minutes stay below it, minutes of an incident exceed it. */
 const SLOW = 1.6;
 
 const PLAIN: Omit<SimulatedCondition, 'id' | 'policyId' | 'name' | 'query' | 'terms'> = {
@@ -90,7 +90,7 @@ const term = (
 const responseOf = (where: string): string =>
   `SELECT average(newrelic.timeslice.value) FROM Metric WHERE ${where} AND metricTimesliceName = 'HttpDispatcher'`;
 
-/** An application whose response time is judged: every minute has requests. */
+/** Whether the response time of an application has a condition: every minute needs requests. */
 function isJudged({ alertPolicyId, archetype }: SimulatedApplication): boolean {
   return alertPolicyId !== undefined && archetype.reporting && (archetype.web?.perMinute ?? 0) >= STEADY;
 }
@@ -101,7 +101,7 @@ export function policyOf({ alertPolicyId, archetype }: SimulatedApplication): Si
   return { id: alertPolicyId, name: `Team ${archetype.tags['team']?.[0] ?? 'nobody'}` };
 }
 
-/** That an application answers slowly; undefined where nothing judges it. */
+/** The condition for slow responses of an application; undefined where it has none. */
 export function slowCondition(application: SimulatedApplication): SimulatedCondition | undefined {
   const { id, alertPolicyId, archetype } = application;
   if (alertPolicyId === undefined || !isJudged(application)) return undefined;
@@ -118,7 +118,7 @@ export function slowCondition(application: SimulatedApplication): SimulatedCondi
   };
 }
 
-/** What New Relic judges by itself; one application in four has these. */
+/** Baseline conditions, without a fixed threshold; one application in four has them. */
 function baselineConditions({ id, index, alertPolicyId }: SimulatedApplication): readonly SimulatedCondition[] {
   if (alertPolicyId === undefined || index % 4 !== 0) return [];
   const of = (place: number, name: string, query: string): SimulatedCondition => ({
@@ -145,7 +145,7 @@ export const BY_APPLICATION: SimulatedCondition = {
   signal: { ...PLAIN.signal, aggregationWindow: 300, slideBy: 60 },
 };
 
-/** No requests of one application: what is missing counts as 0. */
+/** The condition for an application without requests: missing data counts as 0. */
 export function stoppedCondition(application: SimulatedApplication): SimulatedCondition {
   return {
     ...PLAIN,
@@ -158,7 +158,7 @@ export function stoppedCondition(application: SimulatedApplication): SimulatedCo
   };
 }
 
-/** An application falls silent: the condition has no threshold. */
+/** The condition for a lost signal of an application; it has no threshold. */
 export function lostCondition(application: SimulatedApplication): SimulatedCondition {
   return {
     ...PLAIN,
@@ -209,7 +209,7 @@ function otherConditions(accountId: number): readonly SimulatedCondition[] {
       terms: [{ ...term('ABOVE_OR_EQUALS', 10_000, 5), isPredicted: true }],
     },
     {
-      // Texts hold what should not reach a terminal or a file.
+      // Control characters and keys in texts must not reach a terminal or a file.
       name: 'Errors \u001b[2J seen with NRAK-0123456789ABCDEFGHIJKLMNOPQ',
       description: "curl -H 'Api-Key: NRAK-SIMULATOR0000000000000000'",
       query: "SELECT percentage(count(*), WHERE error IS TRUE) FROM Transaction WHERE appName LIKE '%' FACET appName",
@@ -254,7 +254,7 @@ function otherConditions(accountId: number): readonly SimulatedCondition[] {
   return kinds.map((kind, index) => ({ ...PLAIN, id: 400_011 + index, policyId: KINDS_POLICY.id, ...kind }));
 }
 
-/** Conditions from before NRQL conditions, which New Relic gives in the form of those. */
+/** Older conditions of APM, infrastructure and synthetics, which New Relic returns in the form of NRQL conditions. */
 function olderConditions(): readonly SimulatedCondition[] {
   const of = (id: number, difference: Partial<SimulatedCondition>): SimulatedCondition => ({
     ...PLAIN,
@@ -279,7 +279,7 @@ function olderConditions(): readonly SimulatedCondition[] {
   ];
 }
 
-/** Every condition of the account, those of applications first. */
+/** Every condition of the account, first the conditions of applications. */
 export function alertConditions(world: World): readonly SimulatedCondition[] {
   const ofApplications = world
     .applications()

@@ -14,23 +14,23 @@ import { silentFrom, type Incident, type SimulatedApplication } from './worldEnt
 import type { World } from './world.ts';
 
 const DAY_MINUTES = 1440;
-/** An event ends at the latest after so long. */
+/** The longest duration of an event. */
 export const LONGEST_EVENT_MINUTES = 3 * DAY_MINUTES;
 
-/** From when to when a condition had an open event; whole minutes since 1970. */
+/** The time in which a condition had an open event; whole minutes since 1970. */
 export interface AlertEvent {
   readonly conditionId: number;
   readonly conditionName: string;
   readonly policyId: number;
   readonly policyName: string;
   readonly priority: 'critical' | 'warning';
-  /** Whether it is about the application; false: about all the data of the account. */
+  /** True: about the application; false: about all data of the account. */
   readonly hasEntity: boolean;
   readonly fromMinute: number;
   readonly toMinute: number;
 }
 
-/** Minutes of which the signal may be extraordinary, with what surrounds them. */
+/** Minutes with a possibly extraordinary signal, and the minutes around them. */
 interface Stretch {
   readonly from: number;
   readonly to: number;
@@ -39,7 +39,7 @@ interface Stretch {
 /** Minutes beyond an incident that matter: the longest window and the longest duration of a threshold. */
 const AROUND = 12;
 
-/** The events that conditions have opened because of an application, some perhaps outside of the minutes from `from` to `until`. */
+/** The events that conditions have opened about an application; some may lie outside of `from` to `until`. */
 export function* alertEvents(
   world: World,
   application: SimulatedApplication,
@@ -106,8 +106,8 @@ const COMPARISONS: Readonly<Record<SimulatedTerm['operator'], (value: number, th
 };
 
 /**
- * When a threshold of the response time had an open event, by the minutes of a stretch: it opens when all windows of its
- * duration, or one, violate it, and closes after its whole duration without a violation.
+ * The times in which a threshold of the response time had an open event within a stretch: it opens when all windows of its
+ * duration (or one, AT_LEAST_ONCE) violate it, and closes after its whole duration without a violation.
  */
 function openTimes(
   world: World,
@@ -189,7 +189,7 @@ function* silenceEvents(world: World, application: SimulatedApplication): Genera
   yield { ...eventOf(lost, KINDS_POLICY.name, 'CRITICAL'), fromMinute: expired, ...until };
 }
 
-/** Baselines have the judgement of the service: a warning for five days of every six, not of all applications at the same time. */
+/** Baseline conditions: a warning for five days of every six, at other times for each application. */
 function* baselineEvents(
   world: World,
   application: SimulatedApplication,

@@ -1,4 +1,4 @@
-/** A plain web application, from which archetypes differ in some points. Times are seconds, rates per minute. */
+/** A plain web application; archetypes override some of its properties. Times are seconds, rates per minute. */
 const PLAIN = {
   /** Undefined: no web transactions; rate 0: the metrics exist and stay at zero. */
   web: { perMinute: 240, seconds: 0.18 } as { readonly perMinute: number; readonly seconds: number } | undefined,
@@ -10,7 +10,7 @@ const PLAIN = {
   /** `WebTransactionTotalTime` as a multiple of the response time; undefined for agents that do not report it. */
   totalTimeFactor: 1 as number | undefined,
   /**
-   * Parts of the time of web requests that are metrics of their own, by the whole name: calls per request, and the share of the
+   * Components of the response time, by the whole name of their metric: calls per request, and the share of the
    * response time. The shares of an asynchronous application may add up to more than 1.
    */
   components: {} as Readonly<Record<string, readonly [callsPerRequest: number, share: number]>>,
@@ -26,7 +26,7 @@ const PLAIN = {
   endUserApdexTarget: 7,
   /** Metrics that exist and are no longer collected: zeros. */
   retiredMetrics: [] as readonly string[],
-  /** Metrics that its own code reports once a minute. */
+  /** Custom metrics, reported once a minute. */
   customMetrics: [] as readonly { readonly name: string; readonly mean: number }[],
   /** The number of its `Datastore/statement/...` metrics, which make its name list long. */
   statements: 0,
@@ -44,7 +44,7 @@ const PLAIN = {
   tags: { team: ['shop'], Environment: ['production'] } as Readonly<Record<string, readonly string[]>>,
 };
 
-/** Everything that tells one kind of monitored application from another. */
+/** The properties in which the applications of the world differ. */
 export type Archetype = Readonly<typeof PLAIN> & { readonly name: string; readonly language: string };
 
 function archetype(difference: Pick<Archetype, 'name' | 'language'> & Partial<typeof PLAIN>): Archetype {
@@ -52,8 +52,8 @@ function archetype(difference: Pick<Archetype, 'name' | 'language'> & Partial<ty
 }
 
 /**
- * The applications of the world, in order; beyond the last the row starts again. Between them they show every way
- * in which applications differ for a reader (docs/simulator.md lists them).
+ * The applications of the world, in order; further ones repeat them. Together they show every way in which applications differ for
+ * a reader (docs/simulator.md lists them).
  */
 export const ARCHETYPES: readonly Archetype[] = [
   // Newer ruby agent: Datastore beside memcache, queueing, browser data, several workers on a host.

@@ -9,13 +9,13 @@ import type { World } from './world.ts';
 
 type Attributes = Readonly<Record<string, string | number | boolean>>;
 
-/** An event as the service stores it: what an agent, a browser or a monitor sampled, or what the service noted itself. */
+/** An event as New Relic stores it: a sample of an agent, a browser or a monitor, or an event of New Relic itself. */
 export type StoredEvent = Attributes & {
   /** Milliseconds since 1970. */
   readonly timestamp: number;
 };
 
-/** Which events are wanted: those from the first to before the second moment, in milliseconds, both at most now. */
+/** A search for events: times in milliseconds, both at most now; `until` is exclusive. */
 export interface EventSearch {
   readonly world: World;
   readonly since: number;
@@ -24,7 +24,7 @@ export interface EventSearch {
   readonly mayMatch: (attributes: Attributes) => boolean;
 }
 
-/** The events that an application has of one type, perhaps also some before and after the time that is wanted. */
+/** The events of one type of an application; some may lie outside of the requested time. */
 type Source = (search: EventSearch, application: SimulatedApplication) => Generator<StoredEvent, void, undefined>;
 
 /** Every event of a type in the time of a search, of applications that report. An unknown type has no events. */
@@ -107,7 +107,7 @@ const SOURCES: Readonly<Record<string, Source>> = {
 /** The most events that an agent sends of an instance in a minute: counts of them are counts of samples. */
 const SAMPLES = 6;
 
-/** One of the events that an instance samples in a minute, by its place among them, with chance of its own. */
+/** One of the events that an instance samples in a minute: its index, and a random sequence of its own. */
 interface SampledEvent {
   readonly done: InstanceMinute;
   readonly application: SimulatedApplication;
@@ -115,7 +115,7 @@ interface SampledEvent {
   readonly random: () => number;
 }
 
-/** Events that each instance samples in each minute: how many happened, and what one of them says. */
+/** Events that each instance samples in each minute: their number, and the attributes of one. */
 function sampled(
   count: (done: InstanceMinute, application: SimulatedApplication) => number,
   attributes: (sample: SampledEvent) => Attributes,
@@ -192,7 +192,7 @@ function onPage({ archetype }: SimulatedApplication): Attributes {
   return { pageUrl: `https://shop.example/${archetype.transactions[0]?.name ?? ''}` };
 }
 
-/** What the vendor's agent on a host says once a minute of each process. */
+/** The samples of New Relic's agent on a host, once a minute for each process. */
 function hostSamples(attributes: (sample: Pick<SampledEvent, 'done' | 'random'>) => Attributes): Source {
   return function* ({ world, since, until, mayMatch }, application) {
     if (!hasHostAgent(application)) return;
@@ -311,7 +311,7 @@ function* alerts({ world, since, until }: EventSearch, application: SimulatedApp
 
 const DEPLOYMENT_MINUTES = 1.5 * DAY_MINUTES;
 
-/** Every application is deployed once in a day and a half; every other time it is noted in the older form. */
+/** Every application is deployed once in a day and a half, in turns with the newer and the older event type. */
 function* deployments(
   search: EventSearch,
   { id, index, name }: SimulatedApplication,

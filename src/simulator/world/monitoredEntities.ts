@@ -2,7 +2,7 @@ import { isReporting, type SimulatedApplication } from './worldEntities.ts';
 import type { World } from './world.ts';
 import type { Archetype } from './archetypes.ts';
 
-/** How the service defines a golden metric of an entity. */
+/** The definition of a golden metric of an entity. */
 interface GoldenMetric {
   readonly name: string;
   readonly title: string;
@@ -17,7 +17,7 @@ interface GoldenMetric {
   };
 }
 
-/** What the service knows of an account besides applications and key transactions. */
+/** An entity that is neither an application nor a key transaction. */
 export interface MonitoredEntity {
   readonly typename: string;
   readonly domain: string;
@@ -25,7 +25,7 @@ export interface MonitoredEntity {
   readonly guid: string;
   readonly domainId: string;
   readonly name: string;
-  /** The application that its figures come from; it reports as long as that does. */
+  /** The application that its figures come from; the entity reports as long as the application does. */
   readonly application: SimulatedApplication;
   readonly tags: Readonly<Record<string, string | readonly string[]>>;
   readonly metrics: readonly GoldenMetric[];
@@ -98,7 +98,7 @@ function hostMetrics(columns: readonly GoldenMetric['definition'][]): readonly G
   });
 }
 
-/** The vendor's own agent sends samples; an OpenTelemetry collector sends metrics, by state. */
+/** New Relic's agent sends samples; an OpenTelemetry collector sends metrics, by state. */
 const HOST_METRICS = {
   agent: hostMetrics([
     { ...OF_EVENTS, select: 'average(cpuPercent)', from: 'SystemSample' },
@@ -136,7 +136,7 @@ export function hostIdentity(account: number, hostId: number) {
   return identity(account, 'INFRA', 'NA', hostId);
 }
 
-/** Whether hosts of an application are watched by the vendor's own agent; else by an OpenTelemetry collector. */
+/** Whether New Relic's agent watches the hosts of an application; otherwise an OpenTelemetry collector does. */
 export function hasHostAgent({ index, archetype }: SimulatedApplication): boolean {
   return index % 2 === 0 || archetype.hostsShareOneName;
 }
@@ -185,12 +185,12 @@ export function monitoredEntities(world: World, now: number, domain: string): re
 
 export const MONITORED_DOMAINS = ['EXT', 'BROWSER', 'INFRA'] as const;
 
-/** Pages that a browser agent is in, whether it delivers anything or not. */
+/** Whether pages of the application contain a browser agent, even if it delivers nothing. */
 function hasBrowsers({ browser, browserEnabled }: Archetype): boolean {
   return browser !== undefined || browserEnabled;
 }
 
-/** Whether an entity reports, as the service says it. */
+/** Whether an entity reports. */
 export function reports({ application }: MonitoredEntity, now: number): boolean {
   return isReporting(application, now);
 }

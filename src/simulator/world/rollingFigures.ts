@@ -10,13 +10,13 @@ export interface RollingFigures {
   readonly apdex_score: number;
 }
 
-/** The scopes of figures, with the metrics of calls, errors and Apdex behind them. */
+/** The metrics of calls, errors and Apdex for each kind of figures. */
 const METRICS = {
   web: ['HttpDispatcher', 'Errors/allWeb', 'Apdex'],
   background: ['OtherTransaction/all'],
   browser: ['EndUser', undefined, 'EndUser/Apdex'],
 };
-/** The same of one kind of web requests, by its name. */
+/** The same metrics of one transaction, by its name. */
 const METRICS_OF_TRANSACTION = {
   web: (name: string) => [`WebTransaction/${name}`, `Errors/WebTransaction/${name}`, `Apdex/${name}`],
   browser: (name: string) => [`EndUser/${name}`, undefined, `EndUser/Apdex/${name}`],
@@ -58,7 +58,7 @@ export function rollingSummary(
   minutes = 4,
 ): RollingFigures | undefined {
   if (!isReporting(scope.application, now)) return undefined;
-  // Four on the minute, three after it; more than that is always whole.
+  // The last four minutes contain four complete ones only on the full minute, otherwise three.
   const since = minutes > 4 ? firstIncompleteMinute(now) - minutes : Math.ceil(now / MINUTE - minutes);
   return rolling(world, scope, of, METRICS[of], [since, firstIncompleteMinute(now)], now);
 }
@@ -78,12 +78,12 @@ export function keyTransactionSummary(
   return rolling(world, world.whole(application), of, names, [end - minutes, end], now);
 }
 
-/** A key transaction reports as long as the application it takes its figures from does. */
+/** A key transaction reports as long as the application of its figures does. */
 export function keyTransactionReports({ state, source }: SimulatedKeyTransaction, now: number): boolean {
   return state !== 'silent' && isReporting(source.application, now);
 }
 
-/** Red and orange go by what users notice: failing requests and Apdex. Without an alert policy nothing is judged. */
+/** Red and orange follow failing requests and Apdex. Without an alert policy the status is unknown. */
 export function health(
   reporting: boolean,
   hasPolicy: boolean,

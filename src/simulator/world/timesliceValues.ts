@@ -1,4 +1,4 @@
-/** `minutes` is the length of time the timeslice has data for. */
+/** Calculates a value of a timeslice that covers this number of minutes. */
 type ValueFunction = (slice: StoredTimeslice, minutes: number) => number;
 
 export const ratio = (numerator: number, denominator: number): number =>
@@ -13,10 +13,10 @@ const deviation: ValueFunction = (slice) => {
   const mean = ratio(slice.total, slice.count);
   return milliseconds(Math.sqrt(Math.max(0, ratio(slice.sumOfSquares, slice.count) - mean * mean)));
 };
-/** Of the three zones of an Apdex metric. */
+/** The score from the three zones of an Apdex metric. */
 export const apdexScore = (slice: StoredTimeslice): number =>
   ratio(slice.count + slice.total / 2, slice.count + slice.total + slice.totalExclusive);
-/** The upstream's sum over several minutes is not documented: here it is the mean of the totals of the minutes. */
+/** The mean of the totals of the minutes: how REST adds up several minutes is not documented. */
 const totalPerMinute: ValueFunction = (slice, minutes) => ratio(slice.total, minutes);
 
 const TIMING: Readonly<Record<string, ValueFunction>> = {
@@ -94,7 +94,7 @@ const VALUES = {
 /** The kind of a metric decides which value names it has. */
 export type MetricKind = keyof typeof VALUES;
 
-/** Values that are counts: the service never rounds them. */
+/** Values that are counts: New Relic never rounds them. */
 export const COUNT_VALUES: ReadonlySet<string> = new Set(['call_count', 'count', 'error_count', 's', 't', 'f']);
 
 /** The value names a metric of this kind offers, in the order of the metric name list. */
@@ -104,7 +104,7 @@ export function valueNames(kind: MetricKind): readonly string[] {
 
 /**
  * The values of a timeslice by name, unrounded. A wanted name that the kind does not have is left out.
- * Averages and scores over nothing are 0, as the service answers.
+ * Averages and scores over nothing are 0, as in responses of New Relic.
  */
 export function valuesOf(
   kind: MetricKind,
@@ -142,7 +142,7 @@ export const EMPTY: StoredTimeslice = { count: 0, total: 0, totalExclusive: 0, m
 
 /**
  * The timeslice of `count` durations around `mean` seconds.
- * `spread` is the standard deviation as a share of the mean; one call alone has none.
+ * `spread` is the standard deviation as a share of the mean; a single call has none.
  *
  * @param squares what the metric has as its sum of squares, where it means something else
  */
@@ -189,7 +189,7 @@ export class TimesliceSum implements StoredTimeslice {
     this.total += slice.total;
     this.totalExclusive += slice.totalExclusive;
     this.sumOfSquares += slice.sumOfSquares;
-    // A record without calls has no fastest one: its zero must not become the minimum.
+    // A record without calls has no fastest call, so its zero must not become the minimum.
     if (slice.count === 0 && slice.max === 0) return;
     this.min = this.#hasBounds ? Math.min(this.min, slice.min) : slice.min;
     this.max = this.#hasBounds ? Math.max(this.max, slice.max) : slice.max;

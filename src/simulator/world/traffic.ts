@@ -1,6 +1,6 @@
 import type { Incident, SimulatedApplication } from './worldEntities.ts';
 
-/** Deterministic numbers: the world has no other source of chance than these hashes of its seed. */
+/** Deterministic random numbers: hashes of the seed are the only source of chance of the world. */
 
 function stir(state: number, part: number): number {
   const once = Math.imul(state ^ (part >>> 0), 0x01000193);
@@ -15,7 +15,7 @@ export function hash(first: number, second = 0, third = 0, fourth = 0): number {
   return (last ^ (last >>> 16)) >>> 0;
 }
 
-/** A number in [0, 1) that depends on nothing but the parts. */
+/** A number in [0, 1) that depends only on the parts. */
 export function fraction(first: number, second = 0, third = 0, fourth = 0): number {
   return hash(first, second, third, fourth) / 4_294_967_296;
 }
@@ -34,7 +34,7 @@ export function sequence(start: number): () => number {
 /** The whole number below or above `mean`, so that many draws average to it. */
 const wholeNumber = (mean: number, chance: number): number => Math.floor(mean + chance);
 
-/** In each such span an application has at most one incident of the world's own making. */
+/** In each span of this length an application has at most one generated incident. */
 export const SPAN_MINUTES = 8 * 60;
 const SHARE_OF_SPANS = 0.4;
 
@@ -42,7 +42,7 @@ const SHARE_OF_SPANS = 0.4;
 const during = (minute: number, incident: Incident | null | undefined): Incident | undefined =>
   incident && minute >= incident.fromMinute && minute < incident.toMinute ? incident : undefined;
 
-/** The incident of the world's own making that an application has in the eight hours around `minute`, if any. */
+/** The generated incident of an application in the eight hours around `minute`, if any. */
 export function incidentNear(seed: number, application: number, minute: number): Incident | undefined {
   const span = Math.floor(minute / SPAN_MINUTES);
   const chance = (salt: number) => fraction(seed, application, span, 7000 + salt);
@@ -97,11 +97,11 @@ function shareOf(total: number, ordinal: number, instances: number): number {
  */
 export function applicationMinute(seed: number, application: SimulatedApplication, minute: number) {
   const { archetype, amendment, index } = application;
-  // An incident ordered by hand goes before the world's own.
+  // An incident started by hand replaces a generated one.
   const byHand = during(minute, amendment.incident);
   const incident = byHand ?? during(minute, incidentNear(seed, index, minute));
   const swing = 0.9 + 0.2 * fraction(seed, index, minute, 2);
-  // An application that is to show the absence of errors has none but those ordered by hand.
+  // An application without errors gets errors only from incidents started by hand.
   const mayFail = archetype.errorRatio > 0 || byHand !== undefined;
   return {
     minute,
@@ -151,7 +151,7 @@ export function instanceMinute(
   };
 }
 
-/** The seed of lateness is another one than that of traffic, so that late data change no figure. */
+/** Another seed than that of traffic, so that late data changes no figure. */
 const LATENESS = 0x1a7e;
 const LATEST_MINUTES = 8;
 
@@ -170,7 +170,7 @@ export function arrivalMinute(
   return chance >= share ? minute + 1 : minute + 2 + Math.floor((LATEST_MINUTES * chance) / share);
 }
 
-/** Further chance of a minute: a number in [0, 1) for each salt. */
+/** A further random number of a minute in [0, 1), one for each salt. */
 export function chanceOf({ entropy }: InstanceMinute, salt: number): number {
   return fraction(entropy, salt);
 }

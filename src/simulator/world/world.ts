@@ -31,11 +31,11 @@ export interface WorldOptions {
   readonly hostsPerApplication: number;
   readonly keyTransactions: number;
   /**
-   * Which metrics hosts and instances have: `documented` follows the vendor's metric lists, where components, queue time and
+   * The metrics of hosts and instances: `documented` follows New Relic's metric lists, where components, queue time and
    * total time are the application's alone; `all` answers for hosts with all that their agents report.
    */
   readonly hostMetrics: 'documented' | 'all';
-  /** The account that everything belongs to. */
+  /** The number of the account. */
   readonly accountId: number;
   /** The share, from 0 to 1, of the harvests (what one instance did in one minute) that arrive one to eight minutes late. */
   readonly lateData: number;
@@ -95,7 +95,7 @@ function instancesOf(
 export class World {
   readonly options: WorldOptions;
   readonly #amendments: ReadonlyMap<number, Amendment>;
-  /** Metric definitions depend on nothing but the archetype; the cache only saves building them again. */
+  /** A cache: metric definitions depend only on the archetype. */
   readonly #definitions = new Map<Archetype, ReadonlyMap<string, MetricDefinition>>();
 
   constructor(options: WorldOptions, amendments: ReadonlyMap<number, Amendment> = new Map()) {
@@ -122,7 +122,7 @@ export class World {
     return application?.amendment.removed === true ? undefined : application;
   }
 
-  /** The applications, removed ones among them. */
+  /** All applications, removed ones included. */
   #all(): readonly SimulatedApplication[] {
     return Array.from({ length: this.options.applications }, (_, index) =>
       this.#identify(FIRST_APPLICATION_ID + index),

@@ -18,12 +18,12 @@ export interface Incident {
 export interface Amendment {
   readonly removed?: boolean | undefined;
   readonly name?: string | undefined;
-  /** Hosts that are not listed; what they did still counts for the application. */
+  /** Hosts that are not listed; their traffic still counts for the application. */
   readonly hosts_removed?: readonly string[] | undefined;
   readonly settings?: null | undefined;
-  /** Of a key transaction: the id of another application that it belongs to. */
+  /** For a key transaction: the id of another owning application. */
   readonly application?: number | undefined;
-  /** Of a key transaction: NerdGraph fails to give its details. */
+  /** For a key transaction: its details fail over NerdGraph. */
   readonly failing?: boolean | undefined;
   /** Nothing is reported from this minute on. */
   readonly silentFromMinute?: number | null | undefined;
@@ -65,13 +65,13 @@ export interface SimulatedInstance {
   readonly port: number | undefined;
 }
 
-/** Whether a host of this name is shown; the work of hidden ones still counts for the application. */
+/** Whether a host of this name is shown; the traffic of hidden hosts still counts for the application. */
 export function isShown({ amendment }: SimulatedApplication, host: string): boolean {
   return amendment.hosts_removed?.includes(host) !== true;
 }
 
 export const MINUTE = 60_000;
-/** Data are kept for this number of minutes; those older than eight days exist by the hour only. */
+/** Data is kept for this number of minutes, after eight days by the hour only. */
 export const RETENTION_MINUTES = 93 * 1440;
 export const HOURLY_AFTER_MINUTES = 8 * 1440;
 /** `reporting` turns false after ten minutes without data; id lists show what reported in the last hour. */
@@ -134,12 +134,12 @@ function paddedGuid(account: number, type: keyof typeof DOMAINS, id: number): st
 
 export const unpadded = (guid: string): string => guid.replace(/(?<!=)=+$/, '');
 
-/** The service's name of an entity: account, domain, type and its own id, in base64 without the padding. */
+/** The guid of an entity: account, domain, type and id, in base64 without padding. */
 export function guidOf(account: number, type: keyof typeof DOMAINS, id: number): string {
   return unpadded(paddedGuid(account, type, id));
 }
 
-/** The guid that a key transaction names as its application's: of some with the padding, of some without. */
+/** The guid of the owning application in a key transaction: sometimes with padding, sometimes without. */
 export function owningApplicationGuid(account: number, key: SimulatedKeyTransaction): string {
   const owner = key.applicationId === INVISIBLE_APPLICATION_ID ? OTHER_ACCOUNT : account;
   const guid = paddedGuid(owner, 'APPLICATION', key.applicationId);

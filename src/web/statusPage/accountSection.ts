@@ -175,7 +175,7 @@ function entitiesInWords({ listed, exported, reporting, excluded, leftOut }: Typ
   ].join('; ');
 }
 
-/** The number of golden metrics that are read; their names, and the problems of others, unfold. */
+/** The number of golden metrics that are read; their names, and the problems of the other metrics, can be unfolded. */
 function goldenMetrics({ metrics, metricProblems }: TypeStatus): Html {
   const problems = metricProblems.length;
   if (metrics.length + problems === 0) return html`none`;
