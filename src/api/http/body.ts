@@ -1,12 +1,12 @@
 import { promisify } from 'node:util';
 import { gunzip, gunzipSync } from 'node:zlib';
-import { CallFailure, announced } from './callFailure.ts';
-import type { RawResponse } from './exchange.ts';
 import { firstHeader, resolve } from './address.ts';
-import { KeyMask } from './keyMask.ts';
-import { MASKED } from '../../log/secrets.ts';
-import { isList, isObject, type Json } from './readRecords.ts';
-import { KEY_LIKE } from '../../log/secrets.ts';
+import { isTooDeep, tooMuchOf, type Bounds } from './bounds.ts';
+import { CallFailure, announced } from './callFailure.ts';
+import { errorTitle, hasError, titleOf } from './errorTitle.ts';
+import type { RawResponse } from './exchange.ts';
+import type { KeyMask } from './keyMask.ts';
+import { isObject, type Json } from './readRecords.ts';
 import type { FailureReason } from '../types.ts';
 import type { Overload } from '../upstreamReader.ts';
 
@@ -41,97 +41,6 @@ async function decodeText({ status, headers, body }: RawResponse, maxBytes: numb
 
 function tooLarge(bytes: number, status: number): CallFailure {
   return new CallFailure('too_large', `the answer is larger than ${bytes} bytes`, { status });
-}
-
-const LONGEST_TITLE = 120;
-/** Bounds for the work on a body that was made to be expensive. */
-const LONGEST_READ = 10_000;
-const LONGEST_KEY = 256;
-const MOST_KEYS = 10;
-const MOST_MEMBERS = 1_000;
-const MOST_REASONS = 5;
-
-/**
- * The title of an error body, for a message: read in the shapes that public clients know, without control characters, with the
- * key hidden, cut to 120 characters. Undefined for any other body, such as a web page.
- */
-export function errorTitle(text: string, mask: KeyMask): string | undefined {
-  try {
-    return titleOf(JSON.parse(text), mask);
-  } catch {
-    return undefined;
-  }
-}
-
-/** The same as `errorTitle`, for a body that was already parsed. */
-export function titleOf(body: unknown, mask: KeyMask): string | undefined {
-  const title = findTitle(body);
-  if (title === undefined) return undefined;
-  // A 401 echoes the key of the request, which may be older than the current one.
-  const echoed = echoedKeys(body).map((key) => new KeyMask(key));
-  // New Relic may show a part of the key that it received.
-  const shown = [mask, ...echoed]
-    .reduce((text, each) => each.hide(text), withoutControls(title.slice(0, LONGEST_READ)))
-    .replace(KEY_LIKE, MASKED);
-  return shown === '' ? undefined : Array.from(shown).slice(0, LONGEST_TITLE).join('');
-}
-
-/** True for a body that reports an error, which is possible even with status 200. */
-export function hasError(body: Json): boolean {
-  const { error, errors } = body;
-  return isGiven(error) || (Array.isArray(errors) ? errors.length > 0 : isObject(errors));
-}
-
-/** Null means no error, like a missing member. */
-function isGiven(value: unknown): boolean {
-  return value !== undefined && value !== null;
-}
-
-function findTitle(body: unknown): string | undefined {
-  if (!isObject(body)) return undefined;
-  const errors: readonly unknown[] = Array.isArray(body['errors']) ? body['errors'] : [];
-  for (const error of [body['error'], errors[0]]) {
-    if (typeof error === 'string') return error;
-    if (!isObject(error)) continue;
-    const title = error['title'] ?? error['message'];
-    const reasons = reasonsIn(error['messages']);
-    if (typeof title === 'string') return [title, reasons].filter((part) => part !== '').join(': ');
-    if (reasons !== '') return reasons;
-  }
-  return undefined;
-}
-
-/** The title says what failed ("The metric data could not be read"), and the messages beside it say why. */
-function reasonsIn(messages: unknown): string {
-  if (!isList(messages)) return '';
-  const texts = messages.slice(0, MOST_REASONS).filter((each) => typeof each === 'string');
-  return texts.map((each) => each.slice(0, LONGEST_READ)).join('; ');
-}
-
-/** The keys that an error body echoes. Only its first members are searched, as many as a genuine error has. */
-function echoedKeys(body: unknown): string[] {
-  const keys: string[] = [];
-  const open = [body];
-  let looked = 0;
-  for (let each = open.shift(); each !== undefined; each = open.shift()) {
-    if (!isObject(each)) continue;
-    for (const name in each) {
-      looked += 1;
-      if (looked > MOST_MEMBERS || keys.length === MOST_KEYS) return keys;
-      const value = each[name];
-      if (isKey(name, value)) keys.push(value);
-      else if (isObject(value)) open.push(value);
-    }
-  }
-  return keys;
-}
-
-function isKey(name: string, value: unknown): value is string {
-  return name === 'api_key' && typeof value === 'string' && value.length <= LONGEST_KEY;
-}
-
-function withoutControls(text: string): string {
-  return text.replace(/\s+/g, ' ').replace(/\p{C}/gu, '').trim();
 }
 
 const BY_STATUS: Readonly<Record<number, FailureReason>> = {
@@ -176,103 +85,6 @@ function statusFailure(
 }
 
 /**
- * Limits for a response. A response beyond them is not parsed, because parsing takes far more memory and time than its length
- * suggests.
- */
-export interface Bounds {
-  /** Limit for the body both as sent and as unpacked. */
-  readonly bytes: number;
-  /** Limit for the objects, lists and their members together, at any depth. */
-  readonly elements: number;
-  /**
-   * The reader takes only numbers, under names from its own request. No text of the response is shown, so no key has to be
-   * hidden.
-   */
-  readonly onlyNumbers?: true;
-}
-
-const MIB = 1024 * 1024;
-
-/** Limits by kind of response, several times larger than the largest genuine response (docs/errors.md). */
-export const BOUNDS = {
-  /** Enough for a page of a list or one record: 200 applications with a few thousand hosts each. */
-  list: { bytes: 8 * MIB, elements: 400_000 },
-  /** Enough for 30 metrics with three hours of minutes. */
-  metricData: { bytes: 4 * MIB, elements: 150_000, onlyNumbers: true },
-  /** Enough for 5,000 rows. */
-  query: { bytes: 16 * MIB, elements: 250_000 },
-  /** Enough for 50,000 rows of buckets; only commands read them. */
-  series: { bytes: 16 * MIB, elements: 1_000_000 },
-} as const satisfies Record<string, Bounds>;
-
-/** New Relic's own responses are nested 12 deep. */
-const DEEPEST = 32;
-
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const OPEN_LIST = 0x5b;
-const BACKSLASH = 0x5c;
-const CLOSE_LIST = 0x5d;
-const OPEN_OBJECT = 0x7b;
-const CLOSE_OBJECT = 0x7d;
-
-/**
- * The limit that a JSON text exceeds, found in one pass before it is parsed; undefined within the limits. Text that is not JSON
- * may pass here, because parsing rejects it.
- */
-function tooMuchOf(text: string, elements: number): 'nesting' | 'elements' | undefined {
-  let depth = 0;
-  let found = 0;
-  for (let index = 0; index < text.length; index += 1) {
-    switch (text.charCodeAt(index)) {
-      case QUOTE:
-        index = endOfText(text, index);
-        break;
-      case OPEN_LIST:
-      case OPEN_OBJECT:
-        depth += 1;
-        found += 1;
-        if (depth > DEEPEST) return 'nesting';
-        break;
-      case CLOSE_LIST:
-      case CLOSE_OBJECT:
-        depth -= 1;
-        break;
-      case COMMA:
-        found += 1;
-        if (found > elements) return 'elements';
-        break;
-    }
-  }
-  return undefined;
-}
-
-/** The position after the string that begins with a quote at `start`, or the end of the text if the string is not closed. */
-function endOfText(text: string, start: number): number {
-  for (let end = start; ;) {
-    end = text.indexOf('"', end + 1);
-    if (end === -1) return text.length;
-    let escapes = 0;
-    while (text.charCodeAt(end - 1 - escapes) === BACKSLASH) escapes += 1;
-    if (escapes % 2 === 0) return end;
-  }
-}
-
-/** True when objects or lists of a parsed value are nested deeper than `levels`. */
-function isNestedDeeper(value: Json | readonly unknown[], levels: number): boolean {
-  if (levels === 0) return true;
-  if (isList(value)) {
-    for (const each of value) if (isObject(each) && isNestedDeeper(each, levels - 1)) return true;
-    return false;
-  }
-  for (const name in value) {
-    const member = value[name];
-    if (isObject(member) && isNestedDeeper(member, levels - 1)) return true;
-  }
-  return false;
-}
-
-/**
  * The JSON object in the text of a response. Throws a CallFailure otherwise: `too_large` if it has more elements than a genuine
  * response, else `invalid_response`.
  */
@@ -294,7 +106,7 @@ function parseObject(text: string, status: number, mask: KeyMask, { elements, on
     throw invalid(notJson(text));
   }
   if (!isObject(body) || Array.isArray(body)) throw invalid('the answer is no JSON object');
-  if (isShort && isNestedDeeper(body, DEEPEST)) throw invalid('the answer is nested too deep');
+  if (isShort && isTooDeep(body)) throw invalid('the answer is nested too deep');
   return body;
 }
 

@@ -8,7 +8,8 @@ import type { CallObserver, SplitReason, CallOptions, Overload } from '../upstre
 import { yieldToEventLoop, yieldSoonAfterInput, yieldAfterInput } from '../../eventLoop/turns.ts';
 import { withOrigin, firstHeader, httpsUpgrade } from './address.ts';
 import { isGood, parseResponse, textOf, type ResponsePolicy, type JsonResponse, type Sent } from './body.ts';
-import { exchange, UpstreamConnections, type DispatcherOptions, type Request } from './exchange.ts';
+import { UpstreamConnections, type DispatcherOptions } from './connections.ts';
+import { exchange, type Request } from './exchange.ts';
 import { Discarded } from './readRecords.ts';
 
 const FIRST_CEILING = 500;

@@ -4,7 +4,8 @@ import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import type { Transport } from './transport.ts';
 import type { AlertCondition, AlertSettings } from '../alerts.ts';
 import { CallFailure } from '../http/callFailure.ts';
-import { isList, readPages } from '../http/readRecords.ts';
+import { readPages } from '../http/paging.ts';
+import { isList } from '../http/readRecords.ts';
 import type { CallOptions } from '../upstreamReader.ts';
 
 const GROUP = 'alerts';

@@ -4,6 +4,7 @@ import { NO_SUMMARY } from './rowValues.ts';
 import type { Document } from './failures.ts';
 import type { CallGroup, Transport } from './transport.ts';
 import { CallFailure } from '../http/callFailure.ts';
+import { readPages } from '../http/paging.ts';
 import {
   amount,
   count,
@@ -11,7 +12,6 @@ import {
   isList,
   isObject,
   parseRecord,
-  readPages,
   text,
   type Discarded,
   type Json,

@@ -1,5 +1,5 @@
 import { CallFailure } from '../http/callFailure.ts';
-import { titleOf } from '../http/body.ts';
+import { titleOf } from '../http/errorTitle.ts';
 import { isList, isObject, type Json } from '../http/readRecords.ts';
 import type { KeyMask } from '../http/keyMask.ts';
 

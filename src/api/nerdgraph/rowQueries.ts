@@ -10,7 +10,7 @@ import {
   type GoldenSource,
   type IdListForm,
 } from '../../nrql/goldenMetric.ts';
-import { BOUNDS } from '../http/body.ts';
+import { BOUNDS } from '../http/bounds.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import { isObject, type Discarded, type Json } from '../http/readRecords.ts';
 import { UpstreamError } from '../types.ts';

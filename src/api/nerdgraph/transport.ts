@@ -8,7 +8,8 @@ import {
   type Meaning,
 } from './failures.ts';
 import { nrql, type QueryParts } from './nrql.ts';
-import { BOUNDS, type ResponsePolicy, type Bounds } from '../http/body.ts';
+import type { ResponsePolicy } from '../http/body.ts';
+import { BOUNDS, type Bounds } from '../http/bounds.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import type { Client, ClientOptions } from '../http/client.ts';
 import { isList, isObject, type Json, type Discarded } from '../http/readRecords.ts';

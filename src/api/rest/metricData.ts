@@ -1,4 +1,4 @@
-import { BOUNDS } from '../http/body.ts';
+import { BOUNDS } from '../http/bounds.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import { formatTime, isList, isObject, parseTime, type Json, type Discarded } from '../http/readRecords.ts';
 import { endOf, secondsOf, type MetricData, type Timeslice } from '../types.ts';

@@ -1,10 +1,11 @@
 import type * as z from 'zod';
 import type { CallOptions } from '../upstreamReader.ts';
 import { resolve, joinPath } from '../http/address.ts';
-import { BOUNDS, type Bounds } from '../http/body.ts';
+import { BOUNDS, type Bounds } from '../http/bounds.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import type { Client } from '../http/client.ts';
-import { parseList, parseSingle, readPages, type Discarded, type PageLimits } from '../http/readRecords.ts';
+import { readPages, type PageLimits } from '../http/paging.ts';
+import { parseList, parseSingle, type Discarded } from '../http/readRecords.ts';
 
 /** The target of a call: the address under the base address, and the path template that it is counted under. */
 export interface Target {

@@ -1,4 +1,4 @@
-import { BOUNDS } from '../../api/http/body.ts';
+import { BOUNDS } from '../../api/http/bounds.ts';
 import { Client, type ClientOptions } from '../../api/http/client.ts';
 import { isObject, type Json } from '../../api/http/readRecords.ts';
 import { joinPath } from '../../api/http/address.ts';

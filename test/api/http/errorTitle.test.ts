@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { errorTitle, hasError } from '../../../src/api/http/body.ts';
+import { errorTitle, hasError } from '../../../src/api/http/errorTitle.ts';
 import { KeyMask } from '../../../src/api/http/keyMask.ts';
 
 const KEY = 'NRAK-TEST/KEY+0123456789';

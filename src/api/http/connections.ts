@@ -1,0 +1,110 @@
+import { DecoratorHandler, EnvHttpProxyAgent, Pool, type Dispatcher } from 'undici';
+
+export interface DispatcherOptions {
+  readonly maxConcurrent: number;
+  /** Limit for connecting, too. */
+  readonly requestTimeoutMs: number;
+  readonly tls: { readonly ca?: string | undefined; readonly serverName?: string | undefined };
+  /** Source of `HTTPS_PROXY` and `NO_PROXY`, in upper or lower case. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+/**
+ * Connections for each concurrent call. undici frees a connection one turn of the event loop after its response. Without spare
+ * connections the next call would wait until all responses of the same turn are read, and calls would start in bursts.
+ */
+const SPARE = 1.25;
+
+/**
+ * The pool of connections to New Relic. `HTTPS_PROXY` and `NO_PROXY` are honoured; plain HTTP is allowed to this machine only,
+ * without a proxy. Certificates are always verified, even with `NODE_TLS_REJECT_UNAUTHORIZED=0`. `ca` replaces the public
+ * certificate authorities, and `serverName` the name of the host.
+ *
+ * @param keepAlive false: each call has its own connection
+ * @throws Error when the proxy's address is not a valid URL; the message does not repeat it, because it may contain a password
+ */
+function createDispatcher(options: DispatcherOptions, keepAlive = true): Dispatcher {
+  const { environment, tls } = options;
+  const upstreamTls = {
+    rejectUnauthorized: true,
+    timeout: options.requestTimeoutMs,
+    ...(tls.ca === undefined ? {} : { ca: tls.ca }),
+    ...(tls.serverName === undefined ? {} : { servername: tls.serverName }),
+  };
+  return new EnvHttpProxyAgent({
+    connections: Math.ceil(options.maxConcurrent * SPARE),
+    // With 0 undici keeps no connection open.
+    pipelining: keepAlive ? 1 : 0,
+    connect: upstreamTls,
+    requestTls: upstreamTls,
+    clientFactory: createTunnelPool,
+    proxyTls: { rejectUnauthorized: true, timeout: options.requestTimeoutMs },
+    // The caller limits the time of the whole attempt.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    httpProxy: '',
+    httpsProxy: proxyAddress(environment['https_proxy'] ?? environment['HTTPS_PROXY'] ?? ''),
+    noProxy: environment['no_proxy'] ?? environment['NO_PROXY'] ?? '',
+  });
+}
+
+/**
+ * The connections to the proxy. If the proxy closes a connection in response to CONNECT, undici treats it as an idle connection
+ * that broke, and reconnects forever, even after the call was given up. Another error makes the call fail instead.
+ */
+function createTunnelPool(origin: URL, options: Pool.Options): Dispatcher {
+  return new Pool(origin, options).compose((dispatch) => (request, handler) => dispatch(request, failing(handler)));
+}
+
+function failing(handler: Dispatcher.DispatchHandler): Dispatcher.DispatchHandler {
+  const decorated: Dispatcher.DispatchHandler = new DecoratorHandler(handler);
+  const fail = decorated.onResponseError?.bind(decorated);
+  decorated.onResponseError = (controller, error) => {
+    fail?.(controller, new Error('the proxy made no tunnel', { cause: error }));
+  };
+  return decorated;
+}
+
+/** An address without a scheme means HTTP, as in other programs. */
+function proxyAddress(setting: string): string {
+  const text = setting.trim();
+  if (text === '') return '';
+  const address = text.includes('://') ? text : `http://${text}`;
+  if (!URL.canParse(address) || !['http:', 'https:'].includes(new URL(address).protocol)) {
+    throw new Error('HTTPS_PROXY is no address: it should look like http://proxy.example:3128');
+  }
+  return address;
+}
+
+/** The connections of one client, kept between calls until its reader is replaced. */
+export class UpstreamConnections {
+  readonly #options: DispatcherOptions;
+  readonly #kept: Dispatcher;
+  /** Connections after the reader was replaced; undefined before. */
+  #unkept: Dispatcher | undefined;
+
+  /** @throws Error when the proxy's address is not a valid URL */
+  constructor(options: DispatcherOptions) {
+    this.#options = options;
+    this.#kept = createDispatcher(options);
+  }
+
+  get dispatcher(): Dispatcher {
+    return this.#unkept ?? this.#kept;
+  }
+
+  /**
+   * Closes idle connections now, and the others when their calls end. Later calls, such as further pages of a list, use
+   * connections that are not kept.
+   */
+  retire(): void {
+    if (this.#unkept !== undefined) return;
+    this.#unkept = createDispatcher(this.#options, false);
+    void this.#kept.close();
+  }
+
+  /** Closes all connections; calls in flight are aborted. */
+  async close(): Promise<void> {
+    await Promise.all([this.#kept.destroy(), this.#unkept?.destroy()]);
+  }
+}

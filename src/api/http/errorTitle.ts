@@ -1,0 +1,85 @@
+import { KeyMask } from './keyMask.ts';
+import { isList, isObject, type Json } from './readRecords.ts';
+import { KEY_LIKE, MASKED } from '../../log/secrets.ts';
+
+const LONGEST_TITLE = 120;
+/** Bounds for the work on a body that was made to be expensive. */
+const LONGEST_READ = 10_000;
+const LONGEST_KEY = 256;
+const MOST_KEYS = 10;
+const MOST_MEMBERS = 1_000;
+const MOST_REASONS = 5;
+
+/**
+ * The title of an error body, for a message: read in the shapes that public clients know, without control characters, with the
+ * key hidden, cut to 120 characters. Undefined for any other body, such as a web page.
+ */
+export function errorTitle(text: string, mask: KeyMask): string | undefined {
+  try {
+    return titleOf(JSON.parse(text), mask);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The same as `errorTitle`, for a body that was already parsed. */
+export function titleOf(body: unknown, mask: KeyMask): string | undefined {
+  const title = findTitle(body);
+  if (title === undefined) return undefined;
+  // A 401 echoes the key of the request, which may be older than the current one.
+  const echoed = echoedKeys(body).map((key) => new KeyMask(key));
+  // New Relic may show a part of the key that it received.
+  const shown = [mask, ...echoed]
+    .reduce((text, each) => each.hide(text), withoutControls(title.slice(0, LONGEST_READ)))
+    .replace(KEY_LIKE, MASKED);
+  return shown === '' ? undefined : Array.from(shown).slice(0, LONGEST_TITLE).join('');
+}
+
+/** True for a body that reports an error, which is possible even with status 200. */
+export function hasError(body: Json): boolean {
+  const { error, errors } = body;
+  return (error ?? undefined) !== undefined || (Array.isArray(errors) ? errors.length > 0 : isObject(errors));
+}
+
+function findTitle(body: unknown): string | undefined {
+  if (!isObject(body)) return undefined;
+  const errors: readonly unknown[] = Array.isArray(body['errors']) ? body['errors'] : [];
+  for (const error of [body['error'], errors[0]]) {
+    if (typeof error === 'string') return error;
+    if (!isObject(error)) continue;
+    const title = error['title'] ?? error['message'];
+    const reasons = reasonsIn(error['messages']);
+    if (typeof title === 'string') return [title, reasons].filter((part) => part !== '').join(': ');
+    if (reasons !== '') return reasons;
+  }
+  return undefined;
+}
+
+/** The title says what failed ("The metric data could not be read"), and the messages beside it say why. */
+function reasonsIn(messages: unknown): string {
+  if (!isList(messages)) return '';
+  const texts = messages.slice(0, MOST_REASONS).filter((each) => typeof each === 'string');
+  return texts.map((each) => each.slice(0, LONGEST_READ)).join('; ');
+}
+
+/** The keys that an error body echoes. Only its first members are searched, as many as a genuine error has. */
+function echoedKeys(body: unknown): string[] {
+  const keys: string[] = [];
+  const open = [body];
+  let looked = 0;
+  for (let each = open.shift(); each !== undefined; each = open.shift()) {
+    if (!isObject(each)) continue;
+    for (const name in each) {
+      looked += 1;
+      if (looked > MOST_MEMBERS || keys.length === MOST_KEYS) return keys;
+      const value = each[name];
+      if (name === 'api_key' && typeof value === 'string' && value.length <= LONGEST_KEY) keys.push(value);
+      else if (isObject(value)) open.push(value);
+    }
+  }
+  return keys;
+}
+
+function withoutControls(text: string): string {
+  return text.replace(/\s+/g, ' ').replace(/\p{C}/gu, '').trim();
+}

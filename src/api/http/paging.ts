@@ -1,0 +1,44 @@
+/**
+ * After this number of pages in a row without a new record, New Relic repeats itself under new cursors, and the list is given
+ * up.
+ */
+const MOST_STALE_PAGES = 3;
+
+/** Limits for reading a list. */
+export interface PageLimits {
+  /** A list with more pages than this is rejected as invalid. */
+  readonly mostPages: number;
+  /** Reading stops after this number of pages. */
+  readonly stopAfter?: number | undefined;
+}
+
+/**
+ * Reads a list page by page, each from an address or a cursor. Rejects when any page fails, when a cursor repeats, or when the
+ * list has no end, because half a list is useless.
+ *
+ * @param refuse makes the error of an invalid list
+ * @param readPage returns the number of records that were not on earlier pages, and the next address or cursor; undefined: the
+ * list ends
+ * @returns false when it stopped early because of the limits
+ */
+export async function readPages(
+  first: string,
+  { mostPages, stopAfter }: PageLimits,
+  refuse: (words: string) => Error,
+  readPage: (position: string, page: number) => Promise<{ readonly fresh: number; readonly next: string | undefined }>,
+): Promise<boolean> {
+  const seen = new Set<string>();
+  let position = first;
+  let stale = 0;
+  for (let page = 1; ; page += 1) {
+    seen.add(position);
+    const { fresh, next } = await readPage(position, page);
+    if (next === undefined) return true;
+    if (page === stopAfter) return false;
+    if (page >= mostPages) throw refuse(`the list does not end within ${page} pages`);
+    if (seen.has(next)) throw refuse(`page ${page}: its next page has been read before`);
+    stale = fresh === 0 ? stale + 1 : 0;
+    if (stale === MOST_STALE_PAGES) throw refuse(`pages ${page - stale + 1} to ${page} repeat what was read before`);
+    position = next;
+  }
+}
