@@ -57,10 +57,7 @@ function misuseOf(options: Parameters<typeof runCheck>[0]): string | undefined {
   return flag === undefined ? undefined : `--${flag} goes with --facts: give --live --facts, too`;
 }
 
-/**
- * Reports the entities that each key can see, the settings that match nothing, and whether the plan fits. A refused or
- * unreadable account ends it with status 1; warnings do not.
- */
+/** The part `--live`. A refused or unreadable account ends it with status 1; warnings do not. */
 async function checkLive(options: ReadingOptions): Promise<void> {
   await withLists(options, async ({ config, collector, signal, print }) => {
     if (config.accounts.some(({ queries, entities }) => queries.length + entities.length > 0)) {

@@ -65,10 +65,7 @@ export interface Findings {
   readonly warnings: readonly Diagnostic[];
 }
 
-/**
- * Finds, reads and validates the configuration, and validates the web configuration if there is one. Prints the diagnostics of
- * both on standard error, and then rejects with an ExitStatus of 2.
- */
+/** Reads the configuration, and checks the web configuration. Prints diagnostics, then rejects with ExitStatus 2. */
 export async function loadOrExit(files: ConfigurationFiles): Promise<LoadedConfiguration> {
   const { loaded, findings } = await readFiles(files);
   exitOnDiagnostics(findings);

@@ -52,10 +52,7 @@ export async function flushOutput(): Promise<void> {
   await new Promise<void>((done) => process.stdout.write('', () => done()));
 }
 
-/**
- * The signal that ends a command which reads from New Relic: aborted by ctrl-C, SIGTERM, and an OutputError when its output is
- * closed.
- */
+/** The signal that ends a reading command: aborted by ctrl-C, SIGTERM, and when its output is closed. */
 export function stopOnSignals(): AbortSignal {
   const controller = new AbortController();
   // No limit of listeners, because every waiting call adds one.

@@ -7,10 +7,7 @@ interface KeyConfig {
 
 const MAX_KEY_FILE_BYTES = 16_384;
 
-/**
- * Keys that only send data: licence keys of agents end in NRAL; keys that insert events, and those of browser and mobile
- * agents, begin with the other prefixes.
- */
+/** Keys that only send data: licence keys end in NRAL; keys for events, browsers and mobile apps have a prefix. */
 const SENDING_KEY = /NRAL$|^NR(?:II|JS|BR)-/;
 
 /** The reason why a text cannot be sent as a key, as a sentence that does not quote it; undefined when it can. */
@@ -28,10 +25,7 @@ export function keyProblem(key: string): string | undefined {
 /** New Relic keys that can no longer read, by their prefix or their form: admin and REST API keys. */
 const OTHER_KEYS = /^NR(?!AK-)[A-Z]{2}-|^[0-9a-f]{40}(?:[0-9a-f]{7})?$/i;
 
-/**
- * The reason why New Relic no longer accepts the key of an account, as the end of a sentence that begins with the key;
- * undefined without one.
- */
+/** The end of a sentence about a key that New Relic no longer accepts; undefined for any other key. */
 export function keyWarning({ api_key, api_key_file }: KeyConfig): string | undefined {
   const read = api_key_file === undefined ? { key: api_key ?? '' } : readKeyFile(api_key_file);
   if ('problem' in read || !OTHER_KEYS.test(read.key)) return undefined;

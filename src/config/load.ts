@@ -54,16 +54,10 @@ function certificateProblem(path: string): string | undefined {
   }
 }
 
-/**
- * Queries over NerdGraph get the call's timeout less a second, and at least 5 seconds, so a timeout below 7 seconds leaves
- * little for the network.
- */
+/** Queries get the call's timeout less a second, and at least 5 seconds: below 7 little is left for the network. */
 const LEAST_NERDGRAPH_TIMEOUT = 7_000;
 
-/**
- * Calls that New Relic allows per account and minute; checked only at its own addresses, because a proxy at a `base_url` may
- * allow more.
- */
+/** Calls per account and minute at New Relic's own addresses; a proxy at a `base_url` may allow more. */
 const ALLOWED_PER_MINUTE = { rest: 1_000, nerdgraph: 3_000 };
 
 /** Warnings for settings of a valid configuration that are likely mistakes. */

@@ -76,10 +76,7 @@ function flattenBelow(
   });
 }
 
-/**
- * Suggests the known key that was likely meant, or the mapping that this key belongs to. Never repeats a key that may be a
- * secret.
- */
+/** Suggests the known key or mapping that was likely meant. Never repeats a key that may be a secret. */
 function unknownKey(key: string, path: Path, keysAt: (path: Path) => readonly string[]): string {
   const known = keysAt(path);
   const typo = /^([a-z_]+)([:=])/.exec(key);

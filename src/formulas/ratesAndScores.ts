@@ -5,10 +5,7 @@ export function perSecond(count: number | undefined, seconds: number): number | 
   return count === undefined ? undefined : finite(count / seconds);
 }
 
-/**
- * Requests per second, from `requests_per_minute`. Where New Relic rounded that rate to 0, or does not give it, it is taken
- * from the exact call count.
- */
+/** Requests per second; from the exact call count where New Relic rounded the rate to 0, or does not give it. */
 export function requestRate(
   requests: Values<'requests_per_minute' | 'call_count'> | undefined,
   seconds: number,

@@ -87,10 +87,7 @@ export function hostRanks(keys: Iterable<string>): ReadonlyMap<string, number> {
   return new Map([...keys].sort().map((key, rank) => [key, rank]));
 }
 
-/**
- * The custom samples of one application or host: value × scale; absent where upstream answered no such value, and for a
- * host at whose `place` the cap has no series left.
- */
+/** The custom samples of an application or host; none for a host whose `rank` is beyond the cap. */
 export function customSamples(matches: readonly CustomMatch[], values: WindowValues, rank = 0): Sample[] {
   return matches.flatMap(({ metric: { family, definition }, metricName, labels, series }) => {
     if (rank >= series) return [];

@@ -79,10 +79,7 @@ export function instanceLabels(
   };
 }
 
-/**
- * Labels of a key transaction's series. `applicationName` is that of the owning application, undefined
- * when the key cannot see it: `app` is then empty.
- */
+/** `applicationName` is undefined when the key cannot see the owning application: `app` is then empty. */
 export function keyTransactionLabels(
   account: string,
   staticLabels: Labels,

@@ -31,10 +31,7 @@ export interface Query {
   readonly families: readonly Family[];
 }
 
-/**
- * Prepares the queries of an account. Metrics of one name share the family of the first, which needs equal labels in all of
- * them (a check of the configuration).
- */
+/** Prepares the queries of an account. Metrics of one name share a family; the configuration's check made them equal. */
 export function prepareQueries(definitions: readonly QueryDefinition[]): readonly Query[] {
   const families = new Map<string, Family>();
   return definitions.map((definition) => {

@@ -54,10 +54,7 @@ function read<Value extends string>(metric: string, ...values: readonly Value[])
   return { wanted: [{ metric, values }], of: ({ values: { metrics } }) => metrics.get(metric) };
 }
 
-/**
- * Makes a row; `calculate` gets the response to each reading, and the length of the window. Using a value that is not read is a
- * type error.
- */
+/** Makes a row. `calculate` gets the response to each reading: using a value that is not read is a type error. */
 function windowRow<Inputs extends object>(
   scope: FamilyScope,
   {

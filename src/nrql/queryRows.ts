@@ -134,10 +134,7 @@ function onlyColumnOf(
   return (own.length === 1 ? own[0] : undefined) ?? expected ?? '';
 }
 
-/**
- * The numbers of `percentile()` in a row, by percentile; `isBad` is true when a value is anything but a number, true, false or
- * null.
- */
+/** The numbers of `percentile()` in a row; `isBad` for a value that is no number, boolean or null. */
 export function percentilesOf(
   written: unknown,
   scale: number,

@@ -339,10 +339,7 @@ function isFilled(entry: readonly TextPart[]): boolean {
 const WORD = /[\p{L}\p{M}\p{N}_.:@$]+/uy;
 const SPACE = /\s+/uy;
 
-/**
- * Cuts an NRQL text into tokens in one pass. Every text can be cut. A literal or comment that is never closed extends to the
- * end, and is a problem.
- */
+/** Cuts any text into tokens. A literal or comment that is never closed extends to the end, and is a problem. */
 function scan(query: string): {
   readonly tokens: readonly Token[];
   readonly problems: NrqlProblem[];

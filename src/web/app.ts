@@ -123,10 +123,7 @@ function readyHandler(deps: WebDependencies): Handler {
   };
 }
 
-/**
- * `/-/reload`: 403 unless enabled, and for a request that a browser sends on behalf of another site; 500 with the diagnostics
- * when the file is invalid.
- */
+/** `/-/reload`: 403 unless enabled, and for browsers on other sites; 500 with the diagnostics of an invalid file. */
 function reloadHandler({ reload, settings }: WebDependencies): Handler {
   return async (request, response) => {
     if (reload === undefined) {

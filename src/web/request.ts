@@ -158,10 +158,7 @@ export function linkPrefix({ routePrefix, externalUrl }: Pick<WebSettings, 'rout
   return normalisePrefix(externalUrl?.pathname ?? routePrefix);
 }
 
-/**
- * Path prefix and scheme under which a scraper reaches this server again at the `Host` it used: those of the external address
- * when the request came through it, our own otherwise.
- */
+/** Prefix and scheme to reach this server again at this `Host`: those of the external address if that is the host. */
 export function relativeRoot(
   { externalUrl, routePrefix }: WebSettings,
   host: string,

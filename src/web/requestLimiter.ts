@@ -56,10 +56,7 @@ export class InFlightBytes {
     if (reader !== undefined) reader.tookAt = this.#now();
   }
 
-  /**
-   * Closes the connection that has taken nothing for longest, if that is long enough, among the connections that `may` be
-   * closed.
-   */
+  /** Closes, of the connections that `may` be closed, the one that has been stalled for longest. */
   cutOffStalled(may: (response: ServerResponse) => boolean = () => true): ServerResponse | undefined {
     const last = this.#now() - STALLED_MS;
     const stalled = [...this.#readers].filter(([response, { tookAt }]) => tookAt <= last && may(response));

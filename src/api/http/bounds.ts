@@ -1,18 +1,12 @@
 import { isList, isObject, type Json } from './readRecords.ts';
 
-/**
- * Limits for a response. A response beyond them is not parsed, because parsing takes far more memory and time than its length
- * suggests.
- */
+/** Limits beyond which a response is not parsed: parsing takes far more memory and time than its length suggests. */
 export interface Bounds {
   /** Limit for the body both as sent and as unpacked. */
   readonly bytes: number;
   /** Limit for the objects, lists and their members together, at any depth. */
   readonly elements: number;
-  /**
-   * The reader takes only numbers, under names from its own request. No text of the response is shown, so no key has to be
-   * hidden.
-   */
+  /** Only numbers are read, under names of the request: no text is shown, so no key has to be hidden. */
   readonly onlyNumbers?: true;
 }
 
@@ -41,10 +35,7 @@ const CLOSE_LIST = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
-/**
- * The limit that a JSON text exceeds, found in one pass before it is parsed; undefined within the limits. Text that is not JSON
- * may pass here, because parsing rejects it.
- */
+/** The limit that a JSON text exceeds, found before it is parsed. Text that is not JSON may pass. */
 export function tooMuchOf(text: string, elements: number): 'nesting' | 'elements' | undefined {
   let depth = 0;
   let found = 0;

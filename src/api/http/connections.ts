@@ -93,10 +93,7 @@ export class UpstreamConnections {
     return this.#unkept ?? this.#kept;
   }
 
-  /**
-   * Closes idle connections now, and the others when their calls end. Later calls, such as further pages of a list, use
-   * connections that are not kept.
-   */
+  /** Closes connections as they become idle. Later calls, such as further pages, use connections that are not kept. */
   retire(): void {
     if (this.#unkept !== undefined) return;
     this.#unkept = createDispatcher(this.#options, false);

@@ -103,10 +103,7 @@ export class FailureMemory {
     return this.#suspicions.size > 0 && ids.some((id) => this.#suspicions.get(keyOf(kind, id))?.isTransient === true);
   }
 
-  /**
-   * Records that a batch failed with a transient error, even when repeated. Returns true if the previous read failed in the
-   * same way; the record is then removed.
-   */
+  /** Records a transient failure of a batch; true, and no record, if the previous read failed like this, too. */
   recordTransient(kind: string, ids: readonly SubjectId[]): boolean {
     const again = this.isTransient(kind, ids);
     if (again) this.recordRecovery(kind, ids);

@@ -1,7 +1,4 @@
-/**
- * After this number of pages in a row without a new record, New Relic repeats itself under new cursors, and the list is given
- * up.
- */
+/** After this number of pages without a new record, the list repeats itself under new cursors, and is given up. */
 const MOST_STALE_PAGES = 3;
 
 /** Limits for reading a list. */

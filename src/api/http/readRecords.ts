@@ -20,10 +20,7 @@ export function formatTime(unixSeconds: number): string {
   return `${new Date(unixSeconds * 1000).toISOString().slice(0, 19)}Z`;
 }
 
-/**
- * Unix seconds of an ISO 8601 timestamp with `Z` or a numeric offset. Undefined for any other text, because a time without an
- * offset is ambiguous.
- */
+/** Unix seconds of an ISO 8601 time with `Z` or a numeric offset; without one it is ambiguous, and undefined. */
 export function parseTime(text: string): number | undefined {
   if (!ISO_8601.test(text)) return undefined;
   const milliseconds = Date.parse(text);

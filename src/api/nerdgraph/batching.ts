@@ -235,10 +235,7 @@ function fitting(batch: Batch, memory: AccountMemory, kind: QueryKind): Batch[] 
   return halves === undefined ? [batch] : halves.flatMap((half) => fitting(half, memory, kind));
 }
 
-/**
- * The two halves of a batch: of its applications; of the hosts of one; of its metrics, if `byMetric`. Undefined where nothing
- * is left to divide.
- */
+/** Halves a batch: its applications, the hosts of one, or its metrics (`byMetric`); undefined if none can be divided. */
 export function halve(batch: Batch, byMetric: boolean): readonly [Batch, Batch] | undefined {
   const [part] = batch;
   if (part === undefined) return undefined;

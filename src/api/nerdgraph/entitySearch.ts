@@ -19,10 +19,7 @@ import {
 import type { CallOptions } from '../upstreamReader.ts';
 import { UpstreamError, type Application } from '../types.ts';
 
-/**
- * Health status of the REST interface by severity of the open alerts. The equivalence is our inference: no public page confirms
- * it.
- */
+/** REST's health status by severity of the open alerts. That the two are equal is our inference. */
 const HEALTH = {
   CRITICAL: 'red',
   WARNING: 'orange',

@@ -98,10 +98,7 @@ export interface Document {
   readonly text: string;
   /** The path in `data` to the part that is read, such as `['actor', 'account', 'nrql']`. */
   readonly root: readonly string[];
-  /**
-   * The rest of the path, which must be present: an error below it concerns only a field, which is then null. Undefined: every
-   * error counts.
-   */
+  /** The rest of the path: an error below it makes one field null. Undefined: every error counts. */
   readonly list: readonly string[] | undefined;
 }
 

@@ -72,10 +72,7 @@ export class KeyTransactions {
     this.#memory = account.memory;
   }
 
-  /**
-   * A key transaction of the last list, by id, or the error of its details when they were never read: without its application its
-   * series have no labels.
-   */
+  /** A key transaction of the last list, or the error of its details, without which its series have no labels. */
   known(id: number): (KeyTransactionDetails & { readonly name: string }) | UpstreamError | undefined {
     return this.#memory.keyTransactions.get(id);
   }

@@ -38,10 +38,7 @@ export class NerdGraphAccount {
     this.options = options;
   }
 
-  /**
-   * Requests the accounts of the key once, and again for another key; concurrent callers share the call. Rejects when there is
-   * not exactly one account.
-   */
+  /** The number, looked up once for each key. Rejects when the key does not see exactly one account. */
   async id(call: CallOptions): Promise<number> {
     const { accountId } = this.options;
     if (accountId !== undefined) return accountId;

@@ -68,10 +68,7 @@ export function isIn(attribute: Attribute, values: readonly [string | number, ..
   return new Condition(`${attribute} IN (${values.map(literal).join(',')})`);
 }
 
-/**
- * `%` stands for any characters and cannot be escaped, and New Relic ignores case. So callers match the returned names
- * again.
- */
+/** `%` stands for any characters; New Relic ignores case, so callers match the returned names again. */
 export function isLike(attribute: Attribute, pattern: string): Condition {
   return new Condition(`${attribute} LIKE ${literal(pattern)}`);
 }
@@ -146,10 +143,7 @@ export function stepOf(seconds: number): number {
 
 /** The most rows of a query with buckets; facets have a limit of their own. */
 const MOST_BUCKET_ROWS = 50_000;
-/**
- * The length that the window of a response may have, as a part of the requested range: New Relic may move both ends to steps (its
- * page "Query time range").
- */
+/** Shares of the requested length: New Relic may move both ends to steps (its page "Query time range"). */
 const LEAST_PART = 0.8;
 const MOST_PART = 1.25;
 const MINUTE = 60;

@@ -86,10 +86,7 @@ export class SubjectRows {
   }
 }
 
-/**
- * The sum of consecutive rows; undefined without rows. A column that one row lacks is left out, because a partial sum would be
- * wrong.
- */
+/** The sum of consecutive rows, without the columns that one of them lacks; undefined without rows. */
 export function mergeRows([first, ...others]: readonly MetricRow[]): MetricRow | undefined {
   if (first === undefined) return undefined;
   const both = (a: number | undefined, b: number | undefined, of: (a: number, b: number) => number) =>
@@ -150,10 +147,7 @@ const NAME_ONLY: MetricRow = { c: 0, t: 0, x: undefined, mn: undefined, mx: unde
 const UNREADABLE: MetricRow = { c: NaN, t: NaN, x: undefined, mn: undefined, mx: undefined, q: undefined };
 const NO_SUBJECT = 'a row does not say what it is about';
 
-/**
- * Stores the rows of one response; returns false where some are missing. Throws a CallFailure, and stores nothing, where they
- * cannot be read.
- */
+/** Stores the rows of a response; false where rows are missing. Throws a CallFailure where they cannot be read. */
 export async function takeRows(
   { account, query, found }: RowsRead,
   attributes: readonly Attribute[],

@@ -38,10 +38,7 @@ export class Timeslices {
     return planQueries(known, memory, kind);
   }
 
-  /**
-   * Reads planned queries; returns the rows of each application or key transaction by its id. Rejects only with the reason of
-   * the signal.
-   */
+  /** Reads planned queries; returns the rows by subject. Rejects only with the reason of the signal. */
   async read(batches: readonly Batch[], query: TimesliceQuery, call: CallOptions): Promise<FoundRows> {
     const parts = batches.flat();
     const found = new Map(parts.map(({ id }) => [id, new SubjectRows()]));
@@ -171,10 +168,7 @@ class SplitRead {
       : this.#readFromOne(batch, { error, reason });
   }
 
-  /**
-   * All golden metrics of a query fail if one cannot be read, so until the failing columns are known, a column may be the
-   * cause.
-   */
+  /** One bad golden metric fails its whole query, so a column is a possible cause until the bad ones are known. */
   #mayBeColumn(batch: Batch): boolean {
     return this.#context.query.golden !== undefined && !this.#areColumnsTold && columnsOf(batch).length > 1;
   }

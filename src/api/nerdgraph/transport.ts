@@ -245,10 +245,7 @@ export class Transport {
     return { found: isObject(value) ? value : {}, meaning, failed };
   }
 
-  /**
-   * The same as `nrql`, for a query of one subject that cannot be read in parts; undefined where New Relic does not know the
-   * subject.
-   */
+  /** Runs a query that cannot be read in parts; undefined where New Relic does not know its subject. */
   async whole(read: NrqlRead, call: CallOptions): Promise<Json | undefined> {
     const end = await this.nrql(read, call);
     if (end.kind === 'failed') throw end.error;

@@ -164,10 +164,7 @@ export interface FinishedEntity extends Pick<BackfillEntity, 'labels'> {
   readonly read: (family: string) => Promise<readonly EntitySeries[]>;
 }
 
-/**
- * Reads one application chunk by chunk and calculates its series, all on disk: work that an earlier run has finished is not
- * repeated, and nothing of an application stays in memory.
- */
+/** Reads an application chunk by chunk and calculates its series on disk. Finished work is not repeated. */
 export async function backfillApplication(subject: BackfillSubject, context: ApplicationContext): Promise<void> {
   const { state, checkpoint, account, call, chunks, sleep } = context;
   const home = folderOf(subject);

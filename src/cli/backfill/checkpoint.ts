@@ -9,10 +9,7 @@ import { pipeline } from 'node:stream/promises';
 import { UsageError } from '../process.ts';
 import type { BackfillOptions } from './backfillFlags.ts';
 
-/**
- * The folder beside the output in which a run keeps what it has read and calculated. A file is either there whole or missing,
- * so the files of an interrupted run can be trusted.
- */
+/** The folder of what a run has read and calculated. Each file is there whole or missing, so a resumed run can trust it. */
 export class Checkpoint {
   readonly path: string;
 

@@ -56,10 +56,7 @@ export class RollingWindows {
     this.#series = series;
   }
 
-  /**
-   * Takes the next chunk (oldest first) and gives the windows that end in it, oldest first: the Unix seconds of their end, and
-   * the result that a summarized call would have given.
-   */
+  /** Takes the next chunk, and gives the windows that end in it, oldest first, with their end in Unix seconds. */
   *add(chunk: ReadChunk): Generator<{ readonly time: number; readonly values: WindowValues }, void, undefined> {
     if (chunk.from !== this.#end || chunk.granule !== this.#granule) this.#begin(chunk);
     this.#end = chunk.to;

@@ -41,10 +41,7 @@ export async function runCompare(options: CompareOptions): Promise<void> {
   await withAccounts(options, run, (config) => bothInterfaces(config, options));
 }
 
-/**
- * The configuration with one account twice: over REST, then over NerdGraph. Values are not rounded, so that small differences
- * stay visible. Throws a UsageError when the account is ambiguous.
- */
+/** One account over REST, then over NerdGraph, with exact values. Throws a UsageError when it is ambiguous. */
 export function bothInterfaces(
   config: Config,
   { account: name, accountId }: Pick<CompareOptions, 'account' | 'accountId'>,

@@ -156,10 +156,7 @@ export function grouped<T>(items: readonly T[], keyOf: (item: T) => string): Map
   return groups;
 }
 
-/**
- * Whether a difference of the two values would count (docs/migrating.md, "From REST to NerdGraph"). Some families are never
- * judged; of the others, only some differences are expected.
- */
+/** Whether a difference is expected, and why (docs/migrating.md, "From REST to NerdGraph"). */
 function verdictOn(pair: Pair, differs: boolean, known: Known): Pick<Difference, 'expected' | 'reason'> {
   const { family, entity, labels } = pair;
   if (!family.interfaces.includes('nerdgraph')) return expect('NerdGraph does not have this family');

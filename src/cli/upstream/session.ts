@@ -130,10 +130,7 @@ export interface LiveSession extends Pick<CommandContext, 'config' | 'signal'> {
   readonly accounts: readonly LiveAccount[];
 }
 
-/**
- * The configuration reduced to the account of this name; all accounts without a name. Throws a UsageError when no account has
- * the name.
- */
+/** The configuration with the named account only, if there is a name. Throws a UsageError for an unknown one. */
 export function onlyAccount(config: Config, name: string | undefined): Config {
   if (name === undefined) return config;
   const accounts = config.accounts.filter((account) => account.name === name);
@@ -143,10 +140,7 @@ export function onlyAccount(config: Config, name: string | undefined): Config {
   );
 }
 
-/**
- * Runs a command that makes its own calls to New Relic, as runReadingCommand does: opens the accounts of the configuration and
- * closes them at the end.
- */
+/** Runs a command that makes its own calls: opens the accounts of the configuration, and closes them at the end. */
 export function withAccounts<T>(
   options: CommonOptions,
   run: (session: LiveSession & CommandContext) => Promise<T>,

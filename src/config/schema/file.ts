@@ -10,10 +10,7 @@ import { escapePlaceholders } from '../yaml/placeholders.ts';
 const interval = (preset: string, description: string, most?: string) =>
   notes(duration({ least: '1s', ...(most === undefined ? {} : { most }) }).prefault(preset), { description });
 
-/**
- * Custom metrics are read with the metric data of their scope; each query, and each type of entities, has an interval of its
- * own.
- */
+/** Queries and types of entities have their own intervals; custom metrics are read with their scope. */
 const intervals = z.strictObject({
   applications: interval('1m', 'The application list with its rolling summaries.'),
   key_transactions: interval('1m', 'The key transaction list with its rolling summaries.'),

@@ -10,10 +10,7 @@ export interface Replacement {
   readonly length: number;
 }
 
-/**
- * A `${` with the rest of its placeholder: a name and its end, or the beginning of its default; no match for the rest when it
- * begins no placeholder.
- */
+/** A `${`, with the name and the end of its placeholder, or the name and the beginning of its default. */
 const PLACEHOLDER = /\$\{(?:([A-Za-z_][A-Za-z0-9_]*)(\}|:-))?/y;
 
 const INCOMPLETE = '"${" must begin ${NAME} or ${NAME:-default}: complete it, or write "$${" for a literal "${"';

@@ -44,10 +44,7 @@ const PLACEHOLDER_HINT = '; a ${NAME} inside [ ] or { } must stand in quotes';
  * Deepest nesting of a text; no valid file has as many levels, and with more the library takes minutes, or overflows the stack.
  */
 const MAX_NESTING = 100;
-/**
- * Most tokens of a text (values, marks, spaces, line ends); no configuration has as many, and the library takes some 300 bytes
- * for each.
- */
+/** Most tokens of a text; no configuration has as many, and the library takes some 300 bytes for each. */
 const MAX_PIECES = 1_000_000;
 
 /** One problem per line, because further problems on a line mostly follow from the first. */
@@ -72,10 +69,7 @@ function syntaxProblems(errors: readonly YAMLError[], text: string, lines: LineC
 export interface YamlFile {
   /** Mappings, lists and scalars of the file, null for an invalid value; undefined when the file is not readable as YAML. */
   readonly value: unknown;
-  /**
-   * The file's own diagnostics together with further issues, in the order of the file; without issues about values already
-   * reported as invalid.
-   */
+  /** The diagnostics of the file and of these issues, in its order; one for each invalid value. */
   diagnosticsWith(issues: readonly Issue[]): Diagnostic[];
   /**
    * A diagnostic at a value or at its key; for a missing value, at the nearest mapping or list that should contain it. `inText`

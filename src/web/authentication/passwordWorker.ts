@@ -8,10 +8,7 @@ parentPort?.on('message', ([password, hash, cost]: Parameters<Compare>) => {
   parentPort?.postMessage(matches);
 });
 
-/**
- * Makes a refusal by a cheaper hash take as long as one by the most expensive: one cost takes as long as all lower ones
- * together plus the lowest once more.
- */
+/** Makes a refusal take as long as one by `cost`: one step of it takes as long as all lower ones together. */
 function compareInVain(password: string, hash: string, cost: number): void {
   const [, version = '', own = '', rest = ''] = hash.split('$');
   for (let each = Number(own); each < cost; each += 1) {

@@ -16,10 +16,7 @@ const MAX_WAITING = 256;
 /** A password that has waited while this many others were compared is turned away: the next try of its client goes first. */
 const MAX_TURNS = 40;
 
-/**
- * Whether a password belongs to a bcrypt hash. Where it does not, the response takes as long as a comparison of `cost`, so that its
- * duration does not show the cost of the hash.
- */
+/** Compares a password with a bcrypt hash. Every refusal takes as long as one of a hash of `cost`. */
 export type Compare = (password: string, hash: string, cost: number) => Promise<boolean>;
 
 /** The worker's file beside the built program: see scripts/build.ts. */

@@ -21,10 +21,7 @@ const INTERFACES: Readonly<Record<NonNullable<AccountStatus['api']>, string>> = 
   nerdgraph: 'NerdGraph',
 };
 
-/**
- * One account: its state, its budget, its groups, and its failing or slow tasks. `now` is Unix seconds, `docs` the address of
- * the documentation.
- */
+/** The section of one account; `now` is Unix seconds, `docs` the address of the documentation. */
 export function accountSection(account: AccountStatus, now: number, docs: string): Html {
   const labels = Object.entries(account.labels).map(
     ([name, value]) => html`<li><bdi>${name}</bdi>=<bdi>${value}</bdi></li>`,

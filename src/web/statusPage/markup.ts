@@ -17,10 +17,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/**
- * Puts values into markup, escaped for text and for quoted attributes. Markup made by this tag is inserted unchanged, lists are
- * joined, and undefined is left out.
- */
+/** Puts values into markup, escaped. Markup of this tag stays as it is, lists are joined, undefined is left out. */
 export function html(literals: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
   const parts = literals.map((literal, index) => literal + render(values[index]));
   return new Html(parts.join(''));
@@ -33,10 +30,7 @@ function render(value: HtmlValue): string {
   return String(value).replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
 }
 
-/**
- * A table; the first cell of a row is its heading, and other cells may have a style class. On narrow screens each cell shows
- * the heading of its column.
- */
+/** A table. A row's first cell is its heading; on narrow screens each cell shows the heading of its column. */
 export function table(
   caption: string,
   headings: readonly string[],
@@ -78,10 +72,7 @@ export function breakable(text: string): Html {
   return html`${text.split(/(?<=\/)/).map((part, index) => html`${index > 0 ? html`<wbr />` : undefined}${part}`)}`;
 }
 
-/**
- * Separator between the parts of a line. It is not written in templates, because the build keeps their text unchanged, and the
- * program must be ASCII.
- */
+/** Separates the parts of a line. The program must be ASCII, and the build escapes no text of templates. */
 export const DOT = ' · ';
 
 /** A length of time in the two largest units: `450 ms`, `12 s`, `1 min 30 s`, `2 h 5 min`. */
