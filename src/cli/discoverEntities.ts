@@ -71,10 +71,11 @@ function formatted(
   if (format === 'json') return `${JSON.stringify({ accounts: found.map(toJson) }, undefined, 2)}\n`;
   if (format === 'yaml') return found.map((each) => toYaml(each, type)).join('\n');
   return found
-    .map(
-      ({ account, types, entities = [] }) =>
-        `Account ${escapeUnsafe(account)}\n${types === undefined ? entityTable(entities) : typeTable(types)}\n`,
-    )
+    .map(({ account, types, entities = [] }) => {
+      const rows = types?.map(({ type: each, count }) => [escapeUnsafe(each), count]);
+      const text = rows === undefined ? entityTable(entities) : table([['TYPE', 'ENTITIES'], ...rows]);
+      return `Account ${escapeUnsafe(account)}\n${text}\n`;
+    })
     .join('\n');
 }
 
@@ -95,10 +96,6 @@ function toYaml({ account, types, entities = [] }: Found, type: string | undefin
   const metrics = [...new Set(entities.flatMap((entity) => entity.metrics.map(({ name }) => name)))].sort();
   const selections = types === undefined ? [{ type, metrics }] : types.map((each) => ({ type: each.type }));
   return `# account ${JSON.stringify(account)}\n${stringify({ entities: selections }, { lineWidth: 0 })}`;
-}
-
-function typeTable(types: readonly { readonly type: string; readonly count: number }[]): string {
-  return table([['TYPE', 'ENTITIES'], ...types.map(({ type, count }) => [escapeUnsafe(type), count])]);
 }
 
 function entityTable(entities: readonly MonitoredEntity[]): string {

@@ -21,13 +21,10 @@ export function collectGarbageEarly(): void {
   setFlagsFromString(`--heap-growing-percent=${GROWTH}`);
   setFlagsFromString('--no-allocation-site-pretenuring');
   const collections = new PerformanceObserver(() => {
-    if (youngSpace() < YOUNG_SPACE) return;
+    const young = getHeapSpaceStatistics().find(({ space_name: name }) => name === 'new_space');
+    if ((young?.space_size ?? 0) < YOUNG_SPACE) return;
     setFlagsFromString('--semi-space-growth-factor=1');
     collections.disconnect();
   });
   collections.observe({ entryTypes: ['gc'] });
-}
-
-function youngSpace(): number {
-  return getHeapSpaceStatistics().find(({ space_name: name }) => name === 'new_space')?.space_size ?? 0;
 }

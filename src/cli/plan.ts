@@ -36,7 +36,7 @@ export async function runPlan(options: CommonOptions & { readonly format: 'table
     }
     const read = statuses.filter((status) => !unread.includes(status));
     const lists = read.flatMap(({ name, tasks }) =>
-      tasks.flatMap((task) => (isUnreadType(task) ? [{ name, ...task }] : [])),
+      tasks.flatMap((task) => (task.group === 'entities' && task.state === 'missing' ? [{ name, ...task }] : [])),
     );
     for (const { name, entityType = '', problem = 'nothing was read', reason } of lists) {
       const sentence = `account ${name}: the entities of ${entityType} cannot be read, and are not in the plan: ${escapeUnsafe(problem)}`;
@@ -53,10 +53,6 @@ export async function runPlan(options: CommonOptions & { readonly format: 'table
     if (unread.length + lists.length > 0) throw new ExitStatus(1);
     return Promise.resolve();
   });
-}
-
-function isUnreadType({ group, state }: AccountStatus['tasks'][number]): boolean {
-  return group === 'entities' && state === 'missing';
 }
 
 /**

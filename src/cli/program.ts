@@ -33,16 +33,14 @@ export function normalizeArguments(args: readonly string[], commands: readonly C
   return command === undefined ? named : [command.name(), ...named.toSpliced(word, 1)];
 }
 
-/** Refuses an unknown command in `help`, because commander would print the program's help instead. */
-function refuseUnknown(commands: readonly Command[], name: string): void {
-  const names = commands.map((command) => command.name());
-  if (!names.includes(name)) commands[0]?.error(`error: there is no command '${name}'${suggest(name, names)}`);
-}
-
 /** Refuses misspelt flags first, because commander would otherwise report the required flag as missing. */
 function refuseMisspelt(commands: readonly Command[], args: readonly string[]): void {
   const [first, second] = args;
-  if (first === 'help' && second !== undefined && !second.startsWith('-')) refuseUnknown(commands, second);
+  const names = commands.map((command) => command.name());
+  // In `help`, commander would print the program's help for an unknown command.
+  if (first === 'help' && second !== undefined && !second.startsWith('-') && !names.includes(second)) {
+    commands[0]?.error(`error: there is no command '${second}'${suggest(second, names)}`);
+  }
   const command = commands.find((one) => one.name() === first);
   const given = new Set(args.map((arg) => arg.split('=', 1)[0] ?? arg));
   if (command?.options.some(({ mandatory, long }) => mandatory && !given.has(long ?? '')) !== true) return;

@@ -78,7 +78,8 @@ export function readQueries(configuration: unknown, folder: string, env: Environ
       const pack = PACKS.find((known) => known === name);
       const named = [...at, 'query_packs', position];
       if (pack !== undefined) {
-        take(packFile(pack), `${pack}/`, named, 'the file of this pack', ': install the exporter again');
+        const file = join(PACK_FOLDERS.find((each) => existsSync(each)) ?? '', `${pack}.yaml`);
+        take(file, `${pack}/`, named, 'the file of this pack', ': install the exporter again');
       }
     }
     const needsNumber = account?.['api'] !== 'nerdgraph' && account?.['account_id'] === undefined;
@@ -166,10 +167,6 @@ export function queryLabelProblem(name: string, staticLabels: readonly string[] 
   if (name === 'account' || name === PERCENTILE_LABEL) return 'is a label that the exporter writes itself';
   if (PROMETHEUS_LABEL_NAMES.some((own) => own === name)) return 'is a label of Prometheus itself';
   return staticLabels.includes(name) ? 'is a static label of the account' : undefined;
-}
-
-function packFile(name: string): string {
-  return join(PACK_FOLDERS.find((each) => existsSync(each)) ?? '', `${name}.yaml`);
 }
 
 /** Reads a file of queries; its queries count as valid only when none of them has a problem. */

@@ -11,12 +11,9 @@ export function suggest(name: string, known: readonly string[]): string {
     .filter(({ candidate, distance }) => distance < candidate.length)
     .toSorted((a, b) => a.distance - b.distance);
   const best =
-    candidates.find((entry) => entry.distance <= limit) ?? candidates.find(({ candidate }) => isStart(name, candidate));
+    candidates.find((entry) => entry.distance <= limit) ??
+    candidates.find(({ candidate }) => name.length > 1 && candidate.startsWith(name));
   return best === undefined ? '' : `; did you mean "${best.candidate}"?`;
-}
-
-function isStart(name: string, candidate: string): boolean {
-  return name.length > 1 && candidate.startsWith(name);
 }
 
 /** Levenshtein's distance; `limit + 1` without a calculation when the lengths alone differ by more than the limit. */

@@ -102,7 +102,9 @@ export function readStatement(query: string): Statement {
   }
   const outermost = readGroups(tokens, problems);
   const entriesOf = (word: string): TextPart[][] =>
-    outermost.clauses.filter((clause) => clause.word === word).flatMap(({ entries }) => entries.filter(isFilled));
+    outermost.clauses
+      .filter((clause) => clause.word === word)
+      .flatMap(({ entries }) => entries.filter(({ length }) => length > 0));
   return {
     problems: problems.toSorted((a, b) => a.at - b.at),
     columns: entriesOf('select').map(columnOf),
@@ -329,10 +331,6 @@ function wordOf(part: TextPart | undefined): string | undefined {
 
 function isGroup(part: TextPart | undefined): part is Parentheses {
   return part !== undefined && 'parts' in part;
-}
-
-function isFilled(entry: readonly TextPart[]): boolean {
-  return entry.length > 0;
 }
 
 /** Words, numbers and attributes; an attribute may contain dots and colons. */

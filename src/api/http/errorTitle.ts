@@ -28,10 +28,9 @@ export function titleOf(body: unknown, mask: KeyMask): string | undefined {
   if (title === undefined) return undefined;
   // A 401 echoes the key of the request, which may be older than the current one.
   const echoed = echoedKeys(body).map((key) => new KeyMask(key));
+  const plain = title.slice(0, LONGEST_READ).replace(/\s+/g, ' ').replace(/\p{C}/gu, '').trim();
   // New Relic may show a part of the key that it received.
-  const shown = [mask, ...echoed]
-    .reduce((text, each) => each.hide(text), withoutControls(title.slice(0, LONGEST_READ)))
-    .replace(KEY_LIKE, MASKED);
+  const shown = [mask, ...echoed].reduce((text, each) => each.hide(text), plain).replace(KEY_LIKE, MASKED);
   return shown === '' ? undefined : Array.from(shown).slice(0, LONGEST_TITLE).join('');
 }
 
@@ -78,8 +77,4 @@ function echoedKeys(body: unknown): string[] {
     }
   }
   return keys;
-}
-
-function withoutControls(text: string): string {
-  return text.replace(/\s+/g, ' ').replace(/\p{C}/gu, '').trim();
 }

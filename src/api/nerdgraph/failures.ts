@@ -114,7 +114,8 @@ export function judge(
   const way = list === undefined ? root : [...root, ...list];
   const isPartial = list !== undefined && missingAt(body, way) === undefined;
   // An error about the account counts at any path; any other counts unless it concerns only a field.
-  const serious = errors.filter((error) => !isPartial || !isBelow(error, way) || isOfAccount(meaningOf(error)));
+  const isOfAccount = (error: unknown): boolean => ['auth', 'rate_limited'].includes(meaningOf(error));
+  const serious = errors.filter((error) => !isPartial || !isBelow(error, way) || isOfAccount(error));
   for (const meaning of MEANINGS) {
     const decisive = serious.findIndex((error) => meaningOf(error) === meaning);
     if (decisive >= 0) return verdictOn(serious[decisive], status, mask);
@@ -200,10 +201,6 @@ function failureOf(meaning: Meaning, words: string, status: number): CallFailure
     case 'unmatched':
       return new CallFailure('invalid_response', words, { status });
   }
-}
-
-function isOfAccount(meaning: Meaning): boolean {
-  return meaning === 'auth' || meaning === 'rate_limited';
 }
 
 function meaningOf(error: unknown): Meaning {

@@ -174,7 +174,8 @@ export function rowsOf(response: Json, facets: readonly string[], bucketed: bool
     ? rows.length >= MOST_BUCKET_ROWS || countFacets(rows, facets) >= MOST_FACETS
     : rows.length >= MOST_FACETS;
   if (facets.length > 0 && (isFull || hasOthers(response['otherResult']))) return undefined;
-  return { rows, window, facets: sameMembers(given, facets) ? given : facets };
+  const hasAll = given.length === facets.length && facets.every((facet) => given.includes(facet));
+  return { rows, window, facets: hasAll ? given : facets };
 }
 
 /** The same as `rowsOf`, even if rows are missing. */
@@ -264,8 +265,4 @@ function hasOthers(others: unknown): boolean {
       isObject(other) &&
       Object.entries(other).some(([name, value]) => typeof value === 'number' && value > 0 && !TIMES.has(name)),
   );
-}
-
-function sameMembers(a: readonly string[], b: readonly string[]): boolean {
-  return a.length === b.length && b.every((each) => a.includes(each));
 }

@@ -245,7 +245,9 @@ export function comparisonText(comparison: Comparison, most: number): string {
 function unexplained(differences: readonly Difference[], most: number): string {
   const open = differences.filter(({ expected }) => !expected);
   const groups = grouped([...open.entries()], ([index, each]) =>
-    each.difference === null && each.reason !== null ? `${each.reason} ${entityText(each)}` : String(index),
+    each.difference === null && each.reason !== null
+      ? `${each.reason} ${labelText(entityLabels(each.labels))}`
+      : String(index),
   );
   const rows = [...groups.values()].slice(0, MOST_SHOWN).map((group) => {
     const [[, { family, labels, difference, rest, nerdgraph, reason }]] = group as [[number, Difference]];
@@ -294,10 +296,6 @@ function verdict({ families, unexpected, not_judged, tolerance }: Comparison): s
       : `The interfaces differ: ${unexpected} of the differences are not expected; ${compared} series compared. docs/migrating.md says what to look at.`,
     `${not_judged} series were not judged: rolling values and host counts, which have other time bases, and what one interface does not have or keeps by its nature.`,
   ];
-}
-
-function entityText({ labels }: Difference): string {
-  return labelText(entityLabels(labels));
 }
 
 function entityLabels(labels: Difference['labels']): Difference['labels'] {

@@ -19,7 +19,8 @@ export function positionInText(source: string, node: Scalar, replacements: reado
   const wanted = beforeReplacing(replacements, at);
   let position = start;
   if (node.type === Scalar.BLOCK_FOLDED || node.type === Scalar.BLOCK_LITERAL) {
-    position = endOfLine(source, start, end);
+    const lineEnd = source.indexOf('\n', start);
+    position = lineEnd === -1 ? end : lineEnd + 1;
   } else if (node.type !== Scalar.PLAIN) position += 1;
   for (let index = 0; index < wanted && position < end; index += 1) {
     if (isWhite(value[index])) continue;
@@ -55,11 +56,6 @@ function skipWhite(source: string, from: number, end: number, type: Scalar['type
 
 function isWhiteEscape(source: string, position: number, type: Scalar['type']): boolean {
   return type === Scalar.QUOTE_DOUBLE && source[position] === '\\' && WHITE_ESCAPES.has(source[position + 1] ?? '');
-}
-
-function endOfLine(source: string, from: number, end: number): number {
-  const found = source.indexOf('\n', from);
-  return found === -1 ? end : found + 1;
 }
 
 function isWhite(character: string | undefined): boolean {

@@ -98,7 +98,7 @@ export class BasicAuthenticator {
     if (header === undefined) return 'none';
     const given = readBasicCredentials(header);
     if (given === undefined) return 'wrong';
-    const cost = Math.max(...Array.from(users.values(), costOf));
+    const cost = Math.max(...Array.from(users.values(), (hash) => Number(hash.split('$', 3)[2])));
     const known = users.get(given.user);
     const hash = known ?? `$2b$${String(cost).padStart(2, '0')}$${HASH_OF_NOBODY}`;
     const key = this.#digest(given.user, hash, given.password);
@@ -114,11 +114,6 @@ export class BasicAuthenticator {
   #digest(...parts: readonly string[]): string {
     return createHmac('sha256', this.#digestKey).update(JSON.stringify(parts)).digest('base64');
   }
-}
-
-/** The cost of a bcrypt hash: each step doubles the time. */
-function costOf(hash: string): number {
-  return Number(hash.split('$', 3)[2]);
 }
 
 /** The keys that were used last. */

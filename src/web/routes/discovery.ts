@@ -26,7 +26,8 @@ export function discoveryHandler(deps: WebDependencies): LimitedHandler {
   };
   return async (request, response, slot) => {
     const target = targetOf(request);
-    const { prefix, scheme } = relativeRoot(deps.settings, target, isSecure(request));
+    const isSecure = 'encrypted' in request.socket && request.socket.encrypted === true;
+    const { prefix, scheme } = relativeRoot(deps.settings, target, isSecure);
     // Without a scheme, Prometheus would scrape a target of a TLS server in plain text.
     const address = { __metrics_path__: `${prefix}/probe`, ...(scheme === 'https' ? { __scheme__: scheme } : {}) };
     const collection = deps.collection();
@@ -117,8 +118,4 @@ function targetOf(request: Request): string {
   if (!isHostHeader(host))
     throw new HttpError(400, 'The Host header is no host name or address with an optional port.');
   return host;
-}
-
-function isSecure({ socket }: Request): boolean {
-  return 'encrypted' in socket && socket.encrypted === true;
 }

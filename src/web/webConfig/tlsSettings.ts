@@ -55,7 +55,8 @@ export function readTlsSettings(
   try {
     createSecureContext(context);
     // OpenSSL takes a key of another kind than the certificate's, and then every handshake fails.
-    if (pems.cert !== undefined && pems.key !== undefined && !belongTogether(pems.cert, pems.key)) {
+    const { cert, key } = pems;
+    if (cert !== undefined && key !== undefined && !new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))) {
       problems.push({ key: given(section, 'key'), message: 'is not the key of the certificate' });
     }
   } catch (error) {
@@ -116,10 +117,6 @@ function contextOptions(
 
 function given(section: TlsSection, name: Pem): keyof TlsSection {
   return section[name] === undefined ? `${name}_file` : name;
-}
-
-function belongTogether(cert: string, key: string): boolean {
-  return new X509Certificate(cert).checkPrivateKey(createPrivateKey(key));
 }
 
 function isCertificate(pem: string): boolean {

@@ -37,7 +37,8 @@ export function loadWebConfig(path: string): WebConfigResult {
     const message = `the web configuration ${file.problem}`;
     return { diagnostics: [{ file: path, line: undefined, column: undefined, path: '', message }], files };
   }
-  if (setsNothing(file.text)) return { config: OPEN_WEB_CONFIG, files };
+  // A file of comments alone is allowed, as in the exporter toolkit.
+  if (file.text.split('\n').every((line) => /^\s*(?:#|$)/.test(line))) return { config: OPEN_WEB_CONFIG, files };
   const tree = readYaml({ path, text: file.text }, {});
   const parsed = webConfigSchema.safeParse(tree.value, { error: explain });
   const issues = parsed.success ? [] : flatten(parsed.error.issues, knownKeys);
@@ -56,20 +57,14 @@ export function loadWebConfig(path: string): WebConfigResult {
   const { interval = 0, burst = 0 } = limit ?? {};
   const config = {
     tls: tls?.settings,
-    headers: Object.fromEntries(Object.entries(http?.headers ?? {}).filter(isSet)),
+    // A blank header is not set.
+    headers: Object.fromEntries(
+      Object.entries(http?.headers ?? {}).flatMap(([name, value]) => (value ? [[name, value]] : [])),
+    ),
     users: users ? new Map(Object.entries(users)) : undefined,
     rateLimit: interval > 0 ? { intervalMs: interval, burst } : undefined,
   };
   return { config, files };
-}
-
-function isSet(entry: readonly [string, string | undefined]): entry is [string, string] {
-  return entry[1] !== undefined && entry[1] !== '';
-}
-
-/** A file of comments alone is allowed, as in the exporter toolkit. */
-function setsNothing(text: string): boolean {
-  return text.split('\n').every((line) => /^\s*(?:#|$)/.test(line));
 }
 
 /**
