@@ -54,22 +54,16 @@ function search(field: string, list: string, fields: string): Document {
   return { text, root: ['actor', 'account', 'alerts', field], list: [list] };
 }
 
-const text = z
-  .string()
-  .nullish()
-  .transform((value) => value ?? '');
-const flag = z
-  .boolean()
-  .nullish()
-  .transform((value) => value ?? false);
-const seconds = z
-  .number()
-  .nullish()
-  .transform((value) => value ?? undefined);
+/** New Relic may return null, or leave a field out: then it has this value. */
+const or = <T extends z.ZodType, V>(schema: T, value: V) => schema.nullish().transform((given) => given ?? value);
+
+const text = or(z.string(), '');
+const flag = or(z.boolean(), false);
+const seconds = or(z.number(), undefined);
 const id = z.union([z.string(), z.number().transform(String)]).pipe(z.string().min(1));
 
 const named = z.object({ id, name: text });
-const compound = named.extend({ policyId: id.nullish().transform((value) => value ?? undefined) });
+const compound = named.extend({ policyId: or(id, undefined) });
 
 const term = z
   .object({
@@ -82,6 +76,20 @@ const term = z
   })
   .transform(({ __typename, ...fields }) => ({ ...fields, isPredicted: __typename.endsWith('WithPrediction') }));
 
+const signal = z.object({
+  aggregationWindow: seconds,
+  slideBy: seconds,
+  evaluationDelay: seconds,
+  fillOption: text,
+  fillValue: seconds,
+});
+
+const expiration = z.object({
+  expirationDuration: seconds,
+  openViolationOnExpiration: flag,
+  ignoreOnExpectedTermination: flag,
+});
+
 const condition = z
   .object({
     id,
@@ -92,28 +100,9 @@ const condition = z
     enabled: z.boolean(),
     type: z.string(),
     nrql: z.object({ query: text, dataAccountId: seconds }),
-    terms: z
-      .array(term)
-      .nullish()
-      .transform((list) => list ?? []),
-    signal: z
-      .object({
-        aggregationWindow: seconds,
-        slideBy: seconds,
-        evaluationDelay: seconds,
-        fillOption: text,
-        fillValue: seconds,
-      })
-      .nullish()
-      .transform((value) => value ?? NO_SIGNAL),
-    expiration: z
-      .object({
-        expirationDuration: seconds,
-        openViolationOnExpiration: flag,
-        ignoreOnExpectedTermination: flag,
-      })
-      .nullish()
-      .transform((value) => value ?? NO_EXPIRATION),
+    terms: or(z.array(term), []),
+    signal: or(signal, signal.parse({})),
+    expiration: or(expiration, expiration.parse({})),
     violationTimeLimitSeconds: seconds,
   })
   .transform(({ nrql, violationTimeLimitSeconds, ...fields }): AlertCondition => ({
@@ -122,19 +111,6 @@ const condition = z
     dataAccountId: nrql.dataAccountId,
     violationTimeLimit: violationTimeLimitSeconds,
   }));
-
-const NO_SIGNAL: AlertCondition['signal'] = {
-  aggregationWindow: undefined,
-  slideBy: undefined,
-  evaluationDelay: undefined,
-  fillOption: '',
-  fillValue: undefined,
-};
-const NO_EXPIRATION: AlertCondition['expiration'] = {
-  expirationDuration: undefined,
-  openViolationOnExpiration: false,
-  ignoreOnExpectedTermination: false,
-};
 
 /**
  * Reads the alert policies, conditions and muting rules of the account, all pages, one condition for each id. Rejects with an
