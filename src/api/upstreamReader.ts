@@ -98,11 +98,11 @@ export interface BatchRead<S, V, R extends TimeRange = TimeRange> {
 }
 
 /** Plans the calls that read all of these subjects. */
-export function* planAll<S, V, R extends TimeRange>(
-  read: BatchRead<S, V, R>,
+export function* planAll<S, R extends TimeRange, P extends { readonly subjects: readonly S[] }>(
+  read: { plan(subjects: Iterable<S>, range: R): P },
   subjects: readonly S[],
   range: R,
-): Generator<PlannedCall<S, V>> {
+): Generator<P> {
   let left = subjects;
   let start = 0;
   while (start < left.length) {
@@ -124,8 +124,8 @@ function* from<S>(subjects: readonly S[], start: number): Generator<S> {
 }
 
 /** The number of calls that read all of these subjects when nothing fails. */
-export function countCalls<S, V, R extends TimeRange>(
-  read: BatchRead<S, V, R>,
+export function countCalls<S, R extends TimeRange>(
+  read: { plan(subjects: Iterable<S>, range: R): Pick<PlannedCall<S, unknown>, 'subjects' | 'calls'> },
   subjects: readonly S[],
   range: R,
 ): number {

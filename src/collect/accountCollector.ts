@@ -280,7 +280,8 @@ export class AccountCollector {
 
   /** Reads tasks of one kind with one call. They all end in one step, after the results were taken over. */
   async #read(call: Call): Promise<void> {
-    const { tasks, slot } = call;
+    const { planned, slot } = call;
+    const { subjects: tasks } = planned;
     const { window } = this.schedule;
     const startedAt = this.context.clock.monotonic();
     for (const task of tasks) {
@@ -288,7 +289,7 @@ export class AccountCollector {
       task.begin(startedAt);
     }
     const controller = new AbortController();
-    const reading = call.read({ signal: controller.signal, limiter: slot.limiter });
+    const reading = planned.read({ signal: controller.signal, limiter: slot.limiter });
     this.#running.set(controller, reading);
     const results = await reading;
     this.#running.delete(controller);

@@ -1,7 +1,6 @@
 import type { Group } from '../metrics/sample.ts';
 import type { AccountLog } from './accountLog.ts';
 import type { Clock } from './clock.ts';
-import { PendingTasks } from './pendingTasks.ts';
 import type { Schedule } from './schedule.ts';
 import type { Task } from './task.ts';
 
@@ -19,8 +18,8 @@ export class GroupProgress {
   readonly #clock: Clock;
   readonly #schedule: Schedule;
   readonly #log: AccountLog;
-  /** Open refreshes by the end of their window. */
-  readonly #open = new Map<number, PendingTasks>();
+  /** Open refreshes by the end of their window: the start, by the monotonic clock, and the tasks that have not ended. */
+  readonly #open = new Map<number, { readonly since: number; readonly left: Set<Task> }>();
   /** The tasks whose last attempt failed. */
   readonly #failing = new Set<Task>();
 
@@ -39,19 +38,19 @@ export class GroupProgress {
 
   /** @param windowEnd the end of the current window when the task was queued */
   queued(task: Task, windowEnd: number): void {
-    const refresh = this.#open.get(windowEnd) ?? new PendingTasks(this.#clock.monotonic());
-    this.#open.set(windowEnd, refresh);
-    refresh.add(task);
+    const refresh = this.#open.get(windowEnd);
+    if (refresh !== undefined) refresh.left.add(task);
+    else this.#open.set(windowEnd, { since: this.#clock.monotonic(), left: new Set([task]) });
   }
 
   /** A task has ended, or was removed from the inventory. */
   ended(task: Task, failed: boolean): void {
     if (failed) this.#failing.add(task);
     else this.#failing.delete(task);
-    for (const [windowEnd, pending] of this.#open) {
-      if (!pending.ended(task, failed)) continue;
+    for (const [windowEnd, { since, left }] of this.#open) {
+      if (!left.delete(task) || left.size > 0) continue;
       this.#open.delete(windowEnd);
-      this.#close(pending.since);
+      this.#close(since);
     }
   }
 

@@ -213,10 +213,11 @@ export class Inventory {
     );
   }
 
-  /** Takes over the hosts of an application; does nothing when its metric data are no longer read. */
-  setHosts(of: ApplicationRecord | undefined, hosts: readonly Host[]): void {
+  /** Takes over the hosts of an application, or labels the known ones again; does nothing when its metric data are no longer read. */
+  setHosts(of: ApplicationRecord | undefined, list?: readonly Host[]): void {
     if (of?.data === undefined) return;
     const { application, data } = of;
+    const hosts = list ?? Array.from(data.hosts.values(), ({ host }) => host);
     const ranks = hostRanks(hosts.map(({ key }) => key));
     const before = data.hosts.size;
     data.hosts = this.#sync(
@@ -228,10 +229,11 @@ export class Inventory {
     if (data.hosts.size !== before) delete data.selected.host;
   }
 
-  /** Takes over the instances of an application; does nothing when its metric data are no longer read. */
-  setInstances(of: ApplicationRecord | undefined, instances: readonly Instance[]): void {
+  /** Takes over the instances of an application, or labels the known ones again; does nothing when its metric data are no longer read. */
+  setInstances(of: ApplicationRecord | undefined, list?: readonly Instance[]): void {
     if (of?.data === undefined) return;
     const { application, data } = of;
+    const instances = list ?? Array.from(data.instances.values(), ({ instance }) => instance);
     const { name, labels } = this.#context.account;
     data.instances = this.#sync(
       data.instances,
@@ -357,17 +359,9 @@ export class Inventory {
     }
     const isRelabelled = before !== undefined && before.labels !== labels;
     if (data.hostList === undefined) this.setHosts(record, []);
-    else if (isRelabelled)
-      this.setHosts(
-        record,
-        Array.from(data.hosts.values(), ({ host }) => host),
-      );
+    else if (isRelabelled) this.setHosts(record);
     if (data.instanceList === undefined) data.instances = new Map();
-    else if (isRelabelled)
-      this.setInstances(
-        record,
-        Array.from(data.instances.values(), ({ instance }) => instance),
-      );
+    else if (isRelabelled) this.setInstances(record);
     return record;
   }
 

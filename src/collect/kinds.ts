@@ -17,16 +17,17 @@ import type { Inventory } from './inventory.ts';
 import { takeOverMetrics, type ApplicationData } from './records.ts';
 import { type AccountContext, onlyIds, ownersToAskFor } from './selection.ts';
 
-/**
- * The way to read tasks of one kind, as many as one call carries. The result of each task is a function that takes it over into
- * the inventory, and gives the end of the window of the response.
- */
-type TaskRead = BatchRead<Task, () => number>;
+/** The way to read tasks of one kind, as many as one call carries. */
+interface TaskRead {
+  plan(tasks: Iterable<Task>, range: TimeRange): PlannedTasks;
+}
 
 /** A planned call for tasks of one kind. */
-export interface PlannedTasks {
-  readonly tasks: readonly Task[];
-  /** Reads the tasks, takes over the results, and gives the outcome of each task. Never rejects. */
+export interface PlannedTasks extends Pick<PlannedCall<Task, unknown>, 'subjects' | 'calls'> {
+  /**
+   * Reads the tasks, takes over the results in portions, so that other work gets a turn, and gives for each task the end of the
+   * window of the response, or the error. Never rejects.
+   */
   readonly read: (call: CallOptions) => Promise<readonly (number | Failed)[]>;
 }
 
@@ -160,8 +161,7 @@ export class Kinds {
 
   /** Plans the next call for tasks of one kind, at least one; tasks are taken only as far as they fit. */
   plan(kind: Kind, tasks: Iterable<Task>, window: TimeRange): PlannedTasks {
-    const planned = this.#rows[kind].read().plan(tasks, window);
-    return { tasks: planned.subjects, read: (call) => takeOverAll(planned, window, call) };
+    return this.#rows[kind].read().plan(tasks, window);
   }
 
   /** The number of calls to read all of these tasks of one kind. */
@@ -300,54 +300,16 @@ export class Kinds {
   }
 }
 
-/**
- * Makes the planned call and takes over its results in portions, so that other work gets a turn. Gives for each task, in their
- * order, the end of the window of the response, or the error. Never rejects.
- */
-async function takeOverAll(
-  { subjects: tasks, read }: PlannedCall<Task, () => number>,
-  window: TimeRange,
-  call: CallOptions,
-): Promise<readonly (number | Failed)[]> {
-  const results: (number | Failed)[] = [];
-  try {
-    const outcomes = await read(call);
-    await inSlices(tasks.entries(), ([index, task]) => {
-      results.push(takeOver(task, outcomes[index], window));
-    });
-  } catch (error) {
-    return tasks.map(() => ({ error }));
-  }
-  return results;
-}
-
-/** Takes over the result of a task, unless the task was removed from the inventory meanwhile. */
-function takeOver(task: Task, outcome: Outcome<() => number> | undefined, window: TimeRange): number | Failed {
-  if (outcome === undefined || 'error' in outcome) return { error: outcome?.error };
-  if (task.gone) return window.to;
-  try {
-    return outcome.value();
-  } catch (error) {
-    return { error };
-  }
-}
-
-/** A list of the account: one subject with its own read method. */
+/** A list of the account: the read gives a function that takes it over. */
 function wholeList(calls: number, read: (call: CallOptions) => Promise<() => void>): TaskRead {
-  return {
-    plan: ([list], range) => ({
-      subjects: list === undefined ? [] : [list],
-      calls,
-      read: async (call) => {
-        const arrive = await read(call);
-        const value = (): number => {
-          arrive();
-          return range.to;
-        };
-        return [{ value }];
-      },
-    }),
-  };
+  return mapped(
+    oneByOne(
+      (_list: Task, _range, call) => read(call),
+      () => calls,
+    ),
+    (list) => list,
+    (_list, arrive) => arrive(),
+  );
 }
 
 /**
@@ -362,34 +324,44 @@ function mapped<S, R, Own extends S>(
   windowEnd?: (result: R) => number,
 ): TaskRead {
   if (read === undefined) throw new Error('this interface has no such data');
+  const takeOver = (task: Task, subject: Own, outcome: Outcome<R> | undefined, range: TimeRange): number | Failed => {
+    if (outcome === undefined || 'error' in outcome) return { error: outcome?.error };
+    // The task was removed from the inventory during the call.
+    if (task.gone) return range.to;
+    try {
+      arrive(task, outcome.value, subject);
+      return windowEnd?.(outcome.value) ?? range.to;
+    } catch (error) {
+      return { error };
+    }
+  };
   return {
     plan: (tasks, range) => {
-      const taken: { readonly task: Task; readonly subject: Own }[] = [];
+      const seen: { readonly task: Task; readonly subject: Own }[] = [];
       const subjects = function* (): Generator<Own> {
         for (const task of tasks) {
           const subject = subjectOf(task, range);
-          taken.push({ task, subject });
+          seen.push({ task, subject });
           yield subject;
         }
       };
       const planned = read.plan(subjects(), range);
       const carried = new Set<S>(planned.subjects);
-      const asked = taken.filter(({ subject }) => carried.has(subject));
+      const taken = carried.size === seen.length ? seen : seen.filter(({ subject }) => carried.has(subject));
       return {
-        subjects: asked.map(({ task }) => task),
+        subjects: taken.map(({ task }) => task),
         calls: planned.calls,
         read: async (call) => {
-          const outcomes = await planned.read(call);
-          return asked.map(({ task, subject }, index) => {
-            const outcome = outcomes[index];
-            if (outcome === undefined) throw new Error('the reader gave fewer outcomes than it was given subjects');
-            if ('error' in outcome) return outcome;
-            const value = (): number => {
-              arrive(task, outcome.value, subject);
-              return windowEnd?.(outcome.value) ?? range.to;
-            };
-            return { value };
-          });
+          const results: (number | Failed)[] = [];
+          try {
+            const outcomes = await planned.read(call);
+            await inSlices(taken, ({ task, subject }) => {
+              results.push(takeOver(task, subject, outcomes[results.length], range));
+            });
+          } catch (error) {
+            return taken.map(() => ({ error }));
+          }
+          return results;
         },
       };
     },

@@ -18,7 +18,8 @@ const FAILING_AFTER = 3;
 const CALLS_WHILE_FAILING = 2;
 
 /** A call that may start now: its tasks of one kind, and its slot. */
-export interface Call extends PlannedTasks {
+export interface Call {
+  readonly planned: PlannedTasks;
   readonly slot: Reservation;
   readonly isSuspect: boolean;
 }
@@ -117,10 +118,10 @@ export class Queue {
     const isSpread = this.#schedule.plan.slowdown > 1 && task.lastRead !== undefined;
     const slot = this.#limiter.reserve(isSpread);
     if (slot === undefined) return undefined;
-    const { tasks, read } = this.#fill(first, fillers);
-    for (const each of tasks) this.remove(each);
+    const planned = this.#fill(first, fillers);
+    for (const each of planned.subjects) this.remove(each);
     if (isSuspect) this.#suspectsRunning += 1;
-    return { slot, tasks, read, isSuspect };
+    return { planned, slot, isSuspect };
   }
 
   /** A call has ended; releases its slot. */

@@ -1,8 +1,21 @@
 import type { Clock } from './clock.ts';
-import { PendingTasks } from './pendingTasks.ts';
 import { neededGroups, type Needs, type Scope } from './scope.ts';
 import type { AccountContext } from './selection.ts';
 import type { Kind, Task } from './task.ts';
+
+/** The wait of the scrapes of one refresh. */
+interface Waiting {
+  /** The start of the wait, by the monotonic clock in milliseconds. */
+  readonly since: number;
+  /** A check per scrape that may release it. */
+  readonly waiters: Set<() => void>;
+  /** The remaining tasks, and their numbers by kind. */
+  readonly left: Set<Task>;
+  readonly leftByKind: Map<Kind, number>;
+  /** The number of all tasks of the wait, and of the failed ones among them. */
+  tasks: number;
+  failed: number;
+}
 
 /**
  * One refresh of one account, shared by all scrapes of the same scope. It continues in the background after the last of them
@@ -18,11 +31,8 @@ export class Refresh {
   /** The window of a running request for the whole scope: all current waiters wait for the tasks that it adds. */
   requestingAllOf: number | undefined;
   readonly #clock: Clock;
-  /**
-   * The tasks that scrapes wait for, and a check per scrape that may release it. Undefined after the last scrape has left; the
-   * work continues.
-   */
-  #waiting: { readonly pending: PendingTasks; readonly waiters: Set<() => void> } | undefined;
+  /** Undefined after the last scrape has left; the work continues. */
+  #waiting: Waiting | undefined;
 
   constructor(scope: Scope, context: AccountContext) {
     this.scope = scope;
@@ -43,27 +53,33 @@ export class Refresh {
 
   /** True when scrapes have no task left to wait for. */
   get isOver(): boolean {
-    return this.requesting === 0 && (this.#waiting === undefined || this.#waiting.pending.left === 0);
+    return this.requesting === 0 && (this.#waiting === undefined || this.#waiting.left.size === 0);
   }
 
   /** The number of tasks of each kind that it still waits for. */
   get leftByKind(): ReadonlyMap<Kind, number> {
-    return this.#waiting?.pending.leftByKind ?? new Map();
+    return this.#waiting?.leftByKind ?? new Map();
   }
 
   /** Adds a task to wait for. */
   add(task: Task): void {
-    this.#waiting?.pending.add(task);
+    if (this.#waiting === undefined || this.#waiting.left.has(task)) return;
+    this.#waiting.left.add(task);
+    this.#waiting.tasks += 1;
+    this.#count(task, 1);
   }
 
   /** A task has ended, or was removed from the inventory. */
   ended(task: Task, failed: boolean): void {
-    this.#waiting?.pending.ended(task, failed);
+    if (this.#waiting?.left.delete(task) !== true) return;
+    if (failed) this.#waiting.failed += 1;
+    this.#count(task, -1);
   }
 
   /** Drops all tasks that it waits for. */
   giveUp(): void {
-    this.#waiting?.pending.clear();
+    this.#waiting?.left.clear();
+    this.#waiting?.leftByKind.clear();
   }
 
   /** Makes each waiting scrape check if it may be released. */
@@ -80,7 +96,9 @@ export class Refresh {
   async wait(deadline: number, canEnd: () => boolean, signal: AbortSignal | undefined) {
     const clock = this.#clock;
     if (this.#waiting === undefined) this.requestingAllOf = undefined;
-    const waiting = (this.#waiting ??= { pending: new PendingTasks(clock.monotonic()), waiters: new Set() });
+    const waiting: Waiting = (this.#waiting ??= {
+      ...{ since: clock.monotonic(), waiters: new Set(), left: new Set(), leftByKind: new Map(), tasks: 0, failed: 0 },
+    });
     await new Promise<void>((resolve) => {
       let cancel: (() => void) | undefined;
       const go = (): void => {
@@ -100,7 +118,11 @@ export class Refresh {
     });
     if (waiting.waiters.size > 0 || this.#waiting !== waiting) return undefined;
     this.#waiting = undefined;
-    const { total, failed, left, since } = waiting.pending;
-    return { tasks: total, failed, left, seconds: Math.max(0, clock.monotonic() - since) / 1000 };
+    const { tasks, failed, left, since } = waiting;
+    return { tasks, failed, left: left.size, seconds: Math.max(0, clock.monotonic() - since) / 1000 };
+  }
+
+  #count({ kind }: Task, change: number): void {
+    this.#waiting?.leftByKind.set(kind, (this.leftByKind.get(kind) ?? 0) + change);
   }
 }
