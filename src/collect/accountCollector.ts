@@ -361,7 +361,7 @@ export class AccountCollector {
     }
   }
 
-  /** After the first success of an application, its waiting hosts are no longer suspect. */
+  /** After the first success of an application, reads of its waiting hosts are no longer trials. */
   #trustHosts({ subject }: Task): void {
     for (const { metrics } of this.inventory.dataOf(subject)?.hosts.values() ?? []) {
       if (metrics.state === 'queued' && metrics.failures === 0) this.#queue.add(metrics);

@@ -44,8 +44,8 @@ interface KindRow {
   readonly callsFor?: (tasks: readonly Task[], window: TimeRange) => number;
   /** False while the task waits for the first read of other data. Kinds without this function wait for nothing. */
   readonly isReady?: (task: Task) => boolean;
-  /** True while its call may hang like a related call: suspect calls get only a part of the concurrent calls. */
-  readonly isSuspect?: (task: Task) => boolean;
+  /** True while its call may hang like a related call: it is then a trial in the queue. */
+  readonly mayHang?: (task: Task) => boolean;
   /**
    * The tasks that may become due after a read of this kind: of the whole account, of its application, of all entities, or at
    * most the task itself.
@@ -119,7 +119,7 @@ export class Kinds {
       host_rolling: rolling,
       host_metrics: {
         ...metricData,
-        isSuspect: (task) => task.lastRead === undefined && dataOf(task)?.metrics.lastRead === undefined,
+        mayHang: (task) => task.lastRead === undefined && dataOf(task)?.metrics.lastRead === undefined,
       },
       instances: {
         read: () =>
@@ -174,8 +174,8 @@ export class Kinds {
     return this.#rows[task.kind].isReady?.(task) ?? true;
   }
 
-  isSuspect(task: Task): boolean {
-    return this.#rows[task.kind].isSuspect?.(task) ?? false;
+  mayHang(task: Task): boolean {
+    return this.#rows[task.kind].mayHang?.(task) ?? false;
   }
 
   /** True when a task is read through the account's own interface: the other interface may refuse the same key. */

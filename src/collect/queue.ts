@@ -21,7 +21,7 @@ const CALLS_WHILE_FAILING = 2;
 export interface Call {
   readonly planned: PlannedTasks;
   readonly slot: Reservation;
-  readonly isSuspect: boolean;
+  readonly isTrial: boolean;
 }
 
 /**
@@ -30,14 +30,15 @@ export interface Call {
 interface QueuedTask {
   readonly task: Task;
   readonly since: number;
-  readonly isSuspect: boolean;
+  readonly isTrial: boolean;
   isRemoved: boolean;
 }
 
 /**
  * The queue of waiting tasks: most overdue first, as time overdue divided by their interval. Each lane is sorted by due time,
  * so comparing the heads is enough: except for queries, all tasks of a kind share the interval of their group. A call is
- * suspect when it may hang: a task that failed, or a host that was never read while its application has not succeeded either.
+ * a trial when it may hang: of a task that failed, or of a host that was never read while its application has not succeeded
+ * either.
  * Failed tasks go after all healthy due work. A failed task competes with healthy work only after it has waited for an
  * interval, the normal wait between two reads, so that it does not starve when the queue is never empty.
  */
@@ -46,12 +47,15 @@ export class Queue {
   readonly #kinds: Kinds;
   readonly #schedule: Schedule;
   readonly #limiter: AccountLimiter;
-  readonly #lanes = new Map(KINDS.map((kind) => [kind, { healthy: new Lane(), suspect: new Lane() }]));
+  readonly #lanes = new Map(KINDS.map((kind) => [kind, { healthy: new Lane(), trials: new Lane() }]));
   readonly #waiting = new Map<Task, QueuedTask>();
-  /** The number of suspect calls in flight, and the number of suspect calls in a row that succeeded. */
-  #suspectsRunning = 0;
-  #suspectsWell = 0;
-  /** The number of completely failed reads in a row. */
+  /** The number of trials in flight, and the number of trials in a row that succeeded. */
+  #trialsRunning = 0;
+  #trialsWell = 0;
+  /**
+   * The number of completely failed reads in a row. The circuit counts calls instead: it is closed by a 403, and by any good
+   * response within a read.
+   */
   #failedInRow = 0;
 
   constructor(clock: Clock, kinds: Kinds, schedule: Schedule, limiter: AccountLimiter) {
@@ -77,10 +81,10 @@ export class Queue {
     this.remove(task);
     const since =
       task.failures > 0 ? task.retryAt : task.lastRead === undefined ? task.firstSeen : this.#schedule.dueAt(task);
-    const isSuspect = task.failures > 0 || this.#kinds.isSuspect(task);
-    const waiting = { task, since, isSuspect, isRemoved: false };
+    const isTrial = task.failures > 0 || this.#kinds.mayHang(task);
+    const waiting = { task, since, isTrial, isRemoved: false };
     this.#waiting.set(task, waiting);
-    this.#lanesOf(task.kind)[isSuspect ? 'suspect' : 'healthy'].add(waiting);
+    this.#lanesOf(task.kind)[isTrial ? 'trials' : 'healthy'].add(waiting);
   }
 
   /** Removes a task from the queue. */
@@ -112,7 +116,7 @@ export class Queue {
       if (nextTry > now) this.#limiter.wakeAt(nextTry);
       return undefined;
     }
-    const { task, isSuspect } = first;
+    const { task, isTrial } = first;
     // When the budget cannot carry all tasks at their intervals, repeated reads are spread over the minute: after a burst at
     // its start, the remaining tasks would wait for the next minute, twice as long as promised.
     const isSpread = this.#schedule.plan.slowdown > 1 && task.lastRead !== undefined;
@@ -120,17 +124,17 @@ export class Queue {
     if (slot === undefined) return undefined;
     const planned = this.#fill(first, fillers);
     for (const each of planned.subjects) this.remove(each);
-    if (isSuspect) this.#suspectsRunning += 1;
-    return { planned, slot, isSuspect };
+    if (isTrial) this.#trialsRunning += 1;
+    return { planned, slot, isTrial };
   }
 
   /** A call has ended; releases its slot. */
-  ended({ slot, isSuspect }: Call, results: readonly (number | Failed)[]): void {
+  ended({ slot, isTrial }: Call, results: readonly (number | Failed)[]): void {
     slot.cancel();
     const isWell = (result: number | Failed): boolean => typeof result === 'number';
-    if (isSuspect) {
-      this.#suspectsRunning -= 1;
-      this.#suspectsWell = results.every(isWell) ? this.#suspectsWell + 1 : 0;
+    if (isTrial) {
+      this.#trialsRunning -= 1;
+      this.#trialsWell = results.every(isWell) ? this.#trialsWell + 1 : 0;
     }
     if (results.some(isWell)) {
       this.#failedInRow = 0;
@@ -147,28 +151,28 @@ export class Queue {
 
   /** The next task: the most overdue, in the order that the class describes. */
   #first(now: number): QueuedTask | undefined {
-    const maySuspect = this.#maySuspect(now);
+    const mayTry = this.#mayTry(now);
     let best: QueuedTask | undefined;
     let most = -Infinity;
     let longestFailed: QueuedTask | undefined;
-    for (const { healthy, suspect } of this.#lanes.values()) {
+    for (const { healthy, trials } of this.#lanes.values()) {
       const head = healthy.head();
       const overdue = head === undefined ? -Infinity : this.#overdue(head.task, now);
       // Only a strictly larger value wins: ties go to the first kind.
       if (overdue > most) [best, most] = [head, overdue];
-      const suspectHead = maySuspect ? suspect.head() : undefined;
-      if (suspectHead === undefined) continue;
-      const { task } = suspectHead;
-      let suspectOverdue = -Infinity;
+      const trialHead = mayTry ? trials.head() : undefined;
+      if (trialHead === undefined) continue;
+      const { task } = trialHead;
+      let trialOverdue = -Infinity;
       if (task.failures > 0) {
-        if (task.retryAt < (longestFailed?.task.retryAt ?? Infinity)) longestFailed = suspectHead;
+        if (task.retryAt < (longestFailed?.task.retryAt ?? Infinity)) longestFailed = trialHead;
         const waited = now - task.retryAt - this.#schedule.effectiveIntervalOf(task);
-        if (waited >= 0) suspectOverdue = waited / this.#schedule.intervalOf(task);
+        if (waited >= 0) trialOverdue = waited / this.#schedule.intervalOf(task);
       } else if (head === undefined || head.task.lastRead !== undefined) {
         // Hosts that were never read go after the other hosts.
-        suspectOverdue = this.#overdue(task, now);
+        trialOverdue = this.#overdue(task, now);
       }
-      if (suspectOverdue > most) [best, most] = [suspectHead, suspectOverdue];
+      if (trialOverdue > most) [best, most] = [trialHead, trialOverdue];
     }
     return best !== undefined && most >= 0 ? best : (longestFailed ?? best);
   }
@@ -179,18 +183,18 @@ export class Queue {
   }
 
   /**
-   * Suspect calls never hold all slots while healthy work may come: they get at most half of the concurrent calls (at least
-   * one), and one more for each successful suspect call in a row, because recovered calls do not hang. While New Relic fails,
+   * Trials never hold all slots while healthy work may come: they get at most half of the concurrent calls (at least
+   * one), and one more for each successful trial in a row, because recovered calls do not hang. While New Relic fails,
    * they start only while the last minute has few calls: a few calls show a recovery as well as many.
    */
-  #maySuspect(now: number): boolean {
+  #mayTry(now: number): boolean {
     const half = Math.max(1, Math.floor(this.#limiter.slots / 2));
-    if (this.#suspectsRunning >= half + this.#suspectsWell) return false;
+    if (this.#trialsRunning >= half + this.#trialsWell) return false;
     return this.#nextTry(now) <= now;
   }
 
   /**
-   * The time when a suspect call may start: later than now only while New Relic fails, and enough calls were made in the last
+   * The time when a trial may start: later than now only while New Relic fails, and enough calls were made in the last
    * minute.
    */
   #nextTry(now: number): number {
@@ -200,26 +204,26 @@ export class Queue {
   }
 
   /**
-   * The tasks of a call, in the order of their turns: due tasks before early ones; failed tasks only with failed ones, suspect
-   * hosts only with suspect hosts.
+   * The tasks of a call, in the order of their turns: due tasks before early ones; failed tasks only with failed ones, hosts
+   * that may hang only with such hosts.
    */
-  #fill({ task: first, isSuspect }: QueuedTask, fillers: (kind: Kind) => readonly Task[]): PlannedTasks {
+  #fill({ task: first, isTrial }: QueuedTask, fillers: (kind: Kind) => readonly Task[]): PlannedTasks {
     const window = this.#schedule.advanceWindow();
-    return this.#kinds.plan(first.kind, this.#candidates(first, isSuspect, fillers), window);
+    return this.#kinds.plan(first.kind, this.#candidates(first, isTrial, fillers), window);
   }
 
-  *#candidates(first: Task, isSuspect: boolean, fillers: (kind: Kind) => readonly Task[]): Generator<Task> {
+  *#candidates(first: Task, isTrial: boolean, fillers: (kind: Kind) => readonly Task[]): Generator<Task> {
     const now = this.#clock.monotonic();
-    const { healthy, suspect } = this.#lanesOf(first.kind);
-    for (const { task } of (isSuspect ? suspect : healthy).waiting()) {
-      const fits = !isSuspect || (task.failures > 0 === first.failures > 0 && task.retryAt <= now);
+    const { healthy, trials } = this.#lanesOf(first.kind);
+    for (const { task } of (isTrial ? trials : healthy).waiting()) {
+      const fits = !isTrial || (task.failures > 0 === first.failures > 0 && task.retryAt <= now);
       if (task !== first && !fits) return;
       yield task;
     }
-    if (!isSuspect) yield* fillers(first.kind);
+    if (!isTrial) yield* fillers(first.kind);
   }
 
-  #lanesOf(kind: Kind): { readonly healthy: Lane; readonly suspect: Lane } {
+  #lanesOf(kind: Kind): { readonly healthy: Lane; readonly trials: Lane } {
     const lanes = this.#lanes.get(kind);
     if (lanes === undefined) throw new Error(`nothing of the kind ${kind} can wait`);
     return lanes;
