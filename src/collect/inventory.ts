@@ -213,7 +213,10 @@ export class Inventory {
     );
   }
 
-  /** Takes over the hosts of an application, or labels the known ones again; does nothing when its metric data are no longer read. */
+  /**
+   * Takes over the hosts of an application; without a list, labels the known ones again. Does nothing when its metric data are
+   * no longer read.
+   */
   setHosts(of: ApplicationRecord | undefined, list?: readonly Host[]): void {
     if (of?.data === undefined) return;
     const { application, data } = of;
@@ -229,7 +232,7 @@ export class Inventory {
     if (data.hosts.size !== before) delete data.selected.host;
   }
 
-  /** Takes over the instances of an application, or labels the known ones again; does nothing when its metric data are no longer read. */
+  /** The same as `setHosts`, for instances. */
   setInstances(of: ApplicationRecord | undefined, list?: readonly Instance[]): void {
     if (of?.data === undefined) return;
     const { application, data } = of;
