@@ -36,7 +36,7 @@ export class UpstreamError extends Error {
 }
 
 /**
- * What the upstream service says, after validation, in the units of the REST interface: milliseconds and per-minute rates.
+ * The records of New Relic, after validation, in the units of the REST interface: milliseconds and per-minute rates.
  * The reader of the other interface converts to them. A field that is absent, or was left out as bad, is undefined.
  */
 

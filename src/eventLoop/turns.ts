@@ -4,12 +4,12 @@ const TURN = 4;
 /** Functions that wait for their turn, first come, first served. */
 const waiting: (() => void)[] = [];
 
-/** When the work of this turn of the event loop began: one turn may read, take over and write a result. */
+/** The time at which the work of this turn of the event loop began, whichever caller does it. */
 let began: number | undefined;
 
 /**
- * Resolves once other work of the event loop has had its turn. Each turn resumes one waiter, so a turn stays short however many
- * wait.
+ * Resolves once other work of the event loop has had its turn. Each turn resumes one waiter, so a turn stays short even with many
+ * waiters.
  */
 export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => {

@@ -10,7 +10,7 @@ import { type Format, END_OF_EXPOSITION } from './formats.ts';
 import { COMPRESSED, GzipStart } from './gzip.ts';
 import { type OwnFamily, ownText } from './ownFamilies.ts';
 
-/** The pieces of an exposition that is not compressed: all are kept. */
+/** Pieces of an uncompressed exposition; all of them are kept. */
 const PLAIN = { size: 128 * 1024, inUse: Infinity };
 
 export interface RenderOptions {
@@ -18,7 +18,7 @@ export interface RenderOptions {
   readonly gzip: boolean;
   /** `collection.max_series`: whole families are left out beyond it. */
   readonly maxSeries: number;
-  /** Aborted once the client has left: the exposition need not be started. */
+  /** Aborted when the client has left: then the exposition is not started. */
   readonly gone?: AbortSignal;
 }
 
@@ -34,7 +34,7 @@ export interface RenderedExposition {
   readonly format: Format;
   readonly contentEncoding: 'gzip' | undefined;
   readonly pieces: readonly Buffer[];
-  /** A writer keeps this while it takes the pieces, so that other writers get the same pieces meanwhile. */
+  /** A writer holds this reference until it has taken the pieces, so that other writers share them. */
   readonly madeOf: CollectedExposition;
 }
 
@@ -55,20 +55,20 @@ export async function finishExposition(
   };
 }
 
-/** Expositions of fewer series are not kept: they are made quickly, and would replace a large one. */
+/** The least series of an exposition that is kept: a smaller one is made quickly, and would replace a large one. */
 const LEAST_SERIES = 2000;
 
 interface Kept {
   /** Format, compression and limit. */
   readonly kind: string;
-  /** Only these parts of the rows: the others would keep the values of an earlier refresh in memory. */
+  /** These parts of the rows identify them; keeping all would keep the values of an earlier refresh in memory. */
   readonly labels: ExpositionRows['labels'];
   readonly numbers: ExpositionRows['numbers'];
   /** One signal for each request that waits for it. */
   readonly waiters: (AbortSignal | undefined)[];
-  /** While it is being made. */
+  /** Set while it is being made. */
   making: Promise<CollectedExposition> | undefined;
-  /** Once it is made, while a writer takes it. */
+  /** Set once it is made; alive while a writer takes it. */
   made: WeakRef<CollectedExposition> | undefined;
 }
 

@@ -6,8 +6,8 @@ import { type Format, metadata } from './formats.ts';
 const LINES_AT_ONCE = 1000;
 
 /**
- * The collected part of an exposition, in pieces of about `size` bytes; lets other work go on every thousand lines. `inUse` pieces
- * can be used at once, older ones are written over; Infinity where all of them are kept.
+ * The collected part of an exposition, in pieces of about `size` bytes; lets other work run every thousand lines. At most `inUse`
+ * pieces are valid at once, older ones are overwritten; Infinity keeps all of them.
  */
 export async function* expositionPieces(
   rows: ExpositionRows,
@@ -57,7 +57,7 @@ const ROOM = 16 * 1024;
 /** The most bytes of a UTF-16 unit of a string in UTF-8; a character of four bytes has two units. */
 const MOST_BYTES = 3;
 
-/** What is in a line besides its name, labels and value: `{`, `,`, `}`, a space and the end of the line. */
+/** The characters of a line besides its name, labels and value: `{`, `,`, `}`, a space and the end of the line. */
 const MARKS = 5;
 
 const [NEW_LINE = 0, SPACE = 0, COMMA = 0, OPEN = 0, CLOSE = 0] = Buffer.from('\n ,{}');
@@ -66,7 +66,7 @@ const [NEW_LINE = 0, SPACE = 0, COMMA = 0, OPEN = 0, CLOSE = 0] = Buffer.from('\
  * Writes text into pieces of about equal length. The bytes of names and labels are copied; joining strings takes two to
  * three times as long and leaves them all behind as garbage.
  *
- * The buffers are used again: a piece that `take` gave is written over after as many further pieces as are in use.
+ * Buffers are reused: a piece from `take` is overwritten after `inUse` further pieces.
  */
 class PieceWriter {
   readonly #size: number;
@@ -78,8 +78,8 @@ class PieceWriter {
   #length = 0;
 
   /**
-   * @param size how long a piece is, in bytes; its last line goes beyond
-   * @param inUse how many pieces are in use at once; Infinity where all of them are kept
+   * @param size the length of a piece in bytes; its last line may exceed it
+   * @param inUse the number of pieces that are valid at once; Infinity keeps all of them
    */
   constructor(size: number, inUse: number) {
     this.#size = size;

@@ -13,9 +13,8 @@ export const CONTENT_TYPES: Readonly<Record<Format, string>> = {
 const TEXT_VERSIONS = ['0.0.4', '1.0.0'];
 
 /**
- * The format for an `Accept` header. OpenMetrics only where the header names it, in a version we write, with a quality of at
- * least that of text. Everything else, `*` and a missing header included, gives text: a scraper is never refused for its
- * header.
+ * The format for an `Accept` header: OpenMetrics where the header names it, in a version we write, with a quality of at
+ * least that of text. Everything else, `*` and a missing header included, gives text: no header makes a request fail.
  */
 export function negotiate(accept: string | undefined): Format {
   const preferences = parse(accept);
@@ -36,12 +35,12 @@ export function negotiate(accept: string | undefined): Format {
   return preferred ? 'text' : 'openmetrics';
 }
 
-/** Schemes by which a client wants names escaped that are not of the old character set. Ours all are, so each scheme is met. */
+/** Schemes for escaping names outside the old character set. All our names are inside it, so every scheme is fulfilled. */
 const ESCAPING = ['allow-utf-8', 'underscores', 'dots', 'values'];
 
 /**
  * The `Content-Type` of a response in a format that `negotiate` chose. Version 1.0.0 of either format names the escaping scheme
- * that the client asked for; without one, text has that of the documents (Prometheus, "Scrape protocol content negotiation").
+ * that the client requested; without one, text has the default (Prometheus, "Scrape protocol content negotiation").
  */
 export function contentTypeOf(format: Format, accept: string | undefined): string {
   const [name] = CONTENT_TYPES[format].split(';');
@@ -100,7 +99,7 @@ const LONE_SURROGATES = /\p{Surrogate}/gu;
 /** The last line of an OpenMetrics exposition. */
 export const END_OF_EXPOSITION = '# EOF\n';
 
-/** The metadata lines of a family, in the order its format asks for. OpenMetrics names a counter without `_total`. */
+/** The metadata lines of a family, in the order of its format. OpenMetrics names a counter without `_total`. */
 export function metadata(
   family: Pick<ExporterFamily, 'name' | 'help' | 'type'> & Pick<Family, 'unit'>,
   format: Format,

@@ -10,7 +10,7 @@ const HEADER = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255]);
 const deflateRawAsync = promisify(deflateRaw);
 
 /**
- * The pieces of a compressed exposition. Starting to compress one takes 0.3 ms of the main thread, so there should be few. At
+ * The pieces of a compressed exposition. Starting the compression of a piece takes 0.3 ms of the main thread, so pieces are large. At
  * most `inUse` pieces are compressed at once; the writer waits before it makes more.
  */
 export const COMPRESSED = { size: 512 * 1024, inUse: 2 };
@@ -32,7 +32,7 @@ export class GzipStart {
     this.#crc = crc32(piece, this.#crc);
     this.#bytes += piece.length;
     const compressed = deflateRawAsync(piece, { ...OPTIONS, finishFlush: constants.Z_SYNC_FLUSH });
-    // Copied, because what comes from zlib keeps a whole chunk.
+    // Copied, because the buffers of zlib keep a whole chunk in memory.
     this.#pieces.push(compressed.then((bytes) => Buffer.from(bytes)));
     await this.#pieces.at(-COMPRESSED.inUse);
   }

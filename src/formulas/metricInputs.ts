@@ -35,7 +35,7 @@ export function datastoreNames(metricNames: readonly string[]): string[] {
  */
 export type Values<Value extends string> = Readonly<Partial<Record<Value, number>>>;
 
-/** What New Relic said about one application or host over one window. */
+/** The metric data of one application or host over one window. */
 export interface WindowValues {
   /** Length of the window of the response, in whole minutes. */
   readonly seconds: number;

@@ -16,7 +16,7 @@ export function requestRate(
   return rate === undefined || roundedAway ? perSecond(calls, seconds) : rate / 60;
 }
 
-/** What New Relic said about errors and requests in a window; undefined: it has no such metric. */
+/** The error and request metrics of a window; undefined: the metric is not in the response. */
 interface ErrorInputs {
   readonly scope: 'application' | 'host';
   /** `Errors/all`. */

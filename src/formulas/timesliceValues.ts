@@ -21,8 +21,8 @@ export interface MetricRow {
 export type MetricRows = ReadonlyMap<string, MetricRow>;
 
 /**
- * Agents report it once a minute: the sign that an application or host lives. That agents of every language send it, and
- * with a host, is our inference.
+ * A metric that agents report once a minute, so it shows that an application or host reports. It is our inference that agents of
+ * every language send it, with a host.
  */
 export const SIGN_OF_LIFE = 'Agent/MetricsReported/count';
 
@@ -51,7 +51,7 @@ const times = (factor: number, formula: Formula): Formula => {
   };
 };
 
-/** Browsers keep other times in the columns: the exclusive sum is the time in front of the server, the squares are its time. */
+/** Browser metrics use the columns for other times: `x` is the front-end time, `q` the time in the application. */
 const inNetwork: Formula = ({ t, x, q }) => (x === undefined || q === undefined ? undefined : t - x - q);
 const behindServer: Formula = ({ c, t, x }) => (x === undefined || c <= 0 ? undefined : (t - x) / c);
 
@@ -61,7 +61,7 @@ const score: Formula = ({ c: satisfied, t: tolerating, x: frustrated }) =>
 const ANY: Readonly<Record<string, Formula>> = {
   average_response_time: times(1000, average),
   average_call_time: times(1000, average),
-  // The page averages quotients minute by minute, which differs slightly from the quotient of the sums.
+  // New Relic's page averages quotients minute by minute, which differs slightly from the quotient of the sums.
   average_exclusive_time: times(1000, averageExclusive),
   average_value: average,
   total_value: ({ t }) => t,
@@ -79,7 +79,7 @@ const ANY: Readonly<Record<string, Formula>> = {
   total_call_time_per_minute: ({ t }, { seconds }) => (60 * t) / seconds,
   throughput: ({ c }, { seconds }) => c / seconds,
   rate: ({ t }, { seconds }) => t / seconds,
-  // Of the processor over several hosts this adds their shares up. That the REST interface does the same is our inference.
+  // For CPU this adds up the shares of several hosts. It is our inference that the REST interface does the same.
   percent: (row, about) => (about.name === METRIC.cpu ? perSecondsOfWindow : times(100, average))(row, about),
   as_percentage: times(100, average),
   average_time: times(1000, average),
@@ -108,7 +108,7 @@ const APDEX: typeof ANY = {
 const OF_DEVICES: typeof ANY = {
   average_fe_response_time: times(1000, averageExclusive),
   average_be_response_time: times(1000, behindServer),
-  // The page has no factor of 1,000 here, but the REST interface has milliseconds.
+  // New Relic's page has no factor of 1,000 here, but the REST interface has milliseconds.
   average_network_time: (row, about) => (row.c > 0 ? times(1000 / row.c, inNetwork)(row, about) : undefined),
   total_network_time: inNetwork,
   network_time_percentage: (row, about) => times(1 / about.seconds, inNetwork)(row, about),
@@ -126,7 +126,7 @@ const OF_DEVICES: typeof ANY = {
 
 /**
  * The values that NerdGraph's rows give, by kind of metric, under the names and in the units of the REST interface, from the
- * vendor's page "Migrate metric timeslice queries to NRQL". Stored times are seconds, the REST interface has milliseconds.
+ * page "Migrate metric timeslice queries to NRQL" of New Relic. Stored times are seconds, the REST interface has milliseconds.
  */
 export const VALUES = {
   any: new Map(Object.entries(ANY)),
@@ -137,7 +137,7 @@ export const VALUES = {
   memory: new Map(Object.entries({ ...ANY, total_used_mb: totalMemory })),
 } satisfies Readonly<Record<string, ReadonlyMap<string, Formula>>>;
 
-/** The kind of a metric, which decides about the values that it has. */
+/** The kind of a metric, which decides on its values. */
 export function kindOf(metricName: string): keyof typeof VALUES {
   if (isApdex(metricName)) return 'apdex';
   if (/^(EndUser|Browser|Mobile)(\/|$)/.test(metricName)) return 'device';
@@ -163,9 +163,9 @@ function standardDeviation({ c, t, q }: MetricRow): number | undefined {
 }
 
 /**
- * The memory of all processes: what one uses, times how many there are. Agents sample their memory several times a minute
- * and report once, so a sum of the samples would count each process many times. What the REST interface gives over several
- * minutes is not documented; the vendor's own pages calculate like this.
+ * The memory of all processes: the mean of a process times their number. Agents sample their memory several times a minute
+ * and report once, so a sum of the samples would count each process many times. The result of the REST interface over several
+ * minutes is not documented; New Relic's own pages calculate like this.
  */
 function totalMemory(row: MetricRow, about: Parameters<Formula>[1]): number | undefined {
   const used = average(row, about);

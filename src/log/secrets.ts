@@ -4,22 +4,22 @@ export const MASKED = '<secret>';
 /** The number of consecutive characters of a secret that must not leave the process. */
 const RUN = 12;
 
-/** Characters that are looked at together. */
+/** The number of characters that are hashed together. */
 const HASHED = 3;
 
-/** Size of the hash table that rules most of a text out before a closer look. */
+/** The size of the hash table, which excludes most of a text before a closer comparison. */
 const TABLE_SIZE = 4096;
 
-/** At most this many possible starts of a run are looked at in one text: an ordinary text has hardly any. */
+/** The most possible starts of a run that are compared in one text: an ordinary text has hardly any. */
 const MOST_LOOKS = 100_000;
 
 /** A New Relic key of any account, or the beginning of one; licence keys are 40 characters that end in NRAL. */
 export const KEY_LIKE = /NR[A-Z]{2}-[A-Z0-9]+|\b[A-Z0-9]{36}NRAL\b/gi;
 
-/** A whole key: many names contain what could be the beginning of one, such as `conrad-shop`. */
+/** A whole key, because names such as `conrad-shop` contain a possible beginning of one. */
 const WHOLE_KEY = /NR[A-Z]{2}-[A-Z0-9]{20,}|\b[A-Z0-9]{36}NRAL\b/gi;
 
-/** The same character all over. */
+/** A text of one repeated character. */
 const ONE_CHARACTER = /^(.)\1*$/su;
 
 /** How a character is encoded in an address, in JSON and in HTML; tried at one index of a text only. */

@@ -178,7 +178,7 @@ export const EXPORTER = {
   ),
 } satisfies Readonly<Record<string, ExporterFamily>>;
 
-/** What `/probe` adds to the families of one application. */
+/** The families that `/probe` adds to those of one application. */
 export const PROBE = {
   success: gauge('probe_success', [], '1 when nothing of the probe failed, else 0.'),
   duration: gauge('probe_duration_seconds', [], 'How long the probe took.'),

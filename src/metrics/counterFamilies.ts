@@ -8,9 +8,9 @@ const MINUTE = 60;
 
 type Values = Readonly<Record<string, number>>;
 
-/** Something that is counted of each minute. */
+/** A number that is counted for each minute. */
 interface Counted {
-  /** The metric that it comes from, and the values that it reads of it. */
+  /** The metric and its values from which the number is calculated. */
   readonly metric: string;
   readonly reads: readonly string[];
   /** NaN where a value is missing. */
@@ -21,7 +21,7 @@ function value(metric: string, name: string): Counted {
   return { metric, reads: [name], of: (values) => values[name] ?? NaN };
 }
 
-/** The mean time of no transactions may be absent. */
+/** The mean time may be absent where there were no transactions. */
 const seconds: Counted = {
   metric: METRIC.web,
   reads: ['call_count', 'average_response_time'],
@@ -29,7 +29,7 @@ const seconds: Counted = {
     calls === 0 ? 0 : (calls * milliseconds) / 1000,
 };
 
-/** What is counted of each minute. The values of a minute, and the counters, stand in this order. */
+/** The numbers that are counted for each minute, in the order of the values of a minute and of the counters. */
 export const COUNTED: readonly Counted[] = [
   value(METRIC.web, 'call_count'),
   value(METRIC.nonWeb, 'call_count'),
@@ -43,18 +43,18 @@ export const COUNTED: readonly Counted[] = [
 /** The first values of a minute are its web and non-web transactions. */
 export const TRANSACTION_VALUES = 2;
 
-/** The metrics to ask for. */
+/** The metrics to request. */
 export const COUNTER_METRICS: readonly string[] = [...new Set(COUNTED.map(({ metric }) => metric))];
 
-/** The values of a metric to ask for. */
+/** The values of a metric to request. */
 export function countedValues(metricName: string): readonly string[] {
   return [...new Set(COUNTED.flatMap(({ metric, reads }) => (metric === metricName ? reads : [])))];
 }
 
-/** The values of one minute, in the order of `COUNTED`; `broken`: New Relic answered something that cannot be read. */
+/** The values of one minute, in the order of `COUNTED`; `broken`: they cannot be read. */
 export type CountedMinute = readonly number[] | 'broken';
 
-/** What a response says of each minute, by its beginning (Unix seconds); a minute of which it says nothing has no entry. */
+/** The values of each minute in a response, by its beginning (Unix seconds); a minute without values has no entry. */
 export function countedMinutes({ metrics }: Pick<MinuteSeries, 'metrics'>): Map<number, CountedMinute> {
   const minutes = new Map<number, number[] | 'broken'>();
   for (const name of COUNTER_METRICS) {

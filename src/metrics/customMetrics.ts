@@ -50,11 +50,11 @@ export function customMetrics(definitions: readonly CustomMetricDefinition[]): C
 }
 
 /**
- * Which of an application's metric names the custom metrics read, sorted, and at most `max_series` series of each custom
+ * The metric names of an application that the custom metrics read, sorted, and at most `max_series` series of each custom
  * metric. Each name takes `entities` of them: 1, or for the host scope the number of the application's hosts; the last name
  * may be left with some of the hosts only. Of metric names with equal labels only the first is read, because they would
- * write the same series. The result does not depend on the order of the names. `cut` is, by family name, how many series of
- * the application, those of all its hosts, are left out.
+ * write the same series. The result does not depend on the order of the names. `cut` is, by family name, the number of omitted
+ * series of the application with all its hosts.
  */
 export function customMatches(metrics: readonly CustomMetric[], metricNames: readonly string[], entities = 1) {
   const sorted = [...new Set(metricNames)].sort();
@@ -117,7 +117,7 @@ const MINIMUM_LITERAL = 3;
 /**
  * Parses the `match` of a custom metric: segments between slashes, each a literal, `{label}` (captures it), `*` (any
  * one segment) or, at the end, `**` (all that remain, at least one). `pattern` fits the metric names, with a group for each
- * captured label; `filter` is the longest literal part, of equal ones the first: upstream's substring filter for the metric
+ * captured label; `filter` is the longest literal part, of equal ones the first: the substring by which New Relic filters the metric
  * name list. It keeps the slashes around it, which do not count for its length. Throws a TemplateError.
  */
 export function parseTemplate(match: string) {
@@ -128,7 +128,7 @@ export function parseTemplate(match: string) {
   if (repeated !== undefined) {
     throw new TemplateError('The template captures two segments under one name: give each capture a name of its own.');
   }
-  // A line feed stands for what is not literal: no metric name holds one, and it is refused in a literal.
+  // A line feed replaces parts that are not literal: no metric name has one, and a literal may not.
   const literals = parts.map((part) => (isLiteral(part) ? part : '\n')).join('/');
   const filter = literals.split('\n').reduce((longest, part) => (weight(part) > weight(longest) ? part : longest), '');
   if (weight(filter) < MINIMUM_LITERAL) {
@@ -142,7 +142,7 @@ export function parseTemplate(match: string) {
 
 const CAPTURE = /^\{([^{}]*)\}$/;
 
-/** Of a segment that was checked. */
+/** True for a segment without a capture and a wildcard; segments are valid here. */
 function isLiteral(part: string): boolean {
   return !/[{*]/.test(part);
 }
@@ -179,7 +179,7 @@ function checkedLabel(label: string, at: string): string {
   return label;
 }
 
-/** How well a literal part narrows the list: its length without the slashes around it. */
+/** The length of a literal part without the slashes around it: a longer one narrows the list more. */
 function weight(part: string): number {
   return part.replace(/^\/|\/$/g, '').length;
 }

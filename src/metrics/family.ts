@@ -3,7 +3,7 @@ import type { Group, Family, Labels, Sample } from './sample.ts';
 
 export type FamilyScope = 'application' | 'host';
 
-/** Over which time a family's values speak; HELP and docs/metrics.md say it in these words. */
+/** The time that a family's values cover, in the words of HELP and docs/metrics.md. */
 const TIME_BASES = {
   state: 'state when the list was read, not a rolling value',
   rolling: 'rolling average of 3 to 4 minutes',
@@ -12,23 +12,23 @@ const TIME_BASES = {
   counter: 'every minute once, from the start of the exporter on',
 } as const;
 
-/** A family of the catalogue: what its HELP and its line in docs/metrics.md are made of. */
+/** A family of the catalogue, with the texts of its HELP and its line in docs/metrics.md. */
 export interface CatalogueFamily extends Family {
   readonly meaning: string;
-  /** Upstream metric or field and what is done with it, in upstream's names; of NerdGraph too where it differs. */
+  /** New Relic's metric or field, in its own name, and the calculation; for NerdGraph too where it differs. */
   readonly source: string;
   /** In words. */
   readonly timeBase: string;
   readonly interfaces: readonly Api[];
 }
 
-/** What a family is made from; all texts are phrases without a full stop at the end. */
+/** The specification of a family; all texts are phrases without a full stop at the end. */
 export interface FamilySpec {
-  /** What follows the prefix in the name. */
+  /** The name without its prefix. */
   readonly suffix: string;
   readonly meaning: string;
   readonly source: string;
-  /** Where NerdGraph has it, if that is another place; false: NerdGraph does not have it. */
+  /** The source in NerdGraph, if it is another one; false: NerdGraph does not have it. */
   readonly nerdgraph?: string | false;
   /** False: the REST interface does not have it. */
   readonly rest?: false;
@@ -47,12 +47,12 @@ export interface FamilyRow<Input> extends CatalogueFamily {
   readonly calculate: (input: Input) => number | undefined | readonly LabelledValue[];
 }
 
-/** The suffixes that OpenMetrics knows as units and that our names use. */
+/** The unit by the suffix of the name: the units of OpenMetrics that our names use. */
 export function unitOf(name: string): Family['unit'] {
   return (['seconds', 'bytes', 'ratio'] as const).find((unit) => name.replace(/_total$/, '').endsWith(`_${unit}`));
 }
 
-/** Makes a family; the texts are phrases. HELP says what a value is, where it comes from and which time it speaks about. */
+/** Makes a family; the texts are phrases. HELP has the meaning of a value, its source and the time that it covers. */
 export function familyOf(
   group: Group,
   name: string,

@@ -1,13 +1,13 @@
 import type { Application, Host, Instance, KeyTransaction } from '../api/types.ts';
 import type { Labels } from './sample.ts';
 
-/** What a label may be called; names that begin with `__` belong to Prometheus. */
+/** The valid names of labels; names that begin with `__` belong to Prometheus. */
 export const LABEL_NAME = /^[a-zA-Z_][a-zA-Z0-9_]*$/;
 
-/** Names that Prometheus gives a meaning of its own: it renames or misreads them when they are scraped. */
+/** Names with a meaning of their own in Prometheus, which renames or misreads them when they are scraped. */
 export const PROMETHEUS_LABEL_NAMES = ['instance', 'job', 'le', 'quantile'] as const;
 
-/** Label names that a custom metric's template may not capture: those of its application and host, and Prometheus's. */
+/** Label names that a custom metric's template may not capture: labels of its application and host, and of Prometheus. */
 export const UNCAPTURABLE_LABEL_NAMES: ReadonlySet<string> = new Set([
   'account',
   'app',
@@ -17,7 +17,7 @@ export const UNCAPTURABLE_LABEL_NAMES: ReadonlySet<string> = new Set([
   ...PROMETHEUS_LABEL_NAMES,
 ]);
 
-/** Labels of entities and their golden metrics; only in an account with entities they are ours. */
+/** Labels of entities and their golden metrics, reserved only in an account with entities. */
 export const MONITORED_LABEL_NAMES = ['entity_type', 'entity', 'entity_guid'] as const;
 
 /** The label that carries the values of a tag: characters that a label may not have become `_`. */
@@ -25,7 +25,7 @@ export function tagLabel(key: string): string {
   return `tag_${key.replace(/[^a-zA-Z0-9_]/g, '_')}`;
 }
 
-/** Labels of what an entity's list says. */
+/** Labels of the state of an entity. */
 export function entityLabels(
   account: string,
   staticLabels: Labels,
@@ -35,7 +35,7 @@ export function entityLabels(
   return { account, entity_type: type, entity: name, entity_guid: guid, ...staticLabels };
 }
 
-/** Labels of an entity's golden metrics, whose names say the type. */
+/** Labels of an entity's golden metrics; the type is in their names. */
 export function goldenLabels(
   account: string,
   staticLabels: Labels,
@@ -62,7 +62,7 @@ export function hostLabels(
   return { ...ofApplication(account, application), host: host.host, host_id: host.key, ...staticLabels };
 }
 
-/** Labels of an instance's series; a host id or port that upstream does not give is empty. */
+/** Labels of an instance's series; an unknown host id or port is empty. */
 export function instanceLabels(
   account: string,
   staticLabels: Labels,

@@ -3,11 +3,11 @@ import { catalogueFamily, samplesOf, type FamilySpec, type LabelledValue, type F
 import { tagLabel } from './labelNames.ts';
 import type { Labels, Sample } from './sample.ts';
 
-/** What is known of an application, a host, an instance or a key transaction. */
+/** The data of an application, a host, an instance or a key transaction. */
 interface ListedInput {
   /** Its entry in its list: each kind has fields of its own. */
   readonly entry: Partial<Application & Instance & KeyTransaction>;
-  /** The rolling values to show, in upstream's units. */
+  /** The rolling values to show, in New Relic's units. */
   readonly rolling: RollingValues;
   /** Keys of an application's tags that the configuration publishes. */
   readonly tags: readonly string[];
@@ -16,7 +16,7 @@ interface ListedInput {
 /** A row before it belongs to a kind of entity. */
 type Spec = FamilySpec & Pick<FamilyRow<ListedInput>, 'calculate'>;
 
-/** The rows of the entries that one group's lists bring; `rolling` in a name says that the values are the service's rolling ones. */
+/** The rows of the entries of one group's lists; `rolling` in a name means New Relic's rolling values. */
 function rowsOf(
   group: 'applications' | 'hosts' | 'instances' | 'key_transactions',
   rolling: 'rolling' | 'rolling10',
@@ -33,7 +33,7 @@ function rowsOf(
   }));
 }
 
-/** The statuses upstream is known to use, each with its labels. */
+/** The known health statuses of New Relic, each with its labels. */
 const KNOWN_STATUSES: ReadonlyMap<string, Labels> = new Map(
   ['green', 'orange', 'red', 'gray', 'unknown'].map((status) => [status, { status }]),
 );
@@ -41,7 +41,7 @@ const KNOWN_STATUSES: ReadonlyMap<string, Labels> = new Map(
 export const ALERT_SEVERITY =
   'alertSeverity (CRITICAL red, WARNING orange, NOT_ALERTING green, NOT_CONFIGURED unknown), gray while it does not report';
 
-/** The health of an application, a key transaction, a host or an instance; the last two only REST has. */
+/** The health of an application, a key transaction, a host or an instance; only REST has the last two. */
 function healthStatus(listed: string, inNerdgraph: boolean): Spec {
   return {
     suffix: 'health_status',
@@ -81,7 +81,7 @@ export function flag(value: boolean | undefined): number | undefined {
   return value === undefined ? undefined : Number(value);
 }
 
-/** A series for each known status; a status that is not known is one more. */
+/** A series for each known status, and one more for an unknown current status. */
 export function statuses(current: string | undefined): LabelledValue[] | undefined {
   if (current === undefined) return undefined;
   const known = [...KNOWN_STATUSES].map(([status, labels]) => ({ labels, value: flag(status === current) }));
@@ -365,10 +365,10 @@ export const LISTED_FAMILIES = {
 };
 
 /**
- * State and rolling values of an entry of a list, in base units; none of a key transaction whose details could not be read,
- * because they could not be labelled. `apart`: rolling values that were read apart from the list; without them those of the
- * entry count, where 0 for an average or a score without traffic is left out, which a reader that reads them apart does itself.
- * `tags`: the keys of an application's tags that are published.
+ * State and rolling values of an entry of a list, in base units; none for a key transaction with unreadable details, because it has
+ * no labels. `apart`: rolling values that were read separately from the list. Without them the values of the entry are used, except
+ * averages and scores of 0 without traffic, which the reader of separate values leaves out itself. `tags`: the keys of an
+ * application's tags that are published.
  */
 export function listedFamilySamples(
   group: keyof typeof LISTED_FAMILIES,

@@ -58,8 +58,8 @@ export interface LeftOutMetric {
 }
 
 /**
- * The families of golden metrics of an account, which are not known before its lists were read. One that has been made stays,
- * with its HELP, until it is made anew with a configuration.
+ * The families of golden metrics of an account, which are unknown until its lists were read. A family keeps its HELP until the
+ * configuration is loaded again.
  */
 export class GoldenFamilies {
   readonly #families = new Map<string, Family>();
@@ -67,7 +67,7 @@ export class GoldenFamilies {
   /**
    * One family for each name, by type and metric.
    *
-   * @param isTaken whether a name is one of ours, or of a metric of the configuration
+   * @param isTaken whether the name is a built-in one, or a metric of the configuration
    * @returns also the metrics that are left out
    */
   assign(
@@ -111,7 +111,7 @@ export class GoldenFamilies {
     let family = this.#families.get(name);
     if (family === undefined) {
       const help = goldenHelp(type, metric);
-      // Units of the names are New Relic's, and values are not converted: Prometheus is told of none.
+      // Units in the names are New Relic's and values are not converted, so the family declares no unit.
       family = { name, help, type: 'gauge', unit: undefined, group: 'golden_metrics', labelNames: [PERCENTILE_LABEL] };
       this.#families.set(name, family);
     }

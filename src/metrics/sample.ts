@@ -1,7 +1,7 @@
 /** Label names and values, in the order in which they are written. */
 export type Labels = Readonly<Record<string, string>>;
 
-/** The labels that all samples of an entity carry, and the same as they are written. */
+/** The labels of all samples of an entity, as names and values and in written form. */
 export interface WrittenLabels {
   readonly labels: Labels;
   readonly bytes: Buffer;
@@ -20,7 +20,7 @@ export interface Family {
   readonly labelNames: readonly string[];
 }
 
-/** One value of a family. The labels of the entity it belongs to are added when an answer is put together. */
+/** One value of a family. The labels of its entity are added when an exposition is made. */
 export interface Sample {
   readonly family: Family;
   /** Labels beyond those of the entity; undefined where there are none. */
@@ -29,7 +29,7 @@ export interface Sample {
   readonly value: number;
 }
 
-/** One family with one set of labels beyond those of the entity: what a sample is besides its value. */
+/** One family with one set of labels beyond the labels of the entity: a sample without its value. */
 export interface Column {
   readonly family: Family;
   readonly labels: Labels;
@@ -48,7 +48,7 @@ export interface Columns {
 
 /**
  * Samples as they are kept: each value is the text that an exposition shows, which takes a quarter of the memory of samples.
- * The task's labels are apart: they stay when values change, and change when values stay.
+ * The task's labels are stored separately, because labels and values change independently.
  */
 export interface WrittenSamples {
   /** Increases with each writing: the same number means the same samples. */
@@ -63,7 +63,7 @@ export interface WrittenSamples {
 export interface DroppedSeries {
   readonly family: string;
   readonly series: number;
-  /** What they were read with: each refresh of their values gives another object, which is only compared. */
+  /** Identifies the refresh of their values: an object that is only compared. */
   readonly reading: object;
 }
 

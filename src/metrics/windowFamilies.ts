@@ -27,7 +27,7 @@ import {
 } from './family.ts';
 import type { Labels, Sample } from './sample.ts';
 
-/** What is known about one application or host over one window. */
+/** The data of one application or host over one window. */
 interface FormulaInput {
   readonly values: WindowValues;
   /** The parts of the time of web requests that count; undefined until the database kind is known. */
@@ -37,7 +37,7 @@ interface FormulaInput {
 /** Stands for the metric of every datastore type, whose names differ from application to application. */
 export const EVERY_DATASTORE = Symbol('every datastore type');
 
-/** An input of a row: the values to request, and how to find it in the response. */
+/** An input of a row: the values to request, and a function that finds it in the response. */
 interface Reading<T> {
   readonly wanted: readonly {
     readonly metric: string | typeof EVERY_DATASTORE;
@@ -78,7 +78,7 @@ function windowRow<Inputs extends object>(
   };
 }
 
-/** For every time that is an average over web requests. */
+/** The note of every time that is an average over web requests. */
 const ABSENT_WITHOUT_REQUESTS = 'absent without web requests';
 
 const queue = read(METRIC.queue, 'call_count', 'average_response_time');
@@ -87,7 +87,7 @@ const RATE = 'requests_per_minute / 60; call_count / length of the window where 
 const NAMES = 'Datastore/TYPE/allWeb or Database/allWeb or ActiveRecord/all, and Memcache/allWeb, External/allWeb';
 const METRICS = [METRIC.database, METRIC.activeRecord, METRIC.memcache, METRIC.external, EVERY_DATASTORE] as const;
 
-/** Reads every metric that may be a component, and gives the ones that count. */
+/** Reads every metric that may be a component, and returns the ones that count. */
 const components: Reading<FormulaInput['components']> = {
   wanted: METRICS.map((metric) => ({ metric, values: ['call_count', 'average_response_time'] })),
   of: (input) => input.components,

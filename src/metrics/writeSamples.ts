@@ -7,7 +7,7 @@ const NO_COLUMNS: Columns = { list: [], addedNames: [] };
 
 export const NO_SAMPLES: WrittenSamples = { number: 0, columns: NO_COLUMNS, values: [], refused: 0 };
 
-/** Up to this size a map is not searched for entries whose object is gone. */
+/** Up to this size a map is not searched for entries with a collected object. */
 const FEW = 64;
 
 /**
@@ -22,8 +22,8 @@ export class SampleWriter {
   #written = 0;
 
   /**
-   * Only custom metrics are searched for repeated series. Everything else has an id among the labels of its task, and its
-   * families have each series once.
+   * Only custom metrics can repeat series and are searched for them: all other tasks have an id among their labels, and each
+   * series once.
    *
    * @param before the earlier samples of the task, where those of other tasks of its group have other columns
    */

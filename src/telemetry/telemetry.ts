@@ -63,8 +63,8 @@ export class Telemetry {
   }
 
   /**
-   * Counts series that an exposition leaves out because of a `max_series`: once for each refresh of their values, in however
-   * many expositions.
+   * Counts series that an exposition leaves out because of a `max_series`: once for each refresh of their values, even in several
+   * expositions.
    */
   dropped(series: readonly DroppedSeries[]): void {
     for (const { family, series: count, reading } of series) {
@@ -111,12 +111,12 @@ export class Telemetry {
   }
 }
 
-/** Seconds: from a response next door to well beyond the default `request_timeout`. */
+/** Seconds: from a very near server to well beyond the default `request_timeout`. */
 const DURATION_BUCKETS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30];
 
 /**
  * Counts the calls of one account; its name is added when they are shown. Each account has a registry of its own, so its series
- * end with it. Series that are sure to come begin at 0: `increase()` would miss the first event of a series that begins at 1.
+ * end with it. Expected series begin at 0, because `increase()` would miss the first event of a series that begins at 1.
  */
 class AccountCalls implements CallObserver {
   readonly registry = new Registry();
@@ -181,8 +181,8 @@ class AccountCalls implements CallObserver {
 const STATES: readonly TaskState[] = ['fresh', 'stale', 'missing'];
 
 /**
- * The gauges of an account's state, made anew for each exposition, so that nothing is left of a group or an account that is
- * gone. A value that is not known yet is absent. One entry for each series; the account's name is added to all.
+ * The gauges of an account's state, made anew for each exposition, so that removed groups and accounts leave no series. A value
+ * that is not known yet is absent. One entry for each series; the account's name is added to all.
  */
 function accountFamilies(status: AccountSummary): OwnFamily[] {
   const { api, region, budget } = status;
@@ -255,8 +255,8 @@ async function processFamilies(registry: Registry): Promise<OwnFamily[]> {
 }
 
 /**
- * Between two expositions in quick succession nothing is measured: the mean is NaN, and the least is the highest number there
- * is.
+ * True where nothing was measured, because two expositions followed each other closely: the mean is NaN, and the minimum the
+ * largest number.
  */
 function hasNoLag({ name, series }: OwnFamily): boolean {
   return LAG_DISTRIBUTION.test(name) && series.some(({ value }) => Number.isNaN(value));

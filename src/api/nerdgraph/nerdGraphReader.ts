@@ -26,7 +26,7 @@ import type { Application } from '../types.ts';
 import { readRows, UnreadableRows, whyIncomplete } from '../../nrql/queryRows.ts';
 
 /**
- * The reader of NerdGraph, the vendor's GraphQL interface with its query language NRQL. Every method rejects with an
+ * The reader of NerdGraph, New Relic's GraphQL interface with its query language NRQL. Every method rejects with an
  * UpstreamError, or with the reason of the signal when that is aborted. It gives the values of the REST interface, see
  * docs/nerdgraph.md.
  *

@@ -10,7 +10,7 @@ import { formatAddress } from '../server/listening.ts';
 
 const LISTS: ReadonlySet<Group> = new Set(['applications']);
 
-/** At most this many labels that two tags became are logged, each once. */
+/** The most labels with two tags that are logged, each once. */
 const MOST_TOLD = 100;
 
 /**
@@ -87,7 +87,7 @@ function labelsOf(account: string, application: ApplicationView): Record<string,
   };
 }
 
-/** Labels of tags. Of two keys that become one label the first by name counts, and the log says so. */
+/** Labels of tags. Where two keys become one label, the first by name is used, and the conflict is logged. */
 function tagLabels(
   { tags = [] }: ApplicationView,
   tell: (label: string, message: string) => void,

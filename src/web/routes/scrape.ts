@@ -54,7 +54,7 @@ export function metricsHandler(deps: WebDependencies): LimitedHandler {
   };
 }
 
-/** What a probe returns when no list can be read. */
+/** The result of a probe when no list can be read. */
 const NOTHING = { blocks: [], cut: [] };
 
 /** `/probe`: one application of one account, by its id from the account's own list, never by address. */

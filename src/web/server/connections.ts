@@ -3,12 +3,12 @@ import type { Server as TlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 
 /**
- * Open connections of all listening sockets together. Room for a new one is made by those in the middle of a request that does
- * not come, the oldest first, and then by the one that has been idle for longest.
+ * The most open connections of all listening sockets together. A new one replaces the oldest one whose request is incomplete,
+ * otherwise the one that has been idle for longest.
  */
 const MAX_CONNECTIONS = 512;
 
-/** To a client that speaks plain HTTP to a TLS port. */
+/** The response to plain HTTP on a TLS port. */
 const SPEAK_TLS = 'This port speaks HTTPS: use https:// in the address.\n';
 const PLAIN_RESPONSE = [
   'HTTP/1.1 400 Bad Request',
@@ -19,7 +19,7 @@ const PLAIN_RESPONSE = [
   SPEAK_TLS,
 ].join('\r\n');
 
-/** Requests that one connection may send before their responses. Scrapers and browsers send none ahead. */
+/** The most unanswered requests of one connection. Scrapers and browsers wait for each response. */
 const MAX_AHEAD = 32;
 
 interface Connection {
@@ -47,7 +47,7 @@ export class Connections {
   #closing = false;
 
   follow(server: Server): void {
-    // Node refuses connections beyond this limit: once every connection is in use, no other way is left.
+    // Beyond this limit Node refuses connections: the last resort when every connection is in use.
     server.maxConnections = 2 * MAX_CONNECTIONS;
     server.prependListener('connection', (socket: Socket) => void this.#accept(socket));
   }

@@ -10,7 +10,7 @@ import { namesSeveralHosts, normalisePrefix, normaliseTarget } from '../request.
 const MAX_BODY_BYTES = 4096;
 
 /**
- * Everything between a connection and the application: limits, and the web configuration's headers, rate limit and users, in
+ * The checks between a connection and the application: limits, and the web configuration's headers, rate limit and users, in
  * the order of the exporter toolkit. Health and readiness need neither a password nor a token of the rate limit, and are
  * answered while the web configuration is invalid.
  */

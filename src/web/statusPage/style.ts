@@ -76,7 +76,7 @@ button { cursor: pointer; }
 .response { margin-left: auto; font-weight: 600; font-variant-numeric: tabular-nums; }
 .absent { margin: .25rem 0 0; overflow-wrap: anywhere; }
 .bar { display: block; width: 100%; height: 1.5rem; margin: .35rem 0; border-radius: .25rem; }
-/* A gap between neighbours, for those who cannot tell the colours apart. */
+/* A gap between neighbours, for people who cannot tell the colours apart. */
 .bar rect { stroke: var(--card); stroke-width: 1.5px; vector-effect: non-scaling-stroke; }
 .mark { stroke: var(--mark); stroke-width: 3px; vector-effect: non-scaling-stroke; }
 .parts { display: flex; flex-wrap: wrap; gap: .1rem 1.25rem; list-style: none; margin: 0; padding: 0; overflow-wrap: anywhere; }

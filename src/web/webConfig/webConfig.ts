@@ -42,7 +42,7 @@ export function loadWebConfig(path: string): WebConfigResult {
   const tree = readYaml({ path, text: file.text }, {});
   const parsed = webConfigSchema.safeParse(tree.value, { error: explain });
   const issues = parsed.success ? [] : flatten(parsed.error.issues, knownKeys);
-  // A section that is whole by itself is looked at though others are not: all that is wrong is told in one round.
+  // A valid section is checked even where others are invalid, so that all faults are reported at once.
   const section = tlsSectionOf(tree.value);
   const tls = section === undefined ? undefined : readTlsSettings(section, dirname(resolve(path)));
   files.push(...(tls?.files ?? []));
@@ -156,8 +156,8 @@ function stampOfFile(file: string): string {
 }
 
 /**
- * What a changed file would open to everybody by accident (a truncated file lacks a key), each with what to write instead;
- * empty where it opens nothing. A file that is being written looks like one from which users were removed.
+ * The protections that a changed file would remove by accident, each with the text to write on purpose; empty where it removes
+ * none. A file that is still being written looks like one without users.
  */
 function lostProtection(before: WebConfig, after: WebConfig): string[] {
   const lost: string[] = [];

@@ -5,7 +5,7 @@ import { formatPath, type Path } from '../../config/diagnostic.ts';
 
 /**
  * The cipher suites that the exporter-toolkit format names, in Go's spelling, as OpenSSL spells them.
- * Those of TLS 1.3 are not here: they cannot be chosen in Go either, and stay on.
+ * TLS 1.3 suites are missing: they cannot be chosen in Go either, and are always on.
  */
 export const CIPHER_SUITES: Readonly<Record<string, string>> = {
   TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256: 'ECDHE-ECDSA-AES128-GCM-SHA256',
