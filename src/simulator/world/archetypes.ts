@@ -53,7 +53,7 @@ function archetype(difference: Pick<Archetype, 'name' | 'language'> & Partial<ty
 
 /**
  * The applications of the world, in order; further ones repeat them. Together they show every way in which applications differ for
- * a reader (docs/simulator.md lists them).
+ * a reader.
  */
 export const ARCHETYPES: readonly Archetype[] = [
   // Newer ruby agent: Datastore beside memcache, queueing, browser data, several workers on a host.
