@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { describe, expect, it, vi } from 'vitest';
-import { normalizeArguments, buildProgram, runProgram } from '../../src/cli/program.ts';
+import { describe, expect, it } from 'vitest';
+import { normalizeArguments, buildProgram } from '../../src/cli/program.ts';
 
 const { commands } = buildProgram();
 const normalize = (...args: string[]): readonly string[] => normalizeArguments(args, commands);
@@ -33,29 +33,5 @@ describe('the arguments of the program', () => {
         expect(normalize(...args).toSorted()).toEqual(args.toSorted());
       }),
     );
-  });
-});
-
-describe('a misspelt flag in the place of a required one', () => {
-  it.each([
-    [['metric-names', '--ap=1'], `unknown option '--ap'; did you mean "--app"?`],
-    [['backfill', '--fro', '7d'], `unknown option '--fro'; did you mean "--from"?`],
-    [['metric-names', '--api-key=NRAK-SECRET'], `unknown option '--api-key'`],
-    [['metric-names'], `required option '--app <id or name>' not specified`],
-  ])('%j is told with the nearest one, without its value, and ends with 2', async (args, words) => {
-    let said = '';
-    const stderr = vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
-      said += String(text);
-      return true;
-    });
-    try {
-      expect(await runProgram(buildProgram(), args)).toBe(2);
-    } finally {
-      stderr.mockRestore();
-      // The program listens to its output until its process ends, and this one goes on.
-      for (const stream of [process.stdout, process.stderr]) stream.removeAllListeners('error');
-    }
-    expect(said).toContain(`error: ${words}`);
-    expect(said).not.toContain('NRAK-SECRET');
   });
 });

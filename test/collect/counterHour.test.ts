@@ -113,7 +113,7 @@ const READERS: Readonly<Record<Api, (simulator: Simulator, clock: Clock) => Upst
 describe.each(['rest', 'nerdgraph'] as const)('an hour of the simulator with late data over %s', (api) => {
   it('counts exactly what the world did, also over pauses of 5, 30 and 70 minutes, and what was late and lost', async () => {
     const clock = new SteppedClock();
-    const simulator = await simulatorForTest({ applications: 12, lateData: 0.3, now: () => clock.now() });
+    const simulator = await simulatorForTest({ applications: 5, lateData: 0.3, now: () => clock.now() });
     const account = accountConfig({ api, counters: true, limits: { requests_per_minute: 10_000 } });
     const reader = READERS[api](simulator, clock);
     const collector = new Collector(

@@ -5,7 +5,7 @@ import { accountConfig, collectionConfig, config } from './support/config.ts';
 import { EVERYTHING, NERDGRAPH, World } from './support/world.ts';
 
 /** More than an answer or a refresh looks at in one turn of the event loop. */
-const MANY = 4_000;
+const MANY = 2_000;
 
 /** A fleet whose calls carry 20 applications and are answered at once, as many as there is time for in between. */
 function quickFleet(): World {

@@ -69,7 +69,7 @@ describe('for any sequence of fault and time steps', () => {
         expect(world.reader.mostPerMinute()).toBeLessThanOrEqual(size.perMinute);
         expect(world.reader.mostInFlight).toBeLessThanOrEqual(size.atOnce);
       }),
-      { numRuns: 40 },
+      { numRuns: 15 },
     );
   });
 
@@ -118,7 +118,7 @@ describe('for any sequence of fault and time steps', () => {
           expect(reads.size).toBe(size.applications * (1 + size.hosts));
         },
       ),
-      { numRuns: 20 },
+      { numRuns: 8 },
     );
   });
 
@@ -144,7 +144,7 @@ describe('for any sequence of fault and time steps', () => {
         expect(await world.scrape()).toMatchObject({ complete: true });
         expect(world.clock.now()).toBeGreaterThan(START);
       }),
-      { numRuns: 25 },
+      { numRuns: 10 },
     );
   });
 });

@@ -19,6 +19,17 @@ function backfill(api: 'rest' | 'nerdgraph', ...flags: readonly string[]): Promi
   });
 }
 
+/** What an undisturbed run writes, over each interface. */
+const written = new Map<string, Promise<ToolResult>>();
+
+async function undisturbedOver(api: 'rest' | 'nerdgraph'): Promise<string> {
+  const running = written.get(api) ?? backfill(api);
+  written.set(api, running);
+  const { status, stderr, stdout } = await running;
+  expect({ status, stderr }).toEqual({ status: 0, stderr: expect.stringContaining('Applications: 3;') as string });
+  return stdout;
+}
+
 describe('backfill', () => {
   it.each([
     ['rest', 'rate-limit=retry-after,seconds=1,on=metric_data,skip=2,times=2'],
@@ -26,15 +37,14 @@ describe('backfill', () => {
     ['nerdgraph', 'rate-limit=retry-after,seconds=1,on=graphql_nrql,skip=1,times=2'],
     ['nerdgraph', 'graphql-error=TIMEOUT,on=graphql_nrql,skip=1,times=2'],
   ] as const)('over %s survives "%s" in its middle, and writes the same document', async (api, fault) => {
-    const undisturbed = await backfill(api);
-    expect(undisturbed).toMatchObject({ status: 0, stderr: expect.stringContaining('Applications: 3;') as string });
-    expect(undisturbed.stdout.length).toBeGreaterThan(10_000);
+    const undisturbed = await undisturbedOver(api);
+    expect(undisturbed.length).toBeGreaterThan(10_000);
     simulator.faults.add(parseFault(fault));
     const { status, stdout } = await backfill(api);
     const [entry] = simulator.faults.entries();
     expect(entry?.matched).toBe((entry?.rule.skip ?? 0) + (entry?.rule.times ?? 0));
     expect(status).toBe(0);
-    expect(stdout).toBe(undisturbed.stdout);
+    expect(stdout).toBe(undisturbed);
   });
 
   it('reads an application that is given by its id by that id, and no list', async () => {

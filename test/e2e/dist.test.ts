@@ -1,10 +1,7 @@
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { until } from '../real/support/until.ts';
-import { runProgram, startProgram } from './support/program.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const DIST = join(ROOT, 'dist');
@@ -16,54 +13,6 @@ const BILL = z.object({
   bomFormat: z.literal('CycloneDX'),
   metadata: z.object({ component: z.object({ name: z.string(), version: z.string() }) }),
   components: z.array(z.object({ group: z.string().optional(), name: z.string(), version: z.string() })),
-});
-
-describe('dist and package.json alone, without node_modules', () => {
-  let folder = '';
-  let main = '';
-
-  beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), 'dist-'));
-    cpSync(DIST, join(folder, 'dist'), { recursive: true });
-    cpSync(join(ROOT, 'package.json'), join(folder, 'package.json'));
-    main = join(folder, 'dist/main.js');
-  });
-
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-  it('are the program', async () => {
-    expect(await runProgram({ main, args: ['--version'] })).toMatchObject({
-      status: 0,
-      output: expect.stringContaining(version) as string,
-    });
-  });
-
-  it.each([
-    'check',
-    'check --live',
-    'plan',
-    'discover',
-    'metric-names --app 1',
-    'backfill --app 1 --from 7d --to now --output x',
-  ])('have all that %s needs to say that there is no configuration', async (command) => {
-    const { status, output } = await runProgram({ main, cwd: folder, args: command.split(' ') });
-    expect(output).toContain('config.yaml');
-    expect(status).toBe(2);
-  });
-
-  it('have all that the exporter and the simulator need', async () => {
-    const program = startProgram({ main, cwd: folder, args: ['demo', '--web.listen-address', '127.0.0.1:0'] });
-    try {
-      const address = await until('the demo listens', () => {
-        return Promise.resolve(/(http:\/\/127\.0\.0\.1:\d+)\/metrics/.exec(program.output())?.[1]);
-      });
-      const metrics = await (await fetch(`${address}/metrics`)).text();
-      expect(metrics).toContain('newrelic_up{account="demo"} 1');
-    } finally {
-      program.signal('SIGTERM');
-      expect((await program.ended).status).toBe(0);
-    }
-  });
 });
 
 describe('the files of dist', () => {

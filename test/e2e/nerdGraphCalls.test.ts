@@ -21,9 +21,9 @@ test('100 applications with 10 hosts each are all fresh every minute in at most 
 const OTHERS = /component="(?:Memcache|External)"/;
 
 test.each([
-  { what: '600 hosts', hosts: 600, types: 1, truncate: 0 },
-  { what: '60 hosts and 120 datastore types', hosts: 60, types: 120, truncate: 0 },
-  { what: '40 hosts, while answers are cut', hosts: 40, types: 1, truncate: 3 },
+  { what: '300 hosts', hosts: 300, types: 1, truncate: 0 },
+  { what: '30 hosts and 120 datastore types', hosts: 30, types: 120, truncate: 0 },
+  { what: '20 hosts, while answers are cut', hosts: 20, types: 1, truncate: 3 },
 ])('one application with $what is complete in spite of the limit of rows', async ({ hosts, types, truncate }) => {
   const now = Date.now();
   const simulator = await simulatorForTest({

@@ -83,6 +83,21 @@ describe('the package', () => {
     LIMIT_MS,
   );
 
+  it.each([
+    'check --live',
+    'plan',
+    'discover',
+    'metric-names --app=1',
+    'backfill --from=10m --to=5m --output=x',
+    'alert-rules --output=rules',
+    'compare',
+  ])('has all that %s needs to say what to do without a configuration', async (command) => {
+    const main = join(folder, 'installed/node_modules/newrelic-apm-exporter/dist/main.js');
+    const { status, output } = await runProgram({ main, cwd: folder, args: command.split(' ') });
+    expect(output).toMatch(/^config\.yaml: there is no such file, and neither NEW_RELIC_API_KEY nor .* is set: .*\n$/);
+    expect(status).toBe(2);
+  });
+
   it('has an example that is valid as it is, and a demo that a newcomer can look at', async () => {
     const cwd = join(folder, 'installed/node_modules/newrelic-apm-exporter');
     const main = join(cwd, 'dist/main.js');
@@ -104,15 +119,4 @@ describe('the package', () => {
       await demo.ended;
     }
   });
-
-  it(
-    'runs by npx from the archive alone',
-    () => {
-      const home = join(folder, 'npx');
-      mkdirSync(home);
-      const args = ['--yes', `--package=${tarball}`, 'newrelic-apm-exporter', '--version'];
-      expect(run('npx', args, home)).toContain(`newrelic-apm-exporter ${description.version}`);
-    },
-    LIMIT_MS,
-  );
 });

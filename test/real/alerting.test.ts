@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { startSimulator } from '../../src/simulator/simulator.ts';
 import { MovedClock } from '../e2e/support/movedClock.ts';
 import { startExporter } from '../e2e/support/program.ts';
-import { INTERFACES } from './incidents/fleet.ts';
+import { INTERFACE_OF } from './incidents/fleet.ts';
 import { accountBy } from './support/accounts.ts';
 import { BOTH_LINES, describeReal } from './support/realPrograms.ts';
 import { quickRules } from './support/rules.ts';
@@ -47,65 +47,62 @@ async function startReceiver(): Promise<{ url: string; heard: Alert[]; close: ()
 await describeReal('an incident upstream', {
   tools: ['prometheus', 'alertmanager'],
   lines: BOTH_LINES,
-  define: (program) => {
-    test.concurrent.each(INTERFACES)(
-      '%s: fires a shipped alert, which reaches a webhook through Alertmanager, and resolves when it is over',
-      async (by) => {
-        const clock = new MovedClock({ standsStill: true });
-        const simulator = await startSimulator({ applications: 12, now: clock.now });
-        const failing = {
-          requests_per_minute: 600,
-          response_milliseconds: 100,
-          errors_per_minute: 60,
-          background_per_minute: 0,
-        };
-        simulator.change(APPLICATION, { traffic: failing });
-        const receiver = await startReceiver();
-        const exporter = await startExporter({
-          ...clock.program,
-          config: { accounts: [accountBy(by, simulator, { hosts: false })], collection: { window: '1m' } },
-        });
-        const alertmanager = await startAlertmanager(program('alertmanager'), {
-          config:
-            'route: {receiver: hook, group_by: [alertname, app_id], group_wait: 1s, group_interval: 1s, repeat_interval: 1h}\n' +
-            `receivers: [{name: hook, webhook_configs: [{url: '${receiver.url}', send_resolved: true}]}]\n`,
-        });
-        const address = new URL(alertmanager.url);
-        const prometheus = await startPrometheus(program('prometheus'), {
-          config:
-            'global: {scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s}\n' +
-            'rule_files: [alerts.yaml]\n' +
-            `alerting: {alertmanagers: [{path_prefix: ${address.pathname}, static_configs: [{targets: ['${address.host}']}]}]}\n` +
-            `scrape_configs: [{job_name: newrelic-apm-exporter, static_configs: [{targets: ['127.0.0.1:${exporter.port}']}]}]\n`,
-          files: { 'alerts.yaml': quickRules() },
-        });
-        const hear = (status: Alert['status']) =>
-          until(
-            `the alert to be ${status}`,
-            () => Promise.resolve(receiver.heard.find((alert) => alert.status === status)),
-            90_000,
-          );
-        try {
-          const firing = await hear('firing');
-          expect(firing.labels).toMatchObject({ account: 'default', app: 'Storefront', severity: 'warning' });
-          expect(firing.annotations['description']).toContain('Storefront (default/1000001) fails 10%');
-          expect(firing.annotations['runbook_url']).toMatch(/docs\/alerts\.md#newrelicapplicationerrorratiohigh$/);
-          expect(receiver.heard.some(({ status }) => status === 'resolved')).toBe(false);
-          // Quiet traffic from now on; the exporter sees it with its next window.
-          simulator.change(APPLICATION, { traffic: { ...failing, errors_per_minute: 0 } });
-          clock.minutesLater(1);
-          const resolved = await hear('resolved');
-          expect(resolved.labels['app_id']).toBe(String(APPLICATION));
-        } finally {
-          await prometheus.stop();
-          await alertmanager.stop();
-          await exporter.stop();
-          receiver.close();
-          await simulator.close();
-          clock.close();
-        }
-      },
-      150_000,
-    );
+  define: (program, line) => {
+    const by = INTERFACE_OF[line];
+    test(`${by}: fires a shipped alert, which reaches a webhook through Alertmanager, and resolves when it is over`, async () => {
+      const clock = new MovedClock({ standsStill: true });
+      const simulator = await startSimulator({ applications: 12, now: clock.now });
+      const failing = {
+        requests_per_minute: 600,
+        response_milliseconds: 100,
+        errors_per_minute: 60,
+        background_per_minute: 0,
+      };
+      simulator.change(APPLICATION, { traffic: failing });
+      const receiver = await startReceiver();
+      const exporter = await startExporter({
+        ...clock.program,
+        config: { accounts: [accountBy(by, simulator, { hosts: false })], collection: { window: '1m' } },
+      });
+      const alertmanager = await startAlertmanager(program('alertmanager'), {
+        config:
+          'route: {receiver: hook, group_by: [alertname, app_id], group_wait: 1s, group_interval: 1s, repeat_interval: 1h}\n' +
+          `receivers: [{name: hook, webhook_configs: [{url: '${receiver.url}', send_resolved: true}]}]\n`,
+      });
+      const address = new URL(alertmanager.url);
+      const prometheus = await startPrometheus(program('prometheus'), {
+        config:
+          'global: {scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s}\n' +
+          'rule_files: [alerts.yaml]\n' +
+          `alerting: {alertmanagers: [{path_prefix: ${address.pathname}, static_configs: [{targets: ['${address.host}']}]}]}\n` +
+          `scrape_configs: [{job_name: newrelic-apm-exporter, static_configs: [{targets: ['127.0.0.1:${exporter.port}']}]}]\n`,
+        files: { 'alerts.yaml': quickRules() },
+      });
+      const hear = (status: Alert['status']) =>
+        until(
+          `the alert to be ${status}`,
+          () => Promise.resolve(receiver.heard.find((alert) => alert.status === status)),
+          90_000,
+        );
+      try {
+        const firing = await hear('firing');
+        expect(firing.labels).toMatchObject({ account: 'default', app: 'Storefront', severity: 'warning' });
+        expect(firing.annotations['description']).toContain('Storefront (default/1000001) fails 10%');
+        expect(firing.annotations['runbook_url']).toMatch(/docs\/alerts\.md#newrelicapplicationerrorratiohigh$/);
+        expect(receiver.heard.some(({ status }) => status === 'resolved')).toBe(false);
+        // Quiet traffic from now on; the exporter sees it with its next window.
+        simulator.change(APPLICATION, { traffic: { ...failing, errors_per_minute: 0 } });
+        clock.minutesLater(1);
+        const resolved = await hear('resolved');
+        expect(resolved.labels['app_id']).toBe(String(APPLICATION));
+      } finally {
+        await prometheus.stop();
+        await alertmanager.stop();
+        await exporter.stop();
+        receiver.close();
+        await simulator.close();
+        clock.close();
+      }
+    }, 150_000);
   },
 });

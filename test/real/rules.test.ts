@@ -14,6 +14,8 @@ import { run } from './support/processes.ts';
 import { BOTH_LINES, describeReal } from './support/realPrograms.ts';
 
 const MONITORING = resolve(import.meta.dirname, '../../monitoring');
+/** The files of tests that take promtool ten seconds and more. */
+const SLOW = new Set(['exporter-alerts.yaml', 'long-alerts.yaml', 'service-alerts.yaml', 'slo-long.yaml']);
 /** Milliseconds; promtool evaluates every rule at every step of every case. */
 const LIMIT = 600_000;
 
@@ -27,7 +29,7 @@ function yamlFiles(folder: string): string[] {
 await describeReal('the shipped rules and dashboards', {
   tools: ['promtool'],
   lines: BOTH_LINES,
-  define: (program) => {
+  define: (program, line) => {
     // All files at once: to start promtool takes longer than to read one of them.
     test('promtool accepts every file of rules', async () => {
       const cwd = join(MONITORING, 'rules');
@@ -40,7 +42,8 @@ await describeReal('the shipped rules and dashboards', {
 
     describe('the cases of monitoring/tests', () => {
       const cwd = join(MONITORING, 'tests');
-      const files = yamlFiles(cwd);
+      // One line judges every case; to the other, the quick ones show that it reads the rules in the same way.
+      const files = yamlFiles(cwd).filter((file) => line === 'stable' || !SLOW.has(file));
       let verdicts: Map<string, string>;
 
       beforeAll(async () => {
@@ -69,10 +72,6 @@ await describeReal('the shipped rules and dashboards', {
     test('every expression of the examples for Sloth and Pyrra is well typed', async () => {
       const check = await checkExpressions(exampleRatios().map(({ bad, all }) => `(${bad}) / (${all})`));
       expect(check).toMatchObject({ status: 0, stderr: '' });
-    });
-
-    test('an expression of the wrong type would be noticed', async () => {
-      expect(await checkExpressions(['rate(newrelic_up)'])).toMatchObject({ status: 1 });
     });
 
     function checkExpressions(expressions: readonly string[]): ReturnType<typeof run> {

@@ -16,7 +16,7 @@ import { startExporter, type Exporter } from '../e2e/support/program.ts';
 import { scrapeUntilFresh } from '../e2e/support/states.ts';
 import { parseOpenMetrics, type ParsedFamily } from '../support/exposition.ts';
 import { run } from './support/processes.ts';
-import { INTERFACES, REST_ONLY } from './incidents/fleet.ts';
+import { INTERFACE_OF, REST_ONLY } from './incidents/fleet.ts';
 import { accountBy } from './support/accounts.ts';
 import { BOTH_LINES, describeReal } from './support/realPrograms.ts';
 import { startPrometheus, type PrometheusServer } from './support/servers.ts';
@@ -78,10 +78,11 @@ const FAILING = 1_000_001;
 await describeReal('a real Prometheus that scrapes the exporter', {
   tools: ['prometheus', 'promtool'],
   lines: BOTH_LINES,
-  define: (program) => {
+  define: (program, line) => {
+    const by = INTERFACE_OF[line];
     // One exporter and two servers for all tests of an interface. The time of the exporter stands still until a test moves
     // it on, so that no window ends in between.
-    describe.each(INTERFACES)('%s', (by) => {
+    describe(by, () => {
       const clock = new MovedClock({ standsStill: true });
       let simulator: Simulator;
       let exporter: Exporter;
@@ -231,7 +232,6 @@ await describeReal('a real Prometheus that scrapes the exporter', {
 
 await describeReal('a real Prometheus that does not wait for a collection', {
   tools: ['prometheus'],
-  lines: BOTH_LINES,
   define: (program) => {
     test('a timeout shorter than the collection loses no scrape, and an application that is removed goes at once', async () => {
       const clock = new MovedClock({ standsStill: true });

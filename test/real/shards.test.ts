@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import { MovedClock } from '../e2e/support/movedClock.ts';
 import { startExporter, type Exporter } from '../e2e/support/program.ts';
-import { INTERFACES } from './incidents/fleet.ts';
+import { INTERFACE_OF } from './incidents/fleet.ts';
 import { accountBy } from './support/accounts.ts';
 import { BOTH_LINES, describeReal } from './support/realPrograms.ts';
 import { quickRules } from './support/rules.ts';
@@ -97,66 +97,64 @@ function evaluatedAfter(server: PrometheusServer, time: number): Promise<true> {
 await describeReal('a server that probes a few applications, and one that reads a few groups', {
   tools: ['prometheus'],
   lines: BOTH_LINES,
-  define: (program) => {
-    test.concurrent.each(INTERFACES)(
-      '%s: each exporter is judged by what it is asked for, and no alert fires while all is well',
-      async (by) => {
-        const clock = new MovedClock({ standsStill: true });
-        const simulator = await startSimulator({ applications: APPLICATIONS, now: clock.now });
-        calm(simulator);
-        // Each budget carries two refreshes a minute of what is asked for; all that there is would stretch the intervals.
-        const start = (budget: number): Promise<Exporter> =>
-          startExporter({
-            ...clock.program,
-            config: { accounts: [accountBy(by, simulator, { limits: { requests_per_minute: budget } })] },
-          });
-        const [probed, scraped] = await Promise.all([start(60), start(130)]);
-        const servers: PrometheusServer[] = [];
-        try {
-          const targets = TARGETS.parse(JSON.parse(await probed.text('/sd?account=default')));
-          const reporting = targets.filter(({ labels }) => labels['__meta_newrelic_reporting'] === 'true');
-          const ids = reporting.map(({ labels }) => labels['__param_app_id'] ?? '').slice(-PROBED);
-          expect(targets).toHaveLength(APPLICATIONS);
-          servers.push(await startPrometheus(program('prometheus'), { config: probing(probed.port, ids) }));
-          servers.push(await startPrometheus(program('prometheus'), { config: subset(scraped.port) }));
-          const [shard, part] = servers as [PrometheusServer, PrometheusServer];
+  define: (program, line) => {
+    const by = INTERFACE_OF[line];
+    test(`${by}: each exporter is judged by what it is asked for, and no alert fires while all is well`, async () => {
+      const clock = new MovedClock({ standsStill: true });
+      const simulator = await startSimulator({ applications: APPLICATIONS, now: clock.now });
+      calm(simulator);
+      // Each budget carries two refreshes a minute of what is asked for; all that there is would stretch the intervals.
+      const start = (budget: number): Promise<Exporter> =>
+        startExporter({
+          ...clock.program,
+          config: { accounts: [accountBy(by, simulator, { limits: { requests_per_minute: budget } })] },
+        });
+      const [probed, scraped] = await Promise.all([start(60), start(130)]);
+      const servers: PrometheusServer[] = [];
+      try {
+        const targets = TARGETS.parse(JSON.parse(await probed.text('/sd?account=default')));
+        const reporting = targets.filter(({ labels }) => labels['__meta_newrelic_reporting'] === 'true');
+        const ids = reporting.map(({ labels }) => labels['__param_app_id'] ?? '').slice(-PROBED);
+        expect(targets).toHaveLength(APPLICATIONS);
+        servers.push(await startPrometheus(program('prometheus'), { config: probing(probed.port, ids) }));
+        servers.push(await startPrometheus(program('prometheus'), { config: subset(scraped.port) }));
+        const [shard, part] = servers as [PrometheusServer, PrometheusServer];
 
-          // Each is judged by one query, so by what it knew at one moment.
-          const whole = (server: PrometheusServer, count: number, and = ''): Promise<true> =>
-            until('it to be whole', async () =>
-              (await server.query(`${READ} == ${count} and on () (${FRESH})${and}`)).length === 1 ? true : undefined,
-            );
-          await whole(shard, PROBED, ` and on () (count(probe_success == 1) == ${PROBED})`);
-          await whole(part, reporting.length);
-          expect(await shard.query('newrelic_exporter_effective_interval_seconds{group="host_metrics"}')).toMatchObject(
-            [{ value: 60 }],
+        // Each is judged by one query, so by what it knew at one moment.
+        const whole = (server: PrometheusServer, count: number, and = ''): Promise<true> =>
+          until('it to be whole', async () =>
+            (await server.query(`${READ} == ${count} and on () (${FRESH})${and}`)).length === 1 ? true : undefined,
           );
-          expect(await counted(part)).not.toContain('host_metrics');
+        await whole(shard, PROBED, ` and on () (count(probe_success == 1) == ${PROBED})`);
+        await whole(part, reporting.length);
+        expect(await shard.query('newrelic_exporter_effective_interval_seconds{group="host_metrics"}')).toMatchObject([
+          { value: 60 },
+        ]);
+        expect(await counted(part)).not.toContain('host_metrics');
 
-          // Only now come the rules: they wait for a second instead of minutes, so a first refresh would look like a fault.
-          for (const server of servers) await loadRules(server);
-          clock.minutesLater(1);
-          const ends = 'newrelic_exporter_oldest_window_end_timestamp_seconds{group="application_metrics"}';
-          for (const server of servers) {
-            await until('a later window', async () => (await server.query(`changes(${ends}[5m]) > 0`))[0]);
-          }
-          await Promise.all(servers.map((server) => evaluatedAfter(server, Date.now() + 3000)));
-          for (const server of servers) expect(await server.query(ALERTS)).toEqual([]);
-          await whole(shard, PROBED);
-
-          // The rules do watch: what is wrong is said.
-          await probed.stop();
-          await until('the alert', async () => {
-            const [alert] = await shard.query('ALERTS{alertname="NewRelicExporterDown", alertstate="firing"}');
-            return alert;
-          });
-        } finally {
-          await Promise.all(servers.map((server) => server.stop()));
-          await Promise.all([probed.stop(), scraped.stop()]);
-          await simulator.close();
-          clock.close();
+        // Only now come the rules: they wait for a second instead of minutes, so a first refresh would look like a fault.
+        for (const server of servers) await loadRules(server);
+        clock.minutesLater(1);
+        const ends = 'newrelic_exporter_oldest_window_end_timestamp_seconds{group="application_metrics"}';
+        for (const server of servers) {
+          await until('a later window', async () => (await server.query(`changes(${ends}[5m]) > 0`))[0]);
         }
-      },
-    );
+        await Promise.all(servers.map((server) => evaluatedAfter(server, Date.now() + 3000)));
+        for (const server of servers) expect(await server.query(ALERTS)).toEqual([]);
+        await whole(shard, PROBED);
+
+        // The rules do watch: what is wrong is said.
+        await probed.stop();
+        await until('the alert', async () => {
+          const [alert] = await shard.query('ALERTS{alertname="NewRelicExporterDown", alertstate="firing"}');
+          return alert;
+        });
+      } finally {
+        await Promise.all(servers.map((server) => server.stop()));
+        await Promise.all([probed.stop(), scraped.stop()]);
+        await simulator.close();
+        clock.close();
+      }
+    });
   },
 });

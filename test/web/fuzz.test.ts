@@ -5,7 +5,7 @@ import { get } from './support/http.ts';
 import { READ_PATHS } from './support/paths.ts';
 import { sendRaw } from './support/raw.ts';
 
-const INPUTS = 3_000;
+const INPUTS = 1_200;
 const AT_ONCE = 32;
 const NO_ANSWER_AFTER_MS = 120_000;
 
@@ -132,6 +132,6 @@ test('no input crashes, hangs, or gets a 500 or a stack', async () => {
   process.stderr.write(`HTTP fuzz: ${JSON.stringify(Object.fromEntries([...statuses].toSorted()))}\n`);
   expect(app.failures).toEqual([]);
   expect(warnings).toEqual([]);
-  for (const status of ['200', '400', '404', '405']) expect(statuses.get(status)).toBeGreaterThan(50);
+  for (const status of ['200', '400', '404', '405']) expect(statuses.get(status)).toBeGreaterThan(20);
   expect((await get(`${origin}/-/healthy`)).status).toBe(200);
 });

@@ -210,8 +210,6 @@ async function outcomesOf(run: Promise<readonly unknown[]>): Promise<readonly un
   }
 }
 
-let cells = 0;
-
 /** The timers of readers stand still until a test moves them on. */
 function holdTimers(): void {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
@@ -233,15 +231,22 @@ describe('an overload that the body reports', () => {
 });
 
 describe('a reader of NerdGraph that meets a fault', () => {
+  // Every fault strikes a list, data and names; the other operations, which read in the same ways, a sample.
+  const TABLE = ['applications', 'metric data of applications', 'metric names'];
+  const SAMPLE = ['a reset connection', 'null below the account', 'status 500'];
+
   it.each(Object.entries(FAULTS))(
-    '%s, in any operation, makes nothing up and is healed by the next good answer',
-    async (_, { fault, reasons }) => {
+    '%s makes nothing up and is healed by the next good answer',
+    async (faultName, { fault, reasons }) => {
       holdTimers();
       const between = await startBetween(WORLD, { maxBytes: 500_000, requestTimeoutMs: TIMEOUT_MS });
       await between.reader.listApplications({}, between.call);
       await between.reader.listKeyTransactions({}, between.call);
       const { run: runOther } = OPERATIONS['rolling values of applications']!;
-      for (const [name, { makes, run }] of Object.entries(OPERATIONS)) {
+      const operations = Object.entries(OPERATIONS);
+      for (const [name, { makes, run }] of SAMPLE.includes(faultName)
+        ? operations
+        : operations.filter(([each]) => TABLE.includes(each))) {
         const good = await run(between);
         let struck = 0;
         between.fault = (response, asked, answer) => {
@@ -259,7 +264,6 @@ describe('a reader of NerdGraph that meets a fault', () => {
           expect(JSON.stringify(await runOther(between))).not.toContain('error"');
         between.fault = undefined;
         expect(await run(between), name).toEqual(good);
-        cells += 1;
       }
       expect(between.notes.places).toBe(0);
       const overloads = between.notes.overloads.length;
@@ -269,12 +273,6 @@ describe('a reader of NerdGraph that meets a fault', () => {
       expect(told).not.toContain(DEMO_API_KEY.slice(5));
     },
   );
-
-  it('met every fault in every operation', () => {
-    const product = Object.keys(FAULTS).length * Object.keys(OPERATIONS).length;
-    process.stdout.write(`faults x operations: ${cells}\n`);
-    expect(cells).toBe(product);
-  });
 });
 
 describe('what the service says about a good answer', () => {

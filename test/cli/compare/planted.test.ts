@@ -17,7 +17,7 @@ let simulator: Simulator;
 const changed = new Set<number>();
 
 beforeAll(async () => {
-  simulator = await startSimulator({ applications: 6, hostsPerApplication: 2 });
+  simulator = await startSimulator({ applications: 4, hostsPerApplication: 2 });
 });
 afterAll(() => simulator.close());
 afterEach(() => {
@@ -189,10 +189,14 @@ describe('compare', () => {
 });
 
 describe('the table of compare', () => {
-  it.each([160, 100, 60])('has no line wider than %s columns, and its parts in order', async (most) => {
+  it('has no line wider than the terminal, and its parts in order', async () => {
     plant(SHOP, 'nerdgraph', { traffic: { requests_per_minute: 7_000, response_milliseconds: 900 }, settings: null });
-    const text = comparisonText(await compared(), most);
-    expect(Math.max(...text.split('\n').map((line) => Array.from(line).length))).toBeLessThanOrEqual(most);
+    const comparison = await compared();
+    for (const most of [160, 100, 60]) {
+      const lines = comparisonText(comparison, most).split('\n');
+      expect(Math.max(...lines.map((line) => Array.from(line).length))).toBeLessThanOrEqual(most);
+    }
+    const text = comparisonText(comparison, 160);
     const [heading, families, open, expected, verdict, ...others] = text.trimEnd().split('\n\n');
     expect(heading).toMatch(/^Account default, window/);
     expect(families).toMatch(/^FAMILY/);

@@ -1,19 +1,21 @@
 import { FAMILIES } from '../../../src/metrics/catalogue.ts';
+import type { Line } from '../support/realPrograms.ts';
 
 /** The interface of New Relic through which the exporter reads the account. */
 export type Interface = 'rest' | 'nerdgraph';
-export const INTERFACES: readonly Interface[] = ['rest', 'nerdgraph'];
+/** Each line of programs is tried with one of them: what a server makes of an exposition does not depend on the interface. */
+export const INTERFACE_OF: Readonly<Record<Line, Interface>> = { stable: 'rest', newest: 'nerdgraph' };
 
 /** The value of a series at each minute; undefined where a scrape does not have it. */
-export type Line = (minute: number) => number | undefined;
+export type Course = (minute: number) => number | undefined;
 
 export interface Series {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
-  readonly at: Line;
+  readonly at: Course;
 }
 
-/** The value of a series during an incident: `minute` counts from its begin, `now` like that of a line. */
+/** The value of a series during an incident: `minute` counts from its begin, `now` like that of a course. */
 export type Altered = (minute: number, now: number) => number | undefined;
 
 /** What an incident changes: gives other values for a series, or undefined to leave it as it is. */
@@ -31,9 +33,9 @@ export const REST_ONLY: ReadonlySet<string> = new Set([
 ]);
 
 /** Traffic of a day as a share of its peak: nearly nothing at midnight, the peak at noon. */
-const daily: Line = (minute) => 0.5 - 0.5 * Math.cos((2 * Math.PI * minute) / DAY);
+const daily: Course = (minute) => 0.5 - 0.5 * Math.cos((2 * Math.PI * minute) / DAY);
 const constantly =
-  (value: number): Line =>
+  (value: number): Course =>
   () =>
     value;
 
@@ -57,7 +59,7 @@ export function quietFleet(by: Interface): Series[] {
 
 function state(app: string, id: string, reporting: number): Series[] {
   const labels = { ...ACCOUNT, app, app_id: id };
-  const of = (name: string, at: Line): Series => ({ name: `newrelic_application_${name}`, labels, at });
+  const of = (name: string, at: Course): Series => ({ name: `newrelic_application_${name}`, labels, at });
   return [
     of('reporting', constantly(reporting)),
     of('settings_apdex_threshold_seconds', constantly(0.5)),
@@ -67,20 +69,20 @@ function state(app: string, id: string, reporting: number): Series[] {
   ];
 }
 
-function application(app: string, id: string, traffic: { requests: Line; threshold?: number }): Series[] {
+function application(app: string, id: string, traffic: { requests: Course; threshold?: number }): Series[] {
   const labels = { ...ACCOUNT, app, app_id: id };
   const { requests, threshold = 0.5 } = traffic;
-  const of = (name: string, at: Line, more = {}): Series => ({
+  const of = (name: string, at: Course, more = {}): Series => ({
     name: `newrelic_application_${name}`,
     labels: { ...labels, ...more },
     at,
   });
   const whileBusy =
-    (value: number): Line =>
+    (value: number): Course =>
     (minute) =>
       (requests(minute) ?? 0) > 0 ? value : undefined;
   const zone =
-    (share: number): Line =>
+    (share: number): Course =>
     (minute) =>
       Math.round((requests(minute) ?? 0) * 300 * share);
   return [
@@ -102,7 +104,7 @@ function application(app: string, id: string, traffic: { requests: Line; thresho
 
 function host(app: string, id: string, name: string, by: Interface): Series[] {
   const labels = { ...ACCOUNT, app, app_id: id, host: name, host_id: by === 'rest' ? `7${name.at(-1) ?? ''}` : name };
-  const of = (family: string, at: Line, more = {}): Series => ({
+  const of = (family: string, at: Course, more = {}): Series => ({
     name: `newrelic_host_${family}`,
     labels: { ...labels, ...more },
     at,
@@ -117,7 +119,7 @@ function host(app: string, id: string, name: string, by: Interface): Series[] {
 
 function keyTransaction(): Series[] {
   const labels = { ...ACCOUNT, app: 'checkout', app_id: '101', key_transaction: 'Pay', key_transaction_id: '9' };
-  const of = (family: string, at: Line): Series => ({ name: `newrelic_key_transaction_${family}`, labels, at });
+  const of = (family: string, at: Course): Series => ({ name: `newrelic_key_transaction_${family}`, labels, at });
   return [
     of('rolling_apdex_score', constantly(0.93)),
     of('rolling_requests_per_second', constantly(2)),
@@ -128,12 +130,12 @@ function keyTransaction(): Series[] {
 function exporter(): Series[] {
   const perMinute = 200;
   const endpoint = '/applications/{id}/metrics/data.json';
-  const of = (name: string, at: Line, more = {}): Series => ({
+  const of = (name: string, at: Course, more = {}): Series => ({
     name: `newrelic_${name}`,
     labels: { ...ACCOUNT, ...more },
     at,
   });
-  const own = (name: string, at: Line, more = {}): Series => ({ name, labels: { ...TARGET, ...more }, at });
+  const own = (name: string, at: Course, more = {}): Series => ({ name, labels: { ...TARGET, ...more }, at });
   return [
     own('up', constantly(1)),
     own('newrelic_exporter_build_info', constantly(1), { version: '1.0.0' }),

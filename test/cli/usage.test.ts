@@ -1,0 +1,90 @@
+import { describe, expect, it, vi } from 'vitest';
+import { buildProgram, runProgram } from '../../src/cli/program.ts';
+
+const COMMANDS = buildProgram().commands.map((command) => command.name());
+
+/** Runs the program in this process, as far as flags and help go. */
+async function run(...args: readonly string[]) {
+  const output = { stdout: '', stderr: '' };
+  const spies = (['stdout', 'stderr'] as const).map((stream) =>
+    vi.spyOn(process[stream], 'write').mockImplementation((text) => {
+      output[stream] += String(text);
+      return true;
+    }),
+  );
+  try {
+    return { status: await runProgram(buildProgram(), args), ...output };
+  } finally {
+    for (const spy of spies) spy.mockRestore();
+    // The program listens to its output until its process ends, and this one goes on.
+    for (const stream of [process.stdout, process.stderr]) stream.removeAllListeners('error');
+  }
+}
+
+describe('wrong usage', () => {
+  it.each([
+    [['nope'], "there is no command 'nope'"],
+    [['chekc'], `there is no command 'chekc'; did you mean "check"?`],
+    [['--log.level=debug', 'nope'], "there is no command 'nope'"],
+    [['--web.listen-adress=:1'], "unknown option '--web.listen-adress'\n(Did you mean --web.listen-address?)"],
+    [['backfill'], "required option '--from <time>' not specified"],
+    [['backfill', '--nope', '--from=7d'], "unknown option '--nope'"],
+    [['backfill', '--fro', '7d'], `unknown option '--fro'; did you mean "--from"?`],
+    [['simulate', '--seeed=1'], "unknown option '--seeed'\n(Did you mean --seed?)"],
+    [['demo', '--latency=soon'], "option '--latency <duration>' argument 'soon' is invalid."],
+    [['help', 'foo'], "there is no command 'foo'"],
+    [['help', 'chekc'], `there is no command 'chekc'; did you mean "check"?`],
+    [
+      ['check', 'config.yaml'],
+      "too many arguments for 'check'. Expected 0 arguments but got 1. The configuration is named with --config.file=<path>.",
+    ],
+    [['discover', '--format=xml'], "option '--format <format>' argument 'xml' is invalid"],
+    [['metric-names'], "required option '--app <id or name>' not specified"],
+    [['metric-names', '--ap=1'], `unknown option '--ap'; did you mean "--app"?`],
+    [['metric-names', '--api-key=NRAK-SECRET'], `unknown option '--api-key'`],
+    [
+      ['serve', '--web.telemetry-path=/probe'],
+      "option '--web.telemetry-path <path>' argument '/probe' is invalid. It is the path of another endpoint",
+    ],
+    [['serve', '--web.listen-address=nonsense'], "option '--web.listen-address <address>' argument 'nonsense'"],
+    [['--log.level=loud'], "option '--log.level <level>' argument 'loud' is invalid"],
+  ])('%j is told in a sentence and a hint, without values of flags that are unknown', async (args, sentence) => {
+    const { status, stdout, stderr } = await run(...args);
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).toContain(`error: ${sentence}`);
+    expect(stderr).toMatch(/\n\(add --help for commands and flags\)\n$/);
+    expect(stderr).not.toContain('NRAK-SECRET');
+  });
+});
+
+describe('the help', () => {
+  it.each(COMMANDS)('of %s shows examples that begin with the program and its name', async (command) => {
+    const { status, stdout, stderr } = await run(command, '--help');
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(stdout.split('Examples:\n')[1]).toContain(`  newrelic-apm-exporter ${command}`);
+  });
+
+  it('without a command shows the flags of serve too, every command, and the variables that stand for a file', async () => {
+    const [root, serve] = [await run('--help'), await run('serve', '--help')];
+    const flagsOf = (help: string): string[] => [...help.matchAll(/^ {2}(--[a-z.-]+)/gm)].map(([, flag]) => flag ?? '');
+    expect(flagsOf(serve.stdout)).toContain('--web.disable-exporter-metrics');
+    expect(flagsOf(root.stdout).toSorted()).toEqual(flagsOf(serve.stdout).toSorted());
+    for (const command of COMMANDS) expect(root.stdout).toMatch(new RegExp(`^  ${command} \\[options\\]`, 'm'));
+    for (const name of ['API_KEY', 'API_KEY_FILE', 'REGION', 'API', 'ACCOUNT_ID']) {
+      for (const { stdout } of [root, serve]) expect(stdout).toMatch(new RegExp(`\\bNEW_RELIC_${name}\\b`));
+    }
+  });
+
+  it('of demo groups its flags and says what is true of it', async () => {
+    const { stdout } = await run('demo', '--help');
+    const text = stdout.replace(/\n {10,}/g, ' ');
+    const [, exporter = '', simulated = ''] =
+      /\nExporter:\n([^]*)\nSimulated New Relic:\n([^]*)\nOptions:\n/.exec(text) ?? [];
+    expect(exporter).toMatch(
+      /--config\.file <path> +take the part "collection" of this configuration file \(default: none/,
+    );
+    expect(exporter).toContain('--web.listen-address');
+    expect(simulated).toMatch(/--listen-address <address> .*\(default: a free port of 127\.0\.0\.1\)/);
+    expect(simulated).not.toContain('--web');
+  });
+});
