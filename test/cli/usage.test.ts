@@ -7,8 +7,10 @@ const COMMANDS = buildProgram().commands.map((command) => command.name());
 async function run(...args: readonly string[]) {
   const output = { stdout: '', stderr: '' };
   const spies = (['stdout', 'stderr'] as const).map((stream) =>
-    vi.spyOn(process[stream], 'write').mockImplementation((text) => {
+    vi.spyOn(process[stream], 'write').mockImplementation((text, encoding, written) => {
       output[stream] += String(text);
+      const done: unknown = written ?? encoding;
+      if (typeof done === 'function') done();
       return true;
     }),
   );

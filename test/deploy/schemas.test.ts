@@ -20,15 +20,6 @@ describe.each(['namespace', 'deployment', 'service', 'networkpolicy', 'servicemo
   },
 );
 
-test('a misspelt field of a resource is noticed', () => {
-  const monitor = {
-    apiVersion: 'monitoring.coreos.com/v1',
-    kind: 'ServiceMonitor',
-    spec: { selector: {}, endpoints: [{ honourLabels: true }] },
-  };
-  expect(unknownFields(monitor)).toEqual(['spec.endpoints.0.honourLabels']);
-});
-
 describe('the Compose files', () => {
   // The published schema is written in the words of an older draft: its names of itself mean nothing to the validator.
   const named = (key: string, value: unknown): unknown =>
@@ -41,13 +32,5 @@ describe('the Compose files', () => {
     const { name = 'none', ...rest } = z.record(z.string(), z.unknown()).parse(strictYaml(path));
     expect(name).toBeTypeOf('string');
     expect(fits(rest), JSON.stringify(fits.errors)).toBe(true);
-  });
-
-  test('a secret from a variable, which a read-only container cannot have, would be noticed', () => {
-    expect(fits({ services: {}, secrets: { key: { environment: 'KEY' } } })).toBe(false);
-  });
-
-  test('a misspelt key of a service would be noticed', () => {
-    expect(fits({ services: { exporter: { image: 'a', readonly: true } } })).toBe(false);
   });
 });

@@ -37,17 +37,6 @@ describe('the workflows', () => {
     expect(said).toEqual([]);
   });
 
-  test('a misspelt key, and a step that is not there, would be noticed', async () => {
-    const lint = await createLinter();
-    const text = textOf(`${FOLDER}/release.yaml`);
-    const said = (changed: string) =>
-      lint(changed, 'a.yaml')
-        .map(({ message }) => message)
-        .join('\n');
-    expect(said(text.replace('timeout-minutes', 'timeout-minute'))).toContain('"timeout-minute"');
-    expect(said(text.replace('steps.build.outputs', 'steps.built.outputs'))).toContain('"built"');
-  });
-
   test.each(files)('%s: every action is bound to a commit, and no job has a right that it was not given', (file) => {
     const { jobs } = parse(file);
     const actions = Object.values(jobs).flatMap(({ steps }) => steps.flatMap(({ uses }) => uses ?? []));

@@ -78,23 +78,3 @@ test('exporter metrics alone, and pages that show what is held, call nothing ups
   await exporter.scrape('/metrics?collect[]=key_transactions');
   expect(Object.keys(simulator.requests.counts()).sort()).toEqual(['applications', 'key_transactions']);
 });
-
-test.each([
-  ['invalid-key', 'metric_data'],
-  ['forbidden-page', 'applications'],
-] as const)('no call goes out once the account is refused by %s in answer to %s', async (effect, on) => {
-  const clock = clockForTest({ standsStill: true });
-  const fleet = { applications: 30, hostsPerApplication: 0, latencyMs: 20 };
-  const simulator = await simulatorForTest({ ...fleet, now: clock.now });
-  simulator.faults.add({ effect, on });
-  const exporter = await exporterForTest({
-    ...clock.program,
-    config: {
-      accounts: [account(simulator, 'default', { limits: { max_concurrent_requests: 1 }, key_transactions: false })],
-    },
-  });
-  for (let scrape = 0; scrape < 3; scrape += 1) await exporter.scrape();
-  // One call at a time: the refused one is the last.
-  const before = on === 'metric_data' ? { metric_names: 1, hosts: 1, metric_data: 1 } : {};
-  expect(simulator.requests.counts()).toEqual({ applications: 1, ...before });
-});

@@ -91,10 +91,6 @@ const BEHAVIOURS: readonly Behaviour[] = [
     attack: ({ port }) => send(port, 1, SCRAPE.repeat(60), { leave: true }),
   },
   {
-    what: '20 connections each send 20 scrapes ahead and are reset',
-    attack: ({ port }) => send(port, 20, SCRAPE.repeat(20), { leave: 'reset' }),
-  },
-  {
     what: '300 status documents and 41 scrapes are asked for and never read, then the client leaves',
     attack: async ({ port }) => {
       const [client] = await send(port, 1, requestText('/api/status').repeat(300) + SCRAPE.repeat(41), { deaf: true });
@@ -155,29 +151,8 @@ const BEHAVIOURS: readonly Behaviour[] = [
     },
   },
   {
-    what: '50 clients announce a body and send one byte of it',
-    attack: ({ port }) =>
-      send(port, 50, `${requestText('/-/reload', ['Content-Length: 4000', 'Expect: 100-continue'], 'POST')}x`),
-  },
-  {
     what: '700 connections are opened and stay silent',
     attack: ({ port }) => hostileClients(700, port),
-  },
-  {
-    what: 'targets in the absolute form, and ones that are none, come in floods',
-    attack: async ({ port }) => {
-      const targets = [
-        'http://other.example/api/status',
-        'http://[::1/',
-        '*',
-        'metrics',
-        '//',
-        '/%00',
-        `/${'a'.repeat(9_000)}`,
-      ];
-      const sent = await Promise.all(targets.map((target) => send(port, 10, requestText(target).repeat(10))));
-      return sent.flat();
-    },
   },
   {
     what: 'what is no HTTP/1.1 is sent: noise, a TLS greeting, HTTP/2',
@@ -196,34 +171,9 @@ const BEHAVIOURS: readonly Behaviour[] = [
     },
   },
   {
-    what: 'HEAD, OPTIONS, TRACE, CONNECT and upgrades come in floods',
-    attack: async ({ port }) => {
-      const texts = ['HEAD', 'OPTIONS', 'TRACE', 'DELETE', 'CONNECT'].map((method) =>
-        requestText('/metrics', [], method),
-      );
-      texts.push(requestText('/', ['Connection: upgrade', 'Upgrade: websocket']));
-      const sent = await Promise.all(texts.map((text) => send(port, 10, text.repeat(30), { leave: true })));
-      return sent.flat();
-    },
-  },
-  {
-    what: 'probes of applications that do not exist are sent ahead by clients that leave',
-    attack: ({ port }) => send(port, 20, requestText('/probe?account=default&app_id=1').repeat(25), { leave: true }),
-  },
-  {
-    what: '100 clients connect for TLS and never speak',
-    secured: true,
-    attack: ({ port }) => hostileClients(100, port),
-  },
-  {
     what: '50 clients begin a TLS handshake and stop in the middle',
     secured: true,
     attack: ({ port }) => send(port, 50, Buffer.from('16030100ff010000fb0303', 'hex')),
-  },
-  {
-    what: 'plain HTTP is spoken to the port of TLS',
-    secured: true,
-    attack: ({ port }) => send(port, 50, SCRAPE.repeat(10)),
   },
   {
     what: '600 wrong passwords are sent ahead over one connection that is closed at once',

@@ -6,48 +6,9 @@ import { simulatorForTest } from '../support/simulator.ts';
 import { account, nerdGraphAccount } from './support/config.ts';
 import { clockForTest, exporterForTest } from './support/forTest.ts';
 import { SAME_WINDOW } from './support/movedClock.ts';
-import { entities, scrapeUntil, scrapeUntilFresh } from './support/states.ts';
+import { scrapeUntilFresh } from './support/states.ts';
 
-const PAUSED = 'newrelic_exporter_api_paused_until_timestamp_seconds';
 const FAILURES = 'newrelic_exporter_api_failures_total';
-const BUDGET = 'newrelic_exporter_api_budget_requests_per_minute';
-const MEMORY = 'newrelic_application_memory_used_bytes';
-
-const failures = (families: readonly ParsedFamily[], reason: string): number =>
-  samplesOf(families, FAILURES, { reason }).reduce((sum, sample) => sum + sample.value, 0);
-
-test.each([
-  ['HTTP 429', { effect: 'rate-limit', header: 'none' }],
-  ['the error class TOO_MANY_REQUESTS', { effect: 'graphql-error', class: 'TOO_MANY_REQUESTS' }],
-] as const)('%s for one query pauses all calls of the account, and of no other', async (_, rule) => {
-  // The clocks are slow, so that the pause of 5 seconds lasts until they are moved on.
-  const clock = clockForTest({ speed: 0.05 });
-  const world = { applications: 3, now: clock.now };
-  const [tired, lively] = [await simulatorForTest(world), await simulatorForTest(world)];
-  tired.faults.add({ ...rule, on: 'graphql_nrql', times: 1 });
-  const exporter = await exporterForTest({
-    ...clock.program,
-    config: { accounts: [nerdGraphAccount(tired, 'tired'), nerdGraphAccount(lively, 'lively')] },
-  });
-  const families = await scrapeUntil(
-    exporter,
-    'one account to pause and the other to be whole',
-    (answer) =>
-      samplesOf(answer, PAUSED, { account: 'tired' }).length > 0 &&
-      entities(answer, 'fresh', { account: 'lively' }) > 0 &&
-      entities(answer, 'missing', { account: 'lively' }) === 0,
-  );
-  expect(failures(families, 'rate_limited')).toBe(1);
-  expect(samplesOf(families, PAUSED, { account: 'lively' })).toEqual([]);
-  expect(value(families, BUDGET, { account: 'tired' })).toBeLessThan(600);
-  expect(value(families, BUDGET, { account: 'lively' })).toBe(600);
-  const calls = tired.requests.count();
-  await exporter.scrape('/metrics', 2);
-  expect(tired.requests.count()).toBe(calls);
-  clock.minutesLater(1);
-  const healed = await scrapeUntilFresh(exporter);
-  expect(samplesOf(healed, PAUSED)).toEqual([]);
-});
 
 test('a bad key stops the account but for one list call each interval', async () => {
   const clock = clockForTest({ speed: 0.05 });
@@ -73,76 +34,6 @@ test('a bad key stops the account but for one list call each interval', async ()
   expect(value(await scrapeUntilFresh(exporter), 'newrelic_up')).toBe(1);
   expect(exporter.output()).not.toContain(DEMO_API_KEY);
 });
-
-test('denied access to the data of an application is its own failure', async () => {
-  const simulator = await simulatorForTest({ applications: 6 });
-  simulator.faults.add({ effect: 'graphql-error', class: 'ACCESS_DENIED', on: 'graphql_nrql', app: 1_000_001 });
-  const exporter = await exporterForTest({
-    ...SAME_WINDOW,
-    config: { accounts: [nerdGraphAccount(simulator)] },
-  });
-  const families = await exporter.scrape();
-  expect(value(families, 'newrelic_up')).toBe(1);
-  expect(failures(families, 'forbidden')).toBeGreaterThan(0);
-  const ids = samplesOf(families, MEMORY).map(({ labels }) => labels['app_id']);
-  expect(ids.sort()).toEqual(['1000002', '1000003', '1000004', '1000005', '1000006']);
-  expect(entities(families, 'missing', { group: 'application_metrics' })).toBe(1);
-  expect(value(families, 'newrelic_exporter_collection_success', { group: 'application_metrics' })).toBe(0);
-  expect(value(families, 'newrelic_exporter_collection_success', { group: 'applications' })).toBe(0);
-  expect(samplesOf(families, 'newrelic_application_info')).toHaveLength(6);
-});
-
-test('key transactions whose details could not be read are missing, and the others are whole', async () => {
-  const simulator = await simulatorForTest({ applications: 6, keyTransactions: 40 });
-  simulator.faults.add({ effect: 'graphql-error', class: 'FORBIDDEN', on: 'graphql_entities', times: 1, skip: 1 });
-  const exporter = await exporterForTest({
-    ...SAME_WINDOW,
-    config: { accounts: [nerdGraphAccount(simulator)] },
-  });
-  const families = await exporter.scrape();
-  const served = samplesOf(families, 'newrelic_key_transaction_info').length;
-  expect([15, 25]).toContain(served);
-  expect(samplesOf(families, 'newrelic_key_transaction_reporting')).toHaveLength(served);
-  expect(entities(families, 'missing', { group: 'key_transactions' })).toBe(40 - served);
-  expect(value(families, 'newrelic_exporter_collection_success', { group: 'key_transactions' })).toBe(0);
-  expect(value(families, 'newrelic_up')).toBe(1);
-});
-
-test.each([
-  {
-    what: 'several accounts',
-    accounts: [
-      { id: 1_234_567, name: 'Shop' },
-      { id: 7_654_321, name: 'Warehouse' },
-    ],
-    words: [/1234567/, /Shop/, /7654321/, /Warehouse/],
-  },
-  { what: 'no account', accounts: [], words: [/no account/i] },
-])(
-  'a key that sees $what is a failure that the log names, until account_id names one that it sees',
-  async ({ accounts, words }) => {
-    const simulator = await simulatorForTest({ applications: 2, accounts });
-    const config = { accounts: [nerdGraphAccount(simulator, 'default', { account_id: undefined })] };
-    const exporter = await exporterForTest({ ...SAME_WINDOW, config, flags: ['--web.enable-lifecycle'] });
-    const families = await exporter.scrape();
-    expect(value(families, 'newrelic_up')).toBe(0);
-    expect(samplesOf(families, 'newrelic_application_info')).toEqual([]);
-    const status = await exporter.text('/api/status');
-    for (const word of words) {
-      expect(exporter.output()).toMatch(word);
-      expect(status).toMatch(word);
-    }
-    expect((await exporter.get('/sd')).status).toBe(503);
-    exporter.writeConfig({ accounts: [nerdGraphAccount(simulator)] });
-    expect((await fetch(`${exporter.url}/-/reload`, { method: 'POST' })).status).toBe(200);
-    if (accounts.length > 0) {
-      expect(value(await scrapeUntilFresh(exporter), 'newrelic_up')).toBe(1);
-    } else {
-      // The key does not list this one either.
-      expect(value(await exporter.scrape(), 'newrelic_up')).toBe(0);
-    }
-  },
-);
 
 test('the only account of a key is found once', async () => {
   const clock = clockForTest({ speed: 0.05 });

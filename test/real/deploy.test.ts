@@ -70,21 +70,6 @@ await describeReal('the systemd units', {
       }),
     );
 
-    test('a misspelt setting would be noticed', () =>
-      inFolder(async (folder) => {
-        units(folder);
-        const unit = join(folder, 'newrelic-apm-exporter.service');
-        writeFileSync(unit, readFileSync(unit, 'utf8').replace('ProtectHome=', 'ProtectHomes='));
-        const { stderr } = await run(program('systemd-analyze'), ['verify', unit]);
-        expect(stderr).toMatch(/ProtectHomes/);
-      }));
-
-    test('the service leaves no memory image behind, and is bounded in memory and threads', () => {
-      const text = readFileSync(join(ROOT, 'deploy/systemd/newrelic-apm-exporter.service'), 'utf8');
-      const limits = /^(?:LimitCORE|MemoryMax|TasksMax)=.*$/gm;
-      expect(text.match(limits)).toEqual(['LimitCORE=0', 'MemoryMax=640M', 'TasksMax=64']);
-    });
-
     test('the service is confined: its exposure stays under 2 of 10', () =>
       inFolder(async (folder) => {
         units(folder);

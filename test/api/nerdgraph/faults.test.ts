@@ -160,33 +160,15 @@ const FAULTS: Record<string, { fault: Fault; reasons: readonly string[] }> = {
     fault: change((good) => good.replace(/"(results|entities)":[[{].*/s, '"$1":"many"}}}}}')),
     reasons: ['invalid_response'],
   },
-  'an error without a class': { fault: error('went wrong'), reasons: ['invalid_response'] },
-  'a complaint about the query': { fault: error('NRQL Syntax error: unexpected token'), reasons: ['other'] },
   'an error that is a text': { fault: say({ data: null, errors: 'no' }), reasons: ['invalid_response'] },
   'an error beside good data': {
     fault: change((good) => good.replace(/}$/, ',"errors":[{"message":"odd","path":["actor"]}]}')),
     reasons: ['invalid_response'],
   },
-  'a timeout of the service': { fault: error('slow', { errorClass: 'TIMEOUT' }), reasons: ['timeout'] },
-  'a server error in a 200': { fault: error('oops', { errorClass: 'INTERNAL_SERVER_ERROR' }), reasons: ['server'] },
-  'too many requests in a 200': {
-    fault: error('slow down', { errorClass: 'TOO_MANY_REQUESTS' }),
-    reasons: ['rate_limited'],
-  },
-  'access denied in a 200': { fault: error('no', { errorClass: 'ACCESS_DENIED' }), reasons: ['forbidden'] },
   'a bad key in a 200': {
     fault: error(`key ${DEMO_API_KEY} is bad`, { error_code: 'BAD_API_KEY', api_key: DEMO_API_KEY }),
     reasons: ['auth'],
   },
-  'a bad key in a 400': {
-    fault: say({ errors: [{ message: DEMO_API_KEY, extensions: { error_code: 'BAD_API_KEY' } }] }, 400),
-    reasons: ['auth'],
-  },
-  'status 401': {
-    fault: say({ errors: [{ message: `authentication required ${DEMO_API_KEY}` }] }, 401),
-    reasons: ['auth'],
-  },
-  'status 403': { fault: say({ errors: [{ message: 'no' }] }, 403), reasons: ['forbidden'] },
   'status 429': { fault: say('{}', 429, { 'retry-after': '7' }), reasons: ['rate_limited'] },
   'status 500': { fault: say('oops', 500), reasons: ['server'] },
   'a redirect': { fault: say('', 302, { location: 'http://127.0.0.1:1/' }), reasons: ['redirect'] },
