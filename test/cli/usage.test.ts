@@ -7,10 +7,9 @@ const COMMANDS = buildProgram().commands.map((command) => command.name());
 async function run(...args: readonly string[]) {
   const output = { stdout: '', stderr: '' };
   const spies = (['stdout', 'stderr'] as const).map((stream) =>
-    vi.spyOn(process[stream], 'write').mockImplementation((text, encoding, written) => {
+    vi.spyOn(process[stream], 'write').mockImplementation((text, ...more: unknown[]) => {
       output[stream] += String(text);
-      const done: unknown = written ?? encoding;
-      if (typeof done === 'function') done();
+      for (const written of more) if (typeof written === 'function') (written as () => void)();
       return true;
     }),
   );

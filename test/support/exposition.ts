@@ -3,7 +3,7 @@ import { parseSample, unescaped } from './expositionLine.ts';
 import type { ParsedFamily } from './expositionModel.ts';
 import { FormatError, decoded } from './expositionModel.ts';
 
-export { FormatError, samplesOf, value } from './expositionModel.ts';
+export { samplesOf, value } from './expositionModel.ts';
 export type { ParsedFamily, ParsedSample } from './expositionModel.ts';
 
 const METADATA = /^# (HELP|TYPE|UNIT) ([a-zA-Z_:][a-zA-Z0-9_:]*) (.*)$/s;
