@@ -346,8 +346,9 @@ function mapped<S, R, Own extends S>(
         }
       };
       const planned = read.plan(subjects(), range);
-      const carried = new Set<S>(planned.subjects);
-      const taken = carried.size === seen.length ? seen : seen.filter(({ subject }) => carried.has(subject));
+      const isAll = planned.subjects.length === seen.length;
+      const carried = new Set<S>(isAll ? [] : planned.subjects);
+      const taken = isAll ? seen : seen.filter(({ subject }) => carried.has(subject));
       return {
         subjects: taken.map(({ task }) => task),
         calls: planned.calls,

@@ -519,6 +519,19 @@ describe('the plan of queries', () => {
     for (const batch of batches) expect(conditionOf(batch, 'key_transaction').text.length).toBeLessThan(7_700);
   });
 
+  it('names equal requests once, whoever made them', () => {
+    const partsWith = (selectorOf: () => MetricSelector) =>
+      [1, 2].map((id) => ({ id, selector: selectorOf(), hosts: undefined, namesHosts: false }));
+    const apart = partsWith(() => new MetricSelector(METRICS.names));
+    expect(conditionOf(apart, 'application')).toEqual(
+      conditionOf(
+        partsWith(() => apart[0]!.selector),
+        'application',
+      ),
+    );
+    expect(conditionOf(apart, 'application').text.match(/Apdex'/g)).toHaveLength(2);
+  });
+
   it('puts what is too large for one query alone', () => {
     const fleet = fleetOf(3, 10);
     fleet.saw(2, { hosts: 600 });

@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest';
+import { MetricSelections, type SelectionInput } from '../../src/collect/metricSelections.ts';
+import type { AccountConfig } from '../../src/config/config.ts';
+import { customMetrics } from '../../src/metrics/customMetrics.ts';
+
+const DEPTH: AccountConfig['custom_metrics'][number] = {
+  ...{ name: 'depth', help: 'Depth', match: 'Custom/Depth/{of}', value: 'average_value', scale: 1, max_series: 100 },
+  scope: 'application',
+};
+
+const application = (datastores: readonly string[], customNames: readonly string[]): SelectionInput => ({
+  ...{ datastores, customNames, hosts: new Map(), selected: {} },
+});
+
+describe('the requests for metric data', () => {
+  const selections = new MetricSelections({ select: (names, values) => ({ names, values }) }, customMetrics([DEPTH]));
+  const of = (...input: Parameters<typeof application>) => selections.of(application(...input), 'application').metrics;
+
+  it('are one object where applications request the same', () => {
+    const named = [['Datastore/MySQL/allWeb'], ['Custom/Depth/a', 'Custom/Depth/b']] as const;
+    expect(of(...named)).toBe(of(...named));
+    expect(of([], [])).toBe(of([], []));
+    expect(of(['Datastore/MySQL/allWeb'], [])).toBe(of(['Datastore/MySQL/allWeb'], ['Other/c']));
+  });
+
+  it('differ by datastores and by the names of custom metrics, each with its values', () => {
+    const requests = [of([], []), of(['Datastore/MySQL/allWeb'], []), of([], ['Custom/Depth/a'])];
+    expect(new Set(requests).size).toBe(3);
+    const [, withDatastore, withCustom] = requests;
+    expect(withDatastore?.names).toContain('Datastore/MySQL/allWeb');
+    expect(withCustom?.names).toContain('Custom/Depth/a');
+    expect(withCustom?.values?.('Custom/Depth/a')).toEqual(['average_value']);
+  });
+
+  it('are made once for an application, until what decides them changes', () => {
+    const data = application([], []);
+    const before = selections.of(data, 'application');
+    data.customNames = ['Custom/Depth/a'];
+    expect(selections.of(data, 'application')).toBe(before);
+    data.selected = {};
+    expect(selections.of(data, 'application').metrics.names).toContain('Custom/Depth/a');
+  });
+});
