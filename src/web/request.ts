@@ -102,7 +102,7 @@ function quote(value: string): string {
   return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}...` : value);
 }
 
-/** The longest timeout of a scraper that is believed. */
+/** The longest scrape timeout; a longer one in the header counts as this. */
 const MAX_TIMEOUT_MS = 120_000;
 
 /** Longer than any number that a scraper writes. */
