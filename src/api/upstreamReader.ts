@@ -95,6 +95,8 @@ export interface BatchRead<S, V, R extends TimeRange = TimeRange> {
    * earlier failures that the reader knows; a subject that must be read alone is left for a call of its own.
    */
   plan(subjects: Iterable<S>, range: R): PlannedCall<S, V>;
+  /** The number of calls of one subject, for a read that shares no call: a large fleet is counted without plans. */
+  readonly callsOf?: ((subject: S, range: R) => number) | undefined;
 }
 
 /** Plans the calls that read all of these subjects. */
@@ -130,7 +132,8 @@ export function countCalls<S, R extends TimeRange>(
   range: R,
 ): number {
   let total = 0;
-  for (const { calls } of planAll(read, subjects, range)) total += calls;
+  if (read.callsOf === undefined) for (const { calls } of planAll(read, subjects, range)) total += calls;
+  else for (const subject of subjects) total += read.callsOf(subject, range);
   return total;
 }
 
@@ -145,12 +148,13 @@ export function oneByOne<S, V, R extends TimeRange = TimeRange>(
   callsOf: (subject: S) => number = () => 1,
 ): BatchRead<S, V, R> {
   return {
+    callsOf,
     plan: (subjects, range) => {
       const [subject] = subjects;
       if (subject === undefined) throw new RangeError('no subjects');
       return {
         subjects: [subject],
-        calls: Math.max(1, callsOf(subject)),
+        calls: callsOf(subject),
         read: async (call) => [await outcomeOf(read(subject, range, call))],
       };
     },

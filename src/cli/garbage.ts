@@ -2,10 +2,10 @@ import { PerformanceObserver } from 'node:perf_hooks';
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 
 /** Growth of the memory between two full garbage collections, in percent of the memory in use. */
-const GROWTH = 50;
+const GROWTH = 35;
 
-/** Size of the memory for new objects, in bytes: a smaller one is collected too often, a larger one gains no speed. */
-const YOUNG_SPACE = 8 * 1024 * 1024;
+/** Size of the memory for new objects, in bytes: half of it costs a sixth more processor time, twice as much 15 MB more memory. */
+const YOUNG_SPACE = 16 * 1024 * 1024;
 
 /**
  * Sets V8's garbage collection for a small memory rather than for the last percent of speed (docs/performance.md).

@@ -335,7 +335,9 @@ function mapped<S, R, Own extends S>(
       return { error };
     }
   };
+  const { callsOf } = read;
   return {
+    callsOf: callsOf === undefined ? undefined : (task, range) => callsOf(subjectOf(task, range), range),
     plan: (tasks, range) => {
       const seen: { readonly task: Task; readonly subject: Own }[] = [];
       const subjects = function* (): Generator<Own> {

@@ -194,7 +194,7 @@ export function metricDataReads(
     return new Map([...data, ...refused.map((name) => [name, [{ ...range, values: NO_VALUES }]] as const)]);
   };
 
-  const callsOf = (subject: MetricDataSubject): number => splitting.calls(subject);
+  const callsOf = (subject: MetricDataSubject): number => Math.max(1, splitting.calls(subject));
   return {
     select: (names, values) => new RestSelection(names, values),
     metricData: oneByOne(
