@@ -127,7 +127,10 @@ function* from<S>(subjects: readonly S[], start: number): Generator<S> {
 
 /** The number of calls that read all of these subjects when nothing fails. */
 export function countCalls<S, R extends TimeRange>(
-  read: { plan(subjects: Iterable<S>, range: R): Pick<PlannedCall<S, unknown>, 'subjects' | 'calls'> },
+  read: {
+    plan(subjects: Iterable<S>, range: R): Pick<PlannedCall<S, unknown>, 'subjects' | 'calls'>;
+    readonly callsOf?: BatchRead<S, unknown, R>['callsOf'];
+  },
   subjects: readonly S[],
   range: R,
 ): number {

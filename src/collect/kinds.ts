@@ -20,6 +20,7 @@ import { type AccountContext, onlyIds, ownersToAskFor } from './selection.ts';
 /** The way to read tasks of one kind, as many as one call carries. */
 interface TaskRead {
   plan(tasks: Iterable<Task>, range: TimeRange): PlannedTasks;
+  readonly callsOf?: BatchRead<Task, unknown>['callsOf'];
 }
 
 /** A planned call for tasks of one kind. */
