@@ -246,9 +246,9 @@ export class EntityRecords {
       const values = known?.values ?? new Map<string, never>();
       next.set(entity.guid, {
         ...{ entity, task, columns, values },
-        labels: writeLabels(entityLabels(account.name, account.labels, type, entity), known?.labels),
+        labels: writeLabels(entityLabels(account, type, entity), known?.labels),
         samples: writer.write('entities', monitoredSamples(entity, tags)),
-        goldenLabels: writeLabels(goldenLabels(account.name, account.labels, entity), known?.goldenLabels),
+        goldenLabels: writeLabels(goldenLabels(account, entity), known?.goldenLabels),
         goldenSamples: known?.columns === columns ? known.goldenSamples : this.#write(type, { columns, values }),
         failures: known?.failures ?? new Map(),
         notNumbers: known?.notNumbers ?? [],

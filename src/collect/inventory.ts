@@ -237,14 +237,14 @@ export class Inventory {
     if (of?.data === undefined) return;
     const { application, data } = of;
     const instances = list ?? Array.from(data.instances.values(), ({ instance }) => instance);
-    const { name, labels } = this.#context.account;
+    const { account } = this.#context;
     data.instances = this.#sync(
       data.instances,
       instances,
       ({ id }) => id,
       (instance, before): InstanceRecord => ({
         instance,
-        labels: writeLabels(instanceLabels(name, labels, application, instance), before?.labels),
+        labels: writeLabels(instanceLabels(account, application, instance), before?.labels),
         samples: before?.instance === instance ? before.samples : undefined,
         rolling: undefined,
       }),
@@ -323,7 +323,7 @@ export class Inventory {
   /** The record has the tasks that its state and the configuration need; existing tasks stay. */
   #applicationRecord(application: Application, before: ApplicationRecord | undefined): ApplicationRecord {
     const { account, customMetrics, reader } = this.#context;
-    const labels = writeLabels(applicationLabels(account.name, account.labels, application), before?.labels);
+    const labels = writeLabels(applicationLabels(account, application), before?.labels);
     const settings = effectiveSettings(account, application);
     const isReporting = application.reporting !== false;
     const counts = isEnabled(this.#context, 'counters');
@@ -373,7 +373,7 @@ export class Inventory {
     const subject = { applicationId: application.id, hostKey: host.key };
     return {
       host,
-      labels: writeLabels(hostLabels(account.name, account.labels, application, host), before?.labels),
+      labels: writeLabels(hostLabels(account, application, host), before?.labels),
       samples: before?.host === host ? before.samples : undefined,
       rolling: this.#keepRolling(before?.rolling, 'host_rolling', subject),
       rank,
@@ -390,7 +390,7 @@ export class Inventory {
     const { account } = this.#context;
     const { id, applicationId } = keyTransaction;
     const owner = applicationId === undefined ? undefined : names.get(applicationId);
-    const labels = keyTransactionLabels(account.name, account.labels, owner, keyTransaction);
+    const labels = keyTransactionLabels(account, owner, keyTransaction);
     const subject = { keyTransactionId: id, applicationId };
     // A key transaction that moved to another application gets a new task.
     const isMoved = before !== undefined && before.keyTransaction.applicationId !== applicationId;

@@ -25,79 +25,54 @@ export function tagLabel(key: string): string {
   return `tag_${key.replace(/[^a-zA-Z0-9_]/g, '_')}`;
 }
 
+/** An account with its static labels, which stand behind all others. */
+interface Account {
+  readonly name: string;
+  readonly labels: Labels;
+}
+
+type Named = Pick<Application, 'id' | 'name'>;
+
 /** Labels of the state of an entity. */
-export function entityLabels(
-  account: string,
-  staticLabels: Labels,
-  type: string,
-  { guid, name }: { readonly guid: string; readonly name: string },
-): Labels {
-  return { account, entity_type: type, entity: name, entity_guid: guid, ...staticLabels };
+export function entityLabels({ name, labels }: Account, type: string, entity: { guid: string; name: string }): Labels {
+  return { account: name, entity_type: type, entity: entity.name, entity_guid: entity.guid, ...labels };
 }
 
 /** Labels of an entity's golden metrics; the type is in their names. */
-export function goldenLabels(
-  account: string,
-  staticLabels: Labels,
-  { guid, name }: { readonly guid: string; readonly name: string },
-): Labels {
-  return { account, entity: name, entity_guid: guid, ...staticLabels };
+export function goldenLabels({ name, labels }: Account, entity: { guid: string; name: string }): Labels {
+  return { account: name, entity: entity.name, entity_guid: entity.guid, ...labels };
 }
 
-/** Labels of an application's series: ours first, the account's static labels last. */
-export function applicationLabels(
-  account: string,
-  staticLabels: Labels,
-  application: Pick<Application, 'id' | 'name'>,
-): Labels {
-  return { ...ofApplication(account, application), ...staticLabels };
+export function applicationLabels(account: Account, application: Named): Labels {
+  return { ...ofApplication(account, application), ...account.labels };
 }
 
-export function hostLabels(
-  account: string,
-  staticLabels: Labels,
-  application: Pick<Application, 'id' | 'name'>,
-  host: Pick<Host, 'key' | 'host'>,
-): Labels {
-  return { ...ofApplication(account, application), host: host.host, host_id: host.key, ...staticLabels };
+export function hostLabels(account: Account, application: Named, { host, key }: Pick<Host, 'key' | 'host'>): Labels {
+  return { ...ofApplication(account, application), host, host_id: key, ...account.labels };
 }
 
-/** Labels of an instance's series; an unknown host id or port is empty. */
+/** A host id or port that New Relic does not give is empty. */
 export function instanceLabels(
-  account: string,
-  staticLabels: Labels,
-  application: Pick<Application, 'id' | 'name'>,
-  instance: Pick<Instance, 'id' | 'host' | 'hostId' | 'port'>,
+  account: Account,
+  application: Named,
+  { id, host, hostId, port }: Pick<Instance, 'id' | 'host' | 'hostId' | 'port'>,
 ): Labels {
-  return {
-    ...ofApplication(account, application),
-    host: instance.host,
-    host_id: textOf(instance.hostId),
-    instance_id: String(instance.id),
-    port: textOf(instance.port),
-    ...staticLabels,
-  };
+  const ofInstance = { host, host_id: textOf(hostId), instance_id: String(id), port: textOf(port) };
+  return { ...ofApplication(account, application), ...ofInstance, ...account.labels };
 }
 
-/** `applicationName` is undefined when the key cannot see the owning application: `app` is then empty. */
+/** `app` is the name of the owning application; empty when the key cannot see it. */
 export function keyTransactionLabels(
-  account: string,
-  staticLabels: Labels,
-  applicationName: string | undefined,
-  keyTransaction: Pick<KeyTransaction, 'id' | 'name' | 'applicationId'>,
+  account: Account,
+  app: string | undefined,
+  { id, name, applicationId }: Pick<KeyTransaction, 'id' | 'name' | 'applicationId'>,
 ): Labels {
-  return {
-    account,
-    app: applicationName ?? '',
-    app_id: textOf(keyTransaction.applicationId),
-    key_transaction: keyTransaction.name,
-    key_transaction_id: String(keyTransaction.id),
-    ...staticLabels,
-  };
+  const ofOwner = { account: account.name, app: app ?? '', app_id: textOf(applicationId) };
+  return { ...ofOwner, key_transaction: name, key_transaction_id: String(id), ...account.labels };
 }
 
-function ofApplication(account: string, application: Pick<Application, 'id' | 'name'>): Labels {
-  return { account, app: application.name, app_id: String(application.id) };
+function ofApplication(account: Account, { id, name }: Named): Labels {
+  return { account: account.name, app: name, app_id: String(id) };
 }
 
 function textOf(id: number | undefined): string {

@@ -16,7 +16,7 @@ describe('labels', () => {
   it.each([
     [
       'an application',
-      applicationLabels('eu', STATIC, SHOP),
+      applicationLabels({ name: 'eu', labels: STATIC }, SHOP),
       [
         ['account', 'eu'],
         ['app', 'shop "A"'],
@@ -25,7 +25,7 @@ describe('labels', () => {
     ],
     [
       'a host',
-      hostLabels('eu', STATIC, SHOP, HOST),
+      hostLabels({ name: 'eu', labels: STATIC }, SHOP, HOST),
       [
         ['account', 'eu'],
         ['app', 'shop "A"'],
@@ -36,7 +36,7 @@ describe('labels', () => {
     ],
     [
       'an instance',
-      instanceLabels('eu', STATIC, SHOP, { id: 4, host: 'web-1', hostId: 3, port: 0 }),
+      instanceLabels({ name: 'eu', labels: STATIC }, SHOP, { id: 4, host: 'web-1', hostId: 3, port: 0 }),
       [
         ['account', 'eu'],
         ['app', 'shop "A"'],
@@ -49,7 +49,7 @@ describe('labels', () => {
     ],
     [
       'a key transaction',
-      keyTransactionLabels('eu', STATIC, 'shop', { id: 9, name: 'Pay', applicationId: 17 }),
+      keyTransactionLabels({ name: 'eu', labels: STATIC }, 'shop', { id: 9, name: 'Pay', applicationId: 17 }),
       [
         ['account', 'eu'],
         ['app', 'shop'],
@@ -63,18 +63,24 @@ describe('labels', () => {
   });
 
   it('are empty where upstream does not say', () => {
-    expect(instanceLabels('eu', {}, SHOP, { id: 4, host: 'web-1', hostId: undefined, port: undefined })).toMatchObject({
+    expect(
+      instanceLabels({ name: 'eu', labels: {} }, SHOP, { id: 4, host: 'web-1', hostId: undefined, port: undefined }),
+    ).toMatchObject({
       host_id: '',
       port: '',
     });
-    expect(keyTransactionLabels('eu', {}, undefined, { id: 9, name: 'Pay', applicationId: undefined })).toMatchObject({
+    expect(
+      keyTransactionLabels({ name: 'eu', labels: {} }, undefined, { id: 9, name: 'Pay', applicationId: undefined }),
+    ).toMatchObject({
       app: '',
       app_id: '',
     });
   });
 
   it('tell two hosts of one name apart', () => {
-    expect(hostLabels('eu', {}, SHOP, HOST)).not.toEqual(hostLabels('eu', {}, SHOP, { ...HOST, key: '5' }));
+    expect(hostLabels({ name: 'eu', labels: {} }, SHOP, HOST)).not.toEqual(
+      hostLabels({ name: 'eu', labels: {} }, SHOP, { ...HOST, key: '5' }),
+    );
   });
 });
 

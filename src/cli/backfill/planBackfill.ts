@@ -55,7 +55,7 @@ function toSubject(
     id: application.id,
     name: application.name,
     ...(application.language === undefined ? {} : { language: application.language }),
-    labels: { ...applicationLabels(config.name, config.labels, application), ...options.label },
+    labels: { ...applicationLabels(config, application), ...options.label },
     database,
     hosts: options.hosts && hosts,
   };

@@ -38,11 +38,11 @@ export async function publishedAt(
       published.set(sample.family.name + bracedLabels(pairs.join(',')).trimEnd(), sample.value);
     }
   };
-  const labels = applicationLabels(config.name, config.labels, application);
+  const labels = applicationLabels(config, application);
   add(labels, windowSamples('application', await read(time - window, time), database));
   for (const host of await readOne(reader.hosts, { applicationId }, ofTime, call)) {
     const values = await read(time - window, time, host.key);
-    add(hostLabels(config.name, config.labels, application, host), windowSamples('host', values, database));
+    add(hostLabels(config, application, host), windowSamples('host', values, database));
   }
   return published;
 }
