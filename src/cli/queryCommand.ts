@@ -11,7 +11,7 @@ import { Exposition, finishExposition } from '../exposition/exposition.ts';
 import { queryLabelProblem } from '../config/queries.ts';
 import { prepareQueries, querySamples, type QueryDefinition } from '../metrics/queryFamilies.ts';
 import { SampleWriter, writeLabels } from '../metrics/writeSamples.ts';
-import { readRows } from '../nrql/queryRows.ts';
+import { isRecord, readRows } from '../nrql/queryRows.ts';
 import { defaultLabel, readStatement } from '../nrql/statement.ts';
 import type { CommonOptions } from './flags.ts';
 import { UsageError } from './process.ts';
@@ -114,10 +114,11 @@ function rowTable(definition: QueryDefinition, result: QueryResult): string {
   const facets = readStatement(definition.nrql).facets.map(({ name }, index) => name ?? `facet ${String(index + 1)}`);
   const columns = columnsOf(definition, result);
   const lines = result.rows.map((row) => {
-    const { facet } = recordOf(row);
+    const record = isRecord(row) ? row : {};
+    const { facet } = record;
     const listed: readonly unknown[] = Array.isArray(facet) ? facet : [facet];
-    const values = facets.map((name, index) => listed[index] ?? recordOf(row)[name]);
-    return [...values, ...columns.map((column) => recordOf(row)[column])].map(cell);
+    const values = facets.map((name, index) => listed[index] ?? record[name]);
+    return [...values, ...columns.map((column) => record[column])].map(cell);
   });
   return `${table([[...facets, ...columns], ...lines])}\n`;
 }
@@ -209,8 +210,4 @@ async function exposition(account: AccountConfig, definition: QueryDefinition, r
   const options = { format: 'text', gzip: false, maxSeries: Infinity } as const;
   const { pieces } = await finishExposition(await new Exposition().collect([block], options), []);
   return Buffer.concat(pieces).toString('utf8');
-}
-
-function recordOf(row: unknown): Readonly<Record<string, unknown>> {
-  return typeof row === 'object' && row !== null ? (row as Readonly<Record<string, unknown>>) : {};
 }

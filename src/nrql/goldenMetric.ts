@@ -114,7 +114,8 @@ export function isCanonicalInteger(id: string): boolean {
   return /^(0|[1-9][0-9]{0,15})$/.test(id) && Number.isSafeInteger(Number(id));
 }
 
-function literal(text: string): string {
+/** A text as a literal of NRQL: the two characters that would end or change it are escaped. */
+export function literal(text: string): string {
   return `'${text.replace(/[\\']/g, '\\$&')}'`;
 }
 

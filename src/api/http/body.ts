@@ -6,7 +6,8 @@ import { CallFailure, announced } from './callFailure.ts';
 import { errorTitle, hasError, titleOf } from './errorTitle.ts';
 import type { RawResponse } from './exchange.ts';
 import type { KeyMask } from './keyMask.ts';
-import { isObject, type Json } from './readRecords.ts';
+import type { Json } from './readRecords.ts';
+import { isRecord } from '../../nrql/queryRows.ts';
 import type { FailureReason } from '../types.ts';
 import type { Overload } from '../upstreamReader.ts';
 
@@ -105,7 +106,7 @@ function parseObject(text: string, status: number, mask: KeyMask, { elements, on
   } catch {
     throw invalid(notJson(text));
   }
-  if (!isObject(body) || Array.isArray(body)) throw invalid('the answer is no JSON object');
+  if (!isRecord(body)) throw invalid('the answer is no JSON object');
   if (isShort && isTooDeep(body)) throw invalid('the answer is nested too deep');
   return body;
 }

@@ -4,7 +4,7 @@ import { all, any, equals, filled, isIn, isNotNull, type Condition } from './nrq
 import type { CallGroup } from './transport.ts';
 import type { MetricSelector } from './metricSelector.ts';
 import type { SubjectId } from '../http/failureMemory.ts';
-import { frameLength, idLength, recordId, type GoldenSource } from '../../nrql/goldenMetric.ts';
+import { frameLength, idLength, literal, recordId, type GoldenSource } from '../../nrql/goldenMetric.ts';
 
 /** Limit for the characters of a query. New Relic has one, but no public page documents it. */
 const MOST_CHARACTERS = 8_000;
@@ -101,7 +101,7 @@ export class Size {
     if (!part.namesHosts && this.#groups.has(text)) return;
     if (!part.namesHosts) this.#groups.add(text);
     this.characters += FRAME_OF_GROUP + text.length;
-    if (part.namesHosts) for (const host of part.hosts ?? []) this.characters += literalLength(host);
+    if (part.namesHosts) for (const host of part.hosts ?? []) this.characters += literal(host).length + 1;
   }
 
   get fits(): boolean {
@@ -293,11 +293,6 @@ function met(subject: readonly [Condition, ...Condition[]], { condition }: Metri
 
 function idCharacters(id: SubjectId, golden: GoldenSource | undefined): number {
   if (typeof id === 'number') return String(id).length + 1;
-  if (golden === undefined) return literalLength(id);
+  if (golden === undefined) return literal(id).length + 1;
   return idLength(recordId(id, golden.eventObjectId) ?? '', golden.eventObjectId);
-}
-
-/** The length of a literal with quotes and a comma; each character that needs an escape counts twice. */
-function literalLength(text: string): number {
-  return text.length + (text.match(/[\\']/g)?.length ?? 0) + 3;
 }

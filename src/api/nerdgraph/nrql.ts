@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { CallFailure } from '../http/callFailure.ts';
 import { isList, isObject, type Json } from '../http/readRecords.ts';
+import { literal } from '../../nrql/goldenMetric.ts';
 import { MOST_FACETS } from '../../nrql/limits.ts';
 import type { TimeRange } from '../upstreamReader.ts';
 
@@ -61,11 +62,11 @@ export function nrql({ select, where, facet = [], range, bucketMinutes }: QueryP
 }
 
 export function equals(attribute: Attribute, value: string | number): Condition {
-  return new Condition(`${attribute} = ${literal(value)}`);
+  return new Condition(`${attribute} = ${literalOf(value)}`);
 }
 
 export function isIn(attribute: Attribute, values: readonly [string | number, ...(string | number)[]]): Condition {
-  return new Condition(`${attribute} IN (${values.map(literal).join(',')})`);
+  return new Condition(`${attribute} IN (${values.map(literalOf).join(',')})`);
 }
 
 /** `%` stands for any characters; New Relic ignores case, so callers match the returned names again. */
@@ -110,9 +111,8 @@ function selection(each: Selection): string {
   return `${each.of}(${what}) AS ${each.as}`;
 }
 
-/** Quotes and backslashes are escaped, which would end or change a literal; no other character does. */
-function literal(value: string | number): string {
-  if (typeof value === 'string') return `'${value.replace(/[\\']/g, '\\$&')}'`;
+function literalOf(value: string | number): string {
+  if (typeof value === 'string') return literal(value);
   if (!Number.isSafeInteger(value)) throw new RangeError(`${value} cannot stand in a query`);
   return String(value);
 }

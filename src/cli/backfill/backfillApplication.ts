@@ -12,7 +12,7 @@ import {
 } from '../../api/upstreamReader.ts';
 import type { FamilyScope } from '../../metrics/family.ts';
 import { queryNames, windowSamples } from '../../metrics/windowFamilies.ts';
-import { readAll, readOne, valueOf } from '../upstream/readForCommand.ts';
+import { readEach, readOne } from '../upstream/readForCommand.ts';
 import type { LiveAccount } from '../upstream/session.ts';
 import type { BackfillSubject, Checkpoint, State } from './checkpoint.ts';
 import type { DatabaseChoice } from '../../formulas/responseTimes.ts';
@@ -225,19 +225,16 @@ async function readChunks(
     return Array.from(planAll(read, [...bySubject.keys()], chunk), ({ subjects }) => ({
       chunk,
       index,
-      subjects,
       entities: subjects.flatMap((subject) => bySubject.get(subject) ?? []),
     }));
   });
-  const readCall = async ({ chunk, index, subjects, entities: ofCall }: (typeof calls)[number]): Promise<void> => {
+  const readCall = async ({ chunk, index, entities: ofCall }: (typeof calls)[number]): Promise<void> => {
     call.signal.throwIfAborted();
-    const series = await persistently(async () => (await readAll(read, subjects, chunk, call)).map(valueOf), sleep);
-    for (const [position, entity] of ofCall.entries()) {
-      const ofEntity = series[position];
-      if (ofEntity === undefined) throw new Error('the reader gave no series for its subject');
+    const ofEntity = (entity: BackfillEntity): MetricDataSubject => subjectOf(account.reader, entity);
+    for (const [entity, series] of await persistently(() => readEach(read, ofCall, ofEntity, chunk, call), sleep)) {
       const { from, to } = chunk;
-      await checkpoint.write(chunkFile(home, entity, index), { from, to, ...ofEntity } satisfies ReadChunk);
-      if (ofEntity.granule !== chunk.granule) context.otherGranule(ofEntity.granule);
+      await checkpoint.write(chunkFile(home, entity, index), { from, to, ...series } satisfies ReadChunk);
+      if (series.granule !== chunk.granule) context.otherGranule(series.granule);
     }
     context.done(ofCall.length);
   };

@@ -9,8 +9,6 @@ import {
 import { UpstreamError, type Application, type KeyTransaction } from '../../api/types.ts';
 import type { LiveAccount } from './session.ts';
 
-const NO_OUTCOME = 'the reader gave no outcome for its subject';
-
 /**
  * Reads all subjects, with as many calls at once as the limiter allows; gives their outcomes in the same order.
  *
@@ -33,7 +31,7 @@ export async function readAll<S, A, R extends TimeRange>(
   );
   return subjects.map((subject) => {
     const outcome = outcomes.get(subject);
-    if (outcome === undefined) throw new Error(NO_OUTCOME);
+    if (outcome === undefined) throw new Error('the reader gave no outcome for its subject');
     return outcome;
   });
 }
@@ -57,13 +55,11 @@ export async function readOne<S, A, R extends TimeRange>(
   range: R,
   call: CallOptions,
 ): Promise<A> {
-  const [outcome] = await read.plan([subject], range).read(call);
-  if (outcome === undefined) throw new Error(NO_OUTCOME);
-  return valueOf(outcome);
+  const [outcome] = await readAll(read, [subject], range, call);
+  return valueOf(outcome as Outcome<A>);
 }
 
-/** The value of an outcome; throws the failure of a failed one. */
-export function valueOf<A>(outcome: Outcome<A>): A {
+function valueOf<A>(outcome: Outcome<A>): A {
   if ('error' in outcome) throw outcome.error;
   return outcome.value;
 }

@@ -1,5 +1,6 @@
 import { MONITORED_LABEL_NAMES, tagLabel } from '../../metrics/labelNames.ts';
 import type { Api } from '../../api/upstreamReader.ts';
+import { isRecord } from '../../nrql/queryRows.ts';
 import { normaliseBaseUrl } from '../interfaces.ts';
 import { type Path, issue, type Issue } from '../diagnostic.ts';
 
@@ -136,5 +137,5 @@ export function listOf(value: unknown): readonly unknown[] {
 }
 
 export function mappingOf(value: unknown): Mapping | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Mapping) : undefined;
+  return isRecord(value) ? value : undefined;
 }
