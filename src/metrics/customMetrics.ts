@@ -1,5 +1,5 @@
 import { finite, type WindowValues } from '../formulas/metricInputs.ts';
-import { kindOf, VALUES } from '../formulas/timesliceValues.ts';
+import { kindOf, VALUES } from '../formulas/valueFormulas.ts';
 import { familyOf, type FamilyScope } from './family.ts';
 import type { Family, Labels, Sample } from './sample.ts';
 import { LABEL_NAME, UNCAPTURABLE_LABEL_NAMES } from './labelNames.ts';

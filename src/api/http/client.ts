@@ -8,7 +8,7 @@ import type { CallObserver, SplitReason, CallOptions, Overload } from '../upstre
 import { yieldToEventLoop, yieldSoonAfterInput, yieldAfterInput } from '../../eventLoop/turns.ts';
 import { withOrigin, firstHeader, httpsUpgrade } from './address.ts';
 import { isGood, parseResponse, textOf, type ResponsePolicy, type JsonResponse, type Sent } from './body.ts';
-import { UpstreamConnections, type DispatcherOptions } from './connections.ts';
+import { UpstreamConnections, type DispatcherOptions } from './upstreamConnections.ts';
 import { exchange, type Request } from './exchange.ts';
 import { Discarded } from './readRecords.ts';
 

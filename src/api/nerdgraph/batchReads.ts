@@ -20,7 +20,7 @@ import type {
 } from '../upstreamReader.ts';
 import { inSlices } from '../../eventLoop/turns.ts';
 import { isDatastore, METRIC } from '../../formulas/metricInputs.ts';
-import { SIGN_OF_LIFE } from '../../formulas/timesliceValues.ts';
+import { SIGN_OF_LIFE } from '../../formulas/valueFormulas.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import { UpstreamError, type Host, type RollingValues } from '../types.ts';
 

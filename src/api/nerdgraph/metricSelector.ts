@@ -1,6 +1,6 @@
 import { any, filled, isIn, isLike, isNull, all, type Condition } from './nrql.ts';
 import { isDatastore, METRIC } from '../../formulas/metricInputs.ts';
-import { isApdex, SIGN_OF_LIFE } from '../../formulas/timesliceValues.ts';
+import { isApdex, SIGN_OF_LIFE } from '../../formulas/valueFormulas.ts';
 
 /** Metrics that are 0 for a reporting application or host when they have no row. */
 export const ZERO_WITHOUT_ROW: readonly string[] = [METRIC.web, METRIC.nonWeb, METRIC.errors];

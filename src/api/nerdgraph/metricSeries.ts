@@ -16,7 +16,7 @@ import { ValueMapper } from './rowValues.ts';
 import type { Timeslices } from './timeslices.ts';
 import type { SubjectId } from '../http/failureMemory.ts';
 import { ZERO_WITHOUT_ROW } from './metricSelector.ts';
-import { SIGN_OF_LIFE, type MetricRow } from '../../formulas/timesliceValues.ts';
+import { SIGN_OF_LIFE, type MetricRow } from '../../formulas/valueFormulas.ts';
 import type {
   BatchRead,
   CallOptions,

@@ -3,7 +3,7 @@ import type { AccountMemory } from './accountMemory.ts';
 import { all, filled, isIn, rowsOf, TIMESLICE } from './nrql.ts';
 import { ACCOUNTS, USER, type NerdGraphReaderOptions, type Transport } from './transport.ts';
 import { METRIC } from '../../formulas/metricInputs.ts';
-import { SIGN_OF_LIFE } from '../../formulas/timesliceValues.ts';
+import { SIGN_OF_LIFE } from '../../formulas/valueFormulas.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import { id, parseList } from '../http/readRecords.ts';
 import type { CallOptions, Diagnosis, TimeRange } from '../upstreamReader.ts';

@@ -7,7 +7,7 @@ import {
   type Formula,
   type MetricRow,
   type MetricRows,
-} from '../../formulas/timesliceValues.ts';
+} from '../../formulas/valueFormulas.ts';
 import type { MetricDataResult, MetricSelection, TimeRange } from '../upstreamReader.ts';
 import type { RollingSummary, RollingValues } from '../types.ts';
 

@@ -9,7 +9,7 @@ import { isObject, type Json, type Discarded } from '../http/readRecords.ts';
 import type { CallOptions, TimeRange } from '../upstreamReader.ts';
 import type { UpstreamError } from '../types.ts';
 import { isDatastore } from '../../formulas/metricInputs.ts';
-import type { MetricRow, MetricRows } from '../../formulas/timesliceValues.ts';
+import type { MetricRow, MetricRows } from '../../formulas/valueFormulas.ts';
 
 export interface BucketRow extends MetricRow, TimeRange {}
 

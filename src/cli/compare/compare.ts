@@ -14,7 +14,7 @@ import {
   type LiveAccount,
   type LiveSession,
 } from '../upstream/session.ts';
-import { compareSides, type Comparison, type Difference, grouped } from './differences.ts';
+import { compareSides, type Comparison, type Difference, grouped } from './compareSides.ts';
 import { readSide } from './sides.ts';
 
 export interface CompareOptions extends CommonOptions {

@@ -1,7 +1,7 @@
 import { isList, isObject, type Json } from '../../api/http/readRecords.ts';
 import type { Document } from '../../api/nerdgraph/failures.ts';
 import { applicationIdOf } from '../../api/nerdgraph/keyTransactions.ts';
-import { SIGN_OF_LIFE } from '../../formulas/timesliceValues.ts';
+import { SIGN_OF_LIFE } from '../../formulas/valueFormulas.ts';
 import {
   all,
   allRowsOf,

@@ -8,7 +8,7 @@ import { formatDuration } from '../duration.ts';
 import { keyProblem } from '../keys.ts';
 import { customMetric } from './customMetric.ts';
 import { entitySelection } from './entities.ts';
-import { applicationMatch, entityMatch } from './match.ts';
+import { applicationMatch, entityMatch } from './entityMatch.ts';
 import { PACKS, query } from './query.ts';
 
 const setting = z.strictObject({

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { tagMatch } from './match.ts';
+import { tagMatch } from './entityMatch.ts';
 import { duration, list, notes, text, whole } from './parts.ts';
 
 /** NerdGraph's form of a type, domain first. */

@@ -1,6 +1,6 @@
 import type { AccountStatus, GroupStatus, QueryStatus, TaskStatus, TypeStatus } from '../../collect/accountStatus.ts';
 import type { Group } from '../../metrics/sample.ts';
-import { failureTable, subjectOf } from './failures.ts';
+import { failureTable, subjectOf } from './failureTable.ts';
 import {
   breakable,
   html,

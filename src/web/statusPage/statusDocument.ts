@@ -1,7 +1,7 @@
 import { REMEDIES } from '../../collect/remedies.ts';
 import type { ReloadFailure } from '../dependencies.ts';
 import type { ShownAccount } from './breakdown.ts';
-import { failuresOf, groupFailures } from './failures.ts';
+import { failuresOf, groupFailures } from './failureTable.ts';
 
 /**
  * The document of `/api/status`: keys in snake case, times in Unix seconds, lengths in seconds. An unknown value is null, so

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { SubjectRows, ITSELF, type BucketRow } from '../../../src/api/nerdgraph/rows.ts';
-import type { MetricRow } from '../../../src/formulas/timesliceValues.ts';
+import type { MetricRow } from '../../../src/formulas/valueFormulas.ts';
 import { UpstreamError } from '../../../src/api/types.ts';
 
 const WEB = 'HttpDispatcher';

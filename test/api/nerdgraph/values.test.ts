@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { mergeRows } from '../../../src/api/nerdgraph/rows.ts';
 import { keyTransactionOf, rollingOf, ValueMapper } from '../../../src/api/nerdgraph/rowValues.ts';
-import { NEED_SQUARES, type MetricRow, type MetricRows } from '../../../src/formulas/timesliceValues.ts';
+import { NEED_SQUARES, type MetricRow, type MetricRows } from '../../../src/formulas/valueFormulas.ts';
 import { nerdgraphValuesOf } from '../../../src/metrics/customMetrics.ts';
 
 const RANGE = { from: 1_795_095_300, to: 1_795_097_100 };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { compareSides } from '../../../src/cli/compare/differences.ts';
+import { compareSides } from '../../../src/cli/compare/compareSides.ts';
 import { entityKey, type SideSeries } from '../../../src/cli/compare/sides.ts';
 import { FAMILIES } from '../../../src/metrics/catalogue.ts';
 import type { Labels } from '../../../src/metrics/sample.ts';

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { bothInterfaces, compare, comparisonText, type CompareOptions } from '../../../src/cli/compare/compare.ts';
-import type { Comparison } from '../../../src/cli/compare/differences.ts';
+import type { Comparison } from '../../../src/cli/compare/compareSides.ts';
 import { openReader } from '../../../src/cli/upstream/createReader.ts';
 import { SILENT } from '../../api/support/silent.ts';
 import { openAccounts } from '../../../src/cli/upstream/session.ts';
