@@ -292,13 +292,20 @@ export class Collector {
             ? before.customMetrics
             : customMetrics(account.custom_metrics);
         const queries = before !== undefined && isSame('queries') ? before.queries : prepareQueries(account.queries);
-        const { collection } = config;
         const memory =
           before !== undefined && isSameAccount(before.account, account) ? before.reader.memory : undefined;
         const reader = openReader(account, config, memory);
-        const selections = new MetricSelections(reader.reader, families);
-        const own = { account, collection, customMetrics: families, selections, queries };
-        opened.push({ ...reader, ...own, writer: this.#writer, clock, ignoreDemand });
+        opened.push({
+          ...reader,
+          account,
+          collection: config.collection,
+          customMetrics: families,
+          selections: new MetricSelections(reader.reader, families),
+          queries,
+          writer: this.#writer,
+          clock,
+          ignoreDemand,
+        });
       }
       return opened;
     } catch (error) {

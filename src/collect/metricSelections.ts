@@ -30,20 +30,20 @@ const NO_MATCHES = customMatches([], []);
 
 /** The metrics that an account requests with one configuration. Equal requests share one selection. */
 export class MetricSelections {
-  readonly customMetrics: readonly CustomMetric[];
   /** For all counters. */
   readonly counters: MetricSelection;
   /** For applications whose metric data are no longer read. */
   readonly nothing: SelectedMetrics;
+  readonly #customMetrics: readonly CustomMetric[];
   readonly #select: UpstreamReader['select'];
   /** Most applications request the same names, over NerdGraph all without custom metrics. */
   readonly #builtIn: MetricSelection;
   readonly #known = new Map<string, MetricSelection>();
 
   constructor({ select }: Pick<UpstreamReader, 'select'>, customMetrics: readonly CustomMetric[]) {
-    this.customMetrics = customMetrics;
     this.counters = select(COUNTER_METRICS, countedValues);
     this.nothing = { metrics: select([], usedValues), custom: NO_MATCHES, datastores: undefined };
+    this.#customMetrics = customMetrics;
     this.#select = select;
     this.#builtIn = select(queryNames([]), usedValues);
   }
@@ -57,7 +57,7 @@ export class MetricSelections {
   }
 
   #newSelection({ customNames, datastores, hosts }: SelectionInput, scope: FamilyScope): SelectedMetrics {
-    const ofScope = this.customMetrics.filter(({ definition }) => definition.scope === scope);
+    const ofScope = this.#customMetrics.filter(({ definition }) => definition.scope === scope);
     const entities = scope === 'host' ? hosts.size : 1;
     const custom = customNames === undefined ? NO_MATCHES : customMatches(ofScope, customNames, entities);
     const values = new Map<string, Set<string>>();
