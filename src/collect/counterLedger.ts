@@ -33,6 +33,9 @@ export interface Booking {
   readonly broken: number | undefined;
 }
 
+/** No request reaches this many minutes beyond a minute that is kept. */
+const NEVER_COVERED = 255;
+
 const UNSEEN = 0;
 const SEEN = 1;
 const LOST = 2;
@@ -44,10 +47,13 @@ const LOST = 2;
 export class CounterLedger {
   /** In the order of `COUNTED`; no total ever falls. */
   readonly totals = new Float64Array(COUNTED.length);
-  /** By minute modulo an hour: the highest values, the state of the minute, and the time of the first read that covered it. */
+  /**
+   * By minute modulo an hour: the highest values, the state of the minute, and the minutes from its start to the end of the
+   * first request that covered it. There is a ledger for each application, so they are small.
+   */
   readonly #highest = new Float64Array(KEPT_MINUTES * COUNTED.length);
   readonly #states = new Uint8Array(KEPT_MINUTES);
-  readonly #firstCovered = new Float64Array(KEPT_MINUTES);
+  readonly #firstCovered = new Uint8Array(KEPT_MINUTES);
   /** The end of the newest minute that is kept. */
   #newest = -Infinity;
   /** The end of the last successful read. */
@@ -129,9 +135,10 @@ export class CounterLedger {
     let lost = 0;
     for (let minute = from; minute < to; minute += MINUTE) {
       const slot = slotOf(minute);
-      if (Number.isNaN(this.#firstCovered[slot])) this.#firstCovered[slot] = askedTo;
+      const covered = Math.min(NEVER_COVERED - 1, (askedTo - minute) / MINUTE);
+      if (this.#firstCovered[slot] === NEVER_COVERED) this.#firstCovered[slot] = covered;
       if (minutes.get(minute) !== 'broken' || this.#isLost(minute)) continue;
-      if (askedTo - (this.#firstCovered[slot] ?? askedTo) < BROKEN_FOR) first ??= minute;
+      if ((covered - (this.#firstCovered[slot] ?? covered)) * MINUTE < BROKEN_FOR) first ??= minute;
       else if (this.#states[slot] === UNSEEN) {
         this.#states[slot] = LOST;
         lost += MINUTE;
@@ -178,7 +185,7 @@ export class CounterLedger {
     for (let minute = from; minute < to; minute += MINUTE) {
       const slot = slotOf(minute);
       this.#states[slot] = UNSEEN;
-      this.#firstCovered[slot] = NaN;
+      this.#firstCovered[slot] = NEVER_COVERED;
       this.#highest.fill(0, slot * COUNTED.length, (slot + 1) * COUNTED.length);
     }
     this.#newest = Math.max(this.#newest, to);

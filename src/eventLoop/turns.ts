@@ -4,6 +4,14 @@ const TURN = 4;
 /** Functions that wait for their turn, first come, first served. */
 const waiting: (() => void)[] = [];
 
+/** Functions that wait to begin long work: work that was begun goes first, so that little is held at once. */
+const waitingToBegin: (() => void)[] = [];
+
+/** The number of turns in a row that other work may take before one of `waitingToBegin` has its turn. */
+const MOST_TURNS_BEFORE = 8;
+
+let turnsBefore = 0;
+
 /** The time at which the work of this turn of the event loop began, whichever caller does it. */
 let began: number | undefined;
 
@@ -12,15 +20,21 @@ let began: number | undefined;
  * waiters.
  */
 export function yieldToEventLoop(): Promise<void> {
+  return turnFrom(waiting);
+}
+
+function turnFrom(waiters: (() => void)[]): Promise<void> {
   return new Promise((resolve) => {
-    if (waiting.length === 0) setImmediate(giveTurn);
-    waiting.push(resolve);
+    if (waiting.length + waitingToBegin.length === 0) setImmediate(giveTurn);
+    waiters.push(resolve);
   });
 }
 
 function giveTurn(): void {
-  const resolve = waiting.shift();
-  if (waiting.length > 0) setImmediate(giveTurn);
+  const begins = waitingToBegin.length > 0 && (waiting.length === 0 || turnsBefore >= MOST_TURNS_BEFORE);
+  turnsBefore = begins || waitingToBegin.length === 0 ? 0 : turnsBefore + 1;
+  const resolve = (begins ? waitingToBegin : waiting).shift();
+  if (waiting.length + waitingToBegin.length > 0) setImmediate(giveTurn);
   beginTurn();
   resolve?.();
 }
@@ -55,12 +69,12 @@ export async function inSlices<T>(list: Iterable<T>, take?: (each: T) => void): 
 const waitingForInput: (() => void)[] = [];
 
 /**
- * Like `yieldToEventLoop`, for work that input has started. An immediate that is set while input is handled still runs in the
- * turn of that input, so this waits for the one after it.
+ * Like `yieldToEventLoop`, for long work that input has started; it begins when no begun work waits for a turn. An immediate
+ * that is set while input is handled still runs in the turn of that input, so this waits for the one after it.
  */
 export async function yieldAfterInput(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
-  await yieldToEventLoop();
+  await turnFrom(waitingToBegin);
 }
 
 /**

@@ -117,6 +117,19 @@ describe('waiting for a turn after input', () => {
     expect(await turnsSinceInput(yieldSoonAfterInput)).toBe(2);
   });
 
+  it('lets begun work go first, and begins long work after eight of its turns at the latest', async () => {
+    const given: string[] = [];
+    const begun = async (): Promise<void> => {
+      for (let portion = 0; portion < 20; portion += 1) {
+        await yieldToEventLoop();
+        given.push('begun');
+      }
+    };
+    await Promise.all([begun(), yieldAfterInput().then(() => given.push('begins'))]);
+    expect(given.indexOf('begins')).toBeGreaterThanOrEqual(8);
+    expect(given.indexOf('begins')).toBeLessThan(12);
+  });
+
   it('gives each turn to half of those that wait for small work, in the order in which they came', async () => {
     const { turn, stop } = countTurns();
     const given: [name: number, turn: number][] = [];

@@ -167,6 +167,9 @@ export interface Sent {
   readonly mask: KeyMask;
 }
 
+/** The same for a response whose text was read. */
+export type SentText = Omit<Sent, 'raw'> & { readonly raw: Omit<RawResponse, 'body'> };
+
 /** The text of a successful response. For any other status it throws the CallFailure that the status and the text mean. */
 export async function textOf(
   { address, raw, overload, mask }: Sent,
@@ -179,7 +182,7 @@ export async function textOf(
 
 /** The response parsed from the text of a successful status. Throws the CallFailure that its body reports. */
 export function parseResponse(
-  { address, raw, receivedAt, mask }: Sent,
+  { address, raw, receivedAt, mask }: SentText,
   text: string,
   { bounds, inspect = bodyFailure }: ResponsePolicy,
 ): JsonResponse {

@@ -7,7 +7,15 @@ import { UpstreamError } from '../types.ts';
 import type { CallObserver, SplitReason, CallOptions, Overload } from '../upstreamReader.ts';
 import { yieldToEventLoop, yieldSoonAfterInput, yieldAfterInput } from '../../eventLoop/turns.ts';
 import { withOrigin, firstHeader, httpsUpgrade } from './address.ts';
-import { isGood, parseResponse, textOf, type ResponsePolicy, type JsonResponse, type Sent } from './body.ts';
+import {
+  isGood,
+  parseResponse,
+  textOf,
+  type ResponsePolicy,
+  type JsonResponse,
+  type Sent,
+  type SentText,
+} from './body.ts';
 import { UpstreamConnections, type DispatcherOptions } from './upstreamConnections.ts';
 import { exchange, type Request } from './exchange.ts';
 import { Discarded } from './readRecords.ts';
@@ -30,6 +38,9 @@ const MESSAGE_INTERVAL_MS = 3_600_000;
 const LONGEST_MESSAGE = 500;
 /** A patient caller waits for at most this number of overload responses to one call; they do not count as retries. */
 const MOST_OVERLOADS = 20;
+
+/** While more responses than this wait to be parsed, each holds its slot until it is: their texts may be megabytes long. */
+const MOST_UNPARSED = 2;
 
 export interface ClientOptions extends DispatcherOptions {
   readonly keyHeader: string;
@@ -62,6 +73,8 @@ export class Client {
   readonly #failures: FailureMemory;
   /** The HTTPS origin that New Relic once redirected a plain HTTP call to. */
   #upgraded: string | undefined;
+  /** The number of responses that wait to be parsed. */
+  #unparsed = 0;
   /** Times of the last reported service message, by endpoint. */
   readonly #messageTimes = new Map<string, number>();
 
@@ -196,6 +209,7 @@ export class Client {
     const release = await call.limiter.acquire(call.signal);
     let overload: Overload | undefined;
     let refused = false;
+    let parsing: Promise<unknown> | undefined;
     try {
       const sent = await this.#exchange(endpoint, request, policy.bounds.bytes, call.signal);
       overload = sent.overload;
@@ -204,7 +218,11 @@ export class Client {
       const { mayBeOverload } = policy;
       if (mayBeOverload === undefined && isGood(sent.raw.status)) return { response: readLater(sent, policy) };
       const text = await textOf(sent, policy);
-      if (mayBeOverload?.(text) === false) return { response: parseLater(sent, text, policy) };
+      if (mayBeOverload?.(text) === false) {
+        const response = this.#parseLater(withoutBody(sent), text, policy);
+        if (this.#unparsed > MOST_UNPARSED) parsing = response;
+        return { response };
+      }
       return { response: Promise.resolve(parseResponse(sent, text, policy)) };
     } catch (error) {
       if (error instanceof CallFailure) {
@@ -215,7 +233,19 @@ export class Client {
     } finally {
       // A refusal may make the caller stop all calls, so the slot is released only after the caller has seen it.
       if (refused) void yieldToEventLoop().then(() => release(overload));
-      else release(overload);
+      else if (parsing === undefined) release(overload);
+      // Further calls would only add to the texts that are held.
+      else void Promise.allSettled([parsing]).then(() => release(overload));
+    }
+  }
+
+  async #parseLater(sent: SentText, text: string, policy: ResponsePolicy): Promise<JsonResponse> {
+    this.#unparsed += 1;
+    try {
+      await yieldAfterInput();
+      return parseResponse(sent, text, policy);
+    } finally {
+      this.#unparsed -= 1;
     }
   }
 
@@ -256,9 +286,9 @@ async function readLater(sent: Sent, policy: ResponsePolicy): Promise<JsonRespon
   return parseResponse(sent, await textOf(sent, policy), policy);
 }
 
-async function parseLater(sent: Sent, text: string, policy: ResponsePolicy): Promise<JsonResponse> {
-  await yieldAfterInput();
-  return parseResponse(sent, text, policy);
+/** Several responses may wait to be parsed, so none holds its body beside its text. */
+function withoutBody({ raw: { status, headers }, ...sent }: Sent): SentText {
+  return { ...sent, raw: { status, headers } };
 }
 
 function isRetried(failure: CallFailure, { retries }: ResponsePolicy, { patient }: CallOptions): boolean {

@@ -10,6 +10,7 @@ import { metricDataOf, METRICS, NOW, RANGE } from './nerdGraphReading.ts';
 import { edit, say, startBetween, where, type Between, type Fault } from './proxy.ts';
 import { readAll as readSubjects } from '../support/reading.ts';
 import { countCalls } from '../../../src/api/upstreamReader.ts';
+import { yieldToEventLoop } from '../../../src/eventLoop/turns.ts';
 
 const WORLD = { applications: 16, hostsPerApplication: 2, keyTransactions: 2 };
 const IDS = Array.from({ length: 16 }, (_, index) => 1_000_001 + index);
@@ -542,6 +543,23 @@ describe('the plan of queries', () => {
 });
 
 describe('the next call', () => {
+  it('waits while more than two responses wait to be parsed, so that few texts are held', async () => {
+    const { reader, notes, call } = await startBetween({ applications: 12 });
+    let ended = 0;
+    const reads = Array.from({ length: 12 }, async (_, index) => {
+      await reader.metricData.plan(metricDataOf([1_000_001 + index]), RANGE).read(call);
+      ended += 1;
+    });
+    // Other work that was begun takes most turns, as when many responses are read at once.
+    let most = 0;
+    while (ended < reads.length) {
+      await yieldToEventLoop();
+      most = Math.max(most, notes.entered - notes.places - ended);
+    }
+    expect(most).toBeGreaterThan(1);
+    expect(most).toBeLessThanOrEqual(4);
+  });
+
   it('takes further hosts of an application at no cost, and no host beside applications', async () => {
     const { reader, call } = await startBetween({ ...WORLD, hostsPerApplication: 5 });
     await reader.listApplications({}, call);
