@@ -8,7 +8,7 @@ import { queryNames, usedValues } from '../metrics/windowFamilies.ts';
 const MOST_REMEMBERED = 10_000;
 
 /** The request for the metric data of an application, or of each of its hosts. */
-export interface SelectedMetrics {
+interface SelectedMetrics {
   readonly metrics: MetricSelection;
   readonly custom: ReturnType<typeof customMatches>;
   /** The datastore metrics among the names, as in `WindowInput`. */

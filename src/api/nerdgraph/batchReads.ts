@@ -87,7 +87,7 @@ function queryOver(kind: QueryKind, range: TimeRange): TimesliceQuery {
 }
 
 /** The rows of a request, or the error that it failed with. */
-export function rowsOf(asked: BatchSubject | undefined, found: FoundRows): SubjectRows | UpstreamError {
+export function rowsOfRequest(asked: BatchSubject | undefined, found: FoundRows): SubjectRows | UpstreamError {
   const rows = asked === undefined ? undefined : found.get(asked.id);
   return rows?.failureOf(asked?.host) ?? rows ?? new SubjectRows();
 }
@@ -116,7 +116,7 @@ function eachAlone<S, V>(
       const found = await read(call);
       const outcomes: Outcome<V>[] = [];
       await inSlices(taken, ({ subject, asked }) => {
-        const rows = rowsOf(asked, found);
+        const rows = rowsOfRequest(asked, found);
         outcomes.push(rows instanceof UpstreamError ? { error: rows } : { value: valueOf(subject, rows) });
       });
       return outcomes;

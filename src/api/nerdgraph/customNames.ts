@@ -1,5 +1,5 @@
 import type { QueryKind } from './batching.ts';
-import { planRows, rowsOf as rowsOfSubject, type RowsQuery } from './batchReads.ts';
+import { planRows, rowsOfRequest, type RowsQuery } from './batchReads.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import {
   aligned,
@@ -175,7 +175,7 @@ export function customNamesRead(timeslices: Timeslices): BatchRead<CustomNamesSu
         // A response has room for more names in a list than for rows.
         const isTooMany = asked !== undefined && found.get(asked.id)?.tooMany === true;
         if (isTooMany) return outcomeOf(readAlone(subject, range.to, call));
-        const rows = rowsOfSubject(asked, found);
+        const rows = rowsOfRequest(asked, found);
         return rows instanceof UpstreamError ? { error: rows } : { value: [...rows.rowsOf(undefined).keys()].sort() };
       };
       return {

@@ -124,7 +124,7 @@ function isPossible(name: string, value: unknown, mayBeNegative: boolean): value
 const LONGEST_NAME_SHOWN = 120;
 
 /** A selection of metrics with its part of an address, because encoding the names costs more than the rest of an address. */
-export class RestSelection implements MetricSelection {
+class RestSelection implements MetricSelection {
   readonly names: readonly string[];
   readonly values: MetricSelection['values'];
   readonly query: string;
