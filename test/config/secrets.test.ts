@@ -116,7 +116,7 @@ describe('a key of the service is not repeated', () => {
         const output = (await told(text)).join('\n');
         for (const { key } of changes) expect(output).not.toContain(key);
       }),
-      { numRuns: 400 },
+      { numRuns: 150 },
     );
   });
 });

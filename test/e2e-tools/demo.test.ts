@@ -31,28 +31,7 @@ describe('demo', () => {
     // Instances and some families have no counterpart; nothing else is missing.
     expect(Number(rest)).toBeGreaterThan(Number(nerdGraph));
     expect(Number(nerdGraph)).toBeGreaterThan(Number(rest) / 2);
-  });
-
-  it('shows the same lines twice: the two interfaces give the same values but for rounding', async () => {
-    const { stdout } = await runTool(['demo', ...PORTS, '--applications=2', '--hosts-per-application=1'], {
-      interruptOnce: ({ stdout: text }) =>
-        text.includes('\nnewrelic_exporter_api_budget_requests_per_minute{account="demo-nerdgraph"'),
-    });
-    const shown = [...stdout.matchAll(/^(newrelic_application_\w+)\{account="([^"]+)",(.*)\} (\S+)$/gm)];
-    const of = (account: string): Map<string, number> =>
-      new Map(
-        shown
-          .filter(([, , name]) => name === account)
-          .map(([, family, , labels, value]) => [`${family}{${labels}}`, Number(value)]),
-      );
-    const rest = of('demo');
-    const nerdGraph = of('demo-nerdgraph');
-    expect(rest.size).toBe(7);
-    expect([...nerdGraph.keys()]).toEqual([...rest.keys()]);
-    for (const [series, value] of rest) {
-      const other = nerdGraph.get(series) ?? NaN;
-      expect(Math.abs(other - value), series).toBeLessThanOrEqual(0.1 * Math.max(other, value));
-    }
+    expectSameLines(stdout);
   });
 
   it('says where everything is although the upstream fails from the start, and stops cleanly', async () => {
@@ -78,3 +57,22 @@ describe('demo', () => {
     expect(stderr).toBe('config.yaml:1:1: basic_auth_user: unknown key; did you mean "basic_auth_users"?\n');
   });
 });
+
+/** The demo shows the same lines twice: the two interfaces give the same values but for rounding. */
+function expectSameLines(stdout: string): void {
+  const shown = [...stdout.matchAll(/^(newrelic_application_\w+)\{account="([^"]+)",(.*)\} (\S+)$/gm)];
+  const of = (account: string): Map<string, number> =>
+    new Map(
+      shown
+        .filter(([, , name]) => name === account)
+        .map(([, family, , labels, value]) => [`${family}{${labels}}`, Number(value)]),
+    );
+  const rest = of('demo');
+  const nerdGraph = of('demo-nerdgraph');
+  expect(rest.size).toBe(7);
+  expect([...nerdGraph.keys()]).toEqual([...rest.keys()]);
+  for (const [series, value] of rest) {
+    const other = nerdGraph.get(series) ?? NaN;
+    expect(Math.abs(other - value), series).toBeLessThanOrEqual(0.1 * Math.max(other, value));
+  }
+}

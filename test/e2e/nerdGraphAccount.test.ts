@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
-import { samplesOf, value, type ParsedFamily } from '../support/exposition.ts';
+import { samplesOf, type ParsedFamily } from '../support/exposition.ts';
 import { until } from '../real/support/until.ts';
 import { simulatorForTest } from '../support/simulator.ts';
 import { account, nerdGraphAccount } from './support/config.ts';
@@ -9,46 +8,6 @@ import { SAME_WINDOW } from './support/movedClock.ts';
 import { scrapeUntilFresh } from './support/states.ts';
 
 const FAILURES = 'newrelic_exporter_api_failures_total';
-
-test('a bad key stops the account but for one list call each interval', async () => {
-  const clock = clockForTest({ speed: 0.05 });
-  const simulator = await simulatorForTest({ applications: 3, now: clock.now });
-  simulator.faults.add({ effect: 'graphql-error', class: 'BAD_API_KEY' });
-  const exporter = await exporterForTest({ ...clock.program, config: { accounts: [nerdGraphAccount(simulator)] } });
-  const calls: number[] = [];
-  for (let minute = 0; minute < 4; minute += 1) {
-    if (minute > 0) clock.minutesLater(1);
-    const before = simulator.requests.count();
-    for (let scrape = 0; scrape < 4; scrape += 1) {
-      expect(value(await exporter.scrape(), 'newrelic_up')).toBe(0);
-    }
-    calls.push(simulator.requests.count() - before);
-  }
-  // Both lists are asked for at once, before anybody knows that the key is bad.
-  expect(calls[0]).toBeLessThanOrEqual(2);
-  expect(calls.slice(1)).toEqual([1, 1, 1]);
-  expect(simulator.requests.count('graphql_applications')).toBe(4);
-  expect(simulator.requests.count('graphql_nrql')).toBe(0);
-  simulator.faults.clear();
-  clock.minutesLater(1);
-  expect(value(await scrapeUntilFresh(exporter), 'newrelic_up')).toBe(1);
-  expect(exporter.output()).not.toContain(DEMO_API_KEY);
-});
-
-test('the only account of a key is found once', async () => {
-  const clock = clockForTest({ speed: 0.05 });
-  const simulator = await simulatorForTest({ applications: 2, now: clock.now });
-  const settings = { account_id: undefined };
-  const exporter = await exporterForTest({
-    ...clock.program,
-    config: { accounts: [nerdGraphAccount(simulator, 'default', settings)] },
-  });
-  for (let minute = 0; minute < 3; minute += 1) {
-    if (minute > 0) clock.minutesLater(1);
-    expect(value(await scrapeUntilFresh(exporter), 'newrelic_up')).toBe(1);
-  }
-  expect(simulator.requests.count('graphql_accounts')).toBe(1);
-});
 
 test('after a reload the data of hosts and key transactions need not wait for lists that are slow', async () => {
   const clock = clockForTest({ speed: 0.05 });
@@ -127,15 +86,12 @@ test('accounts that share a key make 25 calls at once together, and no more', as
   expect([simulator.requests.count(), simulator.requests.maxConcurrency]).toEqual([25, 25]);
 });
 
-test.each([
-  { api: 'rest', open: account },
-  { api: 'nerdgraph', open: nerdGraphAccount },
-])('an application that dies, over $api: it does not report, and its figures fade and end', async ({ api, open }) => {
+test('an application that dies does not report, and its figures fade and end', async () => {
   const clock = clockForTest({ speed: 0.05 });
   const simulator = await simulatorForTest({ applications: 3, now: clock.now });
   const exporter = await exporterForTest({
     ...clock.program,
-    config: { accounts: [open(simulator)], collection: { window: '5m' } },
+    config: { accounts: [nerdGraphAccount(simulator)], collection: { window: '5m' } },
   });
   const dead = { app_id: '1000001' };
   const seen = async (): Promise<Record<string, number | undefined>> => {
@@ -154,14 +110,12 @@ test.each([
   clock.minutesLater(4);
   const fading = await seen();
   expect(fading.reporting).toBe(1);
-  // Part of the window is silent: rates fall over either interface.
+  // Part of the window is silent.
   expect(fading.rate).toBeLessThan(alive['rate'] ?? 0);
   clock.minutesLater(5);
   const silent = await seen();
   expect(silent.reporting).toBe(1);
-  process.stderr.write(`dying over ${api}: ${JSON.stringify({ alive, fading, silent })}\n`);
-  if (api === 'nerdgraph') expect(silent).toMatchObject({ rate: undefined, rolling: undefined });
-  else expect([0, undefined]).toContain(silent.rate);
+  expect(silent).toMatchObject({ rate: undefined, rolling: undefined });
   clock.minutesLater(5);
   expect(await seen()).toEqual({ reporting: 0, rate: undefined, rolling: undefined, hosts: 0 });
 });

@@ -9,10 +9,11 @@ import { startPrometheus } from './support/servers.ts';
 import { until } from './support/until.ts';
 
 const APPLICATIONS = 16;
+const SHARDS = 3;
 const GLOBAL = 'global: {scrape_interval: 2s, scrape_timeout: 2s}\n';
 
 /** The scrape configuration that docs/scaling.md gives for one shard of several. */
-function shardOf(port: number, shard: number, shards: number): string {
+function shardOf(port: number, shard: number): string {
   const page = readFileSync(new URL('../../docs/scaling.md', import.meta.url), 'utf8');
   const example = [...page.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, text = '']) => text);
   const hashmod = example.find((text) => text.includes('hashmod'));
@@ -22,7 +23,7 @@ function shardOf(port: number, shard: number, shards: number): string {
     hashmod
       .replace(/scrape_(interval|timeout): .*\n/g, '')
       .replace(/http:\/\/[^/]+\/sd/, `http://127.0.0.1:${port}/sd`)
-      .replace(/modulus: \d+/, `modulus: ${shards}`)
+      .replace(/modulus: \d+/, `modulus: ${SHARDS}`)
       .replace(/regex: ["']?\d+["']?/, `regex: "${shard}"`)
   );
 }
@@ -65,28 +66,24 @@ await describeReal('a real Prometheus that discovers applications', {
       }),
     );
 
-    test.concurrent.each([2, 3])(
-      'divides the applications among %i servers as docs/scaling.md shows: each is scraped by one',
-      (shards) =>
-        withExporters(shards, async (exporters) => {
-          const servers = await Promise.all(
-            exporters.map(({ port }, shard) =>
-              startPrometheus(program('prometheus'), { config: shardOf(port, shard, shards) }),
-            ),
-          );
-          try {
-            const scraped = await until('every application', async () => {
-              const all = await Promise.all(servers.map((server) => server.query('probe_success == 1')));
-              return all.flat().length >= APPLICATIONS ? all : undefined;
-            });
-            const instances = scraped.flat().map(({ labels }) => labels['instance']);
-            expect(instances).toHaveLength(APPLICATIONS);
-            expect(new Set(instances).size).toBe(APPLICATIONS);
-            expect(scraped.every((some) => some.length > 0)).toBe(true);
-          } finally {
-            await Promise.all(servers.map((server) => server.stop()));
-          }
-        }),
+    test.concurrent('divides the applications among servers as docs/scaling.md shows: each is scraped by one', () =>
+      withExporters(SHARDS, async (exporters) => {
+        const servers = await Promise.all(
+          exporters.map(({ port }, shard) => startPrometheus(program('prometheus'), { config: shardOf(port, shard) })),
+        );
+        try {
+          const scraped = await until('every application', async () => {
+            const all = await Promise.all(servers.map((server) => server.query('probe_success == 1')));
+            return all.flat().length >= APPLICATIONS ? all : undefined;
+          });
+          const instances = scraped.flat().map(({ labels }) => labels['instance']);
+          expect(instances).toHaveLength(APPLICATIONS);
+          expect(new Set(instances).size).toBe(APPLICATIONS);
+          expect(scraped.every((some) => some.length > 0)).toBe(true);
+        } finally {
+          await Promise.all(servers.map((server) => server.stop()));
+        }
+      }),
     );
   },
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { MetricSelector } from '../../../src/api/nerdgraph/metricSelector.ts';
 import { SubjectRows, ITSELF, type BucketRow } from '../../../src/api/nerdgraph/rows.ts';
 import type { MetricRow } from '../../../src/formulas/valueFormulas.ts';
 import { UpstreamError } from '../../../src/api/types.ts';
@@ -26,6 +27,12 @@ describe('the datastores of what was found of an application', () => {
     ['are unknown where nothing was found', {}, undefined],
   ])('%s', (_, hosts, expected) => {
     expect(found(hosts).datastores()).toBe(expected);
+  });
+
+  it('are matched again by their case, which the LIKE of New Relic ignores', () => {
+    const selector = new MetricSelector([], [], true);
+    const given = [MYSQL, 'datastore/mysql/allweb', 'Datastore/allWeb'];
+    expect(given.map((name) => selector.find(name))).toEqual([MYSQL, undefined, undefined]);
   });
 
   it('are unknown where the read failed, whatever was found before', () => {

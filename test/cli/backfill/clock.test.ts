@@ -16,10 +16,7 @@ beforeAll(async () => {
 afterAll(() => simulator.close());
 
 describe('a backfill that waits for its budget', () => {
-  it.each([
-    ['an hour back', -60 * MINUTE],
-    ['a day back', -1440 * MINUTE],
-  ])('goes on at the same pace when the wall clock is set %s', async (_, step) => {
+  it('goes on at the same pace when the wall clock is set back', async () => {
     const limited = accountConfig({ limits: { requests_per_minute: PER_MINUTE } });
     const session = openSession(simulator, { config: config(limited) });
     const unlimited = await runOn(session, { from: '4h', window: MINUTE });
@@ -34,7 +31,7 @@ describe('a backfill that waits for its budget', () => {
     const run = runOn({ ...session, accounts }, { from: '4h', window: MINUTE }).finally(() => (state.ended = true));
     // After the first call, while others are still to be made in the same minute.
     await waitUntil(() => simulator.requests.count() > 0);
-    clock.step(step);
+    clock.step(-1440 * MINUTE);
     while (!state.ended && clock.monotonic() - begin < 30 * MINUTE) {
       await sleep(20);
       if (simulator.requests.running === 0) await clock.advance(MINUTE / 6);
