@@ -12,11 +12,7 @@ import { ExitStatus } from './process.ts';
 import { type ReadingOptions, withLists } from './upstream/session.ts';
 import type { FactsOptions } from './facts/runFacts.ts';
 
-/**
- * The command `check` without calls to New Relic, and the flag `--config.check`. Prints every diagnostic and warning on
- * standard error as `file:line:column: path: message`, and one sentence per valid file on standard output. Returns the exit
- * status: 2 when a file is invalid; warnings do not change it.
- */
+/** Prints diagnostics and warnings on standard error, and valid files on standard output. Returns 2 for an invalid file. */
 export function check(
   findings: readonly Findings[],
   { stdout, stderr }: Readonly<Record<'stdout' | 'stderr', Pick<NodeJS.WritableStream, 'write'>>>,

@@ -10,11 +10,7 @@ const VARIABLES: Readonly<Record<string, string>> = {
   'accounts[0].account_id': 'NEW_RELIC_ACCOUNT_ID',
 };
 
-/**
- * The configuration of a start without a file: one account named `default`. Its key is from NEW_RELIC_API_KEY or
- * NEW_RELIC_API_KEY_FILE, its region from NEW_RELIC_REGION and its interface from NEW_RELIC_API (both in either case of
- * letters), its number from NEW_RELIC_ACCOUNT_ID. Everything else has its default.
- */
+/** The configuration of a start without a file: one account named `default`, and a default for all else. */
 export function configFromEnvironment(env: Environment): ConfigResult {
   const keyFile = valueOf(env, 'NEW_RELIC_API_KEY_FILE');
   if (keyFile !== undefined && valueOf(env, 'NEW_RELIC_API_KEY') !== undefined) {

@@ -10,9 +10,8 @@ const WORD = /^(?=.{1,14}$)(?:[A-Za-z][a-z]*(?:[A-Z][a-z]+)*|[A-Z]+|[a-z]{1,3}[0
 const KEY_PREFIX = /NR[A-Z]{2}-|NRAK/i;
 
 /**
- * True when a text of a configuration file may be a New Relic key or another secret, so that no message may repeat it. Only a
- * text that is plainly a name made of words is no secret. A forgotten space, for instance, makes one key out of
- * `api_key:NRAK-...`.
+ * True when a text of a configuration file may be a secret, so that no message may repeat it: only a name made of words is
+ * none. A forgotten space, for instance, makes one key out of `api_key:NRAK-...`.
  */
 export function mayBeSecret(text: string): boolean {
   if (text.length <= SHORT) return false;

@@ -31,9 +31,8 @@ interface FileProblem {
 }
 
 /**
- * Reads a file named by the configuration, a flag or a variable. Links are followed; their target must be a regular file of at
- * most 8 MB. The read never waits for a pipe or a device. `identity` changes when the file is replaced or modified; it is
- * undefined without a file.
+ * Reads a regular file of at most 8 MB; links are followed, and a pipe or device is never waited for. `identity` changes when
+ * the file is replaced or modified; it is undefined without a file.
  */
 export function readFile(
   path: string,

@@ -21,9 +21,8 @@ export function regionAddress(api: Api, region: (typeof REGIONS)[number]): strin
 }
 
 /**
- * The address in the form that the program uses. REST: with its `/v2` added where it is missing. NerdGraph: the whole address,
- * which must end in `/graphql`. Problems never quote the address, because it may contain a password. Plain http is for loopback
- * addresses only, because every call carries the key.
+ * The address with its `/v2` (REST), or the whole address, which must end in `/graphql`. Problems never quote it, because it
+ * may contain a password. Plain http is for loopback addresses only, because every call carries the key.
  */
 export function normaliseBaseUrl(text: string, api: Api): { readonly url: string } | { readonly problem: string } {
   if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) {

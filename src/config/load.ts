@@ -107,9 +107,8 @@ export async function readConfig(path: string, env: Environment, once: boolean):
 }
 
 /**
- * Reads the text of a configuration file: YAML 1.2, with placeholders replaced from the environment, validated, with defaults
- * filled in. Relative file names in it are relative to its folder; `fileIssues` checks the files. Never throws, for any text.
- * No diagnostic repeats a value of the file.
+ * Reads and validates the text of a configuration file. File names in it are relative to its folder; `fileIssues` checks those
+ * files. Never throws, and no diagnostic repeats a value of the file.
  */
 export function loadConfig(
   source: { readonly path: string; readonly text: string },

@@ -115,10 +115,9 @@ export class TemplateError extends Error {
 const MINIMUM_LITERAL = 3;
 
 /**
- * Parses the `match` of a custom metric: segments between slashes, each a literal, `{label}` (captures it), `*` (any
- * one segment) or, at the end, `**` (all that remain, at least one). `pattern` fits the metric names, with a group for each
- * captured label; `filter` is the longest literal part, of equal ones the first: the substring by which New Relic filters the metric
- * name list. It keeps the slashes around it, which do not count for its length. Throws a TemplateError.
+ * Parses the `match` of a custom metric: segments, each a literal, `{label}` (captures it), `*` (any one) or, at the end, `**`
+ * (all that remain, at least one). `filter` is the longest literal part, the first of equal ones, with the slashes around it:
+ * the substring filter for the metric name list. Throws a TemplateError.
  */
 export function parseTemplate(match: string) {
   const parts = match.split('/');

@@ -365,10 +365,9 @@ export const LISTED_FAMILIES = {
 };
 
 /**
- * State and rolling values of an entry of a list, in base units; none for a key transaction with unreadable details, because it has
- * no labels. `apart`: rolling values that were read separately from the list. Without them the values of the entry are used, except
- * averages and scores of 0 without traffic, which the reader of separate values leaves out itself. `tags`: the keys of an
- * application's tags that are published.
+ * State and rolling values of an entry of a list; none of a key transaction that cannot be labelled. `apart`: rolling values
+ * that were read apart from the list. Those of the list are 0 without traffic: such an average is left out. `tags`: the keys of
+ * published tags.
  */
 export function listedFamilySamples(
   group: keyof typeof LISTED_FAMILIES,

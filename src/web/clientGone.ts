@@ -10,9 +10,8 @@ export class ClientGoneError extends Error {
 }
 
 /**
- * A signal that is aborted when the client closes its connection before its response was written. `over` is called then, or
- * else once the response was written. The `close` event of a response is not enough: Node never emits it for the later ones of
- * several requests that came at once over one connection.
+ * A signal that is aborted when the client leaves before its response was written; `over` is called then, or after the
+ * response. The `close` event of a response is not enough: Node never emits it for later ones of requests that came at once.
  */
 export function clientGone(response: ServerResponse, over: () => void = () => undefined): AbortSignal {
   const gone = new AbortController();

@@ -67,9 +67,8 @@ export class NerdGraphAccount {
   }
 
   /**
-   * Records whether the application list was empty. An empty list can mean an account without applications, or an account that
-   * the key does not list. The accounts of the key are therefore looked up, and not again for a while as long as the list stays
-   * empty. Rejects with an UpstreamError (`forbidden`) where the key does not list the account.
+   * An empty application list may belong to an account that the key does not list, so the accounts of the key are looked up,
+   * not again for a while. Rejects with an UpstreamError (`forbidden`) in that case.
    */
   async checkEmpty(isEmpty: boolean, call: CallOptions): Promise<void> {
     const { accountId: configured, monotonic, detailsMs } = this.options;

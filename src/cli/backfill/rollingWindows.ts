@@ -31,10 +31,9 @@ export class DatabaseTally {
 }
 
 /**
- * Turns the timeslices of one application or host into the windows that end with each of them. A window of several timeslices
- * is summarized from the timeslices in it, and lasts the whole window where some are missing, as New Relic's summarized
- * responses do. Where the resolution is coarser than the window, or does not divide it, each timeslice is a window of its own.
- * Where the resolution changes, a window is given only when all of it has one resolution.
+ * Turns the timeslices of an application or host into the windows that end with each of them; a window lasts its whole length
+ * where some are missing, as in New Relic's summarized responses. A timeslice that the window is no multiple of is a window of
+ * its own. No window has two resolutions.
  */
 export class RollingWindows {
   readonly #window: number;

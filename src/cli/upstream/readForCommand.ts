@@ -78,9 +78,8 @@ interface FoundRecord<T> {
 export type FoundByAccount<T> = ReadonlyMap<LiveAccount, ReadonlyMap<number, T>>;
 
 /**
- * Finds the named applications. An id is read by id; a text that is no id of any account is compared with the exact names in
- * the lists. Throws an Error whose message is a sentence when nothing is found, when several have the name, and when an account
- * cannot be read, because it may have it; an unreadable account is no error for an id that another account has.
+ * Finds the named applications, by id or by their exact names in the lists. Throws an Error with a sentence when nothing is
+ * found, when several have a name, or when an account that may have one cannot be read.
  */
 export async function findApplications(
   accounts: readonly LiveAccount[],

@@ -71,9 +71,8 @@ export function readBasicCredentials(
 }
 
 /**
- * Checks basic authentication against bcrypt hashes. A refusal takes as long as the most expensive hash of the file, no matter
- * which user was named, so that the time does not reveal which users exist. The last verdicts are remembered, right and wrong
- * ones apart, so that wrong passwords cannot push out a right one.
+ * Checks basic authentication. A refusal takes as long as the most expensive hash of the file, so that the time does not reveal
+ * which users exist. Right and wrong verdicts are remembered apart: no flood of wrong ones pushes out a right one.
  */
 export class BasicAuthenticator {
   readonly #right = new Remembered(MAX_REMEMBERED);

@@ -5,9 +5,8 @@ import type { Breakdown, ShownAccount } from './breakdown.ts';
 const PAGE_SIZE = 50;
 
 /**
- * The response-time breakdown of every application, in pages: the slowest first, then applications without a breakdown by name.
- * `search` selects those with this text in their name, account or id. The form and the page links lead to `address`; `asked` is
- * the page number from 1, limited to the last page.
+ * The response-time breakdowns in pages, the slowest first, then applications without one by name. `search` selects by name,
+ * account or id; links lead to `address`; `asked` is a page from 1.
  */
 export function applicationsSection(
   accounts: readonly ShownAccount[],

@@ -16,8 +16,7 @@ const MAX_SEARCH_LENGTH = 200;
 
 /**
  * The pages for people, which make no call to New Relic: the status page (`?q=` searches, `?page=` turns pages), the same as
- * JSON, and the running configuration, as plain text so that a browser shows it. Requests that arrive while a page is being
- * made share it: twenty concurrent requests cost as much as one.
+ * JSON, and the running configuration. Concurrent requests share the making of a page.
  */
 export function statusPages(deps: WebDependencies): Record<'page' | 'json' | 'config', LimitedHandler> {
   const views = new SharedWork<readonly ShownAccount[]>();
