@@ -23,7 +23,7 @@ Each row is \`as assumed\`, \`differs\` (with what was seen, and what of the exp
 - No query goes over more than an hour of the account or a day of one application, but for alert events and deployments, of
   which there are few: 30 days.
 - It covers every account of the configuration, or that of \`--account\`, through both interfaces: REST and NerdGraph.
-- \`--output\` writes a file to share. It names nobody: row ids, verdicts, words of fixed lists, counts of rows, hosts, pages
+- \`--output\` writes a file to share. It has no names: row ids, verdicts, words of fixed lists, counts of rows, hosts, pages
   and names with two digits, ratios with three, the version and the day. An existing file is kept unless \`--force\` is given.
 `;
 

@@ -39,7 +39,7 @@ export function allCommands(): readonly Command[] {
       .option('--facts', 'with --live: ask each account what no document says (docs/facts.md)', false)
       .option('--account <name>', 'with --facts: only this account')
       .option('--wait <duration>', 'with --facts: watch late data arrive, at most 30m', parsed(parseWait))
-      .option('--output <file>', 'with --facts: also write a file to share, which names nobody')
+      .option('--output <file>', 'with --facts: also write a file to share, without names')
       .option('--force', 'with --facts: replace the file of --output', false)
       .addOption(formatFlag(['table', 'json'])),
     readingCommand(

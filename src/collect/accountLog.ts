@@ -61,7 +61,7 @@ export class AccountLog {
     // A refresh that read nothing, in a pause or after repeated failures, is a debug line, because the failure has its own
     // line. So is a probe, because there is one for each application.
     const level = left + failed === tasks || applicationId !== undefined ? 'debug' : 'info';
-    this.#logger[level](counts, left === 0 ? 'Refreshed' : 'Refreshed in part: the rest goes on');
+    this.#logger[level](counts, left === 0 ? 'Refreshed' : 'Refreshed in part: the rest continues');
   }
 
   /**

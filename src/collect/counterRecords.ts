@@ -101,7 +101,7 @@ export function book(
     from: Math.ceil(series.window.from / MINUTE) * MINUTE,
     to: Math.min(Math.floor(series.window.to / MINUTE) * MINUTE, asked.to),
   };
-  if (answered.to <= Math.max(answered.from, asked.from)) fail('the response is for another time than was asked for');
+  if (answered.to <= Math.max(answered.from, asked.from)) fail('the response is for another time than requested');
   const { late, lost, broken } = record.ledger.take({ asked, answered, minutes: countedMinutes(series) });
   totals.lateTransactions += late;
   totals.lostSeconds += lost;

@@ -355,7 +355,7 @@ function* warningsOf(record: TypeRecord): Generator<string> {
   for (const name of missingMetrics(record)) yield `entities: no entity of ${type} has a golden metric "${name}"`;
   for (const problem of new Set(unreadable.map((each) => each.problem))) {
     const alike = unreadable.filter((each) => each.problem === problem).map(({ metric }) => metric);
-    yield `entities: ${type}: ${quoted(alike)} is never asked for: its definition ${problem}`;
+    yield `entities: ${type}: ${quoted(alike)} is never requested: its definition ${problem}`;
   }
   const { failing, notNumbers } = valueProblems(record);
   for (const [name, { message }] of failing) {

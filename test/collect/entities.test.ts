@@ -270,7 +270,7 @@ describe('golden metrics', () => {
       .flatMap((subject) => subject.columns.map(({ name }) => name));
     expect(columns).toEqual(['throughput']);
     expect(warnings(world)).toMatchObject([
-      expect.stringContaining('EXT-SERVICE: golden metric "bad" is never asked for: its definition'),
+      expect.stringContaining('EXT-SERVICE: golden metric "bad" is never requested: its definition'),
     ]);
   });
 });

@@ -148,7 +148,7 @@ async function readGaps(
     const rows = found.get(part.id);
     for (const gap of gapsIn(range, rows?.window)) {
       if (gap.to - gap.from >= range.to - range.from) {
-        const words = 'the answer is for another time than was asked for';
+        const words = 'the answer is for another time than requested';
         if (rows !== undefined) rows.failure = timeslices.account.transport.invalid(query.group, words);
         break;
       }

@@ -195,7 +195,7 @@ export function nearWindow({ window }: NrqlRows, { from, to }: TimeRange, mostEa
   if (window === undefined) throw new CallFailure('invalid_response', 'the answer does not say which time it is for');
   const part = (window.to - window.from) / (to - from);
   if (to - window.to > mostEarlier || window.to > to || part < LEAST_PART || part > MOST_PART) {
-    throw new CallFailure('invalid_response', 'the answer is for another time than was asked for');
+    throw new CallFailure('invalid_response', 'the answer is for another time than requested');
   }
   return window;
 }

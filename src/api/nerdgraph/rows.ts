@@ -232,7 +232,7 @@ function takeBucket(
   // The first bucket of a longer response may be incomplete.
   const isWanted = from >= query.range.from && to <= query.range.to;
   if (isOutside || (isWanted && to - from !== 60 * (query.bucketMinutes ?? 0))) {
-    throw new CallFailure('invalid_response', 'a row is for another bucket than was asked for');
+    throw new CallFailure('invalid_response', 'a row is for another bucket than requested');
   }
   if (!isWanted) return;
   // Empty buckets are returned as zeros; columns without a value may be null.

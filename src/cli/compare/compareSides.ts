@@ -172,7 +172,7 @@ function verdictOn(pair: Pair, differs: boolean, known: Known): Pick<Difference,
     return { expected: false, reason: 'with each interface it belongs to another application' };
   }
   if (REPORTING.test(family.name) && pair.rest === undefined && pair.nerdgraph === 1) {
-    return expect('what does not say whether it reports is read as reporting');
+    return expect('an entry without a reporting state is read as reporting');
   }
   if (!WINDOW_NAMES.has(family.name)) return { expected: false, reason: null };
   const reason = windowReason(pair, (name) =>
@@ -189,7 +189,7 @@ function windowReason(
   if (nerdgraph === undefined) return rest === 0 || isThresholdOfNothing(name, others) ? KEPT_ZEROS : undefined;
   if (rest === undefined) {
     if (nerdgraph === 0 && ZERO_RULE.test(name))
-      return 'NerdGraph has no row for nothing: read as 0 for whatever reports';
+      return 'NerdGraph has no row for no requests: read as 0 for an entity that reports';
     return OF_HOST.test(name) ? NO_HOST_DATA : undefined;
   }
   const part = PARTS[name];

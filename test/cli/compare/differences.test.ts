@@ -97,7 +97,7 @@ describe('compareSides', () => {
       /read as 0/,
     ],
     ['what REST lacks of hosts', [], [series('newrelic_host_queue_time_seconds', 1, HOST)], /no data .* this host/],
-    ['what does not say whether it reports', [], [series('newrelic_application_reporting', 1)], /read as reporting/],
+    ['an entry without a reporting state', [], [series('newrelic_application_reporting', 1)], /read as reporting/],
   ])('expects %s', (_, rest, nerdgraph, reason) => {
     const difference = differenceOf(rest, nerdgraph);
     expect(difference.expected).toBe(true);
