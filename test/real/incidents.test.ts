@@ -40,14 +40,16 @@ await describeReal('incidents', {
   tools: ['promtool'],
   lines: BOTH_LINES,
   define: (program, line) => {
-    // One line judges the fleet of one interface, the other that of the other; both, where the incident tells them apart.
+    // The stable line judges every incident, over both interfaces where the incident tells them apart. Those are enough for
+    // the newest one: to it, they show that it reads the rules in the same way.
     const interfaces = ({ interfaces: all, change }: Incident): readonly Interface[] => {
-      if (line === 'newest') return all.slice(-1);
-      return change.length === 2 ? all : all.slice(0, 1);
+      if (change.length === 2) return line === 'newest' ? all.slice(-1) : all;
+      return line === 'newest' ? [] : all.slice(0, 1);
     };
+    const judged = INCIDENTS.filter((incident) => interfaces(incident).length > 0);
     const cases = [
       { step: QUIET_STEP, content: quietDay(INTERFACE_OF[line]) },
-      ...INCIDENTS.flatMap((incident) =>
+      ...judged.flatMap((incident) =>
         interfaces(incident).map((by) => ({
           step: incident.step,
           content: caseOf(incident, by, named.get(incident.name) ?? []),
@@ -76,7 +78,7 @@ await describeReal('incidents', {
       expect(refused.get(quietDay(INTERFACE_OF[line]).name)).toBeUndefined();
     });
 
-    test.each(INCIDENTS)('$name: exactly the alerts of docs/alerts.md, once', (incident) => {
+    test.each(judged)('$name: exactly the alerts of docs/alerts.md, once', (incident) => {
       const wrong = interfaces(incident).map((by) => refused.get(caseName(incident, by)));
       expect(wrong.filter((words) => words !== undefined)).toEqual([]);
     });
