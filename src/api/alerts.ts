@@ -1,57 +1,82 @@
-/** An alert condition as New Relic stores it. Durations are seconds; a missing setting is undefined. */
-export interface AlertCondition {
-  readonly id: string;
-  readonly policyId: string;
-  readonly name: string;
-  readonly description: string;
-  readonly runbookUrl: string;
-  readonly enabled: boolean;
-  /** `STATIC`, `BASELINE` or `OUTLIER`. */
-  readonly type: string;
-  readonly nrql: string;
-  /** The account whose data the condition reads, if it is another one. */
-  readonly dataAccountId: number | undefined;
-  readonly terms: readonly AlertTerm[];
-  readonly signal: {
-    readonly aggregationWindow: number | undefined;
-    readonly slideBy: number | undefined;
-    readonly evaluationDelay: number | undefined;
-    /** `NONE`, `LAST_VALUE` or `STATIC`. */
-    readonly fillOption: string;
-    readonly fillValue: number | undefined;
-  };
-  readonly expiration: {
-    readonly expirationDuration: number | undefined;
-    readonly openViolationOnExpiration: boolean;
-    readonly ignoreOnExpectedTermination: boolean;
-  };
-  readonly violationTimeLimit: number | undefined;
-}
+import * as z from 'zod';
 
-/** A threshold of a condition. */
-export interface AlertTerm {
-  readonly operator: string;
-  /** `CRITICAL` or `WARNING`. */
-  readonly priority: string;
-  readonly threshold: number;
-  readonly thresholdDuration: number;
-  /** `ALL` or `AT_LEAST_ONCE`. */
-  readonly thresholdOccurrences: string;
-  readonly isPredicted: boolean;
-}
+/** The alerting of an account as New Relic stores it. Durations are seconds; a missing setting is undefined. */
+
+/** New Relic may return null, or leave a field out: then it has this value. */
+const or = <T extends z.ZodType, V>(schema: T, value: V) => schema.nullish().transform((given) => given ?? value);
+
+const text = or(z.string(), '');
+const flag = or(z.boolean(), false);
+const number = or(z.number(), undefined);
+const id = z.union([z.string(), z.number().transform(String)]).pipe(z.string().min(1));
 
 /** A policy or another part of an account's alerting of which only the name is needed. */
-export interface NamedAlerting {
-  readonly id: string;
-  readonly name: string;
-}
+export const named = z.object({ id, name: text });
+
+export const compoundCondition = named.extend({ policyId: or(id, undefined) });
+
+/** A threshold of a condition. */
+const term = z
+  .object({
+    __typename: text,
+    operator: z.string(),
+    /** `CRITICAL` or `WARNING`. */
+    priority: z.string(),
+    threshold: z.number(),
+    thresholdDuration: z.number().nonnegative(),
+    /** `ALL` or `AT_LEAST_ONCE`. */
+    thresholdOccurrences: z.string(),
+  })
+  .transform(({ __typename, ...fields }) => ({ ...fields, isPredicted: __typename.endsWith('WithPrediction') }));
+
+const signal = z.object({
+  aggregationWindow: number,
+  slideBy: number,
+  evaluationDelay: number,
+  /** `NONE`, `LAST_VALUE` or `STATIC`. */
+  fillOption: text,
+  fillValue: number,
+});
+
+const expiration = z.object({
+  expirationDuration: number,
+  openViolationOnExpiration: flag,
+  ignoreOnExpectedTermination: flag,
+});
+
+export const condition = z
+  .object({
+    id,
+    policyId: id,
+    name: text,
+    description: text,
+    runbookUrl: text,
+    enabled: z.boolean(),
+    /** `STATIC`, `BASELINE` or `OUTLIER`. */
+    type: z.string(),
+    /** The account id is that of the data, if it is another one. */
+    nrql: z.object({ query: text, dataAccountId: number }),
+    terms: or(z.array(term).readonly(), []),
+    signal: or(signal, signal.parse({})),
+    expiration: or(expiration, expiration.parse({})),
+    violationTimeLimitSeconds: number,
+  })
+  .transform(({ nrql: { query, dataAccountId }, violationTimeLimitSeconds: violationTimeLimit, ...fields }) => ({
+    ...fields,
+    nrql: query,
+    dataAccountId,
+    violationTimeLimit,
+  }));
+
+export type AlertTerm = Readonly<z.output<typeof term>>;
+export type AlertCondition = Readonly<z.output<typeof condition>>;
+export type NamedAlerting = Readonly<z.output<typeof named>>;
 
 /** The parts of an account's alerting that decide when an event opens. */
 export interface AlertSettings {
-  /** The id of the account. */
   readonly accountId: number;
   readonly policies: readonly NamedAlerting[];
   readonly conditions: readonly AlertCondition[];
-  readonly compoundConditions: readonly (NamedAlerting & { readonly policyId: string | undefined })[];
+  readonly compoundConditions: readonly Readonly<z.output<typeof compoundCondition>>[];
   readonly mutingRules: readonly NamedAlerting[];
 }

@@ -1,8 +1,8 @@
-import * as z from 'zod';
+import type * as z from 'zod';
 import type { Document } from './failures.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import type { Transport } from './transport.ts';
-import type { AlertCondition, AlertSettings } from '../alerts.ts';
+import { compoundCondition, condition, named, type AlertSettings } from '../alerts.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import { readPages } from '../http/paging.ts';
 import { isList } from '../http/readRecords.ts';
@@ -54,64 +54,6 @@ function search(field: string, list: string, fields: string): Document {
   return { text, root: ['actor', 'account', 'alerts', field], list: [list] };
 }
 
-/** New Relic may return null, or leave a field out: then it has this value. */
-const or = <T extends z.ZodType, V>(schema: T, value: V) => schema.nullish().transform((given) => given ?? value);
-
-const text = or(z.string(), '');
-const flag = or(z.boolean(), false);
-const seconds = or(z.number(), undefined);
-const id = z.union([z.string(), z.number().transform(String)]).pipe(z.string().min(1));
-
-const named = z.object({ id, name: text });
-const compound = named.extend({ policyId: or(id, undefined) });
-
-const term = z
-  .object({
-    __typename: text,
-    operator: z.string(),
-    priority: z.string(),
-    threshold: z.number(),
-    thresholdDuration: z.number().nonnegative(),
-    thresholdOccurrences: z.string(),
-  })
-  .transform(({ __typename, ...fields }) => ({ ...fields, isPredicted: __typename.endsWith('WithPrediction') }));
-
-const signal = z.object({
-  aggregationWindow: seconds,
-  slideBy: seconds,
-  evaluationDelay: seconds,
-  fillOption: text,
-  fillValue: seconds,
-});
-
-const expiration = z.object({
-  expirationDuration: seconds,
-  openViolationOnExpiration: flag,
-  ignoreOnExpectedTermination: flag,
-});
-
-const condition = z
-  .object({
-    id,
-    policyId: id,
-    name: text,
-    description: text,
-    runbookUrl: text,
-    enabled: z.boolean(),
-    type: z.string(),
-    nrql: z.object({ query: text, dataAccountId: seconds }),
-    terms: or(z.array(term), []),
-    signal: or(signal, signal.parse({})),
-    expiration: or(expiration, expiration.parse({})),
-    violationTimeLimitSeconds: seconds,
-  })
-  .transform(({ nrql, violationTimeLimitSeconds, ...fields }): AlertCondition => ({
-    ...fields,
-    nrql: nrql.query,
-    dataAccountId: nrql.dataAccountId,
-    violationTimeLimit: violationTimeLimitSeconds,
-  }));
-
 /**
  * Reads the alert policies, conditions and muting rules of the account, all pages, one condition for each id. Rejects with an
  * UpstreamError when a list is not whole, a record cannot be read, or there are more than 10,000 conditions.
@@ -127,7 +69,7 @@ export async function readAlertSettings(account: NerdGraphAccount, call: CallOpt
   const known = new Set(conditions.map((each) => each.id));
   const all = [...conditions, ...older.filter((each) => !known.has(each.id))];
   if (all.length > MOST_CONDITIONS) throw tooMany(transport, all.length);
-  const compoundConditions = await pages(COMPOUND_CONDITIONS, compound);
+  const compoundConditions = await pages(COMPOUND_CONDITIONS, compoundCondition);
   const { found } = await transport.read(GROUP, MUTING_RULES, { account: accountId }, call);
   const mutingRules = await transport.parseReporting(GROUP, () =>
     recordsOf(found['mutingRules'], named, 'mutingRules'),

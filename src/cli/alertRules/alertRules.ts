@@ -9,8 +9,8 @@ import { PACKS } from '../../config/schema/query.ts';
 import type { CommonOptions } from '../flags.ts';
 import { UsageError } from '../process.ts';
 import { lineLength, table, wrapped } from '../terminal.ts';
-import { withAccounts } from '../upstream/session.ts';
-import { type Conversion, convert, costWords, isCostly } from './convert.ts';
+import { onlyAccount, withAccounts } from '../upstream/session.ts';
+import { type Conversion, convert, costWords } from './convert.ts';
 import { FILE_NAMES, fileTexts, writeAll } from './files.ts';
 
 export interface AlertRulesOptions extends CommonOptions {
@@ -47,15 +47,17 @@ export async function runAlertRules(options: AlertRulesOptions): Promise<void> {
       process.stderr.write(`wrote ${FILE_NAMES.join(', ')} in ${options.output}\n`);
       print(options.format === 'json' ? jsonReport(conversion, config) : tableReport(conversion));
     },
-    (config) => onlyAccount(config, options),
+    (config) => theAccount(config, options),
   );
 }
 
 /** The configuration reduced to the chosen account, read through NerdGraph. Throws a UsageError. */
-function onlyAccount(config: Config, { account, output, force }: AlertRulesOptions): Config {
-  const [only, ...others] = config.accounts.filter(({ name }) => account === undefined || name === account);
-  if (only === undefined) throw new UsageError('no account of the configuration has the name given with --account');
-  if (others.length > 0) throw new UsageError('the configuration has several accounts: choose one with --account');
+function theAccount(config: Config, { account, output, force }: AlertRulesOptions): Config {
+  const {
+    accounts: [only, ...others],
+  } = onlyAccount(config, account);
+  if (only === undefined || others.length > 0)
+    throw new UsageError('the configuration has several accounts: choose one with --account');
   const existing = FILE_NAMES.filter((name) => existsSync(join(output, name)));
   if (existing.length > 0 && !force) {
     throw new UsageError(`${existing.join(', ')} in ${output} would be replaced: give --force, or another --output`);
@@ -99,12 +101,8 @@ function packQueries(): readonly string[] {
 /** The rows of the report, each with its notes below it. */
 function tableReport({ report, cost }: Conversion): string {
   const width = lineLength();
-  const rows = report.map(({ policy, name, kind, mapped }) => [
-    mapped === undefined ? 'not mapped' : 'mapped',
-    policy,
-    name,
-    kind,
-  ]);
+  const resultOf = ({ mapped }: (typeof report)[number]): string => (mapped === undefined ? 'not mapped' : 'mapped');
+  const rows = report.map((row) => [resultOf(row), row.policy, row.name, row.kind]);
   const [heading = '', ...lines] = table([['RESULT', 'POLICY', 'NAME', 'KIND'], ...rows], width).split('\n');
   const indented = (note: string): string => `  ${wrapped(note, width - 2).replaceAll('\n', '\n  ')}`;
   const mapped = report.filter((row) => row.mapped !== undefined).length;
@@ -128,7 +126,7 @@ function jsonReport({ report, cost }: Conversion, { name }: AccountConfig): stri
       requests_per_minute: requestsPerMinute,
       share: queriesPerMinute / requestsPerMinute,
       scanned_minutes_per_minute: scannedMinutesPerMinute,
-      ...(isCostly(cost) ? { warning } : {}),
+      warning,
     },
     account: name,
     conditions: report.map(({ mapped, ...row }) => ({

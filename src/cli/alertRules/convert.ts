@@ -92,34 +92,22 @@ function convertAll(
   account: RuleAccount,
   takenQueries: readonly string[],
 ): ReadonlyMap<string, ConvertedCondition> {
-  const behind = (name: string, id: string): string => `${name} (${id})`;
-  const queries = uniqueNames(
-    mapped,
-    ({ policy, condition }) => `${policy.name}/${condition.name}`,
-    behind,
-    takenQueries,
-  );
-  const metrics = uniqueNames(
-    mapped,
-    ({ policy, condition }) => metricOf(policy.name, condition.name),
-    metricWithId,
-    [],
-    isNoMetric,
-  );
+  const path = ({ policy, condition }: PolicyCondition): string => `${policy.name}/${condition.name}`;
+  const queries = uniqueNames(mapped, path, nameWithId, takenQueries);
+  const plainMetric = ({ policy, condition }: PolicyCondition): string => metricOf(policy.name, condition.name);
+  const metrics = uniqueNames(mapped, plainMetric, metricWithId, [], isNoMetric);
   const plain = ({ condition }: PolicyCondition): string => condition.name.trim();
-  const withId = (name: string, id: string): string => (name === '' ? `Condition ${id}` : behind(name, id));
+  const withId = (name: string, id: string): string => (name === '' ? `Condition ${id}` : nameWithId(name, id));
   const alerts = new Map(policies.flatMap(({ id }) => [...uniqueNames(conditionsOf(id, mapped), plain, withId, [''])]));
   return new Map(
     mapped.map(({ id, condition, policy }) => {
-      const names = {
-        query: queries.get(id) ?? id,
-        metric: metrics.get(id) ?? id,
-        alert: alerts.get(id) ?? id,
-      };
+      const names = { query: queries.get(id) ?? id, metric: metrics.get(id) ?? id, alert: alerts.get(id) ?? id };
       return [id, convertCondition(condition, policy, account, names)];
     }),
   );
 }
+
+const nameWithId = (name: string, id: string): string => `${name} (${id})`;
 
 /** A group for each policy that has rules. */
 function groupsOf(
@@ -127,12 +115,7 @@ function groupsOf(
   converted: ReadonlyMap<string, ConvertedCondition>,
   policies: readonly NamedAlerting[],
 ): readonly object[] {
-  const names = uniqueNames(
-    policies,
-    ({ name }) => name,
-    (name, id) => `${name} (${id})`,
-    [''],
-  );
+  const names = uniqueNames(policies, ({ name }) => name, nameWithId, ['']);
   return policies.flatMap((policy) => {
     const rules = conditionsOf(policy.id, mapped).flatMap(({ id }) => converted.get(id)?.rules ?? []);
     return rules.length === 0 ? [] : [{ name: names.get(policy.id) ?? policy.name, rules }];
@@ -145,37 +128,22 @@ function conditionsOf(policyId: string, mapped: readonly PolicyCondition[]): rea
 
 /** Report rows for the parts that are never mapped. */
 function unmapped(settings: AlertSettings, policies: ReadonlyMap<string, NamedAlerting>): readonly ReportRow[] {
-  const compound = settings.compoundConditions.flatMap(({ id, name, policyId }): ReportRow[] => {
-    const policy = policyId === undefined ? undefined : policies.get(policyId);
-    if (policyId !== undefined && policy === undefined) return [];
-    return [{ id, kind: 'compound condition', policy: policy?.name ?? '', name, mapped: undefined, notes: [COMPOUND] }];
-  });
-  const muting = settings.mutingRules.map(({ id, name }): ReportRow => ({
-    id,
-    kind: 'muting rule',
-    policy: '',
-    name,
-    mapped: undefined,
-    notes: [MUTING],
-  }));
-  return [...compound, ...muting];
+  const rowOf = (kind: ReportRow['kind'], { id, name }: NamedAlerting, policy: string, note: string): ReportRow => {
+    return { id, kind, policy, name, mapped: undefined, notes: [note] };
+  };
+  const compound = settings.compoundConditions
+    .filter(({ policyId }) => policyId === undefined || policies.has(policyId))
+    .map((each) => rowOf('compound condition', each, policies.get(each.policyId ?? '')?.name ?? '', COMPOUND));
+  return [...compound, ...settings.mutingRules.map((each) => rowOf('muting rule', each, '', MUTING))];
 }
 
-/** The cost of the queries, in sentences. */
+const WARNING = 'Warning: that is more than half of the budget. Convert the policies that matter with --policy.';
+
+/** The cost of the queries in a sentence, followed by a warning when they take more than half of the budget. */
 export function costWords({ queriesPerMinute, requestsPerMinute, scannedMinutesPerMinute }: QueryCost): string[] {
   const share = queriesPerMinute / requestsPerMinute;
-  const scanned = counted(scannedMinutesPerMinute, 'minute');
-  const first =
+  const cost =
     `The queries cost ${counted(queriesPerMinute, 'call')} a minute, ${(100 * share).toFixed(1)}% of requests_per_minute ` +
-    `(${requestsPerMinute}), and scan ${scanned} of data a minute.`;
-  if (!isCostly({ queriesPerMinute, requestsPerMinute })) return [first];
-  return [first, 'Warning: that is more than half of the budget. Convert the policies that matter with --policy.'];
-}
-
-/** True when the queries take more than half of the budget. */
-export function isCostly({
-  queriesPerMinute,
-  requestsPerMinute,
-}: Pick<QueryCost, 'queriesPerMinute' | 'requestsPerMinute'>): boolean {
-  return queriesPerMinute / requestsPerMinute > 0.5;
+    `(${requestsPerMinute}), and scan ${counted(scannedMinutesPerMinute, 'minute')} of data a minute.`;
+  return share > 0.5 ? [cost, WARNING] : [cost];
 }

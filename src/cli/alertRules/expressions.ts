@@ -24,15 +24,7 @@ export interface ConditionSeries {
   /** Seconds, whole minutes. */
   readonly window: number;
   /** The value that New Relic evaluates where the query has none; undefined: no value. */
-  readonly fill: { readonly option: 'LAST_VALUE' } | { readonly option: 'STATIC'; readonly value: number } | undefined;
-}
-
-/** The rule of a term: an expression, and the time that it must hold. */
-export interface TermRule {
-  readonly expr: string;
-  readonly for: string | undefined;
-  /** New Relic closes an event only after the whole duration without a violation. */
-  readonly keepFiringFor: string;
+  readonly fill: { readonly option: 'LAST_VALUE' | 'STATIC'; readonly value: number } | undefined;
 }
 
 /** The reason why a term has no rule, in words; undefined when it has one. */
@@ -42,28 +34,31 @@ export function termProblem({ operator, thresholdOccurrences, priority }: AlertT
   return ['CRITICAL', 'WARNING'].includes(priority) ? undefined : `the priority ${priority} is not known`;
 }
 
-/** The rule of a term in PromQL: it fires when the condition would open an event. */
-export function termRule(series: ConditionSeries, term: AlertTerm): TermRule {
+/**
+ * The expression of a term in PromQL, and the times of its rule: it fires when the condition would open an event, and ends
+ * when New Relic closes it, after the whole duration without a violation.
+ */
+export function termRule(series: ConditionSeries, term: AlertTerm) {
   const { thresholdDuration: duration, threshold, thresholdOccurrences } = term;
   const violated = `${OPERATORS[term.operator] ?? '>'} ${threshold}`;
-  const keepFiringFor = written(duration);
+  const times = { for: undefined, keep_firing_for: written(duration) };
   const isFilled = series.fill !== undefined;
   if (thresholdOccurrences === 'ALL') {
     // The first violating window already took its own length to fill, so the rule waits for the rest of the duration.
     const rest = Math.max(0, duration - series.window);
-    return { expr: `${valueOf(series, duration)} ${violated}`, for: written(rest), keepFiringFor };
+    return { expr: `${valueOf(series, duration)} ${violated}`, ...times, for: written(rest) };
   }
   const over = range(duration);
   if (term.operator === 'EQUALS' || term.operator === 'NOT_EQUALS') {
     const matches = (value: string): string => `count_over_time((${value} ${violated})[${over}:1m])`;
     const count = isFilled ? matches(valueOf(series, duration)) : folded(matches(selector(series)));
-    return { expr: `${count} > 0`, for: undefined, keepFiringFor };
+    return { expr: `${count} > 0`, ...times };
   }
   const furthest = term.operator.startsWith('BELOW') ? 'min_over_time' : 'max_over_time';
   const value = isFilled
     ? `${furthest}((${valueOf(series, duration)})[${over}:1m])`
     : folded(`${furthest}(${selector(series)}[${over}])`);
-  return { expr: `${value} ${violated}`, for: undefined, keepFiringFor };
+  return { expr: `${value} ${violated}`, ...times };
 }
 
 /** The expression that fires for an hour after a signal is lost, but not when the exporter cannot read the query. */

@@ -106,35 +106,29 @@ export function convertCondition(
   const { terms, expiration } = condition;
   const given = condition.signal.aggregationWindow ?? 60;
   const window = Math.max(1, Math.ceil(given / 60));
-  const { fillOption, fillValue = 0 } = condition.signal;
-  const isFilled = fillOption === 'STATIC' || fillOption === 'LAST_VALUE';
+  const { fillOption, fillValue: value = 0 } = condition.signal;
+  const fill: ConditionSeries['fill'] =
+    fillOption === 'STATIC' || fillOption === 'LAST_VALUE' ? { option: fillOption, value } : undefined;
   const series: ConditionSeries = {
     account: account.name,
     query: names.query,
     metric: names.metric,
     window: window * 60,
-    fill:
-      !isFilled || labels !== undefined
-        ? undefined
-        : fillOption === 'STATIC'
-          ? { option: fillOption, value: fillValue }
-          : { option: 'LAST_VALUE' },
+    fill: labels === undefined ? fill : undefined,
   };
   const rule = ruleWriter(condition, policy, account);
   const used = new Map<string, number>();
   const rules = terms.map((term) => {
-    const { expr, for: wait, keepFiringFor } = termRule(series, term);
     const severity = term.priority === 'CRITICAL' ? 'critical' : 'warning';
     const earlier = used.get(severity) ?? 0;
     used.set(severity, earlier + 1);
     const alert = earlier === 0 ? names.alert : `${names.alert} (${earlier + 1})`;
-    const times = { ...(wait === undefined ? {} : { for: wait }), keep_firing_for: keepFiringFor };
-    return rule(alert, expr, times, { severity }, violationOf(term));
+    return rule(alert, termRule(series, term), { severity }, violationOf(term));
   });
   if (expiration.openViolationOnExpiration) {
-    const said = 'The signal was there, and is lost.';
-    const expr = lostSignalExpression(series, expiration);
-    rules.push(rule(`${names.alert} (signal lost)`, expr, {}, { severity: 'critical', signal: 'lost' }, said));
+    const lost = { expr: lostSignalExpression(series, expiration) };
+    const labelled = { severity: 'critical', signal: 'lost' };
+    rules.push(rule(`${names.alert} (signal lost)`, lost, labelled, 'The signal was there, and is lost.'));
   }
   const queryEntry = {
     name: escapePlaceholders(names.query),
@@ -143,7 +137,7 @@ export function convertCondition(
     metrics: [{ name: names.metric, help: HELP, value: query.value }],
     window: formatDuration(window * 60_000),
   };
-  const notes = notesOn(condition, window, isFilled && labels !== undefined);
+  const notes = notesOn(condition, window, fill !== undefined && labels !== undefined);
   return { query: names.query, metric: names.metric, window, queryEntry, rules, notes };
 }
 
@@ -162,7 +156,7 @@ function ruleWriter(condition: AlertCondition, policy: NamedAlerting, account: R
     condition: condition.name,
     newrelic_condition_id: condition.id,
   };
-  return (alert: string, expr: string, times: object, labels: Labels, said: string): object => {
+  return (alert: string, fires: { readonly expr: string }, labels: Labels, said: string): object => {
     const { description, runbookUrl } = condition;
     const annotations = {
       summary: `${condition.name} (${policy.name})`,
@@ -171,8 +165,7 @@ function ruleWriter(condition: AlertCondition, policy: NamedAlerting, account: R
     };
     return {
       alert,
-      expr,
-      ...times,
+      ...fires,
       labels: escapeTemplates({ ...common, ...labels }),
       annotations: escapeTemplates(annotations),
     };
