@@ -1,5 +1,4 @@
 import { FACTS, UNDECIDABLE } from '../../src/cli/facts/facts.ts';
-import type { Fact } from '../../src/cli/facts/fact.ts';
 import { markdownTable } from './markdownTable.ts';
 
 const INTRODUCTION = `# Facts that only an account can settle
@@ -31,7 +30,7 @@ const PLANTING = `\`newrelic-apm-exporter simulate --fact=<id>\` makes the simul
 
 /** The text of docs/facts.md. */
 export function factsPage(): string {
-  const rows = FACTS.map(({ id, relies, source, asked, wrong }: Fact) => [
+  const rows = FACTS.map(({ id, relies, source, asked, wrong }) => [
     `\`${id}\``,
     relies,
     source,
@@ -39,7 +38,7 @@ export function factsPage(): string {
     wrong.map((each) => (/^[\w*.]+$/.test(each) ? `\`${each}\`` : each)).join(', ') || 'nothing',
     'not yet',
   ]);
-  const followed = FACTS.filter((fact: Fact) => fact.follows !== undefined).map(({ id, ...fact }: Fact) => [
+  const followed = FACTS.filter((fact) => fact.follows !== undefined).map(({ id, ...fact }) => [
     `\`${id}\``,
     (fact.follows ?? []).map((each) => `\`${each}\``).join(', '),
   ]);

@@ -3,14 +3,12 @@ import type { Api } from '../../api/upstreamReader.ts';
 import { METRIC } from '../../formulas/metricInputs.ts';
 import { readAll } from '../upstream/readForCommand.ts';
 import type { LiveAccount } from '../upstream/session.ts';
-import { before, TEN_MINUTES, valueOf, type AskedGraph, type AskedRest, type Probe, type Verdicts } from './asked.ts';
-import type { CountedCalls } from './connections.ts';
-import { CallsSpent, MOST_CALLS, type GraphConnection, type RestConnection } from './connections.ts';
-import { undecided, word, type Judged } from './evidence.ts';
-import { FACTS, type FactId } from './facts.ts';
-import { FIELD_PROBES } from './fieldProbes.ts';
+import { before, CallsSpent, MOST_CALLS, TEN_MINUTES, type AskedGraph, type AskedRest } from './connections.ts';
+import type { CountedCalls, GraphConnection, Probe, RestConnection, Verdicts } from './connections.ts';
+import { AGES, undecided, word, type Judged } from './evidence.ts';
+import { FACTS, type Fact, type FactId } from './facts.ts';
 import { judgeLate } from './judges.ts';
-import { NERDGRAPH_PROBES, readKeyTransactions } from './nerdgraphProbes.ts';
+import { NERDGRAPH_PROBES, PACK_PROBES, readKeyTransactions } from './nerdgraphProbes.ts';
 import { readMinutes, REST_PROBES, valueAt } from './restProbes.ts';
 import { SHARED_PROBES } from './sharedProbes.ts';
 
@@ -40,7 +38,7 @@ export interface Timing {
 /** The verdicts of an account, by fact in the order of the table. */
 export interface AccountFacts {
   readonly account: string;
-  readonly rows: readonly { readonly id: FactId; readonly judged: Judged }[];
+  readonly rows: readonly (Fact & { readonly judged: Judged })[];
   /** The reason why the account cannot be read; then every row gives it. */
   readonly problem?: string;
 }
@@ -50,36 +48,31 @@ const LARGEST = 5;
 const MOST_RANKED = 200;
 /** Reads of the same minute while its data arrive. */
 const LATE_CALLS = 5;
-const AGES = [2, 3, 5, 10] as const;
 const MINUTE = 60_000;
 
 /** Checks all facts on an account. Rejects only with the reason of the signal. */
 export async function askAccount(account: FactAccount, timing: Timing): Promise<AccountFacts> {
   const found: Verdicts = {};
-  const rows = () => FACTS.map(({ id }) => ({ id, judged: found[id] ?? undecided('no reporting application') }));
+  const rows = (rest: Judged) => FACTS.map((fact) => ({ ...fact, judged: found[fact.id] ?? rest }));
   try {
-    const sides = await openSides(account, timing);
-    await ask(found, REST_PROBES, sides.rest);
-    await ask(found, NERDGRAPH_PROBES, sides.graph);
-    const both = sides.rest.asked && sides.graph.asked ? { ...sides.graph.asked, ...sides.rest.asked } : undefined;
-    const whyNot = sides.rest.whyNot ?? sides.graph.whyNot;
-    await ask(found, SHARED_PROBES, { ...(both && { asked: both }), ...(whyNot && { whyNot }) });
-    await ask(found, FIELD_PROBES, sides.graph);
+    const { rest, graph, largest } = await openSides(account, timing);
+    await ask(found, REST_PROBES, rest);
+    await ask(found, NERDGRAPH_PROBES, graph);
+    const whyNot = [rest, graph].find((side) => 'whyNot' in side);
+    const both = 'asked' in rest && 'asked' in graph ? { asked: { ...graph.asked, ...rest.asked } } : whyNot;
+    if (both !== undefined) await ask(found, SHARED_PROBES, both);
+    await ask(found, PACK_PROBES, graph);
     account.calls.most = MOST_CALLS;
-    found.late_minutes = await askLate(account, sides.largest, timing);
-    return { account: account.name, rows: rows() };
+    found.late_minutes = await askLate(account, largest, timing);
+    return { account: account.name, rows: rows(undecided('no reporting application')) };
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error;
-    for (const { id } of FACTS) found[id] ??= failed(error);
-    return { account: account.name, rows: rows(), problem: error.message };
+    return { account: account.name, rows: rows(failed(error)), problem: error.message };
   }
 }
 
 /** An account through one interface, or the reason why that interface cannot be used. */
-interface Side<A> {
-  readonly asked?: A;
-  readonly whyNot?: Judged;
-}
+type Side<A> = { readonly asked: A } | { readonly whyNot: Judged };
 
 /** Reads the lists. Only the lists of the second interface count as calls. */
 async function openSides({ own, calls, rest, graph, api }: FactAccount, { now, delayMs, waitMs }: Timing) {
@@ -88,43 +81,35 @@ async function openSides({ own, calls, rest, graph, api }: FactAccount, { now, d
   const to = Math.floor((now() - delayMs) / MINUTE) * 60;
   const listed = await own.reader.listApplications({}, own.call);
   const reporting = listed.filter((application) => application.reporting !== false);
-  const largest = api === 'rest' ? byThroughput(reporting) : await byRolling(graph, reporting, to);
-  const common = { largest: largest.slice(0, LARGEST), to, minute };
-  const overRest = sideOf(async (): Promise<AskedRest> => {
-    if (api === 'rest') {
-      const keyTransactions = await own.reader.listKeyTransactions({}, own.call).catch(noneOf);
-      return { ...common, rest, listed, keyTransactions };
-    }
-    const silent = listed.filter((application) => application.reporting === false);
-    const ids = [...largest, ...silent].slice(0, MOST_RANKED).map(({ id }) => id);
-    const ofRest = await rest.reader.listApplications({ ids }, rest.call);
-    const known = new Map(ofRest.map((application) => [application.id, application]));
-    const again = common.largest.flatMap(({ id }) => known.get(id) ?? []);
-    return { ...common, largest: again, rest, listed: ofRest, keyTransactions: [] };
-  });
-  const overGraph = sideOf(async (): Promise<AskedGraph> => {
+  const ranked = api === 'rest' ? byThroughput(reporting) : await byRolling(graph, reporting, to);
+  const largest = ranked.slice(0, LARGEST);
+  const overGraph = await sideOf(async (): Promise<AskedGraph> => {
     const accountId = await graph.accountId();
     const ofGraph = api === 'nerdgraph' ? listed : await graph.reader.listApplications({}, graph.call);
-    return { ...common, graph, accountId, listed: ofGraph };
+    return { largest, to, minute, graph, accountId, listed: ofGraph };
   });
-  const [restSide, graphSide] = [await overRest, await overGraph];
-  return { largest: common.largest, rest: await withKeyTransactions(restSide, graphSide, api), graph: graphSide };
+  const overRest = await sideOf(async (): Promise<AskedRest> => {
+    if (api === 'rest') {
+      const keyTransactions = await own.reader.listKeyTransactions({}, own.call).catch(noneOf);
+      return { largest, to, minute, rest, listed, keyTransactions };
+    }
+    const silent = listed.filter((application) => application.reporting === false);
+    const ids = [...ranked, ...silent].slice(0, MOST_RANKED).map(({ id }) => id);
+    const ofRest = await rest.reader.listApplications({ ids }, rest.call);
+    const again = largest.flatMap(({ id }) => ofRest.find((application) => application.id === id) ?? []);
+    const keyTransactions = 'asked' in overGraph ? await listedKeys(rest, overGraph.asked).catch(noneOf) : [];
+    return { largest: again, to, minute, rest, listed: ofRest, keyTransactions };
+  });
+  return { largest, rest: overRest, graph: overGraph };
 }
 
-/** When the account uses NerdGraph, reads from REST the key transactions that NerdGraph lists. */
-async function withKeyTransactions(rest: Side<AskedRest>, graph: Side<AskedGraph>, api: Api): Promise<Side<AskedRest>> {
-  const { asked } = rest;
-  if (api === 'rest' || asked === undefined || graph.asked === undefined) return rest;
-  try {
-    const ids = (await readKeyTransactions(graph.asked)).flatMap(({ id }) => id ?? []);
-    const keyTransactions = await asked.rest.reader.listKeyTransactions({ ids }, asked.rest.call);
-    return { asked: { ...asked, keyTransactions } };
-  } catch (error) {
-    return { asked: { ...asked, keyTransactions: noneOf(error) } };
-  }
+/** Reads from REST the key transactions that NerdGraph lists. */
+async function listedKeys({ reader, call }: RestConnection, asked: AskedGraph): Promise<readonly KeyTransaction[]> {
+  const ids = (await readKeyTransactions(asked)).flatMap(({ id }) => id ?? []);
+  return reader.listKeyTransactions({ ids }, call);
 }
 
-function noneOf(error: unknown): KeyTransaction[] {
+function noneOf(error: unknown): readonly KeyTransaction[] {
   if (error instanceof UpstreamError) return [];
   throw error;
 }
@@ -154,45 +139,51 @@ async function byRolling(
   if (rolling === undefined || ranked.length === 0) return ranked;
   const subjects = ranked.map(({ id }) => ({ kind: 'application', applicationId: id }) as const);
   const outcomes = await readAll(rolling, subjects, before(to, TEN_MINUTES), call);
-  const traffic = new Map(ranked.map(({ id }, index) => [id, valueOf(outcomes[index])?.summary?.throughput ?? 0]));
-  return ranked.toSorted((a, b) => (traffic.get(b.id) ?? 0) - (traffic.get(a.id) ?? 0));
+  const measured = ranked.map((application, index) => {
+    const outcome = outcomes[index];
+    const throughput = outcome !== undefined && 'value' in outcome ? outcome.value.summary?.throughput : undefined;
+    return { application, throughput: throughput ?? 0 };
+  });
+  return measured.toSorted((a, b) => b.throughput - a.throughput).map(({ application }) => application);
 }
 
 /** Runs the probes of one interface in turn. A failed probe affects only its own rows. */
 async function ask<A extends { readonly largest: readonly unknown[] }>(
   found: Verdicts,
   probes: readonly Probe<A>[],
-  { asked, whyNot }: Side<A>,
+  side: Side<A>,
 ): Promise<void> {
   for (const { ids, needs, ask: askProbe } of probes) {
-    const before = needs === undefined ? undefined : found[needs];
-    const judged =
-      asked === undefined
-        ? (whyNot ?? undecided('no second interface'))
-        : asked.largest.length === 0
-          ? undecided('no reporting application')
-          : needs !== undefined && before?.verdict !== 'as assumed'
-            ? unmet(needs, before)
-            : undefined;
-    const verdicts = judged === undefined && asked !== undefined ? await outcomeOf(() => askProbe(asked)) : {};
-    for (const id of ids) {
-      found[id] = judged ?? ('failure' in verdicts ? verdicts.failure : (verdicts[id] ?? undecided('no traffic')));
-    }
+    const outcome = 'whyNot' in side ? side.whyNot : await outcomeOf(side.asked, needs, found, askProbe);
+    for (const id of ids) found[id] = isJudged(outcome) ? outcome : (outcome[id] ?? undecided('no traffic'));
   }
 }
 
-/** The verdict of a fact that depends on another fact, which it names. */
-function unmet(needs: FactId, before: Judged | undefined): Judged {
-  const why = before !== undefined && 'why' in before ? before.why : 'another fact differs';
-  return { verdict: 'not decidable here', why, seen: [], needs };
+const isJudged = (outcome: Verdicts | Judged): outcome is Judged => 'verdict' in outcome;
+
+/** The verdicts of a probe, or the one that all its facts share because it could not run. */
+async function outcomeOf<A extends { readonly largest: readonly unknown[] }>(
+  asked: A,
+  needs: FactId | undefined,
+  found: Verdicts,
+  askProbe: (asked: A) => Promise<Verdicts>,
+): Promise<Verdicts | Judged> {
+  if (asked.largest.length === 0) return undecided('no reporting application');
+  const needed = needs === undefined ? undefined : found[needs];
+  if (needs !== undefined && needed?.verdict !== 'as assumed') {
+    const why = needed !== undefined && 'why' in needed ? needed.why : 'another fact differs';
+    return { verdict: 'not decidable here', why, seen: [], needs };
+  }
+  return orFailure(() => askProbe(asked));
 }
 
-async function outcomeOf(asking: () => Promise<Verdicts>): Promise<Verdicts | { readonly failure: Judged }> {
+/** What was read, or the verdict of a failed call. */
+async function orFailure<T>(read: () => Promise<T>): Promise<T | Judged> {
   try {
-    return await asking();
+    return await read();
   } catch (error) {
-    if (error instanceof CallsSpent) return { failure: undecided('the calls are spent') };
-    if (error instanceof UpstreamError) return { failure: failed(error) };
+    if (error instanceof CallsSpent) return undecided('the calls are spent');
+    if (error instanceof UpstreamError) return failed(error);
     throw error;
   }
 }
@@ -217,13 +208,12 @@ async function askLate(
   );
   const readings: { readonly age: number; readonly calls: number }[] = [];
   const range = { from: end / 1000 - 60, to: end / 1000 };
-  const outcome = await outcomeOf(async () => {
+  return orFailure(async () => {
     for (const age of ages) {
       await sleep(Math.max(0, end + age * MINUTE - now()), own.call.signal);
       const [minute] = await readMinutes(api === 'rest' ? rest : graph, largest.id, [METRIC.web], range);
       readings.push({ age, calls: minute === undefined ? 0 : valueAt(minute, METRIC.web, 'call_count') });
     }
-    return {};
+    return judgeLate(readings, delayMs / MINUTE);
   });
-  return 'failure' in outcome ? outcome.failure : judgeLate(readings, delayMs / MINUTE);
 }

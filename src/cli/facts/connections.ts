@@ -1,6 +1,6 @@
 import { BOUNDS } from '../../api/http/bounds.ts';
 import { Client, type ClientOptions } from '../../api/http/client.ts';
-import { isObject, type Json } from '../../api/http/readRecords.ts';
+import { formatTime, isList, isObject, type Json } from '../../api/http/readRecords.ts';
 import { joinPath } from '../../api/http/address.ts';
 import { judge, type Document, type Meaning } from '../../api/nerdgraph/failures.ts';
 import { AccountMemory } from '../../api/nerdgraph/accountMemory.ts';
@@ -10,11 +10,12 @@ import { NRQL, Transport } from '../../api/nerdgraph/transport.ts';
 import { RestMemory } from '../../api/rest/restMemory.ts';
 import { parseMetricData } from '../../api/rest/metricData.ts';
 import { metricTarget, queryOf, RestClient } from '../../api/rest/restClient.ts';
-import { formatTime } from '../../api/http/readRecords.ts';
-import { UpstreamError, type MetricData } from '../../api/types.ts';
+import { UpstreamError, type Application, type KeyTransaction, type MetricData } from '../../api/types.ts';
 import type { CallOptions, RateLimiter, TimeRange, UpstreamReader } from '../../api/upstreamReader.ts';
 import type { RestReaderOptions } from '../../api/rest/restReader.ts';
 import type { AccountConfig } from '../../config/config.ts';
+import type { Judged } from './evidence.ts';
+import type { FactId } from './facts.ts';
 
 /** Most calls to an account for the facts, beyond the calls that read its lists. */
 export const MOST_CALLS = 80;
@@ -49,8 +50,7 @@ export class CountedCalls {
 
 /** The error class in a body, if it is one of New Relic's own classes. */
 function errorClassOf(body: Json): string {
-  const [error] = Array.isArray(body['errors']) ? (body['errors'] as unknown[]) : [];
-  const extensions = isObject(error) ? error['extensions'] : undefined;
+  const extensions = objectsIn(body['errors'])[0]?.['extensions'];
   if (!isObject(extensions)) return 'none';
   const codes = [extensions['errorClass'], extensions['errorCode'], extensions['error_code'], extensions['code']];
   return codes.find((code) => typeof code === 'string') ?? 'none';
@@ -181,9 +181,8 @@ export class RestConnection {
     const { endpoint, path } = metricTarget('metrics.json', { applicationId }, queryOf([['name', name]]));
     const policy = { bounds: BOUNDS.list, retries: 'none' } as const;
     const response = await this.client.call(endpoint, { address: joinPath(this.#base, path) }, policy, this.call);
-    const { metrics } = response.body;
-    const names = (Array.isArray(metrics) ? (metrics as unknown[]) : []).flatMap((each) =>
-      isObject(each) && typeof each['name'] === 'string' ? [each['name']] : [],
+    const names = objectsIn(response.body['metrics']).flatMap(({ name: each }) =>
+      typeof each === 'string' ? [each] : [],
     );
     return { names, link: response.link, address: response.address };
   }
@@ -191,4 +190,59 @@ export class RestConnection {
   close(): Promise<void> {
     return this.client.connections.close();
   }
+}
+
+/** The verdicts of an account on some facts. */
+export type Verdicts = Partial<Record<FactId, Judged>>;
+
+/** The account under check: its connections, and the contents of its lists. */
+export interface Asked {
+  /** The reporting applications whose values are read, largest first. */
+  readonly largest: readonly Application[];
+  /** The newest minute with complete data, in Unix seconds. */
+  readonly to: number;
+  /** The start of the current minute, in Unix seconds. */
+  readonly minute: number;
+  /** The list of applications. */
+  readonly listed: readonly Application[];
+}
+
+/** An account over REST, where only the largest applications are listed if it uses NerdGraph. */
+export interface AskedRest extends Asked {
+  readonly rest: RestConnection;
+  readonly keyTransactions: readonly KeyTransaction[];
+}
+
+/** An account over NerdGraph. */
+export interface AskedGraph extends Asked {
+  readonly graph: GraphConnection;
+  readonly accountId: number;
+}
+
+/** Facts that are checked together, because one call decides several. */
+export interface Probe<A> {
+  readonly ids: readonly FactId[];
+  /** The fact that these depend on. */
+  readonly needs?: FactId;
+  /** Rejects with an UpstreamError, or with CallsSpent. */
+  readonly ask: (asked: A) => Promise<Verdicts>;
+}
+
+export const TEN_MINUTES = 600;
+export const HOUR = 3_600;
+export const DAY = 86_400;
+
+export function before(to: number, seconds: number): TimeRange {
+  return { from: to - seconds, to };
+}
+
+/** The objects of a list; none where there is no list. */
+export function objectsIn(value: unknown): readonly Json[] {
+  return isList(value) ? value.filter(isObject) : [];
+}
+
+/** The number at a key of a row; 0 without one. */
+export function numberAt(row: unknown, key: string): number {
+  const value = typeof row === 'object' && row !== null ? (row as Record<string, unknown>)[key] : undefined;
+  return typeof value === 'number' && Number.isFinite(value) ? value : 0;
 }

@@ -1,21 +1,18 @@
 import { FAILURE_REASONS } from '../../api/types.ts';
 import type { FactId } from './facts.ts';
+import { PACK_FACTS, type PackFact } from './nerdgraphFacts.ts';
 
 /** The quantities that are counted. */
 export const COUNTS = ['rows', 'hosts', 'pages', 'names'] as const;
 
+/** The minutes after its end at which a minute is read again. */
+export const AGES = [2, 3, 5, 10] as const;
+
 /** The ratios that evidence may hold. */
 export const RATIOS = [
-  'seen by expected',
-  'answered by asked',
-  'shift by asked',
-  'best fit',
-  'REST by NerdGraph',
-  'of the final count after 2 minutes',
-  'of the final count after 3 minutes',
-  'of the final count after 5 minutes',
-  'of the final count after 10 minutes',
-] as const;
+  ...(['seen by expected', 'answered by asked', 'shift by asked', 'best fit', 'REST by NerdGraph'] as const),
+  ...AGES.map((age) => `of the final count after ${age} minutes` as const),
+];
 
 /**
  * The words that evidence may hold, by subject. Any other text of New Relic becomes `other`, so that names given by the account
@@ -37,27 +34,11 @@ export const WORDS = {
   ],
   language: ['c', 'dotnet', 'elixir', 'go', 'java', 'nodejs', 'php', 'python', 'ruby', 'sdk'],
   'database type': [
-    ...[
-      'ActiveRecord',
-      'Cassandra',
-      'Couchbase',
-      'DynamoDB',
-      'Elasticsearch',
-      'Firestore',
-      'JDBC',
-      'MSSQL',
-      'Memcached',
-    ],
-    ...['MongoDB', 'MySQL', 'Neptune', 'ODBC', 'OpenSearch', 'Oracle', 'Postgres', 'Redis', 'SQLite', 'Solr', 'Valkey'],
+    ...['ActiveRecord', 'Cassandra', 'Couchbase', 'DynamoDB', 'Elasticsearch', 'Firestore', 'JDBC', 'MSSQL'],
+    ...['Memcached', 'MongoDB', 'MySQL', 'Neptune', 'ODBC', 'OpenSearch', 'Oracle', 'Postgres', 'Redis', 'SQLite'],
+    ...['Solr', 'Valkey'],
   ],
-  field: [
-    ...['event', 'incidentId', 'openTime', 'policyName', 'conditionName', 'priority', 'entity.name', 'entity.guid'],
-    ...['entity.type', 'sliCompliance', 'remainingErrorBudget', 'timestamp', 'version', 'category', 'transactionType'],
-    ...['duration', 'appName', 'appId', 'largestContentfulPaint', 'interactionToNextPaint', 'cumulativeLayoutShift'],
-    ...['newrelic.resourceConsumption.limitValue', 'limitName', 'limitTimeInterval', 'GigabytesIngested'],
-    ...['productLine', 'usageMetric', 'metric', 'consumption', 'FullPlatformUsersBillable', 'CoreUsersBillable'],
-    ...['result', 'monitorName', 'locationLabel', 'name', 'title', 'unit', 'select', 'from', 'eventId'],
-  ],
+  field: [...Object.values<PackFact>(PACK_FACTS).flatMap(({ fields }) => fields), 'select', 'from', 'eventId'],
   delay: ['2m', '3m', '5m', '10m', 'more than 10m'],
 } as const;
 
@@ -96,18 +77,16 @@ export const REASONS = [
 
 export type Reason = (typeof REASONS)[number];
 
-/** The verdict of an account on one fact. */
-export type Judged =
-  | { readonly verdict: 'as assumed'; readonly seen: readonly Seen[] }
-  | { readonly verdict: 'differs'; readonly seen: readonly Seen[] }
+/** The verdict of an account on one fact, and what was observed. */
+export type Judged = { readonly seen: readonly Seen[] } & (
+  | { readonly verdict: 'as assumed' | 'differs' }
   | {
       readonly verdict: 'not decidable here';
       readonly why: Reason;
-      /** The reason of a failed call, or other observations. */
-      readonly seen: readonly Seen[];
       /** The failed fact that this one depends on. */
       readonly needs?: FactId;
-    };
+    }
+);
 
 export type Verdict = Judged['verdict'];
 

@@ -1,4 +1,5 @@
-import { count, holds, ratio, undecided, word, type Judged, type Seen } from './evidence.ts';
+import type { TimeRange } from '../../api/upstreamReader.ts';
+import { AGES, count, holds, ratio, undecided, word, type Judged } from './evidence.ts';
 
 /** Values of the same minutes from two interfaces, or of the same quantity from two requests. */
 export interface Pair {
@@ -28,6 +29,10 @@ const LENGTHS = [3, 4, 10, 30] as const;
 const MOST_EARLIER = 5;
 /** Relative difference up to which a window fits: rounding to three digits included. */
 const FITS = 0.02;
+/** The largest relative difference that rounding to three digits makes. */
+const ROUNDING = 0.006;
+/** Relative difference up to which memory is the same: processes start and end. */
+const MEMORY_FITS = 0.05;
 /** The least advantage of a fit over fits with another meaning; a smaller one decides nothing. */
 const CLEARLY = 0.01;
 
@@ -117,46 +122,40 @@ export function judgeWindow(subjects: readonly Summarized[], assumed: readonly n
   return holds(isAssumed, word('window', `${best.length} minutes`), ratio('best fit', 1 - best.error));
 }
 
+/** The pair with the largest relative difference; undefined without pairs. */
+function worstOf(pairs: readonly Pair[]): Pair | undefined {
+  return pairs.toSorted((a, b) => difference(b.seen, b.expected) - difference(a.seen, a.expected))[0];
+}
+
+const ratioOf = ({ seen, expected }: Pair): number => (expected === 0 ? 0 : seen / expected);
+
 /** Decides whether values are the same in both interfaces, each pair separately. */
 export function judgeSame(pairs: readonly Pair[], tolerance = TOLERANCE): Judged {
-  const busy = pairs.filter(({ seen, expected }) => seen > 0 || expected > 0);
-  if (busy.length === 0) return undecided('no traffic');
-  const worst = busy.reduce((most, pair) =>
-    difference(pair.seen, pair.expected) > difference(most.seen, most.expected) ? pair : most,
-  );
-  const isSame = difference(worst.seen, worst.expected) <= tolerance;
-  return holds(isSame, ratio('REST by NerdGraph', worst.expected === 0 ? 0 : worst.seen / worst.expected));
+  const worst = worstOf(pairs.filter(({ seen, expected }) => seen > 0 || expected > 0));
+  if (worst === undefined) return undecided('no traffic');
+  return holds(difference(worst.seen, worst.expected) <= tolerance, ratio('REST by NerdGraph', ratioOf(worst)));
 }
 
-/** Compares values with and without raw=true: the same numbers, with more than three digits. */
-export function judgeRaw(pairs: readonly { readonly raw: number; readonly plain: number }[]): Judged {
-  const busy = pairs.filter(({ raw, plain }) => raw !== 0 || plain !== 0);
-  if (busy.length < 3) return undecided('no traffic');
-  if (busy.some(({ raw, plain }) => difference(raw, plain) > 0.006)) {
-    return holds(false, word('shape', 'other'), ratio('seen by expected', worstRatio(busy)));
+/** Compares values with raw=true (seen) and without it (expected): the same numbers, with more than three digits. */
+export function judgeRaw(pairs: readonly Pair[]): Judged {
+  const busy = pairs.filter(({ seen, expected }) => seen !== 0 || expected !== 0);
+  const worst = worstOf(busy);
+  if (worst === undefined || busy.length < 3) return undecided('no traffic');
+  if (difference(worst.seen, worst.expected) > ROUNDING) {
+    return holds(false, word('shape', 'other'), ratio('seen by expected', ratioOf(worst)));
   }
-  const isUnrounded = busy.some(({ raw }) => Number(raw.toPrecision(3)) !== raw);
+  const isUnrounded = busy.some(({ seen }) => Number(seen.toPrecision(3)) !== seen);
   return holds(isUnrounded, word('shape', isUnrounded ? 'unrounded' : 'rounded'));
-}
-
-function worstRatio(pairs: readonly { readonly raw: number; readonly plain: number }[]): number {
-  const worst = pairs.reduce((most, each) =>
-    difference(each.raw, each.plain) > difference(most.raw, most.plain) ? each : most,
-  );
-  return worst.plain === 0 ? 0 : worst.raw / worst.plain;
 }
 
 /** Compares `total_used_mb` of an application over some minutes with its value in each of these minutes. */
 export function judgeMemoryMinutes(whole: number | undefined, minutes: readonly number[]): Judged {
   if (whole === undefined || minutes.length < 2 || sum(minutes) === 0) return undecided('no host');
   const mean = sum(minutes) / minutes.length;
-  const form =
-    difference(whole, mean) <= 0.05
-      ? 'mean of the minutes'
-      : difference(whole, sum(minutes)) <= 0.05
-        ? 'sum of the minutes'
-        : 'other';
-  return holds(form === 'mean of the minutes', word('shape', form), ratio('seen by expected', whole / mean));
+  const isMean = difference(whole, mean) <= MEMORY_FITS;
+  const isSum = difference(whole, sum(minutes)) <= MEMORY_FITS;
+  const form = isMean ? 'mean of the minutes' : isSum ? 'sum of the minutes' : 'other';
+  return holds(isMean, word('shape', form), ratio('seen by expected', whole / mean));
 }
 
 /** Compares `total_used_mb` of an application with the mean of a process and the number of processes of each host. */
@@ -166,27 +165,17 @@ export function judgeMemoryHosts(
 ): Judged {
   const expected = sum(hosts.map(({ megabytes, processes }) => megabytes * processes));
   if (whole === undefined || hosts.length === 0 || expected === 0) return undecided('no host');
-  return holds(
-    difference(whole, expected) <= 0.05,
-    ratio('seen by expected', whole / expected),
-    count('hosts', hosts.length),
-  );
+  const fits = difference(whole, expected) <= MEMORY_FITS;
+  return holds(fits, ratio('seen by expected', whole / expected), count('hosts', hosts.length));
 }
 
 /** Decides by how much the returned window differs from the requested one; all in seconds. */
-export function judgeCut(
-  asked: { readonly from: number; readonly to: number },
-  answered: { readonly from: number; readonly to: number } | undefined,
-  most: number,
-): Judged {
+export function judgeCut(asked: TimeRange, answered: TimeRange | undefined, most: number): Judged {
   if (answered === undefined) return holds(false, word('shape', 'absent'));
   const length = asked.to - asked.from;
   const shift = Math.max(Math.abs(asked.to - answered.to), Math.abs(asked.from - answered.from));
-  const seen: readonly Seen[] = [
-    ratio('answered by asked', (answered.to - answered.from) / length),
-    ratio('shift by asked', shift / length),
-  ];
-  return holds(shift <= most, ...seen);
+  const part = (answered.to - answered.from) / length;
+  return holds(shift <= most, ratio('answered by asked', part), ratio('shift by asked', shift / length));
 }
 
 /** Judges the rows of a query with LIMIT MAX, and the total in its otherResult. */
@@ -204,8 +193,8 @@ export function judgeOtherResult(rows: readonly number[], limit: number, others:
 /** Decides whether a limit keeps the rows with the largest first function, by their order. */
 export function judgeFirstFunction(rows: readonly number[], limit: number): Judged {
   if (rows.length < limit || new Set(rows).size < 2) return undecided('too few rows', count('rows', rows.length));
-  const isFalling = rows.every((value, index) => index === 0 || value <= (rows[index - 1] ?? Infinity));
-  const isRising = rows.every((value, index) => index === 0 || value >= (rows[index - 1] ?? 0));
+  const isFalling = rows.every((value, index) => value <= (rows[index - 1] ?? Infinity));
+  const isRising = rows.every((value, index) => value >= (rows[index - 1] ?? 0));
   return holds(isFalling, word('shape', isFalling ? 'descending' : isRising ? 'ascending' : 'unordered'));
 }
 
@@ -232,7 +221,6 @@ export function judgeMinutes(rest: readonly number[], nerdgraph: readonly number
 
 /** The share of its final value at which a minute counts as complete. */
 const COMPLETE = 0.99;
-const AGES = [2, 3, 5, 10] as const;
 
 /**
  * Decides whether a minute was complete after the configured delay, and which delay would be enough, from its calls at several
@@ -245,16 +233,15 @@ export function judgeLate(
   const last = readings.at(-1);
   if (last === undefined || readings.length < 2) return undecided('needs --wait');
   if (last.calls === 0) return undecided('no traffic');
-  const parts = readings.map(({ age, calls }) => ({ age, part: calls / last.calls }));
+  const parts = new Map(readings.map(({ age, calls }) => [age, calls / last.calls]));
   const seen = AGES.flatMap((age) => {
-    const part = parts.find((each) => each.age === age);
-    return part === undefined ? [] : [ratio(`of the final count after ${age} minutes`, part.part)];
+    const part = parts.get(age);
+    return part === undefined ? [] : [ratio(`of the final count after ${age} minutes`, part)];
   });
-  const enough = parts.find(
-    ({ part }, index) => part >= COMPLETE && parts.slice(index).every((p) => p.part >= COMPLETE),
-  );
-  const delay = AGES.find((age) => age >= (enough?.age ?? Infinity));
-  const isComplete = (enough?.age ?? Infinity) <= Math.max(delayMinutes, AGES[0]);
+  const tooEarly = [...parts].findLast(([, part]) => part < COMPLETE)?.[0] ?? -Infinity;
+  const enough = [...parts.keys()].find((age) => age > tooEarly) ?? Infinity;
+  const delay = AGES.find((age) => age >= enough);
+  const isComplete = enough <= Math.max(delayMinutes, AGES[0]);
   return holds(isComplete, ...seen, word('delay', delay === undefined ? 'more than 10m' : `${delay}m`));
 }
 

@@ -1,265 +1,286 @@
-import type { Fact } from './fact.ts';
-
 const WINDOW = ['newrelic_application_*', 'newrelic_host_*'] as const;
 const QUERIES = 'queries';
 const REFERENCE = "New Relic's NRQL reference";
 
 /** The assumptions about NerdGraph. */
-export const NERDGRAPH_FACTS = [
-  {
-    id: 'nerdgraph_app_id',
+export const NERDGRAPH_FACTS = {
+  nerdgraph_app_id: {
     relies: 'appId in a condition is a number, without quotes',
     source: 'both forms stand in pages of New Relic',
     asked: 'the largest application by its number, and by its number in quotes where that finds nothing',
     wrong: WINDOW,
   },
-  {
-    id: 'nerdgraph_limit_max',
+  nerdgraph_limit_max: {
     relies: 'LIMIT MAX gives 5,000 rows',
     source: `${REFERENCE}; one public project was cut at 4,899`,
     asked: 'all metrics of the five largest applications by host, over ten minutes',
     wrong: WINDOW,
   },
-  {
-    id: 'nerdgraph_other_result',
+  nerdgraph_other_result: {
     relies: 'what a LIMIT leaves out is summed up in otherResult',
     source: `${REFERENCE}; public code`,
     asked: 'the metrics of the largest application with LIMIT 5',
     wrong: [...WINDOW, QUERIES],
   },
-  {
-    id: 'nerdgraph_first_function',
+  nerdgraph_first_function: {
     relies: 'a LIMIT keeps the facets with the most of the first function',
     source: REFERENCE,
     asked: 'the rows of the same query, against otherResult',
     wrong: [QUERIES],
   },
-  {
-    id: 'nerdgraph_facets',
+  nerdgraph_facets: {
     relies: 'the values of several facets are a list of texts, in the order of metadata.facets',
     source: 'a published body',
     asked: 'the rows of the query of nerdgraph_limit_max',
     wrong: WINDOW,
   },
-  {
-    id: 'nerdgraph_no_row',
+  nerdgraph_no_row: {
     relies: 'a metric without data has no row',
     source: 'inferred',
     asked: 'HttpDispatcher and a name that no agent sends, by metric',
     wrong: ['newrelic_*_component_time_seconds', 'newrelic_*_apdex_requests'],
   },
-  {
-    id: 'nerdgraph_half_hour',
+  nerdgraph_half_hour: {
     relies: 'a range of 30 minutes is answered to the minute',
     source: "New Relic's page on time ranges has no figure",
     asked: 'metadata.timeWindow of a range that ends off the hour',
     wrong: WINDOW,
   },
-  {
-    id: 'nerdgraph_hour',
+  nerdgraph_hour: {
     relies: 'a range of an hour is cut by at most 5 minutes',
     source: "New Relic's page on time ranges has no figure",
     asked: 'metadata.timeWindow of a range that ends off the hour',
     wrong: ['collection.window', QUERIES, 'backfill'],
   },
-  {
-    id: 'nerdgraph_day',
+  nerdgraph_day: {
     relies: 'a range of a day is cut by at most 10 minutes',
     source: "New Relic's page on time ranges has no figure",
     asked: 'metadata.timeWindow of a day of the largest application that ends off the hour',
     wrong: [QUERIES],
   },
-  {
-    id: 'nerdgraph_timeout',
+  nerdgraph_timeout: {
     relies: 'the argument timeout takes 5 to 30 seconds',
     source: "New Relic's client library",
     asked: 'the same small query with both',
     wrong: ['limits.request_timeout'],
   },
-  {
-    id: 'nerdgraph_hosts',
+  nerdgraph_hosts: {
     relies: 'rows of an application have its hosts, as many as apmSummary.hostCount',
     source: "New Relic's page on timeslice data; the equality is inferred",
     asked: 'the hosts of the five largest applications, as the exporter reads them',
     wrong: ['newrelic_host_*', 'newrelic_application_hosts'],
   },
-  {
-    id: 'nerdgraph_host_query',
+  nerdgraph_host_query: {
     relies: "sum of value['totalExclusive'] by application, host and metric is legal",
     source: 'each part is documented, the whole was never seen',
     asked: 'the metric data of up to three hosts, as the exporter reads them',
     wrong: ['newrelic_host_*'],
   },
-  {
-    id: 'nerdgraph_sign_of_life',
+  nerdgraph_sign_of_life: {
     relies: 'agents of every language send Agent/MetricsReported/count',
     source: "queries that New Relic's alerting generates; every language is inferred",
     asked: 'up to three applications of each language that have other data',
     wrong: ['newrelic_application_memory_used_bytes', ...WINDOW],
   },
-  {
-    id: 'nerdgraph_like',
+  nerdgraph_like: {
     relies: 'LIKE ignores case',
     source: REFERENCE,
     asked: 'HttpDispatcher, written in small letters',
     wrong: ['custom_metrics'],
   },
-  {
-    id: 'nerdgraph_in_list',
+  nerdgraph_in_list: {
     relies: 'a list of numbers and texts is legal in IN',
     source: 'inferred',
     asked: 'the number of the largest application with and without quotes',
     wrong: ['newrelic_<domain>_<type>_<metric> (entities)'],
   },
-  {
-    id: 'nerdgraph_unmatched',
+  nerdgraph_unmatched: {
     relies: 'an application without data does not spoil a query of several',
     source: "New Relic's page on chart errors does not say; queries are halved where it does",
     asked: 'the largest application, and the number 1',
     wrong: ['the calls that plan counts for application_metrics'],
   },
-  {
-    id: 'nerdgraph_query_length',
+  nerdgraph_query_length: {
     relies: 'a query may have 8,000 characters',
     source: 'inferred: a limit exists, its figure is not documented',
     asked: 'a query of that length, made of metric names',
     wrong: WINDOW,
   },
-  {
-    id: 'nerdgraph_names',
+  nerdgraph_names: {
     relies: 'uniques() gives up to 10,000 metric names',
     source: REFERENCE,
     asked: 'the names of a day of the largest application, as the exporter reads them',
     wrong: ['custom_metrics'],
     follows: ['nerdgraph_query_length'],
   },
-  {
-    id: 'nerdgraph_rollup_scope',
+  nerdgraph_rollup_scope: {
     relies: 'sums such as HttpDispatcher are not stored again for single transactions',
     source: 'inferred',
     asked: 'the sums of the largest application that have a scope',
     wrong: WINDOW,
     follows: ['same_call_count', 'same_key_transactions'],
   },
-  {
-    id: 'nerdgraph_series',
+  nerdgraph_series: {
     relies: 'TIMESERIES 1 minute gives whole minutes',
     source: "New Relic's page on time ranges",
     asked: 'the minutes of the largest application, as backfill and counters read them',
     wrong: ['counters', 'backfill'],
     follows: ['same_minutes'],
   },
-  {
-    id: 'nerdgraph_syntax_error',
+  nerdgraph_syntax_error: {
     relies: 'a syntax error is told from a failure of New Relic',
     source: "New Relic's IDE extension: errorClass INVALID_INPUT",
     asked: 'a query that ends with FACET',
     wrong: ['newrelic_exporter_api_failures_total', QUERIES],
   },
-  {
-    id: 'nerdgraph_foreign_account',
+  nerdgraph_foreign_account: {
     relies: 'an account that the key does not see is told as forbidden',
     source: "New Relic's IDE extension: SERVER_ERROR with DataFetchingException",
     asked: 'account 2147483647, once',
     wrong: ['newrelic_exporter_api_failures_total'],
   },
-  {
-    id: 'nerdgraph_percentile',
+  nerdgraph_percentile: {
     relies: 'percentile(x, 75) is an object with the key "75" or "75.0"',
     source: 'both were seen in public code',
     asked: 'transactions of the largest application in the last hour',
     wrong: ['newrelic_transaction_duration_seconds', 'newrelic_browser_*', QUERIES],
   },
-  {
-    id: 'nerdgraph_entity_page',
+  nerdgraph_entity_page: {
     relies: 'a page of entitySearch has 200 entities, and nextCursor leads to others',
     source: "New Relic's client library and command line",
     asked: 'two pages of all entities of the account',
     wrong: ['newrelic_up', 'newrelic_application_*'],
   },
-  {
-    id: 'nerdgraph_key_transaction_id',
+  nerdgraph_key_transaction_id: {
     relies: 'the tag keyTransactionId has the id that REST gives a key transaction',
     source: "New Relic's Terraform provider",
     asked: 'the first page of key transactions',
     wrong: ['newrelic_key_transaction_*'],
     follows: ['same_key_transactions'],
   },
-  {
-    id: 'nerdgraph_application_guid',
+  nerdgraph_application_guid: {
     relies: 'the guid of the owning application holds its id',
     source: 'inferred from published guids',
     asked: 'the details of 25 key transactions',
     wrong: ['newrelic_key_transaction_*'],
   },
-  {
-    id: 'nerdgraph_user',
+  nerdgraph_user: {
     relies: 'actor { user { id } } says whose key it is',
     source: "New Relic's schema",
     asked: 'that document',
     wrong: ['limits.max_concurrent_requests'],
   },
-  {
-    id: 'nerdgraph_golden_metrics',
+  nerdgraph_golden_metrics: {
     relies: 'an entity lists its golden metrics with select, from, where, eventId and eventObjectId',
     source: "New Relic's schema; that they are filled is inferred",
     asked: 'the largest application',
     wrong: ['newrelic_<domain>_<type>_<metric> (entities)'],
   },
-  {
-    id: 'pack_alert_events',
+} as const;
+
+const HOUR = 3_600;
+const DAY = 24 * HOUR;
+const MONTH = 30 * DAY;
+const CONSUMPTION = 'newrelic.resourceConsumption';
+
+/** The events that a pack reads, and the fields of them that it names. */
+export interface PackFact {
+  readonly relies: string;
+  readonly source: string;
+  readonly asked: string;
+  readonly wrong: readonly string[];
+  readonly from: string;
+  readonly fields: readonly string[];
+  /** The range of the query, in seconds. */
+  readonly over: number;
+  /** True to read only the largest application; other events are rare, or read for only an hour. */
+  readonly ofApplication?: boolean;
+  readonly where?: string;
+  /** The condition for the counted events; all of them by default. */
+  readonly counted?: string;
+  /** The least number of events for a verdict, because few events may lack a field by chance. */
+  readonly least?: number;
+}
+
+/** The assumptions about the events that packs read, with the fields that they name. */
+export const PACK_FACTS = {
+  pack_alert_events: {
     relies: 'NrAiIncident has the fields that the pack reads',
     source: 'public queries',
     asked: 'the incidents of the last 30 days',
     wrong: ['newrelic_alert_events_*'],
+    from: 'NrAiIncident',
+    fields: ['event', 'incidentId', 'openTime', 'policyName', 'conditionName', 'priority', 'entity.name'],
+    over: MONTH,
   },
-  {
-    id: 'pack_service_levels',
+  pack_service_levels: {
     relies: 'ServiceLevelSnapshot has the fields that the pack reads',
     source: "New Relic's entity definitions",
     asked: 'the last hour',
     wrong: ['newrelic_service_level_*'],
+    from: 'ServiceLevelSnapshot',
+    fields: ['sliCompliance', 'remainingErrorBudget', 'entity.guid', 'entity.name'],
+    over: HOUR,
   },
-  {
-    id: 'pack_deployments',
+  pack_deployments: {
     relies: 'ChangeTrackingEvent and Deployment have the fields that the pack reads',
     source: "New Relic's migration guide",
     asked: 'the deployments of the last 30 days',
     wrong: ['newrelic_deployment_timestamp_seconds'],
+    from: 'ChangeTrackingEvent, Deployment',
+    fields: ['timestamp', 'version', 'entity.guid', 'entity.name'],
+    over: MONTH,
   },
-  {
-    id: 'pack_transactions',
+  pack_transactions: {
     relies: 'Transaction has the fields that the pack reads',
     source: "New Relic's data dictionary",
     asked: 'the last day of the largest application',
     wrong: ['newrelic_transaction_*'],
+    from: 'Transaction',
+    fields: ['duration', 'transactionType', 'appName', 'appId'],
+    over: DAY,
+    ofApplication: true,
   },
-  {
-    id: 'pack_browser',
+  pack_browser: {
     relies: 'PageView, PageViewTiming and JavaScriptError have the fields that the pack reads',
     source: "New Relic's entity definitions",
     asked: 'the last hour',
     wrong: ['newrelic_browser_*'],
+    from: 'PageView, PageViewTiming, JavaScriptError',
+    fields: ['appName', 'largestContentfulPaint', 'interactionToNextPaint', 'cumulativeLayoutShift'],
+    over: HOUR,
   },
-  {
-    id: 'pack_synthetics',
+  pack_synthetics: {
     relies: 'SyntheticCheck has the fields that the pack reads',
     source: "New Relic's entity definitions",
     asked: 'the last hour',
     wrong: ['newrelic_synthetics_*'],
+    from: 'SyntheticCheck',
+    fields: ['result', 'duration', 'monitorName', 'locationLabel'],
+    over: HOUR,
   },
-  {
-    id: 'pack_limits',
+  pack_limits: {
     relies: 'newrelic.resourceConsumption has the fields that the pack reads',
     source: "New Relic's page on limits",
     asked: 'the last hour',
     wrong: ['newrelic_limit_*'],
+    from: 'Metric',
+    fields: [`${CONSUMPTION}.limitValue`, 'limitName', 'limitTimeInterval'],
+    over: HOUR,
+    where: `${CONSUMPTION}.currentValue IS NOT NULL OR ${CONSUMPTION}.limitValue IS NOT NULL`,
+    counted: `${CONSUMPTION}.currentValue`,
   },
-  {
-    id: 'pack_usage',
+  pack_usage: {
     relies: 'NrConsumption and NrMTDConsumption have the fields that the pack reads',
     source: "New Relic's page on usage queries",
     asked: 'the last hour',
     wrong: ['newrelic_usage_*'],
+    from: 'NrConsumption, NrMTDConsumption',
+    fields: [
+      ...['GigabytesIngested', 'productLine', 'usageMetric', 'metric', 'consumption'],
+      ...['FullPlatformUsersBillable', 'CoreUsersBillable'],
+    ],
+    over: HOUR,
+    least: 1,
   },
-] as const satisfies readonly Fact[];
+} as const satisfies Readonly<Record<string, PackFact>>;

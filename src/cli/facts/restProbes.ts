@@ -1,23 +1,13 @@
-import type { Json } from '../../api/http/readRecords.ts';
-import { isList, isObject } from '../../api/http/readRecords.ts';
+import { isList, isObject, type Json } from '../../api/http/readRecords.ts';
 import { parseLinks } from '../../api/rest/restClient.ts';
-import { endOf, UpstreamError, type Application, type Timeslice } from '../../api/types.ts';
-import type { MetricDataResult, TimeRange, UpstreamReader } from '../../api/upstreamReader.ts';
+import { endOf, UpstreamError, type Application } from '../../api/types.ts';
+import type { CallOptions, MetricDataResult, TimeRange, UpstreamReader } from '../../api/upstreamReader.ts';
 import { METRIC } from '../../formulas/metricInputs.ts';
-import { before, TEN_MINUTES, valueOf, type AskedRest, type Probe, type Verdicts } from './asked.ts';
+import { readEach, readOne } from '../upstream/readForCommand.ts';
+import { before, TEN_MINUTES, type AskedRest, type Probe, type RestConnection, type Verdicts } from './connections.ts';
 import { count, holds, ratio, undecided, word, type Judged } from './evidence.ts';
-import {
-  judgeMemoryHosts,
-  judgeMemoryMinutes,
-  judgeRaw,
-  judgeUnit,
-  judgeWindow,
-  sum,
-  type Minute,
-  type Pair,
-} from './judges.ts';
-import type { RestConnection } from './connections.ts';
-import { readAll } from '../upstream/readForCommand.ts';
+import { judgeCut, judgeMemoryHosts, judgeMemoryMinutes, judgeRaw, judgeUnit, judgeWindow, sum } from './judges.ts';
+import type { Minute, Summarized } from './judges.ts';
 
 /** A metric name that no agent sends. */
 export const NO_METRIC = 'Exporter/Facts/NoSuchMetric';
@@ -26,24 +16,23 @@ const PAGE_OF_NAMES = 1_000;
 /** Minutes that a summary may cover: thirty, plus a few for a window that ended earlier. */
 const MINUTES = 36;
 
+type Minutes = readonly (MetricDataResult & { readonly from: number })[];
+
 /**
  * The timeslices of metrics of an application in each minute of a range, by its end, from the reader of series; empty for a
  * minute without any.
  */
 export async function readMinutes(
-  { reader, call }: { readonly reader: UpstreamReader; readonly call: RestConnection['call'] },
+  { reader, call }: { readonly reader: UpstreamReader; readonly call: CallOptions },
   applicationId: number,
   names: readonly string[],
   range: TimeRange,
-): Promise<readonly (MetricDataResult & { readonly from: number })[]> {
+): Promise<Minutes> {
   const series = reader.metricSeries;
   const [chunk] = series.chunks(range, 60, range.to);
   if (chunk === undefined) return [];
   const subject = { applicationId, hostKey: undefined, metrics: reader.select(names) };
-  const [outcome] = await readAll(series, [subject], chunk, call);
-  if (outcome === undefined) return [];
-  if ('error' in outcome) throw outcome.error;
-  const { metrics, granule } = outcome.value;
+  const { metrics, granule } = await readOne(series, subject, chunk, call);
   const starts = Array.from({ length: (range.to - range.from) / 60 }, (_, index) => range.from + 60 * index);
   return starts.map((from) => {
     const inside = metrics.map(
@@ -58,11 +47,18 @@ export function valueAt({ metrics }: Pick<MetricDataResult, 'metrics'>, name: st
 }
 
 /** The calls of a metric and their time, by minute. */
-function minutesOf(read: Awaited<ReturnType<typeof readMinutes>>, name: string): readonly Minute[] {
+function minutesOf(read: Minutes, name: string): readonly Minute[] {
   return read.map((minute) => {
     const calls = valueAt(minute, name, 'call_count');
     return { from: minute.from, calls, milliseconds: calls * valueAt(minute, name, 'average_response_time') };
   });
+}
+
+const callsIn = (minutes: readonly Minute[]): number => sum(minutes.map(({ calls }) => calls));
+
+/** The mean response time in milliseconds; 0 without calls. */
+function responseTimeOf(minutes: readonly Minute[]): number {
+  return sum(minutes.map(({ milliseconds }) => milliseconds)) / (callsIn(minutes) || Infinity);
 }
 
 const SUMMARY_IDS = [
@@ -76,52 +72,44 @@ const SUMMARY_IDS = [
 /** Checks the summaries of the three largest applications, read again together with their minutes. */
 async function askSummaries({ rest, largest, minute }: AskedRest): Promise<Verdicts> {
   const ids = largest.slice(0, 3).map(({ id }) => id);
-  const read = await rest.reader.listApplications({ ids }, rest.call);
+  const listed = await rest.reader.listApplications({ ids }, rest.call);
   const names = [METRIC.web, METRIC.errors, 'EndUser'];
-  const subjects: { readonly application: Application; readonly read: Awaited<ReturnType<typeof readMinutes>> }[] = [];
-  for (const application of read) {
-    subjects.push({ application, read: await readMinutes(rest, application.id, names, before(minute, MINUTES * 60)) });
+  const read: { readonly application: Application; readonly ofMinutes: Minutes }[] = [];
+  for (const application of listed) {
+    read.push({
+      application,
+      ofMinutes: await readMinutes(rest, application.id, names, before(minute, MINUTES * 60)),
+    });
   }
-  const busy = subjects.flatMap(({ application, read: minutes }) => {
-    const { throughput, responseTime } = application.summary ?? {};
+  const busy = read.flatMap(({ application: { summary }, ofMinutes }) => {
+    const { throughput, responseTime, errorRate = 0 } = summary ?? {};
     if (!(throughput !== undefined && throughput > 0) || responseTime === undefined) return [];
+    const minutes = minutesOf(ofMinutes, METRIC.web);
+    const recent = minutes.slice(-4);
+    const errors = sum(ofMinutes.slice(-4).map((each) => valueAt(each, METRIC.errors, 'error_count')));
     return [
-      { application, minutes: minutesOf(minutes, METRIC.web), read: minutes, summary: { throughput, responseTime } },
+      {
+        minutes,
+        summary: { throughput, responseTime },
+        time: { seen: responseTime, expected: responseTimeOf(recent) },
+        rate: { seen: throughput, expected: callsIn(recent) / 4 },
+        errors: { seen: errorRate, expected: errors / (callsIn(recent) || Infinity) },
+      },
     ];
   });
-  const recent = busy.map((subject) => ({
-    ...subject,
-    calls: sum(subject.minutes.slice(-4).map(({ calls }) => calls)),
-    time: sum(subject.minutes.slice(-4).map(({ milliseconds }) => milliseconds)),
-    errors: sum(subject.read.slice(-4).map((each) => valueAt(each, METRIC.errors, 'error_count'))),
-  }));
-  const pairs = (of: (subject: (typeof recent)[number]) => Pair): readonly Pair[] => recent.map(of);
-  const browsers = subjects.flatMap(({ application, read: minutes }): Pair[] => {
-    const seen = application.endUserSummary?.responseTime;
-    const views = minutes.map((each) => valueAt(each, 'EndUser', 'call_count'));
-    const times = minutes.map((each, index) => (views[index] ?? 0) * valueAt(each, 'EndUser', 'average_response_time'));
-    return seen === undefined || sum(views) === 0 ? [] : [{ seen, expected: sum(times) / sum(views) / 1000 }];
+  const browsers = read.flatMap(({ application: { endUserSummary }, ofMinutes }) => {
+    const views = minutesOf(ofMinutes, 'EndUser');
+    const seen = endUserSummary?.responseTime;
+    return seen === undefined || callsIn(views) === 0 ? [] : [{ seen, expected: responseTimeOf(views) / 1000 }];
   });
+  const times = busy.map(({ time }) => time);
+  const rates = busy.map(({ rate }) => rate);
+  const errors = busy.map((each) => each.errors);
   return {
     rest_summary_window: judgeWindow(busy, [3, 4]),
-    rest_response_time_unit: judgeUnit(
-      pairs(({ summary, time, calls }) => ({ seen: summary.responseTime, expected: calls === 0 ? 0 : time / calls })),
-      { 1: 'milliseconds', [1 / 1000]: 'seconds' },
-      'no traffic',
-    ),
-    rest_throughput_unit: judgeUnit(
-      pairs(({ summary, calls }) => ({ seen: summary.throughput, expected: calls / 4 })),
-      { 1: 'per minute', [1 / 60]: 'per second', 60: 'per hour' },
-      'no traffic',
-    ),
-    rest_error_rate_scale: judgeUnit(
-      pairs(({ application, errors, calls }) => ({
-        seen: application.summary?.errorRate ?? 0,
-        expected: calls === 0 ? 0 : errors / calls,
-      })),
-      { 1: 'fraction', 100: 'percent' },
-      'no errors',
-    ),
+    rest_response_time_unit: judgeUnit(times, { 1: 'milliseconds', [1 / 1000]: 'seconds' }, 'no traffic'),
+    rest_throughput_unit: judgeUnit(rates, { 1: 'per minute', [1 / 60]: 'per second', 60: 'per hour' }, 'no traffic'),
+    rest_error_rate_scale: judgeUnit(errors, { 1: 'fraction', 100: 'percent' }, 'no errors'),
     rest_end_user_unit: judgeUnit(browsers, { 1: 'seconds', 1000: 'milliseconds' }, 'no browser data'),
   };
 }
@@ -130,23 +118,17 @@ async function askSummaries({ rest, largest, minute }: AskedRest): Promise<Verdi
 async function askRaw({ rest, largest: [largest], to }: AskedRest): Promise<Verdicts> {
   if (largest === undefined) return {};
   const range = before(to, 3 * TEN_MINUTES);
-  const raw = await rest.metricData(largest.id, [METRIC.web], range, true);
-  const plain = await rest.metricData(largest.id, [METRIC.web], range, false);
-  const [slice] = raw.data.get(METRIC.web) ?? [];
-  const [other] = plain.data.get(METRIC.web) ?? [];
-  const pairs = Object.entries(slice?.values ?? {}).flatMap(([name, value]) => {
-    const rounded = other?.values[name];
-    return rounded === undefined || /count$/.test(name) ? [] : [{ raw: value, plain: rounded }];
+  const [slice] = (await rest.metricData(largest.id, [METRIC.web], range, true)).data.get(METRIC.web) ?? [];
+  const [other] = (await rest.metricData(largest.id, [METRIC.web], range, false)).data.get(METRIC.web) ?? [];
+  const pairs = Object.entries(slice?.values ?? {}).flatMap(([name, raw]) => {
+    const plain = other?.values[name];
+    return plain === undefined || /count$/.test(name) ? [] : [{ seen: raw, expected: plain }];
   });
-  return { rest_raw: judgeRaw(pairs), rest_window_as_asked: judgeRange(slice, range) };
-}
-
-function judgeRange(slice: Timeslice | undefined, range: TimeRange): Judged {
-  if (slice === undefined) return undecided('no traffic');
-  const length = range.to - range.from;
-  const shift = Math.max(Math.abs(slice.from - range.from), Math.abs(endOf(slice) - range.to));
-  const answered = (endOf(slice) - slice.from) / length;
-  return holds(shift === 0, ratio('answered by asked', answered), ratio('shift by asked', shift / length));
+  return {
+    rest_raw: judgeRaw(pairs),
+    rest_window_as_asked:
+      slice === undefined ? undecided('no traffic') : judgeCut(range, { from: slice.from, to: endOf(slice) }, 0),
+  };
 }
 
 const NAME_IDS = ['rest_next_keeps_filters', 'rest_names_page', 'rest_names_most', 'rest_name_filter'] as const;
@@ -276,24 +258,28 @@ async function askMemory({ rest, largest, to }: AskedRest): Promise<Verdicts> {
     const none = undecided('no application with one to three hosts');
     return { rest_memory_minutes: none, rest_memory_hosts: none };
   }
+  const applicationId = chosen.id;
   const range = before(to, TEN_MINUTES);
-  const { data } = await rest.metricData(chosen.id, [MEMORY], range);
+  const { data } = await rest.metricData(applicationId, [MEMORY], range);
   const whole = data.get(MEMORY)?.at(-1)?.values['total_used_mb'];
-  const minutes = await readMinutes(rest, chosen.id, [MEMORY], range);
-  const hosts = valueOf((await readAll(rest.reader.hosts, [{ applicationId: chosen.id }], range, rest.call))[0]) ?? [];
-  const read: { readonly megabytes: number; readonly processes: number }[] = [];
-  for (const { key, summary } of hosts.slice(0, 3)) {
-    const subject = { applicationId: chosen.id, hostKey: key, metrics: rest.reader.select([MEMORY]) };
-    const result = valueOf((await readAll(rest.reader.metricData, [subject], range, rest.call))[0]);
-    const megabytes = result === undefined ? 0 : valueAt(result, MEMORY, 'used_mb_by_host');
-    if (summary?.instanceCount !== undefined) read.push({ megabytes, processes: summary.instanceCount });
-  }
+  const minutes = await readMinutes(rest, applicationId, [MEMORY], range);
+  const hosts = await readOne(rest.reader.hosts, { applicationId }, range, rest.call);
+  const isCounted = hosts.every(({ summary }) => summary?.instanceCount !== undefined) && hosts.length <= 3;
+  const metrics = rest.reader.select([MEMORY]);
+  const subjectOf = ({ key }: (typeof hosts)[number]) => ({ applicationId, hostKey: key, metrics });
+  const read = await readEach(rest.reader.metricData, isCounted ? hosts : [], subjectOf, range, rest.call);
   return {
     rest_memory_minutes: judgeMemoryMinutes(
       whole,
       minutes.map((each) => valueAt(each, MEMORY, 'total_used_mb')).filter((value) => value > 0),
     ),
-    rest_memory_hosts: judgeMemoryHosts(whole, read.length === hosts.length ? read : []),
+    rest_memory_hosts: judgeMemoryHosts(
+      whole,
+      read.map(([{ summary }, result]) => ({
+        megabytes: valueAt(result, MEMORY, 'used_mb_by_host'),
+        processes: summary?.instanceCount ?? 0,
+      })),
+    ),
   };
 }
 
@@ -316,10 +302,7 @@ async function askKeyTransactions({ rest, listed, keyTransactions, minute }: Ask
     .filter(({ summary, applicationId }) => (summary?.throughput ?? 0) > 0 && ids.has(applicationId ?? NaN))
     .toSorted((a, b) => (b.summary?.throughput ?? 0) - (a.summary?.throughput ?? 0));
   if (busy.length === 0) return { rest_key_transaction_window: undecided('no key transaction') };
-  const subjects: {
-    readonly minutes: readonly Minute[];
-    readonly summary: { throughput: number; responseTime: number };
-  }[] = [];
+  const subjects: Summarized[] = [];
   for (const { transactionName = '', applicationId = 0, summary } of busy.slice(0, 3)) {
     const read = await readMinutes(rest, applicationId, [transactionName], before(minute, MINUTES * 60));
     const { throughput, responseTime } = summary ?? {};

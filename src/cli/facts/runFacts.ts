@@ -1,18 +1,15 @@
-import process from 'node:process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { accountThrough, type Config } from '../../config/config.ts';
 import type { LoadedConfiguration } from '../configuration.ts';
 import type { CommonOptions } from '../flags.ts';
 import { ExitStatus, UsageError } from '../process.ts';
-import { showProgress, table, wrapped } from '../terminal.ts';
-import { withAccounts, type CommandContext, type LiveSession } from '../upstream/session.ts';
+import { lineLength, showProgress, table, wrapped } from '../terminal.ts';
+import { onlyAccount, withAccounts, type CommandContext, type LiveSession } from '../upstream/session.ts';
 import { NAME, VERSION } from '../version.ts';
 import { askAccount, type AccountFacts, type FactAccount, type Timing } from './askAccount.ts';
 import { CountedCalls, GraphConnection, RestConnection } from './connections.ts';
 import { sentenceOf, shareable, type Judged, type Verdict } from './evidence.ts';
-import type { Fact } from './fact.ts';
-import { FACTS, type FactId } from './facts.ts';
 
 /** The flags of `check --live --facts`. */
 export interface FactsOptions extends CommonOptions {
@@ -64,20 +61,18 @@ export async function runFacts(options: FactsOptions): Promise<void> {
   });
 }
 
+type Row = AccountFacts['rows'][number];
+
 const waiting = (ms: number, signal: AbortSignal): Promise<void> => sleep(ms, undefined, { signal });
 
-const isDifferent = ({ judged }: AccountFacts['rows'][number]): boolean => judged.verdict === 'differs';
+const isDifferent = ({ judged }: Row): boolean => judged.verdict === 'differs';
 
 /**
  * The configuration with each account twice: its own interface first, then the other one. Throws a UsageError for an unknown
  * account.
  */
 export function throughBoth(config: Config, account: string | undefined): Config {
-  const chosen = config.accounts.filter(({ name }) => account === undefined || name === account);
-  if (chosen.length === 0) {
-    const names = config.accounts.map(({ name }) => name).join(', ');
-    throw new UsageError(`there is no account "${account ?? ''}": the accounts are ${names}`);
-  }
+  const { accounts: chosen } = onlyAccount(config, account);
   const accounts = chosen.flatMap((each) => [each, accountThrough(each.api === 'rest' ? 'nerdgraph' : 'rest', each)]);
   return { accounts, collection: { ...config.collection, raw_values: true } };
 }
@@ -111,23 +106,12 @@ export function openFactAccounts({
   });
 }
 
-const TABLE: ReadonlyMap<string, Fact> = new Map(FACTS.map((fact: Fact) => [fact.id, fact]));
-
 /** The reason why a row is undecided, or its observations. */
 function seenText(judged: Judged): string {
   const seen = sentenceOf(judged.seen);
   if (!('why' in judged)) return seen;
   const needs = judged.needs === undefined ? '' : ` (needs ${judged.needs})`;
   return `${judged.why}${needs}${seen === '' ? '' : `: ${seen}`}`;
-}
-
-/** The line length when neither a terminal nor COLUMNS gives one. */
-const USUAL_LENGTH = 160;
-
-function lineLength(): number {
-  const given = Number(process.env['COLUMNS']);
-  if (Number.isInteger(given) && given > 0) return given;
-  return process.stdout.isTTY ? process.stdout.columns : USUAL_LENGTH;
 }
 
 /** The rows as text: a table for each account, and the affected parts for each difference. Ends in a line feed. */
@@ -138,9 +122,9 @@ export function factsText(found: readonly AccountFacts[], most: number): string 
       `Account ${account}: ${number('as assumed')} as assumed, ${number('differs')} differ, ` +
       `${number('not decidable here')} not decidable here`;
     const lines = rows.map(({ id, judged }) => [id, judged.verdict, seenText(judged)]);
-    const different = rows.filter(isDifferent).map(({ id, judged }) => {
-      const { relies = '', wrong = [] } = TABLE.get(id) ?? {};
-      return `${id}: we rely on this: ${relies}. Seen: ${seenText(judged) || 'otherwise'}. Wrong: ${wrong.join(', ') || 'nothing'}.`;
+    const different = rows.filter(isDifferent).map(({ id, judged, relies, wrong }) => {
+      const seen = seenText(judged) || 'otherwise';
+      return `${id}: we rely on this: ${relies}. Seen: ${seen}. Wrong: ${wrong.join(', ') || 'nothing'}.`;
     });
     return [
       [heading, ...(problem === undefined ? [] : [`The account cannot be read: ${problem}`])],
@@ -155,35 +139,28 @@ export function factsText(found: readonly AccountFacts[], most: number): string 
 }
 
 /** A row as both JSON forms have it, with only content that is safe to share. */
-function rowOf(id: FactId, judged: Judged) {
+function rowOf({ id, judged }: Row) {
   const seen = judged.seen.map(shareable);
   const { why, needs } = 'why' in judged ? judged : {};
-  return {
-    id,
-    verdict: judged.verdict,
-    ...(why && { why }),
-    ...(needs && { needs }),
-    ...(seen.length > 0 && { seen }),
-  };
+  const { verdict } = judged;
+  return { id, verdict, ...(why && { why }), ...(needs && { needs }), ...(seen.length > 0 && { seen }) };
 }
 
-const dayOf = (time: Date): string => time.toISOString().slice(0, 10);
+function documentOf(head: object, time: Date, accounts: readonly object[]): string {
+  const day = time.toISOString().slice(0, 10);
+  return `${JSON.stringify({ ...head, version: VERSION, day, accounts }, undefined, 2)}\n`;
+}
 
 /** The rows as one JSON document, with the names of the accounts and the affected parts for each difference. */
 export function jsonText(found: readonly AccountFacts[], time: Date): string {
-  const accounts = found.map(({ account, rows, problem }) => ({
-    account,
-    ...(problem === undefined ? {} : { problem }),
-    rows: rows.map(({ id, judged }) => {
-      const { relies, wrong } = TABLE.get(id) ?? {};
-      return { ...rowOf(id, judged), ...(judged.verdict === 'differs' && { relies, wrong }) };
-    }),
-  }));
-  return `${JSON.stringify({ version: VERSION, day: dayOf(time), accounts }, undefined, 2)}\n`;
+  const withParts = (row: Row) =>
+    isDifferent(row) ? { ...rowOf(row), relies: row.relies, wrong: row.wrong } : rowOf(row);
+  const accounts = found.map(({ account, rows, problem }) => ({ account, problem, rows: rows.map(withParts) }));
+  return documentOf({}, time, accounts);
 }
 
 /** The file to share: the rows only, without the names of the accounts. */
 export function shareText(found: readonly AccountFacts[], time: Date): string {
-  const accounts = found.map(({ rows }) => ({ rows: rows.map(({ id, judged }) => rowOf(id, judged)) }));
-  return `${JSON.stringify({ program: NAME, version: VERSION, day: dayOf(time), accounts }, undefined, 2)}\n`;
+  const accounts = found.map(({ rows }) => ({ rows: rows.map(rowOf) }));
+  return documentOf({ program: NAME }, time, accounts);
 }

@@ -1,25 +1,22 @@
-import { METRIC } from '../../formulas/metricInputs.ts';
-import { isDatastore } from '../../formulas/metricInputs.ts';
-import { isList, isObject } from '../../api/http/readRecords.ts';
-import type { MetricDataResult, MetricDataSubject, UpstreamReader } from '../../api/upstreamReader.ts';
+import { METRIC, isDatastore } from '../../formulas/metricInputs.ts';
+import type { MetricDataResult } from '../../api/upstreamReader.ts';
 import { queryNames } from '../../metrics/windowFamilies.ts';
+import { readEach } from '../upstream/readForCommand.ts';
 import {
   before,
-  errorOf,
   numberAt,
+  objectsIn,
   TEN_MINUTES,
-  valueOf,
   type AskedGraph,
   type AskedRest,
   type Probe,
   type Verdicts,
-} from './asked.ts';
+} from './connections.ts';
 import { holds, undecided, word } from './evidence.ts';
 import type { FactId } from './facts.ts';
 import { judgeMinutes, judgeSame, type Pair } from './judges.ts';
 import { readKeyTransactions } from './nerdgraphProbes.ts';
 import { readMinutes, valueAt } from './restProbes.ts';
-import { readAll } from '../upstream/readForCommand.ts';
 
 /** An account through both interfaces. */
 export type AskedBoth = AskedRest & AskedGraph;
@@ -36,19 +33,17 @@ const SAME: readonly (readonly [id: FactId, metric: string, values: readonly str
 
 /** Compares three applications over ten minutes through both interfaces, as the command `compare` does. */
 async function askValues({ rest, graph, largest, to }: AskedBoth): Promise<Verdicts> {
-  const range = before(to, TEN_MINUTES);
   const ids = largest.slice(0, 3).map(({ id }) => id);
-  const subjects = ({ api, select }: UpstreamReader): readonly MetricDataSubject[] => {
-    const metrics = select(queryNames([], 'application', api));
-    return ids.map((applicationId) => ({ applicationId, hostKey: undefined, metrics }));
+  const read = ({ reader, call }: AskedBoth['rest'] | AskedBoth['graph']) => {
+    const metrics = reader.select(queryNames([], 'application', reader.api));
+    const subjectOf = (applicationId: number) => ({ applicationId, hostKey: undefined, metrics });
+    return readEach(reader.metricData, ids, subjectOf, before(to, TEN_MINUTES), call);
   };
-  const overGraph = await readAll(graph.reader.metricData, subjects(graph.reader), range, graph.call);
-  const overRest = await readAll(rest.reader.metricData, subjects(rest.reader), range, rest.call);
-  const failed = [...overGraph, ...overRest].map(errorOf).find((error) => error !== undefined);
-  if (failed !== undefined) throw failed;
-  const both = ids.flatMap((id, index) => {
-    const [seen, expected] = [valueOf(overRest[index]), valueOf(overGraph[index])];
-    return seen === undefined || expected === undefined ? [] : [{ id, seen, expected }];
+  const overGraph = await read(graph);
+  const overRest = new Map(await read(rest));
+  const both = overGraph.flatMap(([id, expected]) => {
+    const seen = overRest.get(id);
+    return seen === undefined ? [] : [{ id, seen, expected }];
   });
   const pairsOf = (metric: string, values: readonly string[]): readonly Pair[] =>
     both.flatMap(({ seen, expected }) =>
@@ -65,17 +60,13 @@ async function judgeDatabases(
   { rest, to }: Pick<AskedBoth, 'rest' | 'to'>,
   applications: readonly { readonly id: number; readonly expected: MetricDataResult }[],
 ) {
-  const read = rest.reader.datastores;
   const withTypes = applications.filter(({ expected }) => (expected.datastores ?? []).some(isDatastore));
-  if (read === undefined || withTypes.length === 0) return undecided('no database');
-  const missing: string[] = [];
-  for (const { id, expected } of withTypes) {
-    const [outcome] = await readAll(read, [{ applicationId: id }], before(to, TEN_MINUTES), rest.call);
-    const error = errorOf(outcome);
-    if (error !== undefined) throw error;
-    const names = valueOf(outcome) ?? [];
-    missing.push(...(expected.datastores ?? []).filter((name) => !names.includes(name)));
-  }
+  if (rest.reader.datastores === undefined || withTypes.length === 0) return undecided('no database');
+  const subjectOf = ({ id }: (typeof applications)[number]) => ({ applicationId: id });
+  const found = await readEach(rest.reader.datastores, withTypes, subjectOf, before(to, TEN_MINUTES), rest.call);
+  const missing = found.flatMap(([{ expected }, names]) =>
+    (expected.datastores ?? []).filter((name) => !names.includes(name)),
+  );
   const types = [...new Set(missing)].map((name) => name.split('/')[1] ?? '');
   return holds(types.length === 0, ...types.map((type) => word('database type', type)));
 }
@@ -106,9 +97,8 @@ async function askKeyTransactions(asked: AskedBoth): Promise<Verdicts> {
     `FACET entity.guid SINCE ${from * 1000} UNTIL ${to * 1000} LIMIT MAX`,
   ].join(' ');
   const { results } = await asked.graph.result(query);
-  const rows = (isList(results) ? results : []).filter(isObject);
   const pairs = chosen.flatMap(({ guid, id }): Pair[] => {
-    const row = rows.find(({ facet }) => facet === guid);
+    const row = objectsIn(results).find(({ facet }) => facet === guid);
     const [calls, time] = [numberAt(row, 'c'), numberAt(row, 't')];
     const { throughput = 0, responseTime = 0 } = summaries.get(id) ?? {};
     return [

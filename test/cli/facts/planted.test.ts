@@ -1,11 +1,9 @@
 import { describe, expect, it, test } from 'vitest';
-import type { Fact } from '../../../src/cli/facts/fact.ts';
 import { FACTS } from '../../../src/cli/facts/facts.ts';
 import { factsText } from '../../../src/cli/facts/runFacts.ts';
 import { FACTS as PLANTED } from '../../../src/simulator/facts/facts.ts';
 import { askSimulator, idsOf } from './support.ts';
 
-const TABLE: readonly Fact[] = FACTS;
 const ROWS = PLANTED.filter((id) => !id.startsWith('many_'));
 
 describe.each(['rest', 'nerdgraph'] as const)('an account over %s that is as assumed', (api) => {
@@ -43,11 +41,11 @@ describe('a planted difference', () => {
   it.each(ROWS)('%s is named, and no other row than those that follow from it', async (id) => {
     const found = await askSimulator('rest', [id], { wait: id === 'late_minutes' });
     const different = idsOf(found, 'differs');
-    const allowed = [id, ...(TABLE.find((fact) => fact.id === id)?.follows ?? [])];
+    const allowed = [id, ...(FACTS.find((fact) => fact.id === id)?.follows ?? [])];
     expect(different).toContain(id);
     expect(different.filter((each) => !(allowed as readonly string[]).includes(each))).toEqual([]);
     expect(found.calls).toBeLessThanOrEqual(80);
-    const { wrong = [] } = TABLE.find((fact) => fact.id === id) ?? {};
+    const { wrong = [] } = FACTS.find((fact) => fact.id === id) ?? {};
     for (const each of wrong) expect(factsText([found], 500).replaceAll('\n', ' ')).toContain(each);
   });
 });
