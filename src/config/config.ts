@@ -4,10 +4,7 @@ import { ENDINGS, INTERFACE_DEFAULTS } from './interfaces.ts';
 import type { account } from './schema/account.ts';
 import type { collection } from './schema/file.ts';
 
-/**
- * The configuration after validation, with every default filled in. Its keys are those of the file (docs/configuration.md).
- * Durations are in milliseconds.
- */
+/** The configuration with every default filled in, under the keys of the file; durations are milliseconds. */
 export interface Config {
   readonly accounts: readonly AccountConfig[];
   readonly collection: CollectionConfig;

@@ -26,10 +26,7 @@ export interface Diagnostic {
   /** Line and column count from 1; undefined where the diagnostic is not about a position in a file. */
   readonly line: number | undefined;
   readonly column: number | undefined;
-  /**
-   * The path of the key, such as `accounts[0].limits.requests_per_minute`; empty when the diagnostic is not about one key. A
-   * key that may be a secret is `<hidden>`.
-   */
+  /** Such as `accounts[0].limits.requests_per_minute`, or empty; a key that may be a secret is `<hidden>`. */
   readonly path: string;
   /** The mistake and what to change; never repeats a value of the file. */
   readonly message: string;

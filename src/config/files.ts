@@ -57,10 +57,7 @@ export function readText(path: string): { readonly text: string } | FileProblem 
   return 'problem' in read ? read : decoded(read.bytes);
 }
 
-/**
- * Reads text as readText does, but also accepts a pipe, as a shell's `<(...)` gives, because the text is read only once. All of
- * the text must come within 5 seconds.
- */
+/** Reads text, also from a pipe such as a shell's `<(...)`, which must deliver all of it within 5 seconds. */
 export async function readTextOrPipe(path: string): Promise<{ readonly text: string } | FileProblem> {
   let file: number | undefined;
   try {

@@ -47,10 +47,7 @@ export function normaliseBaseUrl(text: string, api: Api): { readonly url: string
   return { url: address.endsWith('/v2') ? address : `${address}/v2` };
 }
 
-/**
- * The defaults of an account, by interface; the timeout is in milliseconds. One NerdGraph call covers many applications, so
- * fewer calls run at once, and each takes longer.
- */
+/** One NerdGraph call covers many applications, so fewer run at once, and each may take longer (milliseconds). */
 export const INTERFACE_DEFAULTS = {
   rest: { api_key_header: 'X-Api-Key', max_concurrent_requests: 8, request_timeout: 10_000 },
   nerdgraph: { api_key_header: 'Api-Key', max_concurrent_requests: 5, request_timeout: 30_000 },

@@ -316,10 +316,7 @@ function rowsOf(scope: FamilyScope): readonly WindowRow[] {
 /** Every window family, a row each; see "Adding a window metric" in CONTRIBUTING.md. */
 export const WINDOW_FAMILIES = { application: rowsOf('application'), host: rowsOf('host') };
 
-/**
- * Every metric name to request for an application or a host, each once, without the names that an interface lacks for a scope;
- * over REST a host is requested with the names of its application.
- */
+/** The metric names to request for an application or host, without names that the interface lacks there. */
 export function queryNames(
   datastores: readonly string[],
   scope: FamilyScope = 'application',

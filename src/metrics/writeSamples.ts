@@ -10,10 +10,7 @@ export const NO_SAMPLES: WrittenSamples = { number: 0, columns: NO_COLUMNS, valu
 /** Up to this size a map is not searched for entries with a collected object. */
 const FEW = 64;
 
-/**
- * Writes the samples of a task once, so that expositions only copy them. One writer serves the process: tasks with the same
- * columns share them, which saves most of their memory.
- */
+/** Writes samples once, so that expositions only copy them. One writer serves the process: equal columns are shared. */
 export class SampleWriter {
   /** By family and labels as they are written, as long as samples have them. */
   readonly #columns = new WeakMap<Family, Map<string, WeakRef<Column>>>();

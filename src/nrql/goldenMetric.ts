@@ -34,10 +34,7 @@ export class UnreadableDefinition extends Error {
   override readonly name = 'UnreadableDefinition';
 }
 
-/**
- * Reads a definition. Throws UnreadableDefinition unless its parts read as one column, a FROM, a condition and an attribute,
- * because other text could change the query around it.
- */
+/** Reads a definition. Throws UnreadableDefinition for a part that could change the query around it. */
 export function readDefinition({ select, from, where, eventId, eventObjectId }: GoldenDefinition): GoldenColumn {
   const condition = where ?? '';
   if (select.length + from.length + condition.length + eventId.length > MOST_CHARACTERS) {
@@ -63,10 +60,7 @@ export function sourceKey({ from, where, attribute, eventObjectId }: GoldenSourc
   return JSON.stringify([from, where, attribute, eventObjectId]);
 }
 
-/**
- * The value by which records name their entity; undefined where the guid has no such part. Guids are base64 of
- * `account|domain|type|id`, with or without padding.
- */
+/** The value that names an entity in records; undefined for a guid that is not base64 of `account|domain|type|id`. */
 export function recordId(guid: string, eventObjectId: GoldenDefinition['eventObjectId']): string | undefined {
   if (eventObjectId === 'ENTITY_GUIDS') return guid;
   const decoded = Buffer.from(guid, 'base64').toString();

@@ -85,10 +85,7 @@ function statusFailure(
   return new CallFailure(reason, words, { status, retriable, overload });
 }
 
-/**
- * The JSON object in the text of a response. Throws a CallFailure otherwise: `too_large` if it has more elements than a genuine
- * response, else `invalid_response`.
- */
+/** The JSON object in a text. Throws a CallFailure: `too_large` beyond the bounds, else `invalid_response`. */
 function parseObject(text: string, status: number, mask: KeyMask, { elements, onlyNumbers }: Bounds): Json {
   const invalid = (words: string): CallFailure => new CallFailure('invalid_response', words, { status });
   // Each element takes at least one character, so a short text cannot have too many. Its nesting is cheaper to check after

@@ -2,10 +2,7 @@ import type { FailureReason } from '../types.ts';
 import type { Overload } from '../upstreamReader.ts';
 import { type ResponseHeaders, firstHeader } from './address.ts';
 
-/**
- * A failed attempt at a call. The message says why, and is appended to the endpoint. It has no cause, because the errors of the
- * HTTP library contain parts of responses.
- */
+/** A failed attempt at a call. It has no cause, because errors of the HTTP library contain parts of responses. */
 export class CallFailure extends Error {
   override readonly name = 'CallFailure';
   readonly reason: FailureReason;

@@ -23,10 +23,7 @@ interface Suspicion {
   seenAt: number;
 }
 
-/**
- * The failures of an account, by kind of data and subject (docs/architecture.md, "Failures"). The memory belongs to the
- * account: a reload hands it to the next reader.
- */
+/** The failures of an account (docs/architecture.md, "Failures"); a reload hands them to the next reader. */
 export class FailureMemory {
   readonly #monotonic: () => number;
   /** Failed calls since the last successful one, and the key that they were made with. */

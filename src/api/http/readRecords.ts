@@ -118,10 +118,7 @@ export function parseRecord<T>(
   return rest.data;
 }
 
-/**
- * The records of a list. Throws a CallFailure when the list is missing, or when none of its records can be read: as an empty
- * list it would end every series of its kind.
- */
+/** The records of a list. Throws a CallFailure when the list is missing, or when none of them can be read. */
 export function parseList<T>(schema: z.ZodType<T>, body: unknown, member: string, discarded: Discarded): T[] {
   const records = memberOf(body, member);
   if (!isList(records)) throw new CallFailure('invalid_response', `the answer has no list "${member}"`);

@@ -29,10 +29,7 @@ export interface QueryKind {
   readonly groupBy: 'application' | 'host' | 'key_transaction' | 'entity';
   /** The source of golden metrics; their selected values are the columns of the query. */
   readonly golden?: GoldenSource;
-  /**
-   * Columns of the query. `names`: only the facets of the rows are used, so any window is good. `sums`: without the extremes.
-   * `squares`: with the sums of squares. `values` by default.
-   */
+  /** `names`: only facets are used. `sums`: without the extremes. `squares`: sums of squares, too. Default: `values`. */
   readonly columns?: 'names' | 'sums' | 'values' | 'squares';
   /** Limit for the expected rows of a query; 4,500 by default. */
   readonly mostRows?: number;

@@ -51,10 +51,7 @@ interface Branch {
   readonly except: readonly string[];
 }
 
-/**
- * The distinct names of the metrics that met a condition in the day before `to`, sorted. If one query cannot return all of
- * them, they are read by their beginnings.
- */
+/** The metric names of the day before `to` that met a condition, sorted; too many are read by their beginnings. */
 async function readUniqueNames(
   account: NerdGraphAccount,
   { group, where: condition, to }: { readonly group: CallGroup; readonly where: Condition; readonly to: number },

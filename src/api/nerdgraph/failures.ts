@@ -153,10 +153,7 @@ export function failedBelow(
   return { failure: verdictOn(first, status, mask).failure, fields };
 }
 
-/**
- * False for a text without the member `error` or `errors`, in any escaping: `judge` can then only find that something is
- * missing. The check runs before the text is parsed.
- */
+/** False for a text without `error` or `errors`, in any escaping: `judge` can only find that something is missing. */
 export function mayReportError(text: string): boolean {
   return text.includes('"error') || text.includes('\\u00');
 }

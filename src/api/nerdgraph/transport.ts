@@ -145,10 +145,7 @@ export interface NrqlRead {
   readonly keyHeader?: string;
 }
 
-/**
- * The end of a query. `too_big`: New Relic reports that the query or its result is too big. `unmatched`: New Relic reports that
- * no application of the query has data.
- */
+/** `too_big`: the query or its result is too big. `unmatched`: no application of the query has data. */
 export type NrqlEnd =
   | { readonly kind: 'answered'; readonly result: Json }
   | { readonly kind: 'too_big' }

@@ -194,10 +194,7 @@ const LISTS: ReadonlySet<Group> = new Set<Group>([
   'entities',
 ]);
 
-/**
- * Runs a command that reads the lists of every account, including metric names, as runReadingCommand does. The daemon's own
- * collector reads them, so that plan and budget are the daemon's.
- */
+/** Runs a command on the lists of all accounts, read by the daemon's collector: plan and budget are the daemon's. */
 export function withLists<T>(
   options: ReadingOptions,
   run: (context: CommandContext & { readonly collector: Collector }) => Promise<T>,

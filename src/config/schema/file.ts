@@ -57,10 +57,7 @@ export const collection = z.strictObject({
   }),
 });
 
-/**
- * The schema of the configuration file: type, default, description and written form of each key. `z.encode` turns a
- * configuration back into a file. Rules between keys are in rules.ts.
- */
+/** The schema of the file; `z.encode` turns a configuration back into a file. Rules between keys are in rules.ts. */
 export const fileSchema = z.strictObject({
   accounts: notes(list(account, 1), { description: 'The accounts to read, each with its key.' }),
   collection: notes(collection.prefault({}), { description: 'How the data are collected, for all accounts alike.' }),

@@ -85,10 +85,7 @@ export class BasicAuthenticator {
     this.#queue = new ComparisonQueue(compare);
   }
 
-  /**
-   * `right` when the header names one of `users` (name to bcrypt hash) with its password; `none`: no password was given; `busy`: too
-   * many passwords wait to be compared.
-   */
+  /** `none`: no password was given; `busy`: too many passwords wait. `users` has bcrypt hashes by user name. */
   async judge(
     users: ReadonlyMap<string, string>,
     header: string | undefined,

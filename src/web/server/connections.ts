@@ -93,10 +93,7 @@ export class Connections {
     };
   }
 
-  /**
-   * Stops listening and closes every connection: at once where no response is under way, otherwise at the end of its response,
-   * and after `graceMs` in any case. Resolves when all are closed.
-   */
+  /** Stops listening, and closes connections after their response, or after `graceMs`. Resolves when all are closed. */
   async close(servers: readonly Server[], graceMs: number): Promise<void> {
     this.#closing = true;
     const closed = servers.filter(({ listening }) => listening).map(closeServer);

@@ -12,10 +12,7 @@ export interface Servers {
   readonly scheme: 'http' | 'https';
   /** `host:port` of every listening socket, with the port that was chosen where 0 was requested. */
   readonly addresses: readonly string[];
-  /**
-   * Stops accepting, closes idle connections, lets responses under way end for up to `graceMs` (0: no time) and then closes
-   * the rest. Resolves when every socket is closed.
-   */
+  /** Lets responses end for up to `graceMs` (0: no time), then closes the rest. Resolves when every socket is closed. */
   close(graceMs: number): Promise<void>;
 }
 

@@ -154,10 +154,7 @@ function paletteOf(rows: readonly ApplicationRow[]) {
   return new Map([...names].toSorted().map((name, index) => [name, index % PALETTE_SIZE]));
 }
 
-/**
- * The parts with their style classes: a component has one colour on the whole page. If a bar would have two parts of the same
- * colour, the later part takes the next free colour of this bar.
- */
+/** A component has one colour on the page; a part that would repeat a colour in its bar takes the next free one. */
 function coloured({ parts }: Breakdown, palette: ReturnType<typeof paletteOf>) {
   const taken = new Set<number>();
   return parts.map((part) => {

@@ -3,10 +3,7 @@ import type { ReloadFailure } from '../dependencies.ts';
 import type { ShownAccount } from './breakdown.ts';
 import { failuresOf, groupFailures } from './failureTable.ts';
 
-/**
- * The document of `/api/status`: keys in snake case, times in Unix seconds, lengths in seconds. An unknown value is null, so
- * that every key is always present.
- */
+/** The document of `/api/status`: snake case, Unix seconds. An unknown value is null, so every key is present. */
 export function statusDocument(
   accounts: readonly ShownAccount[],
   reloadFailure: ReloadFailure | undefined,

@@ -20,10 +20,7 @@ export function asksForCertificate({ clientAuth }: TlsSettings): boolean {
 
 type Pem = 'cert' | 'key' | 'client_ca';
 
-/**
- * Fills in the files of `tls_server_config` (paths relative to `folder`) and checks that the parts fit together. A change of
- * any of `files` makes the section be read again.
- */
+/** Reads the files of `tls_server_config`, relative to `folder`, and checks that the parts fit together. */
 export function readTlsSettings(
   section: TlsSection,
   folder: string,

@@ -3,10 +3,7 @@ import { validateHeaderValue } from 'node:http';
 import { parseDuration } from '../../config/duration.ts';
 import { formatPath, type Path } from '../../config/diagnostic.ts';
 
-/**
- * The cipher suites that the exporter-toolkit format names, in Go's spelling, as OpenSSL spells them.
- * TLS 1.3 suites are missing: they cannot be chosen in Go either, and are always on.
- */
+/** Go's names of cipher suites, as OpenSSL spells them; those of TLS 1.3 always stay on, as in Go. */
 export const CIPHER_SUITES: Readonly<Record<string, string>> = {
   TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256: 'ECDHE-ECDSA-AES128-GCM-SHA256',
   TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256: 'ECDHE-RSA-AES128-GCM-SHA256',
