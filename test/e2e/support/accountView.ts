@@ -16,11 +16,6 @@ export class AccountView {
     );
   }
 
-  /** The samples of all families whose names match. */
-  matching(name: RegExp): readonly ParsedSample[] {
-    return this.#samples.filter((sample) => name.test(sample.name));
-  }
-
   /** Their sum; undefined without any. */
   sum(name: string, labels: Readonly<Record<string, string>> = {}): number | undefined {
     const found = this.all(name, labels);

@@ -3,12 +3,12 @@ import type { AddressInfo, Server, Socket } from 'node:net';
 import { connect, createServer } from 'node:net';
 
 /**
- * A port in front of an upstream that passes bytes through, until told otherwise: to refuse connections, or to lead to
- * another port. A change ends the connections there are, as a restart of the upstream would.
+ * A port in front of an upstream that passes bytes through, until told to refuse connections. That ends those that there are,
+ * as a restart of the upstream would.
  */
 export class Front {
   readonly port: number;
-  #target: number;
+  readonly #target: number;
   #server: Server;
   readonly #sockets = new Set<Socket>();
 
@@ -22,11 +22,6 @@ export class Front {
   /** A front on a free port of 127.0.0.1. */
   static async open(target: number): Promise<Front> {
     return new Front(await listen(0), target);
-  }
-
-  leadTo(port: number): void {
-    this.#target = port;
-    this.drop();
   }
 
   /** Nobody listens any more. */
