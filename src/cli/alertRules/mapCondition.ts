@@ -68,30 +68,24 @@ export function whyNotMapped(
   return terms.map(termProblem).find((each) => each !== undefined);
 }
 
-function queryProblem({ nrql }: AlertCondition, account: RuleAccount): string | undefined {
-  const query = conditionQuery(nrql);
-  const { columns } = readStatement(query.nrql);
+function queryProblem(condition: AlertCondition, account: RuleAccount): string | undefined {
+  const { nrql } = conditionQuery(condition.nrql);
+  const { columns } = readStatement(nrql);
   if (columns.some(({ calls }) => calls.some(({ name }) => name === 'apdex'))) {
     return 'apdex() gives no single number';
   }
   if (columns.length > 1) return 'it selects several values';
-  const entry = { name: 'query', ...columnOf(query, account), metrics: [{ name: 'newrelic_condition_metric' }] };
+  const metrics = [{ name: 'newrelic_condition_metric' }];
+  const entry = { name: 'query', nrql, labels: labelsOf(nrql, account), metrics };
   // The reason that `check` would give, from a configuration with this query alone.
   const configuration = { accounts: [{ account_id: 1, labels: account.labels, queries: [entry] }] };
-  return readQueries(configuration, '.', {}).issues[0]?.message ?? (nrql === '' ? 'it is empty' : undefined);
+  return readQueries(configuration, '.', {}).issues[0]?.message ?? (condition.nrql === '' ? 'it is empty' : undefined);
 }
 
-/** Text and labels of a query. */
-function columnOf(
-  { nrql }: ReturnType<typeof conditionQuery>,
-  account: RuleAccount,
-): { readonly nrql: string; readonly labels: readonly string[] | undefined } {
-  const { facets } = readStatement(nrql);
-  const labels = facetLabels(
-    facets.map(({ name }) => name),
-    Object.keys(account.labels),
-  );
-  return { nrql, labels: labels.length === 0 ? undefined : labels };
+/** The labels of a query's facets; undefined without facets. */
+function labelsOf(nrql: string, account: RuleAccount): readonly string[] | undefined {
+  const facets = readStatement(nrql).facets.map(({ name }) => name);
+  return facets.length === 0 ? undefined : facetLabels(facets, Object.keys(account.labels));
 }
 
 /** The query and the rules of a condition that can be mapped. */
@@ -101,11 +95,10 @@ export function convertCondition(
   account: RuleAccount,
   names: ConditionNames,
 ): ConvertedCondition {
-  const query = conditionQuery(condition.nrql);
-  const { nrql, labels } = columnOf(query, account);
+  const { nrql, value: column } = conditionQuery(condition.nrql);
+  const labels = labelsOf(nrql, account);
   const { terms, expiration } = condition;
-  const given = condition.signal.aggregationWindow ?? 60;
-  const window = Math.max(1, Math.ceil(given / 60));
+  const window = Math.max(1, Math.ceil((condition.signal.aggregationWindow ?? 60) / 60));
   const { fillOption, fillValue: value = 0 } = condition.signal;
   const fill: ConditionSeries['fill'] =
     fillOption === 'STATIC' || fillOption === 'LAST_VALUE' ? { option: fillOption, value } : undefined;
@@ -134,7 +127,7 @@ export function convertCondition(
     name: escapePlaceholders(names.query),
     nrql: escapePlaceholders(nrql),
     labels,
-    metrics: [{ name: names.metric, help: HELP, value: query.value }],
+    metrics: [{ name: names.metric, help: HELP, value: column }],
     window: formatDuration(window * 60_000),
   };
   const notes = notesOn(condition, window, fill !== undefined && labels !== undefined);

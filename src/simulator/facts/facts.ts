@@ -84,7 +84,7 @@ interface Size {
   readonly lateData?: number;
 }
 
-/** The options of a world in which the planted facts show. */
+/** The options of a world that is large, or late, enough for the planted facts to show. */
 export function sizeFor(facts: PlantedFacts, { hostsPerApplication = 0, applications = 0 }: Size): Size {
   const hasRows = facts.has('many_rows') || facts.has('nerdgraph_limit_max');
   const hasEntities = facts.has('many_entities') || facts.has('nerdgraph_entity_page');

@@ -138,15 +138,17 @@ export function eventReader(type: string, facts: PlantedFacts): (event: StoredEv
   return (event) => Object.fromEntries(Object.entries(event).filter(([name]) => !lost.includes(name))) as StoredEvent;
 }
 
+const SHAPES = ['nerdgraph_series', 'nerdgraph_facets', 'nerdgraph_percentile'] as const;
+
 /** The rows with planted differences: other shapes of facets and percentiles, and rows of names without data. */
 export function plantedRows(
   rows: readonly NrqlRow[],
   query: NrqlQuery,
   facts: PlantedFacts,
 ): readonly Readonly<Record<string, unknown>>[] {
-  const shaped = rows.map((row) =>
-    Object.fromEntries(Object.entries(row).map(([key, value]) => [key, plantedCell(key, value, facts)])),
-  );
+  const shapeOf = (row: NrqlRow) =>
+    Object.fromEntries(Object.entries(row).map(([key, value]) => [key, plantedCell(key, value, facts)]));
+  const shaped = SHAPES.some((fact) => facts.has(fact)) ? rows.map(shapeOf) : rows;
   const [facet, ...others] = query.facets;
   if (!facts.has('nerdgraph_no_row') || facet?.attribute !== 'metricTimesliceName' || others.length > 0) return shaped;
   const shown = new Set(rows.map((row) => row['facet']));

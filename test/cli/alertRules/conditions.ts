@@ -46,7 +46,7 @@ export const SETTINGS: AlertSettings = {
   mutingRules: [],
 };
 
-/** What becomes of conditions, each of which differs from CONDITION in some points. */
+/** The conversion of conditions, each with some differences from CONDITION. */
 export function converted(
   conditions: readonly Partial<AlertCondition>[],
   settings: Partial<AlertSettings> = {},

@@ -75,7 +75,7 @@ function generated(count: number) {
   });
 }
 
-/** What Prometheus makes of a text that is a template and holds no action but those that give braces. */
+/** A template as Prometheus expands it; its only actions are those that give braces. */
 const expanded = (template: string | undefined): string => (template ?? '').replaceAll('{{"{{"}}', '{{');
 
 describe('texts of an account', () => {

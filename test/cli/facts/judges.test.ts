@@ -20,7 +20,7 @@ import {
   type Minute,
 } from '../../../src/cli/facts/judges.ts';
 
-/** The verdict, or why there is none. */
+/** The verdict, or the reason why there is none. */
 const said = (judged: Judged): string => ('why' in judged ? judged.why : judged.verdict);
 
 /** Traffic that changes from minute to minute. */

@@ -5,7 +5,7 @@ import { shareText } from '../../../src/cli/facts/runFacts.ts';
 import { askSimulator } from './support.ts';
 
 const MARK = 'MARK9f3';
-/** Texts without which an answer means nothing: with them marked, too, other rows are reached. */
+/** Texts that give a response its meaning; marking them as well leads to other rows. */
 const STRUCTURE = /^(?:guid|nextCursor|from|to|key|values|facet|metricTimesliceName|name)$/;
 
 /** A JSON value with a mark in its texts, numbers written as texts among them. */
@@ -22,7 +22,7 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(parts);
 }
 
-/** Stands before a simulator and marks every text that it says. */
+/** Starts a proxy of a simulator that marks every text of its responses. */
 async function marking(isWhole: boolean, target: string): Promise<string> {
   const server = createServer((request, response) => {
     void (async () => {
