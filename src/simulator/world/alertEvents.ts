@@ -11,6 +11,7 @@ import {
 } from './alertConditions.ts';
 import { fraction, incidentNear, SPAN_MINUTES } from './traffic.ts';
 import { silentFrom, type Incident, type SimulatedApplication } from './worldEntities.ts';
+import { EMPTY } from './timesliceValues.ts';
 import type { World } from './world.ts';
 
 const DAY_MINUTES = 1440;
@@ -170,10 +171,15 @@ function readResponseTimes(
   const scope = world.whole(application);
   const metric = world.metric(scope, 'HttpDispatcher');
   if (metric === undefined) return [];
-  return Array.from({ length: to - from }, (_, place) => {
-    const [sum] = world.sum(scope, [metric], from + place, from + place + 1);
-    return { calls: sum?.count ?? 0, seconds: sum?.total ?? 0 };
-  });
+  const response = Array.from({ length: to - from }, () => ({ calls: 0, seconds: 0 }));
+  for (const { done, minute } of world.minutes(scope, from, to)) {
+    const { count, total } = metric.record(done) ?? EMPTY;
+    const sum = response[minute - from];
+    if (sum === undefined) continue;
+    sum.calls += count;
+    sum.seconds += total;
+  }
+  return response;
 }
 
 /** The watched application falls silent: requests stop, and their signal is lost. */
