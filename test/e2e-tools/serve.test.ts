@@ -51,7 +51,7 @@ describe('serve', () => {
     ]);
     const flagsOf = ({ stderr }: { readonly stderr: string }): string[] => stderr.match(/^V8 .*/gm) ?? [];
     // A further one follows as soon as the memory for new objects is large enough.
-    const atOnce = ['V8 --heap-growing-percent=35', 'V8 --no-allocation-site-pretenuring'];
+    const atOnce = ['V8 --heap-growing-percent=42', 'V8 --no-allocation-site-pretenuring'];
     expect(flagsOf(serve).slice(0, 2)).toEqual(atOnce);
     expect(flagsOf(demo).slice(0, 2)).toEqual(atOnce);
     expect([...flagsOf(plan), ...flagsOf(check)]).toEqual([]);
