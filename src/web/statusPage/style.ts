@@ -59,7 +59,6 @@ caption { text-align: left; font-weight: 600; padding: .25rem 0; }
 th, td { text-align: left; vertical-align: top; padding: .35rem .75rem .35rem 0; border-top: 1px solid var(--line); font-weight: normal; }
 tbody th, td.long { overflow-wrap: anywhere; }
 td.long { min-width: 13rem; }
-td.served { min-width: 8rem; }
 details ul { margin: .25rem 0 0; padding-left: 1.25rem; }
 thead th { border-top: 0; font-size: .85rem; }
 .number { font-variant-numeric: tabular-nums; }
