@@ -15,7 +15,7 @@ import { BOTH_LINES, describeReal } from './support/realPrograms.ts';
 
 const MONITORING = resolve(import.meta.dirname, '../../monitoring');
 /** The files of tests that take promtool ten seconds and more. */
-const SLOW = new Set(['exporter-alerts.yaml', 'long-alerts.yaml', 'service-alerts.yaml', 'slo-long.yaml']);
+const SLOW = new Set(['exporter-alerts.yaml', 'long-alerts.yaml', 'service-alerts.yaml']);
 /** Milliseconds; promtool evaluates every rule at every step of every case. */
 const LIMIT = 600_000;
 
