@@ -15,7 +15,7 @@ const SCRAPE_EVERY = 15;
 const SCRAPE_TIMEOUT = 10;
 const MINUTE = 60;
 const BEFORE = 4 * MINUTE;
-const OUTAGE = 15 * MINUTE;
+const OUTAGE = 30 * MINUTE;
 const AFTER = 12 * MINUTE;
 /** Where scrapes stop, they stop this long after the outage began: what they asked for still waits. */
 const STOPPED_AFTER = 75;
@@ -167,7 +167,7 @@ async function watch(exporter: Exporter, scraped: boolean, strike: (what: keyof 
   seen.push(...rows);
 }
 
-describe('an outage of 15 minutes, scraped throughout or only at its beginning', () => {
+describe('an outage of 30 minutes, scraped throughout or only at its beginning', () => {
   beforeAll(async () => {
     await Promise.all([survive(true), survive(false)]);
   });
