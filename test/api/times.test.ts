@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { secondsOf } from '../../src/api/types.ts';
-import { formatTime, parseTime } from '../../src/api/http/readRecords.ts';
+import { parseTime } from '../../src/api/http/validation.ts';
+import { formatTime } from '../../src/api/rest/restClient.ts';
 
 describe('secondsOf', () => {
   it.each([

@@ -6,7 +6,7 @@ import { CallFailure, announced } from './callFailure.ts';
 import { errorTitle, hasError, titleOf } from './errorTitle.ts';
 import type { RawResponse } from './exchange.ts';
 import type { KeyMask } from './keyMask.ts';
-import type { Json } from './readRecords.ts';
+import type { Json } from './validation.ts';
 import { isRecord } from '../../nrql/queryRows.ts';
 import type { FailureReason } from '../types.ts';
 import type { Overload } from '../upstreamReader.ts';

@@ -1,4 +1,4 @@
-import { isList, isObject, type Json } from './readRecords.ts';
+import { isList, isObject, type Json } from './validation.ts';
 
 /** Limits beyond which a response is not parsed: parsing takes far more memory and time than its length suggests. */
 export interface Bounds {

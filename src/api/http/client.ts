@@ -18,7 +18,7 @@ import {
 } from './body.ts';
 import { UpstreamConnections, type DispatcherOptions } from './upstreamConnections.ts';
 import { exchange, type Request } from './exchange.ts';
-import { Discarded } from './readRecords.ts';
+import { Discarded } from './validation.ts';
 
 const FIRST_CEILING = 500;
 const HIGHEST_CEILING = 8_000;

@@ -1,5 +1,5 @@
 import { KeyMask } from './keyMask.ts';
-import { isList, isObject, type Json } from './readRecords.ts';
+import { isList, isObject, type Json } from './validation.ts';
 import { KEY_LIKE, MASKED } from '../../log/secrets.ts';
 
 const LONGEST_TITLE = 120;

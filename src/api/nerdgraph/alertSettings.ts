@@ -5,7 +5,7 @@ import type { Transport } from './transport.ts';
 import { compoundCondition, condition, named, type AlertSettings } from '../alerts.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import { readPages } from '../http/paging.ts';
-import { isList } from '../http/readRecords.ts';
+import { isList } from '../http/validation.ts';
 import type { CallOptions } from '../upstreamReader.ts';
 
 const GROUP = 'alerts';

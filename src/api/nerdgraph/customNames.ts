@@ -21,7 +21,7 @@ import type { FoundRows } from './rows.ts';
 import type { Timeslices } from './timeslices.ts';
 import type { CallGroup } from './transport.ts';
 import { CallFailure } from '../http/callFailure.ts';
-import { isList, isObject, type Json } from '../http/readRecords.ts';
+import { isList, isObject, type Json } from '../http/validation.ts';
 import {
   outcomeOf,
   type BatchRead,

@@ -15,7 +15,7 @@ import {
   text,
   type Discarded,
   type Json,
-} from '../http/readRecords.ts';
+} from '../http/validation.ts';
 import type { CallOptions } from '../upstreamReader.ts';
 import { UpstreamError, type Application } from '../types.ts';
 

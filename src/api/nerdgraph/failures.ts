@@ -1,6 +1,6 @@
 import { CallFailure } from '../http/callFailure.ts';
 import { titleOf } from '../http/errorTitle.ts';
-import { isList, isObject, type Json } from '../http/readRecords.ts';
+import { isList, isObject, type Json } from '../http/validation.ts';
 import type { KeyMask } from '../http/keyMask.ts';
 
 /** Meanings of errors, the most serious first, which decides if one body has several errors. */

@@ -6,7 +6,7 @@ import { withoutPadding } from './rows.ts';
 import { NO_SUMMARY } from './rowValues.ts';
 import { KEY_TRANSACTION_DETAILS, KEY_TRANSACTIONS } from './transport.ts';
 import type { CallFailure } from '../http/callFailure.ts';
-import { amount, isList, parseRecord, text, type Json } from '../http/readRecords.ts';
+import { amount, isList, parseRecord, text, type Json } from '../http/validation.ts';
 import { UpstreamError, type KeyTransaction } from '../types.ts';
 import type { CallOptions } from '../upstreamReader.ts';
 

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { entity, healthStatus, PAGE_SIZE, searchEntities, type PageSize } from './entitySearch.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import { ENTITIES, ENTITY_TYPES } from './transport.ts';
-import { count, isList, parseRecord, text } from '../http/readRecords.ts';
+import { count, isList, parseRecord, text } from '../http/validation.ts';
 import type { CallOptions, GoldenMetric, MonitoredEntity } from '../upstreamReader.ts';
 
 const GROUP = 'entities';

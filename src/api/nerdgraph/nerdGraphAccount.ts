@@ -5,7 +5,7 @@ import { ACCOUNTS, USER, type NerdGraphReaderOptions, type Transport } from './t
 import { METRIC } from '../../formulas/metricInputs.ts';
 import { SIGN_OF_LIFE } from '../../formulas/valueFormulas.ts';
 import { CallFailure } from '../http/callFailure.ts';
-import { id, parseList } from '../http/readRecords.ts';
+import { id, parseList } from '../http/validation.ts';
 import type { CallOptions, Diagnosis, TimeRange } from '../upstreamReader.ts';
 import { UpstreamError } from '../types.ts';
 

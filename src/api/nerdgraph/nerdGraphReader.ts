@@ -13,7 +13,7 @@ import { Timeslices } from './timeslices.ts';
 import { APPLICATIONS, Transport, type NerdGraphReaderOptions } from './transport.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import { Client } from '../http/client.ts';
-import type { Json } from '../http/readRecords.ts';
+import type { Json } from '../http/validation.ts';
 import {
   oneByOne,
   type CallOptions,

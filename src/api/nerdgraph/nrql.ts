@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { CallFailure } from '../http/callFailure.ts';
-import { isList, isObject, type Json } from '../http/readRecords.ts';
+import { isList, isObject, type Json } from '../http/validation.ts';
 import { literal } from '../../nrql/goldenMetric.ts';
 import { MOST_FACETS } from '../../nrql/limits.ts';
 import type { TimeRange } from '../upstreamReader.ts';

@@ -12,7 +12,7 @@ import {
 } from '../../nrql/goldenMetric.ts';
 import { BOUNDS } from '../http/bounds.ts';
 import { CallFailure } from '../http/callFailure.ts';
-import { isObject, type Discarded, type Json } from '../http/readRecords.ts';
+import { isObject, type Discarded, type Json } from '../http/validation.ts';
 import { UpstreamError } from '../types.ts';
 
 /** The count is the first function, because New Relic ranks the returned facets by the first function. */

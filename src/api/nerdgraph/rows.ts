@@ -5,7 +5,7 @@ import { isNeverNegative } from './metricSelector.ts';
 import { inSlices } from '../../eventLoop/turns.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import type { SubjectId } from '../http/failureMemory.ts';
-import { isObject, type Json, type Discarded } from '../http/readRecords.ts';
+import { isObject, type Json, type Discarded } from '../http/validation.ts';
 import type { CallOptions, TimeRange } from '../upstreamReader.ts';
 import type { UpstreamError } from '../types.ts';
 import { isDatastore } from '../../formulas/metricInputs.ts';

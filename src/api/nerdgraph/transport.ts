@@ -12,7 +12,7 @@ import type { ResponsePolicy } from '../http/body.ts';
 import { BOUNDS, type Bounds } from '../http/bounds.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import type { Client, ClientOptions } from '../http/client.ts';
-import { isList, isObject, type Json, type Discarded } from '../http/readRecords.ts';
+import { isList, isObject, type Json, type Discarded } from '../http/validation.ts';
 import type { CallOptions } from '../upstreamReader.ts';
 import { UpstreamError } from '../types.ts';
 

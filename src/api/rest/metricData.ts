@@ -1,6 +1,6 @@
 import { BOUNDS } from '../http/bounds.ts';
 import { CallFailure } from '../http/callFailure.ts';
-import { formatTime, isList, isObject, parseTime, type Json, type Discarded } from '../http/readRecords.ts';
+import { isList, isObject, parseTime, type Json, type Discarded } from '../http/validation.ts';
 import { endOf, secondsOf, type MetricData, type Timeslice } from '../types.ts';
 import {
   oneByOne,
@@ -15,7 +15,7 @@ import {
 import { summarizeSeries, toMinutes, toSeries, planRestChunks } from './restSeries.ts';
 import { NameSplitting } from './nameSplitting.ts';
 import type { RestMemory } from './restMemory.ts';
-import { metricTarget, queryOf, type RestClient, type Target } from './restClient.ts';
+import { formatTime, metricTarget, queryOf, type RestClient, type Target } from './restClient.ts';
 
 /** Names of values that are counts or durations, and so never negative. Custom metrics may have any value under any name. */
 const NEVER_NEGATIVE = new Set([

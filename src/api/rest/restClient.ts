@@ -5,7 +5,7 @@ import { BOUNDS, type Bounds } from '../http/bounds.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import type { Client } from '../http/client.ts';
 import { readPages, type PageLimits } from '../http/paging.ts';
-import { parseList, parseSingle, type Discarded } from '../http/readRecords.ts';
+import { parseList, parseSingle, type Discarded } from '../http/validation.ts';
 
 /** The target of a call: the address under the base address, and the path template that it is counted under. */
 export interface Target {
@@ -30,6 +30,11 @@ export function metricTarget(
   return hostKey === undefined
     ? target(`/applications/{id}/${file}`, { id }, query)
     : target(`/applications/{id}/hosts/{host_id}/${file}`, { id, host_id: hostKey }, query);
+}
+
+/** A time in a form that New Relic accepts and that needs no encoding: `2026-11-21T02:00:00Z`. */
+export function formatTime(unixSeconds: number): string {
+  return `${new Date(unixSeconds * 1000).toISOString().slice(0, 19)}Z`;
 }
 
 export function queryOf(parameters: readonly (readonly [name: string, value: string])[]): string {

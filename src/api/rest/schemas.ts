@@ -1,6 +1,27 @@
 import * as z from 'zod';
 import type { RollingSummary, Application, Host, Instance, KeyTransaction, MetricName } from '../types.ts';
-import { amount, count, id, ids, text, time, texts } from '../http/readRecords.ts';
+import { amount, count, id, parseTime, text } from '../http/validation.ts';
+
+/**
+ * A list that is checked as one value. One bad element discards the whole list, because its length is a reported number, and
+ * one issue for each of a million bad elements would fill the memory.
+ */
+const ids = z.custom<readonly number[]>((value) => Array.isArray(value) && value.every(isId));
+const texts = z.custom<readonly string[]>(
+  (value) => Array.isArray(value) && value.every((element) => typeof element === 'string'),
+);
+
+function isId(value: unknown): boolean {
+  return Number.isSafeInteger(value) && Number(value) > 0;
+}
+
+/** An ISO 8601 timestamp, read as Unix seconds. */
+const time = z.string().transform((value, context) => {
+  const seconds = parseTime(value);
+  if (seconds !== undefined) return seconds;
+  context.issues.push({ code: 'custom', message: 'no time with an offset', input: value });
+  return z.NEVER;
+});
 
 /** `application_summary` and `end_user_summary`; older bodies have fewer fields. */
 const summary = z

@@ -1,7 +1,7 @@
 import { RESERVED_LABEL_NAMES } from '../../metrics/catalogue.ts';
 import { LABEL_NAME } from '../../metrics/labelNames.ts';
 import type { Labels } from '../../metrics/sample.ts';
-import { parseTime } from '../../api/http/readRecords.ts';
+import { parseTime } from '../../api/http/validation.ts';
 import type { TimeRange } from '../../api/upstreamReader.ts';
 import { windowAt } from '../../collect/due.ts';
 import { parseDuration } from '../../config/duration.ts';

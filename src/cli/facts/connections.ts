@@ -1,6 +1,6 @@
 import { BOUNDS } from '../../api/http/bounds.ts';
 import { Client, type ClientOptions } from '../../api/http/client.ts';
-import { formatTime, isList, isObject, type Json } from '../../api/http/readRecords.ts';
+import { isList, isObject, type Json } from '../../api/http/validation.ts';
 import { joinPath } from '../../api/http/address.ts';
 import { judge, type Document, type Meaning } from '../../api/nerdgraph/failures.ts';
 import { AccountMemory } from '../../api/nerdgraph/accountMemory.ts';
@@ -9,7 +9,7 @@ import { nrql, type QueryParts } from '../../api/nerdgraph/nrql.ts';
 import { NRQL, Transport } from '../../api/nerdgraph/transport.ts';
 import { RestMemory } from '../../api/rest/restMemory.ts';
 import { parseMetricData } from '../../api/rest/metricData.ts';
-import { metricTarget, queryOf, RestClient } from '../../api/rest/restClient.ts';
+import { formatTime, metricTarget, queryOf, RestClient } from '../../api/rest/restClient.ts';
 import { UpstreamError, type Application, type KeyTransaction, type MetricData } from '../../api/types.ts';
 import type { CallOptions, RateLimiter, TimeRange, UpstreamReader } from '../../api/upstreamReader.ts';
 import type { RestReaderOptions } from '../../api/rest/restReader.ts';

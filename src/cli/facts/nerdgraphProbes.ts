@@ -15,7 +15,7 @@ import {
   type QueryParts,
 } from '../../api/nerdgraph/nrql.ts';
 import { APPLICATIONS, KEY_TRANSACTION_DETAILS, KEY_TRANSACTIONS } from '../../api/nerdgraph/transport.ts';
-import { isList, isObject, type Json } from '../../api/http/readRecords.ts';
+import { isList, isObject, type Json } from '../../api/http/validation.ts';
 import { UpstreamError, type Application } from '../../api/types.ts';
 import { METRIC } from '../../formulas/metricInputs.ts';
 import { SIGN_OF_LIFE } from '../../formulas/valueFormulas.ts';

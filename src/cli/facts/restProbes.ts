@@ -1,4 +1,4 @@
-import { isList, isObject, type Json } from '../../api/http/readRecords.ts';
+import { isList, isObject, type Json } from '../../api/http/validation.ts';
 import { parseLinks } from '../../api/rest/restClient.ts';
 import { endOf, UpstreamError, type Application } from '../../api/types.ts';
 import type { CallOptions, MetricDataResult, TimeRange, UpstreamReader } from '../../api/upstreamReader.ts';

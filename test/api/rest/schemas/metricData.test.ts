@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Discarded } from '../../../../src/api/http/readRecords.ts';
+import { Discarded } from '../../../../src/api/http/validation.ts';
 import { parseMetricData } from '../../../../src/api/rest/metricData.ts';
 import type { MetricData } from '../../../../src/api/types.ts';
 

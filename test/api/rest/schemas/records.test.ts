@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { application, host, instance, keyTransaction, metricName } from '../../../../src/api/rest/schemas.ts';
-import { Discarded, parseList, parseRecord } from '../../../../src/api/http/readRecords.ts';
+import { Discarded, parseList, parseRecord } from '../../../../src/api/http/validation.ts';
 
 const WHOLE = {
   id: 7,

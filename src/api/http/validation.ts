@@ -15,11 +15,6 @@ export function isList(value: unknown): value is readonly unknown[] {
 
 const ISO_8601 = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)$/;
 
-/** A time in a form that New Relic accepts and that needs no encoding: `2026-11-21T02:00:00Z`. */
-export function formatTime(unixSeconds: number): string {
-  return `${new Date(unixSeconds * 1000).toISOString().slice(0, 19)}Z`;
-}
-
 /** Unix seconds of an ISO 8601 time with `Z` or a numeric offset; without one it is ambiguous, and undefined. */
 export function parseTime(text: string): number | undefined {
   if (!ISO_8601.test(text)) return undefined;
@@ -40,27 +35,6 @@ export const text = z.string().min(1).max(LONGEST_TEXT);
 export const amount = z.number().nonnegative();
 
 export const count = z.int().nonnegative();
-
-/**
- * A list that is checked as one value. One bad element discards the whole list, because its length is a reported number, and
- * one issue for each of a million bad elements would fill the memory.
- */
-export const ids = z.custom<readonly number[]>((value) => Array.isArray(value) && value.every(isId));
-export const texts = z.custom<readonly string[]>(
-  (value) => Array.isArray(value) && value.every((element) => typeof element === 'string'),
-);
-
-function isId(value: unknown): boolean {
-  return Number.isSafeInteger(value) && Number(value) > 0;
-}
-
-/** An ISO 8601 timestamp, read as Unix seconds. */
-export const time = z.string().transform((value, context) => {
-  const seconds = parseTime(value);
-  if (seconds !== undefined) return seconds;
-  context.issues.push({ code: 'custom', message: 'no time with an offset', input: value });
-  return z.NEVER;
-});
 
 /** Counts the parts of a response that could not be used (docs/interface.md). */
 export class Discarded {
