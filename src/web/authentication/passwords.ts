@@ -5,16 +5,12 @@ import { Worker } from 'node:worker_threads';
 const HASH_OF_NOBODY = 'ltFD16TwbmkJiBVLRzXJxengmroSd7g5ck8B7KcjBPzoE0Oyhy0fi';
 const MAX_REMEMBERED = 100;
 const MAX_TURNED_AWAY = 20_000;
-const MAX_ADDRESSES = 1_000;
 
 /** Passwords that are compared at the same time: each takes a processor for a while. */
 const COMPARED_AT_ONCE = 2;
 
 /** Passwords that may wait at once, those of all clients together. */
 const MAX_WAITING = 256;
-
-/** A password that has waited while this many others were compared is turned away: the next try of its client goes first. */
-const MAX_TURNS = 40;
 
 /** Compares a password with a bcrypt hash. Every refusal takes as long as one of a hash of `cost`. */
 export type Compare = (password: string, hash: string, cost: number) => Promise<boolean>;
@@ -50,15 +46,6 @@ export function compareInWorkers(file: URL = WORKER): Compare {
   };
 }
 
-/** The client whose password is checked. */
-export interface Asker {
-  /** Turns are shared fairly between addresses. */
-  readonly address: string;
-  /** Aborted when the client has left: its password is not compared. */
-  readonly gone: AbortSignal;
-  readonly connection: object;
-}
-
 /** Reads an `Authorization: Basic` header; undefined when it is something else or malformed. */
 export function readBasicCredentials(
   header: string | undefined,
@@ -85,11 +72,16 @@ export class BasicAuthenticator {
     this.#queue = new ComparisonQueue(compare);
   }
 
-  /** `none`: no password was given; `busy`: too many passwords wait. `users` has bcrypt hashes by user name. */
+  /**
+   * `none`: no password was given; `busy`: too many passwords wait, or the client has left.
+   *
+   * @param users bcrypt hashes by user name
+   * @param gone aborted when the client has left: its password is not compared
+   */
   async judge(
     users: ReadonlyMap<string, string>,
     header: string | undefined,
-    asker: Asker,
+    gone: AbortSignal,
   ): Promise<'right' | 'wrong' | 'none' | 'busy'> {
     if (header === undefined) return 'none';
     const given = readBasicCredentials(header);
@@ -100,7 +92,7 @@ export class BasicAuthenticator {
     const key = this.#digest(given.user, hash, given.password);
     if (this.#right.has(key)) return 'right';
     if (this.#wrong.has(key)) return 'wrong';
-    const matches = await this.#queue.compare({ key, password: given.password, hash, cost, ...asker });
+    const matches = await this.#queue.compare({ key, password: given.password, hash, cost, gone });
     if (matches === undefined) return 'busy';
     const verdict = matches && known !== undefined ? 'right' : 'wrong';
     (verdict === 'right' ? this.#right : this.#wrong).add(key);
@@ -128,10 +120,6 @@ class Remembered {
     return true;
   }
 
-  knows(key: string): boolean {
-    return this.#keys.has(key);
-  }
-
   add(key: string): void {
     this.#keys.add(key);
     const [oldest] = this.#keys;
@@ -139,115 +127,66 @@ class Remembered {
   }
 }
 
-interface Waiting extends Asker {
+interface Waiting {
   /** Equal for the same user, password and hash: one comparison serves all clients that wait for it. */
   readonly key: string;
   readonly password: string;
   readonly hash: string;
   readonly cost: number;
-  /** The number of comparisons before it came. */
-  readonly since: number;
+  readonly gone: AbortSignal;
   readonly settle: (matches: boolean | undefined | Promise<boolean>) => void;
 }
 
 /**
- * Compares few passwords at a time, because each takes a processor for a while, and lets a right one through a flood of wrong
- * ones. The order: first a password that was turned away before, because an attacker does not guess the same one twice; then
- * connections without a refused password; then the address that had no turn for longest, and of one address the newest and the
- * oldest alternately. A password is turned away when too many wait, or when it has waited too long.
+ * Compares few passwords at a time, because each takes a processor for a while. The newest goes first, because the client of an
+ * old one may soon give up. When too many wait, the last in order is turned away, and so is one whose client leaves. A password
+ * that was turned away goes before all others when it comes again: a right one gets through a flood, because an attacker does not
+ * guess the same one twice.
  */
 class ComparisonQueue {
   readonly #compare: Compare;
-  readonly #waiting = new Set<Waiting>();
+  /** Second tries, then first ones; of each the newest first. */
+  readonly #waiting: Waiting[] = [];
   readonly #turnedAway = new Remembered(MAX_TURNED_AWAY);
-  readonly #refusedOn = new WeakSet<object>();
-  /** The number of the last turn of each address, the newest last. */
-  readonly #lastTurns = new Map<string, number>();
-  #turns = 0;
-  readonly #running = new Set<string>();
+  #running = 0;
 
   constructor(compare: Compare) {
     this.#compare = compare;
   }
 
-  /** Whether the password belongs to the hash; undefined where it was turned away or the client has gone. */
-  async compare(comparison: Omit<Waiting, 'since' | 'settle'>): Promise<boolean | undefined> {
-    const { gone } = comparison;
+  /** Whether the password belongs to the hash; undefined where it was turned away. */
+  async compare(comparison: Omit<Waiting, 'settle'>): Promise<boolean | undefined> {
+    const { key, gone } = comparison;
     if (gone.aborted) return undefined;
-    return await new Promise((resolve) => {
-      const leave = (): void => {
-        if (this.#waiting.delete(waiting)) waiting.settle(undefined);
-      };
-      const waiting: Waiting = {
-        ...comparison,
-        since: this.#turns,
-        settle: (matches) => {
-          gone.removeEventListener('abort', leave);
-          resolve(matches);
-        },
-      };
-      gone.addEventListener('abort', leave, { once: true });
-      this.#waiting.add(waiting);
-      if (this.#waiting.size > MAX_WAITING) this.#turnAway(this.#leastWanted());
-      if (this.#running.size < COMPARED_AT_ONCE) void this.#run();
+    return await new Promise((settle) => {
+      const waiting = { ...comparison, settle };
+      const before = this.#turnedAway.has(key) ? [] : this.#waiting.filter((other) => this.#turnedAway.has(other.key));
+      this.#waiting.splice(before.length, 0, waiting);
+      gone.addEventListener('abort', () => this.#turnAway(waiting), { once: true });
+      if (this.#waiting.length > MAX_WAITING) this.#turnAway(this.#waiting.at(-1) ?? waiting);
+      if (this.#running < COMPARED_AT_ONCE) void this.#run();
     });
   }
 
   async #run(): Promise<void> {
-    for (let next = this.#next(); next !== undefined; next = this.#next()) {
-      const { key, password, hash, cost } = next;
-      this.#running.add(key);
+    this.#running += 1;
+    for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
+      const { key, password, hash, cost, settle } = next;
       const comparison = this.#compare(password, hash, cost);
-      const matches = await comparison.catch(() => undefined);
-      this.#running.delete(key);
-      for (const waiting of [next, ...this.#waiting]) {
-        if (waiting.key !== key) continue;
-        this.#waiting.delete(waiting);
-        if (matches === false) this.#refusedOn.add(waiting.connection);
-        waiting.settle(comparison);
+      await comparison.catch(() => undefined);
+      settle(comparison);
+      for (const same of this.#waiting.filter((waiting) => waiting.key === key)) {
+        this.#waiting.splice(this.#waiting.indexOf(same), 1);
+        same.settle(comparison);
       }
     }
+    this.#running -= 1;
   }
 
-  /** Removes and returns the password whose turn it is. */
-  #next(): Waiting | undefined {
-    for (const waiting of this.#waiting) if (this.#turns - waiting.since > MAX_TURNS) this.#turnAway(waiting);
-    const all = [...this.#waiting].filter(({ key }) => !this.#running.has(key));
-    const rank = Math.min(...all.map((waiting) => this.#rankOf(waiting)));
-    const first = all.filter((waiting) => this.#rankOf(waiting) === rank);
-    const [address] = [...new Set(first.map((waiting) => waiting.address))].toSorted(
-      (a, b) => (this.#lastTurns.get(a) ?? 0) - (this.#lastTurns.get(b) ?? 0),
-    );
-    if (address === undefined) return undefined;
-    const ofAddress = first.filter((waiting) => waiting.address === address);
-    this.#turns += 1;
-    const next = ofAddress.at(this.#turns % 2 === 0 ? 0 : -1);
-    this.#lastTurns.delete(address);
-    this.#lastTurns.set(address, this.#turns);
-    const [longestAgo] = this.#lastTurns.keys();
-    if (this.#lastTurns.size > MAX_ADDRESSES && longestAgo !== undefined) this.#lastTurns.delete(longestAgo);
-    if (next !== undefined) this.#waiting.delete(next);
-    return next;
-  }
-
-  #rankOf({ key, connection }: Waiting): number {
-    if (this.#turnedAway.knows(key)) return 0;
-    return this.#refusedOn.has(connection) ? 2 : 1;
-  }
-
-  /** The oldest password among the last in order, of the address that has most of them. */
-  #leastWanted(): Waiting | undefined {
-    const rank = Math.max(...Array.from(this.#waiting, (waiting) => this.#rankOf(waiting)));
-    const last = [...this.#waiting].filter((waiting) => this.#rankOf(waiting) === rank);
-    const counts = new Map<string, number>();
-    for (const { address } of last) counts.set(address, (counts.get(address) ?? 0) + 1);
-    const largest = Math.max(...counts.values());
-    return last.find(({ address }) => counts.get(address) === largest);
-  }
-
-  #turnAway(waiting: Waiting | undefined): void {
-    if (waiting === undefined) return;
-    this.#waiting.delete(waiting);
+  #turnAway(waiting: Waiting): void {
+    const place = this.#waiting.indexOf(waiting);
+    if (place < 0) return;
+    this.#waiting.splice(place, 1);
     this.#turnedAway.add(waiting.key);
     waiting.settle(undefined);
   }

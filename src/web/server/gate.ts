@@ -53,10 +53,9 @@ export function createGate({
         return;
       }
       const address = request.socket.remoteAddress ?? '';
-      const asker = { address, gone: clientGone(response), connection: request.socket };
       const { authorization } = request.headers;
       const { users } = config;
-      const verdict = users?.size ? await authenticator.judge(users, authorization, asker) : 'right';
+      const verdict = users?.size ? await authenticator.judge(users, authorization, clientGone(response)) : 'right';
       if (verdict === 'wrong') refusedLogin(address);
       if (verdict === 'busy') {
         response.setHeader('Retry-After', '1');

@@ -1,13 +1,12 @@
 import { setMaxListeners } from 'node:events';
 import bcrypt from 'bcryptjs';
 import { describe, expect, test } from 'vitest';
-import { BasicAuthenticator, readBasicCredentials, type Asker } from '../../../src/web/authentication/passwords.ts';
+import { BasicAuthenticator, readBasicCredentials } from '../../../src/web/authentication/passwords.ts';
 
 const basic = (text: string) => `Basic ${Buffer.from(text).toString('base64')}`;
 const HASHES = new Map([['alice', bcrypt.hashSync('wonderland', 4)]]);
-const gone = new AbortController();
-setMaxListeners(0, gone.signal);
-const ASKER: Asker = { address: '192.0.2.1', gone: gone.signal, connection: {} };
+const STAYS = new AbortController().signal;
+setMaxListeners(0, STAYS);
 
 /** An authenticator that notes every comparison, and how many run at once; each waits for `gate`. */
 function counting(gate: Promise<void> = Promise.resolve()) {
@@ -23,8 +22,7 @@ function counting(gate: Promise<void> = Promise.resolve()) {
     running -= 1;
     return result;
   });
-  const judge = (text: string, over: Partial<Asker> = {}) =>
-    authenticator.judge(HASHES, basic(text), { ...ASKER, ...over });
+  const judge = (text: string, gone = STAYS) => authenticator.judge(HASHES, basic(text), gone);
   return { authenticator, judge, compared, most: () => most };
 }
 
@@ -40,13 +38,13 @@ describe('basic authentication', () => {
     ['no colon', basic('alice'), 'wrong'],
     ['the scheme in another case', basic('alice:wonderland').replace('Basic', 'bAsIc'), 'right'],
   ])('%s', async (_, header, verdict) => {
-    expect(await counting().authenticator.judge(HASHES, header, ASKER)).toBe(verdict);
+    expect(await counting().authenticator.judge(HASHES, header, STAYS)).toBe(verdict);
   });
 
   test.each(['$2a$', '$2b$', '$2y$'])('takes hashes that begin with %s', async (start) => {
     const hash = bcrypt.hashSync('wonderland', 4).replace(/^\$2.\$/, start);
     const users = new Map([['alice', hash]]);
-    expect(await counting().authenticator.judge(users, basic('alice:wonderland'), ASKER)).toBe('right');
+    expect(await counting().authenticator.judge(users, basic('alice:wonderland'), STAYS)).toBe('right');
   });
 
   test('a password may have colons and any character', () => {
@@ -64,12 +62,12 @@ describe('basic authentication', () => {
       return Promise.resolve(false);
     });
     for (const user of ['alice', 'bob', 'carol']) {
-      expect(await authenticator.judge(users, basic(`${user}:x`), ASKER)).toBe('wrong');
+      expect(await authenticator.judge(users, basic(`${user}:x`), STAYS)).toBe('wrong');
     }
     expect(asked.map(({ cost }) => cost)).toEqual([6, 6, 6]);
     expect(asked.map(({ hash }) => hash.slice(0, 7))).toEqual(['$2b$04$', '$2b$06$', '$2b$06$']);
     const matching = new BasicAuthenticator(() => Promise.resolve(true));
-    expect(await matching.judge(users, basic('carol:x'), ASKER)).toBe('wrong');
+    expect(await matching.judge(users, basic('carol:x'), STAYS)).toBe('wrong');
   });
 
   test('remembers a verdict, good or bad, until the hash changes', async () => {
@@ -80,7 +78,7 @@ describe('basic authentication', () => {
     }
     expect(compared).toHaveLength(2);
     const changed = new Map([['alice', bcrypt.hashSync('looking-glass', 4)]]);
-    expect(await authenticator.judge(changed, basic('alice:wonderland'), ASKER)).toBe('wrong');
+    expect(await authenticator.judge(changed, basic('alice:wonderland'), STAYS)).toBe('wrong');
     expect(compared).toHaveLength(3);
   });
 
@@ -103,15 +101,14 @@ describe('passwords that wait to be compared', () => {
 
   test('are compared two at a time, and the same credentials once', async () => {
     const { judge, compared, most } = counting();
-    const given = ['alice:1', 'alice:2', 'alice:3', 'alice:wonderland', 'alice:wonderland', 'bob:1'];
+    const given = ['alice:wonderland', 'alice:1', 'alice:wonderland', 'alice:2', 'alice:wonderland', 'bob:1'];
     const verdicts = await Promise.all(given.map((text) => judge(text)));
-    expect(verdicts).toEqual(['wrong', 'wrong', 'wrong', 'right', 'right', 'wrong']);
-    expect(compared).toHaveLength(5);
+    expect(verdicts).toEqual(['right', 'wrong', 'right', 'wrong', 'right', 'wrong']);
+    expect(compared).toEqual(['wonderland', '1', '1', '2']);
     expect(most()).toBe(2);
   });
 
-  /** An authenticator whose comparisons end one after the other, and how many there were. */
-  function stepwise() {
+  test('are turned away beyond 256, the oldest first, and go before all others when they come again', async () => {
     const compared: string[] = [];
     const ends: (() => void)[] = [];
     const authenticator = new BasicAuthenticator(async (password) => {
@@ -119,94 +116,25 @@ describe('passwords that wait to be compared', () => {
       await new Promise<void>((resolve) => ends.push(resolve));
       return password === 'wonderland';
     });
-    const judge = (password: string, over: Partial<Asker> = {}) =>
-      authenticator.judge(HASHES, basic(`alice:${password}`), { ...ASKER, connection: {}, ...over });
     const step = async (): Promise<void> => {
       ends.shift()?.();
       await settle();
     };
-    return { compared, judge, step };
-  }
-
-  test('a right one that comes after 600 wrong ones of the same address is among the next four', async () => {
-    const { judge, step, compared } = stepwise();
-    const flood = Array.from({ length: 600 }, (_, index) => judge(`wrong ${index}`));
+    const judge = (password: string) => authenticator.judge(HASHES, basic(`alice:${password}`), STAYS);
+    const flood = (size: number) => Array.from({ length: size }, (_, index) => judge(`${size} ${index}`));
+    const running = flood(2);
     const right = judge('wonderland');
-    const before = compared.length;
-    for (let count = 0; count < 4; count += 1) await step();
-    expect(compared.slice(before)).toContain('wonderland');
-    for (let count = 0; count < 4; count += 1) await step();
-    expect(await right).toBe('right');
-    for (let count = 0; count < 600; count += 1) await step();
-    const verdicts = await Promise.all(flood);
-    expect(verdicts.filter((verdict) => verdict === 'busy').length).toBeGreaterThan(300);
-  });
-
-  test('a right one under a steady flood of 150 addresses is among the next four, from an address of its own', async () => {
-    const { judge, step, compared } = stepwise();
-    // Each address always has one that waits.
-    const flood = async (address: string): Promise<void> => {
-      for (let count = 0; count < 10; count += 1) await judge(`${address} ${count}`, { address });
-    };
-    const floods = Array.from({ length: 150 }, (_, index) => flood(`192.0.2.${index}`));
-    for (let count = 0; count < 400; count += 1) await step();
-    const before = compared.length;
-    void judge('wonderland', { address: '198.51.100.1' });
-    for (let count = 0; count < 4; count += 1) await step();
-    expect(compared.slice(before)).toContain('wonderland');
-    for (let count = 0; count < 1_200; count += 1) await step();
-    await Promise.all(floods);
-  });
-
-  test('a right one on a new connection goes before those of connections on which passwords were refused', async () => {
-    const { judge, step, compared } = stepwise();
-    const flood = async (connection: object, address: string): Promise<void> => {
-      for (let count = 0; count < 10; count += 1) await judge(`${address} ${count}`, { connection, address });
-    };
-    const floods = Array.from({ length: 150 }, (_, index) => flood({}, `192.0.2.${index}`));
-    for (let count = 0; count < 300; count += 1) await step();
-    const before = compared.length;
-    void judge('wonderland', { address: '192.0.2.7' });
-    for (let count = 0; count < 4; count += 1) await step();
-    expect(compared.slice(before)).toContain('wonderland');
-    for (let count = 0; count < 1_300; count += 1) await step();
-    await Promise.all(floods);
-  });
-
-  test('a right one that was turned away goes first when it comes again, from the address of the flood too', async () => {
-    const { judge, step, compared } = stepwise();
-    let number = 0;
-    const wave = (size: number) => Array.from({ length: size }, () => judge(`wrong ${(number += 1)}`));
-    const flood = wave(10);
-    const first = judge('wonderland');
-    flood.push(...wave(600));
-    for (let count = 0; count < 200; count += 1) {
-      flood.push(...wave(10));
-      await step();
-    }
-    expect(await first).toBe('busy');
-    const before = compared.length;
-    const second = judge('wonderland');
-    flood.push(...wave(300));
-    for (let count = 0; count < 4; count += 1) await step();
-    expect(compared.slice(before)).toContain('wonderland');
-    for (let count = 0; count < 400; count += 1) await step();
-    expect(await second).toBe('right');
-    await Promise.all(flood);
-  });
-
-  test('each address gets its turn', async () => {
-    const { judge, step, compared } = stepwise();
-    const first = Array.from({ length: 100 }, (_, index) => judge(`a${index}`));
-    const other = judge('b', { address: '192.0.2.2' });
-    const third = [judge('c1', { address: '192.0.2.3' }), judge('c2', { address: '192.0.2.3' })];
-    for (let count = 0; count < 10; count += 1) await step();
-    expect(await other).toBe('wrong');
-    expect(await Promise.all(third)).toEqual(['wrong', 'wrong']);
-    expect(compared.indexOf('b')).toBeLessThan(5);
-    expect(compared.indexOf('c2')).toBeLessThan(8);
-    for (let count = 0; count < 110; count += 1) await step();
-    await Promise.all(first);
+    const waiting = flood(256);
+    expect(await right).toBe('busy');
+    const secondTry = judge('wonderland');
+    const newest = flood(10);
+    await step();
+    await step();
+    expect(compared.slice(2)).toEqual(['wonderland', '10 9']);
+    while (ends.length > 0) await step();
+    expect(await secondTry).toBe('right');
+    expect(new Set(await Promise.all([...running, ...waiting.slice(11), ...newest]))).toEqual(new Set(['wrong']));
+    expect(new Set(await Promise.all(waiting.slice(0, 11)))).toEqual(new Set(['busy']));
   });
 
   test('are not compared for a client that has gone', async () => {
@@ -216,11 +144,11 @@ describe('passwords that wait to be compared', () => {
     const stays = [judge('alice:stays'), judge('alice:stays too')];
     const leaving = new AbortController();
     setMaxListeners(0, leaving.signal);
-    const left = Array.from({ length: 50 }, (_, index) => judge(`alice:${index}`, { gone: leaving.signal }));
+    const left = Array.from({ length: 50 }, (_, index) => judge(`alice:${index}`, leaving.signal));
     await settle();
     leaving.abort();
     expect(new Set(await Promise.all(left))).toEqual(new Set(['busy']));
-    expect(await judge('alice:late', { gone: leaving.signal })).toBe('busy');
+    expect(await judge('alice:late', leaving.signal)).toBe('busy');
     open();
     await Promise.all(stays);
     expect(compared).toEqual(['stays', 'stays too']);
@@ -232,7 +160,7 @@ describe('passwords that wait to be compared', () => {
       calls += 1;
       return calls === 1 ? Promise.reject(new Error('broken')) : Promise.resolve(true);
     });
-    await expect(authenticator.judge(HASHES, basic('alice:1'), ASKER)).rejects.toThrow('broken');
-    expect(await authenticator.judge(HASHES, basic('alice:2'), ASKER)).toBe('right');
+    await expect(authenticator.judge(HASHES, basic('alice:1'), STAYS)).rejects.toThrow('broken');
+    expect(await authenticator.judge(HASHES, basic('alice:2'), STAYS)).toBe('right');
   });
 });

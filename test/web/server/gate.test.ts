@@ -166,9 +166,7 @@ describe('a password', () => {
     ]);
     resolve();
     const statuses = (await Promise.all(asked)).map(({ status }) => status);
-    // Those that saw forty others go before them are turned away, too.
-    expect(statuses.filter((status) => status === 401).length).toBeGreaterThan(40);
-    expect(new Set(statuses)).toEqual(new Set([401, 429]));
+    expect(statuses.filter((status) => status === 401)).toHaveLength(258);
     expect(app.collector.refreshes).toEqual([]);
   });
 
