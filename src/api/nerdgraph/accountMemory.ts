@@ -1,6 +1,8 @@
 import { FailureMemory, type SubjectId } from '../http/failureMemory.ts';
 import type { IdListForm } from '../../nrql/goldenMetric.ts';
 import type { Application, UpstreamError } from '../types.ts';
+import type { GoldenMetric } from '../upstreamReader.ts';
+import type { Json } from '../http/validation.ts';
 
 /** Fields that only the full entity of a key transaction has; its rolling values are read by them. */
 export interface KeyTransactionDetails {
@@ -16,6 +18,17 @@ export interface KeyTransactionEntity {
   readonly name: string;
   readonly reporting: boolean;
   readonly healthStatus: string | undefined;
+}
+
+/** Size of New Relic's pages of entities; a larger one cannot be requested. */
+export const PAGE_SIZE = 200;
+
+/** The list of the entities of one type. */
+export interface EntityList {
+  /** The number of entities on a page; lower where pages were too big. */
+  limit: number;
+  /** The entities of the last search by guid, with the names of their fields in New Relic. */
+  entities: ReadonlyMap<string, Json>;
 }
 
 /** Assumed number of hosts, datastore types and matching custom names of an application before they are read. */
@@ -35,8 +48,9 @@ export class AccountMemory {
   readonly keyTransactionDetails = new Map<string, KeyTransactionDetails & { readAt: number; isWhole: boolean }>();
   /** The key transactions of the last list by id, or the error if their details were never read. */
   keyTransactions: ReadonlyMap<number, (KeyTransactionDetails & { readonly name: string }) | UpstreamError> = new Map();
-  /** The number of entities on a page of a type's list, by type: lower where pages were too big. */
-  readonly entityPages = new Map<string, { limit: number }>();
+  readonly #entityLists = new Map<string, EntityList>();
+  /** Equal definitions of golden metrics are one object. */
+  readonly goldenMetrics = new Map<string, readonly GoldenMetric[]>();
   /** The form in which New Relic accepts a list of ids that may be numbers or texts. */
   idListForm: IdListForm = 'mixed';
   #listed: ReadonlyMap<SubjectId, Pick<Application, 'language' | 'reporting' | 'hosts'>> = new Map();
@@ -47,6 +61,12 @@ export class AccountMemory {
 
   constructor(monotonic: () => number) {
     this.failures = new FailureMemory(monotonic);
+  }
+
+  entityList(type: string): EntityList {
+    let list = this.#entityLists.get(type);
+    if (list === undefined) this.#entityLists.set(type, (list = { limit: PAGE_SIZE, entities: new Map() }));
+    return list;
   }
 
   /** Stores the whole application list, and removes the records of applications that are no longer on it. */

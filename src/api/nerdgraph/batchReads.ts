@@ -1,6 +1,5 @@
 import type { KeyTransactionDetails } from './accountMemory.ts';
 import { partsOf, takeSubjects, type BatchSubject, type QueryKind, type QueryPart } from './batching.ts';
-import type { KeyTransactions } from './keyTransactions.ts';
 import { aligned } from './nrql.ts';
 import { ITSELF, SubjectRows, type FoundRows, type TimesliceQuery } from './rows.ts';
 import { keyTransactionOf, rollingOf, ValueMapper } from './rowValues.ts';
@@ -229,10 +228,8 @@ const LONGEST_NAME_SHOWN = 120;
  * entities and from the timeslices of their applications. New Relic's own figures are not used, because no public page
  * documents their window and scale.
  */
-export function rollingRead(
-  timeslices: Timeslices,
-  keyTransactions: KeyTransactions,
-): BatchRead<RollingSubject, RollingValues> {
+export function rollingRead(timeslices: Timeslices): BatchRead<RollingSubject, RollingValues> {
+  const { memory, transport } = timeslices.account;
   const ofHosts = [SIGN_OF_LIFE, METRIC.web, METRIC.nonWeb, METRIC.errors, METRIC.apdex];
   const host = new MetricSelector(ofHosts);
   const application = new MetricSelector([...ofHosts, METRIC.endUser, METRIC.endUserApdex]);
@@ -242,7 +239,7 @@ export function rollingRead(
     subjectOf: (subject) => {
       if (subject.kind === 'application') return { id: subject.applicationId, selector: application };
       if (subject.kind === 'host') return { id: subject.applicationId, host: subject.hostKey, selector: host };
-      const known = keyTransactions.known(subject.keyTransactionId);
+      const known = memory.keyTransactions.get(subject.keyTransactionId);
       if (known === undefined || known instanceof UpstreamError) return undefined;
       const called = JSON.stringify(known.name.slice(0, LONGEST_NAME_SHOWN));
       return { id: known.guid, selector: keyTransaction, called };
@@ -252,7 +249,7 @@ export function rollingRead(
   const ownersOf = (subjects: readonly OfKeyTransaction[]): BatchSubject[] => {
     const names = new Map<number, Set<string>>();
     for (const { keyTransactionId } of subjects) {
-      const known = keyTransactions.known(keyTransactionId);
+      const known = memory.keyTransactions.get(keyTransactionId);
       if (known === undefined || known instanceof UpstreamError || known.applicationId === undefined) continue;
       const apdex = apdexName(known);
       const list = names.get(known.applicationId) ?? new Set([SIGN_OF_LIFE, METRIC.web, METRIC.nonWeb]);
@@ -266,18 +263,18 @@ export function rollingRead(
     found: FoundRows,
     owners: FoundRows,
   ): Outcome<RollingValues> => {
-    const known = keyTransactions.known(id);
+    const known = memory.keyTransactions.get(id);
     if (known instanceof UpstreamError) return { error: known };
     if (known === undefined) {
       const failure = new CallFailure('not_found', `key transaction ${id} is not on the list`);
-      return { error: timeslices.account.transport.fail('key_transactions', failure) };
+      return { error: transport.fail('key_transactions', failure) };
     }
     const { guid, applicationId } = known;
     const own = found.get(guid);
     const owner = applicationId === undefined ? undefined : owners.get(applicationId);
     const ofOwner = owner?.failureOf(undefined);
     // An application that the key cannot see has no rows; the data of the key transaction's own entity were still read.
-    const isSeen = applicationId !== undefined && timeslices.account.memory.isListed(applicationId);
+    const isSeen = applicationId !== undefined && memory.isListed(applicationId);
     const error =
       own?.failureOf(undefined) ?? (ofOwner?.failure.reason === 'forbidden' && !isSeen ? undefined : ofOwner);
     if (error !== undefined) return { error };

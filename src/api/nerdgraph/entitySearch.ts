@@ -1,21 +1,11 @@
 import * as z from 'zod';
+import type { EntityList } from './accountMemory.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
-import { NO_SUMMARY } from './rowValues.ts';
 import type { Document } from './failures.ts';
 import type { CallGroup, Transport } from './transport.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import { readPages } from '../http/paging.ts';
-import {
-  amount,
-  count,
-  id,
-  isList,
-  isObject,
-  parseRecord,
-  text,
-  type Discarded,
-  type Json,
-} from '../http/validation.ts';
+import { isList, isObject, parseRecord, text, type Discarded, type Json } from '../http/validation.ts';
 import type { CallOptions } from '../upstreamReader.ts';
 import { UpstreamError, type Application } from '../types.ts';
 
@@ -65,62 +55,11 @@ export function healthStatus(
   return alerts === null || alerts === undefined ? undefined : HEALTH[alerts];
 }
 
-/**
- * An application of the entity search. Of its summary only the Apdex target and the number of hosts and instances are used. New
- * Relic's own figures have an unknown window and scale, so all other rolling values are calculated from timeslices.
- */
-export const application = entity
-  .extend({
-    applicationId: id,
-    language: z.string().nullish(),
-    apmSummary: z.object({ hostCount: count.nullish(), instanceCount: count.nullish() }).nullish(),
-    settings: z.object({ apdexTarget: amount.nullish(), serverSideConfig: z.boolean().nullish() }).nullish(),
-  })
-  .transform((fields): Application => {
-    const { reporting } = fields;
-    const apdexTarget = fields.settings?.apdexTarget ?? undefined;
-    const hosts = fields.apmSummary?.hostCount ?? undefined;
-    const instances = fields.apmSummary?.instanceCount ?? undefined;
-    return {
-      id: fields.applicationId,
-      name: fields.name,
-      language: fields.language?.toLowerCase(),
-      healthStatus: healthStatus(reporting, fields.alertSeverity),
-      reporting,
-      lastReportedAt: undefined,
-      summary: { ...NO_SUMMARY, apdexTarget, hostCount: hosts, instanceCount: instances },
-      endUserSummary: undefined,
-      settings: {
-        apdexThreshold: apdexTarget,
-        endUserApdexThreshold: undefined,
-        realUserMonitoring: undefined,
-        serverSideConfig: fields.settings?.serverSideConfig ?? undefined,
-      },
-      alertPolicyId: undefined,
-      hosts,
-      instances,
-      // Tags that failed and were never read are unknown, not empty.
-      tags: fields.tags === undefined ? undefined : (fields.tags ?? []),
-    };
-  });
-
-/** The fields of an application as New Relic names them. */
-export function fieldsOfApplication(record: Application): Json {
-  const { id, name, language, reporting, healthStatus: health, settings, hosts, instances } = record;
-  return {
-    ...{ applicationId: id, name, language, reporting, tags: record.tags, alertSeverity: severityOf(health) },
-    apmSummary: { hostCount: hosts, instanceCount: instances },
-    settings: { apdexTarget: settings?.apdexThreshold, serverSideConfig: settings?.serverSideConfig },
-  };
-}
-
 /** The severity behind a health status; undefined where there is none, or the entity did not report. */
 export function severityOf(health: string | undefined): string | undefined {
   return Object.entries(HEALTH).find(([, status]) => status === health)?.[0];
 }
 
-/** Size of New Relic's pages; a larger one cannot be requested. */
-export const PAGE_SIZE = 200;
 const MOST_ON_A_PAGE = 2_000;
 const MOST_PAGES = 200;
 
@@ -138,17 +77,16 @@ export async function searchEntities<T>(
     readonly document: Document;
     readonly what: string;
     readonly schema: z.ZodType<T>;
-    /** The earlier value of a failed field is kept: the records of the last search by guid, and the fields of one. */
-    readonly before: ReadonlyMap<string, T>;
-    readonly fieldsOf: (record: T) => Json;
+    /** The fields of an entity at the last search: a field that fails keeps its earlier value. */
+    readonly earlier: (guid: string) => Json | undefined;
     /** The size of pages, where the document has a parameter for it; reduced where pages are too big. */
-    readonly pages?: PageSize;
+    readonly pages?: Pick<EntityList, 'limit'>;
     readonly most?: number;
   },
   call: CallOptions,
 ): Promise<ReadonlyMap<string, T>> {
   const { transport } = account;
-  const { group, document, what, schema, pages, most = Infinity } = search;
+  const { group, document, what, schema, earlier, pages, most = Infinity } = search;
   // Pages may become as small as one entity.
   const mostPages = pages === undefined ? MOST_PAGES : most + 1;
   const accountId = await account.id(call);
@@ -175,7 +113,7 @@ export async function searchEntities<T>(
       if (failed !== undefined) transport.fail(group, failed.failure);
       for (const [place, each] of entities.entries()) {
         const fields = failed?.fields.get(place);
-        const written = isObject(each) && fields !== undefined ? withEarlier(each, fields, search) : each;
+        const written = isObject(each) && fields !== undefined ? withEarlier(each, fields, earlier) : each;
         take(written, schema, accountId, { guids, found }, discarded);
       }
       const next = results['nextCursor'] ?? '';
@@ -191,27 +129,17 @@ export async function searchEntities<T>(
 }
 
 /** The entity with the earlier values of its failed fields, because null would mean that there is nothing. */
-function withEarlier<T>(
-  written: Json,
-  failed: ReadonlySet<string>,
-  { before, fieldsOf }: { readonly before: ReadonlyMap<string, T>; readonly fieldsOf: (record: T) => Json },
-): Json {
-  const record = before.get(String(written['guid']));
-  const fields = record === undefined ? undefined : fieldsOf(record);
+function withEarlier(written: Json, failed: ReadonlySet<string>, earlier: (guid: string) => Json | undefined): Json {
+  const fields = earlier(String(written['guid']));
   const nulls = [...failed].filter((name) => (written[name] ?? null) === null);
   return { ...written, ...Object.fromEntries(nulls.map((name) => [name, fields?.[name]])) };
 }
 
 type PageOptions = Parameters<Transport['read']>[4];
 
-/** The number of entities on a page; the owner of the list remembers it for the next read. */
-export interface PageSize {
-  limit: number;
-}
-
 /** Reads a page. If it is refused as too big or too complex, or times out, it is read again with half the entities. */
 async function readFitting(
-  pages: PageSize,
+  pages: Pick<EntityList, 'limit'>,
   read: (limit: Json, options: PageOptions) => ReturnType<Transport['read']>,
 ): ReturnType<Transport['read']> {
   for (;;) {

@@ -24,8 +24,10 @@ const keyTransaction = entity.transform((fields, context) => {
   return { id, guid, name, reporting, healthStatus: healthStatus(reporting, fields.alertSeverity) };
 });
 
-/** The opposite: the fields as the service sends them, for fields that fail in a later search. */
-function fieldsOf({ id, name, reporting, healthStatus: health }: KeyTransactionEntity): Json {
+/** The fields of a key transaction as New Relic names them. */
+function fieldsOf(entity: KeyTransactionEntity | undefined): Json | undefined {
+  if (entity === undefined) return undefined;
+  const { id, name, reporting, healthStatus: health } = entity;
   const tags = [{ key: ID_TAG, values: [String(id)] }];
   return { name, reporting, tags, alertSeverity: severityOf(health) };
 }
@@ -62,119 +64,121 @@ const GUIDS_PER_CALL = 25;
 /** The wait before details without an application or a name are read again: a field may have failed. */
 const PARTIAL_MS = 5 * 60_000;
 
-/** Reads key transactions, and keeps their details, which the entity search does not return. */
-export class KeyTransactions {
-  readonly #account: NerdGraphAccount;
-  readonly #memory: AccountMemory;
-
-  constructor(account: NerdGraphAccount) {
-    this.#account = account;
-    this.#memory = account.memory;
+/**
+ * Reads all key transactions, and their details where the kept ones are too old, because the entity search does not return them;
+ * `unread` marks failed details. Rejects when the list is incomplete, or no details could be read.
+ */
+export async function listKeyTransactions(account: NerdGraphAccount, call: CallOptions): Promise<KeyTransaction[]> {
+  const { memory, transport } = account;
+  const search = {
+    group: GROUP,
+    document: KEY_TRANSACTIONS,
+    what: "domain = 'EXT' AND type = 'KEY_TRANSACTION'",
+    schema: keyTransaction,
+    earlier: (guid: string) => fieldsOf(memory.keyTransactionEntities.get(guid)),
+  } as const;
+  const entities = await searchEntities(account, search, call);
+  memory.keyTransactionEntities = entities;
+  const failures = await refreshDetails(account, new Set(entities.keys()), call);
+  const found = new Map<number, KeyTransaction>();
+  const listed = new Map<number, (KeyTransactionDetails & { readonly name: string }) | UpstreamError>();
+  for (const { guid, ...each } of entities.values()) {
+    const details = memory.keyTransactionDetails.get(guid);
+    const known = details === undefined ? failures.get(guid) : { ...details, name: each.name };
+    if (found.has(each.id) || known === undefined) continue;
+    listed.set(each.id, known);
+    found.set(each.id, {
+      ...each,
+      transactionName: details?.transactionName,
+      applicationId: details?.applicationId,
+      lastReportedAt: undefined,
+      summary: { ...NO_SUMMARY, apdexTarget: details?.apdexTarget },
+      endUserSummary: undefined,
+      ...(known instanceof UpstreamError ? { unread: known } : {}),
+    });
   }
-
-  /** A key transaction of the last list, or the error of its details, without which its series have no labels. */
-  known(id: number): (KeyTransactionDetails & { readonly name: string }) | UpstreamError | undefined {
-    return this.#memory.keyTransactions.get(id);
+  const unread = [...listed.values()].filter((known) => known instanceof UpstreamError);
+  const worst = unread.find(({ failure }) => unread.length === listed.size || failure.reason === 'auth');
+  if (worst !== undefined) throw worst;
+  if (entities.size > 0 && found.size === 0) {
+    throw transport.invalid(GROUP, `none of the ${entities.size} key transactions has details`);
   }
+  memory.keyTransactions = listed;
+  return [...found.values()];
+}
 
-  /** All key transactions; `unread` marks failed details. Rejects when no details could be read. */
-  async list(call: CallOptions): Promise<KeyTransaction[]> {
-    const search = {
-      group: GROUP,
-      document: KEY_TRANSACTIONS,
-      what: "domain = 'EXT' AND type = 'KEY_TRANSACTION'",
-      schema: keyTransaction,
-      before: this.#memory.keyTransactionEntities,
-      fieldsOf,
-    } as const;
-    const entities = await searchEntities(this.#account, search, call);
-    this.#memory.keyTransactionEntities = entities;
-    const failures = await this.#refreshDetails(new Set(entities.keys()), call);
-    const found = new Map<number, KeyTransaction>();
-    const listed = new Map<number, (KeyTransactionDetails & { readonly name: string }) | UpstreamError>();
-    for (const { guid, ...each } of entities.values()) {
-      const details = this.#memory.keyTransactionDetails.get(guid);
-      const known = details === undefined ? failures.get(guid) : { ...details, name: each.name };
-      if (found.has(each.id) || known === undefined) continue;
-      listed.set(each.id, known);
-      found.set(each.id, {
-        ...each,
-        transactionName: details?.transactionName,
-        applicationId: details?.applicationId,
-        lastReportedAt: undefined,
-        summary: { ...NO_SUMMARY, apdexTarget: details?.apdexTarget },
-        endUserSummary: undefined,
-        ...(known instanceof UpstreamError ? { unread: known } : {}),
-      });
+/** Returns failures by guid. Earlier details stay in use when they cannot be read again. */
+async function refreshDetails(
+  account: NerdGraphAccount,
+  guids: ReadonlySet<string>,
+  call: CallOptions,
+): Promise<ReadonlyMap<string, UpstreamError>> {
+  const { memory, transport } = account;
+  const { detailsMs, monotonic } = account.options;
+  const details = memory.keyTransactionDetails;
+  const now = monotonic();
+  for (const guid of details.keys()) if (!guids.has(guid)) details.delete(guid);
+  const due = [...guids].filter((guid) => {
+    const known = details.get(guid);
+    return known === undefined || now - known.readAt >= (known.isWhole ? detailsMs : Math.min(PARTIAL_MS, detailsMs));
+  });
+  const isMissing = (guid: string): boolean => details.get(guid)?.readAt !== now;
+  const failures = new Map<string, UpstreamError>();
+  const calls = Array.from({ length: Math.ceil(due.length / GUIDS_PER_CALL) }, async (_, index) => {
+    const chunk = due.slice(index * GUIDS_PER_CALL, (index + 1) * GUIDS_PER_CALL);
+    try {
+      const failure = await readDetails(account, chunk, now, call);
+      // A required field that fails makes its whole entity null: the entity failed, it is not gone.
+      if (failure !== undefined && chunk.some(isMissing)) throw transport.fail(GROUP, failure);
+    } catch (error) {
+      if (!(error instanceof UpstreamError)) throw error;
+      for (const guid of chunk.filter(isMissing)) failures.set(guid, error);
     }
-    const unread = [...listed.values()].filter((known) => known instanceof UpstreamError);
-    const worst = unread.find(({ failure }) => unread.length === listed.size || failure.reason === 'auth');
-    if (worst !== undefined) throw worst;
-    if (entities.size > 0 && found.size === 0) {
-      throw this.#account.transport.invalid(GROUP, `none of the ${entities.size} key transactions has details`);
+  });
+  await Promise.all(calls);
+  return failures;
+}
+
+/** Stores the details of these key transactions; returns the error that made fields null, if any. */
+async function readDetails(
+  { memory, transport }: NerdGraphAccount,
+  guids: readonly string[],
+  readAt: number,
+  call: CallOptions,
+): Promise<CallFailure | undefined> {
+  const { found, failed } = await transport.read(GROUP, KEY_TRANSACTION_DETAILS, { guids }, call);
+  const failure = failed?.failure;
+  const entities = found['entities'];
+  if (!isList(entities)) throw transport.invalid(GROUP, 'the answer has no list "entities"');
+  const requested = new Map(guids.map((guid) => [withoutPadding(guid), guid]));
+  await transport.parseReporting(GROUP, (discarded) => {
+    for (const entity of entities.slice(0, GUIDS_PER_CALL)) {
+      // The failure of the entity is counted with the call.
+      if (entity === null && failure !== undefined) continue;
+      const details = parseRecord(keyTransactionDetails, entity, discarded, 'entities');
+      const guid = details === undefined ? undefined : requested.get(withoutPadding(details.guid));
+      if (details !== undefined && guid !== undefined) keepDetails(memory, details, guid, readAt);
     }
-    this.#memory.keyTransactions = listed;
-    return [...found.values()];
-  }
+    if (failure !== undefined) return;
+    for (let missing = entities.length; missing < guids.length; missing += 1) discarded.record('entities');
+  });
+  return failure;
+}
 
-  /** Returns failures by guid. Earlier details stay in use when they cannot be read again. */
-  async #refreshDetails(guids: ReadonlySet<string>, call: CallOptions): Promise<ReadonlyMap<string, UpstreamError>> {
-    const { detailsMs, monotonic } = this.#account.options;
-    const now = monotonic();
-    for (const guid of this.#memory.keyTransactionDetails.keys())
-      if (!guids.has(guid)) this.#memory.keyTransactionDetails.delete(guid);
-    const due = [...guids].filter((guid) => {
-      const known = this.#memory.keyTransactionDetails.get(guid);
-      return known === undefined || now - known.readAt >= (known.isWhole ? detailsMs : Math.min(PARTIAL_MS, detailsMs));
-    });
-    const failures = new Map<string, UpstreamError>();
-    const calls = Array.from({ length: Math.ceil(due.length / GUIDS_PER_CALL) }, async (_, index) => {
-      const chunk = due.slice(index * GUIDS_PER_CALL, (index + 1) * GUIDS_PER_CALL);
-      const isMissing = (guid: string): boolean => this.#memory.keyTransactionDetails.get(guid)?.readAt !== now;
-      try {
-        const failure = await this.#readDetails(chunk, now, call);
-        // A required field that fails makes its whole entity null: the entity failed, it is not gone.
-        if (failure !== undefined && chunk.some(isMissing)) throw this.#account.transport.fail(GROUP, failure);
-      } catch (error) {
-        if (!(error instanceof UpstreamError)) throw error;
-        for (const guid of chunk.filter(isMissing)) failures.set(guid, error);
-      }
-    });
-    await Promise.all(calls);
-    return failures;
-  }
-
-  /** Stores the details; a missing field keeps its earlier value. */
-  #keep({ applicationId, transactionName, apdexTarget }: KeyTransactionDetails, guid: string, readAt: number): void {
-    const before = this.#memory.keyTransactionDetails.get(guid);
-    this.#memory.keyTransactionDetails.set(guid, {
-      guid,
-      applicationId: applicationId ?? before?.applicationId,
-      transactionName: transactionName ?? before?.transactionName,
-      apdexTarget: apdexTarget ?? before?.apdexTarget,
-      readAt,
-      isWhole: applicationId !== undefined && transactionName !== undefined,
-    });
-  }
-
-  /** Returns the error that made fields null, if any. */
-  async #readDetails(guids: readonly string[], now: number, call: CallOptions): Promise<CallFailure | undefined> {
-    const { found, failed } = await this.#account.transport.read(GROUP, KEY_TRANSACTION_DETAILS, { guids }, call);
-    const failure = failed?.failure;
-    const entities = found['entities'];
-    if (!isList(entities)) throw this.#account.transport.invalid(GROUP, 'the answer has no list "entities"');
-    const requested = new Map(guids.map((guid) => [withoutPadding(guid), guid]));
-    await this.#account.transport.parseReporting(GROUP, (discarded) => {
-      for (const entity of entities.slice(0, GUIDS_PER_CALL)) {
-        // The failure of the entity is counted with the call.
-        if (entity === null && failure !== undefined) continue;
-        const details = parseRecord(keyTransactionDetails, entity, discarded, 'entities');
-        const guid = details === undefined ? undefined : requested.get(withoutPadding(details.guid));
-        if (details !== undefined && guid !== undefined) this.#keep(details, guid, now);
-      }
-      if (failure !== undefined) return;
-      for (let missing = entities.length; missing < guids.length; missing += 1) discarded.record('entities');
-    });
-    return failure;
-  }
+/** Stores details; a missing field keeps its earlier value. */
+function keepDetails(
+  { keyTransactionDetails: kept }: AccountMemory,
+  { applicationId, transactionName, apdexTarget }: KeyTransactionDetails,
+  guid: string,
+  readAt: number,
+): void {
+  const before = kept.get(guid);
+  kept.set(guid, {
+    guid,
+    applicationId: applicationId ?? before?.applicationId,
+    transactionName: transactionName ?? before?.transactionName,
+    apdexTarget: apdexTarget ?? before?.apdexTarget,
+    readAt,
+    isWhole: applicationId !== undefined && transactionName !== undefined,
+  });
 }

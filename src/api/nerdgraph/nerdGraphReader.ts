@@ -1,16 +1,16 @@
 import { diagnose, NerdGraphAccount, readUser } from './nerdGraphAccount.ts';
 import { readAlertSettings } from './alertSettings.ts';
 import { customNamesRead, listMetricNames } from './customNames.ts';
-import { PAGE_SIZE, searchEntities, application, fieldsOfApplication } from './entitySearch.ts';
-import { AccountMemory } from './accountMemory.ts';
+import { AccountMemory, PAGE_SIZE } from './accountMemory.ts';
+import { listApplications } from './applications.ts';
 import { goldenMetricsRead } from './goldenMetrics.ts';
-import { KeyTransactions } from './keyTransactions.ts';
-import { MonitoredEntities } from './monitoredEntities.ts';
+import { listKeyTransactions } from './keyTransactions.ts';
+import { listEntities, readEntityTypes } from './monitoredEntities.ts';
 import { counterRead, metricSeriesRead } from './metricSeries.ts';
 import { allRowsOf, nearWindow } from './nrql.ts';
 import { hostsRead, metricDataRead, QuerySelection, rollingRead } from './batchReads.ts';
 import { Timeslices } from './timeslices.ts';
-import { APPLICATIONS, Transport, type NerdGraphReaderOptions } from './transport.ts';
+import { Transport, type NerdGraphReaderOptions } from './transport.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import { Client } from '../http/client.ts';
 import type { Json } from '../http/validation.ts';
@@ -22,7 +22,6 @@ import {
   type TimeRange,
   type UpstreamReader,
 } from '../upstreamReader.ts';
-import type { Application } from '../types.ts';
 import { readRows, UnreadableRows, whyIncomplete } from '../../nrql/queryRows.ts';
 
 /**
@@ -38,26 +37,7 @@ export function createNerdGraphReader(options: NerdGraphReaderOptions, before?: 
   const client = new Client(options, memory.failures);
   const transport = new Transport(client, options);
   const account = new NerdGraphAccount(transport, memory, options);
-  const keyTransactions = new KeyTransactions(account);
   const timeslices = new Timeslices(account);
-  const entities = new MonitoredEntities(account);
-  const listApplications = async (call: CallOptions): Promise<Application[]> => {
-    const search = {
-      group: 'applications',
-      document: APPLICATIONS,
-      what: "domain = 'APM' AND type = 'APPLICATION'",
-      schema: application,
-      before: memory.applications,
-      fieldsOf: fieldsOfApplication,
-    } as const;
-    memory.applications = await searchEntities(account, search, call);
-    const found = new Map<number, Application>();
-    for (const each of memory.applications.values()) if (!found.has(each.id)) found.set(each.id, each);
-    const applications = [...found.values()];
-    await account.checkEmpty(applications.length === 0, call);
-    memory.listed(applications);
-    return applications;
-  };
   return {
     api: 'nerdgraph',
     memory,
@@ -67,7 +47,7 @@ export function createNerdGraphReader(options: NerdGraphReaderOptions, before?: 
     // Metric data over NerdGraph include the datastores.
     datastores: undefined,
     hosts: hostsRead(timeslices),
-    rolling: rollingRead(timeslices, keyTransactions),
+    rolling: rollingRead(timeslices),
     customNames: customNamesRead(timeslices),
     select: (names, values) => new QuerySelection(names, values),
     metricData: metricDataRead(timeslices),
@@ -75,21 +55,21 @@ export function createNerdGraphReader(options: NerdGraphReaderOptions, before?: 
     counters: counterRead(timeslices),
     queries: oneByOne((subject, range, call) => runQuery(account, subject, range, call)),
     entities: {
-      list: (type, call) => entities.list(type, call),
-      listCalls: (type, count) => entities.listCalls(type, count),
-      types: (call) => entities.types(call),
+      list: (type, call) => listEntities(account, type, call),
+      listCalls: (type, count) => Math.max(1, Math.ceil(count / memory.entityList(type).limit)),
+      types: (call) => readEntityTypes(account, call),
       goldenMetrics: goldenMetricsRead(timeslices),
     },
-    listApplications: async ({ ids }, call) => chosen(await listApplications(call), ids),
+    listApplications: async ({ ids }, call) => chosen(await listApplications(account, call), ids),
     // Taken from the list: a search by this id is not documented.
     readApplication: async (id, call) => {
-      const [found] = chosen(await listApplications(call), [id]);
+      const [found] = chosen(await listApplications(account, call), [id]);
       if (found !== undefined) return found;
       throw transport.fail('applications', new CallFailure('not_found', `the account has no application ${id}`));
     },
-    listKeyTransactions: async ({ ids }, call) => chosen(await keyTransactions.list(call), ids),
+    listKeyTransactions: async ({ ids }, call) => chosen(await listKeyTransactions(account, call), ids),
     readKeyTransaction: async (id, call) => {
-      const [found] = chosen(await keyTransactions.list(call), [id]);
+      const [found] = chosen(await listKeyTransactions(account, call), [id]);
       if (found?.unread !== undefined) throw found.unread;
       if (found !== undefined) return found;
       const words = `the account has no key transaction ${id}`;

@@ -86,3 +86,19 @@ describe('a field of the list of key transactions that failed', () => {
     },
   );
 });
+
+describe('a field of a list of entities that failed', () => {
+  it.each([['tags'], ['reporting'], ['name'], ['goldenMetrics']])(
+    'keeps what it said before, also in a reader that replaces this one, and is one failure: %s',
+    async (field) => {
+      const between = await startBetween(ALL);
+      const { reader, call, notes } = between;
+      const before = await reader.entities?.list('EXT-SERVICE', call);
+      between.fault = failing(0, field);
+      expect(await reader.entities?.list('EXT-SERVICE', call)).toEqual(before);
+      expect(notes.failures.map(({ reason }) => reason)).toEqual(['server']);
+      const next = between.replace();
+      expect(await next.reader.entities?.list('EXT-SERVICE', next.call)).toEqual(before);
+    },
+  );
+});

@@ -1,0 +1,77 @@
+import * as z from 'zod';
+import { entity, healthStatus, searchEntities, severityOf } from './entitySearch.ts';
+import type { NerdGraphAccount } from './nerdGraphAccount.ts';
+import { NO_SUMMARY } from './rowValues.ts';
+import { APPLICATIONS } from './transport.ts';
+import { amount, count, id, type Json } from '../http/validation.ts';
+import type { Application } from '../types.ts';
+import type { CallOptions } from '../upstreamReader.ts';
+
+/** Reads all applications of the account. Rejects when the list is incomplete, or empty because the key lacks the account. */
+export async function listApplications(account: NerdGraphAccount, call: CallOptions): Promise<Application[]> {
+  const { memory } = account;
+  const search = {
+    group: 'applications',
+    document: APPLICATIONS,
+    what: "domain = 'APM' AND type = 'APPLICATION'",
+    schema: application,
+    earlier: (guid: string) => fieldsOf(memory.applications.get(guid)),
+  } as const;
+  memory.applications = await searchEntities(account, search, call);
+  const found = new Map<number, Application>();
+  for (const each of memory.applications.values()) if (!found.has(each.id)) found.set(each.id, each);
+  const applications = [...found.values()];
+  await account.checkEmpty(applications.length === 0, call);
+  memory.listed(applications);
+  return applications;
+}
+
+/**
+ * An application of the entity search. Of its summary only the Apdex target and the number of hosts and instances are used. New
+ * Relic's own figures have an unknown window and scale, so all other rolling values are calculated from timeslices.
+ */
+const application = entity
+  .extend({
+    applicationId: id,
+    language: z.string().nullish(),
+    apmSummary: z.object({ hostCount: count.nullish(), instanceCount: count.nullish() }).nullish(),
+    settings: z.object({ apdexTarget: amount.nullish(), serverSideConfig: z.boolean().nullish() }).nullish(),
+  })
+  .transform((fields): Application => {
+    const { reporting } = fields;
+    const apdexTarget = fields.settings?.apdexTarget ?? undefined;
+    const hosts = fields.apmSummary?.hostCount ?? undefined;
+    const instances = fields.apmSummary?.instanceCount ?? undefined;
+    return {
+      id: fields.applicationId,
+      name: fields.name,
+      language: fields.language?.toLowerCase(),
+      healthStatus: healthStatus(reporting, fields.alertSeverity),
+      reporting,
+      lastReportedAt: undefined,
+      summary: { ...NO_SUMMARY, apdexTarget, hostCount: hosts, instanceCount: instances },
+      endUserSummary: undefined,
+      settings: {
+        apdexThreshold: apdexTarget,
+        endUserApdexThreshold: undefined,
+        realUserMonitoring: undefined,
+        serverSideConfig: fields.settings?.serverSideConfig ?? undefined,
+      },
+      alertPolicyId: undefined,
+      hosts,
+      instances,
+      // Tags that failed and were never read are unknown, not empty.
+      tags: fields.tags === undefined ? undefined : (fields.tags ?? []),
+    };
+  });
+
+/** The fields of an application as New Relic names them. */
+function fieldsOf(record: Application | undefined): Json | undefined {
+  if (record === undefined) return undefined;
+  const { id, name, language, reporting, healthStatus: health, settings, hosts, instances } = record;
+  return {
+    ...{ applicationId: id, name, language, reporting, tags: record.tags, alertSeverity: severityOf(health) },
+    apmSummary: { hostCount: hosts, instanceCount: instances },
+    settings: { apdexTarget: settings?.apdexThreshold, serverSideConfig: settings?.serverSideConfig },
+  };
+}
