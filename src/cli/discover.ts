@@ -1,11 +1,11 @@
 import { Document } from 'yaml';
 import type { Application, KeyTransaction, Host, Instance } from '../api/types.ts';
 import { findApplications, findKeyTransactions, readAll, type FoundByAccount } from './upstream/readForCommand.ts';
-import { type CommandContext, isRefusedKey, type LiveAccount, onlyAccount, withAccounts } from './upstream/session.ts';
+import { type CommandContext, isRefusedKey, type LiveAccount, withAccounts } from './upstream/session.ts';
 import type { ApplicationSubject, BatchRead, Outcome } from '../api/upstreamReader.ts';
 import { windowAt } from '../collect/due.ts';
 import { counted } from '../config/wording.ts';
-import { table, showProgress } from './terminal.ts';
+import { jsonText, table, showProgress } from './terminal.ts';
 import { escapeUnsafe, errorText } from '../log/logger.ts';
 import type { CommonOptions } from './flags.ts';
 import { ExitStatus } from './process.ts';
@@ -31,36 +31,31 @@ export async function runDiscover(options: DiscoverOptions): Promise<void> {
     await discoverEntities({ ...options, account: options.account, type: entities === true ? undefined : entities });
     return;
   }
-  await withAccounts(
-    options,
-    async (session) => {
-      const { accounts } = session;
-      const { app: apps = [], keyTransaction: ids = [], format } = options;
-      const named =
-        apps.length + ids.length === 0
-          ? undefined
-          : {
-              applications: await findApplications(accounts, apps),
-              keyTransactions: await findKeyTransactions(accounts, ids),
-            };
-      const found: Discovered[] = [];
-      let failures = 0;
-      for (const account of accounts) {
-        const { name } = account.config;
-        const note = (what: string, error: unknown): void => {
-          session.signal.throwIfAborted();
-          failures += 1;
-          const sentence = `account ${name}: ${escapeUnsafe(what)} cannot be read: ${errorText(error, false)}`;
-          session.complain(sentence, isRefusedKey(error));
-        };
-        const lists = named === undefined ? await readLists(account, note) : listsOfNamed(account, named);
-        if (lists !== undefined) found.push(await withHostsAndInstances(account, lists, session, note));
-      }
-      if (found.length > 0) session.print(formatDiscovered(found, format));
-      if (failures > 0) throw new ExitStatus(1);
-    },
-    (config) => onlyAccount(config, options.account),
-  );
+  await withAccounts(options, async (session) => {
+    const { accounts } = session;
+    const { app: apps = [], keyTransaction: ids = [], format } = options;
+    const named =
+      apps.length + ids.length === 0
+        ? undefined
+        : {
+            applications: await findApplications(accounts, apps),
+            keyTransactions: await findKeyTransactions(accounts, ids),
+          };
+    const found: Discovered[] = [];
+    let failures = 0;
+    for (const account of accounts) {
+      const { name } = account.config;
+      const note = (what: string, error: unknown): void => {
+        session.signal.throwIfAborted();
+        failures += 1;
+        session.complain(`account ${name}: ${what} cannot be read: ${errorText(error, false)}`, isRefusedKey(error));
+      };
+      const lists = named === undefined ? await readLists(account, note) : listsOfNamed(account, named);
+      if (lists !== undefined) found.push(await withHostsAndInstances(account, lists, session, note));
+    }
+    if (found.length > 0) session.print(formatDiscovered(found, format));
+    if (failures > 0) throw new ExitStatus(1);
+  });
 }
 
 /** Reports a failed read; an error that it throws ends the command. */
@@ -160,7 +155,7 @@ const UNKNOWN = '?';
 function formatDiscovered(found: readonly Discovered[], format: DiscoverOptions['format']): string {
   switch (format) {
     case 'json':
-      return `${JSON.stringify({ accounts: found.map(asJson) }, undefined, 2)}\n`;
+      return jsonText({ accounts: found.map(asJson) });
     case 'yaml':
       return found.map(asYaml).join('---\n');
     case 'table':

@@ -5,8 +5,8 @@ import type { MonitoredEntity } from '../api/upstreamReader.ts';
 import { errorText, escapeUnsafe } from '../log/logger.ts';
 import type { CommonOptions } from './flags.ts';
 import { ExitStatus, UsageError } from './process.ts';
-import { table } from './terminal.ts';
-import { isRefusedKey, onlyAccount, withAccounts } from './upstream/session.ts';
+import { jsonText, table } from './terminal.ts';
+import { isRefusedKey, withAccounts } from './upstream/session.ts';
 
 interface DiscoverEntitiesOptions extends CommonOptions {
   readonly format: 'table' | 'yaml' | 'json';
@@ -26,7 +26,6 @@ interface Found {
  * The command `discover --entities`: lists the types of each account, or the entities of one type with their golden metrics.
  */
 export async function discoverEntities({ type, format, ...options }: DiscoverEntitiesOptions): Promise<void> {
-  const prepare = (config: Config): Config => withEntities(onlyAccount(config, options.account), type);
   await withAccounts(
     options,
     async ({ accounts, complain, print, signal }) => {
@@ -45,7 +44,7 @@ export async function discoverEntities({ type, format, ...options }: DiscoverEnt
       if (found.length > 0) print(formatted(found, type, format));
       if (found.length < accounts.length) throw new ExitStatus(1);
     },
-    prepare,
+    (config) => withEntities(config, type),
   );
 }
 
@@ -68,7 +67,7 @@ function formatted(
   type: string | undefined,
   format: DiscoverEntitiesOptions['format'],
 ): string {
-  if (format === 'json') return `${JSON.stringify({ accounts: found.map(toJson) }, undefined, 2)}\n`;
+  if (format === 'json') return jsonText({ accounts: found.map(toJson) });
   if (format === 'yaml') return found.map((each) => toYaml(each, type)).join('\n');
   return found
     .map(({ account, types, entities = [] }) => {

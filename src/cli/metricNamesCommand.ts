@@ -5,8 +5,9 @@ import { windowAt } from '../collect/due.ts';
 import type { Config } from '../config/config.ts';
 import type { CommonOptions } from './flags.ts';
 import { ExitStatus } from './process.ts';
+import { jsonText } from './terminal.ts';
 import { findApplication, readOne } from './upstream/readForCommand.ts';
-import { onlyAccount, withAccounts, type LiveAccount } from './upstream/session.ts';
+import { withAccounts, type LiveAccount } from './upstream/session.ts';
 
 /** Most pages with `--no-all-pages`: a list can have a thousand pages, seconds each. */
 const FEW_PAGES = 20;
@@ -28,39 +29,35 @@ export async function runMetricNames(
     readonly format: 'table' | 'json';
   },
 ): Promise<void> {
-  await withAccounts(
-    options,
-    async ({ accounts, config: { collection }, print }) => {
-      const { app, host: hostText, name: substring, allPages, format } = options;
-      const { account, value: application } = await findApplication(accounts, app);
-      const host = hostText === undefined ? undefined : await findHost(account, application, hostText, collection);
-      const query = {
-        applicationId: application.id,
-        ...(host === undefined ? {} : { hostKey: host.key }),
-        ...(substring === undefined ? {} : { name: substring }),
-        // Later minutes may still be incomplete, as with metric data.
-        to: windowAt(Date.now(), collection).to,
-        maxPages: allPages ? Infinity : FEW_PAGES,
-        onPage: pageNotes(),
-      };
-      const { names, complete } = await account.reader.listMetricNames(query, account.call);
-      const document = {
-        account: account.config.name,
-        application: { id: application.id, name: application.name },
-        ...(host === undefined ? {} : { host: { id: host.key, name: host.host } }),
-        complete,
-        metrics: names.map(({ name, values }) => ({ name, values: values ?? null })),
-      };
-      print(format === 'table' ? asText(names) : `${JSON.stringify(document, undefined, 2)}\n`);
-      if (complete) return;
-      process.stderr.write(
-        `the list goes on after ${FEW_PAGES} pages (${names.length} names): narrow it with --name, ` +
-          'or read all of it without --no-all-pages, which costs a call per page\n',
-      );
-      throw new ExitStatus(1);
-    },
-    (config) => onlyAccount(config, options.account),
-  );
+  await withAccounts(options, async ({ accounts, config: { collection }, print }) => {
+    const { app, host: hostText, name: substring, allPages, format } = options;
+    const { account, value: application } = await findApplication(accounts, app);
+    const host = hostText === undefined ? undefined : await findHost(account, application, hostText, collection);
+    const query = {
+      applicationId: application.id,
+      ...(host === undefined ? {} : { hostKey: host.key }),
+      ...(substring === undefined ? {} : { name: substring }),
+      // Later minutes may still be incomplete, as with metric data.
+      to: windowAt(Date.now(), collection).to,
+      maxPages: allPages ? Infinity : FEW_PAGES,
+      onPage: pageNotes(),
+    };
+    const { names, complete } = await account.reader.listMetricNames(query, account.call);
+    const document = {
+      account: account.config.name,
+      application: { id: application.id, name: application.name },
+      ...(host === undefined ? {} : { host: { id: host.key, name: host.host } }),
+      complete,
+      metrics: names.map(({ name, values }) => ({ name, values: values ?? null })),
+    };
+    print(format === 'table' ? asText(names) : jsonText(document));
+    if (complete) return;
+    process.stderr.write(
+      `the list goes on after ${FEW_PAGES} pages (${names.length} names): narrow it with --name, ` +
+        'or read all of it without --no-all-pages, which costs a call per page\n',
+    );
+    throw new ExitStatus(1);
+  });
 }
 
 /** The names as text: names with the same value names are grouped, because nearly all metrics have the same ten. */

@@ -9,7 +9,7 @@ import { escapeUnsafe } from '../log/logger.ts';
 import { scannedMinutes, type ScannedMinutes } from './scannedMinutes.ts';
 import { withLists } from './upstream/session.ts';
 import type { CommonOptions } from './flags.ts';
-import { table } from './terminal.ts';
+import { jsonText, table } from './terminal.ts';
 
 const MINUTE = 60_000;
 
@@ -31,15 +31,14 @@ export async function runPlan(options: CommonOptions & { readonly format: 'table
     );
     for (const { name, tasks } of unread) {
       const { problem = 'nothing was read', reason } = tasks.find(({ group }) => group === 'applications') ?? {};
-      const sentence = `account ${name}: the application list cannot be read: ${escapeUnsafe(problem)}`;
-      complain(sentence, reason === 'auth');
+      complain(`account ${name}: the application list cannot be read: ${problem}`, reason === 'auth');
     }
     const read = statuses.filter((status) => !unread.includes(status));
     const lists = read.flatMap(({ name, tasks }) =>
       tasks.flatMap((task) => (task.group === 'entities' && task.state === 'missing' ? [{ name, ...task }] : [])),
     );
     for (const { name, entityType = '', problem = 'nothing was read', reason } of lists) {
-      const sentence = `account ${name}: the entities of ${entityType} cannot be read, and are not in the plan: ${escapeUnsafe(problem)}`;
+      const sentence = `account ${name}: the entities of ${entityType} cannot be read, and are not in the plan: ${problem}`;
       complain(sentence, reason === 'auth');
     }
     const plans = read.flatMap((status) => {
@@ -48,10 +47,9 @@ export async function runPlan(options: CommonOptions & { readonly format: 'table
       if (account === undefined || series === undefined) return [];
       return [planOf(status, series, scannedMinutes(account, config.collection, status.plan))];
     });
-    if (plans.length > 0 && options.format === 'table') print(plans.map(asTable).join('\n'));
-    else if (plans.length > 0) print(`${JSON.stringify({ accounts: plans }, undefined, 2)}\n`);
+    if (plans.length > 0)
+      print(options.format === 'table' ? plans.map(asTable).join('\n') : jsonText({ accounts: plans }));
     if (unread.length + lists.length > 0) throw new ExitStatus(1);
-    return Promise.resolve();
   });
 }
 

@@ -15,9 +15,9 @@ import { isRecord, readRows } from '../nrql/queryRows.ts';
 import { defaultLabel, readStatement } from '../nrql/statement.ts';
 import type { CommonOptions } from './flags.ts';
 import { UsageError } from './process.ts';
-import { table } from './terminal.ts';
+import { jsonText, table } from './terminal.ts';
 import { readOne } from './upstream/readForCommand.ts';
-import { withAccounts } from './upstream/session.ts';
+import { theAccount, withAccounts } from './upstream/session.ts';
 
 export interface QueryOptions extends CommonOptions {
   /** The name of a query of the configuration. */
@@ -32,7 +32,6 @@ const GIVEN = 'query';
 
 /** The command `query`: runs one query, from the command line or from the configuration. */
 export async function runQuery(nrql: string | undefined, options: QueryOptions): Promise<void> {
-  const prepare = (config: Config): Config => onlyQuery(config, nrql, options);
   await withAccounts(
     options,
     async ({ accounts: [account], config, print }) => {
@@ -49,36 +48,26 @@ export async function runQuery(nrql: string | undefined, options: QueryOptions):
       process.stderr.write(`${counted(result.rows.length, 'row')}, from ${times.join(' to ')}\n`);
       print(await written(account.config, definition, result, options));
     },
-    prepare,
+    (config) => onlyQuery(config, nrql, options),
   );
 }
 
 /** The configuration reduced to the chosen account and query. Throws a UsageError. */
-function onlyQuery(config: Config, nrql: string | undefined, { name, account, window }: QueryOptions): Config {
+function onlyQuery(config: Config, nrql: string | undefined, { name, window }: QueryOptions): Config {
   if ((nrql === undefined) === (name === undefined)) throw new UsageError('give either a query or --name');
-  const known = config.accounts.filter((each) => account === undefined || each.name === account);
-  const named = (some: readonly { readonly name: string }[]): string => some.map((each) => each.name).join(', ');
-  if (known.length === 0) {
-    throw new UsageError(`no account has the name given with --account: choose one of ${named(config.accounts)}`);
-  }
-  const having = known.flatMap((each) => {
-    const found = name === undefined ? { ...EMPTY, nrql: nrql ?? '' } : each.queries.find((one) => one.name === name);
-    return found === undefined ? [] : [{ account: each, definition: found }];
+  const having = config.accounts.flatMap((account) => {
+    const queries = name === undefined ? [{ ...EMPTY, nrql: nrql ?? '' }] : account.queries;
+    const query = queries.find((each) => each.name === (name ?? GIVEN));
+    return query === undefined ? [] : [{ ...account, queries: [{ ...query, window: window ?? query.window }] }];
   });
-  const [only, ...others] = having;
-  if (only === undefined) throw new UsageError(`no account has the query "${name ?? ''}"`);
-  if (others.length > 0) {
-    throw new UsageError(
-      `several accounts are meant: choose one with --account: ${named(having.map(({ account: each }) => each))}`,
-    );
-  }
-  const definition = { ...only.definition, window: window ?? only.definition.window };
-  const [problem] = readStatement(definition.nrql).problems;
+  if (having.length === 0) throw new UsageError(`no account has the query "${name ?? ''}"`);
+  const account = theAccount({ ...config, accounts: having });
+  const [problem] = readStatement(account.queries[0]?.nrql ?? '').problems;
   if (problem !== undefined) throw new UsageError(`the query, character ${problem.at + 1}: ${problem.message}`);
-  if (only.account.api === 'rest' && only.account.account_id === undefined) {
-    throw new UsageError(`account ${only.account.name} needs account_id: queries are read through NerdGraph`);
+  if (account.api === 'rest' && account.account_id === undefined) {
+    throw new UsageError(`account ${account.name} needs account_id: queries are read through NerdGraph`);
   }
-  return { ...config, accounts: [{ ...only.account, queries: [definition] }] };
+  return { ...config, accounts: [account] };
 }
 
 const EMPTY: QueryDefinition = { name: GIVEN, nrql: '', metrics: [], interval: 60_000, max_series: 5_000 };
@@ -101,7 +90,7 @@ function written(
     case 'json': {
       const { window, rows } = result;
       const document = { account: account.name, query: definition.name, nrql: definition.nrql, window, rows };
-      return `${JSON.stringify(document, undefined, 2)}\n`;
+      return jsonText(document);
     }
     case 'yaml':
       return queryYaml(definition, columnsOf(definition, result), Object.keys(account.labels));

@@ -109,3 +109,13 @@ function lengthOf(cell: string | number | undefined): number {
 function text(cell: string | number | undefined): string {
   return cell === undefined ? '' : escapeUnsafe(String(cell));
 }
+
+/** The lines of a text, each with its control and invisible characters shown as text. */
+export function escapeLines(lines: string): string {
+  return lines.split('\n').map(escapeUnsafe).join('\n');
+}
+
+/** A JSON document as text, which ends in a line feed. The escapes of foreign names change no value. */
+export function jsonText(document: object): string {
+  return `${escapeLines(JSON.stringify(document, undefined, 2))}\n`;
+}

@@ -26,8 +26,8 @@ describe.concurrent('a command', () => {
   });
 
   it.each([
-    [[], 'error: several accounts are meant: choose one with --account: alpha, beta\n'],
-    [['--account=gamma'], 'error: no account has the name given with --account: choose one of alpha, beta\n'],
+    [[], 'error: there are several accounts (alpha, beta): choose one with --account\n'],
+    [['--account=gamma'], 'error: there is no account "gamma": the accounts are alpha, beta\n'],
   ])('query names the accounts where none is chosen, or one that there is not: %j', async (flags, sentence) => {
     const accounts = ['alpha', 'beta'].map((name) => `{name: ${name}, account_id: 7, api_key: NRAK-ABC}`);
     const config = `accounts: [${accounts.join(', ')}]`;

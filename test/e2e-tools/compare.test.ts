@@ -89,7 +89,7 @@ describe('compare', () => {
   it('asks which account is meant where there are several', async () => {
     const config = `accounts:\n${accountText('one', 'rest')}${accountText('two', 'nerdgraph')}`;
     const { status, stderr } = await runTool(['compare'], { config });
-    expect([status, stderr]).toEqual([2, 'error: there are several accounts (one, two): say which with --account\n']);
+    expect([status, stderr]).toEqual([2, 'error: there are several accounts (one, two): choose one with --account\n']);
     expect((await runTool(['compare', '--account=two', '--app=Storefront'], { config })).status).toBe(0);
   });
 });

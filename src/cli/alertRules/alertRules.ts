@@ -8,8 +8,8 @@ import { readQueries } from '../../config/queries.ts';
 import { PACKS } from '../../config/schema/query.ts';
 import type { CommonOptions } from '../flags.ts';
 import { UsageError } from '../process.ts';
-import { lineLength, table, wrapped } from '../terminal.ts';
-import { onlyAccount, withAccounts } from '../upstream/session.ts';
+import { jsonText, lineLength, table, wrapped } from '../terminal.ts';
+import { theAccount, withAccounts } from '../upstream/session.ts';
 import { type Conversion, convert, costWords } from './convert.ts';
 import { FILE_NAMES, fileTexts, writeAll } from './files.ts';
 
@@ -47,22 +47,18 @@ export async function runAlertRules(options: AlertRulesOptions): Promise<void> {
       process.stderr.write(`wrote ${FILE_NAMES.join(', ')} in ${options.output}\n`);
       print(options.format === 'json' ? jsonReport(conversion, config) : tableReport(conversion));
     },
-    (config) => theAccount(config, options),
+    (config) => throughNerdGraph(config, options),
   );
 }
 
-/** The configuration reduced to the chosen account, read through NerdGraph. Throws a UsageError. */
-function theAccount(config: Config, { account, output, force }: AlertRulesOptions): Config {
-  const {
-    accounts: [only, ...others],
-  } = onlyAccount(config, account);
-  if (only === undefined || others.length > 0)
-    throw new UsageError('the configuration has several accounts: choose one with --account');
+/** The configuration with its only account read through NerdGraph. Throws a UsageError. */
+function throughNerdGraph(config: Config, { output, force }: AlertRulesOptions): Config {
+  const account = theAccount(config);
   const existing = FILE_NAMES.filter((name) => existsSync(join(output, name)));
   if (existing.length > 0 && !force) {
     throw new UsageError(`${existing.join(', ')} in ${output} would be replaced: give --force, or another --output`);
   }
-  return { ...config, accounts: [accountThrough('nerdgraph', only)] };
+  return { ...config, accounts: [accountThrough('nerdgraph', account)] };
 }
 
 /** The settings reduced to the chosen policies. Throws a UsageError when there is none. */
@@ -136,5 +132,5 @@ function jsonReport({ report, cost }: Conversion, { name }: AccountConfig): stri
       metric: mapped?.metric ?? null,
     })),
   };
-  return `${JSON.stringify(document, undefined, 2)}\n`;
+  return jsonText(document);
 }

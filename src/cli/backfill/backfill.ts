@@ -16,7 +16,7 @@ import {
 } from './backfillApplication.ts';
 import { formatDuration } from '../../config/duration.ts';
 import { WINDOW_FAMILIES } from '../../metrics/windowFamilies.ts';
-import { onlyAccount, withAccounts, type LiveAccount, type LiveSession } from '../upstream/session.ts';
+import { withAccounts, type LiveAccount, type LiveSession } from '../upstream/session.ts';
 import type { CommonOptions } from '../flags.ts';
 import type { BackfillOptions } from './backfillFlags.ts';
 import { planBackfill, resumeKeyOf } from './planBackfill.ts';
@@ -75,19 +75,15 @@ export async function runBackfill(options: CommonOptions & BackfillOptions): Pro
   setFlagsFromString('--optimize-for-size');
   // A run of hours outlives the terminal that started it, as with nohup.
   process.on('SIGHUP', () => void process.stderr.write('A hangup does not end a backfill: ctrl-C or SIGTERM does.\n'));
-  await withAccounts(
-    options,
-    async (session) => {
-      await backfill(session, options, {
-        now: Date.now(),
-        stdout: process.stdout,
-        note: (sentence) => void process.stderr.write(`${sentence}\n`),
-        progress: showProgress('reading'),
-        sleep: (ms, signal) => wait(ms, undefined, { signal }),
-      });
-    },
-    (config) => onlyAccount(config, options.account),
-  );
+  await withAccounts(options, async (session) => {
+    await backfill(session, options, {
+      now: Date.now(),
+      stdout: process.stdout,
+      note: (sentence) => void process.stderr.write(`${sentence}\n`),
+      progress: showProgress('reading'),
+      sleep: (ms, signal) => wait(ms, undefined, { signal }),
+    });
+  });
 }
 
 /**

@@ -5,10 +5,10 @@ import { effectiveSettings, selects } from '../../collect/selection.ts';
 import { type AccountConfig, accountThrough, type Config } from '../../config/config.ts';
 import type { CommonOptions } from '../flags.ts';
 import { ExitStatus, UsageError } from '../process.ts';
-import { lineLength, formatMinute, table, wrapped } from '../terminal.ts';
+import { formatMinute, jsonText, lineLength, table, wrapped } from '../terminal.ts';
 import { isId } from '../upstream/readForCommand.ts';
 import {
-  onlyAccount,
+  theAccount,
   withAccounts,
   type CommandContext,
   type LiveAccount,
@@ -34,22 +34,15 @@ export interface CompareOptions extends CommonOptions {
 export async function runCompare(options: CompareOptions): Promise<void> {
   const run = async (session: LiveSession & CommandContext): Promise<void> => {
     const comparison = await compare(session, options, Date.now());
-    const isJson = options.format === 'json';
-    session.print(isJson ? `${JSON.stringify(comparison, undefined, 2)}\n` : comparisonText(comparison, lineLength()));
+    session.print(options.format === 'json' ? jsonText(comparison) : comparisonText(comparison, lineLength()));
     if (comparison.unexpected > 0) throw new ExitStatus(1);
   };
-  await withAccounts(options, run, (config) => bothInterfaces(config, options));
+  await withAccounts(options, run, (config) => bothInterfaces(config, options.accountId));
 }
 
 /** One account over REST, then over NerdGraph, with exact values. Throws a UsageError when it is ambiguous. */
-export function bothInterfaces(
-  config: Config,
-  { account: name, accountId }: Pick<CompareOptions, 'account' | 'accountId'>,
-): Config {
-  const [account, ...others] = onlyAccount(config, name).accounts;
-  const names = config.accounts.map((each) => each.name).join(', ');
-  if (account === undefined || others.length > 0)
-    throw new UsageError(`there are several accounts (${names}): say which with --account`);
+export function bothInterfaces(config: Config, accountId: number | undefined): Config {
+  const account = theAccount(config);
   const same = { ...account, account_id: accountId ?? account.account_id };
   return {
     accounts: [accountThrough('rest', same), accountThrough('nerdgraph', same)],

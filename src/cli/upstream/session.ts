@@ -3,11 +3,11 @@ import type { Logger } from 'pino';
 import { Collector, type AccountReader } from '../../collect/collector.ts';
 import type { AccountConfig, Config } from '../../config/config.ts';
 import type { Group } from '../../metrics/sample.ts';
-import { errorText, isMistake } from '../../log/logger.ts';
+import { errorText, escapeUnsafe, isMistake } from '../../log/logger.ts';
 import { loadOrExit, openLog, sayOrigin, type LoadedConfiguration } from '../configuration.ts';
 import type { CommonOptions } from '../flags.ts';
 import { ExitStatus, OutputError, StoppedError, stopOnSignals, UsageError } from '../process.ts';
-import { showProgress } from '../terminal.ts';
+import { escapeLines, showProgress } from '../terminal.ts';
 import { clientOptions, observeCalls, openReader } from './createReader.ts';
 import type { RestReaderOptions } from '../../api/rest/restReader.ts';
 import type { CallOptions, UpstreamReader } from '../../api/upstreamReader.ts';
@@ -30,7 +30,8 @@ export interface CommandContext {
   readonly print: (text: string) => void;
   readonly mask: (text: string) => string;
   /**
-   * Prints an error as a line on standard error, with keys masked. The remedy for a refused key is printed once, at the end.
+   * Prints an error as a line on standard error, with keys masked and foreign texts made harmless. The remedy for a refused key
+   * is printed once, at the end.
    */
   readonly complain: (sentence: string, isRefusedKey: boolean) => void;
 }
@@ -38,29 +39,28 @@ export interface CommandContext {
 /** The flags of a reading command, and its configuration if it was read already. */
 export interface ReadingOptions extends CommonOptions {
   readonly loaded?: LoadedConfiguration;
+  /** The only account to read; undefined: all accounts. */
+  readonly account?: string | undefined;
 }
 
-/** The remedy for a key that New Relic does not know. */
-export const KEY_HINT = `hint: ${REMEDIES.auth}`;
-
 /**
- * Runs a command that reads from New Relic: loads the configuration and logs its source. A failure prints one sentence on
- * standard error and ends the program with status 1, wrong usage with status 2.
+ * Runs a command that reads from New Relic: loads the configuration, reduces it to the account of `--account`, and logs its
+ * source. A failure prints one sentence on standard error and ends the program with status 1, wrong usage with status 2.
  *
- * @param prepare makes the configuration to read with from the loaded one; may throw a UsageError
+ * @param prepare makes the configuration to read with from that one; may throw a UsageError
  */
-async function runReadingCommand<T>(
+async function runReadingCommand(
   options: ReadingOptions,
-  run: (context: CommandContext) => Promise<T>,
+  run: (context: CommandContext) => Promise<void>,
   prepare: (config: Config) => Config = (config) => config,
-): Promise<T> {
+): Promise<void> {
   const loaded = options.loaded ?? (await loadOrExit({ configFile: options['config.file'], once: true }));
   const { logger, secrets } = openLog(options);
   const signal = stopOnSignals();
   let hint = '';
-  const complain = (sentence: string, isRefused: boolean): void => {
-    process.stderr.write(`${secrets.mask(sentence)}\n`);
-    if (isRefused) hint = `${KEY_HINT}\n`;
+  const complain = (text: string, isRefused: boolean, escape = escapeUnsafe): void => {
+    process.stderr.write(`${secrets.mask(escape(text))}\n`);
+    if (isRefused) hint = `hint: ${REMEDIES.auth}\n`;
   };
   const surroundings = {
     secrets,
@@ -69,9 +69,9 @@ async function runReadingCommand<T>(
     keyProblem: () => undefined,
   };
   try {
-    const config = prepare(loaded.config);
+    const config = prepare(onlyAccount(loaded.config, options.account));
     sayOrigin(logger, loaded.path);
-    return await run({
+    await run({
       config,
       signal,
       logger,
@@ -84,7 +84,7 @@ async function runReadingCommand<T>(
   } catch (error) {
     if (error instanceof ExitStatus) throw error;
     if (error instanceof UsageError) {
-      process.stderr.write(`error: ${error.message}\n`);
+      complain(`error: ${error.message}`, false);
       throw new ExitStatus(2);
     }
     if (signal.reason instanceof OutputError) throw signal.reason;
@@ -93,7 +93,7 @@ async function runReadingCommand<T>(
       throw new ExitStatus(signal.reason.status);
     }
     const withStack = isMistake(error) || options['log.level'] === 'debug';
-    complain(errorText(error, withStack), isRefusedKey(error));
+    complain(errorText(error, withStack), isRefusedKey(error), withStack ? escapeLines : escapeUnsafe);
     throw new ExitStatus(1);
   } finally {
     process.stderr.write(hint);
@@ -135,21 +135,30 @@ export function onlyAccount(config: Config, name: string | undefined): Config {
   if (name === undefined) return config;
   const accounts = config.accounts.filter((account) => account.name === name);
   if (accounts.length > 0) return { ...config, accounts };
-  throw new UsageError(
-    `there is no account "${name}": the accounts are ${config.accounts.map((each) => each.name).join(', ')}`,
-  );
+  throw new UsageError(`there is no account "${name}": the accounts are ${namesOf(config.accounts)}`);
+}
+
+/** The account of a command that reads one. Throws a UsageError when there are several. */
+export function theAccount({ accounts }: Config): AccountConfig {
+  const [account, ...others] = accounts;
+  if (account !== undefined && others.length === 0) return account;
+  throw new UsageError(`there are several accounts (${namesOf(accounts)}): choose one with --account`);
+}
+
+function namesOf(accounts: readonly AccountConfig[]): string {
+  return accounts.map(({ name }) => name).join(', ');
 }
 
 /** Runs a command that makes its own calls: opens the accounts of the configuration, and closes them at the end. */
-export function withAccounts<T>(
-  options: CommonOptions,
-  run: (session: LiveSession & CommandContext) => Promise<T>,
+export function withAccounts(
+  options: ReadingOptions,
+  run: (session: LiveSession & CommandContext) => Promise<void>,
   prepare?: (config: Config) => Config,
-): Promise<T> {
-  const withOpened = async (context: CommandContext): Promise<T> => {
+): Promise<void> {
+  const withOpened = async (context: CommandContext): Promise<void> => {
     const accounts = openAccounts(context, WAITING_CLOCK);
     try {
-      return await run({ ...context, accounts });
+      await run({ ...context, accounts });
     } finally {
       await Promise.allSettled(accounts.map((account) => account.close()));
     }
@@ -195,10 +204,10 @@ const LISTS: ReadonlySet<Group> = new Set<Group>([
 ]);
 
 /** Runs a command on the lists of all accounts, read by the daemon's collector: plan and budget are the daemon's. */
-export function withLists<T>(
+export function withLists(
   options: ReadingOptions,
-  run: (context: CommandContext & { readonly collector: Collector }) => Promise<T>,
-): Promise<T> {
+  run: (context: CommandContext & { readonly collector: Collector }) => Promise<void> | void,
+): Promise<void> {
   return runReadingCommand(options, async (context) => {
     const { config, signal, logger, openReader } = context;
     const collector = new Collector(config, {
@@ -214,7 +223,7 @@ export function withLists<T>(
     try {
       await readLists(collector);
       signal.throwIfAborted();
-      return await run({ ...context, collector });
+      await run({ ...context, collector });
     } finally {
       clearInterval(alive);
       await collector.stop();

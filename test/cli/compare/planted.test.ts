@@ -36,7 +36,7 @@ async function compared(options: Partial<typeof EVERYTHING> = {}, keys = ''): Pr
     'abcd',
     DEMO_API_KEY,
   );
-  const config = bothInterfaces(configOf(text), { account: undefined, accountId: undefined });
+  const config = bothInterfaces(configOf(text), undefined);
   const { signal } = new AbortController();
   const readerOptions = {
     secrets: new Secrets(),
