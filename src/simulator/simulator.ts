@@ -7,8 +7,7 @@ import type { FaultRuleInput } from './faults/faultRules.ts';
 import { bodyOf, failure, listen, render, send, sentKey, type TlsFiles } from './simulatorHttp.ts';
 import { control, isControl } from './control.ts';
 import { RestService } from './rest/restService.ts';
-import { sizeFor } from './facts/facts.ts';
-import { type ServiceSettings, DEMO_API_KEY, DEFAULT_SETTINGS } from './simulatorSettings.ts';
+import { type PlantedFacts, type ServiceSettings, DEMO_API_KEY, DEFAULT_SETTINGS } from './simulatorSettings.ts';
 import { type World, type WorldOptions, createWorld } from './world/world.ts';
 
 export interface SimulatorOptions extends Partial<WorldOptions>, Partial<ServiceSettings> {
@@ -81,6 +80,20 @@ async function serve(
   response.once('close', () => done(response.writableFinished ? response.statusCode : undefined));
   if (latencyMs > 0) await pause(latencyMs, undefined, { signal });
   await deliver(state.faults.strike(call), call, response, { now: state.now(), key: key?.value ?? '', signal });
+}
+
+/** The options of a world that is large, or late, enough for the planted facts to show. */
+export function sizeFor(
+  facts: PlantedFacts,
+  { hostsPerApplication = 0, applications = 0 }: Partial<WorldOptions>,
+): Partial<WorldOptions> {
+  const hasRows = facts.has('many_rows') || facts.has('nerdgraph_limit_max');
+  const hasEntities = facts.has('many_entities') || facts.has('nerdgraph_entity_page');
+  return {
+    ...(hasRows && { hostsPerApplication: Math.max(3, hostsPerApplication) }),
+    ...(facts.has('late_minutes') && { lateData: 0.5 }),
+    ...(hasEntities && { applications: Math.max(60, applications) }),
+  };
 }
 
 /** Starts the imitation of New Relic. Rejects when it cannot listen, or on a bad fault rule. */

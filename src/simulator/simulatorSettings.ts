@@ -1,4 +1,5 @@
-import type { PlantedFacts } from './facts/facts.ts';
+/** Ids of docs/facts.md that the simulator contradicts, and of the sizes that some of them need. */
+export type PlantedFacts = ReadonlySet<string>;
 
 /** The default key: an invented one, in the form of a user key. */
 export const DEMO_API_KEY = 'NRAK-SIMULATOR0000000000000000';

@@ -1,17 +1,8 @@
-import { NERDGRAPH_FACTS, PACK_FACTS } from './nerdgraphFacts.ts';
+import { NERDGRAPH_FACTS, PACK_FACTS, type FactRow, type FactTable } from './nerdgraphFacts.ts';
 
-/** A statement about New Relic that the exporter relies on and no document settles. */
-export interface Fact {
+/** A row of the tables, with its id. */
+export interface Fact extends FactRow {
   readonly id: FactId;
-  /** The assumption of the exporter. */
-  readonly relies: string;
-  /** The source of the assumption: a page, public code, or our inference. */
-  readonly source: string;
-  /** The method by which an account is checked. */
-  readonly asked: string;
-  /** The affected parts of the exporter when it differs: families, with `*` for any part of a name, or a setting. */
-  readonly wrong: readonly string[];
-  /** Ids of facts that then differ too, because they are read with its help. */
   readonly follows?: readonly FactId[];
 }
 
@@ -134,7 +125,7 @@ const REST_FACTS = {
     wrong: ['newrelic_key_transaction_rolling_*'],
     follows: ['same_key_transactions'],
   },
-} as const;
+} as const satisfies FactTable<`rest_${string}`>;
 
 const PAGE = 'the table of NRQL equivalents of New Relic';
 const ASKED = 'the same ten minutes of the five largest applications through both interfaces';
@@ -203,7 +194,7 @@ const SHARED_FACTS = {
     wrong: ['collection.delay', 'newrelic_application_*', 'newrelic_host_*'],
     follows: ['rest_memory_minutes', 'rest_memory_hosts', 'same_memory', 'same_minutes', 'same_key_transactions'],
   },
-} as const;
+} as const satisfies FactTable<`same_${string}` | 'late_minutes'>;
 
 const TABLE = { ...REST_FACTS, ...NERDGRAPH_FACTS, ...PACK_FACTS, ...SHARED_FACTS } as const;
 

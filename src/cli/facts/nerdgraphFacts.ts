@@ -1,3 +1,20 @@
+/** A statement about New Relic that the exporter relies on and no document settles. */
+export interface FactRow {
+  /** The assumption of the exporter. */
+  readonly relies: string;
+  /** The source of the assumption: a page, public code, or our inference. */
+  readonly source: string;
+  /** The method by which an account is checked. */
+  readonly asked: string;
+  /** The affected parts of the exporter when it differs: families, with `*` for any part of a name, or a setting. */
+  readonly wrong: readonly string[];
+  /** Ids of facts that then differ too, because they are read with its help. */
+  readonly follows?: readonly string[];
+}
+
+/** The facts of one table. Their ids have a prefix of their own, so no id stands in two tables. */
+export type FactTable<Id extends string> = { readonly [id in Id]: FactRow };
+
 const WINDOW = ['newrelic_application_*', 'newrelic_host_*'] as const;
 const QUERIES = 'queries';
 const REFERENCE = "New Relic's NRQL reference";
@@ -176,7 +193,7 @@ export const NERDGRAPH_FACTS = {
     asked: 'the largest application',
     wrong: ['newrelic_<domain>_<type>_<metric> (entities)'],
   },
-} as const;
+} as const satisfies FactTable<`nerdgraph_${string}`>;
 
 const HOUR = 3_600;
 const DAY = 24 * HOUR;
@@ -184,11 +201,7 @@ const MONTH = 30 * DAY;
 const CONSUMPTION = 'newrelic.resourceConsumption';
 
 /** The events that a pack reads, and the fields of them that it names. */
-export interface PackFact {
-  readonly relies: string;
-  readonly source: string;
-  readonly asked: string;
-  readonly wrong: readonly string[];
+export interface PackFact extends FactRow {
   readonly from: string;
   readonly fields: readonly string[];
   /** The range of the query, in seconds. */
@@ -283,4 +296,4 @@ export const PACK_FACTS = {
     over: HOUR,
     least: 1,
   },
-} as const satisfies Readonly<Record<string, PackFact>>;
+} as const satisfies { readonly [id in `pack_${string}`]: PackFact };

@@ -9,7 +9,7 @@ import { MONITORED_DOMAINS, type MonitoredEntity, monitoredEntities, reports } f
 import { health, keyTransactionReports, keyTransactionSummary, rollingSummary } from '../world/rollingFigures.ts';
 import type { World } from '../world/world.ts';
 import type { CallKind } from '../faults/faultRules.ts';
-import type { PlantedFacts } from '../facts/facts.ts';
+import type { PlantedFacts } from '../simulatorSettings.ts';
 import { type NrqlCondition, comparedValues, NrqlError, parseCondition, TokenReader } from '../nrql/condition.ts';
 
 const SEVERITY = {

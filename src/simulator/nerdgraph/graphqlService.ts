@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type GraphQLSchema, buildSchema, graphql, GraphQLError } from 'graphql';
 import { type CallKind, type FaultRule, isMeant } from '../faults/faultRules.ts';
-import type { PlantedFacts } from '../facts/facts.ts';
+import type { PlantedFacts } from '../simulatorSettings.ts';
 import { comparedValues, NrqlError } from '../nrql/condition.ts';
 import { parseNrql } from '../nrql/parseQuery.ts';
 import { runNrql } from '../nrql/runQuery.ts';

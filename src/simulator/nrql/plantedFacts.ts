@@ -3,7 +3,7 @@ import type { ColumnValue, NrqlQuery } from './parseQuery.ts';
 import type { NrqlRow } from './rowTally.ts';
 import type { StoredTimeslice } from '../world/timesliceValues.ts';
 import type { StoredEvent } from '../world/events.ts';
-import type { PlantedFact, PlantedFacts } from '../facts/facts.ts';
+import type { PlantedFacts } from '../simulatorSettings.ts';
 
 const UNMATCHED = 'No application was matched (did you specify appId, appName or entity.guid?)';
 const NUMBERED = /\bappId\s*(?:=|IN\s*\()\s*\d/;
@@ -68,11 +68,7 @@ export function stepOf(length: number, snaps: boolean, facts: PlantedFacts): num
 }
 
 /** The factors by which the numbers of a metric in NRQL differ from REST. */
-const FACTORS: readonly (readonly [
-  PlantedFact,
-  metric: string,
-  { readonly count?: number; readonly total?: number },
-])[] = [
+const FACTORS: readonly (readonly [string, metric: string, { readonly count?: number; readonly total?: number }])[] = [
   ['same_call_count', 'HttpDispatcher', { count: 1.1, total: 1.1 }],
   ['same_response_time', 'HttpDispatcher', { total: 1.1 }],
   ['same_apdex', 'Apdex', { count: 1.1 }],
@@ -120,7 +116,7 @@ export function plantedScopes(metric: string, own: readonly (string | null)[], f
 }
 
 /** The fields that events of some types lack. */
-const LACKING: readonly (readonly [PlantedFact, types: readonly string[], field: string])[] = [
+const LACKING: readonly (readonly [string, types: readonly string[], field: string])[] = [
   ['pack_alert_events', ['NrAiIncident'], 'openTime'],
   ['pack_service_levels', ['ServiceLevelSnapshot'], 'remainingErrorBudget'],
   ['pack_deployments', ['ChangeTrackingEvent', 'Deployment'], 'version'],

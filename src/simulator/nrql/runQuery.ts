@@ -1,4 +1,4 @@
-import type { PlantedFacts } from '../facts/facts.ts';
+import type { PlantedFacts } from '../simulatorSettings.ts';
 import {
   checkQuery,
   mostCharacters,

@@ -1,7 +1,7 @@
 import { ARCHETYPES } from '../world/archetypes.ts';
 import { metricDefinitions } from '../world/agentMetrics.ts';
 import type { RollingFigures } from '../world/rollingFigures.ts';
-import type { PlantedFacts } from '../facts/facts.ts';
+import type { PlantedFacts } from '../simulatorSettings.ts';
 
 /** The minutes that a summary covers: 4 for applications, 10 for key transactions. */
 export function summaryMinutes(of: 'application' | 'key_transaction', facts: PlantedFacts): number {

@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { COUNTS, RATIOS, sentenceOf, shareable, WORDS, type Seen } from '../../../src/cli/facts/evidence.ts';
 import { FACTS } from '../../../src/cli/facts/facts.ts';
-import { FACTS as PLANTED } from '../../../src/simulator/facts/facts.ts';
 import { EXPORTER_FAMILIES } from '../../../src/metrics/catalogueExporter.ts';
 import { FAMILIES } from '../../../src/metrics/catalogue.ts';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -28,12 +27,6 @@ describe('the table of facts', () => {
   test('has a row for each pack', () => {
     const packs = readdirSync('packs').map((file) => `pack_${file.replace('.yaml', '')}`);
     expect(packs.filter((id) => !IDS.includes(id))).toEqual([]);
-  });
-
-  test('has the rows that the simulator can make differ, but for those that no account can get wrong', () => {
-    const sizes = ['many_rows', 'many_entities'];
-    expect(PLANTED.filter((id) => !IDS.includes(id))).toEqual(sizes);
-    expect(IDS.filter((id) => !(PLANTED as readonly string[]).includes(id))).toEqual(['nerdgraph_golden_metrics']);
   });
 });
 

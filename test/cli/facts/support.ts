@@ -6,10 +6,9 @@ import { openAccounts } from '../../../src/cli/upstream/session.ts';
 import { systemClock } from '../../../src/collect/clock.ts';
 import type { Api } from '../../../src/api/upstreamReader.ts';
 import { Secrets } from '../../../src/log/secrets.ts';
-import { type PlantedFact, sizeFor } from '../../../src/simulator/facts/facts.ts';
 import type { FaultRuleInput } from '../../../src/simulator/faults/faultRules.ts';
 import { DEMO_API_KEY } from '../../../src/simulator/simulatorSettings.ts';
-import { startSimulator, type Simulator } from '../../../src/simulator/simulator.ts';
+import { sizeFor, startSimulator, type Simulator } from '../../../src/simulator/simulator.ts';
 import { SILENT } from '../../api/support/silent.ts';
 import { configOf } from '../../config/reading.ts';
 
@@ -26,13 +25,13 @@ export interface AskedSimulator extends AccountFacts {
 }
 
 /** One simulator for each size of world, because the simulator computes the alert events of a world only once. */
-const simulators = new Map<string, { readonly simulator: Simulator; readonly facts: Set<PlantedFact> }>();
+const simulators = new Map<string, { readonly simulator: Simulator; readonly facts: Set<string> }>();
 afterAll(() => Promise.all([...simulators.values()].map(({ simulator }) => simulator.close())));
 
-async function simulatorWith(planted: readonly PlantedFact[], faults: readonly FaultRuleInput[]): Promise<Simulator> {
+async function simulatorWith(planted: readonly string[], faults: readonly FaultRuleInput[]): Promise<Simulator> {
   const size = sizeFor(new Set(planted), {});
   const key = JSON.stringify(size);
-  const facts = simulators.get(key)?.facts ?? new Set<PlantedFact>();
+  const facts = simulators.get(key)?.facts ?? new Set<string>();
   facts.clear();
   for (const fact of planted) facts.add(fact);
   const options = { facts, now: () => now, nrqlPerMinute: Infinity };
@@ -47,7 +46,7 @@ async function simulatorWith(planted: readonly PlantedFact[], faults: readonly F
 /** Asks a simulator whose clock moves only while something is waited for. */
 export async function askSimulator(
   api: Api,
-  facts: readonly PlantedFact[] = [],
+  facts: readonly string[] = [],
   {
     wait = false,
     faults = [],
