@@ -89,16 +89,18 @@ export class AccountLimiter implements RateLimiter {
     this.slots = limits.max_concurrent_requests;
   }
 
-  /** From now on calls also take a slot of `shared`; each call in flight takes one, too. */
-  share(shared: SharedConcurrency | undefined): void {
-    if (shared === this.#shared) return;
+  /**
+   * From now on calls take a slot of `shared`, too; calls in flight move to it, even beyond its limit.
+   *
+   * @returns true when the account took other slots before: its waiting work needs `wake`
+   */
+  share(shared: SharedConcurrency): boolean {
     const before = this.#shared;
+    if (shared === before) return false;
     this.#shared = shared;
-    shared?.join(this.budget.inFlight);
-    if (before === undefined) return;
-    before.leave(this, this.budget.inFlight);
-    // Work that waited for a slot of the old key has to register with the new key.
-    this.wake();
+    shared.join(this.budget.inFlight);
+    before?.leave(this, this.budget.inFlight);
+    return before !== undefined;
   }
 
   /**
@@ -295,9 +297,13 @@ export class SharedConcurrency {
     if (this.#turn !== undefined) this.#turn = 'used';
   }
 
-  /** Releases a slot: each waiting account gets one turn, as long as slots are free. */
   release(): void {
     this.#taken -= 1;
+    this.offerTurns();
+  }
+
+  /** Gives each waiting account one turn, as long as slots are free. */
+  offerTurns(): void {
     if (this.#turn !== undefined) return;
     while (this.#taken < this.#most) {
       const [next] = this.#waiting;
@@ -327,15 +333,15 @@ export class SharedConcurrency {
     return this.#most;
   }
 
-  /** An account joins with calls in flight: they may exceed the slots until some have ended. */
+  /** Takes the slots of calls in flight; they may exceed the limit until some have ended. */
   join(inFlight: number): void {
     this.#taken += inFlight;
   }
 
-  /** An account no longer uses these slots, including those of its calls in flight. */
+  /** An account no longer uses these slots, including those of its calls in flight. Other accounts may need `offerTurns`. */
   leave(account: AccountLimiter, inFlight = 0): void {
     this.#waiting.delete(account);
     this.#needs.delete(account);
-    for (let call = 0; call < inFlight; call += 1) this.release();
+    this.#taken -= inFlight;
   }
 }

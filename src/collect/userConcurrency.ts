@@ -41,14 +41,18 @@ export class UserConcurrency {
     // Calls in flight hold slots that all accounts shared: the first known user takes these slots over, so that they still
     // count.
     let ofUnknown = isUnknown ? undefined : before.get(UNKNOWN);
-    for (const [index, { limiter, keyMark }] of this.#accounts.entries()) {
+    const moved = this.#accounts.filter(({ limiter, keyMark }, index) => {
       // A single key has no other key to share with, so its user does not matter.
       const by = this.#hasOneKey ? keyMark : isUnknown ? UNKNOWN : (users[index] ?? keyMark);
       const shared = this.#shared.get(by) ?? before.get(by) ?? ofUnknown ?? new SharedConcurrency();
       if (shared === ofUnknown) ofUnknown = undefined;
       this.#shared.set(by, shared);
-      limiter.share(shared);
-    }
+      return limiter.share(shared);
+    });
+    if (moved.length === 0) return;
+    // Calls start only now: earlier, they would not count those of accounts that move later.
+    for (const { limiter } of moved) limiter.wake();
+    for (const shared of before.values()) shared.offerTurns();
   }
 
   /** Requests the unknown users, in the background. */

@@ -194,19 +194,6 @@ describe('a limiter', () => {
     expect(limiter.idleFor()).toBe(201_000);
   });
 
-  it('that shares the slots of another key from now on looks at once for one of them, and is told no longer of those it had', () => {
-    const before = new SharedConcurrency(1);
-    const { limiter, told } = limiterOf(5);
-    limiter.share(before);
-    before.take();
-    expect(limiter.reserve()).toBeUndefined();
-    limiter.share(new SharedConcurrency(1));
-    expect(told.times).toBe(1);
-    before.release();
-    expect(told.times).toBe(1);
-    expect(limiter.reserve()).toBeDefined();
-  });
-
   it('that is closed sets no timer any more', async () => {
     const { limiter, clock, budget } = limiterOf(5);
     const release = await limiter.acquire(forEver());

@@ -201,4 +201,27 @@ describe('accounts that share a NerdGraph key', () => {
     expect((await collector.snapshot(EVERYTHING)).complete).toBe(true);
     expect(inFlight).toMatchObject({ most: 25, mostOfOther: 20 });
   });
+
+  it('make at most 25 calls at once of each user, also at the moment in which the users become known', async () => {
+    const accounts = ['a', 'b', 'c'].map((name) => {
+      const limits = { max_concurrent_requests: name === 'a' ? 5 : 20, requests_per_minute: 6_000 };
+      return accountConfig({ name, api: 'nerdgraph', limits });
+    });
+    const world = new World(accounts, collectionConfig(), { api: 'nerdgraph', perCall: 1 });
+    world.keyOf = (name) => name;
+    const { clock, collector, readers } = world;
+    let most = 0;
+    for (const [name, reader] of readers) {
+      reader.applications = Array.from({ length: 60 }, (_, index) => application(index + 1));
+      reader.latency = ({ kind }) => (kind === 'applications' || kind === 'key_transactions' ? 100 : 1_000);
+      reader.user = () => new Promise((resolve) => clock.after(500, () => resolve(name === 'a' ? 1 : 2)));
+      reader.seen = () => {
+        const ofUser = ['b', 'c'].reduce((sum, each) => sum + (readers.get(each)?.inFlight ?? 0), 1);
+        if (name !== 'a') most = Math.max(most, ofUser);
+      };
+    }
+    await clock.run(collector.refresh(EVERYTHING, 60_000));
+    expect((await collector.snapshot(EVERYTHING)).complete).toBe(true);
+    expect(most).toBe(25);
+  });
 });

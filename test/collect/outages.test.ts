@@ -105,7 +105,10 @@ describe('a reload while work is under way', () => {
     expect(held).toEqual([]);
   });
 
-  it('to another key leaves no call waiting for a slot of the key before', async () => {
+  it.each([
+    ['both accounts', (name: string) => `key of ${name}`],
+    ['the account that holds the slots', (name: string) => (name === 'one' ? 'another key' : 'key')],
+  ])('to another key of %s leaves no call waiting for a slot of the key before', async (_, keyOf) => {
     const accounts = ['one', 'two'].map((name) =>
       accountConfig({ name, api: 'nerdgraph', hosts: false, limits: { max_concurrent_requests: 25 } }),
     );
@@ -121,7 +124,7 @@ describe('a reload while work is under way', () => {
     void world.collector.refresh({ ...EVERYTHING, account: 'two' }, 0);
     await world.clock.advance(1_000);
     expect(second.calls).toEqual([]);
-    world.keyOf = (name) => `key of ${name}`;
+    world.keyOf = keyOf;
     world.collector.reconfigure({ accounts, collection: collectionConfig() });
     await world.clock.advance(1_000);
     expect(second.of('metric_data')).toHaveLength(1);

@@ -264,6 +264,9 @@ export class FakeReader implements UpstreamReader {
 
   readonly select: UpstreamReader['select'] = (names, values) => ({ names, values });
 
+  /** The id of the user whose key it has. */
+  user: UpstreamReader['user'];
+
   #namesOf(applicationId: number): readonly string[] {
     return this.names.get(applicationId) ?? ['Datastore/MySQL/allWeb'];
   }
