@@ -54,8 +54,8 @@ export interface TypeRecord {
   entities: ReadonlyMap<string, EntityRecord>;
   /** The number of entities that `max_entities` leaves out. */
   leftOut: number;
-  /** Golden metrics that are never requested, because their definitions cannot be read. */
-  unreadable: readonly MetricProblem[];
+  /** By definitions; made again when the families of the type change. */
+  plans: ReadonlyMap<readonly GoldenMetric[], MetricPlan>;
 }
 
 /** The number of problems of one kind that one warning names. */
@@ -72,8 +72,6 @@ export class EntityRecords {
   #leftOutMetrics: readonly LeftOutMetric[] = [];
   /** Equal sources are one object, so that entities share queries. */
   readonly #sources = new Map<string, GoldenSource>();
-  /** By type and definitions. */
-  #plans = new Map<string, WeakMap<readonly GoldenMetric[], MetricPlan>>();
 
   constructor(context: AccountContext, make: (kind: Kind, subject: Subject) => Task) {
     this.#context = context;
@@ -117,61 +115,44 @@ export class EntityRecords {
     return [
       ...missingMetrics(record).map((metric) => ({ metric, problem: 'no entity has it' })),
       ...leftOut.map(({ metric, why }) => ({ metric, problem: why })),
-      ...record.unreadable.map(({ metric, problem }) => ({ metric, problem: `its definition ${problem}` })),
+      ...unreadable(record).map(({ metric, problem }) => ({ metric, problem: `its definition ${problem}` })),
       ...Array.from(failing, ([metric, { message }]) => ({ metric, problem: message })),
       ...Array.from(notNumbers, (metric) => ({ metric, problem: 'is no number for some entities' })),
     ];
   }
 
-  /**
-   * Takes over the types of the configuration: the entities are selected again from lists that have been read.
-   *
-   * @returns the tasks that were removed or now request something else
-   */
-  configure(context: AccountContext): readonly Task[] {
+  /** Takes over the types of the configuration: the entities are selected again from lists that have been read. */
+  configure(context: AccountContext): void {
     this.#context = context;
     const { account, reader } = context;
-    const before = this.#types;
-    const removed: Task[] = [];
     const next = new Map<string, TypeRecord>();
     for (const selection of reader.entities === undefined ? [] : account.entities) {
       const { type } = selection;
-      const known = before.get(type);
+      const known = this.#types.get(type);
       const list = known?.list ?? this.#make('entities', { entityType: type });
-      const isSameValues = known !== undefined && known.selection.window === selection.window;
-      if (known !== undefined && !isSameValues) removed.push(...goldenTasks(known));
-      next.set(type, {
-        ...{ selection, list, listed: known?.listed, leftOut: 0, unreadable: [] },
-        entities: isSameValues ? known.entities : new Map(),
-      });
+      const isSameValues = known?.selection.window === selection.window;
+      const entities = known !== undefined && isSameValues ? known.entities : new Map<string, EntityRecord>();
+      next.set(type, { selection, list, listed: known?.listed, leftOut: 0, entities, plans: new Map() });
     }
-    for (const [type, known] of before) if (!next.has(type)) removed.push(known.list, ...goldenTasks(known));
     this.#types = next;
     this.#golden = new GoldenFamilies();
-    this.#plans = new Map();
     this.#assignFamilies();
-    for (const record of next.values()) {
-      if (record.listed !== undefined) removed.push(...this.#select(record, record.listed));
-    }
-    return removed;
+    for (const record of next.values()) this.#select(record);
   }
 
-  /** Takes over a complete list; gives the tasks of removed entities. */
-  arriveList(subject: Subject, listed: readonly MonitoredEntity[]): readonly Task[] {
+  /** Takes over a complete list. */
+  arriveList(subject: Subject, listed: readonly MonitoredEntity[]): void {
     const record = this.typeOf(subject);
-    if (record === undefined) return [];
+    if (record === undefined) return;
     record.listed = listed;
     const before = this.#families;
     this.#assignFamilies();
-    const removed = [...this.#select(record, listed)];
-    // The names of this type may have belonged to another type before.
-    for (const other of this.#types.values()) {
-      if (other === record || other.listed === undefined || isSame(before, this.#families, other.selection.type))
-        continue;
-      this.#plans.delete(other.selection.type);
-      removed.push(...this.#select(other, other.listed));
+    for (const each of this.#types.values()) {
+      // A name may have passed from one type, or metric, to another.
+      const isChanged = !isSame(before, this.#families, each.selection.type);
+      if (isChanged) each.plans = new Map();
+      if (isChanged || each === record) this.#select(each);
     }
-    return removed;
   }
 
   subjectOf(subject: Subject): GoldenSubject {
@@ -219,20 +200,22 @@ export class EntityRecords {
     return samples.length === 0 ? NO_SAMPLES : this.#context.writer.write('golden_metrics', samples);
   }
 
-  /** Selects the entities to publish, and keeps the values of entities that stay; gives the tasks of the others. */
-  #select(record: TypeRecord, listed: readonly MonitoredEntity[]): readonly Task[] {
-    const { selection, entities: before } = record;
+  /** Selects the entities to publish, and keeps the values of entities that stay. */
+  #select(record: TypeRecord): void {
+    const { selection, entities: before, listed } = record;
+    if (listed === undefined) return;
     const { type, max_entities, tags, interval } = selection;
     const { account, writer } = this.#context;
     const chosen = listed
       .filter((entity) => selects(selection, entity))
       .sort((a, b) => compareText(a.name, b.name) || compareText(a.guid, b.guid));
-    const plans = new Set<MetricPlan>();
+    const plans = new Map<readonly GoldenMetric[], MetricPlan>();
     const next = new Map<string, EntityRecord>();
     for (const entity of chosen.slice(0, max_entities)) {
       const known = before.get(entity.guid);
-      const plan = this.#planOf(type, selection, entity.metrics);
-      plans.add(plan);
+      const { metrics } = entity;
+      const plan = plans.get(metrics) ?? record.plans.get(metrics) ?? this.#plan(type, metrics);
+      plans.set(metrics, plan);
       const { columns } = plan;
       const isRead = entity.reporting && columns.length > 0;
       const task = isRead
@@ -256,23 +239,15 @@ export class EntityRecords {
     }
     record.entities = next;
     record.leftOut = Math.max(0, chosen.length - max_entities);
-    record.unreadable = withoutRepeats([...plans].flatMap(({ problems }) => problems));
-    return [...before.values()].flatMap(({ task, entity }) =>
-      task === undefined || next.get(entity.guid)?.task === task ? [] : [task],
-    );
+    record.plans = plans;
   }
 
-  #planOf(type: string, { metrics: wanted }: Selection, metrics: readonly GoldenMetric[]): MetricPlan {
-    let ofType = this.#plans.get(type);
-    if (ofType === undefined) this.#plans.set(type, (ofType = new WeakMap()));
-    const known = ofType.get(metrics);
-    if (known !== undefined) return known;
+  #plan(type: string, metrics: readonly GoldenMetric[]): MetricPlan {
     const families = this.#families.get(type);
     const columns = new Map<string, Columns[number]>();
     const problems: MetricProblem[] = [];
     for (const { name, definition } of metrics) {
       if (columns.has(name) || families?.has(name) !== true) continue;
-      if (wanted?.includes(name) === false) continue;
       try {
         const { source, select } = readDefinition(definition);
         columns.set(name, { name, source: this.#once(source), select });
@@ -281,9 +256,7 @@ export class EntityRecords {
         problems.push({ metric: name, problem: error.message });
       }
     }
-    const plan = { columns: [...columns.values()], problems };
-    ofType.set(metrics, plan);
-    return plan;
+    return { columns: [...columns.values()], problems };
   }
 
   #once(source: GoldenSource): GoldenSource {
@@ -295,9 +268,7 @@ export class EntityRecords {
 
   #assignFamilies(): void {
     const types = [...this.#types.values()].map(({ selection: { type, metrics: wanted }, listed = [] }) => {
-      const lists = new Set(listed.map(({ metrics }) => metrics));
-      const metrics = [...lists].flat().filter(({ name }) => wanted?.includes(name) !== false);
-      return { type, metrics };
+      return { type, metrics: metricsOf(listed).filter(({ name }) => wanted?.includes(name) !== false) };
     });
     const { customMetrics, queries } = this.#context;
     const configured = new Set([
@@ -313,15 +284,15 @@ export class EntityRecords {
   }
 }
 
-function goldenTasks({ entities }: TypeRecord): readonly Task[] {
-  return [...entities.values()].flatMap(({ task }) => task ?? []);
+/** The golden metrics of these entities; entities with equal metrics share one list. */
+function metricsOf(listed: readonly MonitoredEntity[]): readonly GoldenMetric[] {
+  return [...new Set(listed.map(({ metrics }) => metrics))].flat();
 }
 
 /** Configured golden metrics that no entity of the list has; none before the first read. */
 export function missingMetrics({ selection: { metrics }, listed }: TypeRecord): readonly string[] {
   if (metrics === undefined || listed === undefined) return [];
-  const lists = new Set(listed.map((entity) => entity.metrics));
-  const names = new Set([...lists].flat().map(({ name }) => name));
+  const names = new Set(metricsOf(listed).map(({ name }) => name));
   return metrics.filter((name) => !names.has(name));
 }
 
@@ -346,15 +317,16 @@ function hasMore(before: Columns, now: Columns): boolean {
 
 /** The warnings about a type, in sentences; definitions that are unreadable in the same way share one. */
 function* warningsOf(record: TypeRecord): Generator<string> {
-  const { selection, entities, leftOut, unreadable } = record;
+  const { selection, entities, leftOut } = record;
+  const unread = unreadable(record);
   const { type, max_entities } = selection;
   if (leftOut > 0) {
     const chosen = entities.size + leftOut;
     yield `entities: ${type} has ${chosen} entities and max_entities is ${max_entities}: ${leftOut} are left out`;
   }
   for (const name of missingMetrics(record)) yield `entities: no entity of ${type} has a golden metric "${name}"`;
-  for (const problem of new Set(unreadable.map((each) => each.problem))) {
-    const alike = unreadable.filter((each) => each.problem === problem).map(({ metric }) => metric);
+  for (const problem of new Set(unread.map((each) => each.problem))) {
+    const alike = unread.filter((each) => each.problem === problem).map(({ metric }) => metric);
     yield `entities: ${type}: ${quoted(alike)} is never requested: its definition ${problem}`;
   }
   const { failing, notNumbers } = valueProblems(record);
@@ -378,7 +350,9 @@ function valueProblems({ entities }: TypeRecord): {
   return { failing, notNumbers };
 }
 
-function withoutRepeats(problems: readonly MetricProblem[]): readonly MetricProblem[] {
+/** Golden metrics that are never requested, because their definitions cannot be read. */
+function unreadable({ plans }: TypeRecord): readonly MetricProblem[] {
+  const problems = [...plans.values()].flatMap((plan) => plan.problems);
   const byText = new Map(problems.map((each) => [`${each.metric} ${each.problem}`, each]));
   return [...byText.values()];
 }

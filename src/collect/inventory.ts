@@ -71,10 +71,10 @@ export class Inventory {
     this.#context = context;
     this.applicationList = this.#make('applications', {});
     this.keyTransactionList = this.#make('key_transactions', {});
-    this.entities = new EntityRecords(context, (kind, subject) => this.#make(kind, subject));
-    this.entities.configure(context);
-    this.queries = new QueryRecords(context, (name) => this.#make('queries', { query: name }));
-    this.queries.configure(context);
+    const make = (kind: Kind, subject: Subject): Task => this.#make(kind, subject);
+    this.entities = new EntityRecords(context, make);
+    this.queries = new QueryRecords(context, make);
+    this.#configureRecords(context);
   }
 
   /**
@@ -111,8 +111,7 @@ export class Inventory {
     }
     if (applicationId !== undefined) return [...found, ...this.tasksOfApplication({ applicationId })];
     for (const record of this.applications.values()) tasksOf(record, found);
-    found.push(...this.entities.tasks());
-    for (const { task } of this.queries.all()) found.push(task);
+    found.push(...this.entities.tasks(), ...this.queries.tasks());
     return found;
   }
 
@@ -162,7 +161,9 @@ export class Inventory {
 
   /** Takes over the entities of a type. */
   setEntities(subject: Subject, listed: readonly MonitoredEntity[]): void {
-    this.#retire(this.entities.arriveList(subject, listed));
+    const before = [...this.entities.tasks()];
+    this.entities.arriveList(subject, listed);
+    this.#retireMissing(before, this.entities.tasks());
   }
 
   /** The tasks that were removed since the last call: they are waited for no longer. */
@@ -276,8 +277,7 @@ export class Inventory {
     if (!isEqual(before.key_transactions, account.key_transactions) || (otherApplications && isFiltered)) {
       this.keyTransactionList.overdue = true;
     }
-    this.#retire(this.entities.configure(context));
-    this.#retire(this.queries.configure(context));
+    this.#configureRecords(context);
     for (const { data } of this.applications.values()) if (data !== undefined) data.selected = {};
     if (customMetrics !== context.customMetrics) {
       for (const { data } of this.applications.values()) {
@@ -426,6 +426,18 @@ export class Inventory {
   #keepRolling(before: ListRecord['rolling'], kind: Kind, subject: Subject): ListRecord['rolling'] {
     if (this.#context.reader.rolling === undefined) return undefined;
     return before ?? { task: this.#make(kind, subject), values: undefined };
+  }
+
+  #configureRecords(context: AccountContext): void {
+    const before = [...this.entities.tasks(), ...this.queries.tasks()];
+    this.entities.configure(context);
+    this.queries.configure(context);
+    this.#retireMissing(before, [...this.entities.tasks(), ...this.queries.tasks()]);
+  }
+
+  #retireMissing(before: readonly Task[], now: Iterable<Task>): void {
+    const left = new Set(now);
+    this.#retire(before.filter((task) => !left.has(task)));
   }
 
   /** Removes these tasks: results that still arrive are dropped. */

@@ -1,9 +1,9 @@
 import type { QueryResult, QuerySubject } from '../api/upstreamReader.ts';
 import { querySamples, type Query } from '../metrics/queryFamilies.ts';
-import type { DroppedSeries, Sample, WrittenLabels, WrittenSamples } from '../metrics/sample.ts';
+import type { DroppedSeries, WrittenLabels, WrittenSamples } from '../metrics/sample.ts';
 import { NO_SAMPLES, readSamples, writeLabels } from '../metrics/writeSamples.ts';
 import { PERCENTILE_LABEL, type ROW_DROP_REASONS } from '../nrql/queryRows.ts';
-import type { Task, Subject } from './task.ts';
+import type { Kind, Task, Subject } from './task.ts';
 import type { AccountContext } from './selection.ts';
 
 /** A query of the account, with its last read rows. */
@@ -11,6 +11,9 @@ export interface QueryRecord {
   readonly query: Query;
   readonly task: Task;
   readonly labels: WrittenLabels;
+  /** The series of its rows. */
+  all: WrittenSamples;
+  /** Its series without those that an earlier query publishes. */
   samples: WrittenSamples;
   /** Series that the query's own limit has cut, by family. */
   cut: readonly DroppedSeries[];
@@ -21,8 +24,6 @@ export interface QueryRecord {
   readonly dropped: Record<(typeof ROW_DROP_REASONS)[number], number>;
   /** The problems of the last rows, in sentences. */
   warnings: readonly string[];
-  /** All of its series, including series that an earlier query publishes; undefined when no other query feeds its families. */
-  all: readonly Sample[] | undefined;
 }
 
 /** The number of columns that a warning names. */
@@ -31,14 +32,14 @@ const MOST_NAMED = 20;
 /** The queries of an account, in the order of its configuration. */
 export class QueryRecords {
   #context: AccountContext;
-  readonly #make: (name: string) => Task;
+  readonly #make: (kind: Kind, subject: Subject) => Task;
   #records: ReadonlyMap<string, QueryRecord> = new Map();
   /** The names of families that several queries feed. */
   #shared: ReadonlySet<string> = new Set();
   /** Queries whose last rows are too old to be served: a later query may publish their series. */
   readonly #tooOld = new Set<QueryRecord>();
 
-  constructor(context: AccountContext, make: (name: string) => Task) {
+  constructor(context: AccountContext, make: (kind: Kind, subject: Subject) => Task) {
     this.#context = context;
     this.#make = make;
   }
@@ -47,38 +48,31 @@ export class QueryRecords {
     return this.#records.values();
   }
 
+  *tasks(): Generator<Task> {
+    for (const { task } of this.#records.values()) yield task;
+  }
+
   of({ query }: Subject): QueryRecord | undefined {
     return query === undefined ? undefined : this.#records.get(query);
   }
 
-  /**
-   * Takes over the queries of a configuration: a query that gives the same rows as before keeps its last read rows.
-   *
-   * @returns the tasks that were removed or now request something else
-   */
-  configure(context: AccountContext): readonly Task[] {
+  /** Takes over the queries of a configuration: a query that gives the same rows as before keeps its last read rows. */
+  configure(context: AccountContext): void {
     this.#context = context;
     const { account, queries, reader } = context;
-    const before = this.#records;
     const next = new Map<string, QueryRecord>();
     for (const query of reader.queries === undefined ? [] : queries) {
       const { name, interval } = query.definition;
-      const known = before.get(name);
+      const known = this.#records.get(name);
       const labels = writeLabels({ account: account.name, ...account.labels }, known?.labels);
-      const fresh = {
-        query,
-        samples: NO_SAMPLES,
-        cut: [],
-        rows: undefined,
-        columns: [],
-        dropped: known?.dropped ?? { not_a_number: 0, repeated: 0 },
-        warnings: [],
-        all: undefined,
-      };
       const record: QueryRecord =
         known !== undefined && isSame(known.query, query)
-          ? { ...known, labels }
-          : { ...fresh, labels, task: this.#make(name) };
+          ? { ...known, query, labels }
+          : {
+              ...{ query, labels, task: this.#make('queries', { query: name }) },
+              ...{ all: NO_SAMPLES, samples: NO_SAMPLES, cut: [], rows: undefined, columns: [], warnings: [] },
+              dropped: known?.dropped ?? { not_a_number: 0, repeated: 0 },
+            };
       record.task.interval = interval;
       next.set(name, record);
     }
@@ -86,12 +80,7 @@ export class QueryRecords {
     this.#tooOld.clear();
     const names = queries.flatMap(({ families }) => families.map(({ name }) => name));
     this.#shared = new Set(names.filter((name, index) => names.indexOf(name) !== index));
-    for (const record of next.values()) {
-      if (this.#isShared(record)) record.all ??= readSamples(record.samples);
-      else this.#publishAlone(record, record.all);
-    }
-    this.#publish(new Set(next.values()));
-    return Array.from(before.values(), ({ task }) => task).filter((task) => this.of(task.subject)?.task !== task);
+    this.#publishFrom(next.values().next().value);
   }
 
   /** The subject of the request for a query. */
@@ -109,15 +98,10 @@ export class QueryRecords {
     const { query, dropped } = record;
     record.rows = rows.length;
     record.columns = reading.columns;
-    const all = querySamples(query, reading);
+    record.all = this.#context.writer.write('queries', querySamples(query, reading), record.all);
     this.#tooOld.delete(record);
-    let { repeated } = reading.dropped;
-    if (this.#isShared(record)) {
-      record.all = all;
-      repeated += this.#publish(new Set([record]), record);
-    } else {
-      this.#publishAlone(record, all);
-    }
+    this.#publishFrom(record);
+    const repeated = reading.dropped.repeated + rowsLeftOut(record);
     dropped.not_a_number += reading.dropped.not_a_number;
     dropped.repeated += repeated;
     record.cut = query.families.flatMap(({ name: family }, index) => {
@@ -137,68 +121,55 @@ export class QueryRecords {
   }
 
   /**
-   * The served queries, in the order of the configuration, with their series in the exposition: if two queries have the same
-   * series, the first served query publishes it.
+   * The queries with their series in one exposition, in the order of the configuration: if two queries have the same series, the
+   * first served query publishes it.
    *
    * @param isServed false for a query whose last rows are too old
    */
   served(isServed: (record: QueryRecord) => boolean): readonly (readonly [QueryRecord, WrittenSamples])[] {
-    const changed = new Set<QueryRecord>();
+    let first: QueryRecord | undefined;
     for (const record of this.#records.values()) {
       if (isServed(record) !== this.#tooOld.has(record)) continue;
-      changed.add(record);
+      first ??= record;
       if (!this.#tooOld.delete(record)) this.#tooOld.add(record);
     }
-    if (this.#shared.size > 0 && changed.size > 0) this.#publish(changed);
+    this.#publishFrom(first);
     return Array.from(this.#records.values(), (record) => [record, record.samples]);
   }
 
-  #isShared({ query }: QueryRecord): boolean {
-    return query.families.some(({ name }) => this.#shared.has(name));
-  }
-
-  /** Writes the series of a query whose families no other query feeds; undefined when they are already written. */
-  #publishAlone(record: QueryRecord, all: readonly Sample[] | undefined): void {
-    if (all !== undefined) record.samples = this.#context.writer.write('queries', all, record.samples);
-    record.all = undefined;
-  }
-
-  /**
-   * Writes the series of queries that share a family with others: of the changed ones (new rows, served again, or no longer
-   * served) and of all later ones, without the series that an earlier query serves.
-   *
-   * @returns the number of rows of `counted` that it left out
-   */
-  #publish(changed: ReadonlySet<QueryRecord>, counted?: QueryRecord): number {
+  /** Decides which series a changed query and all later ones publish: each without the series that an earlier query serves. */
+  #publishFrom(first: QueryRecord | undefined): void {
     const taken = new Set<string>();
-    const leftOut = new Set<string>();
-    let isLater = false;
+    let isChanged = false;
     for (const record of this.#records.values()) {
-      const { all } = record;
-      if (all === undefined) continue;
-      const shared = all.filter(({ family }) => this.#shared.has(family.name));
-      if (changed.has(record) || (isLater && shared.length > 0)) {
-        const own = taken.size === 0 ? all : all.filter((sample) => !taken.has(seriesOf(sample)));
-        record.samples = this.#context.writer.write('queries', own, record.samples);
-        if (record === counted) {
-          for (const sample of shared) if (taken.has(seriesOf(sample))) leftOut.add(rowOf(sample));
-        }
+      const { all, query } = record;
+      const { list } = all.columns;
+      const isShared = query.families.some(({ name }) => this.#shared.has(name));
+      isChanged ||= record === first;
+      if (isChanged) {
+        const isOwn = list.map(({ seriesKey }) => !taken.has(seriesKey));
+        record.samples =
+          !isShared || !isOwn.includes(false)
+            ? all
+            : this.#context.writer.write(
+                'queries',
+                readSamples(all).filter((_, index) => isOwn[index]),
+                record.samples,
+              );
       }
-      if (!this.#tooOld.has(record)) for (const sample of shared) taken.add(seriesOf(sample));
-      isLater ||= changed.has(record);
+      if (!isShared || this.#tooOld.has(record)) continue;
+      for (const { family, seriesKey } of list) if (this.#shared.has(family.name)) taken.add(seriesKey);
     }
-    return leftOut.size;
   }
 }
 
-/** A text that is the same for all samples of one series. */
-function seriesOf({ family, labels }: Sample): string {
-  return `${family.name} ${JSON.stringify(labels)}`;
-}
-
-/** A text that is the same for all samples of one row. */
-function rowOf({ labels }: Sample): string {
-  return JSON.stringify({ ...labels, [PERCENTILE_LABEL]: undefined });
+/** The number of rows of which a query leaves out series, because an earlier query has them. */
+function rowsLeftOut({ all, samples }: QueryRecord): number {
+  if (samples === all) return 0;
+  const published = new Set(samples.columns.list.map(({ seriesKey }) => seriesKey));
+  const leftOut = all.columns.list.filter(({ seriesKey }) => !published.has(seriesKey));
+  // The percentiles of a row are several series.
+  return new Set(leftOut.map(({ labels }) => JSON.stringify({ ...labels, [PERCENTILE_LABEL]: undefined }))).size;
 }
 
 /** True when both queries give the same rows. */

@@ -227,6 +227,22 @@ describe('golden metrics', () => {
     ]);
   });
 
+  it('of which two get one name publish the other one as soon as no entity has the first', async () => {
+    const world = worldWith(
+      [selection()],
+      [entity('a', { metrics: [metric('error_rate')] }), entity('b', { metrics: [metric('errorRate')] })],
+    );
+    world.reader.golden = () => ({ error_rate: 1, errorRate: 2 });
+    await world.scrape();
+    const [first] = world.reader.monitored.get(SERVICE) ?? [];
+    world.reader.monitored.set(SERVICE, first === undefined ? [] : [first]);
+    for (let minute = 0; minute < 6; minute += 1) {
+      await world.nextMinute(5);
+      await world.scrape();
+    }
+    expect(world.value(await world.scrape(), 'newrelic_ext_service_error_rate', { entity: 'a' })).toBe(1);
+  });
+
   it('of two types that get one name publish that of the first type, also where its list arrives last', async () => {
     const types = [selection({ type: 'A-B_C' }), selection({ type: 'A_B-C' })];
     const world = worldWith(types, []);

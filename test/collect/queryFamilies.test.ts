@@ -77,6 +77,20 @@ describe('two queries of one family', () => {
     expect(await seriesOf(world)).toEqual(['shop_orders{region=eu} 9', 'shop_orders{region=us} 5']);
   });
 
+  it('publish a series once after a reload that turns the labels of the first one round', async () => {
+    const row = { facet: ['eu', 'free'], count: 3 };
+    const second = query('second', 'region, plan');
+    const world = worldOf([query('first', 'region, plan'), [row]], [second, [{ ...row, count: 9 }]]);
+    await seriesOf(world);
+    const turned = query('first', 'plan, region');
+    world.reader.rows.set(turned.nrql, [{ facet: ['free', 'eu'], count: 4 }]);
+    const account = accountConfig({ queries: [turned, second], account_id: 7, applications: { read: false } });
+    world.collector.reconfigure({ accounts: [account], collection: collectionConfig() });
+    expect(await seriesOf(world)).toEqual(['shop_orders{plan=free,region=eu} 4']);
+    await world.nextMinute(5);
+    expect(await seriesOf(world)).toEqual(['shop_orders{plan=free,region=eu} 4']);
+  });
+
   it('count rows, not series, that repeat the labels of another one', async () => {
     const both = ['shop_orders', 'shop_turnover'];
     const rows = Array.from({ length: 13 }, (_, index) => ({ facet: `r${index}`, count: 1, 'sum.price': 2 }));
