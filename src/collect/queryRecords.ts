@@ -13,7 +13,7 @@ export interface QueryRecord {
   readonly labels: WrittenLabels;
   /** The series of its rows. */
   all: WrittenSamples;
-  /** Its series without those that an earlier query publishes. */
+  /** Its published series: an earlier query may publish some of them already. */
   samples: WrittenSamples;
   /** Series that the query's own limit has cut, by family. */
   cut: readonly DroppedSeries[];
