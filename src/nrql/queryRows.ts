@@ -1,3 +1,4 @@
+import { Facets } from './facets.ts';
 import { MOST_FACETS } from './limits.ts';
 
 /** The rules by which the rows of a query become series. */
@@ -60,7 +61,7 @@ export function whyIncomplete({ rows, otherResult }: QueryRows, { limit, failAt 
   if (limit === undefined && rows.length >= MOST_FACETS) {
     return `the answer has ${rows.length} rows, as many as New Relic gives: narrow the query, or set "limit"`;
   }
-  if (limit === undefined && hasNumber(otherResult)) {
+  if (limit === undefined && hasOthers(otherResult)) {
     return 'New Relic left rows out (otherResult): narrow the query, or set "limit"';
   }
   if (failAt === undefined || rows.length === 0) return undefined;
@@ -74,7 +75,7 @@ export function whyIncomplete({ rows, otherResult }: QueryRows, { limit, failAt 
 
 /** The series of the rows: numbers times their scale, in the order of the rows. Throws UnreadableRows. */
 export function readRows({ rows, facets }: QueryRows, rules: RowRules): RowReading {
-  const positions = facetPositions(facets, rules.facets);
+  const facetsOfRows = new Facets(facets, rules.facets);
   const notColumns = new Set([...NO_COLUMNS, ...facets, ...rules.facets, facets.join('')]);
   const ofMetrics = rules.metrics.map((): RowReading['series'][number][number][] => []);
   const cut = rules.metrics.map(() => 0);
@@ -89,7 +90,8 @@ export function readRows({ rows, facets }: QueryRows, rules: RowRules): RowReadi
   };
   for (const row of rows) {
     if (!isRecord(row)) throw new UnreadableRows('a row is no object');
-    const values = facetValues(row, facets, rules.facets, positions);
+    const values = facetsOfRows.labelsOf(row);
+    if (values === undefined) throw new UnreadableRows('a row does not say its facets');
     for (const name in row) if (!notColumns.has(name)) columns.add(name);
     const [only = ''] = values;
     const key = values.length === 1 ? only : JSON.stringify(values);
@@ -161,42 +163,16 @@ export function numberOf(written: unknown, scale: number): number | null | undef
   return isNumber(number) && isNumber(number * scale) ? number * scale : undefined;
 }
 
-/** The index in `facet` of each facet of the text, because New Relic may return them in another order. */
-function facetPositions(given: readonly string[], asked: readonly (string | undefined)[]): readonly number[] {
-  const found = asked.map((name) => (name === undefined ? -1 : given.indexOf(name)));
-  const isComplete = given.length === asked.length && new Set(found).size === found.length && !found.includes(-1);
-  return isComplete ? found : asked.map((_, index) => index);
-}
-
-/** The facets of a row as label values; `facet` is a text for one facet, a list for several. */
-function facetValues(
-  row: Readonly<Record<string, unknown>>,
-  given: readonly string[],
-  asked: readonly (string | undefined)[],
-  positions: readonly number[],
-): readonly string[] {
-  const facet = row['facet'];
-  if (asked.length > 0 && facet !== undefined && (facet !== null || asked.length === 1)) {
-    const listed: readonly unknown[] = Array.isArray(facet) ? facet : [facet];
-    if (listed.length !== asked.length) throw new UnreadableRows('the facets of a row are not those of the query');
-    return positions.map((position) => labelValue(listed[position]));
+/**
+ * True where `otherResult` of a response has a number other than 0 at any depth: New Relic left rows out.
+ *
+ * @param times names of members that are times
+ */
+export function hasOthers(otherResult: unknown, times: readonly string[] = []): boolean {
+  if (typeof otherResult !== 'object' || otherResult === null) {
+    return typeof otherResult === 'number' && otherResult !== 0;
   }
-  return asked.map((name, index) => {
-    const key = [name, given[positions[index] ?? index]].find((each) => each !== undefined && Object.hasOwn(row, each));
-    if (key === undefined) throw new UnreadableRows('a row does not say its facets');
-    return labelValue(row[key]);
-  });
-}
-
-function labelValue(value: unknown): string {
-  if (value === null || value === undefined) return '';
-  return typeof value === 'string' ? value : JSON.stringify(value);
-}
-
-/** True for a number other than 0 at any depth. */
-function hasNumber(value: unknown): boolean {
-  if (typeof value === 'object' && value !== null) return Object.values(value).some(hasNumber);
-  return typeof value === 'number' && value !== 0;
+  return Object.entries(otherResult).some(([name, value]) => !times.includes(name) && hasOthers(value, times));
 }
 
 function isNumber(value: unknown): value is number {

@@ -91,7 +91,7 @@ export class Size {
   }
 
   add(part: QueryPart): void {
-    this.rows += rowsOf(part, this.#kind.groupBy, this.#memory);
+    this.rows += expectedRows(part, this.#kind.groupBy, this.#memory);
     this.characters += idCharacters(part.id, this.#kind.golden);
     // Applications with the same request and without named hosts share the text of the condition.
     const { text } = part.selector;
@@ -106,7 +106,7 @@ export class Size {
   }
 }
 
-export function rowsOf(
+export function expectedRows(
   { id, selector, hosts, namesHosts }: QueryPart,
   groupBy: QueryKind['groupBy'],
   memory: AccountMemory,

@@ -113,7 +113,7 @@ function sharedBeginning(names: readonly string[]): string {
 
 /** The window of the response is not checked, because any window is good enough for names. */
 function namesOf(response: Json): readonly string[] {
-  const [row] = rowsOf(response, [], false)?.rows ?? [];
+  const [row] = rowsOf(response).rows;
   const names = isObject(row) ? (row['names'] ?? row[UNNAMED]) : undefined;
   if (!isList(names) || names.length > MOST_NAMES) {
     throw new CallFailure('invalid_response', 'the answer has no list of names');

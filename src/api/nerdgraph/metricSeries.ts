@@ -1,6 +1,6 @@
 import { MOST_BUCKETS, PLANNED_FACETS } from '../../nrql/limits.ts';
 import { planChunks, type SeriesLimits } from '../seriesChunks.ts';
-import { rowsOf, type Batch, type QueryKind, type QueryPart } from './batching.ts';
+import { expectedRows, type Batch, type QueryKind, type QueryPart } from './batching.ts';
 import { metricDataOf, planQueriesOf, QuerySelection, rowsRead, type PlannedQueries } from './batchReads.ts';
 import { stepOf } from './nrql.ts';
 import {
@@ -70,7 +70,7 @@ function planBuckets(
   kind: QueryKind,
   chunk: SeriesChunk,
 ): PlannedQueries {
-  const rows = parts.map((part) => rowsOf(part, 'application', timeslices.account.memory));
+  const rows = parts.map((part) => expectedRows(part, 'application', timeslices.account.memory));
   const most = Math.floor(MOST_BUCKET_ROWS / (Math.max(...rows) + 1));
   const buckets = Math.max(1, Math.min(MOST_BUCKETS, bucketsOf(chunk), most));
   const query = { ...kind, mostRows: mostRows(buckets), bucketMinutes: chunk.granule / 60 };

@@ -154,9 +154,7 @@ export async function diagnose(account: NerdGraphAccount, range: TimeRange, call
   const select = [{ of: 'count', from: TIMESLICE, as: 'c' }] as const;
   const query = { select, where, facet, range };
   const result = await transport.whole({ group: 'applications', account: id, query }, call);
-  const rows = await transport.parseReporting('applications', () =>
-    result === undefined ? [] : (rowsOf(result, facet, false)?.rows ?? []),
-  );
+  const rows = await transport.parseReporting('applications', () => (result === undefined ? [] : rowsOf(result).rows));
   // Data that a key may not read can be hidden without an error, and not every region has timeslices in NRQL.
   if (rows.length === 0) {
     warnings.push(

@@ -7,7 +7,7 @@ import { goldenMetricsRead } from './goldenMetrics.ts';
 import { listKeyTransactions } from './keyTransactions.ts';
 import { listEntities, readEntityTypes } from './monitoredEntities.ts';
 import { counterRead, metricSeriesRead } from './metricSeries.ts';
-import { allRowsOf, nearWindow } from './nrql.ts';
+import { rowsOf, nearWindow } from './nrql.ts';
 import { hostsRead, metricDataRead, QuerySelection, rollingRead } from './batchReads.ts';
 import { Timeslices } from './timeslices.ts';
 import { Transport, type NerdGraphReaderOptions } from './transport.ts';
@@ -115,7 +115,7 @@ async function runQuery(
 
 /** Throws a CallFailure for a response that cannot be used, or has rows missing. */
 function resultOf(result: Json, rules: QuerySubject['rules'], queried: TimeRange): QueryResult {
-  const given = allRowsOf(result);
+  const given = rowsOf(result);
   const { rows, facets } = given;
   const response = { rows, facets, otherResult: result['otherResult'] };
   try {

@@ -3,6 +3,7 @@ import { CallFailure } from '../http/callFailure.ts';
 import { isList, isObject, type Json } from '../http/validation.ts';
 import { literal } from '../../nrql/goldenMetric.ts';
 import { MOST_FACETS } from '../../nrql/limits.ts';
+import { hasOthers } from '../../nrql/queryRows.ts';
 import type { TimeRange } from '../upstreamReader.ts';
 
 /** One stored timeslice record; its members are read as `newrelic.timeslice.value['total']`. */
@@ -147,7 +148,7 @@ const MOST_BUCKET_ROWS = 50_000;
 const LEAST_PART = 0.8;
 const MOST_PART = 1.25;
 const MINUTE = 60;
-const TIMES = new Set(['beginTimeSeconds', 'endTimeSeconds']);
+const TIMES = ['beginTimeSeconds', 'endTimeSeconds'];
 
 const metadata = z.object({
   // A facet whose name is no text loses only its name.
@@ -155,8 +156,8 @@ const metadata = z.object({
   timeWindow: z.object({ begin: z.number(), end: z.number() }).nullish().catch(undefined),
 });
 
-/** The rows of a response that has all of them. */
-export interface NrqlRows {
+/** The rows of a response. */
+interface NrqlRows {
   readonly rows: readonly unknown[];
   /** Unix seconds, whole minutes: the range that was answered; undefined where the response does not say it. */
   readonly window: TimeRange | undefined;
@@ -168,18 +169,17 @@ export interface NrqlRows {
  * The rows of a response. Undefined where rows are missing, which New Relic does not report: the response has as many rows as its
  * limit allows, or `otherResult` has data. Throws a CallFailure where there is no list of rows.
  */
-export function rowsOf(response: Json, facets: readonly string[], bucketed: boolean): NrqlRows | undefined {
-  const { rows, window, facets: given } = allRowsOf(response);
+export function completeRowsOf(result: Json, facets: readonly string[], bucketed: boolean): NrqlRows | undefined {
+  const response = rowsOf(result);
+  const { rows } = response;
   const isFull = bucketed
     ? rows.length >= MOST_BUCKET_ROWS || countFacets(rows, facets) >= MOST_FACETS
     : rows.length >= MOST_FACETS;
-  if (facets.length > 0 && (isFull || hasOthers(response['otherResult']))) return undefined;
-  const hasAll = given.length === facets.length && facets.every((facet) => given.includes(facet));
-  return { rows, window, facets: hasAll ? given : facets };
+  return facets.length > 0 && (isFull || hasOthers(result['otherResult'], TIMES)) ? undefined : response;
 }
 
-/** The same as `rowsOf`, even if rows are missing. */
-export function allRowsOf(response: Json): NrqlRows {
+/** The same, even if rows are missing. */
+export function rowsOf(response: Json): NrqlRows {
   const rows = response['results'];
   if (!isList(rows)) throw new CallFailure('invalid_response', 'the answer has no list "results"');
   const { data } = metadata.safeParse(response['metadata']);
@@ -207,46 +207,6 @@ function windowOf(given: { readonly begin: number; readonly end: number } | null
   return Number.isSafeInteger(from) && Number.isSafeInteger(to) && to > from ? { from, to } : undefined;
 }
 
-export class Facets {
-  readonly #names: readonly string[];
-  /** The index of each value in `facet`. */
-  readonly #positions: readonly number[];
-  readonly #count: number;
-  /** The values of the last row, in one list that is reused: there are thousands of rows. */
-  readonly #values: string[] = [];
-
-  /**
-   * @param given the attributes that `facet` lists, in its order
-   * @param asked the attributes to read, in the order in which they are given
-   */
-  constructor(given: readonly string[], asked: readonly string[]) {
-    this.#names = asked;
-    this.#positions = asked.map((attribute) => given.indexOf(attribute));
-    this.#count = given.length;
-  }
-
-  /**
-   * The values of the facets of a row, in the requested order; undefined when they cannot be read. With one facet `facet` is
-   * a text, with several a list; where it is absent, values stand under the names of the attributes. The next call overwrites the
-   * returned list.
-   */
-  of(row: Json): readonly string[] | undefined {
-    const { facet } = row;
-    const values = this.#values;
-    for (let index = 0; index < this.#names.length; index += 1) {
-      let value: unknown;
-      if (facet === undefined || facet === null) value = row[this.#names[index] ?? ''];
-      else if (isList(facet)) value = facet.length === this.#count ? facet[this.#positions[index] ?? -1] : undefined;
-      else value = this.#count === 1 ? facet : undefined;
-      // A number can be returned as a text, as seen with several facets; this is not documented.
-      if (typeof value === 'number') values[index] = String(value);
-      else if (typeof value === 'string' && value !== '') values[index] = value;
-      else return undefined;
-    }
-    return values;
-  }
-}
-
 /** The number of different facets in the rows of buckets, or the number of rows where those are too few to matter. */
 function countFacets(rows: readonly unknown[], facets: readonly string[]): number {
   if (rows.length < MOST_FACETS) return rows.length;
@@ -255,14 +215,4 @@ function countFacets(rows: readonly unknown[], facets: readonly string[]): numbe
     if (isObject(row)) different.add(JSON.stringify(row['facet'] ?? facets.map((name) => row[name])));
   }
   return different.size;
-}
-
-/** Whether `otherResult` has data: one object, or one for each bucket. */
-function hasOthers(others: unknown): boolean {
-  const all = isList(others) ? others : [others];
-  return all.some(
-    (other) =>
-      isObject(other) &&
-      Object.entries(other).some(([name, value]) => typeof value === 'number' && value > 0 && !TIMES.has(name)),
-  );
 }

@@ -1,8 +1,9 @@
 import { conditionOf, type Batch } from './batching.ts';
-import { all, Facets, isNotNull, nearWindow, rowsOf, TIMESLICE, type Attribute, type Selection } from './nrql.ts';
+import { all, completeRowsOf, isNotNull, nearWindow, TIMESLICE, type Attribute, type Selection } from './nrql.ts';
 import { takeRows, withoutPadding, type RowsRead } from './rows.ts';
 import type { NrqlEnd, NrqlRead } from './transport.ts';
 import { inSlices } from '../../eventLoop/turns.ts';
+import { Facets } from '../../nrql/facets.ts';
 import {
   goldenQuery,
   isCanonicalInteger,
@@ -124,7 +125,7 @@ async function takeGoldenRows(
   discarded: Discarded,
 ): Promise<boolean> {
   const attributes = [source.attribute];
-  const response = rowsOf(result, attributes, false);
+  const response = completeRowsOf(result, attributes, false);
   if (response === undefined) return false;
   const window = nearWindow(response, range, range.to - range.from >= DAY ? 600 : 300);
   const facets = new Facets(response.facets, attributes);
@@ -135,7 +136,7 @@ async function takeGoldenRows(
   }
   const taken = new Set<string>();
   await inSlices(response.rows, (row) => {
-    const about = isObject(row) ? facets.of(row) : undefined;
+    const about = isObject(row) ? facets.keysOf(row) : undefined;
     if (!isObject(row) || about === undefined) {
       throw new CallFailure('invalid_response', 'a row does not say which entity it is about');
     }

@@ -1,6 +1,6 @@
 import type { Batch, QueryKind, QueryPart } from './batching.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
-import { Facets, nearWindow, rowsOf, type Attribute } from './nrql.ts';
+import { completeRowsOf, nearWindow, type Attribute } from './nrql.ts';
 import { isNeverNegative } from './metricSelector.ts';
 import { inSlices } from '../../eventLoop/turns.ts';
 import { CallFailure } from '../http/callFailure.ts';
@@ -9,6 +9,7 @@ import { isObject, type Json, type Discarded } from '../http/validation.ts';
 import type { CallOptions, TimeRange } from '../upstreamReader.ts';
 import type { UpstreamError } from '../types.ts';
 import { isDatastore } from '../../formulas/metricInputs.ts';
+import { Facets } from '../../nrql/facets.ts';
 import type { MetricRow, MetricRows } from '../../formulas/valueFormulas.ts';
 
 export interface BucketRow extends MetricRow, TimeRange {}
@@ -157,7 +158,7 @@ export async function takeRows(
 ): Promise<boolean> {
   const isBucketed = query.bucketMinutes !== undefined;
   const isNames = query.columns === 'names';
-  const response = rowsOf(result, attributes, isBucketed);
+  const response = completeRowsOf(result, attributes, isBucketed);
   if (response === undefined) return false;
   const window = isBucketed || isNames ? response.window : nearWindow(response, query.range);
   if (window === undefined && !isNames) {
@@ -191,7 +192,7 @@ export async function takeRows(
 
 function takeRow(response: RowsResponse, row: unknown): void {
   const { query, targets, facets, discarded } = response;
-  const about = isObject(row) ? facets.of(row) : undefined;
+  const about = isObject(row) ? facets.keysOf(row) : undefined;
   if (!isObject(row) || about === undefined) throw new CallFailure('invalid_response', NO_SUBJECT);
   const { groupBy } = query;
   const [id = ''] = about;

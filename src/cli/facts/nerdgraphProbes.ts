@@ -2,7 +2,7 @@ import type { Document, Meaning } from '../../api/nerdgraph/failures.ts';
 import { applicationIdOf } from '../../api/nerdgraph/keyTransactions.ts';
 import {
   all,
-  allRowsOf,
+  rowsOf,
   equals,
   filled,
   isIn,
@@ -74,7 +74,7 @@ async function askLimitMax({ graph, largest, to }: AskedGraph): Promise<Verdicts
   if (ids === undefined) return {};
   const facet = ['appId', 'host', NAME] as const;
   const result = await graph.result(counting(isIn('appId', ids), before(to, TEN_MINUTES), facet));
-  const { rows, facets } = allRowsOf(result);
+  const { rows, facets } = rowsOf(result);
   return {
     nerdgraph_limit_max: judgeLimitMax(rows.length, numberAt(result['otherResult'], 'c')),
     nerdgraph_facets: judgeFacets(rows, facets, facet, new Set(ids.map(String))),
@@ -122,7 +122,7 @@ const OFF_MINUTE = 27;
 function askWindow(seconds: number, most: number): (asked: AskedGraph) => Promise<Judged> {
   return async (asked) => {
     const range = before(asked.to - ((asked.to - OFF_MINUTE * 60) % HOUR), seconds);
-    const { window } = allRowsOf(await asked.graph.result({ ...ofLargest(asked, IS_ALIVE), range }));
+    const { window } = rowsOf(await asked.graph.result({ ...ofLargest(asked, IS_ALIVE), range }));
     return judgeCut(range, window, most);
   };
 }

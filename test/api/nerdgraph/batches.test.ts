@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { conditionOf, planQueries, rowsOf } from '../../../src/api/nerdgraph/batching.ts';
+import { conditionOf, planQueries, expectedRows } from '../../../src/api/nerdgraph/batching.ts';
 import { PLANNED_FACETS } from '../../../src/nrql/limits.ts';
 import { AccountMemory } from '../../../src/api/nerdgraph/accountMemory.ts';
 import { nrql } from '../../../src/api/nerdgraph/nrql.ts';
@@ -492,7 +492,9 @@ describe('the plan of queries', () => {
     });
     const batches = planQueries(parts, fleet, { ...KIND, groupBy });
     for (const batch of batches) {
-      expect(batch.reduce((rows, part) => rows + rowsOf(part, groupBy, fleet), 0)).toBeLessThanOrEqual(PLANNED_FACETS);
+      expect(batch.reduce((rows, part) => rows + expectedRows(part, groupBy, fleet), 0)).toBeLessThanOrEqual(
+        PLANNED_FACETS,
+      );
       const select = [{ of: 'count', from: 'newrelic.timeslice.value', as: 'c' }] as const;
       expect(nrql({ select, where: conditionOf(batch, groupBy), range: RANGE }).length).toBeLessThanOrEqual(8_000);
     }

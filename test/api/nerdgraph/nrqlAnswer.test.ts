@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { allRowsOf, nearWindow, rowsOf as rowsIn } from '../../../src/api/nerdgraph/nrql.ts';
+import { completeRowsOf, nearWindow, rowsOf as allRowsOf } from '../../../src/api/nerdgraph/nrql.ts';
 import { RANGE } from './nerdGraphReading.ts';
 
 const FACETS = ['appId', 'metricTimesliceName'];
@@ -20,7 +20,7 @@ describe('an answer with rows of buckets', () => {
     ['with few facets is whole', rowsOf(20, 366), false],
     ['with as many rows as the service gives may lack others', rowsOf(500, 100), true],
   ])('%s', (_, results, isTruncated) => {
-    const rows = rowsIn({ results, metadata }, FACETS, true)?.rows;
+    const rows = completeRowsOf({ results, metadata }, FACETS, true)?.rows;
     expect(rows?.length).toBe(isTruncated ? undefined : results.length);
   });
 });
@@ -38,7 +38,7 @@ describe('the facets that an answer names', () => {
 describe('the window that was answered', () => {
   const near = (begin: number, end: number): unknown => {
     const timeWindow = { begin: begin * 1000, end: end * 1000 };
-    const answer = rowsIn({ results: [], metadata: { facets: FACETS, timeWindow } }, FACETS, false);
+    const answer = completeRowsOf({ results: [], metadata: { facets: FACETS, timeWindow } }, FACETS, false);
     try {
       return nearWindow(answer!, RANGE);
     } catch (error) {
