@@ -57,9 +57,15 @@ export function accountSection(account: AccountStatus, now: number, docs: string
   </section>`;
 }
 
-function applicationsInWords({ applications, applicationCounts, groups, outage }: AccountStatus): string {
-  if (!groups.some(({ group }) => group === 'applications')) {
-    const others = (['entities', 'queries'] as const).filter((other) => groups.some(({ group }) => group === other));
+/** Whether the account reads the data of a group. */
+export function hasGroup({ groups }: Pick<AccountStatus, 'groups'>, wanted: Group): boolean {
+  return groups.some(({ group }) => group === wanted);
+}
+
+function applicationsInWords(account: AccountStatus): string {
+  const { applications, applicationCounts, outage } = account;
+  if (!hasGroup(account, 'applications')) {
+    const others = (['entities', 'queries'] as const).filter((other) => hasGroup(account, other));
     return `none: ${others.join(' and ')} only`;
   }
   if (applications === undefined) return outage === undefined ? 'not read yet' : 'never read';

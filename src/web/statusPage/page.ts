@@ -3,7 +3,7 @@ import { PATHS, type ReloadFailure, type WebDependencies, type WebSettings } fro
 import { linkPrefix, queryOf } from '../request.ts';
 import { sendPage } from '../sending.ts';
 import { type LimitedHandler } from '../requestLimiter.ts';
-import { accountSection } from './accountSection.ts';
+import { accountSection, hasGroup } from './accountSection.ts';
 import { applicationsSection } from './applicationsSection.ts';
 import { withBreakdowns, type ShownAccount } from './breakdown.ts';
 import { html, timeInWords, type Html, counted } from './markup.ts';
@@ -111,32 +111,40 @@ function statusPage(
           ${overview(accounts, reloadFailure)} ${reloadNotice(reloadFailure, now)}
           <p class="asof">As of ${timeInWords(now)}. <a href="${prefix}/">Refresh</a></p>
           ${accounts.map((account) => accountSection(account, now, settings.docs))}
-          ${applicationsSection(accounts, search, page, `${prefix}/`)}
+          ${readsApplications(accounts) ? applicationsSection(accounts, search, page, `${prefix}/`) : undefined}
         </main>
       </body>
     </html>`.markup;
 }
 
-/** A summary such as `2 accounts, 14 applications`, with the problems at a glance. */
+function readsApplications(accounts: readonly ShownAccount[]): boolean {
+  return accounts.some((account) => hasGroup(account, 'applications'));
+}
+
+/** A summary such as `2 accounts, 14 applications, 120 entities`, with the problems at a glance. */
 function overview(accounts: readonly ShownAccount[], reloadFailure: ReloadFailure | undefined): Html {
-  const applications = accounts.reduce((total, account) => total + (account.applications?.length ?? 0), 0);
-  const failing = accounts.reduce(
-    (total, { tasks }) => total + tasks.filter(({ problem }) => problem !== undefined).length,
-    0,
-  );
+  const applications = accounts.flatMap((account) => account.applications ?? []).length;
+  const types = accounts.flatMap(({ entities }) => entities);
+  const entities = types.reduce((total, { exported }) => total + exported, 0);
+  const queries = accounts.flatMap((account) => account.queries).length;
+  const contents = [
+    counted(accounts.length, 'account'),
+    ...(readsApplications(accounts) ? [counted(applications, 'application')] : []),
+    ...(types.length > 0 ? [counted(entities, 'entity', 'entities')] : []),
+    ...(queries > 0 ? [counted(queries, 'query', 'queries')] : []),
+  ];
+  const failing = accounts.flatMap(({ tasks }) => tasks.filter(({ problem }) => problem !== undefined)).length;
   const unread = accounts.filter(({ refused, outage }) => refused !== undefined || outage !== undefined);
   const wrong = [
     ...(unread.length > 0 ? [`${counted(unread.length, 'account')} cannot be read.`] : []),
     ...(reloadFailure === undefined ? [] : ['The last reload failed.']),
     ...(failing > 0 ? [`The last attempt failed for ${counted(failing, 'entity', 'entities')}.`] : []),
   ];
-  const warnings = accounts.reduce((total, account) => total + account.warnings.length, 0);
+  const warnings = accounts.flatMap((account) => account.warnings).length;
   const verdict = [
     wrong.length > 0 ? html`<span class="bad">${wrong.join(' ')}</span>` : undefined,
     warnings > 0 ? html` <span class="warn">${counted(warnings, 'warning')}.</span>` : undefined,
     wrong.length + warnings === 0 ? html`<span class="good">No failures.</span>` : undefined,
   ];
-  return html`<p class="overview">
-    ${counted(accounts.length, 'account')}, ${counted(applications, 'application')}. ${verdict}
-  </p>`;
+  return html`<p class="overview">${contents.join(', ')}. ${verdict}</p>`;
 }

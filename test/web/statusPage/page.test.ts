@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { AccountStatus } from '../../../src/collect/accountStatus.ts';
+import type { Group } from '../../../src/metrics/sample.ts';
 import { served, type TestApp } from '../support/app.ts';
 import { accountStatus, breakdownBlock, groupStatus, queryStatus, TEST_NOW, typeStatus } from '../support/collector.ts';
 import { get } from '../support/http.ts';
-import { entity, fleet, HOSTILE_NAMES, monitoredTypes } from './fleet.ts';
+import { entity, failing, fleet, HOSTILE_NAMES, monitoredTypes } from './fleet.ts';
 
 /** The page for what a test puts into the collector. */
 async function pageOf(prepare: (app: TestApp) => void, query = ''): Promise<string> {
@@ -170,15 +171,25 @@ describe('the status page', () => {
   });
 
   test.each([
-    [['queries'], 'queries only'],
-    [['entities', 'golden_metrics'], 'entities only'],
-    [['entities', 'golden_metrics', 'queries'], 'entities and queries only'],
-  ] as const)('an account with the groups %j has no applications to wait for: %s', async (groups, only) => {
+    [['queries'], 'queries only', '1 query'],
+    [['entities', 'golden_metrics'], 'entities only', '1,015 entities'],
+    [['entities', 'golden_metrics', 'queries'], 'entities and queries only', '1,015 entities, 1 query'],
+  ] as const)('an account with the groups %j has no applications to wait for: %s', async (groups, only, content) => {
+    const reads = new Set<Group>(groups);
     const page = await pageOfAccount({
       groups: groups.map((group) => groupStatus({ group })),
       applications: undefined,
+      entities: reads.has('entities') ? [...monitoredTypes(), typeStatus()] : [],
+      queries: reads.has('queries') ? [queryStatus()] : [],
     });
     expect(words(page)).toContain(`Applications none: ${only} Newest`);
+    expect(words(page)).toContain(`1 account, ${content}. No failures.`);
+    expect(words(page)).not.toContain('Response time of each application');
+  });
+
+  test('what each account has is counted in the first line', async () => {
+    const text = words(await pageOf((app) => Object.assign(app.collector, failing(0))));
+    expect(text).toContain('2 accounts, 200 applications, 1,012 entities. ');
   });
 
   test('an account whose list is read but where something fails is not simply up', async () => {
