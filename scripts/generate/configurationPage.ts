@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../../src/config/schema/file.ts';
+import type { JsonSchema } from '../../src/config/schemaIssues.ts';
 import { alternativesOf, itemOf, keysOf, noteOf } from './schemaKeys.ts';
 import { CONFIGURATION_HEAD } from './configurationHead.ts';
 

@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../../src/config/schema/file.ts';
+import type { JsonSchema } from '../../src/config/schemaIssues.ts';
 
 const PLACEHOLDER = { type: 'string', pattern: '\\$\\{' } as const;
 /** Keywords that are the documentation's own (see KeyNotes). */

@@ -1,5 +1,5 @@
 import { stringify } from 'yaml';
-import type { JsonSchema } from '../../src/config/schema/file.ts';
+import type { JsonSchema } from '../../src/config/schemaIssues.ts';
 import { alternativesOf, itemOf, keysOf, sampleOf, type SchemaKey } from './schemaKeys.ts';
 
 const WIDTH = 100;

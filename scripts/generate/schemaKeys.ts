@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../../src/config/schema/file.ts';
+import type { JsonSchema } from '../../src/config/schemaIssues.ts';
 
 /** A key of a mapping, with what the documentation says of it. */
 export interface SchemaKey {

@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, openSync, readSync, statSync, type Stats } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync, readSync, statSync, type Stats } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TextDecoder } from 'node:util';
 
@@ -43,7 +43,10 @@ export function readFile(
     const stats = fstatSync(file);
     const identity = identityOf(stats);
     const problem = kindProblem(stats);
-    return problem === undefined ? { ...readAll(file), identity } : { problem, identity };
+    if (problem !== undefined) return { problem, identity };
+    // The stated size says little: generated files such as those of /proc state 0.
+    const bytes = readFileSync(file);
+    return bytes.length > MOST_BYTES ? { problem: TOO_LARGE, identity } : { bytes, identity };
   } catch (error) {
     return { problem: fileProblem(error), identity: undefined };
   } finally {
@@ -91,19 +94,6 @@ function kindProblem(stats: Stats): string | undefined {
   if (stats.isDirectory()) return 'is a directory, not a file';
   if (!stats.isFile()) return 'is not a regular file';
   return stats.size > MOST_BYTES ? TOO_LARGE : undefined;
-}
-
-/** Reads to the end of the file, regardless of its stated size, because generated files such as those of /proc state 0. */
-function readAll(file: number): { readonly bytes: Buffer } | FileProblem {
-  const pieces: Buffer[] = [];
-  for (let size = 0; size <= MOST_BYTES;) {
-    const piece = Buffer.allocUnsafe(65_536);
-    const count = readSync(file, piece);
-    if (count === 0) return { bytes: Buffer.concat(pieces) };
-    pieces.push(piece.subarray(0, count));
-    size += count;
-  }
-  return { problem: TOO_LARGE };
 }
 
 async function readPipe(file: number): Promise<{ readonly bytes: Buffer } | FileProblem> {

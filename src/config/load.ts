@@ -4,7 +4,8 @@ import type { Config, AccountConfig } from './config.ts';
 import { type Path, issue, type Issue, mayBeSecret, type Diagnostic } from './diagnostic.ts';
 import { brokenRules, accountsOf, mappingOf } from './schema/rules.ts';
 import { readQueries } from './queries.ts';
-import { fileSchema, keysAt, parseWritten } from './schema/file.ts';
+import { fileSchema } from './schema/file.ts';
+import { parseWritten } from './schemaIssues.ts';
 import { readFile, readText, readTextOrPipe } from './files.ts';
 import { keyFileProblem, keyWarning } from './keys.ts';
 import { formatDuration } from './duration.ts';
@@ -138,10 +139,10 @@ export function checkConfig(
   source: string,
   env: Environment,
   fileIssues: typeof accountFileIssues,
-  textAt: (path: Path) => string | undefined = () => undefined,
+  textAt?: (path: Path) => string | undefined,
 ) {
   const folder = dirname(source);
-  const parsed = parseWritten(fileSchema, values, keysAt, textAt);
+  const parsed = parseWritten(fileSchema, values, textAt);
   const queries = readQueries(values, folder, env);
   const issues = [...brokenRules(values), ...fileIssues(values, folder), ...queries.issues];
   const { diagnostics } = queries;

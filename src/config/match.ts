@@ -1,3 +1,5 @@
+import { tagValues, type Tags } from '../metrics/labelNames.ts';
+
 /**
  * An id; or a name glob (`*` any run of characters, `?` one, case-sensitive), a tag (a case-insensitive key, with a glob for
  * any of its values or alone), or a name and a tag, which must both match.
@@ -13,7 +15,7 @@ export interface EntityMatch {
 export interface Matchable {
   readonly id?: number;
   readonly name: string;
-  readonly tags?: readonly { readonly key: string; readonly values: readonly string[] }[] | undefined;
+  readonly tags?: Tags | undefined;
 }
 
 /**
@@ -53,12 +55,6 @@ export function matches({ id, name, tag, value }: EntityMatch, entity: Matchable
   if (id !== undefined) return id === entity.id;
   if (name !== undefined && !globMatches(name, entity.name)) return false;
   if (tag === undefined) return true;
-  const found = tagValues(entity.tags, tag);
+  const found = tagValues(entity.tags ?? [], tag);
   return found !== undefined && (value === undefined || found.some((each) => globMatches(value, each)));
-}
-
-/** The values of a tag by its case-insensitive key; undefined without such a key. */
-export function tagValues(tags: Matchable['tags'], key: string): readonly string[] | undefined {
-  const found = (tags ?? []).filter((tag) => tag.key.toLowerCase() === key.toLowerCase());
-  return found.length === 0 ? undefined : found.flatMap(({ values }) => values);
 }

@@ -10,7 +10,7 @@ import { formatPath, issue, type Issue, mayBeSecret, type Path } from './diagnos
 import { counted } from './wording.ts';
 import { checkQueryFamilies, customMetricIssues, type Families } from './families.ts';
 import { readText } from './files.ts';
-import { keysAt, parseWritten } from './schema/file.ts';
+import { parseWritten } from './schemaIssues.ts';
 import { PACKS, queryFile } from './schema/query.ts';
 import { accountsOf, labelsOf, listOf, mappingOf } from './schema/rules.ts';
 import type { Environment } from './yaml/placeholders.ts';
@@ -179,8 +179,7 @@ function readList(
   const yaml = readYaml({ path, text }, env);
   const list = { file: path, at: ['queries'], queries: listOf(mappingOf(yaml.value)?.['queries']), prefix, issues: [] };
   if (yaml.value === undefined) return { list, yaml, valid: [] };
-  const keys = (at: Path): readonly string[] => (at.length === 0 ? ['queries'] : keysAt(['accounts', 0, ...at]));
-  const parsed = parseWritten(queryFile, yaml.value, keys, (at) => yaml.textAt(at));
+  const parsed = parseWritten(queryFile, yaml.value, (at) => yaml.textAt(at));
   if ('issues' in parsed) return { list: { ...list, issues: [...parsed.issues] }, yaml, valid: [] };
   return { list, yaml, valid: parsed.value.queries.map((each) => ({ ...each, name: prefix + each.name })) };
 }

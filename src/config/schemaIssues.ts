@@ -1,4 +1,4 @@
-import type * as z from 'zod';
+import * as z from 'zod';
 import { formatPath, issue, mayBeSecret, showPath, type Issue, type Path } from './diagnostic.ts';
 import { suggest } from './wording.ts';
 
@@ -20,8 +20,38 @@ export function typeMismatch(input: unknown, wanted: string): string {
   return `expected ${wanted}, not ${kindOf(input)}${advice}`;
 }
 
+/**
+ * Checks the values of a file against a schema; reports every problem.
+ *
+ * @param textAt gives the original text of a value that came from a placeholder, for keys that expect text where the value was
+ * read as another type
+ */
+export function parseWritten<T extends z.ZodType>(
+  schema: T,
+  written: unknown,
+  textAt: (path: Path) => string | undefined = () => undefined,
+): { readonly value: z.output<T> } | { readonly issues: readonly Issue[] } {
+  const parse = (): { readonly value: z.output<T> } | { readonly issues: readonly Issue[] } => {
+    const { data, error, success } = schema.safeParse(written, { error: explain });
+    return success ? { value: data } : { issues: flatten(error.issues, schema) };
+  };
+  const result = parse();
+  if (!('issues' in result)) return result;
+  const mistyped = result.issues.filter(({ path, wantsText }) => wantsText && textAt(path) !== undefined);
+  for (const { path } of mistyped) replaceAt(written, path, textAt(path));
+  return mistyped.length > 0 ? parse() : result;
+}
+
+function replaceAt(file: unknown, path: Path, value: unknown): void {
+  const holder = path
+    .slice(0, -1)
+    .reduce<unknown>((node, step) => (node as Record<string | number, unknown>)[step], file);
+  const last = path.at(-1);
+  if (last !== undefined) (holder as Record<string | number, unknown>)[last] = value;
+}
+
 /** The message for an issue of the schema. A message from the schema itself takes precedence. */
-export function explain(issue: z.core.$ZodRawIssue): string | undefined {
+function explain(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':
       if (issue.expected === 'int' && typeof issue.input === 'number') return 'must be a whole number';
@@ -47,8 +77,9 @@ export function explain(issue: z.core.$ZodRawIssue): string | undefined {
  * The schema's issues, one per diagnostic: unknown keys one by one; for a union, the issues of the alternative that was meant;
  * for a value that breaks several bounds, the last one, which is the narrowest.
  */
-export function flatten(issues: readonly z.core.$ZodIssue[], keysAt: (path: Path) => readonly string[]): Issue[] {
-  const all = flattenBelow(issues, keysAt, []);
+function flatten(issues: readonly z.core.$ZodIssue[], schema: z.ZodType): Issue[] {
+  let root: JsonSchema | undefined;
+  const all = flattenBelow(issues, (path) => keysAt((root ??= inputSchemaOf(schema)), path), []);
   return [...new Map(all.map((each) => [`${each.at} ${formatPath(each.path)}`, each])).values()];
 }
 
@@ -96,6 +127,31 @@ function unknownKey(key: string, path: Path, keysAt: (path: Path) => readonly st
   }
   if (!mayBeSecret(key)) return `unknown key${near}`;
   return 'unknown key, not shown because it may hold a secret: write the name of a key, a colon, a space and the value';
+}
+
+export type JsonSchema = z.core.JSONSchema.BaseSchema;
+
+/** A schema as JSON Schema, in the written form of the values. */
+export function inputSchemaOf(schema: z.ZodType): JsonSchema {
+  return z.toJSONSchema(schema, { io: 'input', target: 'draft-7' });
+}
+
+/** The valid keys of the mapping at a path; none where there is no mapping with fixed keys. */
+function keysAt(root: JsonSchema, path: Path): readonly string[] {
+  let schemas = withAlternatives([root]);
+  for (const step of path) {
+    schemas = withAlternatives(
+      schemas.flatMap((schema) => {
+        const next = typeof step === 'number' ? schema.items : schema.properties?.[step];
+        return next === undefined || typeof next === 'boolean' || Array.isArray(next) ? [] : [next];
+      }),
+    );
+  }
+  return schemas.flatMap((schema) => Object.keys(schema.properties ?? {}));
+}
+
+function withAlternatives(schemas: readonly JsonSchema[]): readonly JsonSchema[] {
+  return schemas.flatMap((schema) => [schema, ...(schema.anyOf ?? [])]);
 }
 
 function isAboutTheWhole({ code, path }: z.core.$ZodIssue): boolean {

@@ -37,17 +37,15 @@ export class Secrets {
   readonly #runs = new Set<string>();
   /** A mark at the hash of every three consecutive characters of a run. */
   readonly #table = new Uint8Array(TABLE_SIZE);
-  readonly #spellings = new Set<string>();
-  #whole: RegExp | undefined;
+  /** The spellings of every secret, the longest first: a shorter secret would else leave the end of one that begins with it. */
+  #spellings: readonly string[] = [];
 
   /** Hides a secret from now on. */
   add(value: string): void {
     if (value.length < SHORTEST || this.#known.has(value)) return;
     this.#known.add(value);
-    for (const spelling of spellings(value)) this.#spellings.add(spelling);
-    // The longest first: a shorter secret would otherwise leave the end of a longer one that begins with it.
-    const alternatives = [...this.#spellings].toSorted((a, b) => b.length - a.length).map(literally);
-    this.#whole = new RegExp(alternatives.join('|'), 'g');
+    const all = new Set([...this.#spellings, ...spellings(value)]);
+    this.#spellings = [...all].toSorted((a, b) => b.length - a.length);
     for (const form of [plainOf(value).text, ...base64Forms(value)]) {
       if (form.length < RUN) continue;
       for (let start = 0; start + RUN <= form.length; start += 1) {
@@ -61,8 +59,7 @@ export class Secrets {
 
   /** The text with every secret replaced; takes time in proportion to its length. */
   mask(text: string): string {
-    if (this.#whole === undefined) return text;
-    const withoutWhole = text.replace(this.#whole, MASKED);
+    const withoutWhole = this.#spellings.reduce((masked, spelling) => masked.replaceAll(spelling, MASKED), text);
     return this.#runs.size === 0 ? withoutWhole : this.#withoutRuns(withoutWhole);
   }
 
@@ -130,10 +127,6 @@ function spellings(value: string): readonly string[] {
     Buffer.from(value).toString(form).replaceAll('=', ''),
   );
   return [value, encodeURIComponent(wellFormed), formEncoded, JSON.stringify(value).slice(1, -1), ...base64];
-}
-
-function literally(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
 }
 
 /** The base64 forms of the secret, alone or behind other bytes, reduced to the characters that depend on nothing else. */

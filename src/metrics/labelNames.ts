@@ -25,6 +25,14 @@ export function tagLabel(key: string): string {
   return `tag_${key.replace(/[^a-zA-Z0-9_]/g, '_')}`;
 }
 
+export type Tags = readonly { readonly key: string; readonly values: readonly string[] }[];
+
+/** The values of a tag by its case-insensitive key; undefined without such a key. */
+export function tagValues(tags: Tags, key: string): readonly string[] | undefined {
+  const found = tags.filter((tag) => tag.key.toLowerCase() === key.toLowerCase());
+  return found.length === 0 ? undefined : found.flatMap(({ values }) => values);
+}
+
 /** An account with its static labels, which stand behind all others. */
 interface Account {
   readonly name: string;

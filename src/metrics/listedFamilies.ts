@@ -1,6 +1,6 @@
 import type { Application, Instance, KeyTransaction, RollingSummary, RollingValues } from '../api/types.ts';
 import { catalogueFamily, samplesOf, type FamilySpec, type LabelledValue, type FamilyRow } from './family.ts';
-import { tagLabel } from './labelNames.ts';
+import { tagLabel, tagValues, type Tags } from './labelNames.ts';
 import type { Labels, Sample } from './sample.ts';
 
 /** The data of an application, a host, an instance or a key transaction. */
@@ -89,13 +89,8 @@ export function statuses(current: string | undefined): LabelledValue[] | undefin
 }
 
 /** Keys are compared without case; a tag that the application lacks is an empty label. */
-export function tagLabels(tags: NonNullable<Application['tags']>, keys: readonly string[]): Labels {
-  return Object.fromEntries(
-    keys.map((key) => {
-      const found = tags.filter((tag) => tag.key.toLowerCase() === key.toLowerCase());
-      return [tagLabel(key), [...new Set(found.flatMap(({ values }) => values))].sort().join(',')];
-    }),
-  );
+export function tagLabels(tags: Tags, keys: readonly string[]): Labels {
+  return Object.fromEntries(keys.map((key) => [tagLabel(key), [...new Set(tagValues(tags, key))].sort().join(',')]));
 }
 
 const ABSENT_WITHOUT_TRAFFIC = 'absent where it is 0 while throughput is 0';

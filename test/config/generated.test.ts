@@ -6,7 +6,8 @@ import { GENERATED_FILES } from '../../scripts/generate.ts';
 import { editorSchema } from '../../scripts/generate/editorSchema.ts';
 import { stalePaths } from '../../scripts/generate/generatedFile.ts';
 import { keysOf } from '../../scripts/generate/schemaKeys.ts';
-import { inputSchema, type JsonSchema } from '../../src/config/schema/file.ts';
+import { inputSchema } from '../../src/config/schema/file.ts';
+import type { JsonSchema } from '../../src/config/schemaIssues.ts';
 import { violations } from './miniSchema.ts';
 import { configOf, withAccount } from './reading.ts';
 

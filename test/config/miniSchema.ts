@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../../src/config/schema/file.ts';
+import type { JsonSchema } from '../../src/config/schemaIssues.ts';
 
 /** The keywords of JSON Schema that are understood here; a schema with any other is refused, not passed over. */
 const KEYWORDS = new Set([

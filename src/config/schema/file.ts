@@ -2,8 +2,7 @@ import * as z from 'zod';
 import { stringify } from 'yaml';
 import type { Group } from '../../metrics/sample.ts';
 import { duration, notes, whole, list } from './parts.ts';
-import { type Issue, type Path } from '../diagnostic.ts';
-import { explain, flatten } from '../schemaIssues.ts';
+import { inputSchemaOf, type JsonSchema } from '../schemaIssues.ts';
 import { account } from './account.ts';
 import { escapePlaceholders } from '../yaml/placeholders.ts';
 
@@ -63,63 +62,9 @@ export const fileSchema = z.strictObject({
   collection: notes(collection.prefault({}), { description: 'How the data are collected, for all accounts alike.' }),
 });
 
-/**
- * Checks the values of a file against a schema; reports every problem. `textAt` gives the original text of a value that came
- * from a placeholder, for keys that expect text where the value was read as another type.
- */
-export function parseWritten<T extends z.ZodType>(
-  schema: T,
-  written: unknown,
-  keys: (path: Path) => readonly string[],
-  textAt: (path: Path) => string | undefined,
-): { readonly value: z.output<T> } | { readonly issues: readonly Issue[] } {
-  const parse = (): { readonly value: z.output<T> } | { readonly issues: readonly Issue[] } => {
-    const { data, error, success } = schema.safeParse(written, { error: explain });
-    return success ? { value: data } : { issues: flatten(error.issues, keys) };
-  };
-  const result = parse();
-  if (!('issues' in result)) return result;
-  const mistyped = result.issues.filter(({ path, wantsText }) => wantsText && textAt(path) !== undefined);
-  for (const { path } of mistyped) replaceAt(written, path, textAt(path));
-  return mistyped.length > 0 ? parse() : result;
-}
-
-function replaceAt(file: unknown, path: Path, value: unknown): void {
-  const holder = path
-    .slice(0, -1)
-    .reduce<unknown>((node, step) => (node as Record<string | number, unknown>)[step], file);
-  const last = path.at(-1);
-  if (last !== undefined) (holder as Record<string | number, unknown>)[last] = value;
-}
-
-export type JsonSchema = z.core.JSONSchema.BaseSchema;
-
-let made: JsonSchema | undefined;
-
-/** The file's schema as JSON Schema, in the file's written form: durations are text. Made once, on the first call. */
+/** The file's schema as JSON Schema, in the file's written form: durations are text. */
 export function inputSchema(): JsonSchema {
-  made ??= z.toJSONSchema(fileSchema, { io: 'input', target: 'draft-7' });
-  return made;
-}
-
-/** The valid keys of the mapping at a path; none where there is no mapping with fixed keys. */
-export function keysAt(path: Path): readonly string[] {
-  let schemas: readonly JsonSchema[] = [inputSchema()];
-  for (const step of path) {
-    schemas = schemas
-      .flatMap((schema) => [schema, ...alternatives(schema)])
-      .flatMap((schema) => {
-        const next = typeof step === 'number' ? schema.items : schema.properties?.[step];
-        return next === undefined || typeof next === 'boolean' || Array.isArray(next) ? [] : [next];
-      });
-  }
-  return schemas
-    .flatMap((schema) => [schema, ...alternatives(schema)])
-    .flatMap((schema) => Object.keys(schema.properties ?? {}));
-}
-
-function alternatives(schema: JsonSchema): readonly JsonSchema[] {
-  return schema.anyOf ?? [];
+  return inputSchemaOf(fileSchema);
 }
 
 const REDACTED = '<secret>';

@@ -1,11 +1,10 @@
-import { statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { type Diagnostic, formatDiagnostic, issue } from '../../config/diagnostic.ts';
-import { explain, flatten } from '../../config/schemaIssues.ts';
-import { readText } from '../../config/files.ts';
+import { parseWritten } from '../../config/schemaIssues.ts';
+import { identityAt, readText } from '../../config/files.ts';
 import { readYaml } from '../../config/yaml/readYaml.ts';
 import { asksForCertificate, readTlsSettings, type TlsSettings } from './tlsSettings.ts';
-import { knownKeys, tlsSectionOf, webConfigSchema } from './webConfigFile.ts';
+import { tlsSectionOf, webConfigSchema } from './webConfigFile.ts';
 
 /** A web configuration in the exporter-toolkit format, its files read in. */
 interface WebConfig {
@@ -40,9 +39,9 @@ export function loadWebConfig(path: string): WebConfigResult {
   // A file of comments alone is allowed, as in the exporter toolkit.
   if (file.text.split('\n').every((line) => /^\s*(?:#|$)/.test(line))) return { config: OPEN_WEB_CONFIG, files };
   const tree = readYaml({ path, text: file.text }, {});
-  const parsed = webConfigSchema.safeParse(tree.value, { error: explain });
-  const issues = parsed.success ? [] : flatten(parsed.error.issues, knownKeys);
-  // A valid section is checked even where others are invalid, so that all faults are reported at once.
+  const parsed = parseWritten(webConfigSchema, tree.value);
+  const issues = 'issues' in parsed ? [...parsed.issues] : [];
+  // A valid section is checked even where others are invalid, so that all problems are reported at once.
   const section = tlsSectionOf(tree.value);
   const tls = section === undefined ? undefined : readTlsSettings(section, dirname(resolve(path)));
   files.push(...(tls?.files ?? []));
@@ -52,8 +51,8 @@ export function loadWebConfig(path: string): WebConfigResult {
     );
   }
   const diagnostics = tree.diagnosticsWith(issues);
-  if (!parsed.success || diagnostics.length > 0) return { diagnostics, files };
-  const { basic_auth_users: users, http_server_config: http, rate_limit: limit } = parsed.data;
+  if ('issues' in parsed || diagnostics.length > 0) return { diagnostics, files };
+  const { basic_auth_users: users, http_server_config: http, rate_limit: limit } = parsed.value;
   const { interval = 0, burst = 0 } = limit ?? {};
   const config = {
     tls: tls?.settings,
@@ -143,16 +142,7 @@ function hasUsers({ users }: WebConfig): boolean {
 }
 
 function stampOf(files: readonly string[]): string {
-  return files.map(stampOfFile).join(' ');
-}
-
-function stampOfFile(file: string): string {
-  try {
-    const { ino, size, mtimeNs, ctimeNs } = statSync(file, { bigint: true });
-    return [ino, size, mtimeNs, ctimeNs].join(':');
-  } catch {
-    return 'not there';
-  }
+  return files.map((file) => identityAt(file) ?? 'not there').join(', ');
 }
 
 /**

@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import { validateHeaderValue } from 'node:http';
 import { parseDuration } from '../../config/duration.ts';
-import { formatPath, type Path } from '../../config/diagnostic.ts';
 
 /** Go's names of cipher suites, as OpenSSL spells them; those of TLS 1.3 always stay on, as in Go. */
 export const CIPHER_SUITES: Readonly<Record<string, string>> = {
@@ -111,7 +110,7 @@ const rateLimitSection = z.strictObject({
   burst: z.int().min(0).default(0),
 });
 
-/** The keys of the file, exactly those of the exporter toolkit. An unknown one is a fault. */
+/** The keys of the file, exactly those of the exporter toolkit. An unknown one is an error. */
 export const webConfigSchema = z.strictObject({
   tls_server_config: tlsSection.nullish(),
   http_server_config: httpSection.nullish(),
@@ -129,17 +128,4 @@ export type TlsSection = z.infer<typeof tlsSection>;
 /** The part of a file about TLS, where nothing but unknown keys is wrong with it. */
 export function tlsSectionOf(file: unknown): TlsSection | undefined {
   return z.object({ tls_server_config: tlsSection.strip() }).safeParse(file).data?.tls_server_config;
-}
-
-const SECTIONS: Readonly<Record<string, { readonly shape: Readonly<Record<string, unknown>> }>> = {
-  '': webConfigSchema,
-  tls_server_config: tlsSection,
-  http_server_config: httpSection,
-  'http_server_config.headers': headersSection,
-  rate_limit: rateLimitSection,
-};
-
-/** The keys that are allowed at a path of the file, for suggestions. */
-export function knownKeys(path: Path): string[] {
-  return Object.keys(SECTIONS[formatPath(path)]?.shape ?? {});
 }
