@@ -1,7 +1,6 @@
 import { nerdgraphValuesOf, parseTemplate } from '../metrics/customMetrics.ts';
 import type { FamilyScope } from '../metrics/family.ts';
-import { PERCENTILE_LABEL } from '../nrql/queryRows.ts';
-import { defaultLabel, readStatement } from '../nrql/statement.ts';
+import { prepareQueries } from '../metrics/queryFamilies.ts';
 import { formatPath, issue, type Issue, type Path } from './diagnostic.ts';
 import { customMetric } from './schema/customMetric.ts';
 import { query } from './schema/query.ts';
@@ -72,11 +71,9 @@ export function checkQueryFamilies(
   // The schema reports its own diagnostics for an invalid query, which cannot be compared.
   const valid = query.safeParse(written).data;
   if (valid === undefined) return;
-  const { facets, columns } = readStatement(valid.nrql);
-  const names = valid.labels ?? facets.map(({ name }) => defaultLabel(name ?? ''));
-  for (const [position, { name, help, value }] of valid.metrics.entries()) {
-    const column = value === undefined ? columns[0] : columns.find(({ key }) => key === value);
-    const labels = (column?.percentiles ?? 0) > 0 ? [...names, PERCENTILE_LABEL] : names;
+  const [prepared] = prepareQueries([valid]);
+  for (const [position, { name, help }] of valid.metrics.entries()) {
+    const labels = prepared?.families[position]?.labelNames ?? [];
     const first = families.get(name) ?? { where: `${where}.metrics[${String(position)}]`, help, labels };
     families.set(name, first);
     const same = `as in ${first.where}, which feeds the same family`;

@@ -2,10 +2,7 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'n
 import type { Server as TlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 
-/**
- * The most open connections of all listening sockets together. A new one replaces the oldest one whose request is incomplete,
- * otherwise the one that has been idle for longest.
- */
+/** The most open connections of all listening sockets together. A new one replaces the one that was idle for longest. */
 const MAX_CONNECTIONS = 512;
 
 /** The response to plain HTTP on a TLS port. */
@@ -25,8 +22,6 @@ const MAX_AHEAD = 32;
 interface Connection {
   /** The plain socket until TLS has been agreed on, then that of TLS. */
   socket: Socket;
-  /** Bytes received up to the last complete request; undefined while the first is incomplete. */
-  bytesAtLastRequest: number | undefined;
   /** Requests received but not answered yet. */
   waiting: number;
   /** The response under way. */
@@ -88,7 +83,6 @@ export class Connections {
         return;
       }
       connection.waiting += 1;
-      connection.bytesAtLastRequest = request.socket.bytesRead;
       connection.responded = connection.responded.then(() => this.#respond(connection, request, response, handler));
     };
   }
@@ -110,13 +104,7 @@ export class Connections {
 
   #accept(socket: Socket): Connection {
     if (this.#open.size >= MAX_CONNECTIONS) this.#makeRoom();
-    const connection: Connection = {
-      socket,
-      bytesAtLastRequest: undefined,
-      waiting: 0,
-      current: undefined,
-      responded: Promise.resolve(),
-    };
+    const connection: Connection = { socket, waiting: 0, current: undefined, responded: Promise.resolve() };
     this.#open.add(connection);
     this.#bySocket.set(socket, connection);
     socket.once('close', () => this.#open.delete(connection));
@@ -124,11 +112,10 @@ export class Connections {
   }
 
   #makeRoom(): void {
-    const unused = [...this.#open].filter(({ waiting }) => waiting === 0);
-    const room = unused.find(isUnfinished) ?? unused[0];
-    if (room === undefined) return;
-    this.#open.delete(room);
-    room.socket.destroy();
+    const idle = [...this.#open].find(({ waiting }) => waiting === 0);
+    if (idle === undefined) return;
+    this.#open.delete(idle);
+    idle.socket.destroy();
   }
 
   async #respond(
@@ -150,11 +137,6 @@ export class Connections {
     this.#open.add(connection);
     if (this.#closing && connection.waiting === 0) socket.destroySoon();
   }
-}
-
-/** True in the middle of a request, or of the TLS handshake before it. */
-function isUnfinished({ socket, bytesAtLastRequest }: Connection): boolean {
-  return bytesAtLastRequest === undefined || socket.bytesRead > bytesAtLastRequest;
 }
 
 function addressesOf(socket: Socket): string {
