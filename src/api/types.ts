@@ -27,6 +27,8 @@ export class UpstreamError extends Error {
     readonly isTransient?: boolean;
     /** True if New Relic reports that the request or its result is too big or too complex. */
     readonly isTooBig?: boolean;
+    /** New Relic's code of the error in the body. */
+    readonly code?: string | undefined;
   };
 
   constructor(message: string, failure: UpstreamError['failure'], options?: ErrorOptions) {

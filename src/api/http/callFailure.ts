@@ -14,11 +14,13 @@ export class CallFailure extends Error {
   /** True if New Relic reports that the request or its result is too big or too complex. */
   readonly isTooBig: boolean;
   readonly overload: Overload | undefined;
+  /** New Relic's code of the error in the body, such as `INVALID_INPUT`. */
+  readonly code: string | undefined;
 
   constructor(
     reason: FailureReason,
     words: string,
-    circumstances: Partial<Pick<CallFailure, 'status' | 'retriable' | 'isTransient' | 'isTooBig' | 'overload'>> = {},
+    circumstances: Partial<Pick<CallFailure, 'status' | 'retriable' | 'isTransient' | 'isTooBig' | 'overload' | 'code'>> = {},
   ) {
     super(words);
     this.reason = reason;
@@ -27,6 +29,7 @@ export class CallFailure extends Error {
     this.isTransient = circumstances.isTransient ?? false;
     this.isTooBig = circumstances.isTooBig ?? false;
     this.overload = circumstances.overload;
+    this.code = circumstances.code;
   }
 }
 

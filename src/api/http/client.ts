@@ -96,10 +96,10 @@ export class Client {
 
   /** Reports a failure, and returns it as the error that callers get. */
   fail(endpoint: string, failure: CallFailure): UpstreamError {
-    const { reason, status, isTransient, isTooBig } = failure;
+    const { reason, status, isTransient, isTooBig, code } = failure;
     // The message has the same reason as the metrics, so that a log line leads to a series and a series to a log line.
     const message = this.#report(endpoint, failure, ` (reason ${reason})`);
-    return new UpstreamError(message, { reason, endpoint, status, isTransient, isTooBig });
+    return new UpstreamError(message, { reason, endpoint, status, isTransient, isTooBig, code });
   }
 
   /** Reports that a part of a response was left out. */

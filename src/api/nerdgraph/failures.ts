@@ -174,29 +174,30 @@ export function badKeyOf(text: string, status: number, mask: KeyMask): CallFailu
 function verdictOn(error: unknown, status: number, mask: KeyMask): Verdict {
   const meaning = meaningOf(error);
   // A class such as TIMEOUT says more than the message beside it ("An error occurred").
-  const said = [codesOf(error)[0], titleOf({ errors: [error] }, mask)].filter((part) => part !== undefined);
+  const [code] = codesOf(error);
+  const said = [code, titleOf({ errors: [error] }, mask)].filter((part) => part !== undefined);
   const words = `status ${status} with an error: ${said.length === 0 ? 'it says nothing' : said.join(': ')}`;
-  return { meaning, failure: failureOf(meaning, words, status) };
+  return { meaning, failure: failureOf(meaning, words, { status, code }) };
 }
 
-function failureOf(meaning: Meaning, words: string, status: number): CallFailure {
+function failureOf(meaning: Meaning, words: string, known: Pick<CallFailure, 'status' | 'code'>): CallFailure {
   switch (meaning) {
     case 'rate_limited':
-      return new CallFailure(meaning, words, { status, overload: { waitMs: undefined } });
+      return new CallFailure(meaning, words, { ...known, overload: { waitMs: undefined } });
     case 'timeout':
     case 'server':
-      return new CallFailure(meaning, words, { status, retriable: true });
+      return new CallFailure(meaning, words, { ...known, retriable: true });
     case 'passing':
-      return new CallFailure('server', words, { status, retriable: true, isTransient: true });
+      return new CallFailure('server', words, { ...known, retriable: true, isTransient: true });
     case 'auth':
     case 'forbidden':
     case 'other':
     case 'invalid_response':
-      return new CallFailure(meaning, words, { status });
+      return new CallFailure(meaning, words, known);
     case 'too_big':
-      return new CallFailure('invalid_response', words, { status, isTooBig: true });
+      return new CallFailure('invalid_response', words, { ...known, isTooBig: true });
     case 'unmatched':
-      return new CallFailure('invalid_response', words, { status });
+      return new CallFailure('invalid_response', words, known);
   }
 }
 

@@ -83,12 +83,12 @@ async function openSides({ own, calls, rest, graph, api }: FactAccount, { now, d
   const reporting = listed.filter((application) => application.reporting !== false);
   const ranked = api === 'rest' ? byThroughput(reporting) : await byRolling(graph, reporting, to);
   const largest = ranked.slice(0, LARGEST);
-  const overGraph = await sideOf(async (): Promise<AskedGraph> => {
+  const overGraph = await sideOf(async (): Promise<Omit<AskedGraph, 'first'>> => {
     const accountId = await graph.accountId();
     const ofGraph = api === 'nerdgraph' ? listed : await graph.reader.listApplications({}, graph.call);
     return { largest, to, minute, graph, accountId, listed: ofGraph };
   });
-  const overRest = await sideOf(async (): Promise<AskedRest> => {
+  const overRest = await sideOf(async (): Promise<Omit<AskedRest, 'first'>> => {
     if (api === 'rest') {
       const keyTransactions = await own.reader.listKeyTransactions({}, own.call).catch(noneOf);
       return { largest, to, minute, rest, listed, keyTransactions };
@@ -114,9 +114,13 @@ function noneOf(error: unknown): readonly KeyTransaction[] {
   throw error;
 }
 
-async function sideOf<A>(open: () => Promise<A>): Promise<Side<A>> {
+async function sideOf<A extends Pick<AskedRest, 'largest'>>(
+  open: () => Promise<A>,
+): Promise<Side<A & Pick<AskedRest, 'first'>>> {
   try {
-    return { asked: await open() };
+    const asked = await open();
+    const [first] = asked.largest;
+    return first === undefined ? { whyNot: undecided('no reporting application') } : { asked: { ...asked, first } };
   } catch (error) {
     if (error instanceof CallsSpent) return { whyNot: undecided('the calls are spent') };
     if (!(error instanceof UpstreamError)) throw error;
@@ -148,11 +152,7 @@ async function byRolling(
 }
 
 /** Runs the probes of one interface in turn. A failed probe affects only its own rows. */
-async function ask<A extends { readonly largest: readonly unknown[] }>(
-  found: Verdicts,
-  probes: readonly Probe<A>[],
-  side: Side<A>,
-): Promise<void> {
+async function ask<A>(found: Verdicts, probes: readonly Probe<A>[], side: Side<A>): Promise<void> {
   for (const { ids, needs, ask: askProbe } of probes) {
     const outcome = 'whyNot' in side ? side.whyNot : await outcomeOf(side.asked, needs, found, askProbe);
     for (const id of ids) found[id] = isJudged(outcome) ? outcome : (outcome[id] ?? undecided('no traffic'));
@@ -162,13 +162,12 @@ async function ask<A extends { readonly largest: readonly unknown[] }>(
 const isJudged = (outcome: Verdicts | Judged): outcome is Judged => 'verdict' in outcome;
 
 /** The verdicts of a probe, or the one that all its facts share because it could not run. */
-async function outcomeOf<A extends { readonly largest: readonly unknown[] }>(
+async function outcomeOf<A>(
   asked: A,
   needs: FactId | undefined,
   found: Verdicts,
-  askProbe: (asked: A) => Promise<Verdicts>,
+  askProbe: Probe<A>['ask'],
 ): Promise<Verdicts | Judged> {
-  if (asked.largest.length === 0) return undecided('no reporting application');
   const needed = needs === undefined ? undefined : found[needs];
   if (needs !== undefined && needed?.verdict !== 'as assumed') {
     const why = needed !== undefined && 'why' in needed ? needed.why : 'another fact differs';

@@ -1,19 +1,18 @@
 import { BOUNDS } from '../../api/http/bounds.ts';
-import { Client, type ClientOptions } from '../../api/http/client.ts';
+import { Client } from '../../api/http/client.ts';
 import { isList, isObject, type Json } from '../../api/http/validation.ts';
 import { joinPath } from '../../api/http/address.ts';
-import { judge, type Document, type Meaning } from '../../api/nerdgraph/failures.ts';
+import type { Document } from '../../api/nerdgraph/failures.ts';
 import { AccountMemory } from '../../api/nerdgraph/accountMemory.ts';
 import { NerdGraphAccount } from '../../api/nerdgraph/nerdGraphAccount.ts';
-import { nrql, type QueryParts } from '../../api/nerdgraph/nrql.ts';
-import { NRQL, Transport } from '../../api/nerdgraph/transport.ts';
+import type { QueryParts } from '../../api/nerdgraph/nrql.ts';
+import { Transport, type NerdGraphReaderOptions, type NrqlEnd } from '../../api/nerdgraph/transport.ts';
 import { RestMemory } from '../../api/rest/restMemory.ts';
 import { parseMetricData } from '../../api/rest/metricData.ts';
 import { formatTime, metricTarget, queryOf, RestClient } from '../../api/rest/restClient.ts';
-import { UpstreamError, type Application, type KeyTransaction, type MetricData } from '../../api/types.ts';
+import type { Application, KeyTransaction, MetricData } from '../../api/types.ts';
 import type { CallOptions, RateLimiter, TimeRange, UpstreamReader } from '../../api/upstreamReader.ts';
 import type { RestReaderOptions } from '../../api/rest/restReader.ts';
-import type { AccountConfig } from '../../config/config.ts';
 import type { Judged } from './evidence.ts';
 import type { FactId } from './facts.ts';
 
@@ -48,91 +47,62 @@ export class CountedCalls {
   }
 }
 
-/** The error class in a body, if it is one of New Relic's own classes. */
-function errorClassOf(body: Json): string {
-  const extensions = objectsIn(body['errors'])[0]?.['extensions'];
-  if (!isObject(extensions)) return 'none';
-  const codes = [extensions['errorClass'], extensions['errorCode'], extensions['error_code'], extensions['code']];
-  return codes.find((code) => typeof code === 'string') ?? 'none';
-}
-
-/** NerdGraph's response to one document. */
-export interface GraphResponse {
-  /** The exporter's classification of its errors; undefined without errors. */
-  readonly meaning: Meaning | undefined;
-  readonly errorClass: string;
-  /** The object at the root of the document; empty where it is null. */
-  readonly found: Json;
-}
-
 /** One account over NerdGraph: its reader, and requests outside the reader. */
 export class GraphConnection {
   readonly reader: UpstreamReader;
   readonly call: CallOptions;
-  readonly #client: Client;
-  readonly #address: URL;
+  readonly #options: NerdGraphReaderOptions;
   readonly #account: NerdGraphAccount;
 
-  constructor(
-    reader: UpstreamReader,
-    account: AccountConfig,
-    options: ClientOptions & RestReaderOptions,
-    call: CallOptions,
-  ) {
+  constructor(reader: UpstreamReader, accountId: number | undefined, options: RestReaderOptions, call: CallOptions) {
     this.reader = reader;
     this.call = call;
+    this.#options = { ...options, accountId, detailsMs: options.refusedNamesMs };
     // A memory of its own, because an expected refusal is no failure of the account.
     const memory = new AccountMemory(options.monotonic);
-    this.#client = new Client(options, memory.failures);
-    this.#address = new URL(options.baseUrl);
-    const ofReader = { ...options, accountId: account.account_id, detailsMs: options.refusedNamesMs };
-    this.#account = new NerdGraphAccount(new Transport(this.#client, ofReader), memory, ofReader);
+    const transport = new Transport(new Client(options, memory.failures), this.#options);
+    this.#account = new NerdGraphAccount(transport, memory, this.#options);
   }
 
   accountId(): Promise<number> {
     return this.#account.id(this.call);
   }
 
-  /** Sends a document. Rejects with an UpstreamError without a body, and for errors about the key or an overload. */
-  async post(document: Document, variables: Json): Promise<GraphResponse> {
-    let meaning: Meaning | undefined;
-    const request = { address: this.#address, body: JSON.stringify({ query: document.text, variables }) };
-    const { body } = await this.#client.call(
-      'facts',
-      request,
-      {
-        bounds: BOUNDS.query,
-        retries: 'none',
-        inspect: (parsed, status, mask) => {
-          const verdict = judge(parsed, status, mask, document);
-          meaning = verdict?.meaning;
-          return meaning === 'auth' || meaning === 'rate_limited' ? verdict?.failure : undefined;
-        },
-      },
-      this.call,
-    );
-    let found: unknown = body['data'];
-    for (const name of document.root) found = isObject(found) ? found[name] : undefined;
-    return { meaning, errorClass: errorClassOf(body), found: isObject(found) ? found : {} };
+  /** Reads entities, or the user. Rejects with an UpstreamError. */
+  async read(document: Document, variables: Json): Promise<Json> {
+    const { transport } = this.#account;
+    return (await transport.read('entities', document, variables, this.call, { retries: 'none' })).found;
   }
 
-  /** Runs one query and gives its response unchanged. */
-  async ask(query: QueryParts | string, account?: number, timeout = 29): Promise<GraphResponse> {
-    const text = typeof query === 'string' ? query : nrql(query);
-    return this.post(NRQL, { account: account ?? (await this.accountId()), nrql: text, timeout });
+  /**
+   * Runs a query that New Relic may refuse. Rejects with an UpstreamError for a failure that is not about the query.
+   *
+   * @param timeout the argument of the query, in seconds
+   */
+  async ask(
+    query: QueryParts | string,
+    { account, timeout = 29 }: { readonly account?: number; readonly timeout?: number } = {},
+  ): Promise<NrqlEnd> {
+    // The transport sends a second less than its own timeout.
+    const options = { ...this.#options, requestTimeoutMs: 1000 * (timeout + 1) };
+    const transport = new Transport(this.#account.transport.http, options);
+    const id = account ?? (await this.accountId());
+    const end = await transport.nrql({ group: 'queries', account: id, query, retries: 'none' }, this.call);
+    if (end.kind !== 'failed') return end;
+    const { reason, status } = end.error.failure;
+    if (status !== 200 || reason === 'auth' || reason === 'rate_limited') throw end.error;
+    return end;
   }
 
   /** The result of a query that should have one. Rejects with an UpstreamError without one. */
   async result(query: QueryParts | string): Promise<Json> {
-    const { meaning, found } = await this.ask(query);
-    if (meaning === undefined) return found;
-    if (meaning === 'unmatched') return { results: [] };
-    const reason = meaning === 'too_big' || meaning === 'passing' ? 'server' : meaning;
-    throw new UpstreamError('a query of the facts was not answered', { reason, endpoint: 'facts' });
+    const account = await this.accountId();
+    const read = { group: 'queries', account, query, retries: 'none' } as const;
+    return (await this.#account.transport.whole(read, this.call)) ?? { results: [] };
   }
 
   close(): Promise<void> {
-    return this.#client.connections.close();
+    return this.#account.transport.http.connections.close();
   }
 }
 
@@ -199,6 +169,8 @@ export type Verdicts = Partial<Record<FactId, Judged>>;
 export interface Asked {
   /** The reporting applications whose values are read, largest first. */
   readonly largest: readonly Application[];
+  /** The first of them. */
+  readonly first: Application;
   /** The newest minute with complete data, in Unix seconds. */
   readonly to: number;
   /** The start of the current minute, in Unix seconds. */
@@ -224,8 +196,8 @@ export interface Probe<A> {
   readonly ids: readonly FactId[];
   /** The fact that these depend on. */
   readonly needs?: FactId;
-  /** Rejects with an UpstreamError, or with CallsSpent. */
-  readonly ask: (asked: A) => Promise<Verdicts>;
+  /** Gives a verdict for each fact, or one for all. Rejects with an UpstreamError, or with CallsSpent. */
+  readonly ask: (asked: A) => Promise<Verdicts | Judged>;
 }
 
 export const TEN_MINUTES = 600;

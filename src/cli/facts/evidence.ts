@@ -49,33 +49,29 @@ export type Seen =
   | { readonly of: keyof typeof WORDS; readonly word: string };
 
 /** The reasons why an account cannot decide a fact. */
-export const REASONS = [
-  'no reporting application',
-  'no host',
-  'no application with one to three hosts',
-  'no key transaction',
-  'no second interface',
-  'no traffic',
-  'too little traffic',
-  'traffic hardly changes',
-  'no window fits',
-  'no errors',
-  'no browser data',
-  'no application without errors',
-  'no application that does not report',
-  'no list of several pages',
-  'too few metric names',
-  'too few rows',
-  'too few entities',
-  'too few events',
-  'no database',
-  'needs --wait',
-  'another fact differs',
-  'the call failed',
-  'the calls are spent',
-] as const;
-
-export type Reason = (typeof REASONS)[number];
+export type Reason =
+  | 'no reporting application'
+  | 'no host'
+  | 'no application with one to three hosts'
+  | 'no key transaction'
+  | 'no second interface'
+  | 'no traffic'
+  | 'traffic hardly changes'
+  | 'no window fits'
+  | 'no errors'
+  | 'no browser data'
+  | 'no application without errors'
+  | 'no application that does not report'
+  | 'no list of several pages'
+  | 'too few metric names'
+  | 'too few rows'
+  | 'too few entities'
+  | 'too few events'
+  | 'no database'
+  | 'needs --wait'
+  | 'another fact differs'
+  | 'the call failed'
+  | 'the calls are spent';
 
 /** The verdict of an account on one fact, and what was observed. */
 export type Judged = { readonly seen: readonly Seen[] } & (
@@ -121,12 +117,7 @@ export function shareable(seen: Seen): Record<string, string | number> {
 
 /** The evidence as a sentence, with the same numbers and words. */
 export function sentenceOf(seen: readonly Seen[]): string {
-  return seen
-    .map((each) => {
-      const { of, word: text, ...number } = shareable(each);
-      return text === undefined ? `${of} ${Object.values(number).join('')}` : `${of} ${text}`;
-    })
-    .join(', ');
+  return seen.map((each) => Object.values(shareable(each)).join(' ')).join(', ');
 }
 
 function digits(value: number, most: number): number {

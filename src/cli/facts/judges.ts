@@ -12,8 +12,6 @@ export const TOLERANCE = 0.01;
 
 /** A minute of an application: its calls, and their total time in milliseconds. */
 export interface Minute {
-  /** Unix seconds. */
-  readonly from: number;
   readonly calls: number;
   readonly milliseconds: number;
 }

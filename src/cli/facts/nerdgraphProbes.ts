@@ -1,4 +1,4 @@
-import type { Document, Meaning } from '../../api/nerdgraph/failures.ts';
+import type { Document } from '../../api/nerdgraph/failures.ts';
 import { applicationIdOf } from '../../api/nerdgraph/keyTransactions.ts';
 import {
   all,
@@ -14,19 +14,26 @@ import {
   type Condition,
   type QueryParts,
 } from '../../api/nerdgraph/nrql.ts';
-import { APPLICATIONS, KEY_TRANSACTION_DETAILS, KEY_TRANSACTIONS } from '../../api/nerdgraph/transport.ts';
+import {
+  APPLICATIONS,
+  ENTITIES,
+  KEY_TRANSACTION_DETAILS,
+  KEY_TRANSACTIONS,
+  USER,
+  type NrqlEnd,
+} from '../../api/nerdgraph/transport.ts';
 import { isList, isObject, type Json } from '../../api/http/validation.ts';
-import { UpstreamError, type Application } from '../../api/types.ts';
+import { UpstreamError, type Application, type FailureReason } from '../../api/types.ts';
 import { METRIC } from '../../formulas/metricInputs.ts';
 import { SIGN_OF_LIFE } from '../../formulas/valueFormulas.ts';
-import { readEach } from '../upstream/readForCommand.ts';
+import { readEach, readOne } from '../upstream/readForCommand.ts';
 import { before, DAY, HOUR, numberAt, objectsIn, TEN_MINUTES } from './connections.ts';
 import type { AskedGraph, Probe, Verdicts } from './connections.ts';
-import { count, holds, ratio, undecided, word, type Judged } from './evidence.ts';
+import { count, holds, ratio, undecided, word, type Judged, type Seen } from './evidence.ts';
 import type { FactId } from './facts.ts';
 import { judgeCut, judgeFields, judgeFirstFunction, judgeLimitMax, judgeOtherResult, sum } from './judges.ts';
 import { PACK_FACTS, type PackFact } from './nerdgraphFacts.ts';
-import { NO_METRIC, readMinutes } from './restProbes.ts';
+import { NO_METRIC } from './restProbes.ts';
 
 const NAME = 'metricTimesliceName';
 /** An account that cannot exist: the largest number that NerdGraph accepts. */
@@ -42,7 +49,7 @@ function counting(where: Condition, range: QueryParts['range'], facet: readonly 
 
 /** Counts timeslices of the largest application over ten minutes. */
 function ofLargest(asked: AskedGraph, where: Condition, facet: readonly Attribute[] = []): QueryParts {
-  return counting(all([equals('appId', idOf(asked)), where]), before(asked.to, TEN_MINUTES), facet);
+  return counting(all([equals('appId', asked.first.id), where]), before(asked.to, TEN_MINUTES), facet);
 }
 
 const rowsIn = (result: Json): readonly Json[] => objectsIn(result['results']);
@@ -51,20 +58,14 @@ const countIn = (result: Json): number => sum(rowsIn(result).map((row) => number
 
 const facetOf = (row: Json): string => [row['facet'] ?? []].flat().map(String).join('\n');
 
-/** The largest application; without one, the probes of one application do not run. */
-function idOf({ largest: [largest] }: AskedGraph): number {
-  return largest?.id ?? 0;
-}
-
-async function askAppId({ graph, largest: [largest], to }: AskedGraph): Promise<Judged> {
-  const hasData = async (id: number | string): Promise<boolean> => {
+async function askAppId({ graph, first: { id }, to }: AskedGraph): Promise<Judged> {
+  const hasData = async (appId: number | string): Promise<boolean> => {
     for (const name of [SIGN_OF_LIFE, METRIC.web]) {
-      const where = all([equals('appId', id), equals(NAME, name)]);
+      const where = all([equals('appId', appId), equals(NAME, name)]);
       if (countIn(await graph.result(counting(where, before(to, TEN_MINUTES)))) > 0) return true;
     }
     return false;
   };
-  const id = largest?.id ?? 0;
   if (await hasData(id)) return holds(true, word('shape', 'without quotes'));
   return (await hasData(String(id))) ? holds(false, word('shape', 'in quotes')) : undecided('no traffic');
 }
@@ -129,9 +130,8 @@ function askWindow(seconds: number, most: number): (asked: AskedGraph) => Promis
 
 async function askTimeout(asked: AskedGraph): Promise<Judged> {
   for (const timeout of [5, 30]) {
-    const { meaning, errorClass } = await asked.graph.ask(ofLargest(asked, IS_ALIVE), undefined, timeout);
-    const isRefused = meaning === 'other' || meaning === 'invalid_response';
-    if (isRefused) return holds(false, word('error class', errorClass));
+    const judged = judgeRefusal(await asked.graph.ask(ofLargest(asked, IS_ALIVE), { timeout }));
+    if (judged.verdict !== 'as assumed') return judged;
   }
   return holds(true);
 }
@@ -179,7 +179,7 @@ async function heldUnlessRefused(reason: 'other' | 'invalid_response', read: () 
 }
 
 /** Checks up to three applications of each language for one that runs without the metric SIGN_OF_LIFE. */
-async function askSignOfLife({ graph, largest, listed, to }: AskedGraph): Promise<Verdicts> {
+async function askSignOfLife({ graph, largest, listed, to }: AskedGraph): Promise<Judged> {
   const languages = new Map<string, Set<number>>();
   const reporting = listed.filter(({ reporting: reports }) => reports !== false);
   for (const { id, language = '' } of [...largest, ...reporting]) {
@@ -187,7 +187,7 @@ async function askSignOfLife({ graph, largest, listed, to }: AskedGraph): Promis
     if (chosen.size < 3) languages.set(language, chosen.add(id));
   }
   const ids = filled([...languages.values()].flatMap((chosen) => [...chosen]));
-  if (ids === undefined) return {};
+  if (ids === undefined) return undecided('no traffic');
   const names = [METRIC.web, METRIC.nonWeb, METRIC.memory, SIGN_OF_LIFE] as const;
   const where = all([isIn('appId', ids), isIn(NAME, names)]);
   const rows = rowsIn(await graph.result(counting(where, before(to, TEN_MINUTES), ['appId', NAME]))).map(facetOf);
@@ -195,11 +195,9 @@ async function askSignOfLife({ graph, largest, listed, to }: AskedGraph): Promis
     [...chosen].some((id) => of.some((name) => rows.includes(`${id}\n${name}`)));
   const alive = [...languages].filter(([, chosen]) => hasAny(chosen, names));
   const without = alive.filter(([, chosen]) => !hasAny(chosen, [SIGN_OF_LIFE]));
-  if (alive.length === 0) return { nerdgraph_sign_of_life: undecided('no traffic') };
+  if (alive.length === 0) return undecided('no traffic');
   const shown = without.length === 0 ? alive : without;
-  return {
-    nerdgraph_sign_of_life: holds(without.length === 0, ...shown.map(([language]) => word('language', language))),
-  };
+  return holds(without.length === 0, ...shown.map(([language]) => word('language', language)));
 }
 
 async function askLike(asked: AskedGraph): Promise<Judged> {
@@ -210,23 +208,31 @@ async function askLike(asked: AskedGraph): Promise<Judged> {
 }
 
 async function askInList(asked: AskedGraph): Promise<Judged> {
-  const id = idOf(asked);
+  const { id } = asked.first;
   return judgeRefusal(await asked.graph.ask(ofLargest(asked, all([isIn('appId', [id, String(id)]), IS_ALIVE]))));
 }
 
 /** Decides whether a query was accepted: a complaint about it means that the fact differs, any other error is a failure. */
-function judgeRefusal({ meaning, errorClass }: { readonly meaning: Meaning | undefined; readonly errorClass: string }) {
-  if (meaning === undefined || meaning === 'unmatched') return holds(true);
-  if (meaning === 'other' || meaning === 'too_big' || meaning === 'invalid_response') {
-    return holds(false, word('error class', errorClass));
-  }
-  return undecided('the call failed', word('failure', meaning), word('error class', errorClass));
+function judgeRefusal(end: NrqlEnd): Judged {
+  if (end.kind !== 'failed') return holds(end.kind !== 'too_big');
+  const { reason } = end.error.failure;
+  if (reason === 'other' || reason === 'invalid_response') return holds(false, errorClassOf(end));
+  return undecided('the call failed', word('failure', reason), errorClassOf(end));
+}
+
+function errorClassOf(end: NrqlEnd): Seen {
+  return word('error class', (end.kind === 'failed' ? end.error.failure.code : undefined) ?? 'none');
+}
+
+/** The verdict on a query that New Relic has to refuse for one reason. */
+function judgeReason(end: NrqlEnd, reason: FailureReason): Judged {
+  return holds(end.kind === 'failed' && end.error.failure.reason === reason, errorClassOf(end));
 }
 
 async function askUnmatched(asked: AskedGraph): Promise<Judged> {
-  const where = all([isIn('appId', [idOf(asked), 1]), IS_ALIVE]);
-  const { meaning } = await asked.graph.ask(counting(where, before(asked.to, TEN_MINUTES), ['appId']));
-  return holds(meaning === undefined, word('shape', meaning === undefined ? 'present' : 'error'));
+  const where = all([isIn('appId', [asked.first.id, 1]), IS_ALIVE]);
+  const { kind } = await asked.graph.ask(counting(where, before(asked.to, TEN_MINUTES), ['appId']));
+  return holds(kind === 'answered', word('shape', kind === 'answered' ? 'present' : 'error'));
 }
 
 /** Checks the names of a day, read as by the exporter, and a query made as long as the exporter makes one. */
@@ -234,7 +240,7 @@ async function askNames(asked: AskedGraph): Promise<Verdicts> {
   const { graph, to } = asked;
   let names: readonly string[] = [];
   const judged = await heldUnlessRefused('other', async () => {
-    const subject = { applicationId: idOf(asked), to: to - (to % 600) };
+    const subject = { applicationId: asked.first.id, to: to - (to % 600) };
     names = (await graph.reader.listMetricNames(subject, graph.call)).names.map(({ name }) => name);
     return names.length === 0 ? undecided('too few metric names') : holds(true, count('names', names.length));
   });
@@ -261,21 +267,23 @@ async function askRollupScope(asked: AskedGraph): Promise<Judged> {
 
 function askSeries(asked: AskedGraph): Promise<Judged> {
   return heldUnlessRefused('invalid_response', async () => {
-    const read = await readMinutes(asked.graph, idOf(asked), [METRIC.web], before(asked.to, TEN_MINUTES));
-    return holds(read.length === 10);
+    const { reader, call } = asked.graph;
+    const subject = { applicationId: asked.first.id, hostKey: undefined, metrics: reader.select([METRIC.web]) };
+    const { metrics } = await readOne(reader.counters, subject, before(asked.to, TEN_MINUTES), call);
+    const areWhole = (metrics.get(METRIC.web) ?? []).every(({ from, to }) => from % 60 === 0 && to === from + 60);
+    return holds(areWhole);
   });
 }
 
 async function askSyntaxError(asked: AskedGraph): Promise<Judged> {
   const text = nrql(ofLargest(asked, equals(NAME, METRIC.web))).replace(/ SINCE .*/, ' FACET');
-  const { meaning, errorClass } = await asked.graph.ask(text);
-  return holds(meaning === 'other', word('error class', errorClass));
+  return judgeReason(await asked.graph.ask(text), 'other');
 }
 
 async function askForeignAccount(asked: AskedGraph): Promise<Judged> {
   const where = all([equals('appId', 1), equals(NAME, METRIC.web)]);
-  const { meaning, errorClass } = await asked.graph.ask(counting(where, before(asked.to, 60)), FOREIGN_ACCOUNT);
-  return holds(meaning === 'forbidden', word('error class', errorClass));
+  const query = counting(where, before(asked.to, 60));
+  return judgeReason(await asked.graph.ask(query, { account: FOREIGN_ACCOUNT }), 'forbidden');
 }
 
 /** The range of a query that the exporter writes itself. */
@@ -286,7 +294,7 @@ function timesOf({ to }: AskedGraph, seconds: number): string {
 
 async function askPercentile(asked: AskedGraph): Promise<Judged> {
   const columns = 'count(*) AS n, percentile(duration, 75) AS p';
-  const query = `SELECT ${columns} FROM Transaction WHERE appId = ${idOf(asked)} ${timesOf(asked, HOUR)}`;
+  const query = `SELECT ${columns} FROM Transaction WHERE appId = ${asked.first.id} ${timesOf(asked, HOUR)}`;
   const [row] = rowsIn(await asked.graph.result(query));
   if (numberAt(row, 'n') === 0) return undecided('too few events');
   const value = row?.['p'];
@@ -298,7 +306,7 @@ async function askPercentile(asked: AskedGraph): Promise<Judged> {
 /** Checks that each field that a pack reads is on some event. */
 function askFields({ from, fields, over, ofApplication, where, counted = '*', least }: PackFact) {
   return async (asked: AskedGraph): Promise<Judged> => {
-    const conditions = [ofApplication === true ? `appId = ${idOf(asked)}` : undefined, where].filter(
+    const conditions = [ofApplication === true ? `appId = ${asked.first.id}` : undefined, where].filter(
       (each) => each !== undefined,
     );
     const query = [
@@ -313,11 +321,8 @@ function askFields({ from, fields, over, ofApplication, where, counted = '*', le
 }
 
 /** A page of an entity search, as the exporter's documents request it. */
-async function readPage({ graph }: AskedGraph, document: Document, search: string, cursor: string | null = null) {
-  const { meaning, found, errorClass } = await graph.post(document, { search, cursor });
-  if (meaning !== undefined) {
-    throw new UpstreamError(`an entity search failed (${errorClass})`, { reason: 'other', endpoint: 'facts' });
-  }
+async function readPage({ graph }: AskedGraph, document: Document, search: string, more: Json = {}) {
+  const found = await graph.read(document, { search, cursor: null, ...more });
   const results = isObject(found['results']) ? found['results'] : {};
   return { entities: objectsIn(results['entities']), next: results['nextCursor'], total: numberAt(found, 'count') };
 }
@@ -330,7 +335,7 @@ async function askEntityPage(asked: AskedGraph): Promise<Judged> {
   const size = count('rows', first.entities.length);
   if (first.total <= PAGE && first.entities.length === first.total) return undecided('too few entities', size);
   if (typeof first.next !== 'string') return holds(false, word('shape', 'no cursor'), size);
-  const second = await readPage(asked, APPLICATIONS, search, first.next);
+  const second = await readPage(asked, APPLICATIONS, search, { cursor: first.next });
   const known = new Set(first.entities.map(({ guid }) => guid));
   const isNew = second.entities.length > 0 && second.entities.every(({ guid }) => !known.has(guid));
   return holds(isNew && first.entities.length === PAGE, size);
@@ -348,12 +353,12 @@ export async function readKeyTransactions(asked: AskedGraph) {
   });
 }
 
-async function askKeyTransactions(asked: AskedGraph): Promise<Verdicts> {
+async function askKeyTransactions(asked: AskedGraph): Promise<Verdicts | Judged> {
   const none = undecided('no key transaction');
   const found = await readKeyTransactions(asked);
-  if (found.length === 0) return { nerdgraph_key_transaction_id: none, nerdgraph_application_guid: none };
+  if (found.length === 0) return none;
   const guids = found.slice(0, 25).map(({ guid }) => guid);
-  const { found: details } = await asked.graph.post(KEY_TRANSACTION_DETAILS, { guids });
+  const details = await asked.graph.read(KEY_TRANSACTION_DETAILS, { guids });
   const owners = objectsIn(details['entities']).flatMap(({ application }) =>
     isObject(application) ? [application['guid']] : [],
   );
@@ -365,36 +370,17 @@ async function askKeyTransactions(asked: AskedGraph): Promise<Verdicts> {
   };
 }
 
-const USER: Document = { text: 'query { actor { user { id } } }', root: ['actor'], list: ['user'] };
-
 async function askUser({ graph }: AskedGraph): Promise<Judged> {
-  const { found } = await graph.post(USER, {});
-  const id = isObject(found['user']) ? found['user']['id'] : undefined;
+  const { id } = await graph.read(USER, {});
   return holds(typeof id === 'number', word('shape', id === null ? 'null' : typeof id));
 }
-
-const GOLDEN: Document = {
-  text: `query ($search: String!, $cursor: String) {
-  actor {
-    entitySearch(query: $search, options: { limit: 25 }) {
-      count
-      results(cursor: $cursor) {
-        nextCursor
-        entities { guid goldenMetrics { metrics { name title unit definition { select from where eventId eventObjectId } } } }
-      }
-    }
-  }
-}`,
-  root: ['actor', 'entitySearch'],
-  list: ['results', 'entities'],
-};
 
 /** Members that a golden metric needs; `where` may be null. */
 const NEEDED = ['select', 'from', 'eventId'] as const;
 
 async function askGoldenMetrics(asked: AskedGraph): Promise<Judged> {
   const search = `domain IN ('EXT', 'BROWSER', 'INFRA', 'APM') AND reporting = 'true' AND accountId = ${asked.accountId}`;
-  const { entities } = await readPage(asked, GOLDEN, search);
+  const { entities } = await readPage(asked, ENTITIES, search, { limit: 25 });
   const metrics = entities.flatMap(({ goldenMetrics }) =>
     isObject(goldenMetrics) ? objectsIn(goldenMetrics['metrics']) : [],
   );
@@ -407,39 +393,35 @@ async function askGoldenMetrics(asked: AskedGraph): Promise<Judged> {
 
 const ONE = 'nerdgraph_app_id' satisfies FactId;
 
-/** The probe of one fact. */
-function probe(id: FactId, ask: (asked: AskedGraph) => Promise<Judged>, needs?: FactId): Probe<AskedGraph> {
-  return { ids: [id], ...(needs && { needs }), ask: async (asked) => ({ [id]: await ask(asked) }) };
-}
-
 /** The probes of NerdGraph's metrics and entities, in order; every query of metrics names an application. */
 export const NERDGRAPH_PROBES: readonly Probe<AskedGraph>[] = [
-  probe(ONE, askAppId),
+  { ids: [ONE], ask: askAppId },
   { ids: ['nerdgraph_limit_max', 'nerdgraph_facets'], needs: ONE, ask: askLimitMax },
   { ids: ['nerdgraph_other_result', 'nerdgraph_first_function'], needs: ONE, ask: askOtherResult },
-  probe('nerdgraph_no_row', askNoRow, ONE),
-  probe('nerdgraph_half_hour', askWindow(HOUR / 2, 0), ONE),
-  probe('nerdgraph_hour', askWindow(HOUR, 300), ONE),
-  probe('nerdgraph_day', askWindow(DAY, 600), ONE),
-  probe('nerdgraph_timeout', askTimeout, ONE),
+  { ids: ['nerdgraph_no_row'], needs: ONE, ask: askNoRow },
+  { ids: ['nerdgraph_half_hour'], needs: ONE, ask: askWindow(HOUR / 2, 0) },
+  { ids: ['nerdgraph_hour'], needs: ONE, ask: askWindow(HOUR, 300) },
+  { ids: ['nerdgraph_day'], needs: ONE, ask: askWindow(DAY, 600) },
+  { ids: ['nerdgraph_timeout'], needs: ONE, ask: askTimeout },
   { ids: ['nerdgraph_hosts', 'nerdgraph_host_query'], needs: ONE, ask: askHosts },
   { ids: ['nerdgraph_sign_of_life'], needs: ONE, ask: askSignOfLife },
-  probe('nerdgraph_like', askLike, ONE),
-  probe('nerdgraph_in_list', askInList, ONE),
-  probe('nerdgraph_unmatched', askUnmatched, ONE),
+  { ids: ['nerdgraph_like'], needs: ONE, ask: askLike },
+  { ids: ['nerdgraph_in_list'], needs: ONE, ask: askInList },
+  { ids: ['nerdgraph_unmatched'], needs: ONE, ask: askUnmatched },
   { ids: ['nerdgraph_names', 'nerdgraph_query_length'], needs: ONE, ask: askNames },
-  probe('nerdgraph_rollup_scope', askRollupScope, ONE),
-  probe('nerdgraph_series', askSeries, ONE),
-  probe('nerdgraph_syntax_error', askSyntaxError),
-  probe('nerdgraph_foreign_account', askForeignAccount),
-  probe('nerdgraph_percentile', askPercentile, ONE),
-  probe('nerdgraph_entity_page', askEntityPage),
+  { ids: ['nerdgraph_rollup_scope'], needs: ONE, ask: askRollupScope },
+  { ids: ['nerdgraph_series'], needs: ONE, ask: askSeries },
+  { ids: ['nerdgraph_syntax_error'], ask: askSyntaxError },
+  { ids: ['nerdgraph_foreign_account'], ask: askForeignAccount },
+  { ids: ['nerdgraph_percentile'], needs: ONE, ask: askPercentile },
+  { ids: ['nerdgraph_entity_page'], ask: askEntityPage },
   { ids: ['nerdgraph_key_transaction_id', 'nerdgraph_application_guid'], ask: askKeyTransactions },
-  probe('nerdgraph_user', askUser),
-  probe('nerdgraph_golden_metrics', askGoldenMetrics),
+  { ids: ['nerdgraph_user'], ask: askUser },
+  { ids: ['nerdgraph_golden_metrics'], ask: askGoldenMetrics },
 ];
 
 /** The fields of each pack, one call each. */
-export const PACK_PROBES: readonly Probe<AskedGraph>[] = Object.entries<PackFact>(PACK_FACTS).map(([id, pack]) =>
-  probe(id as keyof typeof PACK_FACTS, askFields(pack)),
-);
+export const PACK_PROBES: readonly Probe<AskedGraph>[] = Object.entries<PackFact>(PACK_FACTS).map(([id, pack]) => ({
+  ids: [id as keyof typeof PACK_FACTS],
+  ask: askFields(pack),
+}));

@@ -16,41 +16,34 @@ const PAGE_OF_NAMES = 1_000;
 /** Minutes that a summary may cover: thirty, plus a few for a window that ended earlier. */
 const MINUTES = 36;
 
-type Minutes = readonly (MetricDataResult & { readonly from: number })[];
+/** The values of metrics in one minute, by their names. */
+type MinuteValues = Pick<MetricDataResult, 'metrics'>;
 
-/**
- * The timeslices of metrics of an application in each minute of a range, by its end, from the reader of series; empty for a
- * minute without any.
- */
+/** The values of an application in each minute of a range, oldest first, from the reader of counters, which rounds nothing. */
 export async function readMinutes(
   { reader, call }: { readonly reader: UpstreamReader; readonly call: CallOptions },
   applicationId: number,
   names: readonly string[],
   range: TimeRange,
-): Promise<Minutes> {
-  const series = reader.metricSeries;
-  const [chunk] = series.chunks(range, 60, range.to);
-  if (chunk === undefined) return [];
+): Promise<readonly MinuteValues[]> {
   const subject = { applicationId, hostKey: undefined, metrics: reader.select(names) };
-  const { metrics, granule } = await readOne(series, subject, chunk, call);
+  const { metrics } = await readOne(reader.counters, subject, range, call);
   const starts = Array.from({ length: (range.to - range.from) / 60 }, (_, index) => range.from + 60 * index);
-  return starts.map((from) => {
-    const inside = metrics.map(
-      ([name, slices]) => [name, slices.filter((slice) => slice.from >= from && endOf(slice) <= from + 60)] as const,
-    );
-    return { from, ...series.summarize(new Map(inside), { from, to: from + 60 }, granule) };
+  return starts.map((start) => {
+    const valuesOf = (name: string) => metrics.get(name)?.find(({ from }) => from === start)?.values ?? {};
+    return { metrics: new Map(names.map((name) => [name, valuesOf(name)])) };
   });
 }
 
-export function valueAt({ metrics }: Pick<MetricDataResult, 'metrics'>, name: string, value: string): number {
+export function valueAt({ metrics }: MinuteValues, name: string, value: string): number {
   return metrics.get(name)?.[value] ?? 0;
 }
 
 /** The calls of a metric and their time, by minute. */
-function minutesOf(read: Minutes, name: string): readonly Minute[] {
+function minutesOf(read: readonly MinuteValues[], name: string): readonly Minute[] {
   return read.map((minute) => {
     const calls = valueAt(minute, name, 'call_count');
-    return { from: minute.from, calls, milliseconds: calls * valueAt(minute, name, 'average_response_time') };
+    return { calls, milliseconds: calls * valueAt(minute, name, 'average_response_time') };
   });
 }
 
@@ -74,7 +67,7 @@ async function askSummaries({ rest, largest, minute }: AskedRest): Promise<Verdi
   const ids = largest.slice(0, 3).map(({ id }) => id);
   const listed = await rest.reader.listApplications({ ids }, rest.call);
   const names = [METRIC.web, METRIC.errors, 'EndUser'];
-  const read: { readonly application: Application; readonly ofMinutes: Minutes }[] = [];
+  const read: { readonly application: Application; readonly ofMinutes: readonly MinuteValues[] }[] = [];
   for (const application of listed) {
     read.push({
       application,
@@ -115,11 +108,10 @@ async function askSummaries({ rest, largest, minute }: AskedRest): Promise<Verdi
 }
 
 /** Checks one metric with all its values, raw and not, over half an hour. */
-async function askRaw({ rest, largest: [largest], to }: AskedRest): Promise<Verdicts> {
-  if (largest === undefined) return {};
+async function askRaw({ rest, first, to }: AskedRest): Promise<Verdicts> {
   const range = before(to, 3 * TEN_MINUTES);
-  const [slice] = (await rest.metricData(largest.id, [METRIC.web], range, true)).data.get(METRIC.web) ?? [];
-  const [other] = (await rest.metricData(largest.id, [METRIC.web], range, false)).data.get(METRIC.web) ?? [];
+  const [slice] = (await rest.metricData(first.id, [METRIC.web], range, true)).data.get(METRIC.web) ?? [];
+  const [other] = (await rest.metricData(first.id, [METRIC.web], range, false)).data.get(METRIC.web) ?? [];
   const pairs = Object.entries(slice?.values ?? {}).flatMap(([name, raw]) => {
     const plain = other?.values[name];
     return plain === undefined || /count$/.test(name) ? [] : [{ seen: raw, expected: plain }];
@@ -134,9 +126,7 @@ async function askRaw({ rest, largest: [largest], to }: AskedRest): Promise<Verd
 const NAME_IDS = ['rest_next_keeps_filters', 'rest_names_page', 'rest_names_most', 'rest_name_filter'] as const;
 
 /** Checks the pages of metric names, and requests with those names. */
-async function askNames({ rest, largest, to }: AskedRest): Promise<Verdicts> {
-  const [first] = largest;
-  if (first === undefined) return {};
+async function askNames({ rest, first, largest, to }: AskedRest): Promise<Verdicts> {
   const ofFirst = await rest.namesPage(first.id, '/');
   let page = ofFirst;
   let next = nextOf(page);
@@ -208,23 +198,22 @@ async function askMost(rest: RestConnection, id: number, names: readonly string[
 }
 
 /** Checks a request with an unknown name beside a known one. */
-async function askUnknown({ rest, largest: [largest], to }: AskedRest): Promise<Verdicts> {
-  if (largest === undefined) return {};
+async function askUnknown({ rest, first, to }: AskedRest): Promise<Judged> {
   try {
-    const { data } = await rest.metricData(largest.id, [METRIC.web, NO_METRIC], before(to, TEN_MINUTES));
+    const { data } = await rest.metricData(first.id, [METRIC.web, NO_METRIC], before(to, TEN_MINUTES));
     const isThere = data.has(METRIC.web);
     const unknown = data.get(NO_METRIC);
     const shape =
       unknown === undefined ? 'absent' : Object.keys(unknown[0]?.values ?? {}).length > 0 ? 'zeros' : 'empty';
-    return { rest_unknown_name: isThere ? holds(shape === 'absent', word('shape', shape)) : undecided('no traffic') };
+    return isThere ? holds(shape === 'absent', word('shape', shape)) : undecided('no traffic');
   } catch (error) {
     if (!(error instanceof UpstreamError) || ![400, 404, 422].includes(error.failure.status ?? 0)) throw error;
-    return { rest_unknown_name: holds(false, word('shape', 'error'), word('failure', error.failure.reason)) };
+    return holds(false, word('shape', 'error'), word('failure', error.failure.reason));
   }
 }
 
 /** Checks Errors/all of at most two applications without errors. */
-async function askErrorsAbsent({ rest, listed, to }: AskedRest): Promise<Verdicts> {
+async function askErrorsAbsent({ rest, listed, to }: AskedRest): Promise<Judged> {
   const without = listed.filter(
     ({ reporting, summary }) => reporting !== false && summary?.errorRate === 0 && (summary.throughput ?? 0) > 0,
   );
@@ -233,9 +222,9 @@ async function askErrorsAbsent({ rest, listed, to }: AskedRest): Promise<Verdict
     const { body } = await rest.metricData(id, [METRIC.web, METRIC.errors], before(to, TEN_MINUTES));
     const shape = shapeOf(body, METRIC.errors);
     // Errors in earlier minutes of the range make the metric present; the next application is tried then.
-    if (shape !== 'present') return { rest_errors_absent: holds(shape !== 'empty', word('shape', shape)) };
+    if (shape !== 'present') return holds(shape !== 'empty', word('shape', shape));
   }
-  return { rest_errors_absent: undecided('no application without errors') };
+  return undecided('no application without errors');
 }
 
 /** The form of a metric in a body: absent, without values, zeros, or present. */
@@ -252,12 +241,9 @@ function shapeOf(body: Json, name: string): 'absent' | 'empty' | 'zeros' | 'pres
 const MEMORY = 'Memory/Physical';
 
 /** Checks the memory of the first of the largest applications with two to three hosts. */
-async function askMemory({ rest, largest, to }: AskedRest): Promise<Verdicts> {
+async function askMemory({ rest, largest, to }: AskedRest): Promise<Verdicts | Judged> {
   const chosen = largest.find(({ hosts = 0 }) => hosts >= 2 && hosts <= 3) ?? largest.find(({ hosts }) => hosts === 1);
-  if (chosen === undefined) {
-    const none = undecided('no application with one to three hosts');
-    return { rest_memory_minutes: none, rest_memory_hosts: none };
-  }
+  if (chosen === undefined) return undecided('no application with one to three hosts');
   const applicationId = chosen.id;
   const range = before(to, TEN_MINUTES);
   const { data } = await rest.metricData(applicationId, [MEMORY], range);
@@ -284,24 +270,20 @@ async function askMemory({ rest, largest, to }: AskedRest): Promise<Verdicts> {
 }
 
 /** The list already decides it, without a call. */
-function askSilent({ listed }: AskedRest): Promise<Verdicts> {
+function askSilent({ listed }: AskedRest): Promise<Judged> {
   const silent = listed.filter(({ reporting }) => reporting === false);
-  const withSummary = silent.filter(({ summary }) => summary !== undefined);
-  return Promise.resolve({
-    rest_silent_application:
-      silent.length === 0
-        ? undecided('no application that does not report')
-        : holds(withSummary.length === 0, word('shape', withSummary.length === 0 ? 'absent' : 'present')),
-  });
+  const shape = silent.every(({ summary }) => summary === undefined) ? 'absent' : 'present';
+  const judged = holds(shape === 'absent', word('shape', shape));
+  return Promise.resolve(silent.length === 0 ? undecided('no application that does not report') : judged);
 }
 
 /** Checks three busy key transactions of listed applications. */
-async function askKeyTransactions({ rest, listed, keyTransactions, minute }: AskedRest): Promise<Verdicts> {
+async function askKeyTransactions({ rest, listed, keyTransactions, minute }: AskedRest): Promise<Judged> {
   const ids = new Set(listed.map(({ id }) => id));
   const busy = keyTransactions
     .filter(({ summary, applicationId }) => (summary?.throughput ?? 0) > 0 && ids.has(applicationId ?? NaN))
     .toSorted((a, b) => (b.summary?.throughput ?? 0) - (a.summary?.throughput ?? 0));
-  if (busy.length === 0) return { rest_key_transaction_window: undecided('no key transaction') };
+  if (busy.length === 0) return undecided('no key transaction');
   const subjects: Summarized[] = [];
   for (const { transactionName = '', applicationId = 0, summary } of busy.slice(0, 3)) {
     const read = await readMinutes(rest, applicationId, [transactionName], before(minute, MINUTES * 60));
@@ -309,7 +291,7 @@ async function askKeyTransactions({ rest, listed, keyTransactions, minute }: Ask
     if (throughput === undefined || responseTime === undefined) continue;
     subjects.push({ minutes: minutesOf(read, transactionName), summary: { throughput, responseTime } });
   }
-  return { rest_key_transaction_window: judgeWindow(subjects, [10]) };
+  return judgeWindow(subjects, [10]);
 }
 
 /** The probes of REST, in order. */

@@ -98,7 +98,7 @@ export function openFactAccounts({
       rest: new RestConnection(overRest.reader, clientOptions(overRest.config, config), calls.through(overRest.call)),
       graph: new GraphConnection(
         overGraph.reader,
-        overGraph.config,
+        overGraph.config.account_id,
         clientOptions(overGraph.config, config),
         calls.through(overGraph.call),
       ),

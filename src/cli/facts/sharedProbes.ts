@@ -12,7 +12,7 @@ import {
   type Probe,
   type Verdicts,
 } from './connections.ts';
-import { holds, undecided, word } from './evidence.ts';
+import { holds, undecided, word, type Judged } from './evidence.ts';
 import type { FactId } from './facts.ts';
 import { judgeMinutes, judgeSame, type Pair } from './judges.ts';
 import { readKeyTransactions } from './nerdgraphProbes.ts';
@@ -72,23 +72,22 @@ async function judgeDatabases(
 }
 
 /** Compares the calls of the largest application by minute. */
-async function askMinutes({ rest, graph, largest: [largest], to }: AskedBoth): Promise<Verdicts> {
-  if (largest === undefined) return {};
+async function askMinutes({ rest, graph, first, to }: AskedBoth): Promise<Judged> {
   const range = before(to, 2 * TEN_MINUTES);
   const calls = async (side: Parameters<typeof readMinutes>[0]) =>
-    (await readMinutes(side, largest.id, [METRIC.web], range)).map((each) => valueAt(each, METRIC.web, 'call_count'));
-  return { same_minutes: judgeMinutes(await calls(rest), await calls(graph)) };
+    (await readMinutes(side, first.id, [METRIC.web], range)).map((each) => valueAt(each, METRIC.web, 'call_count'));
+  return judgeMinutes(await calls(rest), await calls(graph));
 }
 
 /** Relative difference allowed between two ten-minute windows, which may end a few minutes apart. */
 const SUMMARY_TOLERANCE = 0.2;
 
 /** Compares the key transactions of the first page, by the ids in their tags. */
-async function askKeyTransactions(asked: AskedBoth): Promise<Verdicts> {
+async function askKeyTransactions(asked: AskedBoth): Promise<Judged> {
   const found = (await readKeyTransactions(asked)).flatMap(({ guid, id }) => (id === undefined ? [] : [{ guid, id }]));
   const summaries = new Map(asked.keyTransactions.map(({ id, summary }) => [id, summary]));
   const chosen = found.filter(({ id }) => (summaries.get(id)?.throughput ?? 0) > 1).slice(0, 5);
-  if (chosen.length === 0) return { same_key_transactions: undecided('no key transaction') };
+  if (chosen.length === 0) return undecided('no key transaction');
   const { from, to } = before(asked.minute, TEN_MINUTES);
   const duration = 'apm.key.transaction.duration';
   const query = [
@@ -106,7 +105,7 @@ async function askKeyTransactions(asked: AskedBoth): Promise<Verdicts> {
       { seen: responseTime, expected: calls === 0 ? 0 : (1000 * time) / calls },
     ];
   });
-  return { same_key_transactions: judgeSame(pairs, SUMMARY_TOLERANCE) };
+  return judgeSame(pairs, SUMMARY_TOLERANCE);
 }
 
 /** The probes of both interfaces, in order. */

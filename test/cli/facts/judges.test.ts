@@ -26,9 +26,9 @@ const said = (judged: Judged): string => ('why' in judged ? judged.why : judged.
 /** Traffic that changes from minute to minute. */
 const WILD: readonly Minute[] = Array.from({ length: 36 }, (_, index) => {
   const calls = 100 + ((index * 37) % 83) * 9;
-  return { from: index * 60, calls, milliseconds: calls * (50 + ((index * 53) % 61)) };
+  return { calls, milliseconds: calls * (50 + ((index * 53) % 61)) };
 });
-const CALM: readonly Minute[] = WILD.map(({ from }) => ({ from, calls: 300, milliseconds: 30_000 }));
+const CALM: readonly Minute[] = WILD.map(() => ({ calls: 300, milliseconds: 30_000 }));
 
 function summaryOf(minutes: readonly Minute[], length: number, earlier = 0) {
   const part = minutes.slice(minutes.length - earlier - length, minutes.length - earlier);
