@@ -201,10 +201,9 @@ async function askLate(
   if (largest === undefined) return undecided('no reporting application');
   const started = now();
   const end = Math.floor(started / MINUTE) * MINUTE;
-  const last = started + waitMs;
-  const ages = [...AGES, Math.floor((last - end) / MINUTE)].filter(
-    (age, index, all) => end + age * MINUTE <= last && (index === 0 || age > (all[index - 1] ?? 0)),
-  );
+  // The last reading counts as final, so it is at the end of the wait.
+  const last = Math.floor((started + waitMs - end) / MINUTE);
+  const ages = [...AGES.filter((age) => age < last), last];
   const readings: { readonly age: number; readonly calls: number }[] = [];
   const range = { from: end / 1000 - 60, to: end / 1000 };
   return orFailure(async () => {

@@ -48,12 +48,13 @@ export async function askSimulator(
   api: Api,
   facts: readonly string[] = [],
   {
-    wait = false,
+    wait = 0,
     faults = [],
     account: name = 'default',
     through,
   }: {
-    readonly wait?: boolean;
+    /** Minutes of `--wait`. */
+    readonly wait?: number;
     readonly faults?: readonly FaultRuleInput[];
     readonly account?: string;
     /** Gives the address to call in place of that of the simulator. */
@@ -87,7 +88,7 @@ export async function askSimulator(
         now += ms;
         return Promise.resolve();
       },
-      waitMs: wait ? 600_000 : 0,
+      waitMs: 60_000 * wait,
       delayMs: config.collection.delay,
     });
     const operations = simulator.requests.all().flatMap(({ operations: asked = [] }) => asked);
