@@ -119,7 +119,7 @@ export function slowCondition(application: SimulatedApplication): SimulatedCondi
 }
 
 /** Baseline conditions, without a fixed threshold; one application in four has them. */
-function baselineConditions({ id, index, alertPolicyId }: SimulatedApplication): readonly SimulatedCondition[] {
+export function baselineConditions({ id, index, alertPolicyId }: SimulatedApplication): readonly SimulatedCondition[] {
   if (alertPolicyId === undefined || index % 4 !== 0) return [];
   const of = (place: number, name: string, query: string): SimulatedCondition => ({
     ...PLAIN,

@@ -1,4 +1,5 @@
 import {
+  baselineConditions,
   BY_APPLICATION,
   lostCondition,
   policyOf,
@@ -140,10 +141,8 @@ function openTimes(
   return open === undefined ? found : [...found, { fromMinute: open, toMinute: to }];
 }
 
-interface MinuteResponse {
-  readonly calls: number;
-  readonly seconds: number;
-}
+/** Calls of a minute, and their seconds. */
+type MinuteResponse = Record<'calls' | 'seconds', number>;
 
 /** The world never changes, and each query reads the same stretches again. */
 const KNOWN = new WeakMap<World, Map<string, readonly MinuteResponse[]>>();
@@ -157,29 +156,20 @@ function responseTimes(
   const known = KNOWN.get(world) ?? new Map<string, readonly MinuteResponse[]>();
   KNOWN.set(world, known);
   const key = `${application.id} ${from} ${to}`;
-  const minutes = known.get(key) ?? readResponseTimes(world, application, from, to);
-  known.set(key, minutes);
-  return minutes;
-}
-
-function readResponseTimes(
-  world: World,
-  application: SimulatedApplication,
-  from: number,
-  to: number,
-): readonly MinuteResponse[] {
+  const read = known.get(key);
+  if (read !== undefined) return read;
   const scope = world.whole(application);
   const metric = world.metric(scope, 'HttpDispatcher');
-  if (metric === undefined) return [];
-  const response = Array.from({ length: to - from }, () => ({ calls: 0, seconds: 0 }));
+  const minutes = Array.from({ length: to - from }, () => ({ calls: 0, seconds: 0 }));
   for (const { done, minute } of world.minutes(scope, from, to)) {
-    const { count, total } = metric.record(done) ?? EMPTY;
-    const sum = response[minute - from];
+    const { count, total } = metric?.record(done) ?? EMPTY;
+    const sum = minutes[minute - from];
     if (sum === undefined) continue;
     sum.calls += count;
     sum.seconds += total;
   }
-  return response;
+  known.set(key, minutes);
+  return minutes;
 }
 
 /** The watched application falls silent: requests stop, and their signal is lost. */
@@ -202,20 +192,17 @@ function* baselineEvents(
   from: number,
   until: number,
 ): Generator<AlertEvent, void, undefined> {
-  const { index, alertPolicyId } = application;
+  const { index } = application;
   const policyName = policyOf(application)?.name ?? '';
-  if (index % 4 !== 0 || alertPolicyId === undefined) return;
   const period = LONGEST_EVENT_MINUTES;
-  const shift = (index % 3) * DAY_MINUTES;
-  const common = { policyId: alertPolicyId, policyName, priority: 'warning' } as const;
-  for (let start = Math.floor(from / period) * period; start < until; start += period) {
-    const chance = fraction(world.options.seed, index, start / period, 8300);
-    const fromMinute = start + shift + Math.floor(chance * 0.3 * DAY_MINUTES);
-    const toMinute = fromMinute + 2.5 * DAY_MINUTES;
-    const memory = { conditionId: alertPolicyId * 10 + 2, conditionName: 'Memory grows', hasEntity: true };
-    yield { ...common, ...memory, fromMinute, toMinute };
-    // A condition over all the data of an account is about no entity.
-    const few = { conditionId: alertPolicyId * 10 + 3, conditionName: 'Few orders', hasEntity: false };
-    yield { ...common, ...few, fromMinute: fromMinute + 30, toMinute };
+  for (const [place, condition] of baselineConditions(application).entries()) {
+    for (let start = Math.floor(from / period) * period; start < until; start += period) {
+      const chance = fraction(world.options.seed, index, start / period, 8300);
+      const fromMinute = start + (index % 3) * DAY_MINUTES + Math.floor(chance * 0.3 * DAY_MINUTES);
+      const times = { fromMinute: fromMinute + 30 * place, toMinute: fromMinute + 2.5 * DAY_MINUTES };
+      // A condition over all the data of an account is about no entity.
+      const hasEntity = condition.query.includes('appId');
+      yield { ...eventOf(condition, policyName, 'WARNING'), hasEntity, ...times };
+    }
   }
 }
