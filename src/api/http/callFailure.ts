@@ -20,7 +20,9 @@ export class CallFailure extends Error {
   constructor(
     reason: FailureReason,
     words: string,
-    circumstances: Partial<Pick<CallFailure, 'status' | 'retriable' | 'isTransient' | 'isTooBig' | 'overload' | 'code'>> = {},
+    circumstances: Partial<
+      Pick<CallFailure, 'status' | 'retriable' | 'isTransient' | 'isTooBig' | 'overload' | 'code'>
+    > = {},
   ) {
     super(words);
     this.reason = reason;
