@@ -133,7 +133,7 @@ export class QueryRecords {
       first ??= record;
       if (!this.#tooOld.delete(record)) this.#tooOld.add(record);
     }
-    this.#publishFrom(first);
+    if (first !== undefined) this.#publishFrom(first);
     return Array.from(this.#records.values(), (record) => [record, record.samples]);
   }
 
@@ -143,23 +143,20 @@ export class QueryRecords {
     let isChanged = false;
     for (const record of this.#records.values()) {
       const { all, query } = record;
-      const { list } = all.columns;
       const isShared = query.families.some(({ name }) => this.#shared.has(name));
       isChanged ||= record === first;
-      if (isChanged) {
-        const isOwn = list.map(({ seriesKey }) => !taken.has(seriesKey));
-        record.samples =
-          !isShared || !isOwn.includes(false)
-            ? all
-            : this.#context.writer.write(
-                'queries',
-                readSamples(all).filter((_, index) => isOwn[index]),
-                record.samples,
-              );
-      }
+      if (isChanged) record.samples = isShared ? this.#without(taken, record) : all;
       if (!isShared || this.#tooOld.has(record)) continue;
-      for (const { family, seriesKey } of list) if (this.#shared.has(family.name)) taken.add(seriesKey);
+      for (const { family, seriesKey } of all.columns.list) if (this.#shared.has(family.name)) taken.add(seriesKey);
     }
+  }
+
+  /** The series of a query without the taken ones. */
+  #without(taken: ReadonlySet<string>, { all, samples }: QueryRecord): WrittenSamples {
+    const isTaken = all.columns.list.map(({ seriesKey }) => taken.has(seriesKey));
+    if (!isTaken.includes(true)) return all;
+    const own = readSamples(all).filter((_, index) => !isTaken[index]);
+    return this.#context.writer.write('queries', own, samples);
   }
 }
 
