@@ -1,18 +1,20 @@
+import { planQueriesOf, type PlannedQueries } from './batchReads.ts';
 import { Size, type QueryKind, type QueryPart } from './batching.ts';
+import type { AccountMemory } from './accountMemory.ts';
 import { MetricSelector } from './metricSelector.ts';
 import type { SubjectRows } from './rows.ts';
 import type { Timeslices } from './timeslices.ts';
 import { sourceKey, type GoldenSource } from '../../nrql/goldenMetric.ts';
 import { numberOf, percentilesOf } from '../../nrql/queryRows.ts';
-import type { BatchRead, CallOptions, GoldenResult, GoldenSubject, Outcome, TimeRange } from '../upstreamReader.ts';
+import type { BatchRead, CallOptions, GoldenResult, GoldenSubject, TimeRange } from '../upstreamReader.ts';
 import type { UpstreamError } from '../types.ts';
 
 /** The kinds of data under which failing entities, and failing columns, are remembered. */
 const NAME = 'golden metrics';
 const COLUMN = 'golden metric';
 
-/** An entity of a call, and the results for it while its sources are read concurrently. */
-interface Asked {
+/** An entity of a call, and the results for it, while its sources are read concurrently. */
+interface Entity {
   readonly subject: GoldenSubject;
   /** The selected columns of each of its sources. */
   readonly selectors: Selectors;
@@ -31,40 +33,60 @@ type Selectors = ReadonlyMap<GoldenSource, MetricSelector>;
 export function goldenMetricsRead(timeslices: Timeslices): BatchRead<GoldenSubject, GoldenResult> {
   return {
     plan: (subjects, range) => {
-      const { failures } = timeslices.account.memory;
-      const sizes = new Map<GoldenSource, Size>();
-      // Entities with the same columns share one object, and so one selector of each source.
-      const known = new Map<GoldenSubject['columns'], Selectors>();
-      const taken: Asked[] = [];
-      for (const subject of subjects) {
-        const { type, window, guid, columns } = subject;
-        const { subject: first } = taken[0] ?? { subject };
-        if (type !== first.type || window !== first.window) break;
-        if (taken.length > 0 && failures.isSuspect(NAME, first.guid)) break;
-        if (taken.length > 0 && failures.isSuspect(NAME, guid)) continue;
-        const selectors = known.get(columns) ?? selectorsOf(columns);
-        known.set(columns, selectors);
-        let fits = true;
-        for (const [source, selector] of selectors) {
-          const size = sizes.get(source) ?? new Size(timeslices.account.memory, kindOf(source));
-          sizes.set(source, size);
-          size.add(partOf(subject, selector));
-          fits &&= size.fits;
-        }
-        if (taken.length > 0 && !fits) break;
-        taken.push({ subject, selectors, window: undefined, values: new Map(), failures: new Map(), notNumbers: [] });
-      }
-      const [first] = taken;
-      if (first === undefined) throw new RangeError('no subjects');
-      const { window } = first.subject;
-      const asked = window === undefined ? range : { from: range.to - window, to: range.to };
+      const entities = takeEntities(timeslices.account.memory, subjects);
+      const { window } = entities[0].subject;
+      const queried = window === undefined ? range : { from: range.to - window, to: range.to };
+      const sources = new Set(entities.flatMap(({ selectors }) => [...selectors.keys()]));
+      const reads = Array.from(sources, (source) => new SourceRead(timeslices, source, entities, queried));
+      const calls = reads.reduce((sum, each) => sum + each.calls, 0);
       return {
-        subjects: taken.map(({ subject }) => subject),
-        calls: Math.max(1, sizes.size),
-        read: (call) => new GoldenRead(timeslices, asked, call).read(taken),
+        subjects: entities.map(({ subject }) => subject),
+        calls: Math.max(1, calls),
+        read: async (call) => {
+          await Promise.all(reads.map((each) => each.read(call)));
+          return entities.map(({ subject, window: answered, values, failures, notNumbers }) => {
+            const [error] = failures.values();
+            // Readable metrics are published, because one bad definition must not hide the others.
+            if (error !== undefined && failures.size === subject.columns.length) return { error };
+            return { value: { window: answered ?? queried, values, failures, notNumbers } };
+          });
+        },
       };
     },
   };
+}
+
+/** Takes the entities of the next call: of one type and window, as many as one query for each source can carry. */
+function takeEntities(memory: AccountMemory, subjects: Iterable<GoldenSubject>): readonly [Entity, ...Entity[]] {
+  const { failures } = memory;
+  const sizes = new Map<GoldenSource, Size>();
+  // Entities with the same columns share one object, and so one selector of each source.
+  const known = new Map<GoldenSubject['columns'], Selectors>();
+  let first: Entity | undefined;
+  const others: Entity[] = [];
+  for (const subject of subjects) {
+    const { type, window, guid, columns } = subject;
+    if (first !== undefined) {
+      const { subject: other } = first;
+      if (type !== other.type || window !== other.window || failures.isSuspect(NAME, other.guid)) break;
+      if (failures.isSuspect(NAME, guid)) continue;
+    }
+    const selectors = known.get(columns) ?? selectorsOf(columns);
+    known.set(columns, selectors);
+    let fits = true;
+    for (const [source, selector] of selectors) {
+      const size = sizes.get(source) ?? new Size(memory, kindOf(source));
+      sizes.set(source, size);
+      size.add(partOf(subject, selector));
+      fits &&= size.fits;
+    }
+    if (first !== undefined && !fits) break;
+    const entity = { subject, selectors, window: undefined, values: new Map(), failures: new Map(), notNumbers: [] };
+    if (first === undefined) first = entity;
+    else others.push(entity);
+  }
+  if (first === undefined) throw new RangeError('no subjects');
+  return [first, ...others];
 }
 
 function kindOf(source: GoldenSource): QueryKind {
@@ -77,106 +99,111 @@ function selectorsOf(columns: GoldenSubject['columns']): Selectors {
   return new Map([...selects].map(([source, of]) => [source, new MetricSelector([...of])]));
 }
 
-/** One read of the golden metrics of some entities. */
-class GoldenRead {
+/** Planned queries for columns of one source. */
+interface PlannedColumns {
+  readonly selects: readonly string[];
+  readonly entities: readonly Entity[];
+  readonly queries: PlannedQueries;
+}
+
+/** The read of one source: its columns together, and each suspect column in queries of its own. */
+class SourceRead {
+  /** The number of calls when nothing fails. */
+  readonly calls: number;
   readonly #timeslices: Timeslices;
+  readonly #source: GoldenSource;
   readonly #range: TimeRange;
-  readonly #call: CallOptions;
+  readonly #together: PlannedColumns;
+  /** A suspect column is read for one entity first, and for the others once it succeeds. */
+  readonly #suspects: readonly (readonly [first: PlannedColumns, others: PlannedColumns])[];
 
-  constructor(timeslices: Timeslices, range: TimeRange, call: CallOptions) {
+  constructor(timeslices: Timeslices, source: GoldenSource, entities: readonly Entity[], range: TimeRange) {
     this.#timeslices = timeslices;
+    this.#source = source;
     this.#range = range;
-    this.#call = call;
-  }
-
-  async read(all: readonly Asked[]): Promise<readonly Outcome<GoldenResult>[]> {
-    const sources = new Set(all.flatMap(({ selectors }) => [...selectors.keys()]));
-    await Promise.all(
-      Array.from(sources, (source) =>
-        this.#readSource(
-          source,
-          all.filter(({ selectors }) => selectors.has(source)),
-        ),
-      ),
-    );
-    return all.map(({ subject, window, values, failures, notNumbers }) => {
-      const [error] = failures.values();
-      // Readable metrics are published, because one bad definition must not hide the others.
-      if (error !== undefined && failures.size === subject.columns.length) return { error };
-      return { value: { window: window ?? this.#range, values, failures, notNumbers } };
+    const { failures } = timeslices.account.memory;
+    const selectsOf = ({ selectors }: Entity): readonly string[] => selectors.get(source)?.names ?? [];
+    const selects = [...new Set(entities.flatMap(selectsOf))];
+    const suspects = selects.filter((select) => failures.isSuspect(COLUMN, columnKey(source, select)));
+    const others = selects.filter((select) => !suspects.includes(select));
+    this.#together = this.#plan(others, entities);
+    this.#suspects = suspects.map((select) => {
+      const having = entities.filter((entity) => selectsOf(entity).includes(select));
+      return [this.#plan([select], having.slice(0, 1)), this.#plan([select], having.slice(1))];
     });
+    const planned = [this.#together, ...this.#suspects.flat()];
+    this.calls = planned.reduce((sum, { queries }) => sum + queries.calls, 0);
   }
 
-  async #readSource(source: GoldenSource, entities: readonly Asked[]): Promise<void> {
-    const { failures } = this.#timeslices.account.memory;
-    const all = new Set(entities.flatMap(({ selectors }) => selectors.get(source)?.names ?? []));
-    const alone = [...all].filter((select) => failures.isSuspect(COLUMN, columnKey(source, select)));
-    const together = [...all].filter((select) => !alone.includes(select));
-    await Promise.all([
-      this.#readColumns(source, together, entities),
-      ...alone.map((select) => this.#readAlone(source, select, entities)),
-    ]);
+  async read(call: CallOptions): Promise<void> {
+    const suspects = this.#suspects.map(([first, others]) => this.#readSuspect(first, others, call));
+    await Promise.all([this.#readColumns(this.#together, call), ...suspects]);
   }
 
-  /** Reads columns of one source for all of these entities, and remembers the columns that break queries. */
-  async #readColumns(source: GoldenSource, selects: readonly string[], entities: readonly Asked[]): Promise<void> {
-    const wanted = new Set(selects);
+  #plan(selects: readonly string[], entities: readonly Entity[]): PlannedColumns {
     const narrowed = new Map<MetricSelector, MetricSelector>();
     const parts = entities.flatMap(({ subject, selectors }): QueryPart[] => {
-      const whole = selectors.get(source);
-      if (whole === undefined) return [];
-      const names = whole.names.filter((name) => wanted.has(name));
-      if (names.length === 0) return [];
-      if (names.length === whole.names.length) return [partOf(subject, whole)];
-      const selector = narrowed.get(whole) ?? new MetricSelector(names);
+      const whole = selectors.get(this.#source);
+      const names = whole?.names.filter((name) => selects.includes(name)) ?? [];
+      if (whole === undefined || names.length === 0) return [];
+      const selector = names.length === whole.names.length ? whole : (narrowed.get(whole) ?? new MetricSelector(names));
       narrowed.set(whole, selector);
       return [partOf(subject, selector)];
     });
-    if (parts.length === 0) return;
-    const query = { ...kindOf(source), range: this.#range };
-    const found = await this.#timeslices.read(this.#timeslices.plan(parts, query), query, this.#call);
-    for (const asked of entities) {
-      const rows = found.get(asked.subject.guid);
-      if (rows === undefined) continue;
-      asked.window ??= rows.window;
-      for (const { name, source: other, select } of asked.subject.columns) {
-        if (other === source && wanted.has(select)) take(name, select, rows, asked);
-      }
-    }
-    this.#remember(source, selects, [...found.values()]);
+    const query = { ...kindOf(this.#source), range: this.#range };
+    return { selects, entities, queries: planQueriesOf(this.#timeslices, parts, query) };
   }
 
-  /** A suspect column is read for one entity first, and for the others once it succeeds. */
-  async #readAlone(source: GoldenSource, select: string, entities: readonly Asked[]): Promise<void> {
+  /** Reads columns of all these entities, and remembers the columns that break queries. */
+  async #readColumns({ selects, entities, queries }: PlannedColumns, call: CallOptions): Promise<void> {
+    const found = await queries.read(call);
+    for (const entity of entities) {
+      const rows = found.get(entity.subject.guid);
+      if (rows === undefined) continue;
+      entity.window ??= rows.window;
+      for (const select of selects) {
+        for (const name of this.#namesOf(entity, select)) take(name, select, rows, entity);
+      }
+    }
+    this.#remember(selects, [...found.values()], call);
+  }
+
+  async #readSuspect(first: PlannedColumns, others: PlannedColumns, call: CallOptions): Promise<void> {
     const { failures } = this.#timeslices.account.memory;
-    const key = columnKey(source, select);
-    const namesOf = ({ subject: { columns } }: Asked): readonly string[] =>
-      columns.flatMap((each) => (each.source === source && each.select === select ? [each.name] : []));
-    const having = entities.filter((asked) => namesOf(asked).length > 0);
-    const [first, ...others] = having;
-    if (first === undefined) return;
-    const before = failures.tooManyFailures(COLUMN, key, undefined);
-    if (before === undefined) await this.#readColumns(source, [select], [first]);
-    const error = before ?? first.failures.get(namesOf(first)[0] ?? '');
+    const [select = ''] = first.selects;
+    const key = columnKey(this.#source, select);
+    const earlier = failures.tooManyFailures(COLUMN, key, undefined);
+    if (earlier === undefined) await this.#readColumns(first, call);
+    const own = first.entities.flatMap((entity) =>
+      this.#namesOf(entity, select).flatMap((name) => entity.failures.get(name) ?? []),
+    );
+    const error = earlier ?? own[0];
     if (error === undefined) {
       failures.recordSuccess(COLUMN, key);
-      await this.#readColumns(source, [select], others);
+      await this.#readColumns(others, call);
       return;
     }
-    if (before === undefined) failures.recordOwnFailure(COLUMN, key, undefined, error);
-    for (const asked of having) for (const name of namesOf(asked)) asked.failures.set(name, error);
+    if (earlier === undefined) failures.recordOwnFailure(COLUMN, key, undefined, error);
+    for (const entity of [...first.entities, ...others.entities]) {
+      for (const name of this.#namesOf(entity, select)) entity.failures.set(name, error);
+    }
   }
 
   /** Remembers columns that made a query fail while others succeeded, and a single column that failed for every entity. */
-  #remember(source: GoldenSource, selects: readonly string[], found: readonly SubjectRows[]): void {
+  #remember(selects: readonly string[], found: readonly SubjectRows[], call: CallOptions): void {
     const { memory, transport } = this.#timeslices.account;
     const broken = new Set(found.flatMap(({ columnFailures }) => [...columnFailures.keys()]));
-    const [only, ...others] = selects;
-    const isSilent = transport.http.isCircuitOpen(this.#call);
+    const [only, ...others] = found.length === 0 ? [] : selects;
+    const isSilent = transport.http.isCircuitOpen(call);
     if (only !== undefined && others.length === 0 && !isSilent && found.every(({ failure }) => isOfQuery(failure))) {
       broken.add(only);
     }
-    for (const select of broken) memory.failures.recordFailure(COLUMN, columnKey(source, select));
+    for (const select of broken) memory.failures.recordFailure(COLUMN, columnKey(this.#source, select));
+  }
+
+  /** The golden metrics of an entity with this column. */
+  #namesOf({ subject }: Entity, select: string): readonly string[] {
+    return subject.columns.flatMap((each) => (each.source === this.#source && each.select === select ? each.name : []));
   }
 }
 
@@ -194,7 +221,7 @@ function columnKey(source: GoldenSource, select: string): string {
 }
 
 /** Stores one golden metric of an entity. Null, and a missing row, mean that it has no value. */
-function take(name: string, select: string, rows: SubjectRows, own: Asked): void {
+function take(name: string, select: string, rows: SubjectRows, own: Entity): void {
   const failure = rows.failure ?? rows.columnFailures.get(select);
   if (failure !== undefined) {
     own.failures.set(name, failure);

@@ -85,8 +85,11 @@ describe('golden metrics', () => {
       expect(second.outcomes.map(failuresOf)).toEqual(subjects.map(() => ['errorRate']));
       expect(second.queries).toBe(2);
       between.fault = undefined;
+      const { calls } = entitiesOf(between).goldenMetrics.plan(subjects, RANGE);
       const third = await read(between, subjects);
       expect(third.outcomes.map(failuresOf)).toEqual(subjects.map(() => []));
+      // The others together, and this one: of one entity, then of all others.
+      expect([third.queries, calls]).toEqual([3, 3]);
     },
   );
 
