@@ -85,3 +85,11 @@ export function needsAccountListsOnly({ groups, listsOnly }: Scope): boolean {
 export function coversApplication(scope: Scope, applicationId: number | undefined): boolean {
   return scope.applicationId === undefined || applicationId === undefined || scope.applicationId === applicationId;
 }
+
+/** True when both scopes need the same of one account: their requests share one refresh. */
+export function isSameScope(a: Scope, b: Scope): boolean {
+  if (a.applicationId !== b.applicationId || a.listsOnly !== b.listsOnly || a.groups.size !== b.groups.size)
+    return false;
+  for (const group of a.groups) if (!b.groups.has(group)) return false;
+  return true;
+}

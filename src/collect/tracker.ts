@@ -3,7 +3,7 @@ import type { AccountLog } from './accountLog.ts';
 import { GroupProgress } from './groupProgress.ts';
 import { Refresh } from './refresh.ts';
 import type { Schedule } from './schedule.ts';
-import type { Scope } from './scope.ts';
+import { isSameScope, type Scope } from './scope.ts';
 import type { AccountContext } from './selection.ts';
 import type { Task } from './task.ts';
 
@@ -13,8 +13,7 @@ const MOST_REFRESHES = 10_000;
 /** The waits of one account: of scrapes, in the refreshes of their scopes, and of the log, in the refreshes of the groups. */
 export class Tracker {
   readonly groups: ReadonlyMap<Group, GroupProgress>;
-  /** The open refreshes, by the key of their scope. */
-  readonly #refreshes = new Map<string, Refresh>();
+  readonly #refreshes = new Set<Refresh>();
 
   constructor({ clock }: AccountContext, schedule: Schedule, log: AccountLog) {
     this.groups = new Map(GROUPS.map((group) => [group, new GroupProgress(group, clock, schedule, log)]));
@@ -22,31 +21,29 @@ export class Tracker {
 
   /** The open refreshes. */
   refreshes(): Iterable<Refresh> {
-    return this.#refreshes.values();
+    return this.#refreshes;
   }
 
   /** True while a probe of an application waits. */
   get isProbing(): boolean {
-    for (const { isWaitedFor, scope } of this.#refreshes.values()) {
+    for (const { isWaitedFor, scope } of this.#refreshes) {
       if (isWaitedFor && scope.applicationId !== undefined) return true;
     }
     return false;
   }
 
-  /** The refresh of a scope that is requested now. */
+  /** The refresh of a scope that is requested now: an open one of the same scope, or a new one. */
   request(scope: Scope, context: AccountContext): Refresh {
-    const key = keyOf(scope);
-    const refresh = this.#refreshes.get(key) ?? new Refresh(scope, context);
+    const refresh = this.#openRefresh(scope) ?? new Refresh(scope, context);
     if (this.#refreshes.size >= MOST_REFRESHES) this.drop(false, -Infinity);
-    this.#refreshes.set(key, refresh);
+    this.#refreshes.add(refresh);
     refresh.request(context);
     return refresh;
   }
 
   /** Removes a finished refresh: it unlocks no more work. */
   forget(refresh: Refresh): void {
-    const key = keyOf(refresh.scope);
-    if (this.#refreshes.get(key) === refresh) this.#refreshes.delete(key);
+    this.#refreshes.delete(refresh);
   }
 
   /** A task is queued while the window that ends at `windowEnd` is read. */
@@ -57,17 +54,17 @@ export class Tracker {
   /** A task has ended, or was removed from the inventory. */
   ended(task: Task, failed: boolean): void {
     this.groups.get(task.group)?.ended(task, failed);
-    for (const refresh of this.#refreshes.values()) refresh.ended(task, failed);
+    for (const refresh of this.#refreshes) refresh.ended(task, failed);
   }
 
   /** Makes each waiting scrape check if it may be released. */
   notify(): void {
-    for (const refresh of this.#refreshes.values()) refresh.notify();
+    for (const refresh of this.#refreshes) refresh.notify();
   }
 
   /** Ends all waits. */
   stop(): void {
-    for (const refresh of this.#refreshes.values()) refresh.giveUp();
+    for (const refresh of this.#refreshes) refresh.giveUp();
     this.notify();
   }
 
@@ -76,14 +73,15 @@ export class Tracker {
    * and the oldest of them when there are too many.
    */
   drop(isIdle: boolean, oldest: number): void {
-    for (const [key, { isWaitedFor, requesting, requestedAt }] of this.#refreshes) {
-      if (isWaitedFor || requesting > 0) continue;
-      if (isIdle || requestedAt < oldest || this.#refreshes.size >= MOST_REFRESHES) this.#refreshes.delete(key);
+    for (const refresh of this.#refreshes) {
+      if (refresh.isWaitedFor || refresh.requesting > 0) continue;
+      const isOld = refresh.requestedAt < oldest || this.#refreshes.size >= MOST_REFRESHES;
+      if (isIdle || isOld) this.#refreshes.delete(refresh);
     }
   }
-}
 
-/** The scope as a text: requests with equal texts share one refresh. */
-function keyOf({ groups, applicationId, listsOnly }: Scope): string {
-  return JSON.stringify([[...groups].sort(), applicationId, listsOnly]);
+  #openRefresh(scope: Scope): Refresh | undefined {
+    for (const refresh of this.#refreshes) if (isSameScope(refresh.scope, scope)) return refresh;
+    return undefined;
+  }
 }

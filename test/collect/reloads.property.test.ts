@@ -2,8 +2,9 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { Group } from '../../src/metrics/sample.ts';
 import type { AccountConfig, Config } from '../../src/config/config.ts';
+import type { MetricDataSubject, QuerySubject } from '../../src/api/upstreamReader.ts';
 import type { QueryDefinition } from '../../src/metrics/queryFamilies.ts';
-import { application, host } from './support/bodies.ts';
+import { application, host, TRAFFIC } from './support/bodies.ts';
 import { accountConfig, collectionConfig } from './support/config.ts';
 import { FakeReader, type Call, type Fault, type Likeness } from './support/fakeReader.ts';
 import { EVERYTHING, NERDGRAPH, REST, World } from './support/world.ts';
@@ -15,12 +16,15 @@ const MINUTE = 60_000;
 const IDS = [1, 2, 3, 4, 5, 6];
 const HOSTS = 2;
 const QUERIES = ['one', 'two', 'three'];
+/** Custom metrics: one of applications, and one of hosts. */
+const CUSTOM = ['depth', 'wait'] as const;
 
 /** What a configuration file says of an account in this test. */
 interface Choice {
   readonly hosts: boolean;
   readonly excluded: readonly number[];
   readonly queries: readonly string[];
+  readonly custom: readonly (typeof CUSTOM)[number][];
   readonly perMinute: number;
   readonly atOnce: number;
   readonly dataEvery: number;
@@ -34,6 +38,7 @@ const choice = fc.record<Choice>({
   hosts: fc.boolean(),
   excluded: fc.subarray(IDS, { maxLength: 3 }),
   queries: fc.subarray(QUERIES),
+  custom: fc.subarray([...CUSTOM]),
   perMinute: fc.constantFrom(15, 40, 200),
   atOnce: fc.constantFrom(1, 4, 25),
   dataEvery: fc.constantFrom(MINUTE, 90_000, 20 * MINUTE),
@@ -65,6 +70,15 @@ function query(name: string): QueryDefinition {
   return { name, nrql: `SELECT count(*) FROM ${name}`, metrics, interval: MINUTE, max_series: 100 };
 }
 
+/** A custom metric, as it is configured, and the name of its metric in New Relic. */
+function custom(name: (typeof CUSTOM)[number]): AccountConfig['custom_metrics'][number] {
+  const scope = name === 'depth' ? 'application' : 'host';
+  const match = `Custom/${name}/{queue}`;
+  return { name: `custom_${name}`, help: name, match, value: 'average_value', scale: 1, scope, max_series: 100 };
+}
+
+const metricOf = (name: string): string => `Custom/${name}/mail`;
+
 function configOf(now: Choice, { api }: Likeness): Config {
   const account = (name: string): AccountConfig =>
     accountConfig({
@@ -74,6 +88,7 @@ function configOf(now: Choice, { api }: Likeness): Config {
       hosts: now.hosts,
       labels: { team: now.team },
       queries: now.queries.map(query),
+      custom_metrics: now.custom.map(custom),
       applications: { exclude: now.excluded.map((id) => ({ id })) },
       limits: { requests_per_minute: now.perMinute, max_concurrent_requests: now.atOnce },
     });
@@ -84,7 +99,9 @@ function configOf(now: Choice, { api }: Likeness): Config {
   };
 }
 
-const WATCHED: ReadonlySet<Group> = new Set<Group>(['application_metrics', 'host_metrics', 'queries']);
+const WATCHED: ReadonlySet<Group> = new Set<Group>([
+  ...(['application_metrics', 'host_metrics', 'queries', 'custom_metrics'] as const),
+]);
 
 /** Everything that may have series under a configuration, by account, group and subject. */
 function belonging(now: Choice): ReadonlySet<string> {
@@ -93,7 +110,11 @@ function belonging(now: Choice): ReadonlySet<string> {
     for (const name of now.queries) keys.add(`${account} queries rows_of_${name}`);
     for (const id of IDS.filter((each) => !now.excluded.includes(each))) {
       keys.add(`${account} application_metrics ${id}`);
-      for (let index = 0; now.hosts && index < HOSTS; index += 1) keys.add(`${account} host_metrics ${id}00${index}`);
+      if (now.custom.includes('depth')) keys.add(`${account} custom_depth ${id}`);
+      for (let index = 0; now.hosts && index < HOSTS; index += 1) {
+        keys.add(`${account} host_metrics ${id}00${index}`);
+        if (now.custom.includes('wait')) keys.add(`${account} custom_wait ${id}00${index}`);
+      }
     }
   }
   return keys;
@@ -104,20 +125,24 @@ async function served(world: World): Promise<ReadonlySet<string>> {
   return new Set(
     blocks
       .filter(({ group }) => WATCHED.has(group))
-      .map(({ group, labels, samples }) => {
-        const subject = labels.host_id ?? labels.app_id ?? samples.columns.list[0]?.family.name ?? '';
-        return `${labels['account'] ?? ''} ${group} ${subject}`;
+      .flatMap(({ group, labels, samples }) => {
+        const families = samples.columns.list.map(({ family }) => family.name);
+        const subject = labels.host_id ?? labels.app_id ?? families[0] ?? '';
+        const kinds = group === 'custom_metrics' ? families : [group];
+        return kinds.map((kind) => `${labels['account'] ?? ''} ${kind} ${subject}`);
       }),
   );
 }
 
 /** The keys, as of `served`, of what a call has read. */
 function readBy(account: string, { kind, subjects }: Call): readonly string[] {
-  return subjects.map((subject) => {
-    const about = subject as { applicationId?: number; hostKey?: string; nrql?: string };
-    if (kind === 'queries') return `${account} queries rows_of_${about.nrql?.split(' ').at(-1) ?? ''}`;
+  return subjects.flatMap((subject) => {
+    const about = subject as Partial<MetricDataSubject & QuerySubject>;
+    if (kind === 'queries') return [`${account} queries rows_of_${about.nrql?.split(' ').at(-1) ?? ''}`];
     const group = about.hostKey === undefined ? 'application_metrics' : 'host_metrics';
-    return `${account} ${group} ${about.hostKey ?? about.applicationId ?? ''}`;
+    const requested = CUSTOM.filter((name) => about.metrics?.names.includes(metricOf(name)));
+    const kinds = [group, ...requested.map((name) => `custom_${name}`)];
+    return kinds.map((each) => `${account} ${each} ${about.hostKey ?? about.applicationId ?? ''}`);
   });
 }
 
@@ -143,6 +168,9 @@ class ReloadingWorld extends World {
         id,
         Array.from({ length: HOSTS }, (_, index) => host(id * 1_000 + index)),
       );
+    for (const id of IDS) reader.names.set(id, ['Datastore/MySQL/allWeb', ...CUSTOM.map(metricOf)]);
+    const values = Object.fromEntries(CUSTOM.map((name) => [metricOf(name), { average_value: 3 }]));
+    reader.values = () => ({ ...TRAFFIC, ...values });
     for (const each of QUERIES) reader.rows.set(query(each).nrql, [{ facet: 'eu', count: 1 }]);
     const calls = this.seen.get(name) ?? [];
     this.seen.set(name, calls);

@@ -7,7 +7,7 @@ import { goldenMetricsRead } from './goldenMetrics.ts';
 import { listKeyTransactions } from './keyTransactions.ts';
 import { listEntities, readEntityTypes } from './monitoredEntities.ts';
 import { counterRead, metricSeriesRead } from './metricSeries.ts';
-import { rowsOf, nearWindow } from './nrql.ts';
+import { rowsOf, nearWindowUnaligned } from './nrql.ts';
 import { hostsRead, metricDataRead, QuerySelection, rollingRead } from './batchReads.ts';
 import { Timeslices } from './timeslices.ts';
 import { Transport, type NerdGraphReaderOptions } from './transport.ts';
@@ -90,8 +90,6 @@ function chosen<T extends { readonly id: number }>(list: T[], ids: readonly numb
   return list.filter(({ id }) => wanted.has(id));
 }
 
-const DAY = 86_400;
-
 /** Runs a query of the configuration; accounts with `api: rest` run it here, too. */
 async function runQuery(
   account: NerdGraphAccount,
@@ -121,8 +119,7 @@ function resultOf(result: Json, rules: QuerySubject['rules'], queried: TimeRange
   try {
     const incomplete = whyIncomplete(response, rules);
     if (incomplete !== undefined) throw new CallFailure('too_large', incomplete);
-    const mostEarlier = queried.to - queried.from >= DAY ? 600 : 300;
-    return { window: nearWindow(given, queried, mostEarlier), rows, facets, reading: readRows(response, rules) };
+    return { window: nearWindowUnaligned(given, queried), rows, facets, reading: readRows(response, rules) };
   } catch (error) {
     throw error instanceof UnreadableRows ? new CallFailure('invalid_response', error.message) : error;
   }

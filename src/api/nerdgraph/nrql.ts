@@ -147,6 +147,8 @@ const MOST_BUCKET_ROWS = 50_000;
 /** Shares of the requested length: New Relic may move both ends to steps (its page "Query time range"). */
 const LEAST_PART = 0.8;
 const MOST_PART = 1.25;
+/** The most seconds that a response may end before the requested time. */
+const MOST_EARLIER = 300;
 const MINUTE = 60;
 const TIMES = ['beginTimeSeconds', 'endTimeSeconds'];
 
@@ -191,13 +193,18 @@ export function rowsOf(response: Json): NrqlRows {
  *
  * @param mostEarlier the most seconds that it may end before the requested one; it may not end later
  */
-export function nearWindow({ window }: NrqlRows, { from, to }: TimeRange, mostEarlier = 300): TimeRange {
+export function nearWindow({ window }: NrqlRows, { from, to }: TimeRange, mostEarlier = MOST_EARLIER): TimeRange {
   if (window === undefined) throw new CallFailure('invalid_response', 'the answer does not say which time it is for');
   const part = (window.to - window.from) / (to - from);
   if (to - window.to > mostEarlier || window.to > to || part < LEAST_PART || part > MOST_PART) {
     throw new CallFailure('invalid_response', 'the answer is for another time than requested');
   }
   return window;
+}
+
+/** The same for a query whose range is not aligned: its response may end a whole step earlier. */
+export function nearWindowUnaligned(rows: NrqlRows, range: TimeRange): TimeRange {
+  return nearWindow(rows, range, Math.max(MOST_EARLIER, stepOf(range.to - range.from)));
 }
 
 /** Rounded to whole minutes, because the end may be the last millisecond of the window. */

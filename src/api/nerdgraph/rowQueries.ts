@@ -1,5 +1,13 @@
 import { conditionOf, type Batch } from './batching.ts';
-import { all, completeRowsOf, isNotNull, nearWindow, TIMESLICE, type Attribute, type Selection } from './nrql.ts';
+import {
+  all,
+  completeRowsOf,
+  isNotNull,
+  nearWindowUnaligned,
+  TIMESLICE,
+  type Attribute,
+  type Selection,
+} from './nrql.ts';
 import { takeRows, withoutPadding, type RowsRead } from './rows.ts';
 import type { NrqlEnd, NrqlRead } from './transport.ts';
 import { inSlices } from '../../eventLoop/turns.ts';
@@ -110,8 +118,6 @@ async function run(
   }
 }
 
-const DAY = 86_400;
-
 /**
  * Stores the rows of one response under their entities, with only the columns that each entity has; false where rows are missing.
  * Throws a CallFailure, and stores nothing, where the rows cannot be read.
@@ -127,7 +133,7 @@ async function takeGoldenRows(
   const attributes = [source.attribute];
   const response = completeRowsOf(result, attributes, false);
   if (response === undefined) return false;
-  const window = nearWindow(response, range, range.to - range.from >= DAY ? 600 : 300);
+  const window = nearWindowUnaligned(response, range);
   const facets = new Facets(response.facets, attributes);
   const parts = new Map<string, Batch>();
   for (const part of batch) {

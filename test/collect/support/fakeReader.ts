@@ -150,7 +150,7 @@ export class FakeReader implements UpstreamReader {
     this.instances = rest ? instances : undefined;
     this.rolling = rest ? undefined : this.#read('rolling', (subject) => this.rollingValues(subject));
     const datastores = this.#read<ApplicationSubject, readonly string[]>('metric_names', ({ applicationId }) =>
-      this.#namesOf(applicationId),
+      this.#datastoresOf(applicationId),
     );
     this.datastores = rest ? datastores : undefined;
     this.customNames = this.#read('custom_names', ({ applicationId, filters }) =>
@@ -159,7 +159,7 @@ export class FakeReader implements UpstreamReader {
     this.metricData = this.#read(
       'metric_data',
       (subject, range) => {
-        const datastores = this.#namesOf(subject.applicationId);
+        const datastores = this.#datastoresOf(subject.applicationId);
         const { names, values = () => [] } = subject.metrics;
         const requested = rest ? names : [...names, ...datastores];
         return {
@@ -266,6 +266,10 @@ export class FakeReader implements UpstreamReader {
 
   /** The id of the user whose key it has. */
   user: UpstreamReader['user'];
+
+  #datastoresOf(applicationId: number): readonly string[] {
+    return this.#namesOf(applicationId).filter((name) => name.startsWith('Datastore/'));
+  }
 
   #namesOf(applicationId: number): readonly string[] {
     return this.names.get(applicationId) ?? ['Datastore/MySQL/allWeb'];
