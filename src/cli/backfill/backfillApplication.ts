@@ -2,17 +2,10 @@ import { backoff } from '../../api/backoff.ts';
 import type { LimitFunction } from 'p-limit';
 import { UpstreamError, type FailureReason } from '../../api/types.ts';
 import type { Labels, Sample } from '../../metrics/sample.ts';
-import {
-  type CallOptions,
-  type MetricDataSubject,
-  type TimeRange,
-  type SeriesChunk,
-  type UpstreamReader,
-  planAll,
-} from '../../api/upstreamReader.ts';
+import type { CallOptions, MetricDataSubject, SeriesChunk, TimeRange } from '../../api/upstreamReader.ts';
 import type { FamilyScope } from '../../metrics/family.ts';
 import { queryNames, windowSamples } from '../../metrics/windowFamilies.ts';
-import { readEach, readOne } from '../upstream/readForCommand.ts';
+import { readOne, readPlanned } from '../upstream/readForCommand.ts';
 import type { LiveAccount } from '../upstream/session.ts';
 import type { BackfillSubject, Checkpoint, State } from './checkpoint.ts';
 import type { DatabaseChoice } from '../../formulas/responseTimes.ts';
@@ -82,7 +75,6 @@ interface BackfillEntity {
   /** Its name among the files of its application. */
   readonly key: string;
   readonly scope: FamilyScope;
-  readonly applicationId: number;
   readonly hostKey?: string;
   readonly names: readonly string[];
   readonly labels: Labels;
@@ -106,12 +98,11 @@ async function readEntities(
   const hosts = subject.hosts ? await readOne(reader.hosts, { applicationId }, range, call) : [];
   const namesOf = (scope: FamilyScope): string[] => queryNames(datastores, scope, reader.api);
   const entities: BackfillEntity[] = [
-    { key: 'application', scope: 'application', applicationId, names: namesOf('application'), labels: subject.labels },
+    { key: 'application', scope: 'application', names: namesOf('application'), labels: subject.labels },
     // By index: a host's name may contain characters that a file name may not.
     ...hosts.map(({ key, host }, position) => ({
       key: `host-${position}`,
       scope: 'host' as const,
-      applicationId,
       hostKey: key,
       names: namesOf('host'),
       labels: hostLabelsOf(subject, key, host),
@@ -119,10 +110,6 @@ async function readEntities(
   ];
   await checkpoint.write(file, { entities });
   return entities;
-}
-
-function subjectOf({ select }: UpstreamReader, { applicationId, hostKey, names }: BackfillEntity): MetricDataSubject {
-  return { applicationId, hostKey, metrics: select(names) };
 }
 
 /** The folder of an application inside the checkpoint; ids are unique only within an account. */
@@ -209,6 +196,7 @@ function chunkFile(home: string, entity: Pick<BackfillEntity, 'key'>, index: num
   return `${home}/read/${entity.key}/${index}.json`;
 }
 
+/** Reads the missing chunks of an application and its hosts; several chunks at once, the calls of one after the other. */
 async function readChunks(
   home: string,
   subject: BackfillSubject,
@@ -216,31 +204,38 @@ async function readChunks(
   context: ApplicationContext,
 ): Promise<void> {
   const { checkpoint, account, call, chunks, sleep } = context;
-  const read = account.reader.metricSeries;
+  const { metricSeries, select } = account.reader;
+  const entityOf = new Map<MetricDataSubject, BackfillEntity>(
+    entities.map((each) => [{ applicationId: subject.id, hostKey: each.hostKey, metrics: select(each.names) }, each]),
+  );
   context.expected(entities.length * chunks.length);
-  const calls = chunks.flatMap((chunk, index) => {
-    const missing = entities.filter((entity) => !checkpoint.has(chunkFile(home, entity, index)));
-    context.done(entities.length - missing.length);
-    const bySubject = new Map(missing.map((entity) => [subjectOf(account.reader, entity), entity]));
-    return Array.from(planAll(read, [...bySubject.keys()], chunk), ({ subjects }) => ({
-      chunk,
-      index,
-      entities: subjects.flatMap((subject) => bySubject.get(subject) ?? []),
-    }));
-  });
-  const readCall = async ({ chunk, index, entities: ofCall }: (typeof calls)[number]): Promise<void> => {
-    call.signal.throwIfAborted();
-    const ofEntity = (entity: BackfillEntity): MetricDataSubject => subjectOf(account.reader, entity);
-    for (const [entity, series] of await persistently(() => readEach(read, ofCall, ofEntity, chunk, call), sleep)) {
-      const { from, to } = chunk;
-      await checkpoint.write(chunkFile(home, entity, index), { from, to, ...series } satisfies ReadChunk);
-      if (series.granule !== chunk.granule) context.otherGranule(series.granule);
-    }
-    context.done(ofCall.length);
+  const readChunk = async (chunk: SeriesChunk, index: number): Promise<void> => {
+    const left = new Map([...entityOf].filter(([, entity]) => !checkpoint.has(chunkFile(home, entity, index))));
+    context.done(entities.length - left.size);
+    // Each call is planned after the earlier ones, because the reader learns sizes and suspects from them.
+    const readNext = async (): Promise<void> => {
+      call.signal.throwIfAborted();
+      let failure: UpstreamError | undefined;
+      for (const [read, outcome] of await readPlanned(metricSeries.plan(left.keys(), chunk), call)) {
+        const entity = left.get(read);
+        if (entity === undefined) continue;
+        if ('error' in outcome) {
+          failure ??= outcome.error;
+          continue;
+        }
+        const { from, to } = chunk;
+        await checkpoint.write(chunkFile(home, entity, index), { from, to, ...outcome.value } satisfies ReadChunk);
+        if (outcome.value.granule !== chunk.granule) context.otherGranule(outcome.value.granule);
+        left.delete(read);
+        context.done(1);
+      }
+      if (failure !== undefined) throw failure;
+    };
+    while (left.size > 0) await persistently(readNext, sleep);
   };
   // The first failure ends the run, because a document that lacks a part would look complete.
   const fail = (error: unknown): void => context.fail(subject, error);
-  await Promise.all(calls.map((each) => context.reading(() => readCall(each).catch(fail))));
+  await Promise.all(chunks.map((chunk, index) => context.reading(() => readChunk(chunk, index).catch(fail))));
   call.signal.throwIfAborted();
 }
 

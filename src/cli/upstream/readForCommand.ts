@@ -3,6 +3,7 @@ import {
   type BatchRead,
   type CallOptions,
   type Outcome,
+  type PlannedCall,
   type TimeRange,
   type UpstreamReader,
 } from '../../api/upstreamReader.ts';
@@ -24,9 +25,8 @@ export async function readAll<S, A, R extends TimeRange>(
   const outcomes = new Map<S, Outcome<A>>();
   await Promise.all(
     Array.from(planAll(read, subjects, range), async (planned) => {
-      const ofBatch = await planned.read(call);
+      for (const [subject, outcome] of await readPlanned(planned, call)) outcomes.set(subject, outcome);
       ended(planned.subjects.length);
-      for (const [index, outcome] of ofBatch.entries()) outcomes.set(planned.subjects[index] as S, outcome);
     }),
   );
   return subjects.map((subject) => {
@@ -34,6 +34,15 @@ export async function readAll<S, A, R extends TimeRange>(
     if (outcome === undefined) throw new Error('the reader gave no outcome for its subject');
     return outcome;
   });
+}
+
+/** Reads a planned call, and gives its subjects with their outcomes. */
+export async function readPlanned<S, A>(
+  { subjects, read }: PlannedCall<S, A>,
+  call: CallOptions,
+): Promise<(readonly [subject: S, outcome: Outcome<A>])[]> {
+  const outcomes = await read(call);
+  return subjects.map((subject, index) => [subject, outcomes[index] as Outcome<A>]);
 }
 
 /** Reads each item, and gives the items with their results, in the same order. Rejects with the first failure. */
