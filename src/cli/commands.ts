@@ -5,16 +5,17 @@ import {
   addCommonFlags,
   addSimulatorFlags,
   addWebFlags,
+  duration,
   formatFlag,
   parsed,
   parsedEach,
-  parseId,
+  parseRatio,
   simulatorOptions,
+  wholeNumber,
   type CommonOptions,
   type SimulatorFlags,
 } from './flags.ts';
 import { collectGarbageEarly } from './garbage.ts';
-import { parseDuration } from '../config/duration.ts';
 import type { Labels } from '../metrics/sample.ts';
 import { addLabel, parseMoment } from './backfill/backfillFlags.ts';
 import type { SimulatorOptions } from '../simulator/simulator.ts';
@@ -38,7 +39,7 @@ export function allCommands(): readonly Command[] {
       .option('--live', "also read each account's lists: what its key can see, and whether the plan fits", false)
       .option('--facts', 'with --live: ask each account what no document says (docs/facts.md)', false)
       .option('--account <name>', 'with --facts: only this account')
-      .option('--wait <duration>', 'with --facts: watch late data arrive, at most 30m', parsed(parseWait))
+      .option('--wait <duration>', 'with --facts: watch late data arrive, at most 30m', parseWait)
       .option('--output <file>', 'with --facts: also write a file to share, without names')
       .option('--force', 'with --facts: replace the file of --output', false)
       .addOption(formatFlag(['table', 'json'])),
@@ -56,7 +57,7 @@ export function allCommands(): readonly Command[] {
     )
       .addOption(accountFlag('all of them'))
       .option('--app <id or name>', 'only this application; repeatable', parsedEach(String))
-      .option('--key-transaction <id>', 'only this key transaction; repeatable', parsedEach(parseId))
+      .option('--key-transaction <id>', 'only this key transaction; repeatable', parsedEach(wholeNumber(1)))
       .option('--entities [type]', 'types of entities, or the entities of one type with their golden metrics')
       .addOption(formatFlag(['table', 'yaml', 'json'])),
     readingCommand(
@@ -86,7 +87,7 @@ export function allCommands(): readonly Command[] {
       .argument('[nrql]', 'the query, without SINCE, UNTIL and LIMIT')
       .option('--name <query>', 'a query of the configuration instead of a text')
       .option('--account <name>', 'the account to read (default: the only one, or the only one with the query)')
-      .option('--window <duration>', 'time range of the query, whole minutes', parsed(parseWindow))
+      .option('--window <duration>', 'time range of the query, whole minutes', parseWindow)
       .addOption(formatFlag(['table', 'json', 'yaml', 'metrics'])),
     backfillCommand(),
     readingCommand(
@@ -115,14 +116,14 @@ export function allCommands(): readonly Command[] {
       .option(
         '--account-id <number>',
         'its number at New Relic, for NerdGraph (default: as configured)',
-        parsed(parseAccountId),
+        wholeNumber(1),
       )
       .addOption(appFlag())
       .option('--hosts', 'the hosts of the applications too: over REST a call for each', false)
       .option(
         '--tolerance <ratio>',
         'relative difference up to which values count as the same',
-        parsed(parseTolerance),
+        parsed(parseRatio),
         0.01,
       )
       .addOption(formatFlag(['table', 'json'])),
@@ -230,11 +231,7 @@ export function backfillCommand(): Command {
   )
     .requiredOption('--from <time>', 'begin of the range; the first sample is a minute later', parsed(checkTime))
     .option('--to <time>', 'end of the range (default: the end of the newest window)', parsed(checkTime))
-    .option(
-      '--window <duration>',
-      'window of each sample, whole minutes (default: collection.window)',
-      parsed(parseWindow),
-    )
+    .option('--window <duration>', 'window of each sample, whole minutes (default: collection.window)', parseWindow)
     .addOption(accountFlag('all of them'))
     .addOption(appFlag())
     .option('--hosts', 'the hosts of the applications too', false)
@@ -250,21 +247,8 @@ function checkTime(text: string): string {
   return text;
 }
 
-function parseWait(text: string): number {
-  const wait = parseDuration(text);
-  if (wait === undefined || wait === 0 || wait > 1_800_000) {
-    throw new Error('It must be a duration such as 10m, at most 30m.');
-  }
-  return wait;
-}
-
-function parseWindow(text: string): number {
-  const window = parseDuration(text);
-  if (window === undefined || window < 60_000 || window % 60_000 !== 0) {
-    throw new Error('It must be a duration of whole minutes, such as 1m or 30m.');
-  }
-  return window;
-}
+const parseWait = duration('such as 10m, at most 30m', (wait) => wait > 0 && wait <= 1_800_000);
+const parseWindow = duration('of whole minutes, such as 1m or 30m', (window) => window > 0 && window % 60_000 === 0);
 
 const COMPARE_EXAMPLES = `
 It reads the same applications over the same window through REST and through NerdGraph, with the key of one account, and
@@ -273,18 +257,6 @@ tells what differs. What is expected to differ never makes it fail: docs/migrati
 Examples:
   newrelic-apm-exporter compare --account-id=1234567
   newrelic-apm-exporter compare --account=production --app="Checkout API" --hosts --format=json`;
-
-function parseAccountId(text: string): number {
-  if (!/^[1-9][0-9]{0,14}$/.test(text)) throw new Error('It must be the number of an account, such as 1234567.');
-  return Number(text);
-}
-
-function parseTolerance(text: string): number {
-  const ratio = Number(text);
-  if (!/^(?:[0-9]*\.)?[0-9]+$/.test(text) || ratio > 1)
-    throw new Error('It must be a ratio from 0 to 1, such as 0.01.');
-  return ratio;
-}
 
 /** The command `simulate`. Throws a CommanderError for a wrong flag, an ExitStatus for a failed start. */
 export function simulateCommand(): Command {

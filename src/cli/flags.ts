@@ -26,17 +26,34 @@ export function parsedEach<T>(parse: (text: string) => T): (text: string, before
   return (text, before = []) => [...before, parsed(parse)(text)];
 }
 
-/** A whole number of 0 or more. Throws an Error whose message is a sentence. */
-function parseCount(text: string): number {
-  if (!/^[0-9]{1,9}$/.test(text)) throw new Error('It must be a whole number, 0 or more.');
-  return Number(text);
+/** Parses a whole number, within commander. */
+export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): (text: string) => number {
+  const range = most === Number.MAX_SAFE_INTEGER ? `, ${least} or more` : ` from ${least} to ${most}`;
+  return parsed((text) => {
+    const value = /^\d{1,16}$/.test(text) ? Number(text) : NaN;
+    if (!(value >= least && value <= most)) throw new Error(`It must be a whole number${range}.`);
+    return value;
+  });
 }
 
-/** An id of New Relic. Throws an Error whose message is a sentence. */
-export function parseId(text: string): number {
-  const id = /^[1-9][0-9]{0,15}$/.test(text) ? Number(text) : NaN;
-  if (!Number.isSafeInteger(id)) throw new Error('It must be an id, a whole number.');
-  return id;
+/** A ratio. Throws an Error whose message is a sentence. */
+export function parseRatio(text: string): number {
+  const ratio = /^(?:\d*\.)?\d+$/.test(text) ? Number(text) : NaN;
+  if (!(ratio <= 1)) throw new Error('It must be a ratio from 0 to 1, such as 0.01.');
+  return ratio;
+}
+
+/**
+ * Parses a duration in milliseconds, within commander.
+ *
+ * @param words the valid durations, for the message
+ */
+export function duration(words: string, isValid: (milliseconds: number) => boolean): (text: string) => number {
+  return parsed((text) => {
+    const milliseconds = parseDuration(text);
+    if (milliseconds === undefined || !isValid(milliseconds)) throw new Error(`It must be a duration ${words}.`);
+    return milliseconds;
+  });
 }
 
 /** The flags that every command but `simulate` takes, as commander gives them. */
@@ -78,7 +95,7 @@ export function addWebFlags(command: Command): Command {
     .option(
       '--web.max-requests <number>',
       'scrapes answered at once; one more ends the longest wait for New Relic; 0: no limit',
-      parsed(parseCount),
+      wholeNumber(0),
       40,
     )
     .option('--web.external-url <url>', 'where users find the exporter, behind a reverse proxy', parsed(parseUrl))
@@ -152,34 +169,12 @@ export type SimulatorFlags = Omit<
     readonly fact?: readonly string[];
   };
 
-/** Longest latency, because the timers of Node.js overflow after 24.8 days. */
-const LONGEST_LATENCY = 86_400_000;
+/** A day is the longest latency, because the timers of Node.js overflow after 24.8 days. */
+const parseLatency = duration('such as 200ms or 2s, at most 1d', (milliseconds) => milliseconds <= 86_400_000);
 
 function parseAddress(text: string): SimulatorFlags['listenAddress'] {
   const { host = '0.0.0.0', port } = parseListenAddress(text);
   return { host, port };
-}
-
-function wholeNumber(least: number, most: number): (text: string) => number {
-  return parsed((text) => {
-    const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN;
-    if (!(value >= least && value <= most)) throw new Error(`must be a whole number from ${least} to ${most}`);
-    return value;
-  });
-}
-
-function parseShare(text: string): number {
-  const share = /^\d+(\.\d+)?$/.test(text) ? Number(text) : NaN;
-  if (!(share <= 1)) throw new Error('must be a number from 0 to 1');
-  return share;
-}
-
-function parseLatency(text: string): number {
-  const latency = parseDuration(text);
-  if (latency === undefined || latency > LONGEST_LATENCY) {
-    throw new Error('must be a duration such as 200ms or 2s, at most 1d');
-  }
-  return latency;
 }
 
 function parseFact(text: string): string {
@@ -213,7 +208,7 @@ export function addSimulatorFlags(command: Command, { host, port, text } = DEFAU
         .choices(['documented', 'all'])
         .default('documented'),
     )
-    .option('--latency <duration>', 'every call waits this long, as 200ms or 2s', parsed(parseLatency), 0)
+    .option('--latency <duration>', 'every call waits this long, as 200ms or 2s', parseLatency, 0)
     .option('--api-key <key>', `a key that is let in; repeatable (default: ${DEMO_API_KEY})`, parsedEach(String))
     .option('--tls-cert-file <file>', 'serve https; plain HTTP on the same port is sent there with a 301')
     .option('--tls-key-file <file>', 'private key of the certificate')
@@ -241,7 +236,7 @@ export function addSimulatorFlags(command: Command, { host, port, text } = DEFAU
     .option(
       '--late-data <share>',
       'this share of the data, from 0 to 1, arrives one to eight minutes late',
-      parsed(parseShare),
+      parsed(parseRatio),
       0,
     )
     .option('--fault <rule>', `a fault from the start; repeatable:\n${FAULT_SYNTAX}`, parsedEach(parseFault))

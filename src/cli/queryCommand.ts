@@ -8,11 +8,11 @@ import { counted } from '../config/wording.ts';
 import { metricNameProblem } from '../config/schema/customMetric.ts';
 import { escapePlaceholders } from '../config/yaml/placeholders.ts';
 import { Exposition, finishExposition } from '../exposition/exposition.ts';
-import { queryLabelProblem } from '../config/queries.ts';
 import { prepareQueries, querySamples, type QueryDefinition } from '../metrics/queryFamilies.ts';
 import { SampleWriter, writeLabels } from '../metrics/writeSamples.ts';
 import { isRecord, readRows } from '../nrql/queryRows.ts';
-import { defaultLabel, readStatement } from '../nrql/statement.ts';
+import { readStatement } from '../nrql/statement.ts';
+import { facetLabels } from './facetLabels.ts';
 import type { CommonOptions } from './flags.ts';
 import { UsageError } from './process.ts';
 import { jsonText, table } from './terminal.ts';
@@ -133,7 +133,7 @@ export function queryYaml(
   const entry = {
     name: escapePlaceholders(name),
     nrql: escapePlaceholders(nrql),
-    labels: labelsOf(definition, staticLabels),
+    labels: definition.labels ?? facetLabels(nrql, staticLabels),
     metrics: metricsOf(name, columns).map((metric) => ({
       ...metric,
       help: escapePlaceholders(metric.help),
@@ -167,26 +167,15 @@ function another(name: string, taken: Set<string>): string {
   return free;
 }
 
-/** A label for each facet; a facet that cannot be a label gets a numbered one. */
-function labelsOf({ nrql, labels }: QueryDefinition, staticLabels: readonly string[]): readonly string[] | undefined {
-  const { facets } = readStatement(nrql);
-  if (facets.length === 0) return undefined;
-  if (labels !== undefined) return labels;
-  const taken = new Set<string>();
-  return facets.map(({ name }, index) => {
-    let label = defaultLabel(name ?? '');
-    if (queryLabelProblem(label, staticLabels) !== undefined) label = `facet_${String(index + 1)}`;
-    return another(label, taken);
-  });
-}
-
 /** The series that `/metrics` would show for the query. */
 async function exposition(account: AccountConfig, definition: QueryDefinition, result: QueryResult): Promise<string> {
   const { rows, facets } = result;
   const metrics = metricsOf(definition.name, columnsOf(definition, result)).map((metric) => ({ ...metric, scale: 1 }));
   const isGiven = definition.metrics.length === 0;
   const query = preparedAlone(
-    isGiven ? { ...definition, labels: labelsOf(definition, Object.keys(account.labels)), metrics } : definition,
+    isGiven
+      ? { ...definition, labels: facetLabels(definition.nrql, Object.keys(account.labels)), metrics }
+      : definition,
   );
   const reading = readRows({ rows, facets, otherResult: null }, query.rules);
   if (!isGiven && reading.badColumns.length > 0) {

@@ -79,7 +79,7 @@ describe('compare', () => {
     [['--app=1000001', '--app=999'], /--app matches no reporting application: "999"/],
     [['--account=other'], /there is no account "other": the accounts are prod/],
     [['--tolerance=2'], /ratio from 0 to 1/],
-    [['--account-id=x'], /number of an account/],
+    [['--account-id=x'], /whole number, 1 or more/],
   ])('takes %j for wrong usage', async (flags, words) => {
     const { status, stderr } = await compare(...flags);
     expect(stderr).toMatch(words);

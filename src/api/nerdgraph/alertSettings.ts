@@ -75,9 +75,10 @@ export async function readAlertSettings(account: NerdGraphAccount, call: CallOpt
     recordsOf(found['mutingRules'], named, 'mutingRules'),
   );
   const ids = new Set(policies.map((policy) => policy.id));
-  for (const { policyId } of all) {
+  for (const { policyId } of [...all, ...compoundConditions]) {
+    if (policyId === undefined || ids.has(policyId)) continue;
     // A policy that was created or deleted meanwhile: its conditions still need a policy.
-    if (!ids.has(policyId)) policies.push({ id: policyId, name: policyId });
+    policies.push({ id: policyId, name: policyId });
     ids.add(policyId);
   }
   return { accountId, policies, conditions: all, compoundConditions, mutingRules };

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import type { AlertSettings } from '../../api/alerts.ts';
-import { accountThrough, type AccountConfig, type Config } from '../../config/config.ts';
+import { accountThrough, type Config } from '../../config/config.ts';
 import { globMatches } from '../../config/match.ts';
 import { readQueries } from '../../config/queries.ts';
 import { PACKS } from '../../config/schema/query.ts';
@@ -45,7 +45,9 @@ export async function runAlertRules(options: AlertRulesOptions): Promise<void> {
       const texts = [...fileTexts(conversion, config.name)].map(([name, text]) => [name, mask(text)] as const);
       writeAll(options.output, new Map(texts));
       process.stderr.write(`wrote ${FILE_NAMES.join(', ')} in ${options.output}\n`);
-      print(options.format === 'json' ? jsonReport(conversion, config) : tableReport(conversion));
+      const { cost, report } = conversion;
+      const document = { cost, account: config.name, conditions: report };
+      print(options.format === 'json' ? jsonText(document) : tableReport(conversion));
     },
     (config) => throughNerdGraph(config, options),
   );
@@ -71,21 +73,9 @@ function chosen(settings: AlertSettings, pattern: string | undefined): AlertSett
 
 /** The settings without keys and without unpaired surrogates in any text, because no file can hold those. */
 function cleaned(settings: AlertSettings, mask: (text: string) => string): AlertSettings {
-  const clean = (text: string): string => mask(Buffer.from(text).toString());
-  const named = <T extends { readonly name: string }>(each: T): T => ({ ...each, name: clean(each.name) });
-  const { policies, conditions, compoundConditions, mutingRules } = settings;
-  return {
-    ...settings,
-    policies: policies.map(named),
-    compoundConditions: compoundConditions.map(named),
-    mutingRules: mutingRules.map(named),
-    conditions: conditions.map((each) => ({
-      ...named(each),
-      description: clean(each.description),
-      runbookUrl: clean(each.runbookUrl),
-      nrql: clean(each.nrql),
-    })),
-  };
+  const clean = (_: string, value: unknown): unknown =>
+    typeof value === 'string' ? mask(Buffer.from(value).toString()) : value;
+  return JSON.parse(JSON.stringify(settings), clean) as AlertSettings;
 }
 
 /** The names of the queries in the shipped packs, because an account may run them beside ours. */
@@ -97,11 +87,10 @@ function packQueries(): readonly string[] {
 /** The rows of the report, each with its notes below it. */
 function tableReport({ report, cost }: Conversion): string {
   const width = lineLength();
-  const resultOf = ({ mapped }: (typeof report)[number]): string => (mapped === undefined ? 'not mapped' : 'mapped');
-  const rows = report.map((row) => [resultOf(row), row.policy, row.name, row.kind]);
+  const rows = report.map((row) => [row.mapped ? 'mapped' : 'not mapped', row.policy, row.name, row.kind]);
   const [heading = '', ...lines] = table([['RESULT', 'POLICY', 'NAME', 'KIND'], ...rows], width).split('\n');
   const indented = (note: string): string => `  ${wrapped(note, width - 2).replaceAll('\n', '\n  ')}`;
-  const mapped = report.filter((row) => row.mapped !== undefined).length;
+  const mapped = report.filter((row) => row.mapped).length;
   return [
     ...costWords(cost).map((sentence) => wrapped(sentence, width)),
     '',
@@ -111,26 +100,4 @@ function tableReport({ report, cost }: Conversion): string {
     `${mapped} mapped, ${report.length - mapped} not mapped`,
     '',
   ].join('\n');
-}
-
-function jsonReport({ report, cost }: Conversion, { name }: AccountConfig): string {
-  const { queriesPerMinute, requestsPerMinute, scannedMinutesPerMinute } = cost;
-  const [, warning] = costWords(cost);
-  const document = {
-    cost: {
-      queries_per_minute: queriesPerMinute,
-      requests_per_minute: requestsPerMinute,
-      share: queriesPerMinute / requestsPerMinute,
-      scanned_minutes_per_minute: scannedMinutesPerMinute,
-      warning,
-    },
-    account: name,
-    conditions: report.map(({ mapped, ...row }) => ({
-      ...row,
-      mapped: mapped !== undefined,
-      query: mapped?.query ?? null,
-      metric: mapped?.metric ?? null,
-    })),
-  };
-  return jsonText(document);
 }

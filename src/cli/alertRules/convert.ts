@@ -1,6 +1,6 @@
 import type { AlertSettings, NamedAlerting } from '../../api/alerts.ts';
 import { counted } from '../../config/wording.ts';
-import { differenceRules } from './differences.ts';
+import { escapeTemplates, matchers, succeeded } from './expressions.ts';
 import {
   type ConvertedCondition,
   convertCondition,
@@ -10,24 +10,18 @@ import {
 } from './mapCondition.ts';
 import { isNoMetric, metricOf, metricWithId, uniqueNames } from './names.ts';
 
-/** The outcome for one part of the account's alerting. */
+/** The outcome for one part of the account's alerting, in the form of the JSON report. */
 export interface ReportRow {
   readonly id: string;
   readonly kind: 'condition' | 'compound condition' | 'muting rule';
   readonly policy: string;
   readonly name: string;
-  /** Its query and metric; undefined when it is not mapped. */
-  readonly mapped: { readonly query: string; readonly metric: string } | undefined;
+  readonly mapped: boolean;
+  /** Null when it is not mapped. */
+  readonly query: string | null;
+  readonly metric: string | null;
   /** The reasons why it is not mapped, or the differences between its rules and the condition. */
   readonly notes: readonly string[];
-}
-
-/** The cost of the mapped conditions' queries. */
-export interface QueryCost {
-  readonly queriesPerMinute: number;
-  readonly requestsPerMinute: number;
-  /** Minutes of data that New Relic scans per minute. */
-  readonly scannedMinutesPerMinute: number;
 }
 
 /** The contents of the files, and the report. */
@@ -36,11 +30,8 @@ export interface Conversion {
   readonly rules: object;
   readonly differences: object;
   readonly report: readonly ReportRow[];
-  readonly cost: QueryCost;
+  readonly cost: ReturnType<typeof costOf>;
 }
-
-const COMPOUND = 'Prometheus has no rule of other rules';
-const MUTING = 'write a time interval of Alertmanager in its place';
 
 /**
  * Converts the alerting of an account into queries and rules, and reports the outcome of each part.
@@ -57,93 +48,139 @@ export function convert(
     readonly requestsPerMinute: number;
   },
 ): Conversion {
-  const policies = new Map(settings.policies.map((policy) => [policy.id, policy]));
-  const judged = settings.conditions.flatMap((condition) => {
+  const policies = new Map(settings.policies.map(({ id, name }) => [id, name]));
+  const conditions = settings.conditions.flatMap((condition) => {
     const policy = policies.get(condition.policyId);
-    const problem = whyNotMapped(condition, account, options.withDisabled);
-    return policy === undefined ? [] : [{ id: condition.id, condition, policy, problem }];
+    return policy === undefined ? [] : [{ ...condition, policy }];
   });
-  const mapped = judged.filter(({ problem }) => problem === undefined);
-  const converted = convertAll(mapped, settings.policies, account, options.takenQueries);
-  const report = judged.map(({ id, condition, policy, problem }): ReportRow => {
-    const into = converted.get(id);
-    const names = into === undefined ? undefined : { query: into.query, metric: into.metric };
-    const notes = problem === undefined ? (into?.notes ?? []) : [problem];
-    return { id, kind: 'condition', policy: policy.name, name: condition.name, mapped: names, notes };
-  });
-  const groups = groupsOf(mapped, converted, settings.policies);
-  const windows = [...converted.values()].map(({ window }) => window);
+  const problems = new Map(conditions.map((each) => [each.id, whyNotMapped(each, account, options.withDisabled)]));
+  const mapped = conditions.filter(({ id }) => problems.get(id) === undefined);
+  const converted = convertAll(mapped, account, options.takenQueries);
+  const groups = uniqueNames(settings.policies, ({ name }) => name, nameWithId);
+  const all = [...converted.values()];
   return {
-    queries: { queries: [...converted.values()].map(({ queryEntry }) => queryEntry) },
-    rules: { groups },
-    differences: { groups: differenceRules(mapped, account.name) },
-    report: [...report, ...unmapped(settings, policies)],
-    cost: {
-      queriesPerMinute: windows.length,
-      requestsPerMinute: options.requestsPerMinute,
-      scannedMinutesPerMinute: windows.reduce((sum, window) => sum + window, 0),
+    queries: { queries: all.map(({ queryEntry }) => queryEntry) },
+    rules: {
+      groups: [...groups].flatMap(([policyId, name]) => {
+        const own = mapped.filter((each) => each.policyId === policyId);
+        const rules = own.flatMap(({ id }) => converted.get(id)?.rules ?? []);
+        return rules.length === 0 ? [] : [{ name, rules }];
+      }),
     },
+    differences: { groups: differenceRules(mapped, account.name) },
+    report: [
+      ...conditions.map((each) => rowOf('condition', each, each.policy, problems.get(each.id), converted.get(each.id))),
+      ...settings.compoundConditions
+        .filter(({ policyId }) => policyId === undefined || policies.has(policyId))
+        .map((each) => rowOf('compound condition', each, policies.get(each.policyId ?? '') ?? '', COMPOUND)),
+      ...settings.mutingRules.map((each) => rowOf('muting rule', each, '', MUTING)),
+    ],
+    cost: costOf(all, options.requestsPerMinute),
   };
 }
 
+const COMPOUND = 'Prometheus has no rule of other rules';
+const MUTING = 'write a time interval of Alertmanager in its place';
+
+function rowOf(
+  kind: ReportRow['kind'],
+  { id, name }: NamedAlerting,
+  policy: string,
+  problem: string | undefined,
+  into?: ConvertedCondition,
+): ReportRow {
+  const { query = null, metric = null, notes = [] } = into ?? {};
+  const isMapped = into !== undefined;
+  return { id, kind, policy, name, mapped: isMapped, query, metric, notes: problem === undefined ? notes : [problem] };
+}
+
+/** The conditions by id, each converted under names of its own. */
 function convertAll(
   mapped: readonly PolicyCondition[],
-  policies: readonly NamedAlerting[],
   account: RuleAccount,
   takenQueries: readonly string[],
 ): ReadonlyMap<string, ConvertedCondition> {
-  const path = ({ policy, condition }: PolicyCondition): string => `${policy.name}/${condition.name}`;
-  const queries = uniqueNames(mapped, path, nameWithId, takenQueries);
-  const plainMetric = ({ policy, condition }: PolicyCondition): string => metricOf(policy.name, condition.name);
-  const metrics = uniqueNames(mapped, plainMetric, metricWithId, [], isNoMetric);
-  const plain = ({ condition }: PolicyCondition): string => condition.name.trim();
+  const queries = uniqueNames(
+    mapped,
+    ({ policy, name }) => `${policy}/${name}`,
+    nameWithId,
+    (name) => takenQueries.includes(name),
+  );
+  const metrics = uniqueNames(mapped, ({ policy, name }) => metricOf(policy, name), metricWithId, isNoMetric);
   const withId = (name: string, id: string): string => (name === '' ? `Condition ${id}` : nameWithId(name, id));
-  const alerts = new Map(policies.flatMap(({ id }) => [...uniqueNames(conditionsOf(id, mapped), plain, withId, [''])]));
+  const alerts = new Map(
+    [...new Set(mapped.map(({ policyId }) => policyId))].flatMap((policyId) => {
+      const own = mapped.filter((each) => each.policyId === policyId);
+      return [...uniqueNames(own, ({ name }) => name.trim(), withId)];
+    }),
+  );
   return new Map(
-    mapped.map(({ id, condition, policy }) => {
-      const names = { query: queries.get(id) ?? id, metric: metrics.get(id) ?? id, alert: alerts.get(id) ?? id };
-      return [id, convertCondition(condition, policy, account, names)];
+    mapped.map((condition) => {
+      const [query = '', metric = '', alert = ''] = [queries, metrics, alerts].map((names) => names.get(condition.id));
+      return [condition.id, convertCondition(condition, account, { query, metric, alert })];
     }),
   );
 }
 
-const nameWithId = (name: string, id: string): string => `${name} (${id})`;
+function nameWithId(name: string, id: string): string {
+  return `${name} (${id})`;
+}
 
-/** A group for each policy that has rules. */
-function groupsOf(
-  mapped: readonly PolicyCondition[],
-  converted: ReadonlyMap<string, ConvertedCondition>,
-  policies: readonly NamedAlerting[],
-): readonly object[] {
-  const names = uniqueNames(policies, ({ name }) => name, nameWithId, ['']);
-  return policies.flatMap((policy) => {
-    const rules = conditionsOf(policy.id, mapped).flatMap(({ id }) => converted.get(id)?.rules ?? []);
-    return rules.length === 0 ? [] : [{ name: names.get(policy.id) ?? policy.name, rules }];
+/**
+ * Rules that fire while our alert fires and New Relic has no open event of the condition, and the reverse. Events name their
+ * policy and condition, so conditions that share both names are compared as one.
+ *
+ * @returns one group for each policy name
+ */
+function differenceRules(mapped: readonly PolicyCondition[], account: string): readonly object[] {
+  const byPolicy = new Map<string, Set<string>>();
+  for (const { policy, name } of mapped) {
+    byPolicy.set(policy, (byPolicy.get(policy) ?? new Set()).add(name));
+  }
+  return [...byPolicy].map(([policy, conditions]) => ({
+    name: `Differences of ${policy}`,
+    rules: [...conditions].flatMap((condition) => differencesOf({ account, policy, condition })),
+  }));
+}
+
+function differencesOf(of: { readonly account: string; readonly policy: string; readonly condition: string }) {
+  const here = `ALERTS{alertstate="firing",newrelic_condition_id!="",${matchers(of).slice(1)}`;
+  const there = `newrelic_alert_events_open${matchers(of)} > 0`;
+  const areEventsRead = `and on () (${succeeded(of.account, 'alert_events/open')})`;
+  const rule = (alert: string, these: string, those: string, said: string): object => ({
+    alert,
+    expr: `max by (account, policy, condition) (${these}) unless on () (${those}) ${areEventsRead}`,
+    for: '15m',
+    labels: escapeTemplates({ ...of, severity: 'warning' }),
+    annotations: escapeTemplates({ summary: `${of.condition} (${of.policy}): ${said}` }),
   });
+  return [
+    rule('NewRelicConditionOnlyInPrometheus', here, there, 'our rule fires, New Relic has no open event.'),
+    rule('NewRelicConditionOnlyInNewRelic', there, here, 'New Relic has an open event, our rule does not fire.'),
+  ];
 }
 
-function conditionsOf(policyId: string, mapped: readonly PolicyCondition[]): readonly PolicyCondition[] {
-  return mapped.filter(({ policy }) => policy.id === policyId);
-}
-
-/** Report rows for the parts that are never mapped. */
-function unmapped(settings: AlertSettings, policies: ReadonlyMap<string, NamedAlerting>): readonly ReportRow[] {
-  const rowOf = (kind: ReportRow['kind'], { id, name }: NamedAlerting, policy: string, note: string): ReportRow => {
-    return { id, kind, policy, name, mapped: undefined, notes: [note] };
+/** The cost of the queries, each a call a minute, in the form of the JSON report. */
+function costOf(converted: readonly ConvertedCondition[], requestsPerMinute: number) {
+  const share = converted.length / requestsPerMinute;
+  return {
+    queries_per_minute: converted.length,
+    requests_per_minute: requestsPerMinute,
+    share,
+    /** Minutes of data that New Relic scans per minute. */
+    scanned_minutes_per_minute: converted.reduce((sum, { window }) => sum + window, 0),
+    warning:
+      share > 0.5
+        ? 'Warning: that is more than half of the budget. Convert the policies that matter with --policy.'
+        : undefined,
   };
-  const compound = settings.compoundConditions
-    .filter(({ policyId }) => policyId === undefined || policies.has(policyId))
-    .map((each) => rowOf('compound condition', each, policies.get(each.policyId ?? '')?.name ?? '', COMPOUND));
-  return [...compound, ...settings.mutingRules.map((each) => rowOf('muting rule', each, '', MUTING))];
 }
-
-const WARNING = 'Warning: that is more than half of the budget. Convert the policies that matter with --policy.';
 
 /** The cost of the queries in a sentence, followed by a warning when they take more than half of the budget. */
-export function costWords({ queriesPerMinute, requestsPerMinute, scannedMinutesPerMinute }: QueryCost): string[] {
-  const share = queriesPerMinute / requestsPerMinute;
-  const cost =
-    `The queries cost ${counted(queriesPerMinute, 'call')} a minute, ${(100 * share).toFixed(1)}% of requests_per_minute ` +
-    `(${requestsPerMinute}), and scan ${counted(scannedMinutesPerMinute, 'minute')} of data a minute.`;
-  return share > 0.5 ? [cost, WARNING] : [cost];
+export function costWords(cost: Conversion['cost']): string[] {
+  const { queries_per_minute: queries, requests_per_minute: requests, scanned_minutes_per_minute: minutes } = cost;
+  const sentence =
+    `The queries cost ${counted(queries, 'call')} a minute, ${(100 * cost.share).toFixed(1)}% of requests_per_minute ` +
+    `(${requests}), and scan ${counted(minutes, 'minute')} of data a minute.`;
+  return cost.warning === undefined ? [sentence] : [sentence, cost.warning];
 }

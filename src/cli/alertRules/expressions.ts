@@ -1,5 +1,6 @@
 import type { AlertCondition, AlertTerm } from '../../api/alerts.ts';
 import { formatDuration } from '../../config/duration.ts';
+import type { Labels } from '../../metrics/sample.ts';
 
 const OPERATORS: Readonly<Partial<Record<string, string>>> = {
   ABOVE: '>',
@@ -77,8 +78,14 @@ export function succeeded(account: string, query: string): string {
   return `max(newrelic_exporter_query_success${matchers({ account, query })}) == 1`;
 }
 
+/** Escapes the beginnings of template actions, because Prometheus expands labels and annotations as templates. */
+export function escapeTemplates(texts: Labels): Labels {
+  const filled = Object.entries(texts).filter(([, text]) => text !== '');
+  return Object.fromEntries(filled.map(([name, text]) => [name, text.replaceAll('{{', '{{"{{"}}')]));
+}
+
 /** Label matchers; any text can be a value. */
-export function matchers(labels: Readonly<Record<string, string>>): string {
+export function matchers(labels: Labels): string {
   const parts = Object.entries(labels).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
   return `{${parts.join(',')}}`;
 }

@@ -69,17 +69,13 @@ function escaped(character: string): string {
 /** The report as a table in GitHub's Markdown. */
 function reportText(conversion: Conversion, account: string): string {
   const { report, cost } = conversion;
-  const mapped = report.filter((row) => row.mapped !== undefined);
-  const others = report.filter((row) => row.mapped === undefined);
+  const mapped = report.filter((row) => row.mapped);
+  const others = report.filter((row) => !row.mapped);
   return [
     `# Alert conditions of account ${code(account)}`,
     ...costWords(cost),
     `## Mapped: ${mapped.length}`,
-    tableText(
-      ['Policy', 'Condition', 'Id', 'Metric', 'What differs'],
-      mapped,
-      ({ mapped: into }) => into?.metric ?? '',
-    ),
+    tableText(['Policy', 'Condition', 'Id', 'Metric', 'What differs'], mapped, ({ metric }) => metric ?? ''),
     `## Not mapped: ${others.length}`,
     tableText(['Policy', 'Name', 'Id', 'Kind', 'Why'], others, ({ kind }) => kind),
   ].join('\n\n');

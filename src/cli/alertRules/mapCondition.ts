@@ -1,12 +1,11 @@
-import type { AlertCondition, AlertTerm, NamedAlerting } from '../../api/alerts.ts';
+import type { AlertCondition, AlertTerm } from '../../api/alerts.ts';
 import { formatDuration } from '../../config/duration.ts';
 import { readQueries } from '../../config/queries.ts';
 import { escapePlaceholders } from '../../config/yaml/placeholders.ts';
 import type { Labels } from '../../metrics/sample.ts';
 import { readStatement } from '../../nrql/statement.ts';
-import { conditionQuery } from './conditionQuery.ts';
-import { type ConditionSeries, lostSignalExpression, termProblem, termRule } from './expressions.ts';
-import { facetLabels } from './names.ts';
+import { type ConditionSeries, escapeTemplates, lostSignalExpression, termProblem, termRule } from './expressions.ts';
+import { facetLabels } from '../facetLabels.ts';
 
 /** One HELP for all conditions, because a family has one HELP in all accounts. */
 const HELP = 'Signal of an alert condition of New Relic over its aggregation window; rules.yaml says which';
@@ -20,19 +19,8 @@ export interface RuleAccount {
   readonly id: number;
 }
 
-/** The names that a condition has in the files, each of them unique. */
-export interface ConditionNames {
-  readonly query: string;
-  readonly metric: string;
-  readonly alert: string;
-}
-
-/** A condition with its policy. */
-export interface PolicyCondition {
-  readonly id: string;
-  readonly condition: AlertCondition;
-  readonly policy: NamedAlerting;
-}
+/** A condition with the name of its policy. */
+export type PolicyCondition = AlertCondition & { readonly policy: string };
 
 /** The entries of a condition in the files. */
 export interface ConvertedCondition {
@@ -82,18 +70,54 @@ function queryProblem(condition: AlertCondition, account: RuleAccount): string |
   return readQueries(configuration, '.', {}).issues[0]?.message ?? (condition.nrql === '' ? 'it is empty' : undefined);
 }
 
-/** The labels of a query's facets; undefined without facets. */
-function labelsOf(nrql: string, account: RuleAccount): readonly string[] | undefined {
-  const facets = readStatement(nrql).facets.map(({ name }) => name);
-  return facets.length === 0 ? undefined : facetLabels(facets, Object.keys(account.labels));
+/** The name of the column when the text was changed. */
+const VALUE = 'value';
+
+/**
+ * The text of a condition's query as the exporter runs it; `value` is the name of its column, undefined for the only one.
+ *
+ * An inner query without LIMIT gives ten rows, but New Relic evaluates the whole set of a condition. A count over no rows is 0,
+ * but the stream of a condition has no value then, and neither has 0 / 0.
+ */
+export function conditionQuery(text: string): { readonly nrql: string; readonly value: string | undefined } {
+  const unlimited = readStatement(text).unlimited.toSorted((a, b) => b - a);
+  const whole = unlimited.reduce((query, at) => insert(query, at, ' LIMIT MAX'), text);
+  const { columns, facets, sources } = readStatement(whole);
+  const [column] = columns;
+  const count = column?.calls.find(({ name }) => name === 'count' || name === 'uniquecount');
+  if (column === undefined || columns.length > 1 || facets.length > 0 || count === undefined) {
+    return { nrql: whole, value: undefined };
+  }
+  // Rows of Metric are counted by the queried metric.
+  const isOfMetrics = sources.some((name) => name.toLowerCase() === 'metric') && count.name === 'count';
+  const rows = isOfMetrics ? whole.slice(count.at, count.end) : 'count(*)';
+  // The alias written here replaces an alias of the text.
+  const value = `${whole.slice(column.at, column.end)} + 0 * ${rows} / ${rows} AS ${VALUE}`;
+  return { nrql: whole.slice(0, column.at) + value + whole.slice(column.aliasEnd), value: VALUE };
 }
 
-/** The query and the rules of a condition that can be mapped. */
+function insert(text: string, at: number, words: string): string {
+  return text.slice(0, at) + words + text.slice(at);
+}
+
+/** Labels of our rules, and labels that rules would overwrite or drop. */
+const RULE_LABELS: ReadonlySet<string> = new Set(
+  'policy condition newrelic_condition_id alertname severity signal pod'.split(' '),
+);
+
+function labelsOf(nrql: string, account: RuleAccount): readonly string[] | undefined {
+  return facetLabels(nrql, Object.keys(account.labels), RULE_LABELS);
+}
+
+/**
+ * The query and the rules of a condition that can be mapped.
+ *
+ * @param names unique ones for the files
+ */
 export function convertCondition(
-  condition: AlertCondition,
-  policy: NamedAlerting,
+  condition: PolicyCondition,
   account: RuleAccount,
-  names: ConditionNames,
+  names: { readonly query: string; readonly metric: string; readonly alert: string },
 ): ConvertedCondition {
   const { nrql, value: column } = conditionQuery(condition.nrql);
   const labels = labelsOf(nrql, account);
@@ -109,7 +133,7 @@ export function convertCondition(
     window: window * 60,
     fill: labels === undefined ? fill : undefined,
   };
-  const rule = ruleWriter(condition, policy, account);
+  const rule = ruleWriter(condition, account);
   const used = new Map<string, number>();
   const rules = terms.map((term) => {
     const severity = term.priority === 'CRITICAL' ? 'critical' : 'warning';
@@ -141,18 +165,18 @@ function violationOf({ operator, threshold, thresholdDuration, thresholdOccurren
 }
 
 /** Writes the rules of a condition: their labels, and annotations with the condition's texts as data. */
-function ruleWriter(condition: AlertCondition, policy: NamedAlerting, account: RuleAccount) {
+function ruleWriter(condition: PolicyCondition, account: RuleAccount) {
   const common = {
     ...account.labels,
     account: account.name,
-    policy: policy.name,
+    policy: condition.policy,
     condition: condition.name,
     newrelic_condition_id: condition.id,
   };
   return (alert: string, fires: { readonly expr: string }, labels: Labels, said: string): object => {
     const { description, runbookUrl } = condition;
     const annotations = {
-      summary: `${condition.name} (${policy.name})`,
+      summary: `${condition.name} (${condition.policy})`,
       description: description === '' ? said : `${description}\n\n${said}`,
       runbook_url: runbookUrl,
     };
@@ -163,12 +187,6 @@ function ruleWriter(condition: AlertCondition, policy: NamedAlerting, account: R
       annotations: escapeTemplates(annotations),
     };
   };
-}
-
-/** Escapes the beginnings of template actions, because Prometheus expands labels and annotations as templates. */
-export function escapeTemplates(texts: Labels): Labels {
-  const filled = Object.entries(texts).filter(([, text]) => text !== '');
-  return Object.fromEntries(filled.map(([name, text]) => [name, text.replaceAll('{{', '{{"{{"}}')]));
 }
 
 function notesOn(condition: AlertCondition, window: number, losesFill: boolean): string[] {

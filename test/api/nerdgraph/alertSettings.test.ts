@@ -17,16 +17,23 @@ interface Said {
   readonly policies?: readonly object[];
   readonly conditions?: readonly object[];
   readonly older?: readonly object[];
+  readonly compound?: readonly object[];
   readonly total?: number;
 }
 
 /** The settings that are read of a service with one page for each search. */
-async function read({ policies = [{ id: '1', name: 'Team' }], conditions = [], older = [], total }: Said) {
+async function read({
+  policies = [{ id: '1', name: 'Team' }],
+  conditions = [],
+  older = [],
+  compound = [],
+  total,
+}: Said) {
   const pages = [
     { policiesSearch: { policies, totalCount: policies.length, nextCursor: null } },
     { nrqlConditionsSearch: { nrqlConditions: conditions, totalCount: total ?? conditions.length, nextCursor: null } },
     { asNrqlConditionsSearch: { nrqlConditions: older, totalCount: older.length, nextCursor: null } },
-    { compoundConditions: { items: [], totalCount: 0, nextCursor: null } },
+    { compoundConditions: { items: compound, totalCount: compound.length, nextCursor: null } },
     { mutingRules: [] },
   ];
   const server = await startServer((response, _, index) => {
@@ -54,10 +61,15 @@ describe('the alert settings of an account', () => {
   });
 
   it('name the policy of every condition, also one that is on no list', async () => {
-    const found = await read({ conditions: [CONDITION, { ...CONDITION, id: '8', policyId: '2' }] });
+    const compound = [
+      { id: '9', name: 'Both', policyId: '3' },
+      { id: '10', name: 'Of no policy' },
+    ];
+    const found = await read({ conditions: [CONDITION, { ...CONDITION, id: '8', policyId: '2' }], compound });
     expect(found?.policies).toEqual([
       { id: '1', name: 'Team' },
       { id: '2', name: '2' },
+      { id: '3', name: '3' },
     ]);
   });
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AlertCondition, AlertSettings } from '../../../src/api/alerts.ts';
-import { conditionQuery } from '../../../src/cli/alertRules/conditionQuery.ts';
 import { costWords } from '../../../src/cli/alertRules/convert.ts';
+import { conditionQuery } from '../../../src/cli/alertRules/mapCondition.ts';
 import { ACCOUNT, CONDITION, converted, entriesOf, TERM } from './conditions.ts';
 
 const withQuery = (nrql: string): Partial<AlertCondition> => ({ nrql });
@@ -29,7 +29,7 @@ describe('what is not mapped', () => {
     ['the priority LOW is not known', { terms: [{ ...TERM, priority: 'LOW' }] }],
   ])('%s', (reason, difference) => {
     const { report, ...files } = converted([difference]);
-    expect(report).toMatchObject([{ policy: 'Team', name: 'Queue', mapped: undefined }]);
+    expect(report).toMatchObject([{ policy: 'Team', name: 'Queue', mapped: false, query: null, metric: null }]);
     expect(report[0]?.notes.join()).toContain(reason);
     expect(entriesOf({ ...files, report })).toEqual({ queries: [], rules: [], differences: [] });
   });
@@ -67,7 +67,7 @@ describe('what is mapped and said', () => {
     ['not filled (STATIC)', { ...withQuery('SELECT max(x) FROM Y FACET z'), ...signal({ fillOption: 'STATIC' }) }],
   ])('%s', (note, difference) => {
     const { report } = converted([difference]);
-    expect(report[0]?.mapped).toBeDefined();
+    expect(report[0]?.mapped).toBe(true);
     expect(report[0]?.notes.join()).toContain(note);
     expect(report[0]?.notes).toHaveLength(1);
   });
@@ -77,12 +77,12 @@ describe('what is mapped and said', () => {
     ['windows that slide by a minute', signal({ aggregationWindow: 300, slideBy: 60 })],
     ['the account itself', { dataAccountId: 1 }],
   ])('nothing, of %s', (_, difference) => {
-    expect(converted([difference]).report).toMatchObject([{ mapped: { query: 'Team/Queue' }, notes: [] }]);
+    expect(converted([difference]).report).toMatchObject([{ mapped: true, query: 'Team/Queue', notes: [] }]);
   });
 
   it('a disabled condition with --disabled', () => {
     const { report } = converted([{ enabled: false }], {}, ACCOUNT, true);
-    expect(report[0]).toMatchObject({ mapped: {}, notes: ['it is disabled in New Relic, but an alert here'] });
+    expect(report[0]).toMatchObject({ mapped: true, notes: ['it is disabled in New Relic, but an alert here'] });
   });
 });
 
@@ -234,8 +234,8 @@ describe('rules', () => {
 });
 
 describe('what the queries cost', () => {
-  const cost = (queriesPerMinute: number) =>
-    costWords({ queriesPerMinute, requestsPerMinute: 600, scannedMinutesPerMinute: 7 }).join(' ');
+  const cost = (queries: number) =>
+    costWords(converted(Array.from({ length: queries }, (_, id) => ({ id: String(id) }))).cost).join(' ');
 
   it('is a call and a window a minute for each', () => {
     const { cost: found } = converted([
@@ -243,12 +243,12 @@ describe('what the queries cost', () => {
       { id: '8', ...signal({ aggregationWindow: 300 }) },
       { id: '9', enabled: false },
     ]);
-    expect(found).toEqual({ queriesPerMinute: 2, requestsPerMinute: 600, scannedMinutesPerMinute: 6 });
+    expect(found).toMatchObject({ queries_per_minute: 2, requests_per_minute: 600, scanned_minutes_per_minute: 6 });
   });
 
   it('is warned of above half of the budget', () => {
     expect(cost(300)).toBe(
-      'The queries cost 300 calls a minute, 50.0% of requests_per_minute (600), and scan 7 minutes of data a minute.',
+      'The queries cost 300 calls a minute, 50.0% of requests_per_minute (600), and scan 300 minutes of data a minute.',
     );
     expect(cost(301)).toContain(
       'Warning: that is more than half of the budget. Convert the policies that matter with --policy.',

@@ -117,7 +117,7 @@ describe('texts of an account', () => {
   it('give queries that check accepts', async () => {
     await inFolder(async (folder) => {
       for (const { conversion, conditions } of generated(4)) {
-        expect(conversion.report.filter(({ mapped }) => mapped === undefined)).toEqual([]);
+        expect(conversion.report.filter(({ mapped }) => !mapped)).toEqual([]);
         writeAll(folder, fileTexts(conversion, 'shop'));
         const path = join(folder, 'config.yaml');
         writeFileSync(
@@ -129,7 +129,7 @@ describe('texts of an account', () => {
         if (!('config' in result)) continue;
         const { queries } = result.config.accounts[0] ?? { queries: [] };
         // The names of the file are those of the rules, once placeholders have been replaced.
-        const names = conversion.report.map(({ mapped }) => mapped?.query);
+        const names = conversion.report.map(({ query }) => query);
         expect(queries.slice(0, conditions.length).map(({ name }) => name)).toEqual(names);
       }
     });

@@ -1,0 +1,28 @@
+import { queryLabelProblem } from '../config/queries.ts';
+import { defaultLabel, readStatement } from '../nrql/statement.ts';
+
+/**
+ * A label for each facet of a query: its name, `facet_<name>` where that label is taken, or `facet_<position>`. Undefined
+ * without facets.
+ *
+ * @param staticLabels of the account
+ * @param reserved further labels that no facet can have
+ */
+export function facetLabels(
+  nrql: string,
+  staticLabels: readonly string[],
+  reserved: ReadonlySet<string> = new Set(),
+): readonly string[] | undefined {
+  const { facets } = readStatement(nrql);
+  if (facets.length === 0) return undefined;
+  const taken = new Set(staticLabels);
+  return facets.map(({ name = '' }, index) => {
+    const plain = defaultLabel(name);
+    const isReserved = reserved.has(plain) || queryLabelProblem(plain, staticLabels) !== undefined;
+    let label = isReserved ? `facet_${plain.replace(/^_+/, '')}` : plain;
+    if (label === 'facet_' || taken.has(label)) label = `facet_${index + 1}`;
+    while (taken.has(label)) label = `${label}_`;
+    taken.add(label);
+    return label;
+  });
+}
