@@ -1,148 +1,105 @@
 import { resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { prometheusRule } from '../../monitoring/generated.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { ROOT, strictYaml } from '../monitoring/ruleFiles.ts';
+import { unknownFields, validate } from './kubernetesSchemas.ts';
 import { deployFiles, textOf } from './yamlFiles.ts';
 
 const FOLDER = 'deploy/kubernetes';
 const NAME = 'newrelic-apm-exporter';
-const labels = z.record(z.string(), z.string());
-const probe = z.strictObject({
-  httpGet: z.strictObject({ path: z.string(), port: z.string() }),
-  periodSeconds: z.number(),
-  timeoutSeconds: z.number(),
-  failureThreshold: z.number().optional(),
+const OWN = { 'app.kubernetes.io/name': NAME };
+const kustomization = z
+  .object({
+    namespace: z.string(),
+    images: z.tuple([z.object({ name: z.string(), newName: z.string() })]),
+    resources: z.array(z.string()),
+    configMapGenerator: z.tuple([z.object({ files: z.array(z.string()) })]),
+  })
+  .parse(strictYaml(`${FOLDER}/kustomization.yaml`));
+
+test.each(kustomization.resources)(
+  '%s fits the published schema of its kind, which knows all of its fields',
+  (file) => {
+    const resource = strictYaml(`${FOLDER}/${file}`);
+    validate(resource);
+    expect(unknownFields(resource)).toEqual([]);
+  },
+);
+
+test('the pod is never two at once, has no right that it does not need, and is probed where the exporter answers', () => {
+  const probe = (path: string) => ({ httpGet: { path, port: 'http' } });
+  expect(strictYaml(`${FOLDER}/deployment.yaml`)).toMatchObject({
+    spec: {
+      replicas: 1,
+      strategy: { type: 'Recreate' },
+      selector: { matchLabels: OWN },
+      template: {
+        metadata: { labels: OWN },
+        spec: {
+          automountServiceAccountToken: false,
+          securityContext: { runAsNonRoot: true, runAsUser: 1000, seccompProfile: { type: 'RuntimeDefault' } },
+          containers: [
+            {
+              image: kustomization.images[0].name,
+              args: ['serve', '--config.file=/etc/newrelic-apm-exporter/config.yaml'],
+              ports: [{ name: 'http', containerPort: 9126 }],
+              livenessProbe: probe('/-/healthy'),
+              readinessProbe: probe('/-/ready'),
+              // Of the largest fleet that the configuration allows (docs/performance.md).
+              resources: { limits: { memory: '640Mi' } },
+              securityContext: {
+                allowPrivilegeEscalation: false,
+                readOnlyRootFilesystem: true,
+                capabilities: { drop: ['ALL'] },
+              },
+              volumeMounts: [
+                { name: 'config', mountPath: '/etc/newrelic-apm-exporter' },
+                { name: 'api-key', mountPath: '/run/secrets/newrelic-apm-exporter' },
+              ],
+            },
+          ],
+          volumes: [
+            { name: 'config', configMap: { name: NAME } },
+            { name: 'api-key', secret: { secretName: NAME, defaultMode: 0o440 } },
+          ],
+        },
+      },
+    },
+  });
 });
-const deployment = z.object({
-  spec: z.object({
-    replicas: z.literal(1),
-    strategy: z.object({ type: z.literal('Recreate') }),
-    selector: z.object({ matchLabels: labels }),
-    template: z.object({
-      metadata: z.object({ labels }),
-      spec: z.object({
-        automountServiceAccountToken: z.literal(false),
-        securityContext: z.object({
-          runAsNonRoot: z.literal(true),
-          runAsUser: z.number().positive(),
-          seccompProfile: z.object({ type: z.literal('RuntimeDefault') }),
-        }),
-        containers: z.tuple([
-          z.object({
-            image: z.string(),
-            args: z.array(z.string()),
-            ports: z.tuple([z.object({ name: z.string(), containerPort: z.number() })]),
-            livenessProbe: probe,
-            readinessProbe: probe,
-            resources: z.object({ requests: labels, limits: labels }),
-            securityContext: z.object({
-              allowPrivilegeEscalation: z.literal(false),
-              readOnlyRootFilesystem: z.literal(true),
-              capabilities: z.object({ drop: z.tuple([z.literal('ALL')]) }),
-            }),
-            volumeMounts: z.array(z.object({ name: z.string(), mountPath: z.string(), readOnly: z.literal(true) })),
-          }),
-        ]),
-        volumes: z.array(
-          z.object({
-            name: z.string(),
-            configMap: z.object({ name: z.string() }).optional(),
-            secret: z.object({ secretName: z.string(), defaultMode: z.number() }).optional(),
-          }),
-        ),
-      }),
-    }),
-  }),
+
+test('the configuration is valid and reads the mounted key', () => {
+  const path = `${FOLDER}/config.yaml`;
+  expect(loadConfig({ path: resolve(ROOT, path), text: textOf(path) }, {})).toMatchObject({
+    config: {
+      accounts: [{ api: 'nerdgraph', region: 'us', api_key_file: '/run/secrets/newrelic-apm-exporter/api-key' }],
+      collection: { window: 300_000 },
+    },
+  });
 });
-const kustomization = z.strictObject({
-  apiVersion: z.literal('kustomize.config.k8s.io/v1beta1'),
-  kind: z.literal('Kustomization'),
-  namespace: z.string(),
-  images: z.array(z.strictObject({ name: z.string(), newName: z.string(), newTag: z.string() })),
-  labels: z.array(z.strictObject({ pairs: labels, includeSelectors: z.literal(false) })),
-  resources: z.array(z.string()),
-  configMapGenerator: z.tuple([z.strictObject({ name: z.literal(NAME), files: z.array(z.string()) })]),
-  secretGenerator: z.tuple([
-    z.strictObject({
-      name: z.literal(NAME),
-      type: z.literal('Opaque'),
-      files: z.array(z.string()),
-      // With a hash in its name, a changed key would be another Secret, which only a new pod mounts.
-      options: z.strictObject({ disableNameSuffixHash: z.literal(true) }),
-    }),
-  ]),
-});
-const { spec } = deployment.parse(strictYaml(`${FOLDER}/deployment.yaml`));
-const pod = spec.template.spec;
-const [container] = pod.containers;
 
-describe('the deployment', () => {
-  test('selects its own pods', () => {
-    expect(spec.template.metadata.labels).toMatchObject(spec.selector.matchLabels);
-  });
-
-  test('is probed on the paths that the exporter has and the port that is named', () => {
-    const [port] = container.ports;
-    expect(port).toEqual({ name: 'http', containerPort: 9126 });
-    expect(container.livenessProbe.httpGet).toEqual({ path: '/-/healthy', port: port.name });
-    expect(container.readinessProbe.httpGet).toEqual({ path: '/-/ready', port: port.name });
-  });
-
-  test('may use as much memory as the largest fleet that the configuration allows was measured to need', () => {
-    expect(container.resources).toMatchObject({ requests: { memory: '192Mi' }, limits: { memory: '640Mi' } });
-  });
-
-  test('mounts what it declares, the configuration and the secret', () => {
-    expect(container.volumeMounts.map(({ name }) => name)).toEqual(pod.volumes.map(({ name }) => name));
-    expect(pod.volumes.map(({ configMap, secret }) => configMap?.name ?? secret?.secretName)).toEqual([NAME, NAME]);
-    expect(pod.volumes.at(-1)?.secret?.defaultMode).toBe(0o440);
-  });
-
-  test('starts with a configuration that is valid and reads the mounted key', () => {
-    const path = `${FOLDER}/config.yaml`;
-    const loaded = loadConfig({ path: resolve(ROOT, path), text: textOf(path) }, {});
-    const configMount = container.volumeMounts[0]?.mountPath;
-    const secretMount = container.volumeMounts[1]?.mountPath;
-    expect(container.args).toEqual(['serve', `--config.file=${configMount}/config.yaml`]);
-    expect('config' in loaded && loaded.config.accounts[0]).toMatchObject({
-      api: 'nerdgraph',
-      region: 'us',
-      api_key_file: `${secretMount}/api-key`,
+describe('what is around the pod', () => {
+  test('the service leads to it, and the monitor to the service, under the job and the labels that alerts look for', () => {
+    expect(strictYaml(`${FOLDER}/service.yaml`)).toMatchObject({
+      metadata: { labels: OWN },
+      spec: { selector: OWN, ports: [{ name: 'http', port: 9126, targetPort: 'http' }] },
     });
-    expect('config' in loaded && loaded.config.collection.window).toBe(300_000);
-  });
-});
-
-describe('what is around it', () => {
-  const service = strictYaml(`${FOLDER}/service.yaml`);
-  const monitor = strictYaml(`${FOLDER}/servicemonitor.yaml`);
-
-  test('the service leads to the pods, and the monitor to the service', () => {
-    expect(service).toMatchObject({
-      metadata: { labels: spec.selector.matchLabels },
-      spec: { selector: spec.selector.matchLabels, ports: [{ name: 'http', port: 9126, targetPort: 'http' }] },
-    });
-    expect(monitor).toMatchObject({
-      spec: { selector: { matchLabels: spec.selector.matchLabels }, endpoints: [{ port: 'http' }] },
-    });
-  });
-
-  test("the monitor gives the job that the alert looks for and keeps the exporter's own label endpoint", () => {
-    expect(spec.selector.matchLabels['app.kubernetes.io/name']).toBe(NAME);
-    expect(monitor).toMatchObject({
+    const relabelings = [{ action: 'labeldrop', regex: 'endpoint' }];
+    expect(strictYaml(`${FOLDER}/servicemonitor.yaml`)).toMatchObject({
       spec: {
         jobLabel: 'app.kubernetes.io/name',
-        endpoints: [{ relabelings: [{ action: 'labeldrop', regex: 'endpoint' }] }],
+        selector: { matchLabels: OWN },
+        endpoints: [{ port: 'http', honorLabels: true, relabelings }],
       },
     });
   });
 
   test('the namespace refuses pods that ask for rights', () => {
-    const namespace = z.object({ metadata: z.object({ labels }) }).parse(strictYaml(`${FOLDER}/namespace.yaml`));
     const modes = ['enforce', 'audit', 'warn'].map((mode) => [`pod-security.kubernetes.io/${mode}`, 'restricted']);
-    expect(namespace.metadata.labels).toEqual(Object.fromEntries(modes));
+    expect(strictYaml(`${FOLDER}/namespace.yaml`)).toMatchObject({
+      metadata: { name: kustomization.namespace, labels: Object.fromEntries(modes) as object },
+    });
   });
 
   test('only Prometheus reaches the exporter, which reaches only names and HTTPS', () => {
@@ -154,48 +111,23 @@ describe('what is around it', () => {
     ];
     expect(strictYaml(`${FOLDER}/networkpolicy.yaml`)).toMatchObject({
       spec: {
-        podSelector: { matchLabels: spec.selector.matchLabels },
+        podSelector: { matchLabels: OWN },
         policyTypes: ['Ingress', 'Egress'],
-        ingress: [{ from: [prometheus], ports: [{ protocol: 'TCP', port: container.ports[0].name }] }],
+        ingress: [{ from: [prometheus], ports: [{ protocol: 'TCP', port: 'http' }] }],
         egress: [{ ports }],
       },
     });
   });
 
-  test('the rules are those of monitoring/rules, word for word', () => {
-    expect(textOf(prometheusRule().path)).toBe(prometheusRule().content);
-    const groups = ['recording.yaml', 'alerts.yaml', 'packs.yaml'].map((file) =>
-      strictYaml(`monitoring/rules/${file}`),
-    );
-    const file = z.object({ groups: z.array(z.unknown()) });
-    expect(strictYaml(`${FOLDER}/prometheusrule.yaml`)).toEqual({
-      apiVersion: 'monitoring.coreos.com/v1',
-      kind: 'PrometheusRule',
-      metadata: { name: NAME },
-      spec: { groups: groups.flatMap((content) => file.parse(content).groups) },
-    });
-  });
-
-  test('the labels of the exporter stay its own', () => {
-    expect(monitor).toMatchObject({ spec: { endpoints: [{ honorLabels: true }] } });
-  });
-
-  test('the kustomization has every resource, the image, the namespace and the secret', () => {
-    const { resources, namespace, images, configMapGenerator, secretGenerator } = kustomization.parse(
-      strictYaml(`${FOLDER}/kustomization.yaml`),
-    );
-    const used = [...resources, ...configMapGenerator[0].files].map((path) => `${FOLDER}/${path}`);
-    const present = deployFiles().filter((path) => path.startsWith(FOLDER) && path !== `${FOLDER}/kustomization.yaml`);
-    expect(used.toSorted()).toEqual(present.filter((path) => !path.endsWith('.txt')));
-    expect(strictYaml(`${FOLDER}/namespace.yaml`)).toMatchObject({ metadata: { name: namespace } });
-    expect(images[0]?.name).toBe(container.image);
-    // A registry of the user's: an unqualified name would be looked for in a public one.
-    expect(images[0]?.newName).toMatch(/^[^/]+\.[^/]+\/.+$/);
-    expect(secretGenerator[0].files).toEqual(['api-key=api-key.txt']);
+  test('the kustomization has every file, an image of the user, and a secret that no commit can hold', () => {
+    const used = [...kustomization.resources, ...kustomization.configMapGenerator[0].files, 'kustomization.yaml'];
+    const present = deployFiles().filter((path) => path.startsWith(FOLDER) && !path.endsWith('.txt'));
+    expect(used.map((path) => `${FOLDER}/${path}`).toSorted()).toEqual(present);
+    // With a hash in its name, a changed key would be another secret, which only a new pod mounts.
+    const secret = { files: ['api-key=api-key.txt'], options: { disableNameSuffixHash: true } };
+    expect(strictYaml(`${FOLDER}/kustomization.yaml`)).toMatchObject({ secretGenerator: [secret] });
+    // An unqualified name would be looked for in a public registry.
+    expect(kustomization.images[0].newName).toMatch(/^[^/]+\.[^/]+\/.+$/);
     expect(textOf('.gitignore').split('\n')).toContain('api-key.txt');
-  });
-
-  test('the label that kube-prometheus-stack selects is there to be switched on', () => {
-    expect(textOf(`${FOLDER}/kustomization.yaml`)).toMatch(/^ +# release: kube-prometheus-stack$/m);
   });
 });

@@ -151,7 +151,7 @@ describe.each(PAGES)('$path', ({ path, text }) => {
     const samples = blocksOf(text, 'yaml').filter((block) => /^(?:accounts|collection):/.test(block));
     for (const sample of samples) {
       const whole = sample.startsWith('accounts:') ? sample : `accounts: [{name: a, api_key: k}]\n${sample}`;
-      expect(loadConfig({ path, text: whole }, { NEW_RELIC_API_KEY: 'NRAK-EXAMPLE' })).not.toHaveProperty('faults');
+      expect(loadConfig({ path, text: whole }, { NEW_RELIC_API_KEY: 'NRAK-EXAMPLE' })).toHaveProperty('config');
     }
   });
 });
