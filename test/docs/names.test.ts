@@ -10,7 +10,7 @@ import { BUILT_IN_NAMES, FAMILIES } from '../../src/metrics/catalogue.ts';
 import { EXPORTER_FAMILIES, PROBE_FAMILIES } from '../../src/metrics/catalogueExporter.ts';
 import { GROUPS } from '../../src/metrics/sample.ts';
 import { PATHS } from '../../src/web/dependencies.ts';
-import { COMING, PACK_NAMES } from '../monitoring/names.ts';
+import { PACK_NAMES } from '../monitoring/names.ts';
 import { blocksOf, codeSpansOf, PAGES, pageAt, ROOT, rowsOf, sectionOf } from './pages.ts';
 import { goldenFamilyName } from '../../src/metrics/goldenNames.ts';
 
@@ -110,7 +110,6 @@ describe.each(PAGES)('$path', ({ path, text }) => {
     const known = (name: string): boolean =>
       BUILT_IN_NAMES.has(name) ||
       recorded.has(name) ||
-      COMING.has(name) ||
       PACK_NAMES.has(name) ||
       name.startsWith('newrelic_custom_') ||
       GOLDEN.has(name) ||

@@ -1,17 +1,10 @@
-import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
 import * as units from '@grafana/grafana-foundation-sdk/units';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { dashboards } from '../../monitoring/dashboards/src/dashboards.ts';
-import {
-  dashboardExpressions,
-  substitute,
-  variableExpression,
-  variableQueries,
-} from '../../monitoring/dashboards/src/expressions.ts';
+import { dashboardExpressions, variableQueries } from '../../monitoring/dashboards/src/expressions.ts';
 import { unknownNames } from './names.ts';
-import { ROOT, rulesOf } from './ruleFiles.ts';
+import { rulesOf } from './ruleFiles.ts';
 
 const target = z.object({ refId: z.string(), expr: z.string(), datasource: z.unknown() });
 const panel = z.object({
@@ -47,77 +40,75 @@ const DATASOURCE = { type: 'prometheus', uid: '${datasource}' };
 const files = dashboards();
 const parsed = files.map(({ path, content }) => ({ path, ...dashboard.parse(JSON.parse(content)) }));
 const expressions = dashboardExpressions();
-const ofCounters = expressions.filter(({ expression }) => /(?:_total|_bucket)\b|\brate\(/.test(expression));
 const recorded = new Set(['recording.yaml', 'slo.yaml'].flatMap(rulesOf).map(({ record }) => record ?? ''));
 
-test.each(files)('$path is committed as it is built', ({ path, content }) => {
-  expect(readFileSync(resolve(ROOT, path), 'utf8')).toBe(content);
-});
+/** Panels, but for the titles of rows. */
+const charts = parsed.flatMap(({ title: of, panels }) =>
+  panels.filter(({ type }) => type !== 'row').map((panel) => ({ ...panel, of: `${of}: ${panel.title}` })),
+);
+/** The panels that do not hold. */
+const offenders = (holds: (chart: (typeof charts)[number]) => boolean): string[] =>
+  charts.filter((chart) => !holds(chart)).map(({ of }) => of);
 
-describe.each(parsed)('$title', ({ uid, editable, panels, templating, links }) => {
-  const charts = panels.filter(({ type }) => type !== 'row');
-  const named = new Map(templating.list.map((entry) => [entry.name, entry]));
-
-  test('has one data source variable, named datasource, over Prometheus', () => {
-    const sources = templating.list.filter(({ type }) => type === 'datasource');
-    expect(sources).toMatchObject([{ name: 'datasource', label: 'Data source', query: 'prometheus' }]);
-  });
-
-  test.each([
-    ['job', 'Job'],
-    ['instance', 'Instance'],
-  ])('has the variable %s as the linter wants it', (name, label) => {
-    expect(named.get(name)).toMatchObject({
-      type: 'query',
-      label,
-      datasource: DATASOURCE,
-      multi: true,
-      allValue: '.+',
-      refresh: 2,
-    });
-  });
-
-  test('is not editable, so that a provisioned copy stays what is committed', () => {
-    expect(editable).toBe(false);
-  });
-
-  test('every panel has a title, a description, a known unit and the data source variable', () => {
-    const known = new Set<unknown>(Object.values(units));
-    for (const chart of charts) {
-      expect(chart.title).not.toBe('');
-      expect(chart.description, chart.title).toMatch(/\.$/);
-      expect(known.has(chart.fieldConfig?.defaults.unit), chart.title).toBe(true);
-      expect(chart.datasource, chart.title).toEqual(DATASOURCE);
-      for (const { datasource } of chart.targets) expect(datasource, chart.title).toEqual(DATASOURCE);
+describe('every dashboard', () => {
+  test('has the variables that the linter of Grafana wants: data source, job and instance', () => {
+    const list = { type: 'query', datasource: DATASOURCE, multi: true, allValue: '.+', refresh: 2 };
+    for (const { title, templating } of parsed) {
+      const wanted = templating.list.filter(({ name, type }) => type === 'datasource' || /^(job|instance)$/.test(name));
+      expect(wanted, title).toMatchObject([
+        { type: 'datasource', name: 'datasource', label: 'Data source', query: 'prometheus' },
+        { ...list, name: 'job', label: 'Job' },
+        { ...list, name: 'instance', label: 'Instance' },
+      ]);
     }
   });
 
-  test('every panel asks for something, under its own letter', () => {
-    expect(charts.length).toBeGreaterThan(0);
-    for (const { title, targets } of charts) {
-      expect(targets.length, title).toBeGreaterThan(0);
-      expect(new Set(targets.map(({ refId }) => refId)).size, title).toBe(targets.length);
+  test('is not editable, so that a provisioned copy stays what is committed, and links to the others', () => {
+    const uids = parsed.map(({ uid }) => uid);
+    for (const { uid, editable, links } of parsed) {
+      const others = uids.filter((other) => other !== uid);
+      expect(editable).toBe(false);
+      expect(links).toEqual(others.map((other) => ({ url: `/d/${other}`, includeVars: true, keepTime: true })));
     }
-  });
-
-  test('no two panels lie over one another', () => {
-    const cells = charts.flatMap(({ gridPos: { x, y, w, h } }) =>
-      Array.from({ length: w * h }, (_, index) => `${x + (index % w)},${y + Math.floor(index / w)}`),
-    );
-    expect(new Set(cells).size).toBe(cells.length);
-    expect(Math.max(...charts.map(({ gridPos: { x, w } }) => x + w))).toBeLessThanOrEqual(24);
-  });
-
-  test('links to the others and takes variables and time along', () => {
-    const others = parsed.map((other) => other.uid).filter((other) => other !== uid);
-    expect(links).toEqual(others.map((other) => ({ url: `/d/${other}`, includeVars: true, keepTime: true })));
   });
 
   test('uses only variables that it has', () => {
-    const builtIn = ['__rate_interval'];
-    const used = charts.flatMap(({ targets }) => targets.flatMap(({ expr }) => expr.match(/\$\w+/g) ?? []));
-    expect(used).toContain('$job');
-    expect(used.filter((name) => !named.has(name.slice(1)) && !builtIn.includes(name.slice(1)))).toEqual([]);
+    for (const { title, panels, templating } of parsed) {
+      const known = ['__rate_interval', ...templating.list.map(({ name }) => name)];
+      const used = panels.flatMap(({ targets }) => targets.flatMap(({ expr }) => expr.match(/(?<=\$)[a-z_]+/g) ?? []));
+      expect(used, title).toContain('job');
+      expect(used.filter((name) => !known.includes(name), title)).toEqual([]);
+    }
+  });
+
+  test('has no two panels that lie over one another', () => {
+    for (const { title, panels } of parsed) {
+      const cells = panels
+        .filter(({ type }) => type !== 'row')
+        .flatMap(({ gridPos: { x, y, w, h } }) =>
+          Array.from({ length: w * h }, (_, index) => `${x + (index % w)},${y + Math.floor(index / w)}`),
+        );
+      expect(new Set(cells).size, title).toBe(cells.length);
+      expect(Math.max(...panels.map(({ gridPos: { x, w } }) => x + w)), title).toBeLessThanOrEqual(24);
+    }
+  });
+});
+
+describe('every panel', () => {
+  test('has a title, a description, a known unit and the data source variable', () => {
+    const known = new Set<unknown>(Object.values(units));
+    const isTold = ({ title, description }: (typeof charts)[number]): boolean =>
+      title !== '' && description.endsWith('.');
+    expect(offenders(isTold)).toEqual([]);
+    expect(offenders(({ fieldConfig }) => known.has(fieldConfig?.defaults.unit))).toEqual([]);
+    for (const { of, datasource, targets } of charts)
+      for (const source of [datasource, ...targets.map((each) => each.datasource)])
+        expect(source, of).toEqual(DATASOURCE);
+  });
+
+  test('asks for something, each query under its own letter', () => {
+    const letters = (targets: readonly { readonly refId: string }[]) => new Set(targets.map(({ refId }) => refId)).size;
+    expect(offenders(({ targets }) => targets.length > 0 && letters(targets) === targets.length)).toEqual([]);
   });
 });
 
@@ -131,28 +122,27 @@ function selectorsIn(expression: string): readonly string[] {
   );
 }
 
-test.each(expressions)('$dashboard / $panel / $refId reads families that exist, of its job and instance', (each) => {
-  const { expression } = each;
-  const selectors = selectorsIn(expression);
-  expect(selectors.length).toBeGreaterThan(0);
-  expect(unknownNames(expression, recorded)).toEqual([]);
-  for (const selector of selectors) {
-    // Copies of two exporters are folded by the rules; an alert may be about no job at all.
-    if (selector.startsWith('ALERTS')) expect(selector).toContain('account=~"$account|"');
-    else if (/^account\w*:/.test(selector)) expect(selector).toContain('{job=~"$job", account=~"$account"');
-    else expect(selector).toContain('{job=~"$job", instance=~"$instance"');
+test('every expression reads families that exist, of its job and instance', () => {
+  for (const { dashboard: name, panel: title, refId, expression } of expressions) {
+    const where = `${name} / ${title} / ${refId}`;
+    const selectors = selectorsIn(expression);
+    expect(selectors.length, where).toBeGreaterThan(0);
+    expect(unknownNames(expression, recorded), where).toEqual([]);
+    for (const selector of selectors) {
+      // Copies of two exporters are folded by the rules; an alert may be about no job at all.
+      if (selector.startsWith('ALERTS')) expect(selector, where).toContain('account=~"$account|"');
+      else if (/^account\w*:/.test(selector)) expect(selector, where).toContain('{job=~"$job", account=~"$account"');
+      else expect(selector, where).toContain('{job=~"$job", instance=~"$instance"');
+    }
   }
 });
 
-test.each(ofCounters)('$dashboard / $panel / $refId rates every counter, over $__rate_interval', ({ expression }) => {
-  const counters = expression.match(/\w+_(?:total|bucket)\{[^}]*\}\S*/g) ?? [];
+test('every counter is rated, over $__rate_interval, and nothing else is', () => {
+  const counters = expressions.flatMap(({ expression }) => expression.match(/\w+_(?:total|bucket)\{[^}]*\}\S*/g) ?? []);
   expect(counters.length).toBeGreaterThan(0);
-  for (const counter of counters) expect(counter).toContain('[$__rate_interval]');
-  expect(expression.match(/\brate\(/g)).toHaveLength(counters.length);
-});
-
-test('some panels show counters, which the rule about their rates is for', () => {
-  expect(ofCounters.length).toBeGreaterThan(0);
+  expect(counters.filter((counter) => !counter.includes('[$__rate_interval]'))).toEqual([]);
+  const rates = expressions.flatMap(({ expression }) => expression.match(/\brate\(/g) ?? []);
+  expect(rates).toHaveLength(counters.length);
 });
 
 test('the application has the deployments of the application that is chosen as annotations', () => {
@@ -197,13 +187,4 @@ test('the entities dashboard chooses by a variable among golden metrics only', (
   expect(shown?.expression).toContain(
     '{job=~"$job", instance=~"$instance", account=~"$account", __name__=~"$golden_metric"',
   );
-});
-
-test('substitution leaves no variable behind', () => {
-  expect(substitute('rate(x{app_id=~"$app", job=~"$job"}[$__rate_interval])', { app: '17' })).toBe(
-    'rate(x{app_id=~"17", job=~".+"}[5m])',
-  );
-  const left = [...expressions.map(({ expression }) => expression), ...variableQueries().map(variableExpression)];
-  // `$1` belongs to label_replace.
-  expect(left.map((text) => substitute(text)).filter((text) => /\$[^1]/.test(text))).toEqual([]);
 });

@@ -13,9 +13,6 @@ export const PACK_NAMES: ReadonlySet<string> = new Set(
   ),
 );
 
-/** Families that rules and pages name already and that are about to be published. */
-export const COMING: ReadonlySet<string> = new Set([]);
-
 /** What Prometheus itself and the client library add, as far as rules and dashboards use it. */
 const OTHERS = new Set([
   'up',
@@ -37,11 +34,6 @@ export function unknownNames(expression: string, recorded: ReadonlySet<string> =
   const bare = expression.replace(/"(?:[^"\\]|\\.)*"/g, '""').replace(/\{[^}]*\}/g, '{}');
   const names = bare.match(/\b(?:[a-z_]+:)?(?:newrelic_|process_|nodejs_|scrape_)[a-zA-Z0-9_:]+/g) ?? [];
   return names.filter(
-    (name) =>
-      !BUILT_IN_NAMES.has(name) &&
-      !OTHERS.has(name) &&
-      !COMING.has(name) &&
-      !PACK_NAMES.has(name) &&
-      !recorded.has(name),
+    (name) => !BUILT_IN_NAMES.has(name) && !OTHERS.has(name) && !PACK_NAMES.has(name) && !recorded.has(name),
   );
 }
