@@ -3,7 +3,7 @@ import { planCalls } from '../../src/collect/due.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import type { Group } from '../../src/metrics/sample.ts';
 import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
-import { runTool } from '../e2e-tools/support/tool.ts';
+import { runInProcess } from '../support/inProcess.ts';
 import { simulatorForTest } from '../support/simulator.ts';
 import { pageAt, rowsOf, sectionOf } from './pages.ts';
 
@@ -89,7 +89,7 @@ async function planOverNerdGraph(applications: number, hostsEach: number): Promi
     applications: {reporting_only: false}
     hosts: ${hostsEach > 0}
 `;
-  const { status, stdout } = await runTool(['plan', '--format=json'], { config });
+  const { status, stdout } = await runInProcess(['plan', '--format=json'], { config });
   expect(status).toBe(0);
   const plans = JSON.parse(stdout) as { readonly accounts: readonly { readonly callsPerMinute: number }[] };
   return plans.accounts[0]?.callsPerMinute ?? NaN;

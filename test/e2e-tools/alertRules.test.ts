@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 import { account } from '../e2e/support/config.ts';
 import { inFolder } from '../support/folder.ts';
 import { simulatorForFile, simulatorForTest } from '../support/simulator.ts';
-import { runTool, type ToolResult } from './support/tool.ts';
+import { runInProcess, type ToolResult } from '../support/inProcess.ts';
 
 const simulator = await simulatorForFile({ applications: 16 });
 const nerdgraph = (service: { readonly url: string }, name = 'shop', more: object = {}) =>
@@ -18,7 +18,7 @@ function runIn(
   flags: readonly string[] = [],
   accounts: readonly object[] = [nerdgraph(simulator)],
 ): Promise<ToolResult> {
-  return runTool(['alert-rules', `--output=${folder}`, ...flags], { config: { accounts } as never });
+  return runInProcess(['alert-rules', `--output=${folder}`, ...flags], { config: { accounts } as never });
 }
 
 interface JsonReport {

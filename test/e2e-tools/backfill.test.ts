@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { parseFault } from '../../src/simulator/faults/faultRules.ts';
 import { simulatorForFile } from '../support/simulator.ts';
 import { account } from '../e2e/support/config.ts';
-import { runTool, type ToolResult } from './support/tool.ts';
+import { runProgram, type Run } from '../e2e/support/program.ts';
 
 const simulator = await simulatorForFile({ nrqlSnapping: true, applications: 3, hostsPerApplication: 1 });
 afterEach(() => simulator.faults.clear());
@@ -11,16 +11,16 @@ const MINUTE = 60_000;
 const begin = Math.floor(Date.now() / MINUTE) * MINUTE;
 const ago = (minutes: number): string => new Date(begin - minutes * MINUTE).toISOString();
 
-function backfill(api: 'rest' | 'nerdgraph', ...flags: readonly string[]): Promise<ToolResult> {
+function backfill(api: 'rest' | 'nerdgraph', ...flags: readonly string[]): Promise<Run> {
   const base_url = `${simulator.url}/${api === 'rest' ? 'v2' : 'graphql'}`;
   const limits = { request_timeout: '1s', max_concurrent_requests: 2 };
-  return runTool(['backfill', `--from=${ago(300)}`, `--to=${ago(60)}`, ...flags], {
+  return runProgram(['backfill', `--from=${ago(300)}`, `--to=${ago(60)}`, ...flags], {
     config: { accounts: [account(simulator, 'shop', { api, base_url, limits })] },
   });
 }
 
 /** What an undisturbed run writes, over each interface. */
-const written = new Map<string, Promise<ToolResult>>();
+const written = new Map<string, Promise<Run>>();
 
 async function undisturbedOver(api: 'rest' | 'nerdgraph'): Promise<string> {
   const running = written.get(api) ?? backfill(api);
@@ -32,10 +32,8 @@ async function undisturbedOver(api: 'rest' | 'nerdgraph'): Promise<string> {
 
 describe('backfill', () => {
   it.each([
-    ['rest', 'rate-limit=retry-after,seconds=1,on=metric_data,skip=2,times=2'],
     ['rest', 'hang,on=metric_data,skip=1,times=2'],
     ['nerdgraph', 'rate-limit=retry-after,seconds=1,on=graphql_nrql,skip=1,times=2'],
-    ['nerdgraph', 'graphql-error=TIMEOUT,on=graphql_nrql,skip=1,times=2'],
   ] as const)('over %s survives "%s" in its middle, and writes the same document', async (api, fault) => {
     const undisturbed = await undisturbedOver(api);
     expect(undisturbed.length).toBeGreaterThan(10_000);
@@ -58,16 +56,14 @@ describe('backfill', () => {
     expect(counts['application']).toBe(1);
   });
 
-  it('goes on after a hangup, as of a terminal that is closed', async () => {
-    let hangUp = (): void => undefined;
+  it('continues after a hangup, as of a terminal that is closed', async () => {
     let hungUp = false;
-    const { status, stdout, stderr } = await runTool(['backfill', `--from=${ago(300)}`, `--to=${ago(60)}`], {
+    const { status, stdout, stderr } = await runProgram(['backfill', `--from=${ago(300)}`, `--to=${ago(60)}`], {
       config: { accounts: [account(simulator, 'shop')] },
-      onStart: (signal) => (hangUp = () => signal('SIGHUP')),
-      interruptOnce: (output) => {
-        if (!hungUp && output.stderr.includes('Applications: 3;')) {
+      interruptOnce: (program) => {
+        if (!hungUp && program.written.stderr.includes('Applications: 3;')) {
           hungUp = true;
-          hangUp();
+          program.signal('SIGHUP');
         }
         return false;
       },
@@ -75,17 +71,5 @@ describe('backfill', () => {
     expect([status, hungUp]).toEqual([0, true]);
     expect(stderr).toContain('A hangup does not end a backfill');
     expect(stdout).toContain('# EOF');
-  });
-
-  it('names the account whose list cannot be read, and says what to look at when its key is refused', async () => {
-    const { status, stderr } = await runTool(['backfill', '--from=2h', '--to=1h'], {
-      config: {
-        accounts: [account(simulator, 'shop'), account(simulator, 'other', { api_key: 'NRAK-WRONG00000000000000000' })],
-      },
-    });
-    expect(status).toBe(1);
-    expect(stderr).toMatch(
-      /^account other: the application list cannot be read: .*401.*\nhint: the key must be a user key/m,
-    );
   });
 });

@@ -1,12 +1,22 @@
 import { describe, expect, it } from 'vitest';
 import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
+import type { SimulatorOptions } from '../../src/simulator/simulator.ts';
 import { simulatorForFile, simulatorForTest } from '../support/simulator.ts';
 import { account } from '../e2e/support/config.ts';
-import { complaintsOf, runOnService, runTool } from './support/tool.ts';
+import { complaintsOf, runInProcess } from '../support/inProcess.ts';
 
 const CHECK_LIVE = ['check', '--live'];
 
 const simulator = await simulatorForFile({ applications: 6, hostsPerApplication: 1 });
+
+/** Runs the command with one account of a service of its own. */
+async function runOnService(service: SimulatorOptions, settings: Readonly<Record<string, unknown>> = {}) {
+  const own = await simulatorForTest(service);
+  const { url } = own;
+  const address = settings['api'] === 'nerdgraph' ? { base_url: `${url}/graphql` } : {};
+  const config = { accounts: [account(own, 'shop', { ...settings, ...address })] };
+  return { ...(await runInProcess(CHECK_LIVE, { config })), url };
+}
 
 describe('check --live', () => {
   it('says what each key can see and what matches nothing, and ends with 0 when there is no fault', async () => {
@@ -17,7 +27,7 @@ describe('check --live', () => {
         { name: 'custom_nothing', help: 'Nothing', match: 'Custom/Nothing/{what}', value: 'average_value' },
       ],
     };
-    const result = await runTool(CHECK_LIVE, { config: { accounts: [account(simulator, 'shop', settings)] } });
+    const result = await runInProcess(CHECK_LIVE, { config: { accounts: [account(simulator, 'shop', settings)] } });
     expect(complaintsOf(result.stderr)).toEqual([]);
     expect(result.stdout.split('\n')).toEqual([
       'config.yaml: valid',
@@ -39,7 +49,7 @@ describe('check --live', () => {
   it('warns of a custom metric whose value name New Relic does not have', async () => {
     const custom = { name: 'custom_depth', help: 'Depth', match: 'Custom/Queue/{queue}/depth', value: 'averge_value' };
     const config = { accounts: [account(simulator, 'shop', { custom_metrics: [custom] })] };
-    const { status, stdout } = await runTool(CHECK_LIVE, { config });
+    const { status, stdout } = await runInProcess(CHECK_LIVE, { config });
     expect(stdout).toMatch(
       /warning: custom_metrics: New Relic has no value "averge_value" of Custom\/Queue\/.* \(custom_depth\): correct/,
     );
@@ -49,7 +59,6 @@ describe('check --live', () => {
   it('warns of a query without rows, and of one without numbers, whose event or attribute may be misspelt', async () => {
     const metrics = (name: string) => [{ name, help: 'In a test', value: 'n' }];
     const { stdout } = await runOnService(
-      CHECK_LIVE,
       { applications: 1 },
       {
         api: 'nerdgraph',
@@ -73,7 +82,7 @@ describe('check --live', () => {
   it('says which entries of key_transactions.include match nothing', async () => {
     const key_transactions = { include: [{ name: '*checkout*' }, { name: 'nix-*' }, { id: 77 }] };
     const config = { accounts: [account(simulator, 'shop', { key_transactions })] };
-    const { status, stdout } = await runTool(CHECK_LIVE, { config });
+    const { status, stdout } = await runInProcess(CHECK_LIVE, { config });
     expect(stdout.match(/warning: .*/g)).toEqual([
       'warning: key_transactions.include: no key transaction has the name "nix-*": correct the entry or remove it',
       'warning: key_transactions.include: no key transaction has the id 77: correct the entry or remove it',
@@ -83,7 +92,7 @@ describe('check --live', () => {
 
   it('reports every account, refused and unreachable ones too, each in one line, and ends with 1', async () => {
     const forbidding = await simulatorForTest({ applications: 1, faults: [{ effect: 'forbidden-page' }] });
-    const { status, stdout, stderr } = await runTool(CHECK_LIVE, {
+    const { status, stdout, stderr } = await runInProcess(CHECK_LIVE, {
       config: {
         accounts: [
           account(simulator, 'refused', { api_key: 'NRAK-WRONG0000000000000000000000' }),
@@ -105,7 +114,7 @@ describe('check --live', () => {
   });
 
   it('names a list of an application that cannot be read, and ends with 1', async () => {
-    const { status, stdout } = await runOnService(CHECK_LIVE, {
+    const { status, stdout } = await runOnService({
       applications: 2,
       faults: [
         { effect: 'status', status: 404, on: 'hosts', app: 1000002 },
@@ -121,7 +130,6 @@ describe('check --live', () => {
 
   it('says that a plan does not fit, and which setting to change', async () => {
     const { status, stdout } = await runOnService(
-      CHECK_LIVE,
       { applications: 1, hostsPerApplication: 40 },
       { limits: { requests_per_minute: 10 } },
     );
@@ -132,7 +140,7 @@ describe('check --live', () => {
 
   it('calls nothing upstream when the configuration is invalid, prints every fault and ends with 2', async () => {
     const before = simulator.requests.count();
-    const { status, stdout, stderr } = await runTool(CHECK_LIVE, {
+    const { status, stdout, stderr } = await runInProcess(CHECK_LIVE, {
       config: 'accounts:\n  - api_key: abc\n    hots: true\ncollection:\n  window: 5\n',
     });
     expect(status).toBe(2);
@@ -148,7 +156,6 @@ describe('check --live', () => {
       { id: 7654321, name: 'Blog' },
     ];
     const { status, stdout, stderr, url } = await runOnService(
-      CHECK_LIVE,
       { applications: 2, hostsPerApplication: 1, accounts },
       { api: 'nerdgraph', account_id: 1234567 },
     );
@@ -168,7 +175,6 @@ describe('check --live', () => {
 
   it('names an account that the key does not list', async () => {
     const { status, stdout } = await runOnService(
-      CHECK_LIVE,
       { applications: 2, accounts: [{ id: 99, name: 'Another' }] },
       { api: 'nerdgraph', account_id: 1234567 },
     );
@@ -179,7 +185,6 @@ describe('check --live', () => {
 
   it('warns of NRQL that answers no timeslice at all', async () => {
     const { status, stdout } = await runOnService(
-      CHECK_LIVE,
       {
         applications: 2,
         hostsPerApplication: 1,
@@ -199,14 +204,13 @@ describe('check --live', () => {
       { id: 1234567, name: 'Shop' },
       { id: 7654321, name: 'Blog' },
     ];
-    const { status, stdout } = await runOnService(CHECK_LIVE, { applications: 1, accounts }, { api: 'nerdgraph' });
+    const { status, stdout } = await runOnService({ applications: 1, accounts }, { api: 'nerdgraph' });
     expect(stdout).toMatch(/the application list cannot be read: .*1234567 \(Shop\), 7654321 \(Blog\)/);
     expect(status).toBe(1);
   });
 
   it('says that NRQL cannot be read, and ends with 1', async () => {
     const { status, stdout } = await runOnService(
-      CHECK_LIVE,
       {
         applications: 1,
         faults: [{ effect: 'graphql-error', class: 'ACCESS_DENIED', on: 'graphql_nrql' }],
@@ -219,7 +223,6 @@ describe('check --live', () => {
 
   it('says that the accounts of a key cannot be read although every list can, and ends with 1', async () => {
     const { status, stdout } = await runOnService(
-      CHECK_LIVE,
       {
         applications: 1,
         faults: [{ effect: 'graphql-error', class: 'ACCESS_DENIED', on: 'graphql_accounts' }],
@@ -233,7 +236,6 @@ describe('check --live', () => {
 
   it('says that a plan does not fit because calls are slow, from how long they took', async () => {
     const { status, stdout } = await runOnService(
-      CHECK_LIVE,
       { applications: 2, hostsPerApplication: 40, latencyMs: 1000 },
       { limits: { max_concurrent_requests: 1 }, key_transactions: false },
     );

@@ -3,26 +3,22 @@ import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
 import { parseFault } from '../../src/simulator/faults/faultRules.ts';
 import { startSimulator } from '../../src/simulator/simulator.ts';
 import { account } from '../e2e/support/config.ts';
-import { runOnService, runTool } from './support/tool.ts';
+import { runProgram } from '../e2e/support/program.ts';
 
 /** Commands that read an account: one that is done with it at once, one that writes, and one over both interfaces. */
 const SAMPLE: string[][] = [['check', '--live'], ['backfill', '--from=10m', '--to=5m', '--output=out.om'], ['compare']];
 
 describe.concurrent('a command', () => {
-  it.each([
-    [['--web.listen-adress=:1'], "error: unknown option '--web.listen-adress'\n(Did you mean --web.listen-address?)"],
-    [['simulate', '--tls-cert-file=x'], 'error: --tls-cert-file and --tls-key-file go together'],
-  ])('%j is wrong usage: a sentence, a hint and status 2', async (args, sentence) => {
-    const { status, stdout, stderr } = await runTool(args);
+  it('with a wrong flag ends with a sentence, a hint and status 2', async () => {
+    const { status, stdout, stderr } = await runProgram(['simulate', '--tls-cert-file=x']);
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
-    expect(stderr.slice(0, sentence.length)).toBe(sentence);
-    expect(stderr).toMatch(/\n\(add --help for commands and flags\)\n$/);
+    expect(stderr).toMatch(/^error: --tls-cert-file and --tls-key-file go together\n.*--help for commands and flags/);
   });
 
   it('flags before the command work', async () => {
     const args = ['--config.file', 'config.yaml', '--log.format=json', 'check'];
-    const result = await runTool(args, { config: 'accounts: [{api_key: NRAK-ABC}]' });
-    expect(result).toEqual({ status: 0, stdout: 'config.yaml: valid\n', stderr: '' });
+    const result = await runProgram(args, { config: 'accounts: [{api_key: NRAK-ABC}]' });
+    expect(result).toMatchObject({ status: 0, stdout: 'config.yaml: valid\n', stderr: '' });
   });
 
   it.each([
@@ -31,12 +27,12 @@ describe.concurrent('a command', () => {
   ])('query names the accounts where none is chosen, or one that there is not: %j', async (flags, sentence) => {
     const accounts = ['alpha', 'beta'].map((name) => `{name: ${name}, account_id: 7, api_key: NRAK-ABC}`);
     const config = `accounts: [${accounts.join(', ')}]`;
-    const { status, stderr } = await runTool(['query', 'SELECT count(*) FROM Transaction', ...flags], { config });
+    const { status, stderr } = await runProgram(['query', 'SELECT count(*) FROM Transaction', ...flags], { config });
     expect({ status, stderr }).toEqual({ status: 2, stderr: sentence });
   });
 
   it('says its version, its revision and that of Node, also after a command', async () => {
-    const results = await Promise.all([runTool(['--version']), runTool(['serve', '--version'])]);
+    const results = await Promise.all([runProgram(['--version']), runProgram(['serve', '--version'])]);
     for (const { status, stdout } of results) {
       expect(status).toBe(0);
       expect(stdout).toMatch(/^newrelic-apm-exporter \d+\.\d+\.\d+ \(revision [^ ,]+, Node\.js v\d+\.\d+\.\d+\)\n$/);
@@ -45,7 +41,7 @@ describe.concurrent('a command', () => {
 
   it('--log.level=debug shows the stack of an error', async () => {
     const env = { NEW_RELIC_API_KEY: 'NRAK-FROMTHEENVIRONMENT0000', HTTPS_PROXY: 'http://user:secret@:::' };
-    const { status, stderr } = await runTool(['--log.level=debug', '--web.listen-address=127.0.0.1:0'], { env });
+    const { status, stderr } = await runProgram(['--log.level=debug', '--web.listen-address=127.0.0.1:0'], { env });
     expect(status).toBe(1);
     expect(stderr).toMatch(/\n {4}at /);
   });
@@ -53,21 +49,19 @@ describe.concurrent('a command', () => {
   it.each(SAMPLE)('%s runs from the environment alone, and says so in one log line', async (...args) => {
     // Without a way out, the call fails at the proxy; nothing leaves this machine.
     const env = { NEW_RELIC_API_KEY: 'NRAK-FROMTHEENVIRONMENT0000', HTTPS_PROXY: 'http://127.0.0.1:1' };
-    const { status, stdout, stderr } = await runTool(args, { env });
+    const { status, stdout, stderr } = await runProgram(args, { env });
     expect(status).toBe(1);
     const lines = stderr.split('\n').filter((line) => line.includes('no configuration file: one account named'));
     expect(lines).toHaveLength(1);
     expect(stdout + stderr).not.toContain('NRAK-FROM');
   });
 
-  it('check without calls says so in one log line, too, and says nothing of a file', async () => {
-    const [environment, file] = await Promise.all([
-      runTool(['check'], { env: { NEW_RELIC_API_KEY: 'NRAK-FROMTHEENVIRONMENT0000' } }),
-      runTool(['check'], { config: 'accounts: [{api_key: NRAK-ABC}]' }),
-    ]);
-    expect(environment).toMatchObject({ status: 0, stdout: 'environment: valid\n' });
-    expect(environment.stderr).toMatch(/^[^\n]*no configuration file: one account named[^\n]*\n$/);
-    expect(file).toEqual({ status: 0, stdout: 'config.yaml: valid\n', stderr: '' });
+  it('check without calls says so in one log line, too', async () => {
+    const { status, stdout, stderr } = await runProgram(['check'], {
+      env: { NEW_RELIC_API_KEY: 'NRAK-FROMTHEENVIRONMENT0000' },
+    });
+    expect({ status, stdout }).toEqual({ status: 0, stdout: 'environment: valid\n' });
+    expect(stderr).toMatch(/^[^\n]*no configuration file: one account named[^\n]*\n$/);
   });
 
   it.each<[NodeJS.Signals, ...string[]]>([
@@ -76,18 +70,16 @@ describe.concurrent('a command', () => {
   ])('%s stops %s: one word, the status that shells expect, no data, no stack', async (name, ...args) => {
     const simulator = await startSimulator({ applications: 1, latencyMs: 60_000 });
     let interrupted = false;
-    const polling: { timer?: NodeJS.Timeout } = {};
-    const { status, stdout, stderr } = await runTool(args, {
+    const { status, stdout, stderr } = await runProgram(args, {
       config: { accounts: [account(simulator)] },
-      onStart: (signal) => {
-        polling.timer = setInterval(() => {
-          if (interrupted || simulator.requests.running === 0) return;
+      interruptOnce: (program) => {
+        if (!interrupted && simulator.requests.running > 0) {
           interrupted = true;
-          signal(name);
-        }, 20);
+          program.signal(name);
+        }
+        return false;
       },
     });
-    clearInterval(polling.timer);
     await simulator.close();
     expect(interrupted).toBe(true);
     expect({ status, stdout: stdout.replace('config.yaml: valid\n', '') }).toEqual({
@@ -102,9 +94,15 @@ describe.concurrent('a command', () => {
   it.each(SAMPLE.filter(([name]) => name !== 'check'))(
     '%s stops at once on ctrl-C while upstream has it pause',
     async (...args) => {
-      const service = { applications: 1, faults: [parseFault('rate-limit=retry-after,seconds=120')] };
-      const interruptOnce = (output: { readonly stderr: string }): boolean => output.stderr.includes('rate_limited');
-      const { status, stderr } = await runOnService([...args, '--log.level=debug'], service, {}, { interruptOnce });
+      const simulator = await startSimulator({
+        applications: 1,
+        faults: [parseFault('rate-limit=retry-after,seconds=120')],
+      });
+      const { status, stderr } = await runProgram([...args, '--log.level=debug'], {
+        config: { accounts: [account(simulator)] },
+        interruptOnce: ({ written }) => written.stderr.includes('rate_limited'),
+      });
+      await simulator.close();
       expect(stderr).toContain('rate_limited');
       expect(status).toBe(130);
     },
@@ -113,7 +111,7 @@ describe.concurrent('a command', () => {
   it('says in a sentence that a proxy setting is no address', async () => {
     const env = { NEW_RELIC_API_KEY: 'NRAK-FROMTHEENVIRONMENT0000', HTTPS_PROXY: 'http://user:secret@:::' };
     for (const args of [['--web.listen-address=127.0.0.1:0'], ['plan']]) {
-      const { status, stderr } = await runTool(args, { env });
+      const { status, stderr } = await runProgram(args, { env });
       expect(status).toBe(1);
       expect(stderr).toMatch(/HTTPS_PROXY is no address: it should look like http:\/\/proxy\.example:3128\n$/);
       expect(stderr).not.toMatch(/secret|\n {4}at /);
@@ -121,9 +119,10 @@ describe.concurrent('a command', () => {
   });
 
   it('shows progress on standard error only, and only when it takes long', async () => {
-    const service = { applications: 40, hostsPerApplication: 1, latencyMs: 300 };
-    const settings = { limits: { max_concurrent_requests: 4 } };
-    const { status, stdout, stderr } = await runOnService(['discover', '--format=json'], service, settings);
+    const simulator = await startSimulator({ applications: 40, hostsPerApplication: 1, latencyMs: 300 });
+    const config = { accounts: [account(simulator, 'shop', { limits: { max_concurrent_requests: 4 } })] };
+    const { status, stdout, stderr } = await runProgram(['discover', '--format=json'], { config });
+    await simulator.close();
     expect(status).toBe(0);
     expect(stderr).toMatch(/reading hosts and instances of shop \[.*\] \d+\/40/);
     expect(() => JSON.parse(stdout) as unknown).not.toThrow();

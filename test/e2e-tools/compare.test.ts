@@ -3,7 +3,7 @@ import type { Comparison } from '../../src/cli/compare/compareSides.ts';
 import { parseFault } from '../../src/simulator/faults/faultRules.ts';
 import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
 import { simulatorForFile } from '../support/simulator.ts';
-import { runTool, type ToolResult } from './support/tool.ts';
+import { runInProcess, type ToolResult } from '../support/inProcess.ts';
 
 const simulator = await simulatorForFile({});
 afterEach(() => simulator.faults.clear());
@@ -14,12 +14,12 @@ function accountText(name: string, api: 'rest' | 'nerdgraph'): string {
 }
 
 function compare(...flags: readonly string[]): Promise<ToolResult> {
-  return runTool(['compare', ...flags], { config: `accounts:\n${accountText('prod', 'rest')}` });
+  return runInProcess(['compare', ...flags], { config: `accounts:\n${accountText('prod', 'rest')}` });
 }
 
 describe('compare', () => {
   it.each(['rest', 'nerdgraph'] as const)('finds that both interfaces agree, from an account over %s', async (api) => {
-    const { status, stdout } = await runTool(['compare', '--hosts', '--format=json'], {
+    const { status, stdout } = await runInProcess(['compare', '--hosts', '--format=json'], {
       config: `accounts:\n${accountText('prod', api)}`,
     });
     const comparison = JSON.parse(stdout) as Comparison;
@@ -88,8 +88,8 @@ describe('compare', () => {
 
   it('asks which account is meant where there are several', async () => {
     const config = `accounts:\n${accountText('one', 'rest')}${accountText('two', 'nerdgraph')}`;
-    const { status, stderr } = await runTool(['compare'], { config });
+    const { status, stderr } = await runInProcess(['compare'], { config });
     expect([status, stderr]).toEqual([2, 'error: there are several accounts (one, two): choose one with --account\n']);
-    expect((await runTool(['compare', '--account=two', '--app=Storefront'], { config })).status).toBe(0);
+    expect((await runInProcess(['compare', '--account=two', '--app=Storefront'], { config })).status).toBe(0);
   });
 });

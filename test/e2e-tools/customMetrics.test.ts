@@ -6,7 +6,7 @@ import { account } from '../e2e/support/config.ts';
 import { SAME_WINDOW } from '../e2e/support/movedClock.ts';
 import { startExporter, type Exporter } from '../e2e/support/program.ts';
 import { scrapeUntilFresh } from '../e2e/support/states.ts';
-import { runTool } from './support/tool.ts';
+import { runInProcess } from '../support/inProcess.ts';
 
 const DEPTH = { help: 'Jobs waiting', match: 'Custom/Queue/{queue}/depth', value: 'average_value' };
 const CUSTOM = [
@@ -142,7 +142,7 @@ describe('custom metrics', () => {
     ['custom_queue_depth', { match: 'Custom/Queue/{app}/depth' }, /custom_metrics\[0\]\.match: /],
     ['custom_queue_depth', { match: '{a}/{b}' }, /custom_metrics\[0\]\.match: /],
   ])('%s with %j is a fault of the configuration', async (name, settings, place) => {
-    const { status, stderr } = await runTool(['check'], {
+    const { status, stderr } = await runInProcess(['check'], {
       config: { accounts: [account(simulator, 'default', { custom_metrics: [{ ...DEPTH, name, ...settings }] })] },
     });
     expect(status).toBe(2);

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { runTool } from './support/tool.ts';
+import { runProgram } from '../e2e/support/program.ts';
 
 const PORTS = ['--web.listen-address=127.0.0.1:0'];
 
 describe('demo', () => {
   it('needs no account, looks at no config.yaml and no environment variable, and stops cleanly on ctrl-C', async () => {
-    const { status, stdout, stderr } = await runTool(
+    const { status, stdout, stderr } = await runProgram(
       ['demo', ...PORTS, '--applications=3', '--hosts-per-application=1'],
       {
         config: 'accounts: [',
@@ -15,7 +15,7 @@ describe('demo', () => {
           HTTPS_PROXY: ':::',
           HTTP_PROXY: 'http://127.0.0.1:1',
         },
-        interruptOnce: ({ stdout: text }) =>
+        interruptOnce: ({ written: { stdout: text } }) =>
           text.includes('\nnewrelic_exporter_api_budget_requests_per_minute{account="demo-nerdgraph"'),
       },
     );
@@ -35,8 +35,8 @@ describe('demo', () => {
   });
 
   it('says where everything is although the upstream fails from the start, and stops cleanly', async () => {
-    const { status, stdout, stderr } = await runTool(['demo', ...PORTS, '--applications=1', '--fault=invalid-key'], {
-      interruptOnce: ({ stdout: text }) => text.includes('Stop with ctrl-C.\n'),
+    const { status, stdout, stderr } = await runProgram(['demo', ...PORTS, '--applications=1', '--fault=invalid-key'], {
+      interruptOnce: ({ written: { stdout: text } }) => text.includes('Stop with ctrl-C.\n'),
     });
     expect(status).toBe(0);
     expect(stderr).not.toMatch(/\n {4}at |AbortError/);
@@ -45,14 +45,16 @@ describe('demo', () => {
   });
 
   it('takes the flags of both, and says in a sentence that one is wrong', async () => {
-    const { status, stderr } = await runTool(['demo', '--applications=none']);
+    const { status, stderr } = await runProgram(['demo', '--applications=none']);
     expect(status).toBe(2);
     expect(stderr).toMatch(/^error: option '--applications <number>' argument 'none' is invalid\./);
   });
 
   it('names the faults of a web configuration, as serve does, and ends with 2', async () => {
     const config = 'basic_auth_user: {}';
-    const { status, stdout, stderr } = await runTool(['demo', ...PORTS, '--web.config.file=config.yaml'], { config });
+    const { status, stdout, stderr } = await runProgram(['demo', ...PORTS, '--web.config.file=config.yaml'], {
+      config,
+    });
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
     expect(stderr).toBe('config.yaml:1:1: basic_auth_user: unknown key; did you mean "basic_auth_users"?\n');
   });

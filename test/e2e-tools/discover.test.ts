@@ -5,13 +5,13 @@ import { simulatorForFile, simulatorForTest } from '../support/simulator.ts';
 import { account } from '../e2e/support/config.ts';
 import { SAME_WINDOW } from '../e2e/support/movedClock.ts';
 import { startExporter } from '../e2e/support/program.ts';
-import { complaintsOf, runTool } from './support/tool.ts';
+import { complaintsOf, runInProcess } from '../support/inProcess.ts';
 
 const simulator = await simulatorForFile({ applications: 16, hostsPerApplication: 2 });
 
 describe('discover', () => {
   it('prints YAML that serves the same applications when it stands under applications.include', async () => {
-    const { status, stdout, stderr } = await runTool(['discover', '--format=yaml'], {
+    const { status, stdout, stderr } = await runInProcess(['discover', '--format=yaml'], {
       config: { accounts: [account(simulator)] },
     });
     expect({ status, complaints: complaintsOf(stderr) }).toEqual({ status: 0, complaints: [] });
@@ -31,7 +31,7 @@ describe('discover', () => {
   });
 
   it('prints a table with state, hosts, instances and key transactions', async () => {
-    const { stdout } = await runTool(['discover'], { config: { accounts: [account(simulator, 'shop')] } });
+    const { stdout } = await runInProcess(['discover'], { config: { accounts: [account(simulator, 'shop')] } });
     const rows = stdout.split('\n').map((line) => line.split(/ {2,}/));
     expect(rows).toContainEqual(['ID', 'NAME', 'LANGUAGE', 'STATE', 'HEALTH', 'HOSTS', 'INSTANCES']);
     expect(rows.find(([id]) => id === '1000013')?.slice(0, 4)).toEqual([
@@ -47,7 +47,9 @@ describe('discover', () => {
   });
 
   it('prints JSON with every id', async () => {
-    const { stdout } = await runTool(['discover', '--format=json'], { config: { accounts: [account(simulator)] } });
+    const { stdout } = await runInProcess(['discover', '--format=json'], {
+      config: { accounts: [account(simulator)] },
+    });
     const { accounts } = JSON.parse(stdout) as {
       accounts: { applications: { id: number; hosts: { id: number }[] }[]; key_transactions: { id: number }[] }[];
     };
@@ -66,7 +68,7 @@ describe('discover', () => {
     simulator.requests.clear();
     const [keyTransaction] = simulator.world.keyTransactions();
     const flags = ['--app=1000001', '--app=1000003', `--key-transaction=${keyTransaction!.id}`, '--format=json'];
-    const { status, stdout, stderr } = await runTool(['discover', ...flags], {
+    const { status, stdout, stderr } = await runInProcess(['discover', ...flags], {
       config: { accounts: [account(simulator)] },
     });
     expect({ status, complaints: complaintsOf(stderr) }).toEqual({ status: 0, complaints: [] });
@@ -82,9 +84,9 @@ describe('discover', () => {
   it('shows of a named application what it has, and says of an id that no account has it', async () => {
     const config = { accounts: [account(simulator, 'one'), account(simulator, 'bad', { api_key: 'wrong' })] };
     const [table, nothing, several] = await Promise.all([
-      runTool(['discover', '--app=Storefront'], { config: { accounts: [account(simulator, 'one')] } }),
-      runTool(['discover', '--key-transaction=5'], { config: { accounts: [account(simulator)] } }),
-      runTool(['discover', '--app=1000001'], { config }),
+      runInProcess(['discover', '--app=Storefront'], { config: { accounts: [account(simulator, 'one')] } }),
+      runInProcess(['discover', '--key-transaction=5'], { config: { accounts: [account(simulator)] } }),
+      runInProcess(['discover', '--app=1000001'], { config }),
     ]);
     expect(table.stdout).toMatch(
       /^Account one: 1 application$[^]*^Account one: 2 hosts$[^]*^Account one: 8 instances$/m,
@@ -102,9 +104,9 @@ describe('discover', () => {
     const shop = account(simulator, 'shop', { api: 'nerdgraph', base_url: `${simulator.url}/graphql` });
     const config = { accounts: [shop] };
     const [table, json, one] = await Promise.all([
-      runTool(['discover'], { config }),
-      runTool(['discover', '--format=json'], { config }),
-      runTool(['discover', '--app=1000001', '--format=json'], { config }),
+      runInProcess(['discover'], { config }),
+      runInProcess(['discover', '--format=json'], { config }),
+      runInProcess(['discover', '--app=1000001', '--format=json'], { config }),
     ]);
     expect([table.status, complaintsOf(table.stderr)]).toEqual([0, []]);
     expect(table.stdout).toMatch(/^Account shop: 16 applications$/m);
@@ -128,8 +130,8 @@ describe('discover', () => {
     hostile.change(1000001, { name: 'a\n- id: 666 # b\u001b[2J\u0085c\u2028d' });
     const config = { accounts: [account(hostile)] };
     const [table, yaml] = await Promise.all([
-      runTool(['discover'], { config }),
-      runTool(['discover', '--format=yaml'], { config }),
+      runInProcess(['discover'], { config }),
+      runInProcess(['discover', '--format=yaml'], { config }),
     ]);
     expect(parse(yaml.stdout)).toEqual([{ id: 1000001 }]);
     expect(table.stdout).toContain('a\\u000a- id: 666 # b\\u001b[2J\\u0085c\\u2028d');
@@ -144,7 +146,7 @@ describe('discover', () => {
     });
     // A name that holds what could be the beginning of a key.
     faulty.change(1000001, { name: 'conrad-shop' });
-    const { status, stdout, stderr } = await runTool(['discover', '--format=json'], {
+    const { status, stdout, stderr } = await runInProcess(['discover', '--format=json'], {
       config: { accounts: [account(faulty, 'bad', { api_key: 'wrong' }), account(faulty, 'good')] },
     });
     expect(status).toBe(1);

@@ -6,7 +6,7 @@ import { SAME_WINDOW } from '../e2e/support/movedClock.ts';
 import { scrapeUntilFresh } from '../e2e/support/states.ts';
 import { samplesOf } from '../support/exposition.ts';
 import { simulatorForFile, simulatorForTest } from '../support/simulator.ts';
-import { runTool } from './support/tool.ts';
+import { runInProcess } from '../support/inProcess.ts';
 
 const simulator = await simulatorForFile({ applications: 6, hostsPerApplication: 2, keyTransactions: 0 });
 
@@ -86,7 +86,7 @@ describe('discover --entities', () => {
   const config = { accounts: [account(simulator, 'shop', { account_id: ACCOUNT_ID })] };
 
   it('lists the types with how many entities each has', async () => {
-    const { status, stdout } = await runTool(['discover', '--entities'], { config });
+    const { status, stdout } = await runInProcess(['discover', '--entities'], { config });
     const rows = stdout.split('\n').map((line) => line.trim().split(/ {2,}/));
     expect(rows).toContainEqual(['TYPE', 'ENTITIES']);
     expect(rows).toContainEqual(['EXT-SERVICE', '6']);
@@ -95,7 +95,7 @@ describe('discover --entities', () => {
   });
 
   it('lists the entities of one type with their tags and golden metrics, as a table, and as JSON', async () => {
-    const { stdout } = await runTool(['discover', '--entities=EXT-SERVICE'], { config });
+    const { stdout } = await runInProcess(['discover', '--entities=EXT-SERVICE'], { config });
     const rows = stdout.split('\n').map((line) => line.trim().split(/ {2,}/));
     expect(rows).toContainEqual(['ENTITY', 'GUID', 'REPORTS', 'TAGS']);
     expect(stdout).toContain('instrumentation.provider=opentelemetry');
@@ -103,7 +103,7 @@ describe('discover --entities', () => {
       ...['responseTimeMs', 'Response time', 'MS'],
       "average(apm.service.transaction.duration) * 1000 AS 'Response time (ms)'",
     ]);
-    const json = await runTool(['discover', '--entities=EXT-SERVICE', '--format=json'], { config });
+    const json = await runInProcess(['discover', '--entities=EXT-SERVICE', '--format=json'], { config });
     const { accounts } = JSON.parse(json.stdout) as { readonly accounts: readonly { readonly entities: object[] }[] };
     expect(accounts[0]?.entities).toHaveLength(6);
     expect(accounts[0]?.entities[0]).toMatchObject({
@@ -116,16 +116,16 @@ describe('discover --entities', () => {
 
   it('prints YAML that check accepts', async () => {
     for (const flag of ['--entities', '--entities=EXT-SERVICE']) {
-      const { stdout } = await runTool(['discover', flag, '--format=yaml'], { config });
+      const { stdout } = await runInProcess(['discover', flag, '--format=yaml'], { config });
       const { entities } = parse(stdout) as { readonly entities: readonly { readonly type: string }[] };
       expect(entities.map(({ type }) => type)).toContain('EXT-SERVICE');
       const checked = { accounts: [account(simulator, 'shop', { account_id: ACCOUNT_ID, entities })] };
-      expect(await runTool(['check'], { config: checked })).toMatchObject({ status: 0 });
+      expect(await runInProcess(['check'], { config: checked })).toMatchObject({ status: 0 });
     }
   });
 
   it('refuses what is no type', async () => {
-    expect(await runTool(['discover', '--entities=service'], { config })).toMatchObject({ status: 2 });
+    expect(await runInProcess(['discover', '--entities=service'], { config })).toMatchObject({ status: 2 });
   });
 });
 
@@ -135,10 +135,10 @@ describe('plan', () => {
     const config = { accounts: [nerdGraphAccount(simulator, 'shop', only(...types))] };
     let reporting = 0;
     for (const type of TYPES) {
-      const { stdout } = await runTool(['discover', `--entities=${type}`, '--format=json'], { config });
+      const { stdout } = await runInProcess(['discover', `--entities=${type}`, '--format=json'], { config });
       reporting += (stdout.match(/"reporting": true/g) ?? []).length;
     }
-    const { status, stdout } = await runTool(['plan'], { config });
+    const { status, stdout } = await runInProcess(['plan'], { config });
     expect([status, stdout]).toEqual([
       0,
       expect.stringContaining(`and ${reporting} entities whose golden metrics are.`),
@@ -154,7 +154,7 @@ describe('plan', () => {
       faults: [{ effect: 'status', status: 403, on: 'graphql_entity_list' }],
     });
     const config = { accounts: [nerdGraphAccount(own, 'shop', only({ type: 'EXT-SERVICE' }))] };
-    const { status, stdout, stderr } = await runTool(['plan'], { config });
+    const { status, stdout, stderr } = await runInProcess(['plan'], { config });
     expect(status).toBe(1);
     expect(stderr).toContain('account shop: the entities of EXT-SERVICE cannot be read, and are not in the plan: ');
     expect(stdout).toMatch(/^Budget: 600 calls per minute/m);
@@ -165,12 +165,12 @@ describe('check --live', () => {
   it('reads each type once, and ends with 1 where a named metric does not exist', async () => {
     const settings = (metrics: readonly string[]) =>
       nerdGraphAccount(simulator, 'shop', only({ type: 'EXT-SERVICE', metrics }));
-    const good = await runTool(['check', '--live'], { config: { accounts: [settings(['throughput'])] } });
+    const good = await runInProcess(['check', '--live'], { config: { accounts: [settings(['throughput'])] } });
     expect(good.stdout).toMatch(
       /entities EXT-SERVICE: 6 visible, 6 exported, 6 of them reporting; metrics throughput; 6 values/,
     );
     expect(good.status).toBe(0);
-    const bad = await runTool(['check', '--live'], { config: { accounts: [settings(['throughput', 'nope'])] } });
+    const bad = await runInProcess(['check', '--live'], { config: { accounts: [settings(['throughput', 'nope'])] } });
     expect(bad.stdout).toContain('entities EXT-SERVICE: problem: no entity has a golden metric "nope"');
     expect(bad.status).toBe(1);
   });
@@ -179,7 +179,7 @@ describe('check --live', () => {
 describe('plan', () => {
   it('counts the calls and the series of entities', async () => {
     const config = { accounts: [nerdGraphAccount(simulator, 'shop', only({ type: 'EXT-SERVICE' }))] };
-    const { stdout } = await runTool(['plan', '--format=json'], { config });
+    const { stdout } = await runInProcess(['plan', '--format=json'], { config });
     const exporter = await exporterForTest({ ...SAME_WINDOW, config });
     const families = await scrapeUntilFresh(exporter);
     const served = families

@@ -5,7 +5,7 @@ import { FACTS } from '../../src/cli/facts/facts.ts';
 import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
 import { inFolder } from '../support/folder.ts';
 import { simulatorForFile } from '../support/simulator.ts';
-import { runTool, type ToolResult } from './support/tool.ts';
+import { runInProcess, type ToolResult } from '../support/inProcess.ts';
 
 const simulator = await simulatorForFile({ facts: new Set(['rest_error_rate_scale'] as const) });
 const CONFIG = [
@@ -15,7 +15,7 @@ const CONFIG = [
 ].join('\n');
 
 function facts(...flags: readonly string[]): Promise<ToolResult> {
-  return runTool(['check', ...flags], { config: CONFIG });
+  return runInProcess(['check', ...flags], { config: CONFIG });
 }
 
 describe('check --live --facts', () => {

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import { account, type ConfigInput } from '../e2e/support/config.ts';
 import { simulatorForTest } from '../support/simulator.ts';
-import { runTool } from './support/tool.ts';
+import { runInProcess } from '../support/inProcess.ts';
 
 interface NamesDocument {
   readonly application: { readonly id: number };
@@ -23,7 +23,7 @@ afterAll(() => simulator.close());
 describe('metric-names', () => {
   it('reads all pages through the cursor and stops at the empty one', async () => {
     simulator.requests.clear();
-    const { status, stdout } = await runTool(['metric-names', '--app=1000002', '--format=json'], { config });
+    const { status, stdout } = await runInProcess(['metric-names', '--app=1000002', '--format=json'], { config });
     const { metrics, complete } = JSON.parse(stdout) as NamesDocument;
     expect({ status, complete }).toEqual({ status: 0, complete: true });
     expect(metrics.length).toBeGreaterThan(2000);
@@ -32,7 +32,7 @@ describe('metric-names', () => {
   });
 
   it('narrows by name and shows the value names', async () => {
-    const { stdout } = await runTool(['metric-names', '--app=Storefront', '--name=Custom/Queue'], { config });
+    const { stdout } = await runInProcess(['metric-names', '--app=Storefront', '--name=Custom/Queue'], { config });
     const [values = '', ...names] = stdout.split('\n');
     expect(values).toMatch(/^VALUES {2}.*\baverage_value\b/);
     expect(names).toEqual([
@@ -44,13 +44,13 @@ describe('metric-names', () => {
   });
 
   it('says the value names once for all metrics that have the same', async () => {
-    const { stdout } = await runTool(['metric-names', '--app=1000002'], { config });
+    const { stdout } = await runInProcess(['metric-names', '--app=1000002'], { config });
     const headings = stdout.split('\n').filter((line) => line.startsWith('VALUES  '));
     expect(headings.length).toBeGreaterThan(1);
     expect(new Set(headings).size).toBe(headings.length);
     const names = stdout.split('\n').filter((line) => line.startsWith('  '));
     const { metrics } = JSON.parse(
-      (await runTool(['metric-names', '--app=1000002', '--format=json'], { config })).stdout,
+      (await runInProcess(['metric-names', '--app=1000002', '--format=json'], { config })).stdout,
     ) as NamesDocument;
     expect(names.map((line) => line.slice(2)).toSorted()).toEqual(metrics.map(({ name }) => name).toSorted());
   });
@@ -60,15 +60,15 @@ describe('metric-names', () => {
     const [host] = simulator.world.hosts(application!, Date.now());
     simulator.requests.clear();
     const flags = ['metric-names', `--app=${application!.id}`, '--format=json'];
-    const byId = await runTool([...flags, `--host=${host!.id}`], { config });
+    const byId = await runInProcess([...flags, `--host=${host!.id}`], { config });
     expect(simulator.requests.counts()).toEqual({ application: 1, hosts: 1, metric_names: 1 });
-    const byName = await runTool([...flags, `--host=${host!.host}`], { config });
+    const byName = await runInProcess([...flags, `--host=${host!.host}`], { config });
     expect(byId).toMatchObject({ status: 0, stderr: '' });
     expect(byName).toEqual(byId);
     const document = JSON.parse(byId.stdout) as NamesDocument & { readonly host: unknown };
     expect(document.host).toEqual({ id: String(host!.id), name: host!.host });
     expect(document.metrics.length).toBeGreaterThan(0);
-    const nowhere = await runTool([...flags, '--host=nowhere'], { config });
+    const nowhere = await runInProcess([...flags, '--host=nowhere'], { config });
     expect(nowhere).toEqual({
       status: 1,
       stdout: '',
@@ -80,8 +80,8 @@ describe('metric-names', () => {
     const nerdgraph = account(simulator, 'shop', { api: 'nerdgraph', base_url: `${simulator.url}/graphql` });
     const flags = ['metric-names', '--app=Storefront', '--name=Custom/Queue'];
     const [text, json] = await Promise.all([
-      runTool(flags, { config: { accounts: [nerdgraph] } }),
-      runTool([...flags, '--format=json'], { config: { accounts: [nerdgraph] } }),
+      runInProcess(flags, { config: { accounts: [nerdgraph] } }),
+      runInProcess([...flags, '--format=json'], { config: { accounts: [nerdgraph] } }),
     ]);
     expect(text).toEqual({
       status: 0,
@@ -100,9 +100,12 @@ describe('metric-names', () => {
   });
 
   it('passes names with brackets, percent signs and other letters on as they are', async () => {
-    const { stdout } = await runTool(['metric-names', '--app=1000015', '--name=[bytes|host] 100%', '--format=json'], {
-      config,
-    });
+    const { stdout } = await runInProcess(
+      ['metric-names', '--app=1000015', '--name=[bytes|host] 100%', '--format=json'],
+      {
+        config,
+      },
+    );
     expect((JSON.parse(stdout) as NamesDocument).metrics.map(({ name }) => name)).toEqual([
       'Custom/Gauge[bytes|host] 100%/Größe',
     ]);
@@ -111,7 +114,7 @@ describe('metric-names', () => {
   it('says which accounts have an application that several have, by name and by id, and reads the one that is chosen', async () => {
     const simulator = await simulatorForTest({ applications: 1 });
     const config = { accounts: [account(simulator, 'first'), account(simulator, 'second')] };
-    const run = (...args: string[]) => runTool(['metric-names', '--name=/allWeb', ...args], { config });
+    const run = (...args: string[]) => runInProcess(['metric-names', '--name=/allWeb', ...args], { config });
     const [byName, byId, chosen, unknown] = await Promise.all([
       run('--app=Storefront'),
       run('--app=1000001'),
@@ -135,8 +138,8 @@ describe('metric-names', () => {
 
   it('says that an application is unknown, or that several have the name and which ids they have', async () => {
     const [unknown, several] = await Promise.all([
-      runTool(['metric-names', '--app=Nowhere'], { config }),
-      runTool(['metric-names', '--app=Checkout API'], { config }),
+      runInProcess(['metric-names', '--app=Nowhere'], { config }),
+      runInProcess(['metric-names', '--app=Checkout API'], { config }),
     ]);
     expect(unknown).toEqual({
       status: 1,
@@ -153,8 +156,8 @@ describe('metric-names', () => {
   it('finds an id although another account cannot be read, but does not guess at a name', async () => {
     const both = { accounts: [account(simulator, 'bad', { api_key: 'wrong' }), account(simulator, 'good')] };
     const [byId, byName] = await Promise.all([
-      runTool(['metric-names', '--app=1000001', '--name=Custom', '--format=json'], { config: both }),
-      runTool(['metric-names', '--app=Storefront', '--name=Custom'], { config: both }),
+      runInProcess(['metric-names', '--app=1000001', '--name=Custom', '--format=json'], { config: both }),
+      runInProcess(['metric-names', '--app=Storefront', '--name=Custom'], { config: both }),
     ]);
     expect({ status: byId.status, stderr: byId.stderr }).toEqual({ status: 0, stderr: '' });
     expect((JSON.parse(byId.stdout) as NamesDocument).application.id).toBe(1000001);
@@ -165,7 +168,7 @@ describe('metric-names', () => {
   it('reads all pages; with --no-all-pages it stops after 20, says that the list goes on, and ends with 1', async () => {
     const upstream = await startLongList(23);
     const long = { accounts: [account({ url: upstream.url })] };
-    const some = await runTool(['metric-names', '--app=1', '--no-all-pages', '--format=json'], { config: long });
+    const some = await runInProcess(['metric-names', '--app=1', '--no-all-pages', '--format=json'], { config: long });
     expect(some.status).toBe(1);
     expect(some.stderr).toMatch(
       /^the list goes on after 20 pages \(20 names\): narrow it with --name, or .*--no-all-pages/,
@@ -174,7 +177,7 @@ describe('metric-names', () => {
     expect(upstream.pages()).toBe(20);
 
     for (const flags of [[], ['--all-pages']]) {
-      const all = await runTool(['metric-names', '--app=1', ...flags, '--format=json'], { config: long });
+      const all = await runInProcess(['metric-names', '--app=1', ...flags, '--format=json'], { config: long });
       const { complete, metrics } = JSON.parse(all.stdout) as NamesDocument;
       expect({ status: all.status, stderr: all.stderr }).toEqual({ status: 0, stderr: '' });
       expect({ complete, names: metrics.length }).toEqual({ complete: true, names: 23 });

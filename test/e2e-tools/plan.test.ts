@@ -5,7 +5,7 @@ import { simulatorForTest } from '../support/simulator.ts';
 import { account } from '../e2e/support/config.ts';
 import { SAME_WINDOW } from '../e2e/support/movedClock.ts';
 import { scrapeUntilFresh } from '../e2e/support/states.ts';
-import { complaintsOf, runTool } from './support/tool.ts';
+import { complaintsOf, runInProcess } from '../support/inProcess.ts';
 
 interface PlanDocument {
   readonly accounts: readonly {
@@ -50,7 +50,7 @@ describe('plan', () => {
   it('agrees with what the daemon then calls, within one call per minute, and bounds the series it serves', async () => {
     const simulator = await simulatorForTest({ applications: 5, hostsPerApplication: 2, hostMetrics: 'all' });
     const config = { accounts: [account(simulator, 'default', { custom_metrics: CUSTOM, instances: true })] };
-    const { status, stdout, stderr } = await runTool(['plan', '--format=json'], { config });
+    const { status, stdout, stderr } = await runInProcess(['plan', '--format=json'], { config });
     expect([status, complaintsOf(stderr)]).toEqual([0, []]);
     expect(simulator.requests.counts()['metric_data']).toBeUndefined();
     const [plan] = (JSON.parse(stdout) as PlanDocument).accounts;
@@ -89,7 +89,7 @@ describe('plan', () => {
   it('shows a table, and names the settings that would make it fit', async () => {
     const simulator = await simulatorForTest({ applications: 1, hostsPerApplication: 40 });
     const config = { accounts: [account(simulator, 'shop', { limits: { requests_per_minute: 12 } })] };
-    const { status, stdout } = await runTool(['plan'], { config });
+    const { status, stdout } = await runInProcess(['plan'], { config });
     expect(status).toBe(0);
     const rows = stdout.split('\n').map((line) => line.trim().split(/ {2,}/));
     expect(rows).toContainEqual(['GROUP', 'CALLS/MIN', 'SHARE', 'INTERVAL', 'EFFECTIVE']);
@@ -112,7 +112,7 @@ describe('plan', () => {
     const base_url = new URL('/graphql', simulator.url).href;
     const accounts = [account(simulator, 'default', { api: 'nerdgraph', base_url })];
     const read = async (collection: Readonly<Record<string, unknown>>): Promise<string> =>
-      (await runTool(['plan'], { config: { accounts, collection } })).stdout;
+      (await runInProcess(['plan'], { config: { accounts, collection } })).stdout;
     expect(await read({ window: '30m' })).toContain(
       '(applications 4.0, key_transactions 10.0, application_metrics 30.0, hosts 12.8, host_metrics 30.0)',
     );
@@ -125,14 +125,14 @@ describe('plan', () => {
       accounts: [account(simulator, 'shop', { limits: { requests_per_minute: 12 } })],
       collection: { intervals: { host_metrics: '5m' } },
     };
-    const { stdout } = await runTool(['plan', '--format=json'], { config });
+    const { stdout } = await runInProcess(['plan', '--format=json'], { config });
     const [plan] = (JSON.parse(stdout) as PlanDocument).accounts;
     expect({ stretch: plan?.stretch, advice: plan?.advice }).toEqual({ stretch: 1, advice: [] });
   });
 
   it('plans the accounts that can be read, says of the others why not, and ends with 1', async () => {
     const simulator = await simulatorForTest({ applications: 1 });
-    const { status, stdout, stderr } = await runTool(['plan', '--format=json'], {
+    const { status, stdout, stderr } = await runInProcess(['plan', '--format=json'], {
       config: { accounts: [account(simulator, 'bad', { api_key: 'wrong' }), account(simulator, 'good')] },
     });
     expect(status).toBe(1);

@@ -3,7 +3,7 @@ import { parse } from 'yaml';
 import { account } from '../e2e/support/config.ts';
 import { exporterForTest } from '../e2e/support/forTest.ts';
 import { SAME_WINDOW } from '../e2e/support/movedClock.ts';
-import { runTool } from './support/tool.ts';
+import { runInProcess } from '../support/inProcess.ts';
 import { simulatorForFile } from '../support/simulator.ts';
 
 const simulator = await simulatorForFile({ applications: 3, hostsPerApplication: 1 });
@@ -16,7 +16,7 @@ const rest = (more: object = {}) => account(simulator, 'shop', { account_id: 1_2
 
 describe('the command query', () => {
   it('prints the rows of a text over the REST account', async () => {
-    const { status, stdout, stderr } = await runTool(['query', COUNT], { config: { accounts: [rest()] } });
+    const { status, stdout, stderr } = await runInProcess(['query', COUNT], { config: { accounts: [rest()] } });
     expect(stderr).toMatch(/^3 rows, from \S+ to \S+\n$/);
     expect(stdout.split('\n')[0]).toMatch(/^appName +events +took$/);
     expect(stdout.trimEnd().split('\n')).toHaveLength(4);
@@ -24,14 +24,16 @@ describe('the command query', () => {
   });
 
   it('prints YAML that check accepts, and the series that the configuration would give', async () => {
-    const made = await runTool(['query', COUNT, '--format=yaml', '--window=1h'], { config: { accounts: [rest()] } });
+    const made = await runInProcess(['query', COUNT, '--format=yaml', '--window=1h'], {
+      config: { accounts: [rest()] },
+    });
     const { queries } = parse(made.stdout) as { readonly queries: readonly object[] };
     expect(queries).toMatchObject([
       { name: 'query', labels: ['appName'], window: '1h', metrics: [{ name: 'query_events' }, { name: 'query_took' }] },
     ]);
     const config = { accounts: [rest({ queries })] };
-    expect(await runTool(['check'], { config })).toMatchObject({ status: 0 });
-    const shown = await runTool(['query', '--name=query', '--format=metrics'], { config });
+    expect(await runInProcess(['check'], { config })).toMatchObject({ status: 0 });
+    const shown = await runInProcess(['query', '--name=query', '--format=metrics'], { config });
     expect(shown.stdout).toMatch(/^query_events\{account="shop",appName="[^"]+"\} \d+$/m);
     expect(shown.stdout).toMatch(/^query_took\{account="shop",appName="[^"]+",percentile="95"\} [\d.]+$/m);
   });
@@ -40,26 +42,28 @@ describe('the command query', () => {
     const key = 'NRAK-SIMULATOR0000000000000000';
     const [other, config] = ['NRAK-ANOTHERKEY00000000000000', { accounts: [rest()] }];
     const text = `SELECT count(*) AS '${other}' FROM Transaction WHERE appName != '${key}'`;
-    const { status, stdout } = await runTool(['query', text, `--format=${format}`], { config });
+    const { status, stdout } = await runInProcess(['query', text, `--format=${format}`], { config });
     expect({ status, stdout }).toEqual({ status: 0, stdout: expect.stringContaining('<secret>') as string });
     for (const secret of [key, other]) expect(stdout).not.toContain(secret);
   });
 
   it('says what is wrong with a text, and with its use', async () => {
     const config = { accounts: [rest()] };
-    const limited = await runTool(['query', 'SELECT count(*) FROM Transaction LIMIT 5'], { config });
+    const limited = await runInProcess(['query', 'SELECT count(*) FROM Transaction LIMIT 5'], { config });
     expect(limited).toMatchObject({ status: 2, stderr: expect.stringContaining('character 34: LIMIT') as string });
-    expect(await runTool(['query'], { config })).toMatchObject({ status: 2 });
-    expect(await runTool(['query', '--name=none'], { config })).toMatchObject({ status: 2 });
+    expect(await runInProcess(['query'], { config })).toMatchObject({ status: 2 });
+    expect(await runInProcess(['query', '--name=none'], { config })).toMatchObject({ status: 2 });
     const without = { accounts: [account(simulator, 'shop')] };
-    expect(await runTool(['query', COUNT], { config: without })).toMatchObject({
+    expect(await runInProcess(['query', COUNT], { config: without })).toMatchObject({
       status: 2,
       stderr: expect.stringContaining('needs account_id') as string,
     });
   });
 
   it('ends with 1 and the words of the service where it refuses the query', async () => {
-    const result = await runTool(['query', 'SELECT nonsense(x) FROM Transaction'], { config: { accounts: [rest()] } });
+    const result = await runInProcess(['query', 'SELECT nonsense(x) FROM Transaction'], {
+      config: { accounts: [rest()] },
+    });
     expect(result.status).toBe(1);
     expect(result.stderr).toContain('graphql:queries');
   });
@@ -68,12 +72,12 @@ describe('the command query', () => {
 describe('check --live and plan', () => {
   it('run each query once, and count them', async () => {
     const config = { accounts: [rest({ applications: false, query_packs: ['alert_events'] })] };
-    const checked = await runTool(['check', '--live'], { config });
+    const checked = await runInProcess(['check', '--live'], { config });
     expect(checked.stdout).toMatch(
       /query alert_events\/open: \d+ rows?; columns incidents, open, oldest; labels policy, condition, priority, entity; \d+ series; not cut/,
     );
     expect(checked.status).toBe(0);
-    const plan = await runTool(['plan', '--format=json'], { config });
+    const plan = await runInProcess(['plan', '--format=json'], { config });
     expect(JSON.parse(plan.stdout)).toMatchObject({
       accounts: [{ groups: [{ group: 'queries', callsPerMinute: 0.2 }] }],
     });
@@ -81,7 +85,7 @@ describe('check --live and plan', () => {
 
   it('end with 1 where a query fails', async () => {
     const queries = [{ name: 'bad', nrql: 'SELECT nonsense(x) FROM Transaction', metrics: [{ name: 'bad_metric' }] }];
-    const checked = await runTool(['check', '--live'], { config: { accounts: [rest({ queries })] } });
+    const checked = await runInProcess(['check', '--live'], { config: { accounts: [rest({ queries })] } });
     expect(checked.stdout).toContain('query bad: problem: graphql:queries');
     expect(checked.status).toBe(1);
   });

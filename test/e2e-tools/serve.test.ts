@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { account } from '../e2e/support/config.ts';
-import { runTool, type ToolOptions } from './support/tool.ts';
+import { runProgram, type Program } from '../e2e/support/program.ts';
 import { simulatorForFile } from '../support/simulator.ts';
 
 const simulator = await simulatorForFile({ applications: 1, hostsPerApplication: 1 });
 
 const ADDRESS = '--web.listen-address=127.0.0.1:0';
-const whenItListens: ToolOptions = { interruptOnce: ({ stderr }) => stderr.includes('msg=Listening') };
+const whenItListens = { interruptOnce: ({ written }: Program) => written.stderr.includes('msg=Listening') };
 
 /** Has the program say on standard error which flags of V8 it sets. */
 const TELLING_FLAGS = [
@@ -20,7 +20,7 @@ const telling = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURICompon
 
 describe('serve', () => {
   it('warns at the start of an interface that ends, and of what the configuration should not say', async () => {
-    const { status, stderr } = await runTool(['serve', ADDRESS], {
+    const { status, stderr } = await runProgram(['serve', ADDRESS], {
       ...whenItListens,
       config: {
         accounts: [
@@ -44,10 +44,10 @@ describe('serve', () => {
   it('sets flags of V8 for itself and for the demo; commands that end run with those of Node', async () => {
     const config = { accounts: [account(simulator)] };
     const [serve, demo, plan, check] = await Promise.all([
-      runTool(['serve', ADDRESS], { ...whenItListens, config, env: telling }),
-      runTool(['demo', ADDRESS, '--applications=1'], { ...whenItListens, env: telling }),
-      runTool(['plan'], { config, env: telling }),
-      runTool(['check'], { config, env: telling }),
+      runProgram(['serve', ADDRESS], { ...whenItListens, config, env: telling }),
+      runProgram(['demo', ADDRESS, '--applications=1'], { ...whenItListens, env: telling }),
+      runProgram(['plan'], { config, env: telling }),
+      runProgram(['check'], { config, env: telling }),
     ]);
     const flagsOf = ({ stderr }: { readonly stderr: string }): string[] => stderr.match(/^V8 .*/gm) ?? [];
     // A further one follows as soon as the memory for new objects is large enough.

@@ -93,7 +93,7 @@ describe('the package', () => {
     'compare',
   ])('has all that %s needs to say what to do without a configuration', async (command) => {
     const main = join(folder, 'installed/node_modules/newrelic-apm-exporter/dist/main.js');
-    const { status, output } = await runProgram({ main, cwd: folder, args: command.split(' ') });
+    const { status, output } = await runProgram(command.split(' '), { main, cwd: folder });
     expect(output).toMatch(/^config\.yaml: there is no such file, and neither NEW_RELIC_API_KEY nor .* is set: .*\n$/);
     expect(status).toBe(2);
   });
@@ -102,10 +102,8 @@ describe('the package', () => {
     const cwd = join(folder, 'installed/node_modules/newrelic-apm-exporter');
     const main = join(cwd, 'dist/main.js');
     const example = ['check', '--config.file=config.example.yaml'];
-    const checked = await runProgram(
-      { main, cwd, args: example, env: { NEW_RELIC_API_KEY: `NRAK-${'A'.repeat(27)}` } },
-      LIMIT_MS,
-    );
+    const env = { NEW_RELIC_API_KEY: `NRAK-${'A'.repeat(27)}` };
+    const checked = await runProgram(example, { main, cwd, env, limit: LIMIT_MS });
     expect([checked.status, checked.output]).toEqual([0, expect.stringContaining('valid')]);
     const demo = startProgram({ main, cwd: folder, args: ['demo', '--web.listen-address=127.0.0.1:0'] });
     try {

@@ -23,7 +23,7 @@ test('misspelt settings, all of them: status 2 and one line for each fault, whet
   const file = join(folder, 'config.yaml');
   writeFileSync(file, 'accounts:\n  - name: one\n    api_keys: NRAK-ONE\ncolection: {}\n');
   const ways = [['serve'], ['check'], ['--config.check']];
-  const runs = await Promise.all(ways.map((args) => runProgram({ args: [...args, `--config.file=${file}`] })));
+  const runs = await Promise.all(ways.map((args) => runProgram([...args, `--config.file=${file}`])));
   for (const { status, output } of runs) {
     expect(status).toBe(2);
     const says = [/config\.yaml:3:5: .*api_key/, /config\.yaml:4:1: .*collection/, /accounts\[0\].*key/];
@@ -36,7 +36,7 @@ test.each([
   { what: 'a file that does not exist', args: ['--config.file=nowhere.yaml'], says: /nowhere\.yaml/ },
   { what: 'no configuration at all', args: [], says: /NEW_RELIC_API_KEY/ },
 ])('$what: status 2 and a sentence', async ({ args, says }) => {
-  const { status, output } = await runProgram({ args });
+  const { status, output } = await runProgram(args);
   expect(output).toMatch(says);
   expect(output).not.toMatch(/\n\s+at /);
   expect(status).toBe(2);
@@ -46,7 +46,7 @@ test('a valid configuration passes check and --config.check with status 0', asyn
   const file = join(folder, 'config.yaml');
   writeFileSync(file, VALID);
   for (const command of [['check'], ['--config.check']]) {
-    const { status, output } = await runProgram({ args: [...command, `--config.file=${file}`] });
+    const { status, output } = await runProgram([...command, `--config.file=${file}`]);
     expect({ status, output }).toEqual({ status: 0, output: expect.stringContaining('valid') as string });
   }
 });
@@ -54,7 +54,7 @@ test('a valid configuration passes check and --config.check with status 0', asyn
 test('faults of both files are told in one round', async () => {
   const files = { 'config.yaml': 'accounts: [{api_key: abcd, regoin: us}]\n', 'web.yaml': 'tls_server_confg: {}\n' };
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
-  const { status, output } = await runProgram({ args: ['--web.config.file=web.yaml'], cwd: folder });
+  const { status, output } = await runProgram(['--web.config.file=web.yaml'], { cwd: folder });
   expect(output).toMatch(/^config\.yaml:1:28: .*region.*\nweb\.yaml:1:1: .*tls_server_config.*\n$/);
   expect(status).toBe(2);
 });
@@ -76,7 +76,7 @@ test('an address that is in use: status 1 and a sentence', async () => {
   await once(holder, 'listening');
   const { port } = holder.address() as { port: number };
   writeFileSync(join(folder, 'config.yaml'), VALID);
-  const { status, output } = await runProgram({ args: [`--web.listen-address=127.0.0.1:${port}`], cwd: folder });
+  const { status, output } = await runProgram([`--web.listen-address=127.0.0.1:${port}`], { cwd: folder });
   expect(output).toMatch(new RegExp(`127\\.0\\.0\\.1:${port}: another process uses this address`));
   expect(output).not.toMatch(/\n\s+at /);
   expect(status).toBe(1);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
-import { runTool } from '../e2e-tools/support/tool.ts';
+import { runInProcess } from '../support/inProcess.ts';
 import { MovedClock } from '../e2e/support/movedClock.ts';
 import { startExporter, type Exporter } from '../e2e/support/program.ts';
 import { scrapeUntilFresh } from '../e2e/support/states.ts';
@@ -37,7 +37,7 @@ await describeReal('the conditions of the simulator as rules', {
     beforeAll(async () => {
       simulator = await startSimulator({ now: clock.now, applications: 4 });
       const account = accountBy('nerdgraph', simulator, { account_id: 1_234_567 });
-      const { status, stderr } = await runTool(['alert-rules', `--output=${folder}`], {
+      const { status, stderr } = await runInProcess(['alert-rules', `--output=${folder}`], {
         config: { accounts: [account] },
       });
       expect([status, stderr]).toEqual([0, expect.stringContaining('wrote')]);

@@ -33,8 +33,9 @@ export interface ProgramOptions {
   readonly cwd?: string;
   /** Flags of Node itself. */
   readonly nodeArgs?: readonly string[];
-  /** Another copy of the program. */
+  /** Another copy of the program, and another Node.js. */
   readonly main?: string;
+  readonly node?: string;
 }
 
 /** How a process ended. */
@@ -48,6 +49,8 @@ export interface Program {
   readonly pid: number;
   /** Everything it has written so far, standard output and standard error together. */
   output(): string;
+  /** Everything it has written so far to each of the two. */
+  readonly written: { readonly stdout: string; readonly stderr: string };
   signal(name: NodeJS.Signals): void;
   readonly ended: Promise<Ended>;
 }
@@ -80,7 +83,7 @@ export interface Exporter extends Program {
 /** Starts the program and collects what it writes. */
 export function startProgram(options: ProgramOptions): Program {
   const child: ChildProcess = spawn(
-    NODE,
+    options.node ?? NODE,
     [...(options.nodeArgs ?? []), options.main ?? MAIN, ...(options.args ?? [])],
     {
       cwd: options.cwd ?? tmpdir(),
@@ -90,26 +93,55 @@ export function startProgram(options: ProgramOptions): Program {
   );
   if (child.pid === undefined) throw new Error('the program could not be started');
   let output = '';
-  child.stdout?.setEncoding('utf8').on('data', (text: string) => (output += text));
-  child.stderr?.setEncoding('utf8').on('data', (text: string) => (output += text));
+  const written = { stdout: '', stderr: '' };
+  for (const stream of ['stdout', 'stderr'] as const) {
+    child[stream]?.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+      written[stream] += text;
+    });
+  }
   const ended = new Promise<Ended>((done) => child.once('close', (status, signal) => done({ status, signal })));
-  return { pid: child.pid, output: () => output, signal: (name) => void child.kill(name), ended };
+  return { pid: child.pid, output: () => output, written, signal: (name) => void child.kill(name), ended };
 }
 
-/** Runs the program to its end, in an empty folder unless told otherwise; rejects when it does not end. */
+/** How a command ended, and what it has written. */
+export interface Run extends Ended {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly output: string;
+}
+
+/** Runs a command of the program to its end, in an empty folder unless told otherwise; rejects when it does not end. */
 export async function runProgram(
-  options: ProgramOptions,
-  limit = 120_000,
-): Promise<Ended & { readonly output: string }> {
+  args: readonly string[],
+  options: Omit<ProgramOptions, 'args'> & {
+    /** Written to config.yaml in the empty folder. */
+    readonly config?: ConfigInput | string;
+    /** Interrupts the program as ctrl-C does, once this is true. */
+    readonly interruptOnce?: (program: Program) => boolean;
+    /** Milliseconds after which the program is killed. */
+    readonly limit?: number;
+  } = {},
+): Promise<Run> {
+  const { config, interruptOnce, limit = 120_000 } = options;
   const folder = mkdtempSync(join(tmpdir(), 'e2e-'));
-  const program = startProgram({ cwd: folder, ...options });
+  if (config !== undefined) {
+    writeFileSync(join(folder, 'config.yaml'), typeof config === 'string' ? config : configText(config));
+  }
+  const program = startProgram({ cwd: folder, ...options, args });
   const kill = setTimeout(() => program.signal('SIGKILL'), limit);
+  const interrupt = setInterval(() => {
+    if (interruptOnce?.(program) !== true) return;
+    clearInterval(interrupt);
+    program.signal('SIGINT');
+  }, 20);
   try {
     const ended = await program.ended;
     if (ended.signal === 'SIGKILL') throw new Error(`did not end within ${limit / 1000} s: ${program.output()}`);
-    return { ...ended, output: program.output() };
+    return { ...ended, ...program.written, output: program.output() };
   } finally {
     clearTimeout(kill);
+    clearInterval(interrupt);
     rmSync(folder, { recursive: true, force: true });
   }
 }
