@@ -6,8 +6,8 @@ import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import { account, configText } from '../e2e/support/config.ts';
-import { NODE } from '../e2e/support/program.ts';
-import { runTool } from './support/tool.ts';
+import { COMPILED, NODE } from '../e2e/support/program.ts';
+import { runInProcess } from '../support/inProcess.ts';
 
 const MAIN = resolve(import.meta.dirname, '../../dist/main.js');
 const LIMIT_MS = 120_000;
@@ -36,7 +36,7 @@ afterAll(async () => {
 async function run(args: readonly string[], stdout: number | 'closed') {
   const child = spawn(NODE, [MAIN, ...args], {
     cwd: folder,
-    env: { PATH: process.env['PATH'] },
+    env: { PATH: process.env['PATH'], ...COMPILED },
     stdio: ['ignore', stdout === 'closed' ? 'pipe' : stdout, 'pipe'],
   });
   child.stdout?.destroy();
@@ -56,7 +56,7 @@ it.each([
   ['an error', ['metric-names', '--app=1000001', '--host=none'], 1],
 ])('%s shows no control character of a foreign name', async (_, args, status) => {
   simulator.change(1_000_001, { name: 'Shop \u001b[2J\u009b\u202e' });
-  const { stdout, stderr, ...ended } = await runTool(args, { config: { accounts: [account(simulator)] } });
+  const { stdout, stderr, ...ended } = await runInProcess(args, { config: { accounts: [account(simulator)] } });
   simulator.restore(1_000_001);
   expect(ended).toEqual({ status });
   expect(stdout + stderr).toContain('Shop \\u001b[2J\\u009b\\u202e');
