@@ -1,7 +1,7 @@
 import { BOUNDS } from '../../api/http/bounds.ts';
 import { Client } from '../../api/http/client.ts';
 import { isList, isObject, type Json } from '../../api/http/validation.ts';
-import { joinPath } from '../../api/http/address.ts';
+import { joinPath, resolve } from '../../api/http/address.ts';
 import type { Document } from '../../api/nerdgraph/failures.ts';
 import { AccountMemory } from '../../api/nerdgraph/accountMemory.ts';
 import { NerdGraphAccount } from '../../api/nerdgraph/nerdGraphAccount.ts';
@@ -9,7 +9,7 @@ import type { QueryParts } from '../../api/nerdgraph/nrql.ts';
 import { Transport, type NerdGraphReaderOptions, type NrqlEnd } from '../../api/nerdgraph/transport.ts';
 import { RestMemory } from '../../api/rest/restMemory.ts';
 import { parseMetricData } from '../../api/rest/metricData.ts';
-import { formatTime, metricTarget, queryOf, RestClient } from '../../api/rest/restClient.ts';
+import { formatTime, metricTarget, parseLinks, queryOf, RestClient } from '../../api/rest/restClient.ts';
 import type { Application, KeyTransaction, MetricData } from '../../api/types.ts';
 import type { CallOptions, RateLimiter, TimeRange, UpstreamReader } from '../../api/upstreamReader.ts';
 import type { RestReaderOptions } from '../../api/rest/restReader.ts';
@@ -110,25 +110,18 @@ export class GraphConnection {
 export class RestConnection {
   readonly reader: UpstreamReader;
   readonly call: CallOptions;
-  readonly client: Client;
-  readonly rest: RestClient;
+  readonly #client: Client;
   readonly #base: URL;
 
   constructor(reader: UpstreamReader, options: RestReaderOptions, call: CallOptions) {
     this.reader = reader;
     this.call = call;
-    this.client = new Client(options, new RestMemory(options.monotonic).failures);
+    this.#client = new Client(options, new RestMemory(options.monotonic).failures);
     this.#base = new URL(options.baseUrl);
-    this.rest = new RestClient(this.client, this.#base, 1);
   }
 
-  /** Metric data of an application over one range, as one value of each metric, with the body of the response. */
-  metricData(
-    applicationId: number,
-    names: readonly string[],
-    range: TimeRange,
-    raw = true,
-  ): Promise<{ readonly data: MetricData; readonly body: Json }> {
+  /** Metric data of an application over one range, as one value of each metric. */
+  metricData(applicationId: number, names: readonly string[], range: TimeRange, raw = true): Promise<MetricData> {
     const query = queryOf([
       ...names.map((name) => ['names[]', name] as const),
       ['from', formatTime(range.from)],
@@ -137,28 +130,30 @@ export class RestConnection {
       ...(raw ? [['raw', 'true'] as const] : []),
     ]);
     const target = metricTarget('metrics/data.json', { applicationId }, query);
-    return this.rest.one(target, this.call, BOUNDS.metricData, (body, discarded) => ({
-      data: parseMetricData(body, range, discarded),
-      body: isObject(body) ? body : {},
-    }));
+    const client = new RestClient(this.#client, this.#base, 1);
+    return client.one(target, this.call, BOUNDS.metricData, (body, discarded) =>
+      parseMetricData(body, range, discarded),
+    );
   }
 
-  /** The first page of the metric names of an application that pass a filter, and its header `Link`. */
+  /** The first page of the metric names of an application that pass a filter, and the address of the next one. */
   async namesPage(
     applicationId: number,
     name: string,
-  ): Promise<{ readonly names: readonly string[]; readonly link: string; readonly address: URL }> {
+  ): Promise<{ readonly names: readonly string[]; readonly next: URL | undefined }> {
     const { endpoint, path } = metricTarget('metrics.json', { applicationId }, queryOf([['name', name]]));
     const policy = { bounds: BOUNDS.list, retries: 'none' } as const;
-    const response = await this.client.call(endpoint, { address: joinPath(this.#base, path) }, policy, this.call);
-    const names = objectsIn(response.body['metrics']).flatMap(({ name: each }) =>
-      typeof each === 'string' ? [each] : [],
+    const request = { address: joinPath(this.#base, path) };
+    const { body, link, address } = await this.#client.call(endpoint, request, policy, this.call);
+    const names = objectsIn(body['metrics']).flatMap((metric) =>
+      typeof metric['name'] === 'string' ? [metric['name']] : [],
     );
-    return { names, link: response.link, address: response.address };
+    const next = parseLinks(link).find(({ relations }) => relations.includes('next'))?.target;
+    return { names, next: resolve(next, address) };
   }
 
   close(): Promise<void> {
-    return this.client.connections.close();
+    return this.#client.connections.close();
   }
 }
 

@@ -215,6 +215,8 @@ export interface PackFact extends FactRow {
   readonly least?: number;
 }
 
+const LAST_HOUR = { asked: 'the last hour', over: HOUR } as const;
+
 /** The assumptions about the events that packs read, with the fields that they name. */
 export const PACK_FACTS = {
   pack_alert_events: {
@@ -229,11 +231,10 @@ export const PACK_FACTS = {
   pack_service_levels: {
     relies: 'ServiceLevelSnapshot has the fields that the pack reads',
     source: "New Relic's entity definitions",
-    asked: 'the last hour',
+    ...LAST_HOUR,
     wrong: ['newrelic_service_level_*'],
     from: 'ServiceLevelSnapshot',
     fields: ['sliCompliance', 'remainingErrorBudget', 'entity.guid', 'entity.name'],
-    over: HOUR,
   },
   pack_deployments: {
     relies: 'ChangeTrackingEvent and Deployment have the fields that the pack reads',
@@ -257,43 +258,39 @@ export const PACK_FACTS = {
   pack_browser: {
     relies: 'PageView, PageViewTiming and JavaScriptError have the fields that the pack reads',
     source: "New Relic's entity definitions",
-    asked: 'the last hour',
+    ...LAST_HOUR,
     wrong: ['newrelic_browser_*'],
     from: 'PageView, PageViewTiming, JavaScriptError',
     fields: ['appName', 'largestContentfulPaint', 'interactionToNextPaint', 'cumulativeLayoutShift'],
-    over: HOUR,
   },
   pack_synthetics: {
     relies: 'SyntheticCheck has the fields that the pack reads',
     source: "New Relic's entity definitions",
-    asked: 'the last hour',
+    ...LAST_HOUR,
     wrong: ['newrelic_synthetics_*'],
     from: 'SyntheticCheck',
     fields: ['result', 'duration', 'monitorName', 'locationLabel'],
-    over: HOUR,
   },
   pack_limits: {
     relies: 'newrelic.resourceConsumption has the fields that the pack reads',
     source: "New Relic's page on limits",
-    asked: 'the last hour',
+    ...LAST_HOUR,
     wrong: ['newrelic_limit_*'],
     from: 'Metric',
     fields: [`${CONSUMPTION}.limitValue`, 'limitName', 'limitTimeInterval'],
-    over: HOUR,
     where: `${CONSUMPTION}.currentValue IS NOT NULL OR ${CONSUMPTION}.limitValue IS NOT NULL`,
     counted: `${CONSUMPTION}.currentValue`,
   },
   pack_usage: {
     relies: 'NrConsumption and NrMTDConsumption have the fields that the pack reads',
     source: "New Relic's page on usage queries",
-    asked: 'the last hour',
+    ...LAST_HOUR,
     wrong: ['newrelic_usage_*'],
     from: 'NrConsumption, NrMTDConsumption',
     fields: [
       ...['GigabytesIngested', 'productLine', 'usageMetric', 'metric', 'consumption'],
       ...['FullPlatformUsersBillable', 'CoreUsersBillable'],
     ],
-    over: HOUR,
     least: 1,
   },
 } as const satisfies { readonly [id in `pack_${string}`]: PackFact };

@@ -1,6 +1,4 @@
-import { isList, isObject, type Json } from '../../api/http/validation.ts';
-import { parseLinks } from '../../api/rest/restClient.ts';
-import { endOf, UpstreamError, type Application } from '../../api/types.ts';
+import { endOf, UpstreamError, type Application, type Timeslice } from '../../api/types.ts';
 import type { CallOptions, MetricDataResult, TimeRange, UpstreamReader } from '../../api/upstreamReader.ts';
 import { METRIC } from '../../formulas/metricInputs.ts';
 import { readEach, readOne } from '../upstream/readForCommand.ts';
@@ -110,8 +108,8 @@ async function askSummaries({ rest, largest, minute }: AskedRest): Promise<Verdi
 /** Checks one metric with all its values, raw and not, over half an hour. */
 async function askRaw({ rest, first, to }: AskedRest): Promise<Verdicts> {
   const range = before(to, 3 * TEN_MINUTES);
-  const [slice] = (await rest.metricData(first.id, [METRIC.web], range, true)).data.get(METRIC.web) ?? [];
-  const [other] = (await rest.metricData(first.id, [METRIC.web], range, false)).data.get(METRIC.web) ?? [];
+  const [slice] = (await rest.metricData(first.id, [METRIC.web], range)).get(METRIC.web) ?? [];
+  const [other] = (await rest.metricData(first.id, [METRIC.web], range, false)).get(METRIC.web) ?? [];
   const pairs = Object.entries(slice?.values ?? {}).flatMap(([name, raw]) => {
     const plain = other?.values[name];
     return plain === undefined || /count$/.test(name) ? [] : [{ seen: raw, expected: plain }];
@@ -127,34 +125,25 @@ const NAME_IDS = ['rest_next_keeps_filters', 'rest_names_page', 'rest_names_most
 
 /** Checks the pages of metric names, and requests with those names. */
 async function askNames({ rest, first, largest, to }: AskedRest): Promise<Verdicts> {
-  const ofFirst = await rest.namesPage(first.id, '/');
-  let page = ofFirst;
-  let next = nextOf(page);
-  let most = { id: first.id, names: ofFirst.names };
-  for (const { id } of largest.slice(1)) {
-    if (next !== undefined) break;
-    page = await rest.namesPage(id, '/');
-    next = nextOf(page);
-    if (page.names.length > most.names.length) most = { id, names: page.names };
+  const pages: { readonly id: number; readonly names: readonly string[]; readonly next: URL | undefined }[] = [];
+  for (const { id } of largest) {
+    if (pages.at(-1)?.next === undefined) pages.push({ id, ...(await rest.namesPage(id, '/')) });
   }
-  const keeps = next === undefined ? undefined : next.searchParams.get('name') === '/';
+  const [ofFirst] = pages;
+  const [longest] = pages.toSorted((a, b) => b.names.length - a.names.length);
+  const { names = [], next } = pages.at(-1) ?? {};
+  const size = count('names', names.length);
+  const keeps = next?.searchParams.get('name') === '/';
   return {
     rest_next_keeps_filters:
-      keeps === undefined
+      next === undefined
         ? undecided('no list of several pages')
         : holds(keeps, word('shape', keeps ? 'filter kept' : 'filter lost')),
     rest_names_page:
-      next === undefined
-        ? undecided('no list of several pages', count('names', page.names.length))
-        : holds(page.names.length === PAGE_OF_NAMES, count('names', page.names.length)),
-    rest_name_filter: await askFilter(rest, first.id, ofFirst.names, nextOf(ofFirst) === undefined),
-    rest_names_most: await askMost(rest, most.id, most.names, before(to, 60)),
+      next === undefined ? undecided('no list of several pages', size) : holds(names.length === PAGE_OF_NAMES, size),
+    rest_name_filter: await askFilter(rest, first.id, ofFirst?.names ?? [], ofFirst?.next === undefined),
+    rest_names_most: await askMost(rest, longest?.id ?? first.id, longest?.names ?? [], before(to, 60)),
   };
-}
-
-function nextOf({ link, address }: Awaited<ReturnType<RestConnection['namesPage']>>): URL | undefined {
-  const target = parseLinks(link).find(({ relations }) => relations.includes('next'))?.target;
-  return target === undefined || !URL.canParse(target, address.href) ? undefined : new URL(target, address);
 }
 
 /** Checks that every name of the list with the text is in the filtered list. */
@@ -197,15 +186,19 @@ async function askMost(rest: RestConnection, id: number, names: readonly string[
   return holds(most >= STEPS[0], count('names', most));
 }
 
+/** The form of a metric in a response. */
+function shapeOf(timeslices: readonly Timeslice[] | undefined): 'absent' | 'empty' | 'zeros' | 'present' {
+  const values = Object.values(timeslices?.[0]?.values ?? {});
+  if (values.length === 0) return timeslices === undefined ? 'absent' : 'empty';
+  return values.every((value) => value === 0) ? 'zeros' : 'present';
+}
+
 /** Checks a request with an unknown name beside a known one. */
 async function askUnknown({ rest, first, to }: AskedRest): Promise<Judged> {
   try {
-    const { data } = await rest.metricData(first.id, [METRIC.web, NO_METRIC], before(to, TEN_MINUTES));
-    const isThere = data.has(METRIC.web);
-    const unknown = data.get(NO_METRIC);
-    const shape =
-      unknown === undefined ? 'absent' : Object.keys(unknown[0]?.values ?? {}).length > 0 ? 'zeros' : 'empty';
-    return isThere ? holds(shape === 'absent', word('shape', shape)) : undecided('no traffic');
+    const data = await rest.metricData(first.id, [METRIC.web, NO_METRIC], before(to, TEN_MINUTES));
+    const shape = shapeOf(data.get(NO_METRIC));
+    return data.has(METRIC.web) ? holds(shape === 'absent', word('shape', shape)) : undecided('no traffic');
   } catch (error) {
     if (!(error instanceof UpstreamError) || ![400, 404, 422].includes(error.failure.status ?? 0)) throw error;
     return holds(false, word('shape', 'error'), word('failure', error.failure.reason));
@@ -219,23 +212,12 @@ async function askErrorsAbsent({ rest, listed, to }: AskedRest): Promise<Judged>
   );
   const busiest = without.toSorted((a, b) => (b.summary?.throughput ?? 0) - (a.summary?.throughput ?? 0));
   for (const { id } of busiest.slice(0, 2)) {
-    const { body } = await rest.metricData(id, [METRIC.web, METRIC.errors], before(to, TEN_MINUTES));
-    const shape = shapeOf(body, METRIC.errors);
+    const data = await rest.metricData(id, [METRIC.web, METRIC.errors], before(to, TEN_MINUTES));
+    const shape = shapeOf(data.get(METRIC.errors));
     // Errors in earlier minutes of the range make the metric present; the next application is tried then.
     if (shape !== 'present') return holds(shape !== 'empty', word('shape', shape));
   }
   return undecided('no application without errors');
-}
-
-/** The form of a metric in a body: absent, without values, zeros, or present. */
-function shapeOf(body: Json, name: string): 'absent' | 'empty' | 'zeros' | 'present' {
-  const data = isObject(body['metric_data']) ? body['metric_data']['metrics'] : undefined;
-  const metric = isList(data) ? data.filter(isObject).find((each) => each['name'] === name) : undefined;
-  const [slice] = isList(metric?.['timeslices']) ? metric['timeslices'] : [];
-  if (metric === undefined) return 'absent';
-  const values = isObject(slice) && isObject(slice['values']) ? Object.values(slice['values']) : [];
-  if (values.length === 0) return 'empty';
-  return values.every((value) => value === 0) ? 'zeros' : 'present';
 }
 
 const MEMORY = 'Memory/Physical';
@@ -246,7 +228,7 @@ async function askMemory({ rest, largest, to }: AskedRest): Promise<Verdicts | J
   if (chosen === undefined) return undecided('no application with one to three hosts');
   const applicationId = chosen.id;
   const range = before(to, TEN_MINUTES);
-  const { data } = await rest.metricData(applicationId, [MEMORY], range);
+  const data = await rest.metricData(applicationId, [MEMORY], range);
   const whole = data.get(MEMORY)?.at(-1)?.values['total_used_mb'];
   const minutes = await readMinutes(rest, applicationId, [MEMORY], range);
   const hosts = await readOne(rest.reader.hosts, { applicationId }, range, rest.call);
@@ -269,7 +251,7 @@ async function askMemory({ rest, largest, to }: AskedRest): Promise<Verdicts | J
   };
 }
 
-/** The list already decides it, without a call. */
+/** The verdict follows from the list, without a call. */
 function askSilent({ listed }: AskedRest): Promise<Judged> {
   const silent = listed.filter(({ reporting }) => reporting === false);
   const shape = silent.every(({ summary }) => summary === undefined) ? 'absent' : 'present';
