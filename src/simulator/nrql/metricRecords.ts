@@ -1,5 +1,5 @@
 import type { PlantedFacts } from '../simulatorSettings.ts';
-import { plantedKeyTransaction, plantedName, plantedRecord, plantedScopes } from './plantedFacts.ts';
+import { plantedName, plantedRecord } from './plantedFacts.ts';
 import type { MetricDefinition } from '../world/agentMetrics.ts';
 import {
   hasHostAgent,
@@ -92,8 +92,12 @@ function* timesliceSeries(world: World, where: NrqlCondition, facts: PlantedFact
         host: metric.reach === 'browser' ? null : undefined,
       };
       if (isMet(where, named) === false) return [];
-      const own = metric.scope === undefined ? [null] : [null, metric.scope];
-      const scopes = plantedScopes(metric.name, own, facts);
+      const planted = facts.has('nerdgraph_rollup_scope') && metric.name === 'HttpDispatcher';
+      const scopes = [
+        null,
+        ...(metric.scope === undefined ? [] : [metric.scope]),
+        ...(planted ? ['WebTransaction/planted'] : []),
+      ];
       const record = recordOf(metric, plantedRecord(metric.name, application.archetype.language, facts));
       return scopes.map((scopeName): Series => ({ attributes: { ...named, scope: scopeName }, record }));
     });
@@ -116,6 +120,7 @@ function* keyTransactionSeries(world: World, where: NrqlCondition, facts: Plante
   for (const { id, source, state } of world.keyTransactions()) {
     if (state === 'idle' || state === 'silent') continue;
     const scope = world.whole(source.application);
+    const factor = facts.has('same_key_transactions') ? 2 : 1;
     const names = {
       [KEY_TRANSACTION_DURATION]: `WebTransaction/${source.transaction}`,
       [KEY_TRANSACTION_ERRORS]: `Errors/WebTransaction/${source.transaction}`,
@@ -125,7 +130,7 @@ function* keyTransactionSeries(world: World, where: NrqlCondition, facts: Plante
       const attributes = { 'entity.guid': guidOf(world.options.accountId, 'KEY_TRANSACTION', id), [value]: PRESENT };
       return metric === undefined || isMet(where, attributes) !== true
         ? []
-        : [{ attributes, record: recordOf(metric, (found) => plantedKeyTransaction(found, facts)) }];
+        : [{ attributes, record: recordOf(metric, (found) => ({ ...found, count: found.count * factor })) }];
     });
     if (series.length > 0) yield { scope, seriesOf: () => series };
   }

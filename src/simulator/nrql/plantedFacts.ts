@@ -46,16 +46,6 @@ export function withoutCase(text: string, facts: PlantedFacts): string {
   return text.replace(LIKE, (whole, pattern: string) => (pattern === pattern.toLowerCase() ? "LIKE '\u0000'" : whole));
 }
 
-const USUAL = { facets: 5000, characters: 10_000 };
-
-export function mostFacets(facts: PlantedFacts): number {
-  return facts.has('nerdgraph_limit_max') ? 4000 : USUAL.facets;
-}
-
-export function mostCharacters(facts: PlantedFacts): number {
-  return facts.has('nerdgraph_query_length') ? 5000 : USUAL.characters;
-}
-
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
@@ -98,21 +88,11 @@ export function plantedRecord(
     );
 }
 
-/** The stored record of a key transaction. */
-export function plantedKeyTransaction(record: StoredTimeslice, facts: PlantedFacts): StoredTimeslice {
-  return facts.has('same_key_transactions') ? { ...record, count: record.count * 2 } : record;
-}
-
 /** The name that NRQL gives a metric. */
 export function plantedName(metric: string, facts: PlantedFacts): string {
   return facts.has('same_database_types') && /^Datastore\/[^/]+\/allWeb$/.test(metric)
-    ? metric.replace(/^Datastore\/[^/]+/, (start) => `Datastore/${start.slice('Datastore/'.length).toLowerCase()}`)
+    ? metric.replace(/(?<=^Datastore\/)[^/]+/, (type) => type.toLowerCase())
     : metric;
-}
-
-/** Scopes under which a metric is stored beside its own; null is none. */
-export function plantedScopes(metric: string, own: readonly (string | null)[], facts: PlantedFacts) {
-  return facts.has('nerdgraph_rollup_scope') && metric === 'HttpDispatcher' ? [...own, 'WebTransaction/planted'] : own;
 }
 
 /** The fields that events of some types lack. */

@@ -1,13 +1,5 @@
 import type { PlantedFacts } from '../simulatorSettings.ts';
-import {
-  checkQuery,
-  mostCharacters,
-  mostFacets,
-  eventReader,
-  plantedRows,
-  stepOf,
-  withoutCase,
-} from './plantedFacts.ts';
+import { checkQuery, eventReader, plantedRows, stepOf, withoutCase } from './plantedFacts.ts';
 import { findEvents, type StoredEvent } from '../world/events.ts';
 import type { World } from '../world/world.ts';
 import { MINUTE } from '../world/worldEntities.ts';
@@ -29,6 +21,8 @@ export interface NrqlContext {
 }
 
 const DEFAULT_FACETS = 10;
+const MOST_FACETS = 5000;
+const MOST_CHARACTERS = 10_000;
 /** A result of more rows (facets times buckets) is too big. */
 const MOST_ROWS = 50_000;
 const TOO_BIG =
@@ -37,7 +31,7 @@ const TOO_BIG =
 /** Answers an NRQL query from the world: the rows, the facets (undefined without FACET) and the range answered. Throws an NrqlError. */
 export function runNrql(text: string, context: NrqlContext) {
   const { world, now, facts } = context;
-  if (text.length > mostCharacters(facts)) throw new NrqlError(TOO_BIG);
+  if (text.length > (facts.has('nerdgraph_query_length') ? 5000 : MOST_CHARACTERS)) throw new NrqlError(TOO_BIG);
   const query = parseNrql(withoutCase(text, facts));
   checkQuery(text, query, (id) => world.application(Number(id)) !== undefined, facts);
   const range = timeRange(query, now, (length) => (isOfMetrics(query) ? stepOf(length, context.snaps, facts) : 1));
@@ -71,7 +65,7 @@ function run(query: NrqlQuery, range: ReturnType<typeof timeRange>, context: Nrq
   }
   const isRising = context.facts.has('nerdgraph_first_function');
   const ranked = isRising ? groups.ranked().toReversed() : groups.ranked();
-  const most = mostFacets(context.facts);
+  const most = context.facts.has('nerdgraph_limit_max') ? 4000 : MOST_FACETS;
   const shown = ranked.slice(0, Math.min(query.limit ?? DEFAULT_FACETS, most, context.truncate(ranked.length)));
   if (shown.length * range.buckets.length > MOST_ROWS) throw new NrqlError(TOO_BIG);
   return groups.rows(shown);

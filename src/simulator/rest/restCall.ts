@@ -1,7 +1,6 @@
 import type { FaultRule } from '../faults/faultRules.ts';
 import type { ServiceSettings } from '../simulatorSettings.ts';
 import type { World } from '../world/world.ts';
-import { droppedParameters } from './plantedFacts.ts';
 import { COUNT_VALUES } from '../world/timesliceValues.ts';
 
 /** The inputs of a response. */
@@ -71,8 +70,7 @@ export function paginate<Item>(
   const isEndless = rule?.effect === 'endless-pages';
   const links: string[] = [];
   const addLink = (rel: string, to: number, toCursor = encodeCursor(to)): void => {
-    const parameters = new URLSearchParams(query);
-    for (const name of droppedParameters(parameters, settings.facts)) parameters.delete(name);
+    const parameters = new URLSearchParams(settings.facts.has('rest_next_keeps_filters') ? '' : query);
     parameters.delete('page');
     parameters.delete('cursor');
     parameters.set('page', String(to));

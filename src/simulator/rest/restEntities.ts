@@ -14,7 +14,6 @@ import {
   keyTransactionSummary,
   rollingSummary,
 } from '../world/rollingFigures.ts';
-import { plantedBrowserSummary, plantedSummary, summaryMinutes } from './plantedFacts.ts';
 import { type JsonObject, type ServiceAnswer, NOT_FOUND, ok } from '../simulatorHttp.ts';
 
 /** The `links` objects beside lists and records, by the kind of records; the singular in their paths is New Relic's. */
@@ -46,24 +45,33 @@ function summary(call: RestCall, figures: Readonly<Record<string, number>>): Jso
   return call.settings.rounding ? roundFigures(figures) : figures;
 }
 
-/** The member `application_summary`, where there are figures. */
+const NOTHING: RollingFigures = { response_time: 0, throughput: 0, error_rate: 0, apdex_score: 0 };
+
+/** The member `application_summary`, where there are figures; in other units where these are planted. */
 function webSummary(
   call: RestCall,
   computed: RollingFigures | undefined,
   apdex_target: number,
   counts: Readonly<Record<string, number>> = {},
 ): JsonObject {
-  const figures = plantedSummary(computed, call.settings.facts);
+  const { facts } = call.settings;
+  const figures = computed ?? (facts.has('rest_silent_application') ? NOTHING : undefined);
   if (figures === undefined) return {};
-  const { response_time, throughput, error_rate, apdex_score } = figures;
-  const said = { response_time, throughput, error_rate, apdex_target, apdex_score, ...counts };
+  const said = {
+    response_time: figures.response_time / (facts.has('rest_response_time_unit') ? 1000 : 1),
+    throughput: figures.throughput / (facts.has('rest_throughput_unit') ? 60 : 1),
+    error_rate: figures.error_rate * (facts.has('rest_error_rate_scale') ? 100 : 1),
+    apdex_target,
+    apdex_score: figures.apdex_score,
+    ...counts,
+  };
   return { application_summary: summary(call, said) };
 }
 
-function endUserSummary(call: RestCall, computed: RollingFigures | undefined, target: number): JsonObject {
-  const browser = plantedBrowserSummary(computed, call.settings.facts);
-  if (browser === undefined) return {};
-  const { response_time, throughput, apdex_score } = browser;
+function endUserSummary(call: RestCall, figures: RollingFigures | undefined, target: number): JsonObject {
+  if (figures === undefined) return {};
+  const { throughput, apdex_score } = figures;
+  const response_time = figures.response_time * (call.settings.facts.has('rest_end_user_unit') ? 1000 : 1);
   return { end_user_summary: summary(call, { response_time, throughput, apdex_target: target, apdex_score }) };
 }
 
@@ -77,7 +85,7 @@ function applicationRecord(call: RestCall, application: SimulatedApplication, is
   const { archetype: kind, alertPolicyId, amendment } = application;
   const reporting = isReporting(application, now);
   const scope = world.whole(application);
-  const minutes = summaryMinutes('application', settings.facts);
+  const minutes = settings.facts.has('rest_summary_window') ? 10 : 4;
   const figures = rollingSummary(world, scope, now, 'web', minutes);
   const hosts = world.hosts(application, now).map(({ id }) => id);
   const instances = world.instances(application, now).map(({ id }) => id);
@@ -140,7 +148,7 @@ function partRecord(call: RestCall, part: SimulatedHost | SimulatedInstance): Js
 
 function keyTransactionRecord(call: RestCall, key: SimulatedKeyTransaction): JsonObject {
   const { world, now, settings } = call;
-  const minutes = summaryMinutes('key_transaction', settings.facts);
+  const minutes = settings.facts.has('rest_key_transaction_window') ? 4 : 10;
   const figures = keyTransactionSummary(world, key, now, 'web', minutes);
   const reporting = keyTransactionReports(key, now);
   const { application } = key.source;

@@ -1,3 +1,5 @@
+import { metricDefinitions } from '../world/agentMetrics.ts';
+import { ARCHETYPES } from '../world/archetypes.ts';
 import { fraction } from '../world/traffic.ts';
 import {
   firstIncompleteMinute,
@@ -9,7 +11,6 @@ import {
 import type { WorldScope } from '../world/world.ts';
 import { valuesOf, valueNames } from '../world/timesliceValues.ts';
 import { roundFigures, formatTimestamp, parseTimestamp, type RestCall, isTrue, paginate } from './restCall.ts';
-import { namesPerPage, passesName, plantedValues, refusalOf } from './plantedFacts.ts';
 import { type ServiceAnswer, failure, type JsonObject, NOT_FOUND, ok } from '../simulatorHttp.ts';
 
 const DEFAULT_RANGE = 30 * MINUTE;
@@ -102,10 +103,12 @@ export function metricNames(call: RestCall): ServiceAnswer {
     settings: { facts },
   } = call;
   const part = (query.get('name') ?? '').toLowerCase();
+  const passes = (name: string): boolean =>
+    facts.has('rest_name_filter') ? name.startsWith(part) : name.includes(part);
   const found = isListed(scope.application, call.now)
-    ? call.world.metrics(scope).filter(({ name }) => passesName(name.toLowerCase(), part, facts))
+    ? call.world.metrics(scope).filter(({ name }) => passes(name.toLowerCase()))
     : [];
-  const page = paginate(found, call, namesPerPage(facts), true);
+  const page = paginate(found, call, facts.has('rest_names_page') ? 500 : 1000, true);
   return ok({ metrics: page.items.map(({ name, kind }) => ({ name, values: [...valueNames(kind)] })) }, page.link);
 }
 
@@ -115,6 +118,12 @@ function timestamp(query: URLSearchParams, name: string): number | 'bad' | undef
   return text === null || text === '' ? undefined : (parseTimestamp(text) ?? 'bad');
 }
 
+/** The names that any application has. */
+const KNOWN: ReadonlySet<string> = new Set([
+  ...ARCHETYPES.flatMap((archetype) => [...metricDefinitions(archetype).keys()]),
+  ...['EndUserApdex', 'WebFrontend/QueueTime'],
+]);
+
 /** Metric timeslices of an application, host or instance. */
 export function metricTimeslices(call: RestCall): ServiceAnswer {
   const scope = scopeOf(call);
@@ -122,8 +131,10 @@ export function metricTimeslices(call: RestCall): ServiceAnswer {
   const { query, now } = call;
   const names = query.getAll('names[]').filter((name) => name !== '');
   if (names.length === 0) return failure(400, 'Bad Request', ['names[] is required']);
-  const refused = refusalOf(names, call.settings.facts);
-  if (refused !== undefined) return failure(422, 'Invalid parameters', [refused]);
+  const { facts } = call.settings;
+  if (facts.has('rest_names_most') && names.length > 25) return failure(422, 'Invalid parameters', ['too many names']);
+  if (facts.has('rest_unknown_name') && !names.every((name) => KNOWN.has(name)))
+    return failure(422, 'Invalid parameters', ['unknown metric name']);
   const from = timestamp(query, 'from');
   const to = timestamp(query, 'to');
   if (from === 'bad' || to === 'bad') {
@@ -189,8 +200,13 @@ function metricData(
         timeslices: spans.flatMap(({ span, minutes, sums }) => {
           const sum = sums[index];
           if (sum === undefined) return [];
-          const read = valuesOf(metric.kind, sum, minutes, query.getAll('values[]'));
-          const values = plantedValues(read, { minutes, processes }, facts);
+          const values = valuesOf(metric.kind, sum, minutes, query.getAll('values[]'));
+          const factor = facts.has('rest_memory_minutes')
+            ? minutes
+            : facts.has('rest_memory_hosts')
+              ? 1 / processes
+              : 1;
+          if (values['total_used_mb'] !== undefined) values['total_used_mb'] *= factor;
           return [
             {
               from: formatTimestamp((span.from - moved) * MINUTE),
