@@ -10,10 +10,13 @@ import {
   YAMLParseError,
 } from 'yaml';
 import { firstDiagnostics, MOST_DIAGNOSTICS, showPath, type Diagnostic, type Issue, type Path } from '../diagnostic.ts';
-import { DocumentValues, TOO_DEEP, TOO_LARGE, type YamlProblem } from './documentValues.ts';
+import { DocumentValues, type YamlProblem } from './documentValues.ts';
 import type { Environment } from './placeholders.ts';
 import { positionInText } from './textPosition.ts';
 
+const TOO_DEEP = 'lists and mappings are nested too deeply';
+const TOO_LARGE = 'the file has more values than a configuration can have';
+const TOO_MANY_ALIASES = 'the aliases stand for too many values';
 const BAD_INDENT = 'the indentation does not fit what stands around it';
 const LINE_TOO_EARLY = `${BAD_INDENT}, or a colon, comma or bracket is missing before it`;
 
@@ -43,9 +46,9 @@ const PLACEHOLDER_HINT = '; a ${NAME} inside [ ] or { } must stand in quotes';
 /**
  * Deepest nesting of a text; no valid file has as many levels, and with more the library takes minutes, or overflows the stack.
  */
-const MAX_NESTING = 100;
+const MAX_NESTING = 50;
 /** Most tokens of a text; no configuration has as many, and the library takes some 300 bytes for each. */
-const MAX_PIECES = 1_000_000;
+const MAX_PIECES = 250_000;
 
 /** One problem per line, because further problems on a line mostly follow from the first. */
 function syntaxProblems(errors: readonly YAMLError[], text: string, lines: LineCounter): YamlProblem[] {
@@ -130,10 +133,10 @@ function valuesOf(
   const whole = documentProblem(document, text);
   if (whole !== undefined) return { problems: [{ offset: 0, path: [], message: whole }] };
   const values = new DocumentValues(document, env);
-  const { problems, excess } = values;
+  const { problems, value } = values;
   // The values are not needed: the diagnostics already exceed the number that is shown.
   if (problems.length > MOST_DIAGNOSTICS) return { problems };
-  if (excess !== undefined) return { problems: [{ offset: 0, path: [], message: excess }] };
+  if (value === undefined) return { problems: [{ offset: 0, path: [], message: TOO_MANY_ALIASES }] };
   return { values, problems };
 }
 
