@@ -310,6 +310,12 @@ describe('a valid configuration', () => {
     expect(accounts.map(({ limits }) => limits.max_retries)).toEqual([5, 5]);
   });
 
+  it('may have as many values as alert-rules writes for 10,000 conditions', () => {
+    const excluded = Array.from({ length: 40_000 }, (_, index) => `        - {id: ${index + 1}}\n`).join('');
+    const text = `accounts:\n  - api_key: abcd\n    applications:\n      exclude:\n${excluded}`;
+    expect(configOf(text).accounts[0]?.applications.exclude).toHaveLength(40_000);
+  });
+
   it('may give the tags of the core schema, line ends of Windows and a byte order mark', () => {
     expect(
       configOf('\uFEFFaccounts:\r\n  - api_key: !!str 1234\r\n    limits: !!map {max_retries: !!int "4"}\r\n')

@@ -49,6 +49,8 @@ export class DocumentValues {
   readonly problems: YamlProblem[] = [];
   readonly #document: Document.Parsed;
   readonly #env: Environment;
+  /** The offsets of unknown tags, which stand before their nodes; the last first, those already passed removed. */
+  readonly #unknownTags: number[];
   /** Invalid nodes; further problems of their values are not reported. */
   readonly #invalid = new Set<Node>();
   /** The expanded text of values with placeholders, before it got a type. */
@@ -62,6 +64,7 @@ export class DocumentValues {
   constructor(document: Document.Parsed, env: Environment) {
     this.#document = document;
     this.#env = env;
+    this.#unknownTags = document.warnings.map(({ pos }) => pos[0]).sort((a, b) => b - a);
     visit(document, {
       Map: (_key, node, ancestors) => {
         this.#checkKeys(node, ancestors);
@@ -156,11 +159,10 @@ export class DocumentValues {
   #check(node: Scalar | YAMLMap | YAMLSeq, value: unknown, ancestors: Ancestors): void {
     if (node.anchor !== undefined) this.#anchors.set(node.anchor, node);
     if (node.tag === undefined || this.#invalid.has(node) || CORE_TAGS[node.tag]?.(value) === true) return;
-    // The range of a node begins behind its tag, which the library warns about.
     const offset = startOf(node);
-    const warning = this.#document.warnings.findLast(({ pos }) => pos[0] <= offset);
-    const message = 'the tag of this value is unknown or does not fit it: remove it';
-    this.#fail(node, ancestors, message, warning?.pos[0]);
+    while ((this.#unknownTags.at(-2) ?? Infinity) <= offset) this.#unknownTags.pop();
+    const tag = Math.min(this.#unknownTags.at(-1) ?? offset, offset);
+    this.#fail(node, ancestors, 'the tag of this value is unknown or does not fit it: remove it', tag);
   }
 
   #fail(node: Node, ancestors: Ancestors, message: string, offset = startOf(node)): void {

@@ -48,7 +48,7 @@ const PLACEHOLDER_HINT = '; a ${NAME} inside [ ] or { } must stand in quotes';
  */
 const MAX_NESTING = 50;
 /** Most tokens of a text; no configuration has as many, and the library takes some 300 bytes for each. */
-const MAX_PIECES = 250_000;
+const MAX_PIECES = 1_000_000;
 
 /** One problem per line, because further problems on a line mostly follow from the first. */
 function syntaxProblems(errors: readonly YAMLError[], text: string, lines: LineCounter): YamlProblem[] {
