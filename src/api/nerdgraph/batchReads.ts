@@ -26,7 +26,7 @@ import { UpstreamError, type Host, type RollingValues } from '../types.ts';
 const HOUR = 3_600;
 
 /** The query of a kind of data. The subjects of one call share one kind of query. */
-export interface RowsQuery<S, R extends TimeRange = TimeRange> {
+interface RowsQuery<S, R extends TimeRange = TimeRange> {
   kindOf(subject: S): QueryKind;
   /** The part of the query for a subject; undefined: the subject needs no query. */
   subjectOf(subject: S): BatchSubject | undefined;
@@ -44,11 +44,11 @@ export interface PlannedQueries {
 
 /** A planned call: its subjects, each with its request, and the read of their rows. */
 interface PlannedRows<S> extends PlannedQueries {
-  readonly taken: readonly { readonly subject: S; readonly asked: BatchSubject | undefined }[];
+  readonly taken: readonly { readonly subject: S; readonly request: BatchSubject | undefined }[];
 }
 
 /** Plans the next call for subjects whose data are calculated from rows, with as few queries as possible. */
-export function planRows<S, R extends TimeRange>(
+function planRows<S, R extends TimeRange>(
   timeslices: Timeslices,
   reads: RowsQuery<S, R>,
   subjects: Iterable<S>,
@@ -58,8 +58,8 @@ export function planRows<S, R extends TimeRange>(
   let planned: PlannedQueries | undefined;
   // Where only the number of calls is needed, queries are planned just for a subject that may need several.
   const queries = (): PlannedQueries => {
-    const parts = partsOf(taken.flatMap(({ asked }) => asked ?? []));
-    const needsSquares = taken.some(({ asked }) => asked?.needsSquares === true);
+    const parts = partsOf(taken.flatMap(({ request }) => request ?? []));
+    const needsSquares = taken.some(({ request }) => request?.needsSquares === true);
     const query = needsSquares ? ({ ...kind, columns: 'squares' } as const) : kind;
     return reads.plan?.(parts, query, range) ?? planQueriesOf(timeslices, parts, queryOver(query, range));
   };
@@ -86,9 +86,9 @@ function queryOver(kind: QueryKind, range: TimeRange): TimesliceQuery {
 }
 
 /** The rows of a request, or the error that it failed with. */
-export function rowsOfRequest(asked: BatchSubject | undefined, found: FoundRows): SubjectRows | UpstreamError {
-  const rows = asked === undefined ? undefined : found.get(asked.id);
-  return rows?.failureOf(asked?.host) ?? rows ?? new SubjectRows();
+function rowsOfRequest(request: BatchSubject | undefined, found: FoundRows): SubjectRows | UpstreamError {
+  const rows = request === undefined ? undefined : found.get(request.id);
+  return rows?.failureOf(request?.host) ?? rows ?? new SubjectRows();
 }
 
 /** Reads data that are calculated from the rows of each subject alone. */
@@ -114,8 +114,8 @@ function eachAlone<S, V>(
     read: async (call) => {
       const found = await read(call);
       const outcomes: Outcome<V>[] = [];
-      await inSlices(taken, ({ subject, asked }) => {
-        const rows = rowsOfRequest(asked, found);
+      await inSlices(taken, ({ subject, request }) => {
+        const rows = rowsOfRequest(request, found);
         outcomes.push(rows instanceof UpstreamError ? { error: rows } : { value: valueOf(subject, rows) });
       });
       return outcomes;

@@ -119,7 +119,7 @@ export function expectedRows(
 
 /** The subjects of the next query, all of one kind, each with its request; undefined: none. */
 interface TakenSubjects<S> {
-  readonly taken: readonly { readonly subject: S; readonly asked: BatchSubject | undefined }[];
+  readonly taken: readonly { readonly subject: S; readonly request: BatchSubject | undefined }[];
   readonly kind: QueryKind;
   /** True: all belong to one application or key transaction, which may need several queries. */
   readonly isOne: boolean;
@@ -137,7 +137,7 @@ export function takeSubjects<S>(
   memory: AccountMemory,
   limit?: number,
 ): TakenSubjects<S> {
-  const taken: { readonly subject: S; readonly asked: BatchSubject | undefined }[] = [];
+  const taken: { readonly subject: S; readonly request: BatchSubject | undefined }[] = [];
   const selectors = new Map<SubjectId, string>();
   let alike: QueryKind | undefined;
   let kind: QueryKind | undefined;
@@ -149,22 +149,22 @@ export function takeSubjects<S>(
     alike = kindOf;
     kind ??= limit === undefined ? alike : { ...alike, mostRows: limit };
     size ??= new Size(memory, kind);
-    const asked = reads.subjectOf(subject);
-    if (asked !== undefined) {
-      const before = selectors.get(asked.id);
-      if (first !== undefined && !goTogether(first, asked, memory, kind)) {
+    const request = reads.subjectOf(subject);
+    if (request !== undefined) {
+      const before = selectors.get(request.id);
+      if (first !== undefined && !goTogether(first, request, memory, kind)) {
         if (isAlone(first, memory, kind)) break;
         continue;
       }
       if (before === undefined) {
-        size.add(partOf(asked));
+        size.add(partOf(request));
         // A subject that is too large for one query stays alone.
         if (first !== undefined && !size.fits) break;
-        selectors.set(asked.id, asked.selector.text);
-      } else if (before !== asked.selector.text) break;
-      first ??= asked;
+        selectors.set(request.id, request.selector.text);
+      } else if (before !== request.selector.text) break;
+      first ??= request;
     }
-    taken.push({ subject, asked });
+    taken.push({ subject, request });
   }
   if (kind === undefined) throw new RangeError('no subjects');
   return { taken, kind, isOne: selectors.size === 1 };

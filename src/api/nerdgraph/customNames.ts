@@ -1,5 +1,5 @@
 import type { QueryKind } from './batching.ts';
-import { planRows, rowsOfRequest, type RowsQuery } from './batchReads.ts';
+import { rowsRead } from './batchReads.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import {
   aligned,
@@ -17,7 +17,6 @@ import {
   type Selection,
 } from './nrql.ts';
 import { MetricSelector } from './metricSelector.ts';
-import type { FoundRows } from './rows.ts';
 import type { Timeslices } from './timeslices.ts';
 import type { CallGroup } from './transport.ts';
 import { CallFailure } from '../http/callFailure.ts';
@@ -31,7 +30,6 @@ import {
   type MetricNameQuery,
   type Outcome,
 } from '../upstreamReader.ts';
-import { UpstreamError } from '../types.ts';
 
 /** Limit of New Relic for the names of one query; the response does not say when there are more. */
 const MOST_NAMES = 10_000;
@@ -135,21 +133,20 @@ const KIND = {
 
 /** Reads the metric names of the day before the end of the range that contain given texts, of many applications at a time. */
 export function customNamesRead(timeslices: Timeslices): BatchRead<CustomNamesSubject, readonly string[]> {
-  /** The request of a call. Applications with the same list of filters share a part of its query. */
-  const newRequest = (): RowsQuery<CustomNamesSubject> => {
-    const selectors = new Map<readonly string[], MetricSelector>();
-    return {
-      kindOf: () => KIND,
-      subjectOf: ({ applicationId, filters }) => {
-        if (filters.length === 0) return undefined;
-        const selector = selectors.get(filters) ?? new MetricSelector([], filters);
-        selectors.set(filters, selector);
-        return { id: applicationId, selector };
-      },
-    };
-  };
+  let shared: { readonly filters: readonly string[]; readonly selector: MetricSelector } | undefined;
+  const inRows = rowsRead<CustomNamesSubject, readonly string[]>(timeslices, {
+    kindOf: () => KIND,
+    subjectOf: ({ applicationId, filters }) => {
+      if (filters.length === 0) return undefined;
+      // Applications with the same list of filters share a part of the query.
+      if (shared?.filters !== filters) shared = { filters, selector: new MetricSelector([], filters) };
+      return { id: applicationId, selector: shared.selector };
+    },
+    valueOf: (_, found) => [...found.rowsOf(undefined).keys()].sort(),
+  });
 
-  const readAlone = async (
+  /** Reads the names as one list, in which a response has room for more than in rows. */
+  const readList = async (
     { applicationId, filters }: CustomNamesSubject,
     to: number,
     call: CallOptions,
@@ -162,25 +159,21 @@ export function customNamesRead(timeslices: Timeslices): BatchRead<CustomNamesSu
   };
 
   return {
-    plan: (subjects, range) => {
-      const { taken, calls, read } = planRows(timeslices, newRequest(), subjects, range);
+    plan: (all, range) => {
+      const planned = inRows.plan(all, range);
       const outcomeIn = async (
-        { subject, asked }: (typeof taken)[number],
-        found: FoundRows,
+        subject: CustomNamesSubject,
+        outcome: Outcome<readonly string[]> | undefined,
         call: CallOptions,
       ): Promise<Outcome<readonly string[]>> => {
-        // A response has room for more names in a list than for rows.
-        const isTooMany = asked !== undefined && found.get(asked.id)?.tooMany === true;
-        if (isTooMany) return outcomeOf(readAlone(subject, range.to, call));
-        const rows = rowsOfRequest(asked, found);
-        return rows instanceof UpstreamError ? { error: rows } : { value: [...rows.rowsOf(undefined).keys()].sort() };
+        const isTooBig = outcome === undefined || ('error' in outcome && outcome.error.failure.isTooBig === true);
+        return isTooBig ? outcomeOf(readList(subject, range.to, call)) : outcome;
       };
       return {
-        subjects: taken.map(({ subject }) => subject),
-        calls,
+        ...planned,
         read: async (call) => {
-          const found = await read(call);
-          return Promise.all(taken.map((each) => outcomeIn(each, found, call)));
+          const outcomes = await planned.read(call);
+          return Promise.all(planned.subjects.map((subject, index) => outcomeIn(subject, outcomes[index], call)));
         },
       };
     },

@@ -120,7 +120,7 @@ async function readHalves(
   call: CallOptions,
 ): Promise<void> {
   const { range, bucketMinutes } = query;
-  const large = parts.filter(({ id }) => found.get(id)?.tooMany === true);
+  const large = parts.filter(({ id }) => found.get(id)?.isTooBig === true);
   const seconds = bucketMinutes * 60;
   const buckets = (range.to - range.from) / seconds;
   if (large.length === 0 || buckets < 2) return;

@@ -108,7 +108,7 @@ async function run(
   take: (result: Json, discarded: Discarded) => Promise<boolean>,
 ): Promise<NrqlEnd> {
   const end = await transport.nrql(query, call);
-  if (end.kind !== 'answered') return end;
+  if (end.kind !== 'result') return end;
   try {
     const isWhole = await transport.parseReporting(query.group, (discarded) => take(end.result, discarded));
     return isWhole ? end : { kind: 'too_big' };

@@ -31,8 +31,6 @@ export class SubjectRows {
   readonly columnFailures = new Map<string, UpstreamError>();
   readonly failures = new Map<string, UpstreamError>();
   failure: UpstreamError | undefined;
-  /** True: the read failed because there are more rows than a response holds, even when fully divided. */
-  tooMany = false;
   /** The window of the response; several queries must have the same one. */
   window: TimeRange | undefined;
 
@@ -73,6 +71,11 @@ export class SubjectRows {
   /** The failure of one host, or the first failure of any host. */
   failureOf(host: string | undefined): UpstreamError | undefined {
     return this.failure ?? (host === undefined ? this.failures.values().next().value : this.failures.get(host));
+  }
+
+  /** True when a part failed because it has more rows than a response holds, even when fully divided. */
+  get isTooBig(): boolean {
+    return [this.failure, ...this.failures.values()].some((each) => each?.failure.isTooBig === true);
   }
 
   /** The number of datastore metrics of the host with the most, or of `ITSELF`; undefined where nothing was read. */

@@ -5,6 +5,7 @@ import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import { columnsOf, queryBatch } from './rowQueries.ts';
 import { SubjectRows, type FoundRows, type RowsRead, type TimesliceQuery } from './rows.ts';
 import type { NrqlEnd } from './transport.ts';
+import { CallFailure } from '../http/callFailure.ts';
 import type { FailureMemory, SubjectId } from '../http/failureMemory.ts';
 import type { CallOptions, SplitReason } from '../upstreamReader.ts';
 import { UpstreamError, type FailureReason } from '../types.ts';
@@ -137,7 +138,7 @@ class SplitRead {
     this.#hasResponse = true;
     if (kind === 'too_big') return this.#readHalves(batch, 'truncated', undefined);
     this.#isAnyRead = true;
-    if (kind === 'answered') return true;
+    if (kind === 'result') return true;
     // For a single application the message applies to all of its hosts and metrics, because it has no rows, so division is
     // useless.
     const halves = new Set(batch.map(({ id }) => id)).size > 1 ? halve(batch, false) : undefined;
@@ -192,7 +193,7 @@ class SplitRead {
         continue;
       }
       this.#hasResponse = true;
-      this.#isAnyRead ||= end.kind === 'answered';
+      this.#isAnyRead ||= end.kind === 'result';
       await this.#tellColumns(part, others);
       this.#areColumnsTold = true;
       const isRead = this.#badColumns.size === 0;
@@ -307,16 +308,13 @@ class SplitRead {
 
   /** Records a failure of each subject; undefined: it has more rows than a response holds, even when fully divided. */
   #fail(batch: Batch, error: UpstreamError | undefined): false {
-    fail(
-      batch,
-      error ?? this.#context.account.transport.invalid(this.#context.query.group, 'more rows than an answer holds'),
-      this.#context.found,
-    );
-    if (error !== undefined) return false;
-    for (const { id } of batch) {
-      const rows = this.#context.found.get(id);
-      if (rows !== undefined) rows.tooMany = true;
-    }
+    const { account, query, found } = this.#context;
+    const tooBig = (): UpstreamError =>
+      account.transport.fail(
+        query.group,
+        new CallFailure('invalid_response', 'more rows than an answer holds', { isTooBig: true }),
+      );
+    fail(batch, error ?? tooBig(), found);
     return false;
   }
 

@@ -147,7 +147,7 @@ export interface NrqlRead {
 
 /** `too_big`: the query or its result is too big. `unmatched`: no application of the query has data. */
 export type NrqlEnd =
-  | { readonly kind: 'answered'; readonly result: Json }
+  | { readonly kind: 'result'; readonly result: Json }
   | { readonly kind: 'too_big' }
   | { readonly kind: 'unmatched' }
   | { readonly kind: 'failed'; readonly error: UpstreamError };
@@ -198,7 +198,7 @@ export class Transport {
       if (meaning === 'too_big' || meaning === 'unmatched') return { kind: meaning };
       const messages = messagesOf(result);
       if (messages !== undefined) this.http.serviceMessage(endpointOf(group), messages);
-      return { kind: 'answered', result };
+      return { kind: 'result', result };
     } catch (error) {
       if (error instanceof UpstreamError) return { kind: 'failed', error };
       throw error;
@@ -247,7 +247,7 @@ export class Transport {
     const end = await this.nrql(read, call);
     if (end.kind === 'failed') throw end.error;
     if (end.kind === 'too_big') throw this.invalid(read.group, 'the query, or its result, is too big');
-    return end.kind === 'answered' ? end.result : undefined;
+    return end.kind === 'result' ? end.result : undefined;
   }
 
   invalid(group: CallGroup, words: string): UpstreamError {
