@@ -232,7 +232,7 @@ function judgeReason(end: NrqlEnd, reason: FailureReason): Judged {
 async function askUnmatched(asked: AskedGraph): Promise<Judged> {
   const where = all([isIn('appId', [asked.first.id, 1]), IS_ALIVE]);
   const { kind } = await asked.graph.ask(counting(where, before(asked.to, TEN_MINUTES), ['appId']));
-  return holds(kind === 'answered', word('shape', kind === 'answered' ? 'present' : 'error'));
+  return holds(kind === 'result', word('shape', kind === 'result' ? 'present' : 'error'));
 }
 
 /** Checks the names of a day, read as by the exporter, and a query made as long as the exporter makes one. */
