@@ -58,9 +58,7 @@ export async function askAccount(account: FactAccount, timing: Timing): Promise<
     const { rest, graph, largest } = await openSides(account, timing);
     await ask(found, REST_PROBES, rest);
     await ask(found, NERDGRAPH_PROBES, graph);
-    const whyNot = [rest, graph].find((side) => 'whyNot' in side);
-    const both = 'asked' in rest && 'asked' in graph ? { asked: { ...graph.asked, ...rest.asked } } : whyNot;
-    if (both !== undefined) await ask(found, SHARED_PROBES, both);
+    await ask(found, SHARED_PROBES, isJudged(rest) ? rest : isJudged(graph) ? graph : { ...graph, ...rest });
     await ask(found, PACK_PROBES, graph);
     account.calls.most = MOST_CALLS;
     found.late_minutes = await askLate(account, largest, timing);
@@ -70,9 +68,6 @@ export async function askAccount(account: FactAccount, timing: Timing): Promise<
     return { account: account.name, rows: rows(failed(error)), problem: error.message };
   }
 }
-
-/** An account through one interface, or the reason why that interface cannot be used. */
-type Side<A> = { readonly asked: A } | { readonly whyNot: Judged };
 
 /** Reads the lists. Only the lists of the second interface count as calls. */
 async function openSides({ own, calls, rest, graph, api }: FactAccount, { now, delayMs, waitMs }: Timing) {
@@ -97,7 +92,7 @@ async function openSides({ own, calls, rest, graph, api }: FactAccount, { now, d
     const ids = [...ranked, ...silent].slice(0, MOST_RANKED).map(({ id }) => id);
     const ofRest = await rest.reader.listApplications({ ids }, rest.call);
     const again = largest.flatMap(({ id }) => ofRest.find((application) => application.id === id) ?? []);
-    const keyTransactions = 'asked' in overGraph ? await listedKeys(rest, overGraph.asked).catch(noneOf) : [];
+    const keyTransactions = isJudged(overGraph) ? [] : await listedKeys(rest, overGraph).catch(noneOf);
     return { largest: again, to, minute, rest, listed: ofRest, keyTransactions };
   });
   return { largest, rest: overRest, graph: overGraph };
@@ -114,17 +109,18 @@ function noneOf(error: unknown): readonly KeyTransaction[] {
   throw error;
 }
 
+/** An account through one interface, or the verdict on all its facts because that interface cannot be used. */
 async function sideOf<A extends Pick<AskedRest, 'largest'>>(
   open: () => Promise<A>,
-): Promise<Side<A & Pick<AskedRest, 'first'>>> {
+): Promise<(A & Pick<AskedRest, 'first'>) | Judged> {
   try {
     const asked = await open();
     const [first] = asked.largest;
-    return first === undefined ? { whyNot: undecided('no reporting application') } : { asked: { ...asked, first } };
+    return first === undefined ? undecided('no reporting application') : { ...asked, first };
   } catch (error) {
-    if (error instanceof CallsSpent) return { whyNot: undecided('the calls are spent') };
+    if (error instanceof CallsSpent) return undecided('the calls are spent');
     if (!(error instanceof UpstreamError)) throw error;
-    return { whyNot: undecided('no second interface', word('failure', error.failure.reason)) };
+    return undecided('no second interface', word('failure', error.failure.reason));
   }
 }
 
@@ -152,31 +148,26 @@ async function byRolling(
 }
 
 /** Runs the probes of one interface in turn. A failed probe affects only its own rows. */
-async function ask<A>(found: Verdicts, probes: readonly Probe<A>[], side: Side<A>): Promise<void> {
+async function ask<A extends object>(found: Verdicts, probes: readonly Probe<A>[], side: A | Judged): Promise<void> {
   for (const { ids, needs, ask: askProbe } of probes) {
-    const outcome = 'whyNot' in side ? side.whyNot : await outcomeOf(side.asked, needs, found, askProbe);
+    const outcome = isJudged(side)
+      ? side
+      : (missing(needs, found) ?? (await orFailure<Verdicts | Judged>(() => askProbe(side))));
     for (const id of ids) found[id] = isJudged(outcome) ? outcome : (outcome[id] ?? undecided('no traffic'));
   }
 }
 
-const isJudged = (outcome: Verdicts | Judged): outcome is Judged => 'verdict' in outcome;
+const isJudged = (outcome: object): outcome is Judged => 'verdict' in outcome;
 
-/** The verdicts of a probe, or the one that all its facts share because it could not run. */
-async function outcomeOf<A>(
-  asked: A,
-  needs: FactId | undefined,
-  found: Verdicts,
-  askProbe: Probe<A>['ask'],
-): Promise<Verdicts | Judged> {
-  const needed = needs === undefined ? undefined : found[needs];
-  if (needs !== undefined && needed?.verdict !== 'as assumed') {
-    const why = needed !== undefined && 'why' in needed ? needed.why : 'another fact differs';
-    return { verdict: 'not decidable here', why, seen: [], needs };
-  }
-  return orFailure(() => askProbe(asked));
+/** The verdict of a probe whose needed fact does not hold; undefined where it can run. */
+function missing(needs: FactId | undefined, found: Verdicts): Judged | undefined {
+  const needed = needs && found[needs];
+  if (needs === undefined || needed?.verdict === 'as assumed') return undefined;
+  const why = needed !== undefined && 'why' in needed ? needed.why : 'another fact differs';
+  return { verdict: 'not decidable here', why, seen: [], needs };
 }
 
-/** What was read, or the verdict of a failed call. */
+/** The result of a read, or the verdict of its failed call. */
 async function orFailure<T>(read: () => Promise<T>): Promise<T | Judged> {
   try {
     return await read();

@@ -26,14 +26,14 @@ import { isList, isObject, type Json } from '../../api/http/validation.ts';
 import { UpstreamError, type Application, type FailureReason } from '../../api/types.ts';
 import { METRIC } from '../../formulas/metricInputs.ts';
 import { SIGN_OF_LIFE } from '../../formulas/valueFormulas.ts';
-import { readEach, readOne } from '../upstream/readForCommand.ts';
+import { readEach } from '../upstream/readForCommand.ts';
 import { before, DAY, HOUR, numberAt, objectsIn, TEN_MINUTES } from './connections.ts';
 import type { AskedGraph, Probe, Verdicts } from './connections.ts';
 import { count, holds, ratio, undecided, word, type Judged, type Seen } from './evidence.ts';
 import type { FactId } from './facts.ts';
 import { judgeCut, judgeFields, judgeFirstFunction, judgeLimitMax, judgeOtherResult, sum } from './judges.ts';
 import { PACK_FACTS, type PackFact } from './nerdgraphFacts.ts';
-import { NO_METRIC } from './restProbes.ts';
+import { NO_METRIC, readMinutes } from './restProbes.ts';
 
 const NAME = 'metricTimesliceName';
 /** An account that cannot exist: the largest number that NerdGraph accepts. */
@@ -60,11 +60,8 @@ const facetOf = (row: Json): string => [row['facet'] ?? []].flat().map(String).j
 
 async function askAppId({ graph, first: { id }, to }: AskedGraph): Promise<Judged> {
   const hasData = async (appId: number | string): Promise<boolean> => {
-    for (const name of [SIGN_OF_LIFE, METRIC.web]) {
-      const where = all([equals('appId', appId), equals(NAME, name)]);
-      if (countIn(await graph.result(counting(where, before(to, TEN_MINUTES)))) > 0) return true;
-    }
-    return false;
+    const where = all([equals('appId', appId), isIn(NAME, [SIGN_OF_LIFE, METRIC.web])]);
+    return countIn(await graph.result(counting(where, before(to, TEN_MINUTES)))) > 0;
   };
   if (await hasData(id)) return holds(true, word('shape', 'without quotes'));
   return (await hasData(String(id))) ? holds(false, word('shape', 'in quotes')) : undecided('no traffic');
@@ -162,14 +159,14 @@ async function askHostQuery(
   if (hosts.length === 0) return undecided('no host');
   const metrics = graph.reader.select([METRIC.web, METRIC.memory, SIGN_OF_LIFE]);
   const subjectOf = ({ id, key }: (typeof hosts)[number]) => ({ applicationId: id, hostKey: key, metrics });
-  return heldUnlessRefused('other', async () => {
+  return heldUnless('other', async () => {
     await readEach(graph.reader.metricData, hosts, subjectOf, before(to, TEN_MINUTES), graph.call);
     return holds(true, count('hosts', hosts.length));
   });
 }
 
-/** The verdict of a reading; `differs` where New Relic fails it with this reason. */
-async function heldUnlessRefused(reason: 'other' | 'invalid_response', read: () => Promise<Judged>): Promise<Judged> {
+/** The verdict of a read; `differs` where it fails for this reason. */
+async function heldUnless(reason: 'other' | 'invalid_response', read: () => Promise<Judged>): Promise<Judged> {
   try {
     return await read();
   } catch (error) {
@@ -239,7 +236,7 @@ async function askUnmatched(asked: AskedGraph): Promise<Judged> {
 async function askNames(asked: AskedGraph): Promise<Verdicts> {
   const { graph, to } = asked;
   let names: readonly string[] = [];
-  const judged = await heldUnlessRefused('other', async () => {
+  const judged = await heldUnless('other', async () => {
     const subject = { applicationId: asked.first.id, to: to - (to % 600) };
     names = (await graph.reader.listMetricNames(subject, graph.call)).names.map(({ name }) => name);
     return names.length === 0 ? undecided('too few metric names') : holds(true, count('names', names.length));
@@ -265,13 +262,10 @@ async function askRollupScope(asked: AskedGraph): Promise<Judged> {
   return holds(scoped.length === 0, count('rows', scoped.length));
 }
 
-function askSeries(asked: AskedGraph): Promise<Judged> {
-  return heldUnlessRefused('invalid_response', async () => {
-    const { reader, call } = asked.graph;
-    const subject = { applicationId: asked.first.id, hostKey: undefined, metrics: reader.select([METRIC.web]) };
-    const { metrics } = await readOne(reader.counters, subject, before(asked.to, TEN_MINUTES), call);
-    const areWhole = (metrics.get(METRIC.web) ?? []).every(({ from, to }) => from % 60 === 0 && to === from + 60);
-    return holds(areWhole);
+function askSeries({ graph, first, to }: AskedGraph): Promise<Judged> {
+  return heldUnless('invalid_response', async () => {
+    await readMinutes(graph, first.id, [METRIC.web], before(to, TEN_MINUTES));
+    return holds(true);
   });
 }
 
