@@ -2,7 +2,14 @@ import { backoff } from '../../api/backoff.ts';
 import type { LimitFunction } from 'p-limit';
 import { UpstreamError, type FailureReason } from '../../api/types.ts';
 import type { Labels, Sample } from '../../metrics/sample.ts';
-import type { CallOptions, MetricDataSubject, SeriesChunk, TimeRange } from '../../api/upstreamReader.ts';
+import {
+  type CallOptions,
+  type MetricDataSubject,
+  type SeriesChunk,
+  type TimeRange,
+  type UpstreamReader,
+  planAll,
+} from '../../api/upstreamReader.ts';
 import type { FamilyScope } from '../../metrics/family.ts';
 import { queryNames, windowSamples } from '../../metrics/windowFamilies.ts';
 import { readOne, readPlanned } from '../upstream/readForCommand.ts';
@@ -192,32 +199,46 @@ function finishedFile(subject: BackfillSubject): string {
   return `${folderOf(subject)}/finished.json`;
 }
 
+/** A call for one chunk of some entities. */
+interface PlannedChunk {
+  readonly chunk: SeriesChunk;
+  readonly index: number;
+  readonly planned: ReturnType<UpstreamReader['metricSeries']['plan']>;
+}
+
 function chunkFile(home: string, entity: Pick<BackfillEntity, 'key'>, index: number): string {
   return `${home}/read/${entity.key}/${index}.json`;
 }
 
-/** Reads the missing chunks of an application and its hosts; several chunks at once, the calls of one after the other. */
+/** Reads the missing chunks of an application and its hosts. */
 async function readChunks(
   home: string,
   subject: BackfillSubject,
   entities: readonly BackfillEntity[],
   context: ApplicationContext,
 ): Promise<void> {
-  const { checkpoint, account, call, chunks, sleep } = context;
+  const { checkpoint, account, call, chunks, reading, sleep } = context;
   const { metricSeries, select } = account.reader;
   const entityOf = new Map<MetricDataSubject, BackfillEntity>(
     entities.map((each) => [{ applicationId: subject.id, hostKey: each.hostKey, metrics: select(each.names) }, each]),
   );
   context.expected(entities.length * chunks.length);
-  const readChunk = async (chunk: SeriesChunk, index: number): Promise<void> => {
-    const left = new Map([...entityOf].filter(([, entity]) => !checkpoint.has(chunkFile(home, entity, index))));
-    context.done(entities.length - left.size);
-    // Each call is planned after the earlier ones, because the reader learns sizes and suspects from them.
+  function* planCalls(): Generator<PlannedChunk> {
+    for (const [index, chunk] of chunks.entries()) {
+      const missing = [...entityOf].filter(([, entity]) => !checkpoint.has(chunkFile(home, entity, index)));
+      context.done(entities.length - missing.length);
+      const subjects = missing.map(([read]) => read);
+      for (const planned of planAll(metricSeries, subjects, chunk)) yield { chunk, index, planned };
+    }
+  }
+  const readCall = async ({ chunk, index, planned }: PlannedChunk): Promise<void> => {
+    const left = new Set(planned.subjects);
+    let next = planned;
     const readNext = async (): Promise<void> => {
       call.signal.throwIfAborted();
       let failure: UpstreamError | undefined;
-      for (const [read, outcome] of await readPlanned(metricSeries.plan(left.keys(), chunk), call)) {
-        const entity = left.get(read);
+      for (const [read, outcome] of await readPlanned(next, call)) {
+        const entity = entityOf.get(read);
         if (entity === undefined) continue;
         if ('error' in outcome) {
           failure ??= outcome.error;
@@ -229,13 +250,19 @@ async function readChunks(
         left.delete(read);
         context.done(1);
       }
+      if (left.size > 0) next = metricSeries.plan(left, chunk);
       if (failure !== undefined) throw failure;
     };
     while (left.size > 0) await persistently(readNext, sleep);
   };
+  // A call is planned when it can start, because the reader learns sizes and suspects from earlier ones.
+  const calls = planCalls();
+  const readCalls = async (): Promise<void> => {
+    for (const each of calls) await readCall(each);
+  };
   // The first failure ends the run, because a document that lacks a part would look complete.
   const fail = (error: unknown): void => context.fail(subject, error);
-  await Promise.all(chunks.map((chunk, index) => context.reading(() => readChunk(chunk, index).catch(fail))));
+  await Promise.all(Array.from({ length: reading.concurrency }, () => reading(() => readCalls().catch(fail))));
   call.signal.throwIfAborted();
 }
 
