@@ -23,21 +23,27 @@ const STOPPED_AFTER = 75;
 const LATE = 2 * SPEED;
 
 interface Outage {
+  /**
+   * Seconds after which a call is given up: much less real time, in which a busy machine has to answer a healthy call. Where it
+   * is not what fails, there is more of it.
+   */
+  readonly requestTimeout: number;
   readonly begin: (front: Front, simulator: Simulator) => Promise<void> | void;
   readonly end: (front: Front, simulator: Simulator) => Promise<void> | void;
 }
 
-const byRule = (rule: Parameters<Simulator['faults']['add']>[0]): Outage => ({
+const byRule = (requestTimeout: number, rule: Parameters<Simulator['faults']['add']>[0]): Outage => ({
+  requestTimeout,
   begin: (_front, { faults }) => void faults.add(rule),
   end: (_front, { faults }) => faults.clear(),
 });
 
-/** How New Relic fails: an account for each. A call of the exporter is given up after 10 seconds. */
+/** How New Relic fails: an account for each. */
 const OUTAGES: Readonly<Record<string, Outage>> = {
-  closed: { begin: (front) => front.refuse(), end: (front) => front.restore() },
-  slow: byRule({ effect: 'delay', milliseconds: 15_000 / SPEED }),
-  'half-open': byRule({ effect: 'hang' }),
-  unavailable: byRule({ effect: 'status', status: 503 }),
+  closed: { requestTimeout: 60, begin: (front) => front.refuse(), end: (front) => front.restore() },
+  slow: byRule(20, { effect: 'delay', milliseconds: 30_000 / SPEED }),
+  'half-open': byRule(20, { effect: 'hang' }),
+  unavailable: byRule(60, { effect: 'status', status: 503 }),
 };
 const NAMES = Object.keys(OUTAGES);
 
@@ -89,11 +95,13 @@ async function survive(scraped: boolean): Promise<void> {
       );
     }
     const accounts = [...services].map(([name, [front]]) =>
-      account({ url: `http://127.0.0.1:${front.port}` }, name, { limits: { request_timeout: '10s' } }),
+      account({ url: `http://127.0.0.1:${front.port}` }, name, {
+        limits: { request_timeout: `${OUTAGES[name]?.requestTimeout ?? 10}s` },
+      }),
     );
     const exporter = await startExporter({ ...clock.program, config: { accounts } });
     closing.push(() => exporter.stop());
-    const strike = async (what: keyof Outage): Promise<void> => {
+    const strike = async (what: 'begin' | 'end'): Promise<void> => {
       for (const [name, service] of services) await OUTAGES[name]?.[what](...service);
     };
     await watch(exporter, scraped, strike);
@@ -102,7 +110,7 @@ async function survive(scraped: boolean): Promise<void> {
   }
 }
 
-async function watch(exporter: Exporter, scraped: boolean, strike: (what: keyof Outage) => Promise<void>) {
+async function watch(exporter: Exporter, scraped: boolean, strike: (what: 'begin' | 'end') => Promise<void>) {
   const start = Date.now();
   const now = (): number => ((Date.now() - start) * SPEED) / 1000;
   const ofProcess = { scraped, unhealthy: 0, scrapes: [] as number[] };

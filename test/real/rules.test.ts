@@ -14,8 +14,10 @@ import { run } from './support/processes.ts';
 import { BOTH_LINES, describeReal } from './support/realPrograms.ts';
 
 const MONITORING = resolve(import.meta.dirname, '../../monitoring');
-/** The files of tests that take promtool ten seconds and more. */
-const SLOW = new Set(['exporter-alerts.yaml', 'long-alerts.yaml', 'service-alerts.yaml']);
+/** The files of tests that take promtool several seconds. */
+const SLOW = new Set(
+  ['exporter', 'long', 'service', 'weekly'].map((name) => `${name}-alerts.yaml`).concat('slo-long.yaml'),
+);
 /** Milliseconds; promtool evaluates every rule at every step of every case. */
 const LIMIT = 600_000;
 
