@@ -134,16 +134,27 @@ async function served(world: World): Promise<ReadonlySet<string>> {
   );
 }
 
-/** The keys, as of `served`, of what a call has read. */
-function readBy(account: string, { kind, subjects }: Call): readonly string[] {
-  return subjects.flatMap((subject) => {
+/** For each subject of a call the keys, as of `served`, of what was read of it: custom metrics come last. */
+function readBy(account: string, { kind, subjects }: Call): readonly (readonly string[])[] {
+  return subjects.map((subject) => {
     const about = subject as Partial<MetricDataSubject & QuerySubject>;
     if (kind === 'queries') return [`${account} queries rows_of_${about.nrql?.split(' ').at(-1) ?? ''}`];
+    if (kind !== 'metric_data') return [];
     const group = about.hostKey === undefined ? 'application_metrics' : 'host_metrics';
     const requested = CUSTOM.filter((name) => about.metrics?.names.includes(metricOf(name)));
     const kinds = [group, ...requested.map((name) => `custom_${name}`)];
     return kinds.map((each) => `${account} ${each} ${about.hostKey ?? about.applicationId ?? ''}`);
   });
+}
+
+/** The keys of the newest read of each subject. */
+function newestReads(seen: ReadonlyMap<string, readonly Call[]>): Iterable<readonly string[]> {
+  const newest = new Map<string | undefined, readonly string[]>();
+  for (const [account, calls] of seen) {
+    const good = calls.filter(({ outcome }) => outcome === 'ok').sort((a, b) => (a.endedAt ?? 0) - (b.endedAt ?? 0));
+    for (const keys of good.flatMap((call) => readBy(account, call))) newest.set(keys[0], keys);
+  }
+  return newest.values();
 }
 
 /** A world in which each reload opens new readers of the same service, as the program does. */
@@ -248,9 +259,13 @@ it.each<[string, Likeness]>([
                   ({ endedAt, outcome }) =>
                     outcome === 'ok' && (endedAt ?? -1) >= world.clock.now() - (world.clock.monotonic() - lookedAt),
                 )
-                .flatMap((call) => readBy(name, call)),
+                .flatMap((call) => readBy(name, call).flat()),
             ),
           );
+          // A custom metric that is configured again is calculated from what is held, if its metric was read with it.
+          for (const [data, ...metrics] of newestReads(world.seen)) {
+            if (data !== undefined && before.has(data)) for (const key of metrics) read.add(key);
+          }
           expect([...shown].filter((key) => !before.has(key) && !read.has(key))).toEqual([]);
           before = shown;
           stayed = belongs;
