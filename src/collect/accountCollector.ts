@@ -414,8 +414,8 @@ export class AccountCollector {
   /** A refresh with no due task of a group is successful for this group, too. */
   #reportIdleGroups(): void {
     const busy = new Set(this.inventory.tasks().map(({ group }) => group));
-    for (const [group, progress] of this.tracker.groups) {
-      if (isEnabled(this.context, group) && !busy.has(group)) progress.endWithoutWork();
+    for (const group of GROUPS) {
+      if (isEnabled(this.context, group) && !busy.has(group)) this.tracker.endWithoutWork(group);
     }
   }
 

@@ -283,17 +283,17 @@ export type GroupStatus = ReturnType<typeof groupStatus>;
 
 function groupStatus(account: AccountCollector, group: Group, { tasks, oldestWindowEnd }: GroupTally) {
   const { schedule } = account;
-  const progress = account.tracker.groups.get(group);
+  const { success, lastSuccess, seconds } = account.tracker.resultOf(group);
   // While the account is refused, only its application list is read.
   const refused = account.refused !== undefined && group !== 'applications';
   return {
     group,
     intervalSeconds: schedule.intervalOf({ group }) / 1000,
     effectiveIntervalSeconds: schedule.effectiveIntervalOf({ group }) / 1000,
-    success: refused ? false : progress?.success,
-    lastSuccess: progress?.lastSuccess,
-    durationSeconds: progress?.seconds,
-    tasks: tasks,
+    success: refused ? false : success,
+    lastSuccess,
+    durationSeconds: seconds,
+    tasks,
     oldestWindowEnd: Number.isFinite(oldestWindowEnd) ? oldestWindowEnd : undefined,
   };
 }

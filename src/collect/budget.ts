@@ -144,14 +144,12 @@ export class Budget {
 
 /** The number of ascending times that are not after `limit`. */
 function countUntil(times: readonly number[], limit: number): number {
-  let low = 0;
-  let high = times.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((times[middle] ?? Infinity) <= limit) low = middle + 1;
-    else high = middle;
+  let count = 0;
+  for (const time of times) {
+    if (time > limit) break;
+    count += 1;
   }
-  return low;
+  return count;
 }
 
 /** The ascending times after `limit`; the same array when all are. */

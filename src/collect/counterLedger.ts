@@ -66,11 +66,6 @@ export class CounterLedger {
   #silences: TimeRange[] = [];
   #silentSince: number | undefined;
 
-  /** False until the first good read: there is nothing to publish yet. */
-  get isStarted(): boolean {
-    return this.#end !== undefined;
-  }
-
   /** The range of the next read when it ends at `to`. */
   nextRange(to: number): TimeRange {
     const last = this.#end === undefined || this.#isSetBack(to) ? to : Math.min(this.#end, to);

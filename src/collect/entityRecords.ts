@@ -9,7 +9,7 @@ import { NO_SAMPLES, writeLabels } from '../metrics/writeSamples.ts';
 import { readDefinition, sourceKey, UnreadableDefinition, type GoldenSource } from '../nrql/goldenMetric.ts';
 import type { AccountConfig } from '../config/config.ts';
 import { selects, type AccountContext } from './selection.ts';
-import type { Kind, Subject, Task } from './task.ts';
+import { Task, type Subject } from './task.ts';
 
 type Selection = AccountConfig['entities'][number];
 type Columns = GoldenSubject['columns'];
@@ -64,7 +64,6 @@ const MOST_NAMED = 5;
 /** The types of entities that an account publishes, in the order of its configuration. */
 export class EntityRecords {
   #context: AccountContext;
-  readonly #make: (kind: Kind, subject: Subject) => Task;
   #types: ReadonlyMap<string, TypeRecord> = new Map();
   /** The source of the families: HELP stays the same until a reload. */
   #golden = new GoldenFamilies();
@@ -73,9 +72,9 @@ export class EntityRecords {
   /** Equal sources are one object, so that entities share queries. */
   readonly #sources = new Map<string, GoldenSource>();
 
-  constructor(context: AccountContext, make: (kind: Kind, subject: Subject) => Task) {
+  constructor(context: AccountContext) {
     this.#context = context;
-    this.#make = make;
+    this.configure(context);
   }
 
   types(): Iterable<TypeRecord> {
@@ -124,12 +123,12 @@ export class EntityRecords {
   /** Takes over the types of the configuration: the entities are selected again from lists that have been read. */
   configure(context: AccountContext): void {
     this.#context = context;
-    const { account, reader } = context;
+    const { account, reader, clock } = context;
     const next = new Map<string, TypeRecord>();
     for (const selection of reader.entities === undefined ? [] : account.entities) {
       const { type } = selection;
       const known = this.#types.get(type);
-      const list = known?.list ?? this.#make('entities', { entityType: type });
+      const list = known?.list ?? new Task('entities', { entityType: type }, clock.monotonic());
       const isSameValues = known?.selection.window === selection.window;
       const entities = known !== undefined && isSameValues ? known.entities : new Map<string, EntityRecord>();
       next.set(type, { selection, list, listed: known?.listed, leftOut: 0, entities, plans: new Map() });
@@ -205,7 +204,8 @@ export class EntityRecords {
     const { selection, entities: before, listed } = record;
     if (listed === undefined) return;
     const { type, max_entities, tags, interval } = selection;
-    const { account, writer } = this.#context;
+    const { account, writer, clock } = this.#context;
+    const now = clock.monotonic();
     const chosen = listed
       .filter((entity) => selects(selection, entity))
       .sort((a, b) => compareText(a.name, b.name) || compareText(a.guid, b.guid));
@@ -219,7 +219,7 @@ export class EntityRecords {
       const { columns } = plan;
       const isRead = entity.reporting && columns.length > 0;
       const task = isRead
-        ? (known?.task ?? this.#make('golden_metrics', { entityType: type, entityGuid: entity.guid }))
+        ? (known?.task ?? new Task('golden_metrics', { entityType: type, entityGuid: entity.guid }, now))
         : undefined;
       if (task !== undefined) {
         task.interval = interval;

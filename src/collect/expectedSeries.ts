@@ -33,9 +33,15 @@ export function expectedSeries(account: AccountCollector, time: EvaluationTime) 
       sums.applications += series;
     }
   }
-  const ofColumns = goldenSeriesCounter();
+  // Entities with equal definitions share their columns, which are parsed once.
+  const known = new Map<EntityRecord['columns'], number>();
   for (const { entities } of account.inventory.entities.types()) {
-    for (const { task, columns } of entities.values()) if (task !== undefined) sums.total += ofColumns(columns);
+    for (const { task, columns } of entities.values()) {
+      if (task === undefined) continue;
+      const series = known.get(columns) ?? seriesOfColumns(columns);
+      known.set(columns, series);
+      sums.total += series;
+    }
   }
   let hosts = 0;
   for (const { data } of account.inventory.applications.values()) {
@@ -54,21 +60,12 @@ export function expectedSeries(account: AccountCollector, time: EvaluationTime) 
   };
 }
 
-/** Counts the series of the golden metrics of an entity; entities with equal definitions share their columns. */
-function goldenSeriesCounter(): (columns: EntityRecord['columns']) => number {
-  const known = new Map<EntityRecord['columns'], number>();
-  return (columns) => {
-    let series = known.get(columns);
-    if (series === undefined) {
-      series = columns.reduce((sum, { select }) => sum + seriesOfColumn(select), 0);
-      known.set(columns, series);
-    }
-    return series;
-  };
-}
-
-function seriesOfColumn(select: string): number {
-  return Math.max(1, readStatement(`SELECT ${select}`).columns[0]?.percentiles ?? 0);
+/** The number of series of the golden metrics of an entity. */
+function seriesOfColumns(columns: EntityRecord['columns']): number {
+  return columns.reduce(
+    (sum, { select }) => sum + Math.max(1, readStatement(`SELECT ${select}`).columns[0]?.percentiles ?? 0),
+    0,
+  );
 }
 
 /** The number of series of the metric data of an application and all its hosts. */

@@ -71,10 +71,8 @@ export class Inventory {
     this.#context = context;
     this.applicationList = this.#make('applications', {});
     this.keyTransactionList = this.#make('key_transactions', {});
-    const make = (kind: Kind, subject: Subject): Task => this.#make(kind, subject);
-    this.entities = new EntityRecords(context, make);
-    this.queries = new QueryRecords(context, make);
-    this.#configureRecords(context);
+    this.entities = new EntityRecords(context);
+    this.queries = new QueryRecords(context);
   }
 
   /**
@@ -111,7 +109,8 @@ export class Inventory {
     }
     if (applicationId !== undefined) return [...found, ...this.tasksOfApplication({ applicationId })];
     for (const record of this.applications.values()) tasksOf(record, found);
-    found.push(...this.entities.tasks(), ...this.queries.tasks());
+    for (const task of this.entities.tasks()) found.push(task);
+    for (const task of this.queries.tasks()) found.push(task);
     return found;
   }
 
@@ -161,9 +160,9 @@ export class Inventory {
 
   /** Takes over the entities of a type. */
   setEntities(subject: Subject, listed: readonly MonitoredEntity[]): void {
-    const before = [...this.entities.tasks()];
+    const before = this.#tasksOfRecords();
     this.entities.arriveList(subject, listed);
-    this.#retireMissing(before, this.entities.tasks());
+    this.#retireMissing(before);
   }
 
   /** The tasks that were removed since the last call: they are waited for no longer. */
@@ -277,7 +276,10 @@ export class Inventory {
     if (!isEqual(before.key_transactions, account.key_transactions) || (otherApplications && isFiltered)) {
       this.keyTransactionList.overdue = true;
     }
-    this.#configureRecords(context);
+    const tasksBefore = this.#tasksOfRecords();
+    this.entities.configure(context);
+    this.queries.configure(context);
+    this.#retireMissing(tasksBefore);
     for (const { data } of this.applications.values()) if (data !== undefined) data.selected = {};
     if (customMetrics !== context.customMetrics) {
       for (const { data } of this.applications.values()) {
@@ -428,16 +430,16 @@ export class Inventory {
     return before ?? { task: this.#make(kind, subject), values: undefined };
   }
 
-  #configureRecords(context: AccountContext): void {
-    const before = [...this.entities.tasks(), ...this.queries.tasks()];
-    this.entities.configure(context);
-    this.queries.configure(context);
-    this.#retireMissing(before, [...this.entities.tasks(), ...this.queries.tasks()]);
+  #tasksOfRecords(): Task[] {
+    return [...this.entities.tasks(), ...this.queries.tasks()];
   }
 
-  #retireMissing(before: readonly Task[], now: Iterable<Task>): void {
-    const left = new Set(now);
-    this.#retire(before.filter((task) => !left.has(task)));
+  /** Removes the tasks of entities and queries that no longer exist. */
+  #retireMissing(before: readonly Task[]): void {
+    const now = new Set(this.#tasksOfRecords());
+    const missing = before.filter((task) => !now.has(task));
+    this.version += now.size - (before.length - missing.length);
+    this.#retire(missing);
   }
 
   /** Removes these tasks: results that still arrive are dropped. */

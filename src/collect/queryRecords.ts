@@ -3,7 +3,7 @@ import { querySamples, type Query } from '../metrics/queryFamilies.ts';
 import type { DroppedSeries, WrittenLabels, WrittenSamples } from '../metrics/sample.ts';
 import { NO_SAMPLES, readSamples, writeLabels } from '../metrics/writeSamples.ts';
 import { PERCENTILE_LABEL, type ROW_DROP_REASONS } from '../nrql/queryRows.ts';
-import type { Kind, Task, Subject } from './task.ts';
+import { Task, type Subject } from './task.ts';
 import type { AccountContext } from './selection.ts';
 
 /** A query of the account, with its last read rows. */
@@ -32,16 +32,15 @@ const MOST_NAMED = 20;
 /** The queries of an account, in the order of its configuration. */
 export class QueryRecords {
   #context: AccountContext;
-  readonly #make: (kind: Kind, subject: Subject) => Task;
   #records: ReadonlyMap<string, QueryRecord> = new Map();
   /** The names of families that several queries feed. */
   #shared: ReadonlySet<string> = new Set();
   /** Queries whose last rows are too old to be served: a later query may publish their series. */
   readonly #tooOld = new Set<QueryRecord>();
 
-  constructor(context: AccountContext, make: (kind: Kind, subject: Subject) => Task) {
+  constructor(context: AccountContext) {
     this.#context = context;
-    this.#make = make;
+    this.configure(context);
   }
 
   all(): Iterable<QueryRecord> {
@@ -59,7 +58,7 @@ export class QueryRecords {
   /** Takes over the queries of a configuration: a query that gives the same rows as before keeps its last read rows. */
   configure(context: AccountContext): void {
     this.#context = context;
-    const { account, queries, reader } = context;
+    const { account, queries, reader, clock } = context;
     const next = new Map<string, QueryRecord>();
     for (const query of reader.queries === undefined ? [] : queries) {
       const { name, interval } = query.definition;
@@ -69,7 +68,7 @@ export class QueryRecords {
         known !== undefined && isSame(known.query, query)
           ? { ...known, query, labels }
           : {
-              ...{ query, labels, task: this.#make('queries', { query: name }) },
+              ...{ query, labels, task: new Task('queries', { query: name }, clock.monotonic()) },
               ...{ all: NO_SAMPLES, samples: NO_SAMPLES, cut: [], rows: undefined, columns: [], warnings: [] },
               dropped: known?.dropped ?? { not_a_number: 0, repeated: 0 },
             };

@@ -1,6 +1,6 @@
 import { GROUPS, type Group } from '../metrics/sample.ts';
 import type { AccountLog } from './accountLog.ts';
-import { GroupProgress } from './groupProgress.ts';
+import type { Clock } from './clock.ts';
 import { Refresh } from './refresh.ts';
 import type { Schedule } from './schedule.ts';
 import { isSameScope, type Scope } from './scope.ts';
@@ -10,13 +10,35 @@ import type { Task } from './task.ts';
 /** The maximum number of refreshes to keep: scrapers and probes of one account do not use more scopes. */
 const MOST_REFRESHES = 10_000;
 
+/**
+ * The refreshes of one group. One begins with the first task queued for a window and ends with the last of them. Tasks queued for
+ * a later window belong to the next refresh, so a group that is always busy still reports.
+ */
+interface GroupProgress {
+  /** Open refreshes by the end of their window: the start, by the monotonic clock, and the tasks that have not ended. */
+  readonly open: Map<number, { readonly since: number; readonly left: Set<Task> }>;
+  /** Tasks whose last attempt failed: each refresh is a failure until they have been read, even one without them. */
+  readonly failing: Set<Task>;
+  /** Seconds the last refresh took. */
+  seconds: number | undefined;
+  /** The end of the last refresh without failure, Unix seconds. */
+  lastSuccess: number | undefined;
+}
+
 /** The waits of one account: of scrapes, in the refreshes of their scopes, and of the log, in the refreshes of the groups. */
 export class Tracker {
-  readonly groups: ReadonlyMap<Group, GroupProgress>;
+  readonly #clock: Clock;
+  readonly #schedule: Schedule;
+  readonly #log: AccountLog;
+  readonly #groups: Readonly<Record<Group, GroupProgress>>;
   readonly #refreshes = new Set<Refresh>();
 
   constructor({ clock }: AccountContext, schedule: Schedule, log: AccountLog) {
-    this.groups = new Map(GROUPS.map((group) => [group, new GroupProgress(group, clock, schedule, log)]));
+    this.#clock = clock;
+    this.#schedule = schedule;
+    this.#log = log;
+    const newGroup = () => ({ open: new Map(), failing: new Set<Task>(), seconds: undefined, lastSuccess: undefined });
+    this.#groups = Object.fromEntries(GROUPS.map((group) => [group, newGroup()])) as Record<Group, GroupProgress>;
   }
 
   /** The open refreshes. */
@@ -48,13 +70,38 @@ export class Tracker {
 
   /** A task is queued while the window that ends at `windowEnd` is read. */
   queued(task: Task, windowEnd: number): void {
-    this.groups.get(task.group)?.queued(task, windowEnd);
+    const { open } = this.#groups[task.group];
+    const refresh = open.get(windowEnd);
+    if (refresh !== undefined) refresh.left.add(task);
+    else open.set(windowEnd, { since: this.#clock.monotonic(), left: new Set([task]) });
   }
 
   /** A task has ended, or was removed from the inventory. */
   ended(task: Task, failed: boolean): void {
-    this.groups.get(task.group)?.ended(task, failed);
+    const { open, failing } = this.#groups[task.group];
+    if (failed) failing.add(task);
+    else failing.delete(task);
+    for (const [windowEnd, { since, left }] of open) {
+      if (!left.delete(task) || left.size > 0) continue;
+      open.delete(windowEnd);
+      this.#close(task.group, since);
+    }
     for (const refresh of this.#refreshes) refresh.ended(task, failed);
+  }
+
+  /** A refresh with no due task of the group is a success, too. */
+  endWithoutWork(group: Group): void {
+    if (this.#groups[group].open.size === 0) this.#close(group, this.#clock.monotonic());
+  }
+
+  /**
+   * The result of a group: the duration of its last refresh and its last success, and `success`, which is true when the last
+   * attempt of each task in demand succeeded, and undefined when no refresh has ended and none failed.
+   */
+  resultOf(group: Group) {
+    const { seconds, lastSuccess } = this.#groups[group];
+    const success = this.#failed(group).length > 0 ? false : seconds === undefined ? undefined : true;
+    return { success, lastSuccess, seconds };
   }
 
   /** Makes each waiting scrape check if it may be released. */
@@ -78,6 +125,19 @@ export class Tracker {
       const isOld = refresh.requestedAt < oldest || this.#refreshes.size >= MOST_REFRESHES;
       if (isIdle || isOld) this.#refreshes.delete(refresh);
     }
+  }
+
+  #close(group: Group, startedAt: number): void {
+    const progress = this.#groups[group];
+    progress.seconds = Math.max(0, this.#clock.monotonic() - startedAt) / 1000;
+    const failed = this.#failed(group);
+    if (failed.length === 0) progress.lastSuccess = this.#clock.now() / 1000;
+    this.#log.groupEnded(group, failed);
+  }
+
+  /** The failing tasks of a group, without removed ones and those no longer in demand. */
+  #failed(group: Group): Task[] {
+    return [...this.#groups[group].failing].filter((task) => !task.gone && this.#schedule.isInDemand(task));
   }
 
   #openRefresh(scope: Scope): Refresh | undefined {
