@@ -68,19 +68,21 @@ export async function compare(
     readLists(nerdgraph, options.app, 'NerdGraph'),
   ]);
   const ids = chosenIds(rest.config, options.app, overRest.applications, overNerdGraph.applications);
-  const [restApplications, graphApplications] = [overRest, overNerdGraph].map(({ applications }) =>
-    applications.filter(({ id }) => ids.has(id)),
-  ) as [Application[], Application[]];
-  const onRest = partition(restApplications, graphApplications);
-  const onNerdGraph = partition(graphApplications, restApplications);
-  if (onRest.applications.length === 0) throw new Error(nothingInCommon(onRest.alone, onNerdGraph.alone));
   const owned = chosenKeyTransactions(rest.config, ids, [
     ...overRest.keyTransactions,
     ...overNerdGraph.keyTransactions,
   ]);
-  const [restTransactions, graphTransactions] = [overRest, overNerdGraph].map(({ keyTransactions }) =>
-    keyTransactions.filter(({ id }) => owned.has(id)),
-  ) as [KeyTransaction[], KeyTransaction[]];
+  const choose = (own: typeof overRest, other: typeof overRest) => {
+    const listed = new Set(other.applications.map(({ id }) => id));
+    const chosen = own.applications.filter(({ id }) => ids.has(id));
+    return {
+      applications: chosen.filter(({ id }) => listed.has(id)),
+      alone: chosen.filter(({ id }) => !listed.has(id)),
+      keyTransactions: own.keyTransactions.filter(({ id }) => owned.has(id)),
+    };
+  };
+  const [onRest, onNerdGraph] = [choose(overRest, overNerdGraph), choose(overNerdGraph, overRest)];
+  if (onRest.applications.length === 0) throw new Error(nothingInCommon(onRest.alone, onNerdGraph.alone));
   // A long window ends where NerdGraph cuts long ranges: REST takes any.
   const window = aligned(windowAt(now, config.collection));
   const settings = new Map(onNerdGraph.applications.map((each) => [each.id, effectiveSettings(rest.config, each)]));
@@ -90,8 +92,8 @@ export async function compare(
     database: (id: number) => settings.get(id)?.database ?? 'auto',
   } as const;
   const [restSide, nerdgraphSide] = await Promise.all([
-    readSide(rest, { ...onRest, keyTransactions: restTransactions }, side),
-    readSide(nerdgraph, { ...onNerdGraph, keyTransactions: graphTransactions }, side),
+    readSide(rest, onRest, side),
+    readSide(nerdgraph, onNerdGraph, side),
   ]);
   return {
     account: rest.config.name,
@@ -99,7 +101,7 @@ export async function compare(
     ...compareSides(restSide, nerdgraphSide, options.tolerance),
     notes: [
       ...otherNames('application', onRest.applications, onNerdGraph.applications),
-      ...otherNames('key transaction', restTransactions, graphTransactions),
+      ...otherNames('key transaction', onRest.keyTransactions, onNerdGraph.keyTransactions),
       ...(rest.config.counters ? ['counters are left out: they begin with the process that counts them'] : []),
     ],
   };
@@ -153,27 +155,14 @@ function isMeant({ id, name }: Application, app: string): boolean {
   return app === name || app === String(id);
 }
 
-/** The applications of a list that the other list has too, by id, and the ones that it has alone. */
-function partition(
-  list: readonly Application[],
-  other: readonly Application[],
-): { readonly applications: readonly Application[]; readonly alone: readonly Application[] } {
-  const ids = new Set(other.map(({ id }) => id));
-  return { applications: list.filter(({ id }) => ids.has(id)), alone: list.filter(({ id }) => !ids.has(id)) };
-}
-
 function nothingInCommon(onRest: readonly Application[], onNerdGraph: readonly Application[]): string {
-  const only = [
-    ['REST', onRest],
-    ['NerdGraph', onNerdGraph],
-  ] as const;
-  const listed = only.map(([name, applications]) => {
-    const names = applications.slice(0, 5).map((each) => `${each.name} (${each.id})`);
-    const more = applications.length - names.length;
-    return `${name} lists ${[...names, ...(more > 0 ? [`${more} more`] : [])].join(', ') || 'none'}`;
-  });
+  const namesOf = (applications: readonly Application[]): string => {
+    const names = applications.map(({ name, id }) => `${name} (${id})`);
+    if (names.length > 5) names.splice(5, Infinity, `${names.length - 5} more`);
+    return names.join(', ') || 'none';
+  };
   return (
-    `the interfaces have no reporting application in common (${listed.join('; ')}): ` +
+    `the interfaces have no reporting application in common (REST lists ${namesOf(onRest)}; NerdGraph lists ${namesOf(onNerdGraph)}): ` +
     'the key may act on another account over REST (give --account-id), or its user may lack a role'
   );
 }

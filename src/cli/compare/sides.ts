@@ -1,13 +1,13 @@
 import type {
   ApplicationSubject,
+  BatchRead,
   MetricDataResult,
-  MetricDataSubject,
   RollingSubject,
   TimeRange,
 } from '../../api/upstreamReader.ts';
 import type { Application, Host, KeyTransaction, RollingValues } from '../../api/types.ts';
 import type { DatabaseComponent } from '../../config/config.ts';
-import { databaseKind, type DatabaseChoice } from '../../formulas/responseTimes.ts';
+import { databaseKind } from '../../formulas/responseTimes.ts';
 import { FAMILIES } from '../../metrics/catalogue.ts';
 import type { CatalogueFamily, FamilyScope } from '../../metrics/family.ts';
 import type { Labels, Sample } from '../../metrics/sample.ts';
@@ -44,8 +44,6 @@ interface ComparedEntity {
   readonly samples: (rolling: RollingValues | undefined) => readonly Sample[];
 }
 
-const FAMILY_OF: ReadonlyMap<string, CatalogueFamily> = new Map(FAMILIES.map((family) => [family.name, family]));
-
 /**
  * Reads everything that both interfaces may have about the chosen applications that both list. Applications that only this side
  * lists are not read any further. Rejects with the first failure.
@@ -53,36 +51,62 @@ const FAMILY_OF: ReadonlyMap<string, CatalogueFamily> = new Map(FAMILIES.map((fa
  * @param options.database the database kind that the configuration sets for an application
  */
 export async function readSide(
-  account: LiveAccount,
-  {
-    applications,
-    alone,
-    keyTransactions,
-  }: {
+  { reader, call }: LiveAccount,
+  chosen: {
     readonly applications: readonly Application[];
     readonly alone: readonly Application[];
     readonly keyTransactions: readonly KeyTransaction[];
   },
-  options: {
+  {
+    window,
+    ...options
+  }: {
     readonly window: TimeRange;
     readonly hosts: boolean;
     readonly database: (applicationId: number) => DatabaseComponent;
   },
 ): Promise<Side> {
+  const { applications, keyTransactions } = chosen;
   for (const { unread } of keyTransactions) if (unread !== undefined) throw unread;
-  const hosts = options.hosts ? await readHosts(account, applications, options.window) : [];
+  const read = <I, S, A>(kind: BatchRead<S, A>, items: readonly I[], subjectOf: (item: I) => S) =>
+    readEach(kind, items, subjectOf, window, call);
+  const lists = options.hosts ? await read(reader.hosts, applications, subjectOf) : [];
+  const hosts = lists.flatMap(([application, list]) => list.map((host) => ({ application, host })));
+  const datastores = new Map(reader.datastores && (await read(reader.datastores, applications, subjectOf)));
+  const metricsOf = (scope: FamilyScope, application: Application, hostKey?: string) => ({
+    ...subjectOf(application),
+    hostKey,
+    metrics: reader.select(queryNames(datastores.get(application) ?? [], scope, reader.api)),
+  });
   const entities = [applications.map(ofApplication), hosts.map(ofHost), keyTransactions.map(ofKeyTransaction)];
-  const [state, window] = await Promise.all([
-    Promise.all(entities.map((ofKind) => readState(account, ofKind, options.window))),
-    readWindow(account, applications, hosts, options.window, options.database),
+  const { rolling } = reader;
+  const [states, ofApplications, ofHosts] = await Promise.all([
+    rolling && Promise.all(entities.map((ofKind) => read(rolling, ofKind, ({ subject }) => subject))),
+    read(reader.metricData, applications, (each) => metricsOf('application', each)),
+    read(reader.metricData, hosts, ({ application, host }) => metricsOf('host', application, host.key)),
   ]);
-  const onlyListed = alone.map(ofApplication);
-  const listed = onlyListed
-    .flatMap(({ labels, samples }) => seriesOf(labels, samples(undefined)))
-    .filter(({ family }) => family.name === 'newrelic_application_info');
+  const rollingOf = new Map(states?.flat());
+  const databases = new Map(
+    ofApplications.map(([each, result]) => {
+      const { id, language } = each;
+      return [id, databaseKind(valuesOf(result), language, options.database(id))];
+    }),
+  );
+  const listed = [...entities.flat(), ...chosen.alone.map(ofApplication)];
   return {
-    series: [...state.flat(), ...window, ...listed],
-    entities: [...entities.flat(), ...onlyListed].map(({ labels }) => entityKey(labels)),
+    series: [
+      ...entities.flat().flatMap((each) => seriesOf(each.labels, each.samples(rollingOf.get(each)))),
+      ...ofApplications.flatMap(([each, result]) =>
+        seriesOf(applicationLabels(each), windowSamples('application', valuesOf(result), databases.get(each.id))),
+      ),
+      ...ofHosts.flatMap(([each, result]) =>
+        seriesOf(hostLabels(each), windowSamples('host', valuesOf(result), databases.get(each.application.id))),
+      ),
+      ...chosen.alone
+        .flatMap((each) => seriesOf(applicationLabels(each), ofApplication(each).samples(undefined)))
+        .filter(({ family }) => family.name === 'newrelic_application_info'),
+    ],
+    entities: listed.map(({ labels }) => entityKey(labels)),
   };
 }
 
@@ -92,73 +116,8 @@ export function entityKey({ app_id, host, key_transaction_id }: Labels): string 
   return JSON.stringify(host === undefined ? ['application', app_id] : ['host', app_id, host]);
 }
 
-async function readHosts(
-  { reader, call }: LiveAccount,
-  applications: readonly Application[],
-  window: TimeRange,
-): Promise<HostOf[]> {
-  const lists = await readEach(reader.hosts, applications, subjectOf, window, call);
-  return lists.flatMap(([application, hosts]) => hosts.map((host) => ({ application, host })));
-}
-
-/** The state and the rolling values of entities of one kind. */
-async function readState(
-  { reader: { rolling }, call }: LiveAccount,
-  entities: readonly ComparedEntity[],
-  window: TimeRange,
-): Promise<SideSeries[]> {
-  const read =
-    rolling === undefined
-      ? entities.map((entity) => [entity, undefined] as const)
-      : await readEach(rolling, entities, ({ subject }) => subject, window, call);
-  return read.flatMap(([{ labels, samples }, values]) => seriesOf(labels, samples(values)));
-}
-
-async function readWindow(
-  account: LiveAccount,
-  applications: readonly Application[],
-  hosts: readonly HostOf[],
-  window: TimeRange,
-  configured: (applicationId: number) => DatabaseComponent,
-): Promise<SideSeries[]> {
-  const { reader, call } = account;
-  const datastores = await readDatastores(account, applications, window);
-  const subject = (scope: FamilyScope, { id }: Application, hostKey: string | undefined): MetricDataSubject => ({
-    applicationId: id,
-    hostKey,
-    metrics: reader.select(queryNames(datastores.get(id) ?? [], scope, reader.api)),
-  });
-  const [ofApplications, ofHosts] = await Promise.all([
-    readEach(reader.metricData, applications, (each) => subject('application', each, undefined), window, call),
-    readEach(reader.metricData, hosts, (each) => subject('host', each.application, each.host.key), window, call),
-  ]);
-  const databases = new Map<number, DatabaseChoice | undefined>();
-  const series: SideSeries[] = [];
-  for (const [application, result] of ofApplications) {
-    const values = valuesOf(result);
-    const database = databaseKind(values, application.language, configured(application.id));
-    databases.set(application.id, database);
-    series.push(...seriesOf(applicationLabels(application), windowSamples('application', values, database)));
-  }
-  for (const [each, result] of ofHosts) {
-    const samples = windowSamples('host', valuesOf(result), databases.get(each.application.id));
-    series.push(...seriesOf(hostLabels(each), samples));
-  }
-  return series;
-}
-
 function valuesOf({ window: { from, to }, metrics }: MetricDataResult): WindowValues {
   return { seconds: to - from, metrics };
-}
-
-async function readDatastores(
-  { reader, call }: LiveAccount,
-  applications: readonly Application[],
-  window: TimeRange,
-): Promise<ReadonlyMap<number, readonly string[]>> {
-  if (reader.datastores === undefined) return new Map();
-  const lists = await readEach(reader.datastores, applications, subjectOf, window, call);
-  return new Map(lists.map(([{ id }, names]) => [id, names]));
 }
 
 function subjectOf({ id }: Application): ApplicationSubject {
@@ -203,6 +162,8 @@ function ofKeyTransaction(transaction: KeyTransaction): ComparedEntity {
       ),
   };
 }
+
+const FAMILY_OF: ReadonlyMap<string, CatalogueFamily> = new Map(FAMILIES.map((family) => [family.name, family]));
 
 /** The alert policy is known to one interface only, so it does not identify a series. */
 function seriesOf(entity: Labels, samples: readonly Sample[]): SideSeries[] {
