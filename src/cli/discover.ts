@@ -1,6 +1,12 @@
 import { Document } from 'yaml';
 import type { Application, KeyTransaction, Host, Instance } from '../api/types.ts';
-import { findApplications, findKeyTransactions, readAll, type FoundByAccount } from './upstream/readForCommand.ts';
+import {
+  findApplications,
+  findKeyTransactions,
+  foundIn,
+  readAll,
+  type FoundRecord,
+} from './upstream/readForCommand.ts';
 import { type CommandContext, isRefusedKey, type LiveAccount, withAccounts } from './upstream/session.ts';
 import type { ApplicationSubject, BatchRead, Outcome } from '../api/upstreamReader.ts';
 import { windowAt } from '../collect/due.ts';
@@ -37,10 +43,7 @@ export async function runDiscover(options: DiscoverOptions): Promise<void> {
     const named =
       apps.length + ids.length === 0
         ? undefined
-        : {
-            applications: await findApplications(accounts, apps),
-            keyTransactions: await findKeyTransactions(accounts, ids),
-          };
+        : ([await findApplications(accounts, apps), await findKeyTransactions(accounts, ids)] as const);
     const found: Discovered[] = [];
     let failures = 0;
     for (const account of accounts) {
@@ -50,7 +53,7 @@ export async function runDiscover(options: DiscoverOptions): Promise<void> {
         failures += 1;
         session.complain(`account ${name}: ${what} cannot be read: ${errorText(error, false)}`, isRefusedKey(error));
       };
-      const lists = named === undefined ? await readLists(account, note) : listsOfNamed(account, named);
+      const lists = named === undefined ? await readLists(account, note) : listsOfNamed(account, ...named);
       if (lists !== undefined) found.push(await withHostsAndInstances(account, lists, session, note));
     }
     if (found.length > 0) session.print(formatDiscovered(found, format));
@@ -96,17 +99,14 @@ async function readLists({ reader, call }: LiveAccount, note: Note) {
 /** The named entities of an account; undefined when there are none. */
 function listsOfNamed(
   account: LiveAccount,
-  named: {
-    readonly applications: FoundByAccount<Application>;
-    readonly keyTransactions: FoundByAccount<KeyTransaction>;
-  },
+  foundApplications: readonly FoundRecord<Application>[],
+  foundTransactions: readonly FoundRecord<KeyTransaction>[],
 ) {
-  const [applications = [], keyTransactions = []] = [
-    named.applications.get(account)?.values(),
-    named.keyTransactions.get(account)?.values(),
-  ];
-  const lists = { everything: false, applications: [...applications], keyTransactions: [...keyTransactions] };
-  return lists.applications.length + lists.keyTransactions.length === 0 ? undefined : lists;
+  const applications = foundIn(account, foundApplications);
+  const keyTransactions = foundIn(account, foundTransactions);
+  return applications.length + keyTransactions.length === 0
+    ? undefined
+    : { everything: false, applications, keyTransactions };
 }
 
 async function withHostsAndInstances(

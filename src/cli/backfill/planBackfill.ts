@@ -2,7 +2,7 @@ import type { Application } from '../../api/types.ts';
 import { effectiveSettings, onlyIds, readsMetricData, selects } from '../../collect/selection.ts';
 import { applicationLabels } from '../../metrics/labelNames.ts';
 import type { LiveAccount, LiveSession } from '../upstream/session.ts';
-import { findApplications, listApplications } from '../upstream/readForCommand.ts';
+import { findApplications, foundIn, listApplications } from '../upstream/readForCommand.ts';
 import type { State, BackfillSubject } from './checkpoint.ts';
 import { UsageError } from '../process.ts';
 import { formatDuration } from '../../config/duration.ts';
@@ -26,7 +26,7 @@ async function findSubjects(
   const subjects: BackfillSubject[] = [];
   let notReporting = 0;
   for (const [index, account] of accounts.entries()) {
-    const served = named === undefined ? await readServed(account) : [...(named.get(account)?.values() ?? [])];
+    const served = named === undefined ? await readServed(account) : foundIn(account, named);
     for (const application of served) {
       // A user who names an application wants its history, whether or not it reports now.
       if (named === undefined && !readsMetricData(account.config, application)) notReporting += 1;

@@ -79,41 +79,51 @@ export function isId(text: string): boolean {
 }
 
 /** A record of New Relic, and the account in which it was found. */
-interface FoundRecord<T> {
+export interface FoundRecord<T> {
   readonly account: LiveAccount;
   readonly value: T;
 }
 
-export type FoundByAccount<T> = ReadonlyMap<LiveAccount, ReadonlyMap<number, T>>;
+/** The values that were found in an account, each once. */
+export function foundIn<T extends { readonly id: number }>(
+  account: LiveAccount,
+  found: readonly FoundRecord<T>[],
+): T[] {
+  const own = found.filter((each) => each.account === account);
+  return [...new Map(own.map(({ value }) => [value.id, value])).values()];
+}
 
 /**
- * Finds the named applications, by id or by their exact names in the lists. Throws an Error with a sentence when nothing is
- * found, when several have a name, or when an account that may have one cannot be read.
+ * Finds the named applications, by id or by their exact names in the lists, which are read once for all names. Throws an Error
+ * with a sentence when nothing is found, when several have a name, or when an account that may have one cannot be read.
  */
 export async function findApplications(
   accounts: readonly LiveAccount[],
   apps: readonly string[],
-): Promise<FoundByAccount<Application>> {
+): Promise<readonly FoundRecord<Application>[]> {
   const found: FoundRecord<Application>[] = [];
-  for (const app of new Set(apps)) found.push(await findApplication(accounts, app));
-  return byAccount(found);
+  let lists: ReturnType<typeof listAll> | undefined;
+  for (const app of new Set(apps))
+    found.push(await findApplication(accounts, app, () => (lists ??= listAll(accounts))));
+  return found;
 }
 
 /** Finds one application, as findApplications does. */
 export async function findApplication(
   accounts: readonly LiveAccount[],
   app: string,
+  list = () => listAll(accounts),
 ): Promise<FoundRecord<Application>> {
   const read = ({ reader, call }: LiveAccount): Promise<Application> => reader.readApplication(Number(app), call);
   const found = isId(app) ? await findById(accounts, `application ${app}`, read) : undefined;
-  return found ?? findByName(accounts, app);
+  return found ?? findByName(await list(), app);
 }
 
 /** Finds the key transactions of these ids. Throws an Error whose message is a sentence, as findApplications does. */
 export async function findKeyTransactions(
   accounts: readonly LiveAccount[],
   ids: readonly number[],
-): Promise<FoundByAccount<KeyTransaction>> {
+): Promise<readonly FoundRecord<KeyTransaction>[]> {
   const found: FoundRecord<KeyTransaction>[] = [];
   for (const id of new Set(ids)) {
     const read = ({ reader, call }: LiveAccount): Promise<KeyTransaction> => reader.readKeyTransaction(id, call);
@@ -121,15 +131,7 @@ export async function findKeyTransactions(
     if (one === undefined) throw new Error(`no key transaction has the id ${id}: the command discover lists them`);
     found.push(one);
   }
-  return byAccount(found);
-}
-
-function byAccount<T extends { readonly id: number }>(found: readonly FoundRecord<T>[]): FoundByAccount<T> {
-  const owners = new Map<LiveAccount, Map<number, T>>();
-  for (const { account, value } of found) {
-    owners.set(account, (owners.get(account) ?? new Map<number, T>()).set(value.id, value));
-  }
-  return owners;
+  return found;
 }
 
 async function findById<T>(
@@ -137,15 +139,16 @@ async function findById<T>(
   what: string,
   read: (account: LiveAccount) => Promise<T>,
 ): Promise<FoundRecord<T> | undefined> {
-  const attempts = accounts.map(async (account): Promise<FoundRecord<T> | Error | undefined> => {
-    try {
-      return { account, value: await read(account) };
-    } catch (error) {
-      // The id may belong to another account.
-      const isNotFound = error instanceof UpstreamError && error.failure.reason === 'not_found';
-      return isNotFound ? undefined : unreadable(account, what, error);
-    }
-  });
+  const attempts = accounts.map((account) =>
+    read(account).then(
+      (value) => ({ account, value }),
+      (error: unknown) => {
+        // The id may belong to another account.
+        const isNotFound = error instanceof UpstreamError && error.failure.reason === 'not_found';
+        return isNotFound ? undefined : unreadable(account, what, error);
+      },
+    ),
+  );
   // In the order of the configuration, not of the responses.
   const ends = (await Promise.all(attempts)).filter((end) => end !== undefined);
   const found = ends.flatMap((end) => (end instanceof Error ? [] : [end]));
@@ -156,26 +159,29 @@ async function findById<T>(
   return found[0];
 }
 
-async function findByName(accounts: readonly LiveAccount[], name: string): Promise<FoundRecord<Application>> {
+async function listAll(accounts: readonly LiveAccount[]): Promise<readonly FoundRecord<Application>[]> {
   const lists = accounts.map(async (account) =>
-    (await listApplications(account, {})).map((value): FoundRecord<Application> => ({ account, value })),
+    (await listApplications(account, {})).map((value) => ({ account, value })),
   );
   // Waits for all lists, so that the first failure is the first in the order of the configuration.
   await Promise.allSettled(lists);
   const found: FoundRecord<Application>[] = [];
   for (const list of lists) found.push(...(await list));
-  const [only, ...others] = found.filter(({ value }) => value.name === name);
+  return found;
+}
+
+function findByName(listed: readonly FoundRecord<Application>[], name: string): FoundRecord<Application> {
+  const found = listed.filter(({ value }) => value.name === name);
+  const [only] = found;
   if (only === undefined) {
     throw new Error(`no application has the id or name "${name}": the command discover lists them`);
   }
-  if (others.length > 0) {
-    const all = [only, ...others];
-    const what = `${all.length} applications have the name "${name}"`;
-    if (new Set(all.map(({ account }) => account)).size > 1)
-      throw new Error(`${what}: choose one of their accounts with --account (${namesOf(all)})`);
-    throw new Error(`${what}: give one of their ids (${all.map(({ value }) => value.id).join(', ')})`);
-  }
-  return only;
+  if (found.length === 1) return only;
+  const isInSeveral = found.some(({ account }) => account !== only.account);
+  const advice = isInSeveral
+    ? `choose one of their accounts with --account (${namesOf(found)})`
+    : `give one of their ids (${found.map(({ value }) => value.id).join(', ')})`;
+  throw new Error(`${found.length} applications have the name "${name}": ${advice}`);
 }
 
 function namesOf(found: readonly FoundRecord<unknown>[]): string {
