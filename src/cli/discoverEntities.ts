@@ -71,7 +71,7 @@ function formatted(
   if (format === 'yaml') return found.map((each) => toYaml(each, type)).join('\n');
   return found
     .map(({ account, types, entities = [] }) => {
-      const rows = types?.map(({ type: each, count }) => [escapeUnsafe(each), count]);
+      const rows = types?.map(({ type: each, count }) => [each, count]);
       const text = rows === undefined ? entityTable(entities) : table([['TYPE', 'ENTITIES'], ...rows]);
       return `Account ${escapeUnsafe(account)}\n${text}\n`;
     })
@@ -102,13 +102,16 @@ function entityTable(entities: readonly MonitoredEntity[]): string {
     entities.flatMap((entity) => entity.metrics.map((metric) => [JSON.stringify(metric), metric])),
   );
   const rows = entities.map(({ name, guid, reporting, tags }) => [
-    escapeUnsafe(name),
-    escapeUnsafe(guid),
+    name,
+    guid,
     reporting ? 'yes' : 'no',
-    escapeUnsafe(tags.map(({ key, values }) => `${key}=${values.join(',')}`).join(' ')),
+    tags.map(({ key, values }) => `${key}=${values.join(',')}`).join(' '),
   ]);
-  const defined = [...metrics.values()].map(({ name, title, unit, definition }) =>
-    [name, title, unit, definition.select].map(escapeUnsafe),
-  );
+  const defined = [...metrics.values()].map(({ name, title, unit, definition }) => [
+    name,
+    title,
+    unit,
+    definition.select,
+  ]);
   return `${table([['ENTITY', 'GUID', 'REPORTS', 'TAGS'], ...rows])}\n${table([['GOLDEN METRIC', 'TITLE', 'UNIT', 'SELECT'], ...defined])}`;
 }

@@ -71,7 +71,10 @@ export class RollingWindows {
       yield { time, values: this.#ending(time, length) };
     }
     for (const [name, timeslices] of this.#slices) {
-      this.#slices.set(name, timeslices.slice(firstFrom(timeslices, chunk.to - length)));
+      this.#slices.set(
+        name,
+        timeslices.filter(({ from }) => from >= chunk.to - length),
+      );
     }
   }
 
@@ -89,34 +92,12 @@ export class RollingWindows {
   #ending(time: number, length: number): WindowValues {
     const inside = new Map<string, readonly Timeslice[]>();
     for (const [name, timeslices] of this.#slices) {
-      const ofMetric = within(timeslices, time - length, time);
+      const ofMetric = timeslices.filter((each) => each.from >= time - length && endOf(each) <= time);
       if (ofMetric.length > 0) inside.set(name, ofMetric);
     }
     const { metrics } = this.#series.summarize(inside, { from: time - length, to: time }, this.#granule);
     return { seconds: length, metrics };
   }
-}
-
-function within(timeslices: readonly Timeslice[], from: number, to: number): Timeslice[] {
-  const inside: Timeslice[] = [];
-  for (let index = firstFrom(timeslices, from); index < timeslices.length; index += 1) {
-    const timeslice = timeslices[index];
-    if (timeslice === undefined || endOf(timeslice) > to) break;
-    inside.push(timeslice);
-  }
-  return inside;
-}
-
-/** The index of the first timeslice that begins at `from` or later. */
-function firstFrom(timeslices: readonly Timeslice[], from: number): number {
-  let low = 0;
-  let high = timeslices.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((timeslices[middle]?.from ?? Infinity) < from) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 function gridOf({ from, to, granule }: ReadChunk): number[] {
