@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { MetricDataSubject, UpstreamReader } from '../../src/api/upstreamReader.ts';
 import { countedMinutes, countedValues, COUNTED, COUNTER_METRICS } from '../../src/metrics/counterFamilies.ts';
 import { NOW, startBoth } from './nerdgraph/nerdGraphReading.ts';
+import { readOne } from './support/reading.ts';
 
 const END = Math.floor(NOW / 60_000) * 60 - 120;
 const RANGE = { from: END - 660, to: END };
@@ -17,10 +18,9 @@ describe('the minutes that counters are made of', () => {
     for (const id of [SHOP, SHOP + 9, SHOP + 10]) {
       const [ofRest, ofNerdGraph] = await Promise.all(
         [rest, nerdGraph].map(async ({ reader, call }) => {
-          const [outcome] = await reader.counters.plan([subjectOf(reader, id)], RANGE).read(call);
-          if (outcome === undefined || 'error' in outcome) throw new Error('not read');
-          expect(outcome.value.window).toEqual(RANGE);
-          return countedMinutes(outcome.value);
+          const series = await readOne(reader.counters, subjectOf(reader, id), call, RANGE);
+          expect(series.window).toEqual(RANGE);
+          return countedMinutes(series);
         }),
       );
       for (let minute = RANGE.from; minute < RANGE.to; minute += 60) {
@@ -36,9 +36,8 @@ describe('the minutes that counters are made of', () => {
     const { simulator, rest, nerdGraph } = await startBoth({ applications: 1 });
     simulator.faults.add({ effect: 'nulls' });
     for (const { reader, call } of [rest, nerdGraph]) {
-      const [outcome] = await reader.counters.plan([subjectOf(reader, SHOP)], RANGE).read(call);
-      if (outcome === undefined || 'error' in outcome) throw new Error('not read');
-      expect(new Set(countedMinutes(outcome.value).values())).toEqual(new Set(['broken']));
+      const series = await readOne(reader.counters, subjectOf(reader, SHOP), call, RANGE);
+      expect(new Set(countedMinutes(series).values())).toEqual(new Set(['broken']));
     }
   });
 

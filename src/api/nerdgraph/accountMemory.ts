@@ -70,7 +70,7 @@ export class AccountMemory {
   }
 
   /** Stores the whole application list, and removes the records of applications that are no longer on it. */
-  listed(applications: readonly Application[]): void {
+  listed(applications: readonly Pick<Application, 'id' | 'language' | 'reporting' | 'hosts'>[]): void {
     this.#listed = new Map(
       applications.map(({ id, language, reporting, hosts }) => [id, { language, reporting, hosts }]),
     );

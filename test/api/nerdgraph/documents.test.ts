@@ -13,14 +13,6 @@ describe('the GraphQL documents', () => {
     expect(validate(schema, parse(text))).toEqual([]);
   });
 
-  it('are told from wrong ones by this test', () => {
-    expect(DOCUMENTS.map(([name]) => name)).toContain('APPLICATIONS');
-    const wrong = transport.APPLICATIONS.text.replace('hostCount', 'hostsCount');
-    expect(validate(schema, parse(wrong)).map(({ message }) => message)).toEqual([
-      expect.stringContaining('Cannot query field "hostsCount"'),
-    ]);
-  });
-
   it.each(DOCUMENTS)('%s never asks for the key, which the service would echo', (_, { text }) => {
     expect(text).not.toMatch(/requestContext|apiKey/);
   });

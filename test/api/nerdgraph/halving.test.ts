@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { MetricDataResult, Outcome } from '../../../src/api/upstreamReader.ts';
 import { metricDataOf, METRICS, RANGE } from './nerdGraphReading.ts';
 import { edit, say, startBetween, where, type Between, type Fault } from './proxy.ts';
-import { readAll as readSubjects } from '../support/reading.ts';
+import { readAll as readSubjects, readOne, valueOf } from '../support/reading.ts';
 
 const IDS = Array.from({ length: 100 }, (_, index) => 1_000_001 + index);
 const WORLD = { applications: 100, hostsPerApplication: 1, keyTransactions: 0 };
@@ -26,6 +26,11 @@ function readAll({ reader, call }: Between, ids = IDS): Promise<readonly Outcome
 function failed(outcomes: readonly Outcome<unknown>[], ids = IDS): number[] {
   return ids.filter((_, index) => 'error' in outcomes[index]!);
 }
+
+const hostsOf = (ids: readonly number[], hosts: number) =>
+  ids.flatMap((applicationId) =>
+    Array.from({ length: hosts }, (_, index) => ({ applicationId, hostKey: `host-${index}`, metrics: METRICS })),
+  );
 
 /** What a run does, and how many queries it took. */
 async function counted<T>(between: Between, run: () => Promise<T>): Promise<readonly [T, number]> {
@@ -151,16 +156,10 @@ describe('an application that breaks queries', () => {
     const between = await startBetween({ applications: 3, hostsPerApplication: 20 });
     const { reader, call } = between;
     await reader.listApplications({}, call);
-    const outcomes = await readSubjects(
-      reader.hosts,
-      [{ applicationId: IDS[0]! }, { applicationId: IDS[1]! }],
-      RANGE,
-      call,
-    );
-    const subjects = outcomes.flatMap((outcome, index) =>
-      ('value' in outcome ? outcome.value : []).map(({ key }) => ({
-        ...{ applicationId: IDS[index]!, hostKey: key, metrics: METRICS },
-      })),
+    const applications = IDS.slice(0, 2).map((applicationId) => ({ applicationId }));
+    const hosts = (await readSubjects(reader.hosts, applications, RANGE, call)).map(valueOf);
+    const subjects = hosts.flatMap((list, index) =>
+      list.map(({ key }) => ({ ...applications[index]!, hostKey: key, metrics: METRICS })),
     );
     expect(subjects).toHaveLength(40);
     between.fault = whereIds((ids) => ids.includes(IDS[0]!), say('oops', 'SERVER_ERROR'));
@@ -176,8 +175,7 @@ describe('an application that breaks queries', () => {
     const between = await startBetween({ applications: 3, hostsPerApplication: 20 });
     const { reader, call } = between;
     await reader.listApplications({}, call);
-    const [hosts] = await readSubjects(reader.hosts, [{ applicationId: IDS[0]! }], RANGE, call);
-    const keys = hosts !== undefined && 'value' in hosts ? hosts.value.map(({ key }) => key) : [];
+    const keys = (await readOne(reader.hosts, { applicationId: IDS[0]! }, call, RANGE)).map(({ key }) => key);
     const bad = keys[7]!;
     between.fault = where((nrql) => nrql.includes(`'${bad}'`) || !nrql.includes('host IN'), say('oops', 'ODD'));
     const subjects = keys.map((hostKey) => ({ applicationId: IDS[0]!, hostKey, metrics: METRICS }));
@@ -245,6 +243,33 @@ describe('applications of which the service says that none was matched', () => {
     expect((await counted(between, () => readAll(between, unmatched)))[1]).toBe(3);
   });
 
+  it('have no rows of their hosts either, which one call says of all hosts of one', async () => {
+    const between = await startBetween({ applications: 1, hostsPerApplication: 1 });
+    between.fault = where(() => true, say(UNMATCHED, 'INVALID_INPUT'));
+    const outcomes = await readSubjects(between.reader.metricData, hostsOf(IDS.slice(0, 1), 40), RANGE, between.call);
+    expect(outcomes.every((outcome) => valueOf(outcome).metrics.size === 0)).toBe(true);
+    expect(between.asked.length).toBe(1);
+    expect(between.notes.failures).toEqual([]);
+  });
+
+  it('cost nothing more for their hosts until names are read again', async () => {
+    let now = 0;
+    const between = await startBetween({ applications: 8, hostsPerApplication: 5 }, { monotonic: () => now });
+    const subjects = hostsOf(IDS.slice(0, 8), 5);
+    const rolling = subjects.map(({ applicationId, hostKey }) => ({ kind: 'host', applicationId, hostKey }) as const);
+    const read = async () => {
+      await readSubjects(between.reader.metricData, subjects, RANGE, between.call);
+      await readSubjects(between.reader.rolling!, rolling, RANGE, between.call);
+    };
+    const [, healthy] = await counted(between, read);
+    between.fault = whereIds((ids) => ids.includes(IDS[5]!), say(UNMATCHED, 'INVALID_INPUT'));
+    await read();
+    for (let minute = 0; minute < 10; minute += 1) {
+      now += MINUTE;
+      expect((await counted(between, read))[1]).toBeLessThanOrEqual(healthy);
+    }
+  });
+
   it('leave the key transactions that they own their own values', async () => {
     const between = await startBetween({ applications: 2, hostsPerApplication: 1, keyTransactions: 2 });
     const { reader, call } = between;
@@ -252,10 +277,8 @@ describe('applications of which the service says that none was matched', () => {
     const list = await reader.listKeyTransactions({}, call);
     const subjects = list.map(({ id }) => ({ kind: 'key_transaction', keyTransactionId: id }) as const);
     between.fault = where((nrql) => nrql.includes('appId'), say(UNMATCHED, 'INVALID_INPUT'));
-    const outcomes = await readSubjects(reader.rolling!, subjects, RANGE, call);
-    expect(outcomes.map((outcome) => 'value' in outcome)).toEqual(list.map(() => true));
-    const [first] = outcomes;
-    expect(first !== undefined && 'value' in first && first.value.summary?.throughput).toBeGreaterThan(0);
+    const [first] = (await readSubjects(reader.rolling!, subjects, RANGE, call)).map(valueOf);
+    expect(first?.summary?.throughput).toBeGreaterThan(0);
   });
 });
 
@@ -266,11 +289,9 @@ describe('a gauge below zero', () => {
     between.fault = edit(({ results }) => results.push(row));
     const names = ['HttpDispatcher', 'Memory/NonHeap/Max'];
     const subject = { applicationId: IDS[0]!, hostKey: undefined, metrics: between.reader.select(names) };
-    const [data] = await readSubjects(between.reader.metricData, [subject], RANGE, between.call);
-    const metrics = data !== undefined && 'value' in data ? data.value.metrics : undefined;
-    expect(metrics?.get('Memory/NonHeap/Max')).toMatchObject({ average_value: -1, total_value: -2, min_value: -1 });
-    const filters = ['Memory/'];
-    const [found] = await readSubjects(between.reader.customNames, [{ ...subject, filters }], RANGE, between.call);
-    expect(found !== undefined && 'value' in found && found.value).toContain('Memory/NonHeap/Max');
+    const { metrics } = await readOne(between.reader.metricData, subject, between.call, RANGE);
+    expect(metrics.get('Memory/NonHeap/Max')).toMatchObject({ average_value: -1, total_value: -2, min_value: -1 });
+    const custom = { ...subject, filters: ['Memory/'] };
+    expect(await readOne(between.reader.customNames, custom, between.call, RANGE)).toContain('Memory/NonHeap/Max');
   });
 });

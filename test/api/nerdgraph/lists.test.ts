@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { applicationIdOf } from '../../../src/api/nerdgraph/keyTransactions.ts';
 import type { Outcome } from '../../../src/api/upstreamReader.ts';
 import type { RollingValues } from '../../../src/api/types.ts';
-import { failureOf, readAll } from '../support/reading.ts';
+import { failureOf, readAll, readOne } from '../support/reading.ts';
 import { DEMO_API_KEY } from '../../../src/simulator/simulatorSettings.ts';
 import { ACCOUNT, NAMES, RANGE, readNerdGraph, startBoth } from './nerdGraphReading.ts';
 import { edit, say, startBetween, where, type Fault } from './proxy.ts';
@@ -363,8 +363,7 @@ describe('key transactions', () => {
     const [listed] = await reader.listKeyTransactions({}, call);
     const rate = async (): Promise<number> => {
       const subject = { kind: 'key_transaction', keyTransactionId: listed!.id } as const;
-      const [outcome] = await readAll(reader.rolling!, [subject], RANGE, call);
-      return (outcome !== undefined && 'value' in outcome ? outcome.value.summary?.throughput : undefined) ?? NaN;
+      return (await readOne(reader.rolling, subject, call, RANGE)).summary?.throughput ?? NaN;
     };
     const before = await rate();
     between.fault = (response, { nrql }, good) => {

@@ -3,7 +3,6 @@ import type {
   BatchRead,
   MetricDataResult,
   MetricDataSubject,
-  Outcome,
   RollingSubject,
 } from '../../../src/api/upstreamReader.ts';
 import type { Application, Host, KeyTransaction, RollingValues, Timeslice } from '../../../src/api/types.ts';
@@ -14,19 +13,13 @@ import { listedFamilySamples } from '../../../src/metrics/listedFamilies.ts';
 import { queryNames, windowSamples } from '../../../src/metrics/windowFamilies.ts';
 import type { Reading } from '../support/reading.ts';
 import { METRICS, NAMES, NOW, RANGE, startBoth } from './nerdGraphReading.ts';
-import { readAll as readSubjects } from '../support/reading.ts';
+import { readAll as readSubjects, readOne, valueOf } from '../support/reading.ts';
 
 const SAME = 1e-9;
 const NO_ROLLING: RollingValues = { summary: undefined, endUserSummary: undefined };
 
 /** What one interface has, by series. */
 type Series = ReadonlyMap<string, number>;
-
-function valueOf<A>(outcome: Outcome<A> | undefined): A {
-  if (outcome === undefined) throw new Error('no outcome');
-  if ('error' in outcome) throw outcome.error;
-  return outcome.value;
-}
 
 async function readAll<S, A>(
   { call }: Reading,
@@ -63,9 +56,7 @@ async function windowSeries(
       });
       continue;
     }
-    for (const { key, host } of valueOf(
-      (await readSubjects(reader.hosts, [{ applicationId }], RANGE, reading.call))[0],
-    )) {
+    for (const { key, host } of await readOne(reader.hosts, { applicationId }, reading.call, RANGE)) {
       subjects.push({
         subject: { applicationId, hostKey: key, metrics },
         application,

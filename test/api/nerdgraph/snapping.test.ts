@@ -1,19 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import type { Outcome } from '../../../src/api/upstreamReader.ts';
 import { metricDataOf, METRICS, NOW, RANGE, startBoth } from './nerdGraphReading.ts';
 import { startBetween } from './proxy.ts';
-import { readAll } from '../support/reading.ts';
+import { readAll, readOne, valueOf } from '../support/reading.ts';
 
 const IDS = [1_000_001, 1_000_002];
 const WORLD = { applications: 2, hostsPerApplication: 2, nrqlSnapping: true };
 /** Ends on none of the steps that the service keeps. */
 const TO = RANGE.to - 120;
-
-function valueOf<A>(outcome: Outcome<A> | undefined): A {
-  if (outcome === undefined) throw new Error('no outcome');
-  if ('error' in outcome) throw outcome.error;
-  return outcome.value;
-}
 
 const times = (nrql: string): readonly number[] =>
   [...nrql.matchAll(/(?:SINCE|UNTIL) (\d+)/g)].map(([, ms]) => Number(ms));
@@ -24,11 +17,11 @@ describe('a service that answers long ranges for the steps that it keeps', () =>
     const { reader, call, asked } = between;
     for (let to = TO; to < TO + 600; to += 120) {
       const range = { from: to - 1_800, to };
-      expect(valueOf((await readAll(reader.hosts, [{ applicationId: IDS[0]! }], range, call))[0])).toHaveLength(2);
+      expect(await readOne(reader.hosts, { applicationId: IDS[0]! }, call, range)).toHaveLength(2);
       const query = { applicationId: IDS[0]!, name: 'HttpDispatcher', to };
       expect((await reader.listMetricNames(query, call)).names.map(({ name }) => name)).toContain('HttpDispatcher');
       const custom = { applicationId: IDS[0]!, filters: ['Custom/'] };
-      expect(valueOf((await readAll(reader.customNames, [custom], range, call))[0]).length).toBeGreaterThan(0);
+      expect((await readOne(reader.customNames, custom, call, range)).length).toBeGreaterThan(0);
     }
     for (const { nrql } of asked) {
       const [from = 0, to = 0] = times(nrql);
@@ -42,11 +35,11 @@ describe('a service that answers long ranges for the steps that it keeps', () =>
     const { reader, call } = nerdGraph;
     const subject = { applicationId: IDS[0]!, hostKey: undefined, metrics: METRICS };
     const asked = { from: TO - 7_200, to: TO };
-    const snapped = valueOf((await readAll(reader.metricData, [subject], asked, call))[0]);
+    const snapped = await readOne(reader.metricData, subject, call, asked);
     const end = Math.floor(TO / 300) * 300;
     expect(end).toBeLessThan(TO);
     expect(snapped.window).toEqual({ from: end - 7_200, to: end });
-    const exact = valueOf((await readAll(reader.metricData, [subject], { from: end - 7_200, to: end }, call))[0]);
+    const exact = await readOne(reader.metricData, subject, call, { from: end - 7_200, to: end });
     expect(snapped.metrics).toEqual(exact.metrics);
   });
 

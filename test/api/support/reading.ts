@@ -6,6 +6,7 @@ import {
   type BatchRead,
   type CallOptions,
   type MetricDataSubject,
+  type Outcome,
   type Overload,
   type TimeRange,
   type UpstreamReader,
@@ -123,6 +124,13 @@ export async function failureOf(call: Promise<unknown>): Promise<UpstreamError> 
   throw new Error(`expected an UpstreamError, got ${String(outcome)}`);
 }
 
+/** The value of a subject, or its failure thrown. */
+export function valueOf<A>(outcome: Outcome<A> | undefined): A {
+  if (outcome === undefined) throw new Error('the reader gave no outcome');
+  if ('error' in outcome) throw outcome.error;
+  return outcome.value;
+}
+
 /** What became of the only subject of a read: its value, or its failure thrown. */
 export async function readOne<S, A>(
   read: BatchRead<S, A> | undefined,
@@ -131,9 +139,7 @@ export async function readOne<S, A>(
   range: TimeRange = { from: 1_795_226_400, to: 1_795_228_200 },
 ): Promise<A> {
   const [outcome] = (await read?.plan([subject], range).read(call)) ?? [];
-  if (outcome === undefined) throw new Error('the reader gave no outcome');
-  if ('error' in outcome) throw outcome.error;
-  return outcome.value;
+  return valueOf(outcome);
 }
 
 export function listHosts({ hosts }: UpstreamReader, applicationId: number, call: CallOptions): Promise<unknown> {
