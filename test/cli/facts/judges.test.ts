@@ -96,18 +96,23 @@ describe('the unit of a value', () => {
   });
 });
 
+const pair = (seen: number, expected: number) => ({ seen, expected });
+const hosts = (whole: number, ...read: readonly (readonly [megabytes: number, processes: number])[]) =>
+  judgeMemoryHosts(
+    whole,
+    read.map(([megabytes, processes]) => ({ megabytes, processes })),
+  );
+const late = (delay: number, ...read: readonly (readonly [age: number, calls: number])[]) =>
+  judgeLate(
+    read.map(([age, calls]) => ({ age, calls })),
+    delay,
+  );
+
 const CASES: readonly (readonly [what: string, judged: Judged, verdict: string])[] = [
-  ['the same values', judgeSame([{ seen: 5, expected: 5.01 }]), 'as assumed'],
-  [
-    'one value of two that differs',
-    judgeSame([
-      { seen: 5, expected: 5 },
-      { seen: 1, expected: 1.1 },
-    ]),
-    'differs',
-  ],
-  ['values that one side lacks', judgeSame([{ seen: 0, expected: 7 }]), 'differs'],
-  ['zeros on both sides', judgeSame([{ seen: 0, expected: 0 }]), 'no traffic'],
+  ['the same values', judgeSame([pair(5, 5.01)]), 'as assumed'],
+  ['one value of two that differs', judgeSame([pair(5, 5), pair(1, 1.1)]), 'differs'],
+  ['values that one side lacks', judgeSame([pair(0, 7)]), 'differs'],
+  ['zeros on both sides', judgeSame([pair(0, 0)]), 'no traffic'],
   [
     'raw values',
     judgeRaw([1.2345, 22.34, 3].map((seen) => ({ seen, expected: Number(seen.toPrecision(3)) }))),
@@ -119,16 +124,9 @@ const CASES: readonly (readonly [what: string, judged: Judged, verdict: string])
   ['the mean of the minutes', judgeMemoryMinutes(200, [190, 210, 200]), 'as assumed'],
   ['the sum of the minutes', judgeMemoryMinutes(600, [190, 210, 200]), 'differs'],
   ['no memory', judgeMemoryMinutes(undefined, []), 'no host'],
-  [
-    'memory of all processes',
-    judgeMemoryHosts(500, [
-      { megabytes: 100, processes: 4 },
-      { megabytes: 50, processes: 2 },
-    ]),
-    'as assumed',
-  ],
-  ['memory of a process', judgeMemoryHosts(100, [{ megabytes: 100, processes: 4 }]), 'differs'],
-  ['memory without hosts', judgeMemoryHosts(100, []), 'no host'],
+  ['memory of all processes', hosts(500, [100, 4], [50, 2]), 'as assumed'],
+  ['memory of a process', hosts(100, [100, 4]), 'differs'],
+  ['memory without hosts', hosts(100), 'no host'],
   ['a window as asked for', judgeCut({ from: 60, to: 3660 }, { from: 60, to: 3660 }, 300), 'as assumed'],
   ['a window that is cut a little', judgeCut({ from: 60, to: 3660 }, { from: 0, to: 3600 }, 300), 'as assumed'],
   ['a window that is cut a lot', judgeCut({ from: 60, to: 3660 }, { from: -2000, to: 3600 }, 300), 'differs'],
@@ -148,52 +146,11 @@ const CASES: readonly (readonly [what: string, judged: Judged, verdict: string])
   ['minutes that are one later', judgeMinutes([1, 9, 2, 8, 3], [7, 1, 9, 2, 8]), 'differs'],
   ['minutes of equal traffic', judgeMinutes([5, 5, 5], [5, 5, 5]), 'traffic hardly changes'],
   ['minutes without traffic', judgeMinutes([0, 0], [0, 0]), 'no traffic'],
-  [
-    'a minute that is complete in time',
-    judgeLate(
-      [
-        { age: 2, calls: 99.5 },
-        { age: 5, calls: 100 },
-      ],
-      2,
-    ),
-    'as assumed',
-  ],
-  [
-    'a minute that is complete too late',
-    judgeLate(
-      [
-        { age: 2, calls: 80 },
-        { age: 5, calls: 100 },
-      ],
-      2,
-    ),
-    'differs',
-  ],
-  [
-    'a minute that is complete within a long delay',
-    judgeLate(
-      [
-        { age: 2, calls: 80 },
-        { age: 3, calls: 100 },
-        { age: 5, calls: 100 },
-      ],
-      3,
-    ),
-    'as assumed',
-  ],
-  ['a minute that was read once', judgeLate([{ age: 2, calls: 80 }], 2), 'needs --wait'],
-  [
-    'a minute without calls',
-    judgeLate(
-      [
-        { age: 2, calls: 0 },
-        { age: 5, calls: 0 },
-      ],
-      2,
-    ),
-    'no traffic',
-  ],
+  ['a minute that is complete in time', late(2, [2, 99.5], [5, 100]), 'as assumed'],
+  ['a minute that is complete too late', late(2, [2, 80], [5, 100]), 'differs'],
+  ['a minute that is complete within a long delay', late(3, [2, 80], [3, 100], [5, 100]), 'as assumed'],
+  ['a minute that was read once', late(2, [2, 80]), 'needs --wait'],
+  ['a minute without calls', late(2, [2, 0], [5, 0]), 'no traffic'],
   ['all fields', judgeFields(3, { event: 3, openTime: 1 }), 'as assumed'],
   ['a field that is missing', judgeFields(30, { event: 30, openTime: 0 }), 'differs'],
   ['a field that few events lack', judgeFields(3, { event: 3, openTime: 0 }), 'too few events'],
@@ -205,8 +162,6 @@ test.each(CASES)('%s are judged', (_, judged, verdict) => {
 });
 
 test('the delay that would do is told where a minute is complete too late', () => {
-  const readings = [2, 3, 5, 10].map((age) => ({ age, calls: age < 4 ? 50 : 100 }));
-  expect(judgeLate(readings, 2).seen.at(-1)).toEqual({ of: 'delay', word: '5m' });
-  const never = [2, 3, 5, 10].map((age) => ({ age, calls: age * 10 }));
-  expect(judgeLate(never, 2).seen.at(-1)).toEqual({ of: 'delay', word: '10m' });
+  const delays = [late(2, [2, 50], [3, 50], [5, 100], [10, 100]), late(2, [2, 20], [3, 30], [5, 50], [10, 100])];
+  expect(delays.map(({ seen }) => seen.at(-1))).toEqual(['5m', '10m'].map((text) => ({ of: 'delay', word: text })));
 });

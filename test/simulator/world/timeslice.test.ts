@@ -38,13 +38,6 @@ describe('a sum of timeslices', () => {
     sum.add(EMPTY);
     expect(sum.reported).toBe(true);
   });
-
-  it('does not take the zero of a minute without calls for the fastest call', () => {
-    const sum = new TimesliceSum();
-    sum.add(EMPTY);
-    sum.add(timing(3, 0.2, 0, 1));
-    expect(sum.min).toBe(0.2);
-  });
 });
 
 describe('the values of a timeslice', () => {

@@ -130,22 +130,6 @@ describe('an amended world', () => {
     expect(count(world, scope(world, { application: FIRST }), 'HttpDispatcher', MINUTE_NOW, MINUTE_NOW + 5)).toBe(0);
   });
 
-  it('has exactly the traffic it was given, every minute', () => {
-    const traffic = {
-      requests_per_minute: 101,
-      response_milliseconds: 250,
-      errors_per_minute: 7,
-      background_per_minute: 3,
-    };
-    const world = createWorld().amend(FIRST, { traffic });
-    const where = scope(world, { application: FIRST });
-    const metrics = ['HttpDispatcher', 'Errors/all', 'OtherTransaction/all'].map((name) => world.metric(where, name)!);
-    const [requests, errors, background] = world.sum(where, metrics, MINUTE_NOW - 4, MINUTE_NOW);
-    expect(requests).toMatchObject({ count: 404, total: 101 });
-    expect(errors).toMatchObject({ count: 28 });
-    expect(background).toMatchObject({ count: 12 });
-  });
-
   it('gives an application without errors those of an incident ordered by hand', () => {
     const billing = FIRST + 9;
     const incident = { fromMinute: MINUTE_NOW - 10, toMinute: MINUTE_NOW, responseFactor: 3, errorRatio: 0.5 };
