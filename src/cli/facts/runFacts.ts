@@ -29,9 +29,9 @@ export async function runFacts(options: FactsOptions): Promise<void> {
   const run = async (session: LiveSession & CommandContext): Promise<void> => {
     const accounts = openFactAccounts(session);
     const progress = showProgress('asking accounts');
-    const timing = {
+    const timing: Timing = {
       now: Date.now,
-      sleep: waiting,
+      sleep: (ms, signal) => sleep(ms, undefined, { signal }),
       waitMs: options.wait ?? 0,
       delayMs: session.config.collection.delay,
     };
@@ -39,7 +39,7 @@ export async function runFacts(options: FactsOptions): Promise<void> {
     try {
       const found = await Promise.all(
         accounts.map(async (account) => {
-          const facts = await askAccount(account, timing satisfies Timing);
+          const facts = await askAccount(account, timing);
           progress.update((done += 1), accounts.length);
           return facts;
         }),
@@ -63,8 +63,6 @@ export async function runFacts(options: FactsOptions): Promise<void> {
 
 type Row = AccountFacts['rows'][number];
 
-const waiting = (ms: number, signal: AbortSignal): Promise<void> => sleep(ms, undefined, { signal });
-
 const isDifferent = ({ judged }: Row): boolean => judged.verdict === 'differs';
 
 /**
@@ -83,25 +81,18 @@ export function openFactAccounts({
   config,
   clientOptions,
 }: LiveSession & Pick<CommandContext, 'clientOptions'>): readonly FactAccount[] {
-  const pairs = accounts.flatMap((own, index) => {
+  return accounts.flatMap((own, index) => {
     const other = index % 2 === 0 ? accounts[index + 1] : undefined;
-    return other === undefined ? [] : [{ own, other }];
-  });
-  return pairs.map(({ own, other }) => {
+    if (other === undefined) return [];
     const calls = new CountedCalls();
-    const [overRest, overGraph] = own.reader.api === 'rest' ? [own, other] : [other, own];
+    const { api } = own.reader;
+    const [{ reader, config: ofRest, call }, graph] = api === 'rest' ? [own, other] : [other, own];
+    const { account_id } = graph.config;
+    const graphOptions = clientOptions(graph.config, config);
     return {
-      name: own.config.name,
-      api: own.reader.api,
-      own,
-      calls,
-      rest: new RestConnection(overRest.reader, clientOptions(overRest.config, config), calls.through(overRest.call)),
-      graph: new GraphConnection(
-        overGraph.reader,
-        overGraph.config.account_id,
-        clientOptions(overGraph.config, config),
-        calls.through(overGraph.call),
-      ),
+      ...{ name: own.config.name, api, own, calls },
+      rest: new RestConnection(reader, clientOptions(ofRest, config), calls.through(call)),
+      graph: new GraphConnection(graph.reader, account_id, graphOptions, calls.through(graph.call)),
     };
   });
 }
