@@ -132,36 +132,17 @@ export class RestClient {
   }
 }
 
-const TARGET = /\s*<([^>]*)>/y;
-const PARAMETER = /\s*;\s*([^\s=;,"<>]+)\s*(?:=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;,"]*)))?/y;
-const SEPARATOR = /[\s;]*(?:,\s*)+/y;
+const LINK = /<([^<>]*)>([^<]*)/g;
+const RELATION = /;\s*rel\s*=\s*(?:"([^"]*)"|([^\s;,"]*))/i;
 
-/**
- * The links of a `Link` header (RFC 8288), with their relations in lower case. Quotes and spaces vary between senders; the text
- * after an invalid part is ignored.
- */
+/** The links of a `Link` header (RFC 8288), with their relations in lower case. Quotes and spaces vary between senders. */
 export function parseLinks(header: string): { readonly target: string; readonly relations: readonly string[] }[] {
-  const links: ReturnType<typeof parseLinks> = [];
-  let position = 0;
-  const take = (pattern: RegExp): RegExpExecArray | undefined => {
-    pattern.lastIndex = position;
-    const match = pattern.exec(header) ?? undefined;
-    if (match !== undefined) position = pattern.lastIndex;
-    return match;
-  };
-  take(SEPARATOR);
-  for (let target = take(TARGET); target !== undefined; target = take(TARGET)) {
-    let relations: string[] | undefined;
-    for (let parameter = take(PARAMETER); parameter !== undefined; parameter = take(PARAMETER)) {
-      const [, name = '', quoted, token] = parameter;
-      if (name.toLowerCase() !== 'rel') continue;
-      // Only the first `rel` of a link counts (RFC 8288, 3.3).
-      relations ??= (quoted?.replace(/\\(.)/g, '$1') ?? token ?? '').toLowerCase().split(/\s+/);
-    }
-    links.push({ target: (target[1] ?? '').trim(), relations: relations ?? [] });
-    if (take(SEPARATOR) === undefined) break;
-  }
-  return links;
+  return Array.from(header.matchAll(LINK), ([, target = '', parameters = '']) => {
+    // Only the first `rel` of a link counts (RFC 8288, 3.3).
+    const [, quoted, token = ''] = RELATION.exec(parameters) ?? [];
+    const relations = (quoted ?? token).toLowerCase().split(/\s+/);
+    return { target: target.trim(), relations: relations.filter((relation) => relation !== '') };
+  });
 }
 
 /**
