@@ -4,12 +4,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { FaultRuleInput } from '../../src/simulator/faults/faultRules.ts';
 import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import { until } from '../real/support/until.ts';
-import { value, type ParsedFamily } from '../support/exposition.ts';
+import { samplesOf, value, type ParsedFamily } from '../support/exposition.ts';
 import { lint } from '../support/expositionLint.ts';
-import { byAccount, type AccountView } from './support/accountView.ts';
 import { account, everyInterval } from './support/config.ts';
 import { MovedClock } from './support/movedClock.ts';
 import { startExporter, type Exporter } from './support/program.ts';
+import { byAccount, entities, sumOf } from './support/states.ts';
 
 // The tests of the readers have every fault; these are a sample of them, each in another kind of call, in a whole program.
 
@@ -94,8 +94,11 @@ function strike(): void {
   }
 }
 
+/** The families of an answer with the samples of one account. */
+type View = readonly ParsedFamily[];
+
 /** Scrapes until no account has a complaint; then, or after a minute and a half, what there is to complain about. */
-async function complaintsOf(complaints: (view: AccountView, each: Case) => object): Promise<void> {
+async function complaintsOf(complaints: (view: View, each: Case) => object): Promise<void> {
   let left: unknown[] = [];
   await until(
     'nothing to complain about',
@@ -114,11 +117,18 @@ async function complaintsOf(complaints: (view: AccountView, each: Case) => objec
 
 const labelsOf = ({ rule }: Case): Readonly<Record<string, string>> => (rule.app === undefined ? {} : VICTIM);
 
-const isWhole = (view: AccountView): object => ({
-  up: view.up === 1,
-  'nothing is missing or stale': view.entities('missing') === 0 && view.entities('stale') === 0,
-  ...Object.fromEntries(CASES.map(({ family }) => [family, view.has(family)])),
-  'the success of every group': CASES.every(({ group }) => view.success(group) === 1),
+const failures = (view: View, { endpoint, reason }: Pick<Case, 'endpoint' | 'reason'>): number =>
+  sumOf(view, 'newrelic_exporter_api_failures_total', { endpoint, reason });
+const success = (view: View, group: string): number | undefined =>
+  value(view, 'newrelic_exporter_collection_success', { group });
+const has = (view: View, family: string, labels: Readonly<Record<string, string>> = {}): boolean =>
+  samplesOf(view, family, labels).length > 0;
+
+const isWhole = (view: View): object => ({
+  up: value(view, 'newrelic_up') === 1,
+  'nothing is missing or stale': entities(view, 'missing') === 0 && entities(view, 'stale') === 0,
+  ...Object.fromEntries(CASES.map(({ family }) => [family, has(view, family)])),
+  'the success of every group': CASES.every(({ group }) => success(view, group) === 1),
 });
 
 /** Every page, for the search for keys. */
@@ -159,14 +169,14 @@ afterAll(async () => {
 
 describe('a fault of New Relic', () => {
   test('from the start fails what it is about with its reason, and nothing else', async () => {
-    await complaintsOf((view, { group, endpoint, reason, family, ...each }) => ({
-      'it is counted with its reason': view.failures({ endpoint, reason }) > 0,
-      up: view.up === (group === 'applications' ? 0 : 1),
-      'the success of the group': view.success(group) === 0,
-      'what is missing': view.entities('missing', group) > 0,
-      'no family of the call': !view.has(family, labelsOf({ group, endpoint, reason, family, ...each })),
-      'the data of the others': group === 'applications' || view.has('newrelic_application_memory_used_bytes', WITNESS),
-      'finite values': view.notFinite().length === 0,
+    await complaintsOf((view, each) => ({
+      'it is counted with its reason': failures(view, each) > 0,
+      up: value(view, 'newrelic_up') === (each.group === 'applications' ? 0 : 1),
+      'the success of the group': success(view, each.group) === 0,
+      'what is missing': entities(view, 'missing', { group: each.group }) > 0,
+      'no family of the call': !has(view, each.family, labelsOf(each)),
+      'the data of the others':
+        each.group === 'applications' || has(view, 'newrelic_application_memory_used_bytes', WITNESS),
     }));
     await lookAround();
   });
@@ -180,15 +190,15 @@ describe('a fault of New Relic', () => {
 
   test('while values are held makes them stale and takes none away; over, all are fresh again', async () => {
     const before = byAccount(families);
-    const counted = CASES.map(({ endpoint, reason }, index) => before(nameOf(index)).failures({ endpoint, reason }));
+    const counted = CASES.map((each, index) => failures(before(nameOf(index)), each));
     strike();
     clock.minutesLater(1);
     await complaintsOf((view, each) => ({
-      'it is counted': view.failures({ endpoint: each.endpoint, reason: each.reason }) > counted[CASES.indexOf(each)]!,
-      up: view.up === (each.group === 'applications' ? 0 : 1),
-      'the success of the group': view.success(each.group) === 0,
-      'nothing is missing': view.entities('missing') === 0,
-      'the last good values': view.has(each.family, each.group === 'metric_names' ? {} : labelsOf(each)),
+      'it is counted': failures(view, each) > counted[CASES.indexOf(each)]!,
+      up: value(view, 'newrelic_up') === (each.group === 'applications' ? 0 : 1),
+      'the success of the group': success(view, each.group) === 0,
+      'nothing is missing': entities(view, 'missing') === 0,
+      'the last good values': has(view, each.family, each.group === 'metric_names' ? {} : labelsOf(each)),
     }));
     await lookAround();
     for (const simulator of simulators) simulator.faults.clear();

@@ -8,7 +8,6 @@ import { differences, SeriesMap } from './support/expectedSeries.ts';
 import { expectCalls } from './support/fleetCalls.ts';
 import { exporterForTest } from './support/forTest.ts';
 import { SAME_WINDOW } from './support/movedClock.ts';
-import { severitiesOf } from './support/severities.ts';
 import { scrapeUntilFresh } from './support/states.ts';
 
 const WINDOW_END = 'newrelic_exporter_window_end_timestamp_seconds';
@@ -31,8 +30,7 @@ test.each([
   const exporter = await exporterForTest({ ...SAME_WINDOW, config: { accounts: [nerdGraphAccount(simulator)] } });
   const families = await scrapeUntilFresh(exporter);
   const to = (value(families, WINDOW_END) ?? NaN) / 60;
-  const severities = await severitiesOf(simulator);
-  const expected = expectNerdGraph(simulator.world, { now, window: { from: to - 30, to }, severities });
+  const expected = expectNerdGraph(simulator.world, { now, window: { from: to - 30, to } });
   const actual = new SeriesMap();
   for (const { name, samples } of families.filter(({ name: family }) => /^newrelic_(application|host)_/.test(family))) {
     for (const sample of samples) actual.add(name, sample.labels, sample.value);

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import type { ParsedFamily } from '../support/exposition.ts';
-import { byAccount, type AccountView } from './support/accountView.ts';
 import { account } from './support/config.ts';
 import { Front } from './support/front.ts';
 import { MovedClock } from './support/movedClock.ts';
 import { startExporter, type Exporter } from './support/program.ts';
+import { byAccount, entities, sumOf } from './support/states.ts';
 
 /** How much faster than real time everything goes. */
 const SPEED = 20;
@@ -66,18 +66,15 @@ const processes: { readonly scraped: boolean; unhealthy: number; readonly scrape
 const sleep = (seconds: number): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, (seconds * 1000) / SPEED));
 
-/** Where a group is not given, all of them. */
-function isFresh(view: AccountView, ...groups: readonly (string | undefined)[]): boolean {
-  return groups.every(
-    (group) =>
-      view.entities('fresh', group) > 0 && view.entities('stale', group) === 0 && view.entities('missing', group) === 0,
-  );
+function isFresh(view: readonly ParsedFamily[], labels: Readonly<Record<string, string>> = {}): boolean {
+  const [fresh, ...others] = (['fresh', 'stale', 'missing'] as const).map((state) => entities(view, state, labels));
+  return (fresh ?? 0) > 0 && others.every((count) => count === 0);
 }
 
-const ofMinuteGroups = (view: AccountView): boolean =>
-  isFresh(view, 'applications', 'key_transactions', 'application_metrics', 'host_metrics');
-
-const callsOf = (view: AccountView): number => view.sum('newrelic_exporter_api_requests_total') ?? 0;
+const ofMinuteGroups = (view: readonly ParsedFamily[]): boolean =>
+  ['applications', 'key_transactions', 'application_metrics', 'host_metrics'].every((group) =>
+    isFresh(view, { group }),
+  );
 
 /** An exporter with an account for each outage, before, during and after it. */
 async function survive(scraped: boolean): Promise<void> {
@@ -145,7 +142,10 @@ async function watch(exporter: Exporter, scraped: boolean, strike: (what: 'begin
     if (scraped || now() < begun + STOPPED_AFTER) await scrape();
     const at = now();
     const own = byAccount(await exporter.scrape('/metrics?collect[]=exporter'));
-    counts.push({ at, calls: new Map(NAMES.map((name) => [name, callsOf(own(name))])) });
+    counts.push({
+      at,
+      calls: new Map(NAMES.map((name) => [name, sumOf(own(name), 'newrelic_exporter_api_requests_total')])),
+    });
     const minute = counts.filter((count) => count.at > at - MINUTE);
     for (const name of NAMES) {
       const made = (minute.at(-1)?.calls.get(name) ?? 0) - (minute.at(0)?.calls.get(name) ?? 0);
@@ -167,7 +167,7 @@ async function watch(exporter: Exporter, scraped: boolean, strike: (what: 'begin
     for (const row of rows) {
       const after = now() - ended;
       if (ofMinuteGroups(view(row.outage))) row.minuteGroupsFreshAfter = Math.min(row.minuteGroupsFreshAfter, after);
-      if (isFresh(view(row.outage), undefined)) row.freshAfter = Math.min(row.freshAfter, after);
+      if (isFresh(view(row.outage))) row.freshAfter = Math.min(row.freshAfter, after);
     }
     await isHealthy();
     await sleep(SCRAPE_EVERY);

@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
 import { until } from '../real/support/until.ts';
-import { samplesOf, value, type ParsedFamily } from '../support/exposition.ts';
+import { samplesOf, value } from '../support/exposition.ts';
 import { simulatorForTest } from '../support/simulator.ts';
 import { account } from './support/config.ts';
 import { clockForTest, exporterForTest } from './support/forTest.ts';
 import { SAME_WINDOW } from './support/movedClock.ts';
 import { commandLine } from './support/processFacts.ts';
-import { entities, scrapeUntil, scrapeUntilFresh } from './support/states.ts';
+import { entities, scrapeUntil, scrapeUntilFresh, sumOf } from './support/states.ts';
 
 const RELOADED = 'newrelic_exporter_config_last_reload_successful';
 
@@ -173,7 +173,3 @@ test('in background mode a scrape calls nothing itself and never waits', async (
   expect(samplesOf(families, 'newrelic_application_memory_used_bytes')).toHaveLength(2);
   expect(simulator.requests.count()).toBe(calls);
 });
-
-function sumOf(families: readonly ParsedFamily[], name: string, labels: Readonly<Record<string, string>> = {}): number {
-  return samplesOf(families, name, labels).reduce((sum, sample) => sum + sample.value, 0);
-}

@@ -1,43 +1,18 @@
 import { expect, test } from 'vitest';
-import { z } from 'zod';
-import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
-import { type Simulator } from '../../src/simulator/simulator.ts';
 import { lint } from '../support/expositionLint.ts';
 import { value, type ParsedFamily } from '../support/exposition.ts';
 import { simulatorForTest } from '../support/simulator.ts';
 import { account, nerdGraphAccount } from './support/config.ts';
 import { expectNerdGraph } from './support/expectedNerdGraph.ts';
 import { differences, SeriesMap } from './support/expectedSeries.ts';
-import { expectWorld, type Health } from './support/expectedWorld.ts';
+import { expectWorld } from './support/expectedWorld.ts';
 import { exporterForTest } from './support/forTest.ts';
 import { SAME_WINDOW } from './support/movedClock.ts';
-import { severitiesOf } from './support/severities.ts';
 import { scrapeUntilFresh } from './support/states.ts';
 
 const RELATIVE_ERROR = 1e-9;
 const WORLD = { seed: 20, hostsPerApplication: 3 };
 const OURS = /^newrelic_(application|host|instance|key_transaction)_/;
-const records = z.array(z.object({ id: z.number(), health_status: z.string().optional() }));
-
-/** What the upstream bodies say of every entity's health. */
-async function healthOf(simulator: Simulator): Promise<Health> {
-  const read = async (path: string, envelope: string): Promise<[number, string][]> => {
-    const answer = await fetch(`${simulator.url}/v2/${path}.json`, {
-      headers: { Accept: 'application/json', 'X-Api-Key': DEMO_API_KEY },
-    });
-    const body = z.looseObject({ [envelope]: records }).parse(await answer.json());
-    const list = records.parse(body[envelope]);
-    return list.flatMap(({ id, health_status: status }) => (status === undefined ? [] : [[id, status]]));
-  };
-  const parts = simulator.world
-    .applications()
-    .flatMap(({ id }) => [
-      read(`applications/${id}/hosts`, 'application_hosts'),
-      read(`applications/${id}/instances`, 'application_instances'),
-    ]);
-  const lists = [read('applications', 'applications'), read('key_transactions', 'key_transactions'), ...parts];
-  return new Map((await Promise.all(lists)).flat());
-}
 
 function seriesOf(families: readonly ParsedFamily[]): SeriesMap {
   const series = new SeriesMap();
@@ -68,10 +43,9 @@ test.each(['documented', 'all'] as const)(
     const [from, to] = [Date.parse(ranges[0]?.from ?? ''), Date.parse(ranges[0]?.to ?? '')];
     expect(to - from).toBe(30 * 60_000);
     const window = { from: from / 60_000, to: to / 60_000 };
-    const health = await healthOf(simulator);
 
     const actual = seriesOf(families);
-    const expected = expectWorld(simulator.world, { now, window, health });
+    const expected = expectWorld(simulator.world, { now, window });
     expect(differences(expected, actual, RELATIVE_ERROR)).toEqual([]);
     expect(expected.keys().length).toBeGreaterThan(1_800);
     expect(lint(families)).toEqual([]);
@@ -93,8 +67,7 @@ test('every series of an account that is read through NerdGraph has the value th
   });
   const families = await scrapeUntilFresh(exporter);
   const to = (value(families, 'newrelic_exporter_window_end_timestamp_seconds') ?? NaN) / 60;
-  const severities = await severitiesOf(simulator);
-  const expected = expectNerdGraph(simulator.world, { now, window: { from: to - 30, to }, severities });
+  const expected = expectNerdGraph(simulator.world, { now, window: { from: to - 30, to } });
   expect(differences(expected, seriesOf(families), RELATIVE_ERROR)).toEqual([]);
   expect(expected.keys().length).toBeGreaterThan(1_300);
   expect(lint(families)).toEqual([]);

@@ -1,14 +1,9 @@
-import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { runProgram, startProgram } from '../e2e/support/program.ts';
 import { parseText, samplesOf } from '../support/exposition.ts';
 import { describeReal } from './support/realPrograms.ts';
-import { runCommand } from './support/processes.ts';
 import { until } from './support/until.ts';
-
-const MAIN = resolve(import.meta.dirname, '../../dist/main.js');
 
 // All other tests of the built program run on the newest Node.js.
 describe(`the built program on the Node.js of the tests, ${process.version}`, () => {
@@ -21,32 +16,17 @@ await describeReal('the built program on Node.js 22', {
 
 function works(node: () => { readonly path: string; readonly version: string }): void {
   test('checks a configuration, and says what is wrong', async () => {
-    const { path } = node();
-    const wrong = await runCommand([
-      path,
-      MAIN,
-      'check',
-      `--config.file=${join(import.meta.dirname, '../../package.json')}`,
-    ]);
-    expect([wrong.status, wrong.stderr + wrong.stdout]).toEqual([
-      2,
-      expect.stringMatching(/package\.json:1:\d+: accounts: /),
-    ]);
+    const file = join(import.meta.dirname, '../../package.json');
+    const { status, output } = await runProgram(['check', `--config.file=${file}`], { node: node().path });
+    expect([status, output]).toEqual([2, expect.stringMatching(/package\.json:1:\d+: accounts: /)]);
   });
 
   test('exports what the demo has, over both interfaces, and ends when it is told to', async () => {
     const { path, version } = node();
-    const folder = mkdtempSync(join(tmpdir(), 'node-'));
-    const args = [MAIN, 'demo', '--web.listen-address=127.0.0.1:0'];
-    const child = spawn(path, args, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
-    let written = '';
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.setEncoding('utf8').on('data', (text: string) => (written += text));
-    }
-    const ended = new Promise<number | null>((done) => child.once('close', done));
+    const demo = startProgram({ node: path, args: ['demo', '--web.listen-address=127.0.0.1:0'] });
     try {
       const address = await until('the demo to listen', () =>
-        Promise.resolve(/(http:\/\/127\.0\.0\.1:\d+)\/metrics/.exec(written)?.[1]),
+        Promise.resolve(/(http:\/\/127\.0\.0\.1:\d+)\/metrics/.exec(demo.output())?.[1]),
       );
       // A scrape may come before the data: it is answered with what is there by its deadline.
       const families = await until('both accounts to be read', async () => {
@@ -56,9 +36,8 @@ function works(node: () => { readonly path: string; readonly version: string }):
       });
       expect(samplesOf(families, 'newrelic_exporter_build_info')[0]?.labels['node_version']).toBe(version);
     } finally {
-      child.kill('SIGTERM');
-      expect([await ended, written]).toEqual([0, written]);
-      rmSync(folder, { recursive: true });
+      demo.signal('SIGTERM');
+      expect([(await demo.ended).status, demo.output()]).toEqual([0, demo.output()]);
     }
   });
 }

@@ -2,27 +2,19 @@ import type { SimulatedApplication, SimulatedKeyTransaction } from '../../../src
 import type { TimesliceSum } from '../../../src/simulator/world/timesliceValues.ts';
 import type { World } from '../../../src/simulator/world/world.ts';
 import { SeriesMap } from './expectedSeries.ts';
-import { expectHealth } from './expectedState.ts';
+import { expectHealth, healthOf, keyTransactionHealth } from './expectedState.ts';
 import { expectWindow, type Minutes } from './expectedWindow.ts';
 import { databasesOf } from './expectedWorld.ts';
 import { NerdGraphRows } from './nerdGraphRows.ts';
 
 type Labels = Readonly<Record<string, string>>;
 
-/** When the account was read, over what, and the severities of its entities by the id that they have in labels. */
+/** When the account was read, and over what. */
 export interface Asked {
   /** Milliseconds since 1970 by the simulator's clock, which stands still. */
   readonly now: number;
   readonly window: Minutes;
-  readonly severities: ReadonlyMap<string, string | null>;
 }
-
-const HEALTH: Readonly<Record<string, string>> = {
-  CRITICAL: 'red',
-  WARNING: 'orange',
-  NOT_ALERTING: 'green',
-  NOT_CONFIGURED: 'unknown',
-};
 
 /**
  * Every series about a whole account named `default` that is read through NerdGraph, by the rules of docs/nerdgraph.md and
@@ -37,13 +29,6 @@ export function expectNerdGraph(world: World, asked: Asked): SeriesMap {
 
 const before = ({ to }: Minutes, minutes: number): Minutes => ({ from: to - minutes, to });
 
-function healthOf({ severities }: Asked, id: number, reports: boolean): string | undefined {
-  const severity = severities.get(String(id));
-  if (severity === undefined) throw new Error(`nobody said how ${id} is`);
-  if (severity === null) return undefined;
-  return reports ? HEALTH[severity] : 'gray';
-}
-
 function expectApplication(series: SeriesMap, world: World, application: SimulatedApplication, asked: Asked): void {
   const { window, now } = asked;
   const kind = application.archetype;
@@ -53,7 +38,7 @@ function expectApplication(series: SeriesMap, world: World, application: Simulat
     series.add(`${prefix}_${suffix}`, { ...labels, ...more }, value);
   add('info', 1, { language: kind.language });
   add('reporting', kind.reporting ? 1 : 0);
-  expectHealth(series, prefix, labels, healthOf(asked, application.id, kind.reporting));
+  expectHealth(series, prefix, labels, healthOf(world, world.whole(application), now));
   add('settings_apdex_threshold_seconds', kind.apdexTarget);
   add('rolling_apdex_target_seconds', kind.apdexTarget);
   add('server_side_config_enabled', kind.serverSideConfig ? 1 : 0);
@@ -125,7 +110,7 @@ function expectKeyTransaction(series: SeriesMap, world: World, key: SimulatedKey
   add('info', 1, { transaction_name: key.transactionName });
   // Whether the bare one reports is not known, which counts as yes.
   add('reporting', key.state === 'silent' ? 0 : 1);
-  expectHealth(series, prefix, labels, healthOf(asked, key.id, key.state !== 'silent'));
+  if (key.state !== 'bare') expectHealth(series, prefix, labels, keyTransactionHealth(world, key, asked.now));
   add('rolling_apdex_target_seconds', key.apdexTarget);
 
   const minutes = before(asked.window, 10);

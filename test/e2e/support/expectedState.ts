@@ -1,3 +1,9 @@
+import {
+  health,
+  keyTransactionReports,
+  keyTransactionSummary,
+  rollingSummary,
+} from '../../../src/simulator/world/rollingFigures.ts';
 import type { SimulatedKeyTransaction } from '../../../src/simulator/world/worldEntities.ts';
 import type { WorldScope, World } from '../../../src/simulator/world/world.ts';
 import type { SeriesMap } from './expectedSeries.ts';
@@ -7,9 +13,20 @@ type Labels = Readonly<Record<string, string>>;
 
 const STATUSES = ['green', 'orange', 'red', 'gray', 'unknown'];
 
+/** What New Relic says of an application, a host or an instance, which is passed on as it is. */
+export function healthOf(world: World, scope: WorldScope, now: number): string {
+  const { reporting, alertPolicy } = scope.application.archetype;
+  return health(reporting, alertPolicy, rollingSummary(world, scope, now));
+}
+
+/** What New Relic says of a key transaction. */
+export function keyTransactionHealth(world: World, key: SimulatedKeyTransaction, now: number): string {
+  const { alertPolicy } = key.source.application.archetype;
+  return health(keyTransactionReports(key, now), alertPolicy, keyTransactionSummary(world, key, now));
+}
+
 /** One series per known status, 1 for the current one. */
-export function expectHealth(series: SeriesMap, prefix: string, labels: Labels, current: string | undefined): void {
-  if (current === undefined) return;
+export function expectHealth(series: SeriesMap, prefix: string, labels: Labels, current: string): void {
   for (const status of STATUSES) {
     series.add(`${prefix}_health_status`, { ...labels, status }, status === current ? 1 : 0);
   }
@@ -74,14 +91,8 @@ function score(world: World, scope: WorldScope, name: string, minutes: Minutes):
   return (zones.count + zones.total / 2) / (zones.count + zones.total + zones.totalExclusive);
 }
 
-/** Everything about one key transaction. `health` is what the upstream body says. */
-export function expectKeyTransaction(
-  series: SeriesMap,
-  world: World,
-  key: SimulatedKeyTransaction,
-  now: number,
-  health: string | undefined,
-): void {
+/** Everything about one key transaction. */
+export function expectKeyTransaction(series: SeriesMap, world: World, key: SimulatedKeyTransaction, now: number): void {
   const minute = Math.floor(now / 60_000);
   const minutes = { from: minute - 10, to: minute };
   const prefix = 'newrelic_key_transaction';
@@ -97,7 +108,7 @@ export function expectKeyTransaction(
   if (key.state !== 'bare') {
     series.add(`${prefix}_reporting`, labels, reports ? 1 : 0);
     series.add(`${prefix}_last_reported_timestamp_seconds`, labels, reports ? minute * 60 : undefined);
-    expectHealth(series, prefix, labels, health);
+    expectHealth(series, prefix, labels, keyTransactionHealth(world, key, now));
   }
   const scope = world.scope({ application: key.source.application.id });
   if (scope === undefined || !reports) return;

@@ -2,7 +2,7 @@ import type { Archetype } from '../../../src/simulator/world/archetypes.ts';
 import type { SimulatedApplication } from '../../../src/simulator/world/worldEntities.ts';
 import type { World } from '../../../src/simulator/world/world.ts';
 import { SeriesMap } from './expectedSeries.ts';
-import { expectBrowser, expectHealth, expectKeyTransaction, expectRolling, WEB } from './expectedState.ts';
+import { expectBrowser, expectHealth, expectKeyTransaction, expectRolling, healthOf, WEB } from './expectedState.ts';
 import { expectWindow, restFigures, type Minutes } from './expectedWindow.ts';
 
 /**
@@ -34,24 +34,18 @@ export function databasesOf({ language, name }: Archetype): readonly string[] {
   return databases;
 }
 
-/** The health of entities by id, as the upstream bodies say it: passed on as it is. */
-export type Health = ReadonlyMap<number, string>;
-
-/** When the upstream was asked, what for, and what it said of health. */
+/** When the upstream was asked, and what for. */
 export interface Asked {
   /** Milliseconds since 1970 by the simulator's clock, which stands still. */
   readonly now: number;
   readonly window: Minutes;
-  readonly health: Health;
 }
 
 /** Every series about a whole account named `default` that is read through the REST interface, instances too. */
 export function expectWorld(world: World, asked: Asked): SeriesMap {
   const series = new SeriesMap();
   for (const application of world.applications()) expectApplication(series, world, application, asked);
-  for (const key of world.keyTransactions()) {
-    expectKeyTransaction(series, world, key, asked.now, asked.health.get(key.id));
-  }
+  for (const key of world.keyTransactions()) expectKeyTransaction(series, world, key, asked.now);
   return series;
 }
 
@@ -70,7 +64,7 @@ function expectApplication(series: SeriesMap, world: World, application: Simulat
   const instances = world.instances(application, asked.now);
   add('info', 1, { language: kind.language, alert_policy_id: String(application.alertPolicyId ?? '') });
   add('reporting', kind.reporting ? 1 : 0);
-  expectHealth(series, prefix, labels, asked.health.get(application.id));
+  expectHealth(series, prefix, labels, healthOf(world, world.whole(application), asked.now));
   add('hosts', hosts.length);
   add('instances', instances.length);
   add('settings_apdex_threshold_seconds', kind.apdexTarget);
@@ -97,7 +91,7 @@ function expectApplication(series: SeriesMap, world: World, application: Simulat
     const part = world.scope({ application: application.id, host: host.id });
     if (part === undefined) throw new Error(`no host ${host.id}`);
     const hostLabels = { ...labels, host: host.host, host_id: String(host.id) };
-    expectPart(series, world, part, 'newrelic_host', hostLabels, rolling, asked.health.get(host.id));
+    expectPart(series, world, part, 'newrelic_host', hostLabels, asked.now);
     if (kind.summaryCounts !== 'none') {
       series.add('newrelic_host_rolling_instances', hostLabels, part.instances.length);
     }
@@ -108,7 +102,7 @@ function expectApplication(series: SeriesMap, world: World, application: Simulat
     if (part === undefined) throw new Error(`no instance ${id}`);
     const ofHost = { ...labels, host, host_id: String(hostId) };
     const instanceLabels = { ...ofHost, instance_id: String(id), port: String(port ?? '') };
-    expectPart(series, world, part, 'newrelic_instance', instanceLabels, rolling, asked.health.get(id));
+    expectPart(series, world, part, 'newrelic_instance', instanceLabels, asked.now);
   }
 }
 
@@ -119,10 +113,9 @@ function expectPart(
   scope: NonNullable<ReturnType<World['scope']>>,
   prefix: string,
   labels: Readonly<Record<string, string>>,
-  rolling: Minutes,
-  health: string | undefined,
+  now: number,
 ): void {
   series.add(`${prefix}_info`, { ...labels, language: scope.application.archetype.language }, 1);
-  expectHealth(series, prefix, labels, health);
-  expectRolling(series, world, scope, prefix, labels, rolling, WEB);
+  expectHealth(series, prefix, labels, healthOf(world, scope, now));
+  expectRolling(series, world, scope, prefix, labels, rollingMinutes(now), WEB);
 }

@@ -2,12 +2,14 @@ import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Runs in the program before its own code: its clocks are ahead by the milliseconds in the file named by CLOCK_AHEAD. */
+/**
+ * Runs in the program before its own code: its clocks are ahead by the milliseconds in the file named by CLOCK_AHEAD. Without one
+ * they (hardly) move.
+ */
 const SCRIPT = `
 import { readFileSync } from 'node:fs';
-const ahead = () => Number(readFileSync(process.env.CLOCK_AHEAD, 'utf8') || 0);
-const still = Number(process.env.CLOCK_STANDS_AT);
-const speed = Number(process.env.CLOCK_SPEED);
+const { CLOCK_AHEAD: file, CLOCK_STANDS_AT: at = Date.now(), CLOCK_SPEED: speed = 1 / 60 } = process.env;
+const ahead = () => (file === undefined ? 0 : Number(readFileSync(file, 'utf8') || 0));
 function pace(now) {
   const start = now();
   return () => start + speed * (now() - start) + ahead();
@@ -15,23 +17,15 @@ function pace(now) {
 performance.now = pace(performance.now.bind(performance));
 const wall = pace(Date.now);
 Date.now = () => Math.floor(wall());
-if (still > 0) Date.now = () => still + ahead();
+if (at > 0) Date.now = () => Number(at) + ahead();
 if (process.env.CLOCK_TIMERS === 'true') {
   const after = globalThis.setTimeout;
   globalThis.setTimeout = (callback, ms, ...rest) => after(callback, ms / speed, ...rest);
 }
 `;
 
-const STILL = `
-const at = Date.now();
-const now = performance.now.bind(performance);
-const start = now();
-Date.now = () => at;
-performance.now = () => start + (now() - start) / 60;
-`;
-
 /** Starts an exporter whose clocks (hardly) move, so that its window stays the same however long a test takes. */
-export const SAME_WINDOW = { nodeArgs: [`--import=data:text/javascript,${encodeURIComponent(STILL)}`] } as const;
+export const SAME_WINDOW = { nodeArgs: [`--import=data:text/javascript,${encodeURIComponent(SCRIPT)}`] } as const;
 
 /** How the program's clocks go by themselves. */
 interface Pace {
@@ -63,7 +57,7 @@ export class MovedClock {
   get program(): { readonly nodeArgs: readonly string[]; readonly env: Readonly<Record<string, string>> } {
     const { standsStill = false, speed = standsStill ? 1 / 60 : 1, timers = false } = this.#pace;
     return {
-      nodeArgs: [`--import=data:text/javascript,${encodeURIComponent(SCRIPT)}`],
+      ...SAME_WINDOW,
       env: {
         CLOCK_AHEAD: this.#file,
         CLOCK_SPEED: String(speed),

@@ -1,6 +1,5 @@
 import { until } from '../../real/support/until.ts';
-import type { ParsedFamily } from '../../support/exposition.ts';
-import { samplesOf } from '../../support/exposition.ts';
+import { samplesOf, type ParsedFamily, type ParsedSample } from '../../support/exposition.ts';
 import type { Exporter } from './program.ts';
 
 /** The sum of `newrelic_exporter_collection_entities` of one state, over the series with these labels. */
@@ -9,10 +8,23 @@ export function entities(
   state: 'fresh' | 'stale' | 'missing',
   labels: Readonly<Record<string, string>> = {},
 ): number {
-  return samplesOf(families, 'newrelic_exporter_collection_entities', { ...labels, state }).reduce(
-    (sum, sample) => sum + sample.value,
-    0,
-  );
+  return sumOf(families, 'newrelic_exporter_collection_entities', { ...labels, state });
+}
+
+/** The answer taken apart by account. */
+export function byAccount(families: readonly ParsedFamily[]): (account: string) => readonly ParsedFamily[] {
+  const ofAccount = (account: string) => (sample: ParsedSample) => sample.labels['account'] === account;
+  return (account) =>
+    families.map(({ samples, ...family }) => ({ ...family, samples: samples.filter(ofAccount(account)) }));
+}
+
+/** The sum of a family's samples with these labels. */
+export function sumOf(
+  families: readonly ParsedFamily[],
+  name: string,
+  labels: Readonly<Record<string, string>> = {},
+): number {
+  return samplesOf(families, name, labels).reduce((sum, sample) => sum + sample.value, 0);
 }
 
 /** Scrapes until the answer is as wanted, and gives that answer; no scrape waits long for what does not come. */
