@@ -10,7 +10,7 @@ const VARIABLES: Readonly<Record<string, string>> = {
   'accounts[0].account_id': 'NEW_RELIC_ACCOUNT_ID',
 };
 
-/** The configuration of a start without a file: one account named `default`, and a default for all else. */
+/** The configuration of a start without a file: one account named `default`, and defaults for everything else. */
 export function configFromEnvironment(env: Environment): ConfigResult {
   const keyFile = valueOf(env, 'NEW_RELIC_API_KEY_FILE');
   if (keyFile !== undefined && valueOf(env, 'NEW_RELIC_API_KEY') !== undefined) {

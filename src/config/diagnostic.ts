@@ -10,8 +10,8 @@ const WORD = /^(?=.{1,14}$)(?:[A-Za-z][a-z]*(?:[A-Z][a-z]+)*|[A-Z]+|[a-z]{1,3}[0
 const KEY_PREFIX = /NR[A-Z]{2}-|NRAK/i;
 
 /**
- * True when a text of a configuration file may be a secret, so that no message may repeat it: only a name made of words is
- * none. A forgotten space, for instance, makes one key out of `api_key:NRAK-...`.
+ * True when a text of a configuration file may be a secret, which no message may repeat. Only short texts and names made of words
+ * are safe; a key of the file may be a secret, too, because a forgotten space makes one out of `api_key:NRAK-...`.
  */
 export function mayBeSecret(text: string): boolean {
   if (text.length <= SHORT) return false;
@@ -78,6 +78,7 @@ export interface Issue {
   readonly message: string;
   /** True when text was expected but another type found: the value of a placeholder may have been read as a number. */
   readonly wantsText?: boolean;
+  /** The index of the character in a text that the diagnostic is about. */
   readonly inText?: number | undefined;
 }
 

@@ -1,8 +1,8 @@
 import { tagValues, type Tags } from '../metrics/labelNames.ts';
 
 /**
- * An id; or a name glob (`*` any run of characters, `?` one, case-sensitive), a tag (a case-insensitive key, with a glob for
- * any of its values or alone), or a name and a tag, which must both match.
+ * Matches by id, or by name, tag or both. The name and the value of a tag are globs (`*` any run of characters, `?` one,
+ * case-sensitive); the key of a tag is not case-sensitive, and matches any value where none is given.
  */
 export interface EntityMatch {
   readonly id?: number | undefined;

@@ -55,7 +55,7 @@ export async function finishExposition(
   };
 }
 
-/** The least series of an exposition that is kept: a smaller one is made quickly, and would replace a large one. */
+/** An exposition with fewer series is not kept: it is made quickly, and would take the place of a large one. */
 const LEAST_SERIES = 2000;
 
 interface Kept {
@@ -104,7 +104,8 @@ export class Exposition {
   #make(kept: Kept, make: () => Promise<CollectedExposition>): Promise<CollectedExposition> {
     this.#kept.push(kept);
     kept.making = this.#last.then(async () => {
-      if (kept.waiters.every((waiter) => waiter?.aborted === true)) throw new Error('nobody waits for the answer');
+      if (kept.waiters.every((waiter) => waiter?.aborted === true))
+        throw new Error('all clients of this exposition have left');
       const made = await make();
       this.#newest.set(kept.kind, made);
       kept.made = new WeakRef(made);

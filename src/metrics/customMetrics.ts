@@ -80,8 +80,8 @@ export function customMatches(metrics: readonly CustomMetric[], metricNames: rea
 }
 
 /**
- * The place of each host of an application, by its key, in the order in which the cap gives out series; what
- * {@link customSamples} wants of a host. It does not depend on the order of the host list.
+ * The rank of each host of an application, by its key: with too many series, the first hosts keep theirs. The ranks do not depend
+ * on the order of the host list.
  */
 export function hostRanks(keys: Iterable<string>): ReadonlyMap<string, number> {
   return new Map([...keys].sort().map((key, rank) => [key, rank]));
@@ -107,7 +107,7 @@ function matchOf(metric: CustomMetric, metricName: string): Omit<CustomMatch, 's
   return [{ metric, metricName, labels: labelNames.length === 0 ? undefined : labels }];
 }
 
-/** A fault in a custom metric's `match`; the message says what to change, and never repeats the template. */
+/** A mistake in a custom metric's `match`; the message says what to change, and never repeats the template. */
 export class TemplateError extends Error {
   override readonly name = 'TemplateError';
 }

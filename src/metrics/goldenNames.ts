@@ -53,7 +53,7 @@ function rankAt(text: string, at: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
 }
 
-/** A text of somebody else for one line: without control characters, and not longer than 200 characters. */
+/** A text of New Relic on one line: without control characters, and at most 200 characters long. */
 export function oneLine(text: string): string {
   const plain = text
     .slice(0, 4 * MOST_TEXT)

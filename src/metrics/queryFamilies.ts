@@ -72,9 +72,9 @@ export function querySamples({ families, rules }: Query, { series }: RowReading)
   return families.flatMap((family, index) => {
     const samples = (series[index] ?? []).map(({ labels, value }) => ({ family, labels, value }));
     if (rules.labels.every((name, place) => name === family.labelNames[place])) return samples;
-    const place = ([name]: readonly [string, string]): number => family.labelNames.indexOf(name);
+    const rank = ([name]: readonly [string, string]): number => family.labelNames.indexOf(name);
     return samples.map(({ labels, value }) => {
-      const ordered = Object.entries(labels).sort((a, b) => place(a) - place(b));
+      const ordered = Object.entries(labels).sort((a, b) => rank(a) - rank(b));
       return { family, labels: Object.fromEntries(ordered), value };
     });
   });

@@ -322,8 +322,8 @@ export function queryNames(
   scope: FamilyScope = 'application',
   api: Api = 'rest',
 ): string[] {
-  const asked = WINDOW_FAMILIES[scope].filter(({ interfaces }) => interfaces.includes(api));
-  const names = asked.flatMap(({ wanted }) => wanted.map(({ metric }) => metric));
+  const rows = WINDOW_FAMILIES[scope].filter(({ interfaces }) => interfaces.includes(api));
+  const names = rows.flatMap(({ wanted }) => wanted.map(({ metric }) => metric));
   return [...new Set([...names.filter((name) => name !== EVERY_DATASTORE), ...datastores])];
 }
 

@@ -77,7 +77,7 @@ export const PATHS = {
   reload: '/-/reload',
 } as const;
 
-/** True for a path that belongs to another endpoint and so cannot be the telemetry path. "/" can: the status page yields. */
+/** True for the path of another endpoint, which cannot be the telemetry path; "/" can, because the status page gives way. */
 export function isTaken(path: string): boolean {
   return Object.values<string>(PATHS).includes(path);
 }

@@ -34,7 +34,7 @@ export function isHostHeader(host: string): boolean {
 
 /** A request that is refused: the client gets this status and the message. */
 export class HttpError extends Error {
-  override readonly name = 'RefusedError';
+  override readonly name = 'HttpError';
   readonly status: number;
 
   constructor(status: number, message: string) {

@@ -17,7 +17,7 @@ const FULL = 'Other clients are taking as many bytes as may be under way at once
 export class InFlightBytes {
   readonly #mostBytes: number;
   readonly #now: () => number;
-  /** For each response its size, what its pieces were made of, and when its client last took something, in milliseconds. */
+  /** For each response its pieces, and when its client last took some. `madeOf` is held so that others can share its pieces. */
   readonly #readers = new Map<
     ServerResponse,
     { readonly pieces: readonly Buffer[]; readonly madeOf: object | undefined; tookAt: number }
@@ -108,7 +108,7 @@ export type LimitedHandler = (
 
 /**
  * Lets at most `max` responses of all its handlers be written at once; 0: no limit. Clients that wait for New Relic hold no
- * slot: when another client needs a slot, the one that has waited longest is answered with the data there are.
+ * slot: when another client needs a slot, the one that has waited longest is answered with the last good values.
  */
 export class RequestLimiter {
   readonly #max: number;

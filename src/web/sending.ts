@@ -38,6 +38,7 @@ export async function sendPage(
   await sendPieces(response, [body], slot);
 }
 
+/** Sends an exposition with the headers of its format; resolves and throws as `sendPieces`. */
 export async function sendExposition(
   response: ServerResponse,
   exposition: RenderedExposition,

@@ -328,7 +328,7 @@ describe('large answers', () => {
     const left = made('left', 1, gone.signal);
     const last = made('last', 2);
     gone.abort();
-    await expect(left).rejects.toThrow('nobody waits for the answer');
+    await expect(left).rejects.toThrow('all clients of this exposition have left');
     await Promise.all([first, last]);
     expect(order).toEqual(['first', 'last']);
   });

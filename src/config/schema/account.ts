@@ -25,7 +25,7 @@ const setting = z.strictObject({
 });
 
 const chosenApplications = z.strictObject({
-  // An empty list is refused, because it would leave everything out without a sign.
+  // An empty list is refused, because it would leave everything out without a warning.
   include: notes(list(applicationMatch, 1).optional(), {
     description: 'Only these applications.',
     otherwise: 'every application',

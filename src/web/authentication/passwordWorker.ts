@@ -4,12 +4,12 @@ import type { Compare } from './passwords.ts';
 
 parentPort?.on('message', ([password, hash, cost]: Parameters<Compare>) => {
   const matches = bcrypt.compareSync(password, hash);
-  if (!matches) compareInVain(password, hash, cost);
+  if (!matches) prolong(password, hash, cost);
   parentPort?.postMessage(matches);
 });
 
-/** Makes a refusal take as long as one by `cost`: one step of it takes as long as all lower ones together. */
-function compareInVain(password: string, hash: string, cost: number): void {
+/** Makes a refusal take as long as one at `cost`: each step of the cost takes as long as all lower ones together. */
+function prolong(password: string, hash: string, cost: number): void {
   const [, version = '', own = '', rest = ''] = hash.split('$');
   for (let each = Number(own); each < cost; each += 1) {
     bcrypt.compareSync(password, `$${version}$${String(each).padStart(2, '0')}$${rest}`);

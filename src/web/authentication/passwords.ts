@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { Worker } from 'node:worker_threads';
 
 /** A hash that belongs to no password, for comparisons with unknown users; the cost is put in front of it. */
-const HASH_OF_NOBODY = 'ltFD16TwbmkJiBVLRzXJxengmroSd7g5ck8B7KcjBPzoE0Oyhy0fi';
+const FAKE_HASH = 'ltFD16TwbmkJiBVLRzXJxengmroSd7g5ck8B7KcjBPzoE0Oyhy0fi';
 const MAX_REMEMBERED = 100;
 const MAX_TURNED_AWAY = 20_000;
 
@@ -19,8 +19,10 @@ export type Compare = (password: string, hash: string, cost: number) => Promise<
 const WORKER = new URL('./passwordWorker.js', import.meta.url);
 
 /**
- * Compares each password in a thread of its own, so that scrapes are answered meanwhile; `file` is what a thread runs. Threads
- * are reused, one for each password that is compared at the same time, and never keep the process alive.
+ * Compares passwords in threads, so that scrapes are answered meanwhile. A thread compares one password at a time, is reused,
+ * and never keeps the process alive.
+ *
+ * @param file the program of a thread
  */
 export function compareInWorkers(file: URL = WORKER): Compare {
   const idle = new Set<Worker>();
@@ -88,7 +90,7 @@ export class BasicAuthenticator {
     if (given === undefined) return 'wrong';
     const cost = Math.max(...Array.from(users.values(), (hash) => Number(hash.split('$', 3)[2])));
     const known = users.get(given.user);
-    const hash = known ?? `$2b$${String(cost).padStart(2, '0')}$${HASH_OF_NOBODY}`;
+    const hash = known ?? `$2b$${String(cost).padStart(2, '0')}$${FAKE_HASH}`;
     const key = this.#digest(given.user, hash, given.password);
     if (this.#right.has(key)) return 'right';
     if (this.#wrong.has(key)) return 'wrong';

@@ -80,11 +80,11 @@ const WHY_NOT: Readonly<Record<string, string>> = {
  * ListenError}.
  */
 export async function listen(server: Server, target: ListenAddress | { readonly fd: number }): Promise<string> {
-  const asked =
+  const wanted =
     'fd' in target ? `the socket of file descriptor ${target.fd}` : formatAddress(target.host ?? '', target.port);
   await new Promise<void>((resolve, reject) => {
     const fail = ({ code = '', message }: NodeJS.ErrnoException) =>
-      reject(new ListenError(`Cannot listen on ${asked}: ${WHY_NOT[code] ?? message}`));
+      reject(new ListenError(`Cannot listen on ${wanted}: ${WHY_NOT[code] ?? message}`));
     server.once('error', fail);
     server.listen('fd' in target ? { fd: target.fd } : { port: target.port, host: target.host }, () => {
       server.off('error', fail);
@@ -93,6 +93,6 @@ export async function listen(server: Server, target: ListenAddress | { readonly 
   });
   const address = server.address();
   // Node does not tell the path of a unix socket that systemd handed over.
-  if (address === null || typeof address === 'string') return address ?? asked;
+  if (address === null || typeof address === 'string') return address ?? wanted;
   return formatAddress(address.address, address.port);
 }

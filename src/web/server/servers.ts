@@ -38,7 +38,7 @@ export async function startServers(options: {
   readonly listen: readonly ListenAddress[];
   /** File descriptors of listening sockets, from {@link systemdSockets}. */
   readonly sockets?: readonly number[] | undefined;
-  /** Path of the web configuration; undefined: plain HTTP for everybody. Check it with loadWebConfig first. */
+  /** Path of the web configuration, which loadWebConfig has checked; undefined: plain HTTP without passwords. */
   readonly webConfigFile?: string | undefined;
   readonly compare: Compare;
   readonly routePrefix: string;
@@ -109,7 +109,7 @@ function tlsOptions(tls: TlsSettings): TlsServerOptions {
 /** The same line is written at most once in this time, in milliseconds. */
 const QUIET_MS = 60_000;
 
-/** Different lines that are remembered; more share one place. */
+/** Different messages that are counted apart; further ones count as one. */
 const MAX_LINES = 100;
 
 /**

@@ -5,20 +5,23 @@ import type { Breakdown, ShownAccount } from './breakdown.ts';
 const PAGE_SIZE = 50;
 
 /**
- * The response-time breakdowns in pages, the slowest first, then applications without one by name. `search` selects by name,
- * account or id; links lead to `address`; `asked` is a page from 1.
+ * The response-time breakdowns in pages, the slowest first, then applications without one by name.
+ *
+ * @param search a part of a name, an account or an id; empty for all applications
+ * @param requested the number of the page, from 1
+ * @param address the address that links lead to
  */
 export function applicationsSection(
   accounts: readonly ShownAccount[],
   search: string,
-  asked: number,
+  requested: number,
   address: string,
 ): Html {
   const all = applicationRows(accounts);
   const rows = all.filter((row) => isFound(row, search.trim().toLowerCase()));
   const palette = paletteOf(all);
   const pages = Math.max(1, Math.ceil(rows.length / PAGE_SIZE));
-  const page = Math.min(Math.max(1, asked), pages);
+  const page = Math.min(Math.max(1, requested), pages);
   const before = (page - 1) * PAGE_SIZE;
   const applications = counted(all.length, 'application');
   return html`<section aria-labelledby="applications">

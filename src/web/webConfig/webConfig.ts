@@ -22,7 +22,7 @@ type WebConfigResult = ({ readonly config: WebConfig } | { readonly diagnostics:
   readonly files: readonly string[];
 };
 
-/** No file given: plain HTTP for everybody. */
+/** Without a file: plain HTTP without passwords. */
 const OPEN_WEB_CONFIG: WebConfig = { tls: undefined, headers: {}, users: undefined, rateLimit: undefined };
 
 /**
