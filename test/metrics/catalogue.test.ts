@@ -208,18 +208,6 @@ describe('HELP', () => {
     for (const { help } of EVERY) expect(help).toMatch(/^[^\n\\]{15,}\.$/);
   });
 
-  it('of the memory of a host says that it is the mean of a process', () => {
-    const host = EVERY.find(({ name }) => name === 'newrelic_host_memory_used_bytes');
-    expect(host?.help).toContain(
-      'Physical memory of a process, the mean over the processes of the application on the host',
-    );
-  });
-
-  it('of newrelic_up says what the key has to do with it', () => {
-    const up = EVERY.find(({ name }) => name === 'newrelic_up');
-    expect(up?.help).toContain('for which the key must list the account');
-  });
-
   it('warns of the memory value whose meaning over several minutes is not verified', () => {
     const memory = (name: string) => FAMILIES.find((family) => family.name === name)?.help;
     expect(memory('newrelic_application_memory_used_bytes')).toContain('unverified');

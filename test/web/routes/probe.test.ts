@@ -72,21 +72,15 @@ describe('/probe', () => {
 
   test.each([
     ['', 'The parameter account is missing'],
-    ['?app_id=7', 'The parameter account is missing'],
     ['?account=&app_id=7', 'The parameter account is missing'],
     ['?account=production', 'The parameter app_id is missing'],
-    ['?account=production&app_id=', 'The parameter app_id is missing'],
     ['?account=a&account=b&app_id=7', 'The parameter account must be given once'],
-    ['?account=production&app_id=7&app_id=8', 'The parameter app_id must be given once'],
     ['?account=production&app_id=http://evil.example/', 'The parameter app_id must be the id'],
     ['?account=production&app_id=0', 'The parameter app_id must be the id'],
-    ['?account=production&app_id=-7', 'The parameter app_id must be the id'],
     ['?account=production&app_id=7.0', 'The parameter app_id must be the id'],
     ['?account=production&app_id=9007199254740993', 'The parameter app_id must be the id'],
     ['?account=production&app_id=7&debug=maybe', 'The parameter debug must be true or false; it is "maybe".'],
     ['?account=production&app_id=7&debug=', 'The parameter debug is missing: it must be true or false.'],
-    ['?account=production&app_id=7&debug=true&debug=false', 'The parameter debug must be given once'],
-    ['?account[x]=production&app_id[]=7', 'The parameter account is missing'],
   ])('answers 400 with a reason to %s', async (query, reason) => {
     const { app, origin } = await served();
     const got = await get(`${origin}/probe${query}`);

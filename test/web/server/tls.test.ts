@@ -163,13 +163,6 @@ describe('client_auth_type', () => {
     ]);
   });
 
-  test('client_ca may be written in the file', async () => {
-    const servers = await start(
-      `${SERVER}  client_auth_type: RequireAndVerifyClientCert\n  client_ca: ${block(ca.cert)}`,
-    );
-    expect([await ask(servers), await ask(servers, client)]).toEqual(['refused', 200]);
-  });
-
   test('verifying without an authority of its own is warned about', async () => {
     const servers = await start(`${SERVER}  client_auth_type: RequireAndVerifyClientCert\n`);
     expect(servers.warnings).toEqual([expect.stringContaining('There is no client_ca_file')]);
@@ -230,15 +223,6 @@ describe('without a restart', () => {
     expect(timedOut).toBe(false);
     expect(text).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n[^]*\r\n\r\nThis port speaks HTTPS: use https:/);
     expect((await sendRaw(servers.port, Buffer.from('16030100ff010000fb0303', 'hex'), 200)).text).toBe('');
-  });
-
-  test('a connection that was open when the file became invalid gets 500', async () => {
-    const servers = await start(SERVER);
-    const agent = new Agent({ connect: { ca: ca.cert }, connections: 1 });
-    expect((await get(`${servers.origin}/metrics`, { agent })).status).toBe(200);
-    rmSync(join(folder, 'server.key'));
-    expect((await get(`${servers.origin}/metrics`, { agent })).status).toBe(500);
-    await agent.close();
   });
 
   test.each(['', 'basic_auth_users:\n'])('TLS that disappears from the file stays: %j', async (text) => {

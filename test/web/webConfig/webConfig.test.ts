@@ -126,7 +126,6 @@ rate_limit:
 
 describe('faults', () => {
   test.each([
-    ['nonsense: 1', '1:1: nonsense: unknown key'],
     ['basic_auth_user:\n  a: b', '1:1: basic_auth_user: unknown key; did you mean "basic_auth_users"?'],
     [
       'http_server_config:\n  headers:\n    X-Powered-By: me\n    X-Frame-Options: allow\n',
@@ -141,10 +140,6 @@ describe('faults', () => {
       '3:30: http_server_config.headers.Content-Security-Policy: has a character that an HTTP header cannot carry',
     ],
     [
-      'basic_auth_users:\n  alice: secret\n',
-      '2:10: basic_auth_users.alice: must be a bcrypt hash such as `htpasswd -nB` prints',
-    ],
-    [
       `basic_auth_users:\n  "a:b": ${HASH}\n`,
       '2:3: basic_auth_users["a:b"]: a user name is not empty and has no colon',
     ],
@@ -155,14 +150,9 @@ describe('faults', () => {
     ['rate_limit:\n  interval: 5\n  burst: 1\n', '2:13: rate_limit.interval: must be a duration such as 1s or 500ms'],
     ['rate_limit:\n  interval: often\n', '2:13: rate_limit.interval: must be a duration such as 1s or 500ms'],
     ['rate_limit:\n  burst: 1.5\n', '2:10: rate_limit.burst: must be a whole number'],
-    ['tls_server_config:\n  cert_file: one.crt\n', '1:1: tls_server_config: needs key or key_file'],
     [
       'tls_server_config: {}\n',
       '1:1: tls_server_config: needs cert or cert_file\n1:1: tls_server_config: needs key or key_file',
-    ],
-    [
-      'tls_server_config:\n  cert_file: none.crt\n  key_file: one.key\n',
-      '2:14: tls_server_config.cert_file: none.crt does not exist',
     ],
     [
       `${TLS}  client_ca_file: one.crt\n`,
@@ -189,8 +179,6 @@ describe('faults', () => {
   test.each([
     ['cipher_suites: [TLS_RSA_WITH_RC4_128_SHA]', 'cipher_suites[0]'],
     ['curve_preferences: [P256]', 'curve_preferences[0]'],
-    ['client_auth_type: Require', 'client_auth_type'],
-    ['prefer_server_cipher_suites: perhaps', 'prefer_server_cipher_suites'],
   ])('a value that is not known: %s', (line, path) => {
     expect(faults(`${TLS}  ${line}\n`)).toEqual([expect.stringContaining(`tls_server_config.${path}: `)]);
   });
