@@ -79,19 +79,8 @@ describe('customMatches', () => {
     expect(read([{ ...DEPTH, max_series: 1 }], [...NAMES, ...NAMES])).toEqual(expected);
   });
 
-  it('shares max_series out among the hosts, and counts what all of them lose', () => {
-    expect(read([{ ...DEPTH, scope: 'host', max_series: 5 }], NAMES, 4)).toEqual({
-      names: ['Custom/Queue/jobs/depth', 'Custom/Queue/mail/depth'],
-      cut: { newrelic_custom_queue_depth: 3 },
-    });
-    expect(read([{ ...DEPTH, scope: 'host', max_series: 4 }], NAMES, 4)).toEqual({
-      names: ['Custom/Queue/jobs/depth'],
-      cut: { newrelic_custom_queue_depth: 4 },
-    });
-    expect(read([{ ...DEPTH, scope: 'host', max_series: 5 }], NAMES, 0)).toEqual({ names: [], cut: {} });
-  });
-
   it.each([
+    ['no hosts', 5, 0, 2, 0, 0],
     ['fewer series than the cap', 100, 4, 2, 8, 0],
     ['more hosts than the cap has series', 100, 101, 1, 100, 1],
     ['a cap that ends inside a name', 5, 4, 2, 5, 3],
