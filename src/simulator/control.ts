@@ -91,16 +91,16 @@ export function control(
   path: string,
   text: string,
 ): void {
-  let said: ReturnType<typeof obey>;
+  let result: ReturnType<typeof obey>;
   try {
-    said = LOOPBACK.test(request.socket.remoteAddress ?? '')
+    result = LOOPBACK.test(request.socket.remoteAddress ?? '')
       ? obey(state, request, path, text)
       : [403, { error: 'the control endpoint answers on the loopback interface only' }];
   } catch (error) {
     if (!(error instanceof Error)) throw error;
-    said = [400, { error: error instanceof z.ZodError ? describeFaults(error) : error.message }];
+    result = [400, { error: error instanceof z.ZodError ? describeFaults(error) : error.message }];
   }
-  const [status, body] = said;
+  const [status, body] = result;
   response.writeHead(status, { 'Content-Type': 'application/json; charset=utf-8' });
   response.end(body === undefined ? undefined : `${JSON.stringify(body, null, 2)}\n`);
 }

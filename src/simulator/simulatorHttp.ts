@@ -98,13 +98,13 @@ export interface JsonObject {
 }
 
 /** The response to a call, before it is written as JSON or XML. */
-export interface ServiceAnswer {
+export interface ServiceResponse {
   readonly status: number;
   readonly body: JsonObject;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-export function ok(body: JsonObject, link?: string): ServiceAnswer {
+export function ok(body: JsonObject, link?: string): ServiceResponse {
   return { status: 200, body, headers: link === undefined ? {} : { Link: link } };
 }
 
@@ -114,7 +114,7 @@ export function failure(
   title: string,
   messages: readonly string[] = [],
   headers: Readonly<Record<string, string>> = {},
-): ServiceAnswer {
+): ServiceResponse {
   const error = messages.length === 0 ? { title } : { title, messages };
   return { status, body: { error }, headers };
 }
@@ -125,7 +125,7 @@ const DOCUMENTATION =
   'https://docs.newrelic.com/docs/apis/rest-api-v2/requirements/api-overload-protection-preventing-429-errors';
 
 /** The 429 of an account that made too many calls; `reset` in Unix seconds. */
-export function limited(limit: number, reset: number): ServiceAnswer {
+export function limited(limit: number, reset: number): ServiceResponse {
   return {
     status: 429,
     body: {},
@@ -148,7 +148,7 @@ export function sentKey(headers: IncomingHttpHeaders) {
 }
 
 /** The 401 for a wrong key, which repeats the key, as New Relic does. */
-export function invalidKey(key: string): ServiceAnswer {
+export function invalidKey(key: string): ServiceResponse {
   return { status: 401, body: { error: { title: 'Invalid API Key', api_key: key } }, headers: {} };
 }
 
@@ -183,15 +183,15 @@ export interface Rendered {
   readonly text: string;
 }
 
-export function render({ status, body, headers }: ServiceAnswer, format: 'json' | 'xml'): Rendered {
+export function render({ status, body, headers }: ServiceResponse, format: 'json' | 'xml'): Rendered {
   const type = { 'Content-Type': `application/${format}; charset=utf-8` };
   return { status, headers: { ...type, ...headers }, text: format === 'xml' ? toXml(body) : JSON.stringify(body) };
 }
 
 /** Writes a response at once, compressed where the caller accepts that. */
-export function send(response: ServerResponse, { status, headers, text: said }: Rendered): void {
-  const isCompressed = said !== '' && /\bgzip\b/.test(response.req.headers['accept-encoding'] ?? '');
-  const body = isCompressed ? gzipSync(said, { level: 1 }) : Buffer.from(said);
+export function send(response: ServerResponse, { status, headers, text }: Rendered): void {
+  const isCompressed = text !== '' && /\bgzip\b/.test(response.req.headers['accept-encoding'] ?? '');
+  const body = isCompressed ? gzipSync(text, { level: 1 }) : Buffer.from(text);
   const encoding = isCompressed ? { 'Content-Encoding': 'gzip' } : {};
   response.writeHead(status, { ...headers, ...encoding, 'Content-Length': body.length }).end(body);
 }

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { type CallKind, FaultBook, type FaultRule, type FaultTarget } from './faults/faultRules.ts';
-import type { ServiceAnswer } from './simulatorHttp.ts';
+import type { ServiceResponse } from './simulatorHttp.ts';
 import type { ServiceSettings } from './simulatorSettings.ts';
 import { type Amendment, firstIncompleteMinute } from './world/worldEntities.ts';
 import type { World } from './world/world.ts';
@@ -263,5 +263,5 @@ export interface ServiceCall extends FaultTarget {
   readonly operations?: readonly LoggedOperation[];
   readonly format: 'json' | 'xml';
   /** Makes the response; a fault may change it. */
-  readonly answer: (rule: FaultRule | undefined) => ServiceAnswer | Promise<ServiceAnswer>;
+  readonly answer: (rule: FaultRule | undefined) => ServiceResponse | Promise<ServiceResponse>;
 }

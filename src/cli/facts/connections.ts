@@ -79,7 +79,7 @@ export class GraphConnection {
    *
    * @param timeout the argument of the query, in seconds
    */
-  async ask(
+  async tryQuery(
     query: QueryParts | string,
     { account, timeout = 29 }: { readonly account?: number; readonly timeout?: number } = {},
   ): Promise<NrqlEnd> {
@@ -161,7 +161,7 @@ export class RestConnection {
 export type Verdicts = Partial<Record<FactId, Judged>>;
 
 /** The account under check: its connections, and the contents of its lists. */
-export interface Asked {
+export interface CheckedAccount {
   /** The reporting applications whose values are read, largest first. */
   readonly largest: readonly Application[];
   /** The first of them. */
@@ -175,13 +175,13 @@ export interface Asked {
 }
 
 /** An account over REST, where only the largest applications are listed if it uses NerdGraph. */
-export interface AskedRest extends Asked {
+export interface RestAccount extends CheckedAccount {
   readonly rest: RestConnection;
   readonly keyTransactions: readonly KeyTransaction[];
 }
 
 /** An account over NerdGraph. */
-export interface AskedGraph extends Asked {
+export interface GraphAccount extends CheckedAccount {
   readonly graph: GraphConnection;
   readonly accountId: number;
 }
@@ -192,7 +192,7 @@ export interface Probe<A> {
   /** The fact that these depend on. */
   readonly needs?: FactId;
   /** Gives a verdict for each fact, or one for all. Rejects with an UpstreamError, or with CallsSpent. */
-  readonly ask: (asked: A) => Promise<Verdicts | Judged>;
+  readonly check: (account: A) => Promise<Verdicts | Judged>;
 }
 
 export const TEN_MINUTES = 600;

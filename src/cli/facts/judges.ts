@@ -168,10 +168,10 @@ export function judgeMemoryHosts(
 }
 
 /** Decides by how much the returned window differs from the requested one; all in seconds. */
-export function judgeCut(asked: TimeRange, answered: TimeRange | undefined, most: number): Judged {
+export function judgeCut(requested: TimeRange, answered: TimeRange | undefined, most: number): Judged {
   if (answered === undefined) return holds(false, word('shape', 'absent'));
-  const length = asked.to - asked.from;
-  const shift = Math.max(Math.abs(asked.to - answered.to), Math.abs(asked.from - answered.from));
+  const length = requested.to - requested.from;
+  const shift = Math.max(Math.abs(requested.to - answered.to), Math.abs(requested.from - answered.from));
   const part = (answered.to - answered.from) / length;
   return holds(shift <= most, ratio('answered by asked', part), ratio('shift by asked', shift / length));
 }

@@ -28,7 +28,7 @@ import { METRIC } from '../../formulas/metricInputs.ts';
 import { SIGN_OF_LIFE } from '../../formulas/valueFormulas.ts';
 import { readEach } from '../upstream/readForCommand.ts';
 import { before, DAY, HOUR, numberAt, objectsIn, TEN_MINUTES } from './connections.ts';
-import type { AskedGraph, Probe, Verdicts } from './connections.ts';
+import type { GraphAccount, Probe, Verdicts } from './connections.ts';
 import { count, holds, ratio, undecided, word, type Judged, type Seen } from './evidence.ts';
 import type { FactId } from './facts.ts';
 import { judgeCut, judgeFields, judgeFirstFunction, judgeLimitMax, judgeOtherResult, sum } from './judges.ts';
@@ -48,8 +48,8 @@ function counting(where: Condition, range: QueryParts['range'], facet: readonly 
 }
 
 /** Counts timeslices of the largest application over ten minutes. */
-function ofLargest(asked: AskedGraph, where: Condition, facet: readonly Attribute[] = []): QueryParts {
-  return counting(all([equals('appId', asked.first.id), where]), before(asked.to, TEN_MINUTES), facet);
+function ofLargest(account: GraphAccount, where: Condition, facet: readonly Attribute[] = []): QueryParts {
+  return counting(all([equals('appId', account.first.id), where]), before(account.to, TEN_MINUTES), facet);
 }
 
 const rowsIn = (result: Json): readonly Json[] => objectsIn(result['results']);
@@ -58,7 +58,7 @@ const countIn = (result: Json): number => sum(rowsIn(result).map((row) => number
 
 const facetOf = (row: Json): string => [row['facet'] ?? []].flat().map(String).join('\n');
 
-async function askAppId({ graph, first: { id }, to }: AskedGraph): Promise<Judged> {
+async function checkAppId({ graph, first: { id }, to }: GraphAccount): Promise<Judged> {
   const hasData = async (appId: number | string): Promise<boolean> => {
     const where = all([equals('appId', appId), isIn(NAME, [SIGN_OF_LIFE, METRIC.web])]);
     return countIn(await graph.result(counting(where, before(to, TEN_MINUTES)))) > 0;
@@ -67,7 +67,7 @@ async function askAppId({ graph, first: { id }, to }: AskedGraph): Promise<Judge
   return (await hasData(String(id))) ? holds(false, word('shape', 'in quotes')) : undecided('no traffic');
 }
 
-async function askLimitMax({ graph, largest, to }: AskedGraph): Promise<Verdicts> {
+async function checkLimitMax({ graph, largest, to }: GraphAccount): Promise<Verdicts> {
   const ids = filled(largest.map(({ id }) => id));
   if (ids === undefined) return {};
   const facet = ['appId', 'host', NAME] as const;
@@ -82,12 +82,12 @@ async function askLimitMax({ graph, largest, to }: AskedGraph): Promise<Verdicts
 /** Facets are assumed in the order of metadata.facets; if so, the application is at the expected index. */
 function judgeFacets(
   rows: readonly unknown[],
-  answered: readonly string[],
-  asked: readonly string[],
+  returned: readonly string[],
+  requested: readonly string[],
   ids: ReadonlySet<string>,
 ): Judged {
   if (rows.length === 0) return undecided('too few rows');
-  const place = (answered.length === asked.length ? answered : asked).indexOf('appId');
+  const place = (returned.length === requested.length ? returned : requested).indexOf('appId');
   const facets = rows.map((row) => (isObject(row) ? row['facet'] : undefined));
   if (!facets.every((facet) => isList(facet) && ids.has(String(facet[place]))))
     return holds(false, word('shape', 'other'));
@@ -95,9 +95,9 @@ function judgeFacets(
   return holds(areTexts, word('shape', areTexts ? 'list of texts' : 'list'));
 }
 
-async function askOtherResult(asked: AskedGraph): Promise<Verdicts> {
-  const text = nrql(ofLargest(asked, isNotNull(TIMESLICE), [NAME])).replace('LIMIT MAX', `LIMIT ${LIMIT}`);
-  const result = await asked.graph.result(text);
+async function checkOtherResult(account: GraphAccount): Promise<Verdicts> {
+  const text = nrql(ofLargest(account, isNotNull(TIMESLICE), [NAME])).replace('LIMIT MAX', `LIMIT ${LIMIT}`);
+  const result = await account.graph.result(text);
   const counts = rowsIn(result).map((row) => numberAt(row, 'c'));
   const others = isObject(result['otherResult']) ? numberAt(result['otherResult'], 'c') : undefined;
   return {
@@ -106,9 +106,9 @@ async function askOtherResult(asked: AskedGraph): Promise<Verdicts> {
   };
 }
 
-async function askNoRow(asked: AskedGraph): Promise<Judged> {
-  const query = ofLargest(asked, isIn(NAME, [METRIC.web, SIGN_OF_LIFE, NO_METRIC]), [NAME]);
-  const rows = rowsIn(await asked.graph.result(query));
+async function checkNoRow(account: GraphAccount): Promise<Judged> {
+  const query = ofLargest(account, isIn(NAME, [METRIC.web, SIGN_OF_LIFE, NO_METRIC]), [NAME]);
+  const rows = rowsIn(await account.graph.result(query));
   const isThere = rows.some((row) => facetOf(row) === NO_METRIC);
   return rows.length === 0 ? undecided('no traffic') : holds(!isThere, word('shape', isThere ? 'zeros' : 'absent'));
 }
@@ -117,24 +117,24 @@ async function askNoRow(asked: AskedGraph): Promise<Judged> {
 const OFF_MINUTE = 27;
 
 /** Checks by how much New Relic cuts a range of this length that ends off every such step; both in seconds. */
-function askWindow(seconds: number, most: number): (asked: AskedGraph) => Promise<Judged> {
-  return async (asked) => {
-    const range = before(asked.to - ((asked.to - OFF_MINUTE * 60) % HOUR), seconds);
-    const { window } = rowsOf(await asked.graph.result({ ...ofLargest(asked, IS_ALIVE), range }));
+function checkWindow(seconds: number, most: number): (account: GraphAccount) => Promise<Judged> {
+  return async (account) => {
+    const range = before(account.to - ((account.to - OFF_MINUTE * 60) % HOUR), seconds);
+    const { window } = rowsOf(await account.graph.result({ ...ofLargest(account, IS_ALIVE), range }));
     return judgeCut(range, window, most);
   };
 }
 
-async function askTimeout(asked: AskedGraph): Promise<Judged> {
+async function checkTimeout(account: GraphAccount): Promise<Judged> {
   for (const timeout of [5, 30]) {
-    const judged = judgeRefusal(await asked.graph.ask(ofLargest(asked, IS_ALIVE), { timeout }));
+    const judged = judgeRefusal(await account.graph.tryQuery(ofLargest(account, IS_ALIVE), { timeout }));
     if (judged.verdict !== 'as assumed') return judged;
   }
   return holds(true);
 }
 
 /** Checks the hosts of the largest applications, and the metric data of some, both read as by the exporter. */
-async function askHosts({ graph, largest, listed, to }: AskedGraph): Promise<Verdicts> {
+async function checkHosts({ graph, largest, listed, to }: GraphAccount): Promise<Verdicts> {
   const subjectOf = ({ id }: Application) => ({ applicationId: id });
   const found = await readEach(graph.reader.hosts, largest, subjectOf, before(to, HOUR), graph.call);
   const ids = new Set(largest.map(({ id }) => id));
@@ -148,12 +148,12 @@ async function askHosts({ graph, largest, listed, to }: AskedGraph): Promise<Ver
       expected === 0
         ? undecided('no host')
         : holds(share > 0.75 && share < 1.34, count('hosts', seen), ratio('seen by expected', share)),
-    nerdgraph_host_query: await askHostQuery({ graph, to }, first),
+    nerdgraph_host_query: await checkHostQuery({ graph, to }, first),
   };
 }
 
-async function askHostQuery(
-  { graph, to }: Pick<AskedGraph, 'graph' | 'to'>,
+async function checkHostQuery(
+  { graph, to }: Pick<GraphAccount, 'graph' | 'to'>,
   hosts: readonly { readonly id: number; readonly key: string }[],
 ): Promise<Judged> {
   if (hosts.length === 0) return undecided('no host');
@@ -176,7 +176,7 @@ async function heldUnless(reason: 'other' | 'invalid_response', read: () => Prom
 }
 
 /** Checks up to three applications of each language for one that runs without the metric SIGN_OF_LIFE. */
-async function askSignOfLife({ graph, largest, listed, to }: AskedGraph): Promise<Judged> {
+async function checkSignOfLife({ graph, largest, listed, to }: GraphAccount): Promise<Judged> {
   const languages = new Map<string, Set<number>>();
   const reporting = listed.filter(({ reporting: reports }) => reports !== false);
   for (const { id, language = '' } of [...largest, ...reporting]) {
@@ -197,16 +197,18 @@ async function askSignOfLife({ graph, largest, listed, to }: AskedGraph): Promis
   return holds(without.length === 0, ...shown.map(([language]) => word('language', language)));
 }
 
-async function askLike(asked: AskedGraph): Promise<Judged> {
+async function checkLike(account: GraphAccount): Promise<Judged> {
   const like = isLike(NAME, SIGN_OF_LIFE.toLowerCase());
-  if (countIn(await asked.graph.result(ofLargest(asked, like))) > 0) return holds(true);
-  const isThere = countIn(await asked.graph.result(ofLargest(asked, IS_ALIVE))) > 0;
+  if (countIn(await account.graph.result(ofLargest(account, like))) > 0) return holds(true);
+  const isThere = countIn(await account.graph.result(ofLargest(account, IS_ALIVE))) > 0;
   return isThere ? holds(false, word('shape', 'absent')) : undecided('no traffic');
 }
 
-async function askInList(asked: AskedGraph): Promise<Judged> {
-  const { id } = asked.first;
-  return judgeRefusal(await asked.graph.ask(ofLargest(asked, all([isIn('appId', [id, String(id)]), IS_ALIVE]))));
+async function checkInList(account: GraphAccount): Promise<Judged> {
+  const { id } = account.first;
+  return judgeRefusal(
+    await account.graph.tryQuery(ofLargest(account, all([isIn('appId', [id, String(id)]), IS_ALIVE]))),
+  );
 }
 
 /** Decides whether a query was accepted: a complaint about it means that the fact differs, any other error is a failure. */
@@ -226,25 +228,25 @@ function judgeReason(end: NrqlEnd, reason: FailureReason): Judged {
   return holds(end.kind === 'failed' && end.error.failure.reason === reason, errorClassOf(end));
 }
 
-async function askUnmatched(asked: AskedGraph): Promise<Judged> {
-  const where = all([isIn('appId', [asked.first.id, 1]), IS_ALIVE]);
-  const { kind } = await asked.graph.ask(counting(where, before(asked.to, TEN_MINUTES), ['appId']));
+async function checkUnmatched(account: GraphAccount): Promise<Judged> {
+  const where = all([isIn('appId', [account.first.id, 1]), IS_ALIVE]);
+  const { kind } = await account.graph.tryQuery(counting(where, before(account.to, TEN_MINUTES), ['appId']));
   return holds(kind === 'result', word('shape', kind === 'result' ? 'present' : 'error'));
 }
 
 /** Checks the names of a day, read as by the exporter, and a query made as long as the exporter makes one. */
-async function askNames(asked: AskedGraph): Promise<Verdicts> {
-  const { graph, to } = asked;
+async function checkNames(account: GraphAccount): Promise<Verdicts> {
+  const { graph, to } = account;
   let names: readonly string[] = [];
   const judged = await heldUnless('other', async () => {
-    const subject = { applicationId: asked.first.id, to: to - (to % 600) };
+    const subject = { applicationId: account.first.id, to: to - (to % 600) };
     names = (await graph.reader.listMetricNames(subject, graph.call)).names.map(({ name }) => name);
     return names.length === 0 ? undecided('too few metric names') : holds(true, count('names', names.length));
   });
-  return { nerdgraph_names: judged, nerdgraph_query_length: await askLength(asked, names) };
+  return { nerdgraph_names: judged, nerdgraph_query_length: await checkLength(account, names) };
 }
 
-async function askLength(asked: AskedGraph, names: readonly string[]): Promise<Judged> {
+async function checkLength(account: GraphAccount, names: readonly string[]): Promise<Judged> {
   const chosen: string[] = [];
   let length = 200;
   for (let index = 0; length < MOST_CHARACTERS - 150; index += 1) {
@@ -253,43 +255,43 @@ async function askLength(asked: AskedGraph, names: readonly string[]): Promise<J
     chosen.push(name);
     length += name.length + 3;
   }
-  return judgeRefusal(await asked.graph.ask(ofLargest(asked, isIn(NAME, [METRIC.web, ...chosen]))));
+  return judgeRefusal(await account.graph.tryQuery(ofLargest(account, isIn(NAME, [METRIC.web, ...chosen]))));
 }
 
-async function askRollupScope(asked: AskedGraph): Promise<Judged> {
-  const query = ofLargest(asked, all([isIn(NAME, SUMS), isNotNull('scope')]), [NAME]);
-  const scoped = rowsIn(await asked.graph.result(query)).filter((row) => numberAt(row, 'c') > 0);
+async function checkRollupScope(account: GraphAccount): Promise<Judged> {
+  const query = ofLargest(account, all([isIn(NAME, SUMS), isNotNull('scope')]), [NAME]);
+  const scoped = rowsIn(await account.graph.result(query)).filter((row) => numberAt(row, 'c') > 0);
   return holds(scoped.length === 0, count('rows', scoped.length));
 }
 
-function askSeries({ graph, first, to }: AskedGraph): Promise<Judged> {
+function checkSeries({ graph, first, to }: GraphAccount): Promise<Judged> {
   return heldUnless('invalid_response', async () => {
     await readMinutes(graph, first.id, [METRIC.web], before(to, TEN_MINUTES));
     return holds(true);
   });
 }
 
-async function askSyntaxError(asked: AskedGraph): Promise<Judged> {
-  const text = nrql(ofLargest(asked, equals(NAME, METRIC.web))).replace(/ SINCE .*/, ' FACET');
-  return judgeReason(await asked.graph.ask(text), 'other');
+async function checkSyntaxError(account: GraphAccount): Promise<Judged> {
+  const text = nrql(ofLargest(account, equals(NAME, METRIC.web))).replace(/ SINCE .*/, ' FACET');
+  return judgeReason(await account.graph.tryQuery(text), 'other');
 }
 
-async function askForeignAccount(asked: AskedGraph): Promise<Judged> {
+async function checkForeignAccount(account: GraphAccount): Promise<Judged> {
   const where = all([equals('appId', 1), equals(NAME, METRIC.web)]);
-  const query = counting(where, before(asked.to, 60));
-  return judgeReason(await asked.graph.ask(query, { account: FOREIGN_ACCOUNT }), 'forbidden');
+  const query = counting(where, before(account.to, 60));
+  return judgeReason(await account.graph.tryQuery(query, { account: FOREIGN_ACCOUNT }), 'forbidden');
 }
 
 /** The range of a query that the exporter writes itself. */
-function timesOf({ to }: AskedGraph, seconds: number): string {
+function timesOf({ to }: GraphAccount, seconds: number): string {
   const range = before(to, seconds);
   return `SINCE ${range.from * 1000} UNTIL ${range.to * 1000}`;
 }
 
-async function askPercentile(asked: AskedGraph): Promise<Judged> {
+async function checkPercentile(account: GraphAccount): Promise<Judged> {
   const columns = 'count(*) AS n, percentile(duration, 75) AS p';
-  const query = `SELECT ${columns} FROM Transaction WHERE appId = ${asked.first.id} ${timesOf(asked, HOUR)}`;
-  const [row] = rowsIn(await asked.graph.result(query));
+  const query = `SELECT ${columns} FROM Transaction WHERE appId = ${account.first.id} ${timesOf(account, HOUR)}`;
+  const [row] = rowsIn(await account.graph.result(query));
   if (numberAt(row, 'n') === 0) return undecided('too few events');
   const value = row?.['p'];
   const keys = isObject(value) ? Object.keys(value) : [];
@@ -298,24 +300,24 @@ async function askPercentile(asked: AskedGraph): Promise<Judged> {
 }
 
 /** Checks that each field that a pack reads is on some event. */
-function askFields({ from, fields, over, ofApplication, where, counted = '*', least }: PackFact) {
-  return async (asked: AskedGraph): Promise<Judged> => {
-    const conditions = [ofApplication === true ? `appId = ${asked.first.id}` : undefined, where].filter(
+function checkFields({ from, fields, over, ofApplication, where, counted = '*', least }: PackFact) {
+  return async (account: GraphAccount): Promise<Judged> => {
+    const conditions = [ofApplication === true ? `appId = ${account.first.id}` : undefined, where].filter(
       (each) => each !== undefined,
     );
     const query = [
       `SELECT count(${counted}) AS n, ${fields.map((field, index) => `count(${field}) AS f${index}`).join(', ')}`,
       `FROM ${from}${conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`}`,
-      timesOf(asked, over),
+      timesOf(account, over),
     ].join(' ');
-    const [row] = rowsIn(await asked.graph.result(query));
+    const [row] = rowsIn(await account.graph.result(query));
     const present = fields.map((field, index) => [field, numberAt(row, `f${index}`)] as const);
     return judgeFields(numberAt(row, 'n'), Object.fromEntries(present), least);
   };
 }
 
 /** A page of an entity search, as the exporter's documents request it. */
-async function readPage({ graph }: AskedGraph, document: Document, search: string, more: Json = {}) {
+async function readPage({ graph }: GraphAccount, document: Document, search: string, more: Json = {}) {
   const found = await graph.read(document, { search, cursor: null, ...more });
   const results = isObject(found['results']) ? found['results'] : {};
   return { entities: objectsIn(results['entities']), next: results['nextCursor'], total: numberAt(found, 'count') };
@@ -323,22 +325,22 @@ async function readPage({ graph }: AskedGraph, document: Document, search: strin
 
 const PAGE = 200;
 
-async function askEntityPage(asked: AskedGraph): Promise<Judged> {
-  const search = `accountId = ${asked.accountId}`;
-  const first = await readPage(asked, APPLICATIONS, search);
+async function checkEntityPage(account: GraphAccount): Promise<Judged> {
+  const search = `accountId = ${account.accountId}`;
+  const first = await readPage(account, APPLICATIONS, search);
   const size = count('rows', first.entities.length);
   if (first.total <= PAGE && first.entities.length === first.total) return undecided('too few entities', size);
   if (typeof first.next !== 'string') return holds(false, word('shape', 'no cursor'), size);
-  const second = await readPage(asked, APPLICATIONS, search, { cursor: first.next });
+  const second = await readPage(account, APPLICATIONS, search, { cursor: first.next });
   const known = new Set(first.entities.map(({ guid }) => guid));
   const isNew = second.entities.length > 0 && second.entities.every(({ guid }) => !known.has(guid));
   return holds(isNew && first.entities.length === PAGE, size);
 }
 
 /** Reads the key transactions of the first page: their guids, and the ids in their tags. */
-export async function readKeyTransactions(asked: AskedGraph) {
-  const search = `domain = 'EXT' AND type = 'KEY_TRANSACTION' AND accountId = ${asked.accountId}`;
-  const { entities } = await readPage(asked, KEY_TRANSACTIONS, search);
+export async function readKeyTransactions(account: GraphAccount) {
+  const search = `domain = 'EXT' AND type = 'KEY_TRANSACTION' AND accountId = ${account.accountId}`;
+  const { entities } = await readPage(account, KEY_TRANSACTIONS, search);
   return entities.flatMap(({ guid, tags }) => {
     if (typeof guid !== 'string') return [];
     const tag = objectsIn(tags).find(({ key }) => key === 'keyTransactionId');
@@ -347,12 +349,12 @@ export async function readKeyTransactions(asked: AskedGraph) {
   });
 }
 
-async function askKeyTransactions(asked: AskedGraph): Promise<Verdicts | Judged> {
+async function checkKeyTransactions(account: GraphAccount): Promise<Verdicts | Judged> {
   const none = undecided('no key transaction');
-  const found = await readKeyTransactions(asked);
+  const found = await readKeyTransactions(account);
   if (found.length === 0) return none;
   const guids = found.slice(0, 25).map(({ guid }) => guid);
-  const details = await asked.graph.read(KEY_TRANSACTION_DETAILS, { guids });
+  const details = await account.graph.read(KEY_TRANSACTION_DETAILS, { guids });
   const owners = objectsIn(details['entities']).flatMap(({ application }) =>
     isObject(application) ? [application['guid']] : [],
   );
@@ -364,7 +366,7 @@ async function askKeyTransactions(asked: AskedGraph): Promise<Verdicts | Judged>
   };
 }
 
-async function askUser({ graph }: AskedGraph): Promise<Judged> {
+async function checkUser({ graph }: GraphAccount): Promise<Judged> {
   const { id } = await graph.read(USER, {});
   return holds(typeof id === 'number', word('shape', id === null ? 'null' : typeof id));
 }
@@ -372,9 +374,9 @@ async function askUser({ graph }: AskedGraph): Promise<Judged> {
 /** Members that a golden metric needs; `where` may be null. */
 const NEEDED = ['select', 'from', 'eventId'] as const;
 
-async function askGoldenMetrics(asked: AskedGraph): Promise<Judged> {
-  const search = `domain IN ('EXT', 'BROWSER', 'INFRA', 'APM') AND reporting = 'true' AND accountId = ${asked.accountId}`;
-  const { entities } = await readPage(asked, ENTITIES, search, { limit: 25 });
+async function checkGoldenMetrics(account: GraphAccount): Promise<Judged> {
+  const search = `domain IN ('EXT', 'BROWSER', 'INFRA', 'APM') AND reporting = 'true' AND accountId = ${account.accountId}`;
+  const { entities } = await readPage(account, ENTITIES, search, { limit: 25 });
   const metrics = entities.flatMap(({ goldenMetrics }) =>
     isObject(goldenMetrics) ? objectsIn(goldenMetrics['metrics']) : [],
   );
@@ -388,34 +390,34 @@ async function askGoldenMetrics(asked: AskedGraph): Promise<Judged> {
 const ONE = 'nerdgraph_app_id' satisfies FactId;
 
 /** The probes of NerdGraph's metrics and entities, in order; every query of metrics names an application. */
-export const NERDGRAPH_PROBES: readonly Probe<AskedGraph>[] = [
-  { ids: [ONE], ask: askAppId },
-  { ids: ['nerdgraph_limit_max', 'nerdgraph_facets'], needs: ONE, ask: askLimitMax },
-  { ids: ['nerdgraph_other_result', 'nerdgraph_first_function'], needs: ONE, ask: askOtherResult },
-  { ids: ['nerdgraph_no_row'], needs: ONE, ask: askNoRow },
-  { ids: ['nerdgraph_half_hour'], needs: ONE, ask: askWindow(HOUR / 2, 0) },
-  { ids: ['nerdgraph_hour'], needs: ONE, ask: askWindow(HOUR, 300) },
-  { ids: ['nerdgraph_day'], needs: ONE, ask: askWindow(DAY, 600) },
-  { ids: ['nerdgraph_timeout'], needs: ONE, ask: askTimeout },
-  { ids: ['nerdgraph_hosts', 'nerdgraph_host_query'], needs: ONE, ask: askHosts },
-  { ids: ['nerdgraph_sign_of_life'], needs: ONE, ask: askSignOfLife },
-  { ids: ['nerdgraph_like'], needs: ONE, ask: askLike },
-  { ids: ['nerdgraph_in_list'], needs: ONE, ask: askInList },
-  { ids: ['nerdgraph_unmatched'], needs: ONE, ask: askUnmatched },
-  { ids: ['nerdgraph_names', 'nerdgraph_query_length'], needs: ONE, ask: askNames },
-  { ids: ['nerdgraph_rollup_scope'], needs: ONE, ask: askRollupScope },
-  { ids: ['nerdgraph_series'], needs: ONE, ask: askSeries },
-  { ids: ['nerdgraph_syntax_error'], ask: askSyntaxError },
-  { ids: ['nerdgraph_foreign_account'], ask: askForeignAccount },
-  { ids: ['nerdgraph_percentile'], needs: ONE, ask: askPercentile },
-  { ids: ['nerdgraph_entity_page'], ask: askEntityPage },
-  { ids: ['nerdgraph_key_transaction_id', 'nerdgraph_application_guid'], ask: askKeyTransactions },
-  { ids: ['nerdgraph_user'], ask: askUser },
-  { ids: ['nerdgraph_golden_metrics'], ask: askGoldenMetrics },
+export const NERDGRAPH_PROBES: readonly Probe<GraphAccount>[] = [
+  { ids: [ONE], check: checkAppId },
+  { ids: ['nerdgraph_limit_max', 'nerdgraph_facets'], needs: ONE, check: checkLimitMax },
+  { ids: ['nerdgraph_other_result', 'nerdgraph_first_function'], needs: ONE, check: checkOtherResult },
+  { ids: ['nerdgraph_no_row'], needs: ONE, check: checkNoRow },
+  { ids: ['nerdgraph_half_hour'], needs: ONE, check: checkWindow(HOUR / 2, 0) },
+  { ids: ['nerdgraph_hour'], needs: ONE, check: checkWindow(HOUR, 300) },
+  { ids: ['nerdgraph_day'], needs: ONE, check: checkWindow(DAY, 600) },
+  { ids: ['nerdgraph_timeout'], needs: ONE, check: checkTimeout },
+  { ids: ['nerdgraph_hosts', 'nerdgraph_host_query'], needs: ONE, check: checkHosts },
+  { ids: ['nerdgraph_sign_of_life'], needs: ONE, check: checkSignOfLife },
+  { ids: ['nerdgraph_like'], needs: ONE, check: checkLike },
+  { ids: ['nerdgraph_in_list'], needs: ONE, check: checkInList },
+  { ids: ['nerdgraph_unmatched'], needs: ONE, check: checkUnmatched },
+  { ids: ['nerdgraph_names', 'nerdgraph_query_length'], needs: ONE, check: checkNames },
+  { ids: ['nerdgraph_rollup_scope'], needs: ONE, check: checkRollupScope },
+  { ids: ['nerdgraph_series'], needs: ONE, check: checkSeries },
+  { ids: ['nerdgraph_syntax_error'], check: checkSyntaxError },
+  { ids: ['nerdgraph_foreign_account'], check: checkForeignAccount },
+  { ids: ['nerdgraph_percentile'], needs: ONE, check: checkPercentile },
+  { ids: ['nerdgraph_entity_page'], check: checkEntityPage },
+  { ids: ['nerdgraph_key_transaction_id', 'nerdgraph_application_guid'], check: checkKeyTransactions },
+  { ids: ['nerdgraph_user'], check: checkUser },
+  { ids: ['nerdgraph_golden_metrics'], check: checkGoldenMetrics },
 ];
 
 /** The fields of each pack, one call each. */
-export const PACK_PROBES: readonly Probe<AskedGraph>[] = Object.entries<PackFact>(PACK_FACTS).map(([id, pack]) => ({
+export const PACK_PROBES: readonly Probe<GraphAccount>[] = Object.entries<PackFact>(PACK_FACTS).map(([id, pack]) => ({
   ids: [id as keyof typeof PACK_FACTS],
-  ask: askFields(pack),
+  check: checkFields(pack),
 }));

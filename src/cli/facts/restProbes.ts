@@ -2,7 +2,14 @@ import { endOf, UpstreamError, type Application, type Timeslice } from '../../ap
 import type { CallOptions, MetricDataResult, TimeRange, UpstreamReader } from '../../api/upstreamReader.ts';
 import { METRIC } from '../../formulas/metricInputs.ts';
 import { readEach, readOne } from '../upstream/readForCommand.ts';
-import { before, TEN_MINUTES, type AskedRest, type Probe, type RestConnection, type Verdicts } from './connections.ts';
+import {
+  before,
+  TEN_MINUTES,
+  type RestAccount,
+  type Probe,
+  type RestConnection,
+  type Verdicts,
+} from './connections.ts';
 import { count, holds, ratio, undecided, word, type Judged } from './evidence.ts';
 import { judgeCut, judgeMemoryHosts, judgeMemoryMinutes, judgeRaw, judgeUnit, judgeWindow, sum } from './judges.ts';
 import type { Minute, Summarized } from './judges.ts';
@@ -61,7 +68,7 @@ const SUMMARY_IDS = [
 ] as const;
 
 /** Checks the summaries of the three largest applications, read again together with their minutes. */
-async function askSummaries({ rest, largest, minute }: AskedRest): Promise<Verdicts> {
+async function checkSummaries({ rest, largest, minute }: RestAccount): Promise<Verdicts> {
   const ids = largest.slice(0, 3).map(({ id }) => id);
   const listed = await rest.reader.listApplications({ ids }, rest.call);
   const names = [METRIC.web, METRIC.errors, 'EndUser'];
@@ -106,7 +113,7 @@ async function askSummaries({ rest, largest, minute }: AskedRest): Promise<Verdi
 }
 
 /** Checks one metric with all its values, raw and not, over half an hour. */
-async function askRaw({ rest, first, to }: AskedRest): Promise<Verdicts> {
+async function checkRaw({ rest, first, to }: RestAccount): Promise<Verdicts> {
   const range = before(to, 3 * TEN_MINUTES);
   const [slice] = (await rest.metricData(first.id, [METRIC.web], range)).get(METRIC.web) ?? [];
   const [other] = (await rest.metricData(first.id, [METRIC.web], range, false)).get(METRIC.web) ?? [];
@@ -124,7 +131,7 @@ async function askRaw({ rest, first, to }: AskedRest): Promise<Verdicts> {
 const NAME_IDS = ['rest_next_keeps_filters', 'rest_names_page', 'rest_names_most', 'rest_name_filter'] as const;
 
 /** Checks the pages of metric names, and requests with those names. */
-async function askNames({ rest, first, largest, to }: AskedRest): Promise<Verdicts> {
+async function checkNames({ rest, first, largest, to }: RestAccount): Promise<Verdicts> {
   const pages: { readonly id: number; readonly names: readonly string[]; readonly next: URL | undefined }[] = [];
   for (const { id } of largest) {
     if (pages.at(-1)?.next === undefined) pages.push({ id, ...(await rest.namesPage(id, '/')) });
@@ -141,13 +148,13 @@ async function askNames({ rest, first, largest, to }: AskedRest): Promise<Verdic
         : holds(keeps, word('shape', keeps ? 'filter kept' : 'filter lost')),
     rest_names_page:
       next === undefined ? undecided('no list of several pages', size) : holds(names.length === PAGE_OF_NAMES, size),
-    rest_name_filter: await askFilter(rest, first.id, ofFirst?.names ?? [], ofFirst?.next === undefined),
-    rest_names_most: await askMost(rest, longest?.id ?? first.id, longest?.names ?? [], before(to, 60)),
+    rest_name_filter: await checkFilter(rest, first.id, ofFirst?.names ?? [], ofFirst?.next === undefined),
+    rest_names_most: await checkMost(rest, longest?.id ?? first.id, longest?.names ?? [], before(to, 60)),
   };
 }
 
 /** Checks that every name of the list with the text is in the filtered list. */
-async function askFilter(
+async function checkFilter(
   rest: RestConnection,
   id: number,
   names: readonly string[],
@@ -167,7 +174,12 @@ async function askFilter(
 const STEPS = [30, 60, 120] as const;
 
 /** Makes at most three calls, and stops at the first refusal. */
-async function askMost(rest: RestConnection, id: number, names: readonly string[], range: TimeRange): Promise<Judged> {
+async function checkMost(
+  rest: RestConnection,
+  id: number,
+  names: readonly string[],
+  range: TimeRange,
+): Promise<Judged> {
   // Short names first, because the length of the address is another limit.
   const shortest = names.toSorted((a, b) => a.length - b.length);
   if (shortest.length < STEPS[0]) return undecided('too few metric names', count('names', shortest.length));
@@ -194,7 +206,7 @@ function shapeOf(timeslices: readonly Timeslice[] | undefined): 'absent' | 'empt
 }
 
 /** Checks a request with an unknown name beside a known one. */
-async function askUnknown({ rest, first, to }: AskedRest): Promise<Judged> {
+async function checkUnknown({ rest, first, to }: RestAccount): Promise<Judged> {
   try {
     const data = await rest.metricData(first.id, [METRIC.web, NO_METRIC], before(to, TEN_MINUTES));
     const shape = shapeOf(data.get(NO_METRIC));
@@ -206,7 +218,7 @@ async function askUnknown({ rest, first, to }: AskedRest): Promise<Judged> {
 }
 
 /** Checks Errors/all of at most two applications without errors. */
-async function askErrorsAbsent({ rest, listed, to }: AskedRest): Promise<Judged> {
+async function checkErrorsAbsent({ rest, listed, to }: RestAccount): Promise<Judged> {
   const without = listed.filter(
     ({ reporting, summary }) => reporting !== false && summary?.errorRate === 0 && (summary.throughput ?? 0) > 0,
   );
@@ -223,7 +235,7 @@ async function askErrorsAbsent({ rest, listed, to }: AskedRest): Promise<Judged>
 const MEMORY = 'Memory/Physical';
 
 /** Checks the memory of the first of the largest applications with two to three hosts. */
-async function askMemory({ rest, largest, to }: AskedRest): Promise<Verdicts | Judged> {
+async function checkMemory({ rest, largest, to }: RestAccount): Promise<Verdicts | Judged> {
   const chosen = largest.find(({ hosts = 0 }) => hosts >= 2 && hosts <= 3) ?? largest.find(({ hosts }) => hosts === 1);
   if (chosen === undefined) return undecided('no application with one to three hosts');
   const applicationId = chosen.id;
@@ -252,7 +264,7 @@ async function askMemory({ rest, largest, to }: AskedRest): Promise<Verdicts | J
 }
 
 /** The verdict follows from the list, without a call. */
-function askSilent({ listed }: AskedRest): Promise<Judged> {
+function checkSilent({ listed }: RestAccount): Promise<Judged> {
   const silent = listed.filter(({ reporting }) => reporting === false);
   const shape = silent.every(({ summary }) => summary === undefined) ? 'absent' : 'present';
   const judged = holds(shape === 'absent', word('shape', shape));
@@ -260,7 +272,7 @@ function askSilent({ listed }: AskedRest): Promise<Judged> {
 }
 
 /** Checks three busy key transactions of listed applications. */
-async function askKeyTransactions({ rest, listed, keyTransactions, minute }: AskedRest): Promise<Judged> {
+async function checkKeyTransactions({ rest, listed, keyTransactions, minute }: RestAccount): Promise<Judged> {
   const ids = new Set(listed.map(({ id }) => id));
   const busy = keyTransactions
     .filter(({ summary, applicationId }) => (summary?.throughput ?? 0) > 0 && ids.has(applicationId ?? NaN))
@@ -277,13 +289,13 @@ async function askKeyTransactions({ rest, listed, keyTransactions, minute }: Ask
 }
 
 /** The probes of REST, in order. */
-export const REST_PROBES: readonly Probe<AskedRest>[] = [
-  { ids: SUMMARY_IDS, ask: askSummaries },
-  { ids: ['rest_raw', 'rest_window_as_asked'], ask: askRaw },
-  { ids: NAME_IDS, ask: askNames },
-  { ids: ['rest_unknown_name'], ask: askUnknown },
-  { ids: ['rest_errors_absent'], ask: askErrorsAbsent },
-  { ids: ['rest_memory_minutes', 'rest_memory_hosts'], ask: askMemory },
-  { ids: ['rest_silent_application'], ask: askSilent },
-  { ids: ['rest_key_transaction_window'], ask: askKeyTransactions },
+export const REST_PROBES: readonly Probe<RestAccount>[] = [
+  { ids: SUMMARY_IDS, check: checkSummaries },
+  { ids: ['rest_raw', 'rest_window_as_asked'], check: checkRaw },
+  { ids: NAME_IDS, check: checkNames },
+  { ids: ['rest_unknown_name'], check: checkUnknown },
+  { ids: ['rest_errors_absent'], check: checkErrorsAbsent },
+  { ids: ['rest_memory_minutes', 'rest_memory_hosts'], check: checkMemory },
+  { ids: ['rest_silent_application'], check: checkSilent },
+  { ids: ['rest_key_transaction_window'], check: checkKeyTransactions },
 ];

@@ -7,7 +7,7 @@ import { ExitStatus, UsageError } from '../process.ts';
 import { lineLength, showProgress, table, wrapped } from '../terminal.ts';
 import { onlyAccount, withAccounts, type CommandContext, type LiveSession } from '../upstream/session.ts';
 import { NAME, VERSION } from '../version.ts';
-import { askAccount, type AccountFacts, type FactAccount, type Timing } from './askAccount.ts';
+import { checkAccount, type AccountFacts, type FactAccount, type Timing } from './checkAccount.ts';
 import { CountedCalls, GraphConnection, RestConnection } from './connections.ts';
 import { sentenceOf, shareable, type Judged, type Verdict } from './evidence.ts';
 
@@ -39,7 +39,7 @@ export async function runFacts(options: FactsOptions): Promise<void> {
     try {
       const found = await Promise.all(
         accounts.map(async (account) => {
-          const facts = await askAccount(account, timing);
+          const facts = await checkAccount(account, timing);
           progress.update((done += 1), accounts.length);
           return facts;
         }),

@@ -7,8 +7,8 @@ import {
   numberAt,
   objectsIn,
   TEN_MINUTES,
-  type AskedGraph,
-  type AskedRest,
+  type GraphAccount,
+  type RestAccount,
   type Probe,
   type Verdicts,
 } from './connections.ts';
@@ -19,7 +19,7 @@ import { readKeyTransactions } from './nerdgraphProbes.ts';
 import { readMinutes, valueAt } from './restProbes.ts';
 
 /** An account through both interfaces. */
-export type AskedBoth = AskedRest & AskedGraph;
+export type WholeAccount = RestAccount & GraphAccount;
 
 /** The metric of each fact, and its values as the exporter reads them. */
 const SAME: readonly (readonly [id: FactId, metric: string, values: readonly string[]])[] = [
@@ -32,9 +32,9 @@ const SAME: readonly (readonly [id: FactId, metric: string, values: readonly str
 ];
 
 /** Compares three applications over ten minutes through both interfaces, as the command `compare` does. */
-async function askValues({ rest, graph, largest, to }: AskedBoth): Promise<Verdicts> {
+async function checkValues({ rest, graph, largest, to }: WholeAccount): Promise<Verdicts> {
   const ids = largest.slice(0, 3).map(({ id }) => id);
-  const read = ({ reader, call }: AskedBoth['rest'] | AskedBoth['graph']) => {
+  const read = ({ reader, call }: WholeAccount['rest'] | WholeAccount['graph']) => {
     const metrics = reader.select(queryNames([], 'application', reader.api));
     const subjectOf = (applicationId: number) => ({ applicationId, hostKey: undefined, metrics });
     return readEach(reader.metricData, ids, subjectOf, before(to, TEN_MINUTES), call);
@@ -57,7 +57,7 @@ async function askValues({ rest, graph, largest, to }: AskedBoth): Promise<Verdi
 
 /** Checks that the REST list of names contains each type that NerdGraph has data of. */
 async function judgeDatabases(
-  { rest, to }: Pick<AskedBoth, 'rest' | 'to'>,
+  { rest, to }: Pick<WholeAccount, 'rest' | 'to'>,
   applications: readonly { readonly id: number; readonly expected: MetricDataResult }[],
 ) {
   const withTypes = applications.filter(({ expected }) => (expected.datastores ?? []).some(isDatastore));
@@ -72,7 +72,7 @@ async function judgeDatabases(
 }
 
 /** Compares the calls of the largest application by minute. */
-async function askMinutes({ rest, graph, first, to }: AskedBoth): Promise<Judged> {
+async function checkMinutes({ rest, graph, first, to }: WholeAccount): Promise<Judged> {
   const range = before(to, 2 * TEN_MINUTES);
   const calls = async (side: Parameters<typeof readMinutes>[0]) =>
     (await readMinutes(side, first.id, [METRIC.web], range)).map((each) => valueAt(each, METRIC.web, 'call_count'));
@@ -83,19 +83,21 @@ async function askMinutes({ rest, graph, first, to }: AskedBoth): Promise<Judged
 const SUMMARY_TOLERANCE = 0.2;
 
 /** Compares the key transactions of the first page, by the ids in their tags. */
-async function askKeyTransactions(asked: AskedBoth): Promise<Judged> {
-  const found = (await readKeyTransactions(asked)).flatMap(({ guid, id }) => (id === undefined ? [] : [{ guid, id }]));
-  const summaries = new Map(asked.keyTransactions.map(({ id, summary }) => [id, summary]));
+async function checkKeyTransactions(account: WholeAccount): Promise<Judged> {
+  const found = (await readKeyTransactions(account)).flatMap(({ guid, id }) =>
+    id === undefined ? [] : [{ guid, id }],
+  );
+  const summaries = new Map(account.keyTransactions.map(({ id, summary }) => [id, summary]));
   const chosen = found.filter(({ id }) => (summaries.get(id)?.throughput ?? 0) > 1).slice(0, 5);
   if (chosen.length === 0) return undecided('no key transaction');
-  const { from, to } = before(asked.minute, TEN_MINUTES);
+  const { from, to } = before(account.minute, TEN_MINUTES);
   const duration = 'apm.key.transaction.duration';
   const query = [
     `SELECT count(${duration}) AS c, sum(${duration}) AS t FROM Metric`,
     `WHERE entity.guid IN (${chosen.map(({ guid }) => `'${guid.replace(/[^\w=+/-]/g, '')}'`).join(',')})`,
     `FACET entity.guid SINCE ${from * 1000} UNTIL ${to * 1000} LIMIT MAX`,
   ].join(' ');
-  const { results } = await asked.graph.result(query);
+  const { results } = await account.graph.result(query);
   const pairs = chosen.flatMap(({ guid, id }): Pair[] => {
     const row = objectsIn(results).find(({ facet }) => facet === guid);
     const [calls, time] = [numberAt(row, 'c'), numberAt(row, 't')];
@@ -109,8 +111,8 @@ async function askKeyTransactions(asked: AskedBoth): Promise<Judged> {
 }
 
 /** The probes of both interfaces, in order. */
-export const SHARED_PROBES: readonly Probe<AskedBoth>[] = [
-  { ids: [...SAME.map(([id]) => id), 'same_database_types'], needs: 'nerdgraph_app_id', ask: askValues },
-  { ids: ['same_minutes'], needs: 'nerdgraph_series', ask: askMinutes },
-  { ids: ['same_key_transactions'], needs: 'nerdgraph_key_transaction_id', ask: askKeyTransactions },
+export const SHARED_PROBES: readonly Probe<WholeAccount>[] = [
+  { ids: [...SAME.map(([id]) => id), 'same_database_types'], needs: 'nerdgraph_app_id', check: checkValues },
+  { ids: ['same_minutes'], needs: 'nerdgraph_series', check: checkMinutes },
+  { ids: ['same_key_transactions'], needs: 'nerdgraph_key_transaction_id', check: checkKeyTransactions },
 ];

@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { TLSSocket } from 'node:tls';
 import {
-  type ServiceAnswer,
+  type ServiceResponse,
   limited,
   invalidKey,
   type Rendered,
@@ -147,7 +147,7 @@ function withBadRecord(value: JsonValue, envelope: string): JsonValue {
 }
 
 /** The service's response after a rule has spoilt its body; unchanged under the other effects. */
-function distort(rule: FaultRule | undefined, answer: ServiceAnswer, format: 'json' | 'xml'): Rendered {
+function distort(rule: FaultRule | undefined, answer: ServiceResponse, format: 'json' | 'xml'): Rendered {
   const { body } = answer;
   const rendered = (changed: JsonValue): Rendered => render({ ...answer, body: changed as JsonObject }, format);
   switch (rule?.effect) {
@@ -221,10 +221,10 @@ export async function deliver(
     send(response, refused);
     return;
   }
-  const said = await answer(rule);
+  const plain = await answer(rule);
   // Without an Accept header the REST interface says 200 and nothing else.
-  const isEmpty = !isGraphql && said.status === 200 && response.req.headers.accept === undefined;
-  const rendered = isEmpty ? { status: 200, headers: {}, text: '' } : distort(rule, said, format);
+  const isEmpty = !isGraphql && plain.status === 200 && response.req.headers.accept === undefined;
+  const rendered = isEmpty ? { status: 200, headers: {}, text: '' } : distort(rule, plain, format);
   const { status, headers } = rendered;
   const body = Buffer.from(rendered.text);
   switch (rule?.effect) {

@@ -179,7 +179,7 @@ export function parseFault(text: string): FaultRuleInput {
 
 /** A call as the rules see it. */
 export interface FaultTarget {
-  /** What the call requests: one kind on the REST interface, any number in a GraphQL document. */
+  /** The kinds of requested data: one on the REST interface, any number in a GraphQL document. */
   readonly kinds: readonly CallKind[];
   readonly applicationIds: readonly number[];
   /** The decoded path with its query; for GraphQL `/graphql`, a space, and the texts of its queries. */

@@ -7,7 +7,7 @@ import type { PlantedFacts } from '../simulatorSettings.ts';
 import { comparedValues, NrqlError } from '../nrql/condition.ts';
 import { parseNrql } from '../nrql/parseQuery.ts';
 import { runNrql } from '../nrql/runQuery.ts';
-import { type JsonObject, sentKey, type ServiceAnswer } from '../simulatorHttp.ts';
+import { type JsonObject, sentKey, type ServiceResponse } from '../simulatorHttp.ts';
 import {
   type LoggedOperation,
   MinuteLimit,
@@ -58,7 +58,7 @@ const USER = 1_000_000;
 /** Entities of a page where a fact is planted. */
 const PLANTED_PAGE = 100;
 
-function refusal(status: number, message: string, headers: Readonly<Record<string, string>> = {}): ServiceAnswer {
+function refusal(status: number, message: string, headers: Readonly<Record<string, string>> = {}): ServiceResponse {
   return { status, body: { errors: [{ message }] }, headers };
 }
 

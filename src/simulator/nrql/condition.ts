@@ -126,7 +126,7 @@ export function parseCondition(reader: TokenReader, likeContains = false): NrqlC
   const one = (): NrqlCondition => {
     if (reader.takeWord('NOT')) {
       const { meets, comparisons } = one();
-      const opposite = (answer: boolean | undefined) => (answer === undefined ? undefined : !answer);
+      const opposite = (result: boolean | undefined) => (result === undefined ? undefined : !result);
       return { meets: (lookup) => opposite(meets(lookup)), comparisons };
     }
     if (reader.takeSign('(') === undefined) return parseComparison(reader, likeContains);
@@ -148,9 +148,9 @@ function joined(reader: TokenReader, word: string, decisive: boolean, read: () =
     meets: (lookup) => {
       let isKnown = true;
       for (const { meets } of parts) {
-        const answer = meets(lookup);
-        if (answer === decisive) return decisive;
-        if (answer === undefined) isKnown = false;
+        const result = meets(lookup);
+        if (result === decisive) return decisive;
+        if (result === undefined) isKnown = false;
       }
       return isKnown ? !decisive : undefined;
     },

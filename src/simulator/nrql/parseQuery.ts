@@ -98,7 +98,7 @@ const FUNCTIONS = {
 const NAMES = Object.keys(FUNCTIONS) as readonly (keyof typeof FUNCTIONS)[];
 /** Functions that read every value, not only sums. */
 const KEEPING: ReadonlySet<string> = new Set(['percentile', 'uniqueCount', 'uniques']);
-/** Functions that records of metrics can answer. */
+/** Functions that can read records of metrics. */
 const METRIC_FUNCTIONS: ReadonlySet<string> = new Set(['count', 'sum', 'average', 'min', 'max', 'uniques']);
 
 /** The part of each record that a function reads. Functions with the same input share one. */
@@ -202,10 +202,10 @@ function checkMetrics({ from, functions, inputs, where, facets }: NrqlQuery, tex
 }
 
 /** Applies the change to a number, or to each number of a `percentile`; null for anything else. */
-function mapNumbers(answer: ColumnValue, change: (value: number) => number): ColumnValue {
-  if (typeof answer === 'number') return change(answer);
-  if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) return null;
-  const members = Object.entries(answer as Readonly<Record<string, number | null>>);
+function mapNumbers(result: ColumnValue, change: (value: number) => number): ColumnValue {
+  if (typeof result === 'number') return change(result);
+  if (typeof result !== 'object' || result === null || Array.isArray(result)) return null;
+  const members = Object.entries(result as Readonly<Record<string, number | null>>);
   return Object.fromEntries(members.map(([key, value]) => [key, value === null ? null : change(value)]));
 }
 

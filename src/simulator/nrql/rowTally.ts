@@ -107,12 +107,12 @@ export class Groups {
     const isSeries = bucketMinutes !== undefined;
     return this.range.buckets.map(({ begin, end }, bucket) => {
       const tallies = this.#merge(groups.map(({ buckets }) => buckets[bucket]));
-      const answers = select.map(({ key, evaluate }) => [key, evaluate(tallies, end - begin)] as const);
+      const columns = select.map(({ key, evaluate }) => [key, evaluate(tallies, end - begin)] as const);
       return {
         ...facet,
         ...(isSeries ? { beginTimeSeconds: begin / 1000, endTimeSeconds: end / 1000 } : {}),
         // An empty bucket of a series is zeros, not nulls.
-        ...Object.fromEntries(answers.map(([key, answer]) => [key, isSeries ? (answer ?? 0) : answer])),
+        ...Object.fromEntries(columns.map(([key, result]) => [key, isSeries ? (result ?? 0) : result])),
       };
     });
   }
@@ -134,10 +134,10 @@ export class Groups {
 }
 
 /** The rank of a row: the number, the first percentile, or the number of values; anything else ranks last. */
-function rankBy(answer: ColumnValue): number {
-  if (typeof answer === 'number') return answer;
-  if (typeof answer !== 'object' || answer === null) return -Infinity;
-  return Array.isArray(answer)
-    ? answer.length
-    : (Object.values(answer as Record<string, number | null>)[0] ?? -Infinity);
+function rankBy(result: ColumnValue): number {
+  if (typeof result === 'number') return result;
+  if (typeof result !== 'object' || result === null) return -Infinity;
+  return Array.isArray(result)
+    ? result.length
+    : (Object.values(result as Record<string, number | null>)[0] ?? -Infinity);
 }

@@ -14,7 +14,7 @@ import {
   keyTransactionSummary,
   rollingSummary,
 } from '../world/rollingFigures.ts';
-import { type JsonObject, type ServiceAnswer, NOT_FOUND, ok } from '../simulatorHttp.ts';
+import { type JsonObject, type ServiceResponse, NOT_FOUND, ok } from '../simulatorHttp.ts';
 
 /** The `links` objects beside lists and records, by the kind of records; the singular in their paths is New Relic's. */
 const LINKS = {
@@ -57,7 +57,7 @@ function webSummary(
   const { facts } = call.settings;
   const figures = computed ?? (facts.has('rest_silent_application') ? NOTHING : undefined);
   if (figures === undefined) return {};
-  const said = {
+  const members = {
     response_time: figures.response_time / (facts.has('rest_response_time_unit') ? 1000 : 1),
     throughput: figures.throughput / (facts.has('rest_throughput_unit') ? 60 : 1),
     error_rate: figures.error_rate * (facts.has('rest_error_rate_scale') ? 100 : 1),
@@ -65,7 +65,7 @@ function webSummary(
     apdex_score: figures.apdex_score,
     ...counts,
   };
-  return { application_summary: summary(call, said) };
+  return { application_summary: summary(call, members) };
 }
 
 function endUserSummary(call: RestCall, figures: RollingFigures | undefined, target: number): JsonObject {
@@ -186,13 +186,13 @@ function answers<Entity extends { readonly id: number }>(
   recordOf: (call: RestCall, entity: Entity, isInList: boolean) => JsonObject,
 ) {
   return {
-    list: (call: RestCall): ServiceAnswer => {
+    list: (call: RestCall): ServiceResponse => {
       const entities = entitiesOf(call);
       if (entities === undefined) return NOT_FOUND;
       const page = paginate(filtered(call, entities, filters(call)), call, OBJECTS_PER_PAGE);
       return ok({ [`${what}s`]: page.items.map((one) => recordOf(call, one, true)), links: LINKS[what] }, page.link);
     },
-    single: (call: RestCall): ServiceAnswer => {
+    single: (call: RestCall): ServiceResponse => {
       const entity = entitiesOf(call)?.find(({ id }) => id === idOf(call.ids));
       return entity === undefined ? NOT_FOUND : ok({ [what]: recordOf(call, entity, false), links: LINKS[what] });
     },

@@ -11,7 +11,7 @@ import {
 import type { WorldScope } from '../world/world.ts';
 import { valuesOf, valueNames } from '../world/timesliceValues.ts';
 import { roundFigures, formatTimestamp, parseTimestamp, type RestCall, isTrue, paginate } from './restCall.ts';
-import { type ServiceAnswer, failure, type JsonObject, NOT_FOUND, ok } from '../simulatorHttp.ts';
+import { type ServiceResponse, failure, type JsonObject, NOT_FOUND, ok } from '../simulatorHttp.ts';
 
 const DEFAULT_RANGE = 30 * MINUTE;
 const LEAST_LAG = 1.5 * MINUTE;
@@ -19,7 +19,7 @@ const HOUR = 60;
 const DAY = 24 * HOUR;
 const EVEN_POINTS = 10;
 
-/** Longest range in minutes and its granule in minutes (vendor's page "Extract metric timeslice data"). */
+/** Longest range in minutes and its granule in minutes (New Relic's page "Extract metric timeslice data"). */
 const GRANULES: readonly (readonly [longest: number, granule: number])[] = [
   [3 * HOUR, 1],
   [6 * HOUR, 2],
@@ -95,7 +95,7 @@ function scopeOf({ world, ids: { application, ...part } }: RestCall): WorldScope
 }
 
 /** The metric names of an application, host or instance, narrowed with `name` in any case. */
-export function metricNames(call: RestCall): ServiceAnswer {
+export function metricNames(call: RestCall): ServiceResponse {
   const scope = scopeOf(call);
   if (scope === undefined) return NOT_FOUND;
   const {
@@ -112,7 +112,7 @@ export function metricNames(call: RestCall): ServiceAnswer {
   return ok({ metrics: page.items.map(({ name, kind }) => ({ name, values: [...valueNames(kind)] })) }, page.link);
 }
 
-/** A parameter that may be absent but not malformed: `bad` then. */
+/** The time in a parameter: undefined where it is absent, `bad` where it is malformed. */
 function timestamp(query: URLSearchParams, name: string): number | 'bad' | undefined {
   const text = query.get(name);
   return text === null || text === '' ? undefined : (parseTimestamp(text) ?? 'bad');
@@ -125,7 +125,7 @@ const KNOWN: ReadonlySet<string> = new Set([
 ]);
 
 /** Metric timeslices of an application, host or instance. */
-export function metricTimeslices(call: RestCall): ServiceAnswer {
+export function metricTimeslices(call: RestCall): ServiceResponse {
   const scope = scopeOf(call);
   if (scope === undefined) return NOT_FOUND;
   const { query, now } = call;

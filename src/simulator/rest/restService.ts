@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { CallKind, FaultRule } from '../faults/faultRules.ts';
-import { failure, invalidKey, limited, NOT_FOUND, sentKey, type ServiceAnswer } from '../simulatorHttp.ts';
+import { failure, invalidKey, limited, NOT_FOUND, sentKey, type ServiceResponse } from '../simulatorHttp.ts';
 import { MinuteLimit, type ServiceCall, type ServiceOptions } from '../simulatorState.ts';
 import type { RestCall } from './restCall.ts';
 import { APPLICATIONS, HOSTS, INSTANCES, KEY_TRANSACTIONS } from './restEntities.ts';
@@ -21,7 +21,7 @@ const ROUTES = (
       ['metric_names', `applications/:application${part}/metrics`, metricNames] as const,
       ['metric_data', `applications/:application${part}/metrics/data`, metricTimeslices] as const,
     ]),
-  ] satisfies readonly (readonly [CallKind, string, (call: RestCall) => ServiceAnswer])[]
+  ] satisfies readonly (readonly [CallKind, string, (call: RestCall) => ServiceResponse])[]
 ).map(([kind, path, answer]) => {
   const pattern = new RegExp(
     String.raw`^/v2/${path.replace(/:(\w+)/g, String.raw`(?<$1>\d{1,15})`)}\.(?<format>json|xml)$`,

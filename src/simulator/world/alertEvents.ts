@@ -32,7 +32,7 @@ export interface AlertEvent {
   readonly toMinute: number;
 }
 
-/** Minutes with a possibly extraordinary signal, and the minutes around them. */
+/** A range of minutes in which a threshold may be violated, with a margin on both sides. */
 interface Stretch {
   readonly from: number;
   readonly to: number;

@@ -259,7 +259,7 @@ const SNAPSHOT_MINUTES = 5;
 /** The share that may fail, in percent. */
 const ERROR_BUDGET = 0.5;
 
-/** Applications with an alert policy have a service level. What fails swings over a week, at times beyond the budget. */
+/** Applications with an alert policy have a service level. The failing share swings over a week, at times beyond the budget. */
 function* serviceLevels(search: EventSearch, application: SimulatedApplication): ReturnType<Source> {
   const { index, name, archetype, alertPolicyId } = application;
   if (archetype.web === undefined || alertPolicyId === undefined) return;

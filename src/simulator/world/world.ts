@@ -32,12 +32,12 @@ export interface WorldOptions {
   readonly keyTransactions: number;
   /**
    * The metrics of hosts and instances: `documented` follows New Relic's metric lists, where components, queue time and
-   * total time are the application's alone; `all` answers for hosts with all that their agents report.
+   * total time are the application's alone; `all` gives hosts every metric that their agents report.
    */
   readonly hostMetrics: 'documented' | 'all';
   /** The number of the account. */
   readonly accountId: number;
-  /** The share, from 0 to 1, of the harvests (what one instance did in one minute) that arrive one to eight minutes late. */
+  /** The share, from 0 to 1, of the harvests (the report of one instance about one minute) that arrive one to eight minutes late. */
   readonly lateData: number;
 }
 
@@ -254,8 +254,8 @@ export class World {
   }
 
   /**
-   * What the instances of a scope did in each minute from `fromMinute` to before `toMinute` in which they reported, without
-   * what has not arrived at `now` (milliseconds since 1970).
+   * The work of the instances of a scope in each minute from `fromMinute` to before `toMinute` in which they reported, without
+   * reports that have not arrived at `now` (milliseconds since 1970).
    */
   *minutes(
     { application, instances, instancesOfApplication }: WorldScope,

@@ -12,8 +12,8 @@ export interface Incident {
 }
 
 /**
- * The changes made by hand to one application or key transaction; the rest stays a function of seed and time. The words are
- * those of the control endpoint (docs/simulator.md).
+ * The changes made by hand to one application or key transaction; the rest stays a function of seed and time. Names with
+ * underscores are those of the control endpoint (docs/simulator.md).
  */
 export interface Amendment {
   readonly removed?: boolean | undefined;

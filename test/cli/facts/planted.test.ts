@@ -1,14 +1,14 @@
 import { describe, expect, it, test } from 'vitest';
 import { FACTS } from '../../../src/cli/facts/facts.ts';
 import { factsText } from '../../../src/cli/facts/runFacts.ts';
-import { askSimulator, idsOf } from './support.ts';
+import { checkSimulator, idsOf } from './support.ts';
 
 /** The schema rules out another answer about golden metrics. */
 const ROWS = FACTS.map(({ id }) => id).filter((id) => id !== 'nerdgraph_golden_metrics');
 
 describe.each(['rest', 'nerdgraph'] as const)('an account over %s that is as assumed', (api) => {
   test('has no row that differs, and a reason for each that it cannot decide', async () => {
-    const found = await askSimulator(api, ['many_rows'], { wait: 10 });
+    const found = await checkSimulator(api, ['many_rows'], { wait: 10 });
     expect(found.rows.map(({ id }) => id)).toEqual(FACTS.map(({ id }) => id));
     expect(idsOf(found, 'differs')).toEqual([]);
     expect(idsOf(found, 'not decidable here')).toEqual(['nerdgraph_entity_page']);
@@ -18,13 +18,13 @@ describe.each(['rest', 'nerdgraph'] as const)('an account over %s that is as ass
 });
 
 it('decides the pages of entities where there are enough', async () => {
-  const found = await askSimulator('nerdgraph', ['many_entities']);
+  const found = await checkSimulator('nerdgraph', ['many_entities']);
   expect(idsOf(found, 'differs')).toEqual([]);
   expect(idsOf(found, 'as assumed')).toContain('nerdgraph_entity_page');
 });
 
 it('asks no more than an hour of the account, a day of one application, and once of an account that cannot exist', async () => {
-  const { queries } = await askSimulator('nerdgraph');
+  const { queries } = await checkSimulator('nerdgraph');
   const rare = /FROM (?:NrAiIncident|ChangeTrackingEvent, Deployment)/;
   const lengths = queries.map((query) => {
     const [, since, until] = /SINCE (\d+) UNTIL (\d+)/.exec(query) ?? [];
@@ -39,7 +39,7 @@ it('asks no more than an hour of the account, a day of one application, and once
 
 describe('a planted difference', () => {
   it.each(ROWS)('%s is named, and no other row than those that follow from it', async (id) => {
-    const found = await askSimulator('rest', [id], { wait: id === 'late_minutes' ? 10 : 0 });
+    const found = await checkSimulator('rest', [id], { wait: id === 'late_minutes' ? 10 : 0 });
     const different = idsOf(found, 'differs');
     const allowed = [id, ...(FACTS.find((fact) => fact.id === id)?.follows ?? [])];
     expect(different).toContain(id);
@@ -51,7 +51,7 @@ describe('a planted difference', () => {
 });
 
 it('reads a late minute once more at the end of a wait below ten minutes, and takes that for the final count', async () => {
-  const { rows } = await askSimulator('rest', ['late_minutes'], { wait: 9 });
+  const { rows } = await checkSimulator('rest', ['late_minutes'], { wait: 9 });
   const { seen = [] } = rows.find(({ id }) => id === 'late_minutes')?.judged ?? {};
   expect(seen[2]).toMatchObject({ of: 'of the final count after 5 minutes' });
   expect(seen[2]).not.toHaveProperty('ratio', 1);
@@ -59,7 +59,7 @@ it('reads a late minute once more at the end of a wait below ten minutes, and ta
 
 describe('what fails', () => {
   it('is the trouble of its own row, and of those that need it, which name it', async () => {
-    const found = await askSimulator('rest', ['nerdgraph_app_id']);
+    const found = await checkSimulator('rest', ['nerdgraph_app_id']);
     const needing = found.rows.find(({ id }) => id === 'nerdgraph_like')?.judged;
     expect(needing).toMatchObject({
       verdict: 'not decidable here',
@@ -69,14 +69,14 @@ describe('what fails', () => {
   });
 
   it('is every row where the account cannot be read', async () => {
-    const found = await askSimulator('rest', [], { faults: [{ effect: 'status', status: 403 }] });
+    const found = await checkSimulator('rest', [], { faults: [{ effect: 'status', status: 403 }] });
     expect(found.problem).toContain('403');
     expect(idsOf(found, 'not decidable here')).toHaveLength(FACTS.length);
   });
 
   it('is the second interface, which leaves the rows of the other one', async () => {
     const faults = [{ effect: 'status', status: 403, on: 'graphql_applications' }] as const;
-    const found = await askSimulator('rest', [], { faults });
+    const found = await checkSimulator('rest', [], { faults });
     expect(idsOf(found, 'differs')).toEqual([]);
     expect(idsOf(found, 'as assumed').filter((id) => !id.startsWith('rest_'))).toEqual([]);
     expect(idsOf(found, 'as assumed').length).toBeGreaterThan(12);

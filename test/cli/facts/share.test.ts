@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
 import { shareText } from '../../../src/cli/facts/runFacts.ts';
-import { askSimulator } from './support.ts';
+import { checkSimulator } from './support.ts';
 
 const MARK = 'MARK9f3';
 /** Texts that give a response its meaning; marking them as well leads to other rows. */
@@ -57,7 +57,7 @@ it.each([
 ] as const)(
   'the file of an account over %s holds no text of the account (all texts marked: %s)',
   async (api, isWhole) => {
-    const found = await askSimulator(api, [], {
+    const found = await checkSimulator(api, [], {
       through: (target) => marking(isWhole, target),
       account: `${MARK}-account`,
     });

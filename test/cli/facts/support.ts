@@ -1,5 +1,5 @@
 import { afterAll } from 'vitest';
-import { askAccount, type AccountFacts } from '../../../src/cli/facts/askAccount.ts';
+import { checkAccount, type AccountFacts } from '../../../src/cli/facts/checkAccount.ts';
 import { openFactAccounts, throughBoth } from '../../../src/cli/facts/runFacts.ts';
 import { clientOptions, openReader } from '../../../src/cli/upstream/createReader.ts';
 import { openAccounts } from '../../../src/cli/upstream/session.ts';
@@ -17,7 +17,7 @@ const NOW = Date.UTC(2026, 10, 20, 14, 7, 30);
 let now = NOW;
 
 /** The facts of one account over a simulator, and the calls they took beyond the lists. */
-export interface AskedSimulator extends AccountFacts {
+export interface CheckedSimulator extends AccountFacts {
   readonly calls: number;
   /** The texts of all NRQL queries. */
   readonly queries: readonly string[];
@@ -44,7 +44,7 @@ async function simulatorWith(planted: readonly string[], faults: readonly FaultR
 }
 
 /** Asks a simulator whose clock moves only while something is waited for. */
-export async function askSimulator(
+export async function checkSimulator(
   api: Api,
   facts: readonly string[] = [],
   {
@@ -60,7 +60,7 @@ export async function askSimulator(
     /** Gives the address to call in place of that of the simulator. */
     readonly through?: (target: string) => Promise<string>;
   } = {},
-): Promise<AskedSimulator> {
+): Promise<CheckedSimulator> {
   now = NOW;
   const simulator = await simulatorWith(facts, faults);
   const ending = api === 'rest' ? 'v2' : 'graphql';
@@ -82,7 +82,7 @@ export async function askSimulator(
   const [account] = opened;
   if (account === undefined) throw new Error('there is no account');
   try {
-    const found = await askAccount(account, {
+    const found = await checkAccount(account, {
       now: () => now,
       sleep: (ms) => {
         now += ms;

@@ -3,7 +3,7 @@ import type { Api } from '../../api/upstreamReader.ts';
 import { METRIC } from '../../formulas/metricInputs.ts';
 import { readAll } from '../upstream/readForCommand.ts';
 import type { LiveAccount } from '../upstream/session.ts';
-import { before, CallsSpent, MOST_CALLS, TEN_MINUTES, type AskedGraph, type AskedRest } from './connections.ts';
+import { before, CallsSpent, MOST_CALLS, TEN_MINUTES, type GraphAccount, type RestAccount } from './connections.ts';
 import type { CountedCalls, GraphConnection, Probe, RestConnection, Verdicts } from './connections.ts';
 import { AGES, undecided, word, type Judged } from './evidence.ts';
 import { FACTS, type Fact, type FactId } from './facts.ts';
@@ -51,17 +51,17 @@ const LATE_CALLS = 5;
 const MINUTE = 60_000;
 
 /** Checks all facts on an account. Rejects only with the reason of the signal. */
-export async function askAccount(account: FactAccount, timing: Timing): Promise<AccountFacts> {
+export async function checkAccount(account: FactAccount, timing: Timing): Promise<AccountFacts> {
   const found: Verdicts = {};
   const rows = (rest: Judged) => FACTS.map((fact) => ({ ...fact, judged: found[fact.id] ?? rest }));
   try {
     const { rest, graph, largest } = await openSides(account, timing);
-    await ask(found, REST_PROBES, rest);
-    await ask(found, NERDGRAPH_PROBES, graph);
-    await ask(found, SHARED_PROBES, isJudged(rest) ? rest : isJudged(graph) ? graph : { ...graph, ...rest });
-    await ask(found, PACK_PROBES, graph);
+    await runProbes(found, REST_PROBES, rest);
+    await runProbes(found, NERDGRAPH_PROBES, graph);
+    await runProbes(found, SHARED_PROBES, isJudged(rest) ? rest : isJudged(graph) ? graph : { ...graph, ...rest });
+    await runProbes(found, PACK_PROBES, graph);
     account.calls.most = MOST_CALLS;
-    found.late_minutes = await askLate(account, largest, timing);
+    found.late_minutes = await checkLate(account, largest, timing);
     return { account: account.name, rows: rows(undecided('no reporting application')) };
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error;
@@ -78,12 +78,12 @@ async function openSides({ own, calls, rest, graph, api }: FactAccount, { now, d
   const reporting = listed.filter((application) => application.reporting !== false);
   const ranked = api === 'rest' ? byThroughput(reporting) : await byRolling(graph, reporting, to);
   const largest = ranked.slice(0, LARGEST);
-  const overGraph = await sideOf(async (): Promise<Omit<AskedGraph, 'first'>> => {
+  const overGraph = await sideOf(async (): Promise<Omit<GraphAccount, 'first'>> => {
     const accountId = await graph.accountId();
     const ofGraph = api === 'nerdgraph' ? listed : await graph.reader.listApplications({}, graph.call);
     return { largest, to, minute, graph, accountId, listed: ofGraph };
   });
-  const overRest = await sideOf(async (): Promise<Omit<AskedRest, 'first'>> => {
+  const overRest = await sideOf(async (): Promise<Omit<RestAccount, 'first'>> => {
     if (api === 'rest') {
       const keyTransactions = await own.reader.listKeyTransactions({}, own.call).catch(noneOf);
       return { largest, to, minute, rest, listed, keyTransactions };
@@ -99,8 +99,8 @@ async function openSides({ own, calls, rest, graph, api }: FactAccount, { now, d
 }
 
 /** Reads from REST the key transactions that NerdGraph lists. */
-async function listedKeys({ reader, call }: RestConnection, asked: AskedGraph): Promise<readonly KeyTransaction[]> {
-  const ids = (await readKeyTransactions(asked)).flatMap(({ id }) => id ?? []);
+async function listedKeys({ reader, call }: RestConnection, account: GraphAccount): Promise<readonly KeyTransaction[]> {
+  const ids = (await readKeyTransactions(account)).flatMap(({ id }) => id ?? []);
   return reader.listKeyTransactions({ ids }, call);
 }
 
@@ -110,13 +110,13 @@ function noneOf(error: unknown): readonly KeyTransaction[] {
 }
 
 /** An account through one interface, or the verdict on all its facts because that interface cannot be used. */
-async function sideOf<A extends Pick<AskedRest, 'largest'>>(
+async function sideOf<A extends Pick<RestAccount, 'largest'>>(
   open: () => Promise<A>,
-): Promise<(A & Pick<AskedRest, 'first'>) | Judged> {
+): Promise<(A & Pick<RestAccount, 'first'>) | Judged> {
   try {
-    const asked = await open();
-    const [first] = asked.largest;
-    return first === undefined ? undecided('no reporting application') : { ...asked, first };
+    const account = await open();
+    const [first] = account.largest;
+    return first === undefined ? undecided('no reporting application') : { ...account, first };
   } catch (error) {
     if (error instanceof CallsSpent) return undecided('the calls are spent');
     if (!(error instanceof UpstreamError)) throw error;
@@ -148,11 +148,15 @@ async function byRolling(
 }
 
 /** Runs the probes of one interface in turn. A failed probe affects only its own rows. */
-async function ask<A extends object>(found: Verdicts, probes: readonly Probe<A>[], side: A | Judged): Promise<void> {
-  for (const { ids, needs, ask: askProbe } of probes) {
+async function runProbes<A extends object>(
+  found: Verdicts,
+  probes: readonly Probe<A>[],
+  side: A | Judged,
+): Promise<void> {
+  for (const { ids, needs, check } of probes) {
     const outcome = isJudged(side)
       ? side
-      : (missing(needs, found) ?? (await orFailure<Verdicts | Judged>(() => askProbe(side))));
+      : (missing(needs, found) ?? (await orFailure<Verdicts | Judged>(() => check(side))));
     for (const id of ids) found[id] = isJudged(outcome) ? outcome : (outcome[id] ?? undecided('no traffic'));
   }
 }
@@ -183,7 +187,7 @@ function failed({ failure }: UpstreamError): Judged {
 }
 
 /** Reads the calls of a minute of the largest application repeatedly while its data arrive. */
-async function askLate(
+async function checkLate(
   { own, api, rest, graph }: FactAccount,
   [largest]: readonly Application[],
   { now, sleep, waitMs, delayMs }: Timing,
