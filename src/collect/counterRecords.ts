@@ -44,30 +44,24 @@ export function counterSubject(
   return { applicationId, hostKey: undefined, metrics, asked: ledger.nextRange(to) };
 }
 
-/** Reads a batch over the longest range of its applications. */
-export function overLongestRange(read: UpstreamReader['counters']): BatchRead<CounterSubject, MinuteSeries> {
+/**
+ * Reads a batch over the range of its first application, which is the longest: that of the oldest last read. Applications with a
+ * longer range are left for another call.
+ */
+export function overFirstRange(read: UpstreamReader['counters']): BatchRead<MetricDataSubject, MinuteSeries> {
   return {
-    plan: (subjects, { to }) => {
-      const iterator = subjects[Symbol.iterator]();
-      const seen: CounterSubject[] = [];
-      const subjectAt = (index: number): CounterSubject | undefined => {
-        const next = index < seen.length ? undefined : iterator.next();
-        if (next?.done === false) seen.push(next.value);
-        return seen[index];
+    plan: (subjects: Iterable<CounterSubject>, { to }) => {
+      const left = subjects[Symbol.iterator]();
+      const first = left.next();
+      if (first.done === true) throw new RangeError('no subjects');
+      const { from } = first.value.asked;
+      const covered = function* (): Generator<CounterSubject> {
+        yield first.value;
+        for (let next = left.next(); next.done !== true; next = left.next()) {
+          if (next.value.asked.from >= from) yield next.value;
+        }
       };
-      const fromStart = function* (): Generator<CounterSubject> {
-        for (let index = 0, subject = subjectAt(0); subject !== undefined; subject = subjectAt(++index)) yield subject;
-      };
-      let from = subjectAt(0)?.asked.from ?? to;
-      for (;;) {
-        const planned = read.plan(fromStart(), { from, to });
-        const carried = new Set<MetricDataSubject>(planned.subjects);
-        const taken = seen.filter((subject) => carried.has(subject));
-        const longest = earliest(taken);
-        // A longer range has room for fewer applications.
-        if (longest >= from) return { ...planned, subjects: taken };
-        from = longest;
-      }
+      return read.plan(covered(), { from, to });
     },
   };
 }
@@ -76,10 +70,6 @@ export function overLongestRange(read: UpstreamReader['counters']): BatchRead<Co
 export function steadyRange(interval: number, to: number): TimeRange {
   const seconds = OVERLAP + Math.max(MINUTE, Math.ceil(interval / 60_000) * MINUTE);
   return { from: to - Math.min(LONGEST_READING, seconds), to };
-}
-
-function earliest(subjects: readonly CounterSubject[]): number {
-  return subjects.reduce((first, { asked }) => Math.min(first, asked.from), Infinity);
 }
 
 /**

@@ -12,7 +12,7 @@ import {
 import { inSlices } from '../eventLoop/turns.ts';
 import { datastoreNames } from '../formulas/metricInputs.ts';
 import type { Task, Kind, Subject } from './task.ts';
-import { book, counterSubject, newCounterRecord, overLongestRange, steadyRange } from './counterRecords.ts';
+import { book, counterSubject, newCounterRecord, overFirstRange, steadyRange } from './counterRecords.ts';
 import type { Inventory } from './inventory.ts';
 import { takeOverMetrics, type ApplicationData } from './records.ts';
 import { type AccountContext, onlyIds, ownersToAskFor } from './selection.ts';
@@ -262,7 +262,7 @@ export class Kinds {
     const inventory = this.#inventory;
     const endpoint = reader.api === 'rest' ? '/applications/{id}/metrics/data.json' : 'graphql:counters';
     return mapped(
-      overLongestRange(reader.counters),
+      overFirstRange(reader.counters),
       (task, { to }) => {
         const record = inventory.recordOf(task.subject)?.counters ?? newCounterRecord();
         return counterSubject(applicationOf(task).applicationId, record, selections.counters, to);

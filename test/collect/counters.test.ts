@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { MinuteSeries, TimeRange } from '../../src/api/upstreamReader.ts';
+import type { ApplicationSubject, MinuteSeries, TimeRange } from '../../src/api/upstreamReader.ts';
 import type { Snapshot } from '../../src/collect/collector.ts';
 import { application } from './support/bodies.ts';
 import { accountConfig, collectionConfig } from './support/config.ts';
@@ -175,22 +175,26 @@ describe('the counters of an application', () => {
     expect(web(world, await scrapeAfter(world, 1))).toBe(30);
   });
 
-  it('are read in batches over the longest range of their applications', async () => {
+  it('are read in batches over the longest range of their applications, and nothing is lost of one that failed for longer', async () => {
     const world = worldOf(3, {}, NERDGRAPH);
     await world.scrape();
+    const failing = new Set([2]);
     world.reader.subjectFault = (kind, subject) =>
-      kind === 'counters' && 'applicationId' in subject && subject.applicationId === 2
+      kind === 'counters' && failing.has((subject as ApplicationSubject).applicationId)
         ? { reason: 'server', status: 500 }
         : undefined;
-    await world.scrapeFor(5 * 60, 60);
-    world.reader.subjectFault = () => undefined;
+    await world.scrapeFor(14 * 60, 60);
+    failing.add(3);
+    await scrapeAfter(world, 1);
+    failing.clear();
     const answer = await scrapeAfter(world, 6);
-    const [last] = world.reader.of('counters').slice(-1);
-    expect(last === undefined ? 0 : minutesOf(last)).toBe(21);
+    const ranges = world.reader.of('counters').slice(-3).map(minutesOf);
+    expect(ranges.toSorted((a, b) => a - b)).toEqual([16, 18, 31]);
     for (const id of ['1', '2', '3']) {
       const labels = { kind: 'web', app_id: id };
-      expect(world.value(answer, 'newrelic_application_transactions_total', labels)).toBe(110);
+      expect(world.value(answer, 'newrelic_application_transactions_total', labels)).toBe(210);
     }
+    expect(lost(world)).toBe(0);
   });
 
   it('are in a probe, and alone with collect[]=counters, which asks for nothing else but lists', async () => {
