@@ -283,15 +283,9 @@ export class Collector {
     try {
       for (const account of config.accounts) {
         const before = this.#accounts.get(account.name)?.context;
-        // Families and queries that are defined as before stay the same objects, so that last read and next read values belong
-        // together.
-        const isSame = (key: 'custom_metrics' | 'queries'): boolean =>
-          JSON.stringify(before?.account[key]) === JSON.stringify(account[key]);
-        const families =
-          before !== undefined && isSame('custom_metrics')
-            ? before.customMetrics
-            : customMetrics(account.custom_metrics);
-        const queries = before !== undefined && isSame('queries') ? before.queries : prepareQueries(account.queries);
+        // Custom metrics that are defined as before stay the same objects, so that the last read data are not calculated again.
+        const isSame = JSON.stringify(before?.account.custom_metrics) === JSON.stringify(account.custom_metrics);
+        const families = before !== undefined && isSame ? before.customMetrics : customMetrics(account.custom_metrics);
         const memory =
           before !== undefined && isSameAccount(before.account, account) ? before.reader.memory : undefined;
         const reader = openReader(account, config, memory);
@@ -301,7 +295,7 @@ export class Collector {
           collection: config.collection,
           customMetrics: families,
           selections: new MetricSelections(reader.reader, families),
-          queries,
+          queries: prepareQueries(account.queries),
           writer: this.#writer,
           clock,
           ignoreDemand,

@@ -42,17 +42,11 @@ const LONGEST_RETRY = 300_000;
 /** The times of an attempt: milliseconds of the monotonic clock. */
 type Times = Pick<ReadTimes, 'readableAt' | 'readAt'>;
 
-/** The pace of reads: the configured interval, and the factor by which it is slowed (1 = not slowed). */
-interface Pace {
-  readonly interval: number;
-  readonly slowdown: number;
-}
-
 /**
  * The time when a last read value is due again: a new window can be read and the interval has passed. An interval of whole
- * minutes is counted in windows; any other interval, and a slowed one, by the clock.
+ * minutes is counted in windows; any other interval, and a slowed one (`slowdown` above 1), by the clock.
  */
-export function dueAt(lastRead: Times, { interval, slowdown }: Pace): number {
+export function dueAt(lastRead: Times, interval: number, slowdown = 1): number {
   if (slowdown <= 1 && interval % MINUTE === 0) return lastRead.readableAt + interval;
   return Math.max(lastRead.readableAt + MINUTE, lastRead.readAt + effectiveInterval(interval, slowdown));
 }
@@ -114,7 +108,7 @@ export function retryDelay(failures: number, interval: number): number {
  */
 export function nextRegularAttempt(attempt: Times, interval: number): number {
   const byClock = attempt.readAt + interval;
-  return interval % MINUTE === 0 ? Math.min(byClock, dueAt(attempt, { interval, slowdown: 1 })) : byClock;
+  return interval % MINUTE === 0 ? Math.min(byClock, dueAt(attempt, interval)) : byClock;
 }
 
 /** The time when a task that has just failed is due again; see `retryDelay` and `nextRegularAttempt`. */

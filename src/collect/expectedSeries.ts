@@ -19,8 +19,9 @@ const ZONES = 3;
 const OTHER_COMPONENTS = 2;
 
 /**
- * The number of series of an account once all of it has been read: exact for lists, the maximum for metric data, because only
- * the data show which metrics an application or an entity has values of. Queries are not counted. Also the mean for one application, and for one host.
+ * The number of series of an account once all of it has been read, and the mean for one application and for one host: exact for
+ * lists, the maximum for metric data, because only the data show which values an application or an entity has. Queries are not
+ * counted.
  */
 export function expectedSeries(account: AccountCollector, time: EvaluationTime) {
   const lists = AccountSnapshot.atOnce(account, { groups: LIST_GROUPS }, time).blocks;

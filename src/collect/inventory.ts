@@ -35,8 +35,8 @@ const LISTS: ReadonlySet<Kind> = new Set<Kind>(['applications', 'key_transaction
 const REMEMBERED = 3_600_000;
 
 /**
- * The served entities of an account: its applications with their hosts, instances and key transactions, each with its tasks.
- * The lists decide: an entry that is missing in a completely read list is removed here.
+ * Everything an account serves: its applications with their hosts, instances and key transactions, entities of other types, and
+ * queries, each with its tasks. The lists decide: an entry that is missing in a completely read list is removed here.
  */
 export class Inventory {
   readonly applicationList: Task;
@@ -324,13 +324,13 @@ export class Inventory {
 
   /** The record has the tasks that its state and the configuration need; existing tasks stay. */
   #applicationRecord(application: Application, before: ApplicationRecord | undefined): ApplicationRecord {
-    const { account, customMetrics, reader } = this.#context;
+    const { account, clock, collection, customMetrics, reader } = this.#context;
     const labels = writeLabels(applicationLabels(account, application), before?.labels);
     const settings = effectiveSettings(account, application);
     const isReporting = application.reporting !== false;
     const counts = isEnabled(this.#context, 'counters');
     const counters = counts ? (before?.counters ?? newCounterRecord()) : undefined;
-    counters?.ledger.reports(isReporting, this.#windowEnd());
+    counters?.ledger.reports(isReporting, windowAt(clock.now(), collection).to);
     if (!readsMetricData(account, application)) {
       if (before !== undefined) this.#retire(tasksOf(before));
       return { application, settings, labels, samples: undefined, rolling: undefined, counters, data: undefined };
@@ -404,12 +404,6 @@ export class Inventory {
       // A key transaction that does not report is read, too: while its application reports, silence means no requests.
       rolling: this.#keepRolling(isMoved ? undefined : before?.rolling, 'key_transaction_rolling', subject),
     };
-  }
-
-  /** The end of the current window. */
-  #windowEnd(): number {
-    const { clock, collection } = this.#context;
-    return windowAt(clock.now(), collection).to;
   }
 
   #make(kind: Kind, subject: Subject): Task {

@@ -373,7 +373,7 @@ function mapped<S, R, Own extends S>(
 }
 
 function applicationOf({ subject: { applicationId } }: Task): { readonly applicationId: number } {
-  if (applicationId === undefined) throw new Error('an entity that belongs to no application has no application id');
+  if (applicationId === undefined) throw new Error('a task that belongs to no application has no application id');
   return { applicationId };
 }
 

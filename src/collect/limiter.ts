@@ -1,12 +1,13 @@
 import { abortReason } from '../api/http/address.ts';
 import type { RateLimiter, Overload } from '../api/upstreamReader.ts';
+import type { AccountConfig } from '../config/config.ts';
 import { Budget } from './budget.ts';
 import type { Clock } from './clock.ts';
 
 const MINUTE = 60_000;
 
-/** NerdGraph refuses more concurrent calls than this from one key, for all of its accounts together. */
-const SLOTS_OF_KEY = 25;
+/** NerdGraph refuses more concurrent calls than this from one user, for all keys and accounts together. */
+const SLOTS_OF_USER = 25;
 
 /** The time for which an account's stated need of slots counts, in milliseconds. */
 const NEED_HOLDS = 600_000;
@@ -17,11 +18,7 @@ const SPREAD = 0.9;
 /** The weight of the newest read in the average duration of a call. */
 const NEWEST_SHARE = 0.1;
 
-/** An account's limits: calls per minute, and concurrent calls. */
-export interface Limits {
-  readonly requests_per_minute: number;
-  readonly max_concurrent_requests: number;
-}
+type Limits = Pick<AccountConfig['limits'], 'requests_per_minute' | 'max_concurrent_requests'>;
 
 /** Ends a call, with the overload if New Relic responded with one. */
 type Release = (overload?: Overload) => void;
@@ -37,7 +34,7 @@ export interface Reservation {
 }
 
 /**
- * Grants the calls of one account, within its budget, its concurrent calls, and the slots of its key. Calls of started work
+ * Grants the calls of one account, within its budget, its concurrent calls, and the slots of its user. Calls of started work
  * (pages, retries, parts) wait here in the order of their requests, and go before new work. All times are milliseconds of the
  * monotonic clock.
  */
@@ -105,7 +102,7 @@ export class AccountLimiter implements RateLimiter {
 
   /**
    * The calls per minute that the concurrent calls allow, at the measured duration of a call; undefined before the first
-   * measurement. Of the slots of the key, the account gets the slots that the others leave, at least its share.
+   * measurement. Of the slots of its user, the account gets what the others leave, at least its share.
    *
    * @param callsPerMinute the calls that the account needs
    */
@@ -223,7 +220,7 @@ export class AccountLimiter implements RateLimiter {
     this.#shared?.leave(this);
   }
 
-  /** Checks the shared key last, because a failed check registers the account for wake-up. */
+  /** Checks the shared slots last, because a failed check registers the account for wake-up. */
   #isOpen(now: number): boolean {
     if (this.budget.inFlight >= this.slots || this.budget.nextStart(now) !== now) return false;
     return this.#shared?.isFreeFor(this) ?? true;
@@ -264,7 +261,7 @@ export class AccountLimiter implements RateLimiter {
   }
 }
 
-/** The concurrent calls of several accounts that share one key. Accounts that wait for a slot take turns. */
+/** The concurrent calls of several accounts whose keys are of one user. Accounts that wait for a slot take turns. */
 export class SharedConcurrency {
   readonly #most: number;
   /** The accounts that were refused a slot, in the order of their turns. */
@@ -275,7 +272,7 @@ export class SharedConcurrency {
   /** The account that has its turn, or `used` once it has taken its slot; undefined while no account waits. */
   #turn: AccountLimiter | 'used' | undefined;
 
-  constructor(most = SLOTS_OF_KEY) {
+  constructor(most = SLOTS_OF_USER) {
     this.#most = most;
   }
 

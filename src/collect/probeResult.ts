@@ -69,9 +69,7 @@ export function probeResult(
       ...whatWasFound(record),
       ...(account.context.account.entities.length > 0 ? ['entities are left out: /metrics has them'] : []),
       ...(account.context.account.queries.length > 0 ? ['queries are left out: /metrics has them'] : []),
-      ...absentFamilies(blocks, groupsRead(account, record), (family) =>
-        reasonFor(family, account.context.account.api, record),
-      ),
+      ...absentFamilies(account, record, blocks),
     ],
   };
 }
@@ -137,15 +135,13 @@ function groupsRead({ inventory }: AccountCollector, { application, data }: Appl
   return groups;
 }
 
-/** A sentence for each family of these groups without series in the result: the reason, and the metrics of the family. */
-function absentFamilies(
-  blocks: readonly Block[],
-  groups: ReadonlySet<Group>,
-  whyAbsent: (family: CatalogueFamily) => string,
-): string[] {
+/** A sentence for each family that was read and has no series in the result: the reason, and the metrics of the family. */
+function absentFamilies(account: AccountCollector, record: ApplicationRecord, blocks: readonly Block[]): string[] {
+  const groups = groupsRead(account, record);
+  const { api } = account.context.account;
   const present = new Set<Family>(blocks.flatMap(({ samples }) => samples.columns.list.map(({ family }) => family)));
   return FAMILIES.filter((family) => groups.has(family.group) && !present.has(family)).map(
-    (family) => `${family.name} is absent: ${whyAbsent(family)}; it comes from ${family.source}`,
+    (family) => `${family.name} is absent: ${reasonFor(family, api, record)}; it comes from ${family.source}`,
   );
 }
 

@@ -300,7 +300,7 @@ export class Schedule {
   }
 
   #dueAt(task: Task, times: Pick<ReadTimes, 'readableAt' | 'readAt'>): number {
-    return dueAt(times, { interval: this.intervalOf(task), slowdown: this.plan.slowdown });
+    return dueAt(times, this.intervalOf(task), this.plan.slowdown);
   }
 
   #windowOfNow(): CurrentWindow {
