@@ -3,12 +3,12 @@ import { partsOf, takeSubjects, type BatchSubject, type QueryKind, type QueryPar
 import { aligned } from './nrql.ts';
 import { ITSELF, SubjectRows, type FoundRows, type TimesliceQuery } from './rows.ts';
 import { keyTransactionOf, rollingOf, ValueMapper } from './rowValues.ts';
-import type { Timeslices } from './timeslices.ts';
+import type { NerdGraphAccount } from './nerdGraphAccount.ts';
+import { planTimeslices, type PlannedQueries } from './timeslices.ts';
 import { MetricSelector } from './metricSelector.ts';
 import type {
   ApplicationSubject,
   BatchRead,
-  CallOptions,
   MetricDataResult,
   MetricDataSubject,
   MetricSelection,
@@ -36,12 +36,6 @@ interface RowsQuery<S, R extends TimeRange = TimeRange> {
   plan?(parts: readonly QueryPart[], kind: QueryKind, range: R): PlannedQueries;
 }
 
-/** The planned queries of a call, and their read, which rejects only with the reason of the signal. */
-export interface PlannedQueries {
-  readonly calls: number;
-  readonly read: (call: CallOptions) => Promise<FoundRows>;
-}
-
 /** A planned call: its subjects, each with its request, and the read of their rows. */
 interface PlannedRows<S> extends PlannedQueries {
   readonly taken: readonly { readonly subject: S; readonly request: BatchSubject | undefined }[];
@@ -49,35 +43,25 @@ interface PlannedRows<S> extends PlannedQueries {
 
 /** Plans the next call for subjects whose data are calculated from rows, with as few queries as possible. */
 function planRows<S, R extends TimeRange>(
-  timeslices: Timeslices,
+  account: NerdGraphAccount,
   reads: RowsQuery<S, R>,
   subjects: Iterable<S>,
   range: R,
 ): PlannedRows<S> {
-  const { taken, kind, isOne } = takeSubjects(reads, subjects, timeslices.account.memory, reads.mostRows?.(range));
+  const { taken, kind, isOne } = takeSubjects(reads, subjects, account.memory, reads.mostRows?.(range));
   let planned: PlannedQueries | undefined;
   // Where only the number of calls is needed, queries are planned just for a subject that may need several.
   const queries = (): PlannedQueries => {
     const parts = partsOf(taken.flatMap(({ request }) => request ?? []));
     const needsSquares = taken.some(({ request }) => request?.needsSquares === true);
     const query = needsSquares ? ({ ...kind, columns: 'squares' } as const) : kind;
-    return reads.plan?.(parts, query, range) ?? planQueriesOf(timeslices, parts, queryOver(query, range));
+    return reads.plan?.(parts, query, range) ?? planTimeslices(account, parts, queryOver(query, range));
   };
   return {
     taken,
     calls: isOne ? Math.max(1, (planned = queries()).calls) : 1,
     read: (call) => (planned ??= queries()).read(call),
   };
-}
-
-/** Plans one query for each batch. */
-export function planQueriesOf(
-  timeslices: Timeslices,
-  parts: readonly QueryPart[],
-  query: TimesliceQuery,
-): PlannedQueries {
-  const batches = timeslices.plan(parts, query);
-  return { calls: batches.length, read: (call) => timeslices.read(batches, query, call) };
 }
 
 function queryOver(kind: QueryKind, range: TimeRange): TimesliceQuery {
@@ -93,14 +77,14 @@ function rowsOfRequest(request: BatchSubject | undefined, found: FoundRows): Sub
 
 /** Reads data that are calculated from the rows of each subject alone. */
 export function rowsRead<S, V, R extends TimeRange = TimeRange>(
-  timeslices: Timeslices,
+  account: NerdGraphAccount,
   reads: RowsQuery<S, R> & {
     valueOf(subject: S, found: SubjectRows, range: R): V;
   },
 ): BatchRead<S, V, R> {
   return {
     plan: (subjects, range) =>
-      eachAlone(planRows(timeslices, reads, subjects, range), (subject, rows) => reads.valueOf(subject, rows, range)),
+      eachAlone(planRows(account, reads, subjects, range), (subject, rows) => reads.valueOf(subject, rows, range)),
   };
 }
 
@@ -176,8 +160,8 @@ const METRIC_DATA = {
 } as const satisfies Record<string, QueryKind>;
 
 /** Reads summarized metric data of applications or of hosts, one query for many. */
-export function metricDataRead(timeslices: Timeslices): BatchRead<MetricDataSubject, MetricDataResult> {
-  return rowsRead(timeslices, {
+export function metricDataRead(account: NerdGraphAccount): BatchRead<MetricDataSubject, MetricDataResult> {
+  return rowsRead(account, {
     kindOf: ({ hostKey }) => METRIC_DATA[hostKey === undefined ? 'application' : 'host'],
     subjectOf: metricDataOf,
     valueOf: ({ hostKey, metrics }, found, range) =>
@@ -188,14 +172,14 @@ export function metricDataRead(timeslices: Timeslices): BatchRead<MetricDataSubj
 const HOST_LISTS: QueryKind = { name: 'host lists', group: 'hosts', groupBy: 'host', columns: 'names', seconds: HOUR };
 
 /** Reads the hosts that reported in the hour before the end of the range, because the interface has no list of hosts. */
-export function hostsRead(timeslices: Timeslices): BatchRead<ApplicationSubject, readonly Host[]> {
+export function hostsRead(account: NerdGraphAccount): BatchRead<ApplicationSubject, readonly Host[]> {
   const selector = new MetricSelector([SIGN_OF_LIFE, METRIC.web]);
-  return rowsRead(timeslices, {
+  return rowsRead(account, {
     kindOf: () => HOST_LISTS,
     subjectOf: ({ applicationId }) => ({ id: applicationId, selector }),
     // Hosts have no id in this interface, so the name identifies them.
     valueOf: ({ applicationId }, found) => {
-      const language = timeslices.account.memory.language(applicationId);
+      const language = account.memory.language(applicationId);
       const names = [...found.rows.keys()].sort();
       return names.map((host) => ({ key: host, host, language, healthStatus: undefined, summary: undefined }));
     },
@@ -228,8 +212,8 @@ const LONGEST_NAME_SHOWN = 120;
  * entities and from the timeslices of their applications. New Relic's own figures are not used, because no public page
  * documents their window and scale.
  */
-export function rollingRead(timeslices: Timeslices): BatchRead<RollingSubject, RollingValues> {
-  const { memory, transport } = timeslices.account;
+export function rollingRead(account: NerdGraphAccount): BatchRead<RollingSubject, RollingValues> {
+  const { memory, transport } = account;
   const ofHosts = [SIGN_OF_LIFE, METRIC.web, METRIC.nonWeb, METRIC.errors, METRIC.apdex];
   const host = new MetricSelector(ofHosts);
   const application = new MetricSelector([...ofHosts, METRIC.endUser, METRIC.endUserApdex]);
@@ -286,7 +270,7 @@ export function rollingRead(timeslices: Timeslices): BatchRead<RollingSubject, R
 
   return {
     plan: (subjects, range) => {
-      const planned = planRows(timeslices, reads, subjects, range);
+      const planned = planRows(account, reads, subjects, range);
       const taken = planned.taken.map(({ subject }) => subject).filter(isOfKeyTransaction);
       if (taken.length === 0) {
         return eachAlone(planned, (subject, rows) =>
@@ -294,7 +278,7 @@ export function rollingRead(timeslices: Timeslices): BatchRead<RollingSubject, R
         );
       }
       // Key transactions need a query of their own, and one more for their owners.
-      const owners = planQueriesOf(timeslices, partsOf(ownersOf(taken)), queryOver(OWNERS, range));
+      const owners = planTimeslices(account, partsOf(ownersOf(taken)), queryOver(OWNERS, range));
       return {
         subjects: taken,
         calls: planned.calls + owners.calls,

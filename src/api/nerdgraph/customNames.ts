@@ -17,7 +17,6 @@ import {
   type Selection,
 } from './nrql.ts';
 import { MetricSelector } from './metricSelector.ts';
-import type { Timeslices } from './timeslices.ts';
 import type { CallGroup } from './transport.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import { isList, isObject, type Json } from '../http/validation.ts';
@@ -132,9 +131,9 @@ const KIND = {
 } as const satisfies QueryKind;
 
 /** Reads the metric names of the day before the end of the range that contain given texts, of many applications at a time. */
-export function customNamesRead(timeslices: Timeslices): BatchRead<CustomNamesSubject, readonly string[]> {
+export function customNamesRead(account: NerdGraphAccount): BatchRead<CustomNamesSubject, readonly string[]> {
   let shared: { readonly filters: readonly string[]; readonly selector: MetricSelector } | undefined;
-  const inRows = rowsRead<CustomNamesSubject, readonly string[]>(timeslices, {
+  const inRows = rowsRead<CustomNamesSubject, readonly string[]>(account, {
     kindOf: () => KIND,
     subjectOf: ({ applicationId, filters }) => {
       if (filters.length === 0) return undefined;
@@ -154,7 +153,7 @@ export function customNamesRead(timeslices: Timeslices): BatchRead<CustomNamesSu
     const patterns = filled(filters.map((filter) => isLike('metricTimesliceName', `%${filter}%`)));
     if (patterns === undefined) return [];
     const where = all([equals('appId', applicationId), isNull('scope'), any(patterns)]);
-    const names = await readUniqueNames(timeslices.account, { group: KIND.group, where, to }, call);
+    const names = await readUniqueNames(account, { group: KIND.group, where, to }, call);
     return names.filter((name) => filters.some((filter) => name.includes(filter)));
   };
 

@@ -1,9 +1,9 @@
-import { planQueriesOf, type PlannedQueries } from './batchReads.ts';
 import { Size, type QueryKind, type QueryPart } from './batching.ts';
 import type { AccountMemory } from './accountMemory.ts';
 import { MetricSelector } from './metricSelector.ts';
 import type { SubjectRows } from './rows.ts';
-import type { Timeslices } from './timeslices.ts';
+import { planTimeslices, type PlannedQueries } from './timeslices.ts';
+import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import { sourceKey, type GoldenSource } from '../../nrql/goldenMetric.ts';
 import { numberOf, percentilesOf } from '../../nrql/queryRows.ts';
 import type { BatchRead, CallOptions, GoldenResult, GoldenSubject, TimeRange } from '../upstreamReader.ts';
@@ -30,14 +30,14 @@ type Selectors = ReadonlyMap<GoldenSource, MetricSelector>;
  * Reads golden metrics: one query per source reads many entities. A column that breaks queries fails alone and is remembered: later
  * it is read in a query of its own, for one entity first. An entity that breaks queries is later read alone.
  */
-export function goldenMetricsRead(timeslices: Timeslices): BatchRead<GoldenSubject, GoldenResult> {
+export function goldenMetricsRead(account: NerdGraphAccount): BatchRead<GoldenSubject, GoldenResult> {
   return {
     plan: (subjects, range) => {
-      const entities = takeEntities(timeslices.account.memory, subjects);
+      const entities = takeEntities(account.memory, subjects);
       const { window } = entities[0].subject;
       const queried = window === undefined ? range : { from: range.to - window, to: range.to };
       const sources = new Set(entities.flatMap(({ selectors }) => [...selectors.keys()]));
-      const reads = Array.from(sources, (source) => new SourceRead(timeslices, source, entities, queried));
+      const reads = Array.from(sources, (source) => new SourceRead(account, source, entities, queried));
       const calls = reads.reduce((sum, each) => sum + each.calls, 0);
       return {
         subjects: entities.map(({ subject }) => subject),
@@ -110,18 +110,18 @@ interface PlannedColumns {
 class SourceRead {
   /** The number of calls when nothing fails. */
   readonly calls: number;
-  readonly #timeslices: Timeslices;
+  readonly #account: NerdGraphAccount;
   readonly #source: GoldenSource;
   readonly #range: TimeRange;
   readonly #together: PlannedColumns;
   /** A suspect column is read for one entity first, and for the others once it succeeds. */
   readonly #suspects: readonly (readonly [first: PlannedColumns, others: PlannedColumns])[];
 
-  constructor(timeslices: Timeslices, source: GoldenSource, entities: readonly Entity[], range: TimeRange) {
-    this.#timeslices = timeslices;
+  constructor(account: NerdGraphAccount, source: GoldenSource, entities: readonly Entity[], range: TimeRange) {
+    this.#account = account;
     this.#source = source;
     this.#range = range;
-    const { failures } = timeslices.account.memory;
+    const { failures } = account.memory;
     const selectsOf = ({ selectors }: Entity): readonly string[] => selectors.get(source)?.names ?? [];
     const selects = [...new Set(entities.flatMap(selectsOf))];
     const suspects = selects.filter((select) => failures.isSuspect(COLUMN, columnKey(source, select)));
@@ -151,7 +151,7 @@ class SourceRead {
       return [partOf(subject, selector)];
     });
     const query = { ...kindOf(this.#source), range: this.#range };
-    return { selects, entities, queries: planQueriesOf(this.#timeslices, parts, query) };
+    return { selects, entities, queries: planTimeslices(this.#account, parts, query) };
   }
 
   /** Reads columns of all these entities, and remembers the columns that break queries. */
@@ -169,7 +169,7 @@ class SourceRead {
   }
 
   async #readSuspect(first: PlannedColumns, others: PlannedColumns, call: CallOptions): Promise<void> {
-    const { failures } = this.#timeslices.account.memory;
+    const { failures } = this.#account.memory;
     const [select = ''] = first.selects;
     const key = columnKey(this.#source, select);
     const earlier = failures.tooManyFailures(COLUMN, key, undefined);
@@ -191,7 +191,7 @@ class SourceRead {
 
   /** Remembers columns that made a query fail while others succeeded, and a single column that failed for every entity. */
   #remember(selects: readonly string[], found: readonly SubjectRows[], call: CallOptions): void {
-    const { memory, transport } = this.#timeslices.account;
+    const { memory, transport } = this.#account;
     const broken = new Set(found.flatMap(({ columnFailures }) => [...columnFailures.keys()]));
     const [only, ...others] = found.length === 0 ? [] : selects;
     const isSilent = transport.http.isCircuitOpen(call);

@@ -1,7 +1,7 @@
 import { MOST_BUCKETS, PLANNED_FACETS } from '../../nrql/limits.ts';
 import { planChunks, type SeriesLimits } from '../seriesChunks.ts';
-import { expectedRows, type Batch, type QueryKind, type QueryPart } from './batching.ts';
-import { metricDataOf, planQueriesOf, QuerySelection, rowsRead, type PlannedQueries } from './batchReads.ts';
+import { expectedRows, type QueryKind, type QueryPart } from './batching.ts';
+import { metricDataOf, QuerySelection, rowsRead } from './batchReads.ts';
 import { stepOf } from './nrql.ts';
 import {
   ITSELF,
@@ -13,7 +13,8 @@ import {
   type TimesliceQuery,
 } from './rows.ts';
 import { ValueMapper } from './rowValues.ts';
-import type { Timeslices } from './timeslices.ts';
+import type { NerdGraphAccount } from './nerdGraphAccount.ts';
+import { planTimeslices, type PlannedQueries } from './timeslices.ts';
 import type { SubjectId } from '../http/failureMemory.ts';
 import { ZERO_WITHOUT_ROW } from './metricSelector.ts';
 import { SIGN_OF_LIFE, type MetricRow } from '../../formulas/valueFormulas.ts';
@@ -46,13 +47,13 @@ const KINDS = {
 } as const satisfies Record<string, QueryKind>;
 
 /** Reads metric data minute by minute or hour by hour. `summarize` turns its timeslices into values of the REST interface. */
-export function metricSeriesRead(timeslices: Timeslices): SeriesRead {
+export function metricSeriesRead(account: NerdGraphAccount): SeriesRead {
   return {
-    ...rowsRead<MetricDataSubject, MetricSeries, SeriesChunk>(timeslices, {
+    ...rowsRead<MetricDataSubject, MetricSeries, SeriesChunk>(account, {
       kindOf: ({ hostKey }) => KINDS[hostKey === undefined ? 'application' : 'host'],
       subjectOf: metricDataOf,
       mostRows: (chunk) => mostRows(Math.min(MOST_BUCKETS, bucketsOf(chunk))),
-      plan: (parts, kind, chunk) => planBuckets(timeslices, parts, kind, chunk),
+      plan: (parts, kind, chunk) => planBuckets(account, parts, kind, chunk),
       valueOf: ({ hostKey }, found, { granule }) => {
         const metrics = [...(found.buckets.get(hostKey ?? ITSELF) ?? [])];
         return { granule, metrics: metrics.map(([name, list]) => [name, toTimeslices(list)]) };
@@ -65,22 +66,23 @@ export function metricSeriesRead(timeslices: Timeslices): SeriesRead {
 
 /** Plans a chunk in as many ranges as its rows need, each with the same queries. */
 function planBuckets(
-  timeslices: Timeslices,
+  account: NerdGraphAccount,
   parts: readonly QueryPart[],
   kind: QueryKind,
   chunk: SeriesChunk,
 ): PlannedQueries {
-  const rows = parts.map((part) => expectedRows(part, 'application', timeslices.account.memory));
+  const rows = parts.map((part) => expectedRows(part, 'application', account.memory));
   const most = Math.floor(MOST_BUCKET_ROWS / (Math.max(...rows) + 1));
   const buckets = Math.max(1, Math.min(MOST_BUCKETS, bucketsOf(chunk), most));
-  const query = { ...kind, mostRows: mostRows(buckets), bucketMinutes: chunk.granule / 60 };
-  const ranges = rangesOf(chunk, onSteps(buckets * chunk.granule));
-  const batches = timeslices.plan(parts, query);
+  const ranges = rangesOf(chunk, onSteps(buckets * chunk.granule)).map((range) => {
+    const query = { ...kind, range, mostRows: mostRows(buckets), bucketMinutes: chunk.granule / 60 };
+    return { query, planned: planTimeslices(account, parts, query) };
+  });
   return {
-    calls: ranges.length * batches.length,
+    calls: ranges.reduce((sum, { planned }) => sum + planned.calls, 0),
     read: async (call) => {
       const [all, ...further] = await Promise.all(
-        ranges.map((range) => readRange(timeslices, parts, batches, { ...query, range }, call)),
+        ranges.map(({ query, planned }) => readRange(account, parts, query, call, planned)),
       );
       for (const each of further) for (const [id, later] of each) all?.get(id)?.append(later);
       return all ?? new Map();
@@ -89,31 +91,21 @@ function planBuckets(
 }
 
 async function readRange(
-  timeslices: Timeslices,
+  account: NerdGraphAccount,
   parts: readonly QueryPart[],
-  batches: readonly Batch[],
   query: BucketQuery,
   call: CallOptions,
+  planned = planTimeslices(account, parts, query),
 ): Promise<FoundRows> {
-  const found = new Map(await timeslices.read(batches, query, call));
-  await readHalves(timeslices, parts, query, found, call);
-  await readGaps(timeslices, parts, query, found, call);
+  const found = new Map(await planned.read(call));
+  await readHalves(account, parts, query, found, call);
+  await readGaps(account, parts, query, found, call);
   return found;
-}
-
-/** Reads a part of a planned range with queries of its own. */
-function readPart(
-  timeslices: Timeslices,
-  parts: readonly QueryPart[],
-  query: BucketQuery,
-  call: CallOptions,
-): Promise<FoundRows> {
-  return readRange(timeslices, parts, timeslices.plan(parts, query), query, call);
 }
 
 /** Applications with too many rows even when each metric is read alone are read in two halves of the range. */
 async function readHalves(
-  timeslices: Timeslices,
+  account: NerdGraphAccount,
   parts: readonly QueryPart[],
   query: BucketQuery,
   found: Map<SubjectId, SubjectRows>,
@@ -125,8 +117,8 @@ async function readHalves(
   const buckets = (range.to - range.from) / seconds;
   if (large.length === 0 || buckets < 2) return;
   const middle = range.from + onSteps(Math.ceil(buckets / 2) * seconds);
-  const earlier = await readPart(timeslices, large, { ...query, range: { from: range.from, to: middle } }, call);
-  const later = await readPart(timeslices, large, { ...query, range: { from: middle, to: range.to } }, call);
+  const earlier = await readRange(account, large, { ...query, range: { from: range.from, to: middle } }, call);
+  const later = await readRange(account, large, { ...query, range: { from: middle, to: range.to } }, call);
   for (const [id, rows] of earlier) {
     const rest = later.get(id);
     if (rest !== undefined) rows.append(rest);
@@ -137,7 +129,7 @@ async function readHalves(
 
 /** New Relic may return another window than requested; a missing part at either end is read separately. */
 async function readGaps(
-  timeslices: Timeslices,
+  account: NerdGraphAccount,
   parts: readonly QueryPart[],
   query: BucketQuery,
   found: FoundRows,
@@ -149,10 +141,10 @@ async function readGaps(
     for (const gap of gapsIn(range, rows?.window)) {
       if (gap.to - gap.from >= range.to - range.from) {
         const words = 'the answer is for another time than requested';
-        if (rows !== undefined) rows.failure = timeslices.account.transport.invalid(query.group, words);
+        if (rows !== undefined) rows.failure = account.transport.invalid(query.group, words);
         break;
       }
-      const rest = await readPart(timeslices, [part], { ...query, range: gap }, call);
+      const rest = await readRange(account, [part], { ...query, range: gap }, call);
       const missing = rest.get(part.id);
       if (missing !== undefined) rows?.append(missing);
     }
@@ -177,17 +169,17 @@ const COUNTERS: QueryKind = {
 };
 
 /** Reads minutes for counters. A response for a part of the range is used for that part; no further call reads the rest. */
-export function counterRead(timeslices: Timeslices): BatchRead<MetricDataSubject, MinuteSeries> {
+export function counterRead(account: NerdGraphAccount): BatchRead<MetricDataSubject, MinuteSeries> {
   // Parsing a response with more rows would block the event loop for too long.
   const most = ({ from, to }: TimeRange): number => Math.floor(PLANNED_FACETS / ((to - from) / MINUTE));
-  return rowsRead(timeslices, {
+  return rowsRead(account, {
     kindOf: () => COUNTERS,
     subjectOf: ({ applicationId, metrics }) => ({
       id: applicationId,
       selector: QuerySelection.of(metrics).selectorOf('names'),
     }),
     mostRows: most,
-    plan: (parts, kind, range) => planQueriesOf(timeslices, parts, { ...kind, range, bucketMinutes: 1 }),
+    plan: (parts, kind, range) => planTimeslices(account, parts, { ...kind, range, bucketMinutes: 1 }),
     valueOf: (subject, found, range) => {
       const { mapper } = QuerySelection.of(subject.metrics);
       const metrics = new Map<string, Timeslice[]>();

@@ -9,7 +9,6 @@ import { listEntities, readEntityTypes } from './monitoredEntities.ts';
 import { counterRead, metricSeriesRead } from './metricSeries.ts';
 import { rowsOf, nearWindowUnaligned } from './nrql.ts';
 import { hostsRead, metricDataRead, QuerySelection, rollingRead } from './batchReads.ts';
-import { Timeslices } from './timeslices.ts';
 import { Transport, type NerdGraphReaderOptions } from './transport.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import { Client } from '../http/client.ts';
@@ -37,7 +36,6 @@ export function createNerdGraphReader(options: NerdGraphReaderOptions, before?: 
   const client = new Client(options, memory.failures);
   const transport = new Transport(client, options);
   const account = new NerdGraphAccount(transport, memory, options);
-  const timeslices = new Timeslices(account);
   return {
     api: 'nerdgraph',
     memory,
@@ -46,19 +44,19 @@ export function createNerdGraphReader(options: NerdGraphReaderOptions, before?: 
     instances: undefined,
     // Metric data over NerdGraph include the datastores.
     datastores: undefined,
-    hosts: hostsRead(timeslices),
-    rolling: rollingRead(timeslices),
-    customNames: customNamesRead(timeslices),
+    hosts: hostsRead(account),
+    rolling: rollingRead(account),
+    customNames: customNamesRead(account),
     select: (names, values) => new QuerySelection(names, values),
-    metricData: metricDataRead(timeslices),
-    metricSeries: metricSeriesRead(timeslices),
-    counters: counterRead(timeslices),
+    metricData: metricDataRead(account),
+    metricSeries: metricSeriesRead(account),
+    counters: counterRead(account),
     queries: oneByOne((subject, range, call) => runQuery(account, subject, range, call)),
     entities: {
       list: (type, call) => listEntities(account, type, call),
       listCalls: (type, count) => Math.max(1, Math.ceil(count / memory.entityList(type).limit)),
       types: (call) => readEntityTypes(account, call),
-      goldenMetrics: goldenMetricsRead(timeslices),
+      goldenMetrics: goldenMetricsRead(account),
     },
     listApplications: async ({ ids }, call) => chosen(await listApplications(account, call), ids),
     // Taken from the list: a search by this id is not documented.

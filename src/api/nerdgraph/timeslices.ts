@@ -1,5 +1,5 @@
 import type { AccountMemory } from './accountMemory.ts';
-import { halve, planQueries, takeOne, type Batch, type QueryKind, type QueryPart } from './batching.ts';
+import { halve, planQueries, takeOne, type Batch, type QueryPart } from './batching.ts';
 import { MetricSelector } from './metricSelector.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import { columnsOf, queryBatch } from './rowQueries.ts';
@@ -24,37 +24,42 @@ const BLAMABLE: Partial<Record<FailureReason, SplitReason>> = {
 /** After this number of subjects failed completely with nothing read yet, the rest are probed one at a time. */
 const MOST_UNREADABLE = 3;
 
-/** Reads rows of many applications, hosts or key transactions with one query, in parts where one is not enough. */
-export class Timeslices {
-  readonly account: NerdGraphAccount;
+/** Planned queries, and their read, which returns the rows by subject and rejects only with the reason of the signal. */
+export interface PlannedQueries {
+  readonly calls: number;
+  readonly read: (call: CallOptions) => Promise<FoundRows>;
+}
 
-  constructor(account: NerdGraphAccount) {
-    this.account = account;
-  }
+/** Plans the queries that read these parts when nothing fails, without subjects that New Relic does not know. */
+export function planTimeslices(
+  account: NerdGraphAccount,
+  parts: readonly QueryPart[],
+  query: TimesliceQuery,
+): PlannedQueries {
+  const { memory } = account;
+  const known = parts.filter(({ id }) => !memory.failures.isOmitted(query.name, id));
+  const batches = planQueries(known, memory, query);
+  return { calls: batches.length, read: (call) => readTimeslices(account, batches, query, call) };
+}
 
-  /** The queries that read these parts when nothing fails, without subjects that New Relic does not know. */
-  plan(parts: readonly QueryPart[], kind: QueryKind): Batch[] {
-    const { memory } = this.account;
-    const known = parts.filter(({ id }) => !memory.failures.isOmitted(kind.name, id));
-    return planQueries(known, memory, kind);
+async function readTimeslices(
+  account: NerdGraphAccount,
+  batches: readonly Batch[],
+  query: TimesliceQuery,
+  call: CallOptions,
+): Promise<FoundRows> {
+  const parts = batches.flat();
+  const found = new Map(parts.map(({ id }) => [id, new SubjectRows()]));
+  if (parts.length === 0) return found;
+  try {
+    const read = { account, accountId: await account.id(call), query, found, call };
+    await Promise.all(batches.map((batch) => new SplitRead(read).run(batch)));
+    for (const part of parts) learn(account.memory, part, query, found.get(part.id));
+  } catch (error) {
+    if (!(error instanceof UpstreamError)) throw error;
+    fail(parts, error, found);
   }
-
-  /** Reads planned queries; returns the rows by subject. Rejects only with the reason of the signal. */
-  async read(batches: readonly Batch[], query: TimesliceQuery, call: CallOptions): Promise<FoundRows> {
-    const parts = batches.flat();
-    const found = new Map(parts.map(({ id }) => [id, new SubjectRows()]));
-    if (parts.length === 0) return found;
-    const { account } = this;
-    try {
-      const read = { account, accountId: await account.id(call), query, found, call };
-      await Promise.all(batches.map((batch) => new SplitRead(read).run(batch)));
-      for (const part of parts) learn(account.memory, part, query, found.get(part.id));
-    } catch (error) {
-      if (!(error instanceof UpstreamError)) throw error;
-      fail(parts, error, found);
-    }
-    return found;
-  }
+  return found;
 }
 
 /** Learns from a response the expected size of the next one. */
