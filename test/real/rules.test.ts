@@ -14,10 +14,8 @@ import { run } from './support/processes.ts';
 import { BOTH_LINES, describeReal } from './support/realPrograms.ts';
 
 const MONITORING = resolve(import.meta.dirname, '../../monitoring');
-/** The files of tests that take promtool several seconds. */
-const SLOW = new Set(
-  ['exporter', 'long', 'service', 'weekly'].map((name) => `${name}-alerts.yaml`).concat('slo-long.yaml'),
-);
+/** Files of tests that take promtool several seconds. The slow ones of service levels are tested on both lines all the same. */
+const SLOW = new Set(['exporter', 'long', 'service', 'weekly'].map((name) => `${name}-alerts.yaml`));
 /** Milliseconds; promtool evaluates every rule at every step of every case. */
 const LIMIT = 600_000;
 
