@@ -102,26 +102,14 @@ describe('the command alert-rules', () => {
     });
   });
 
-  it.each([
-    [
-      'a search fails',
-      { effect: 'graphql-error', class: 'ACCESS_DENIED', on: 'graphql_alerts', skip: 1, times: 1 },
-      'ACCESS_DENIED',
-    ],
-    [
-      'a list is shorter than its total',
-      { effect: 'truncate', on: 'graphql_alerts', times: 1 },
-      'but New Relic counts',
-    ],
-    ['a list goes in circles', { effect: 'repeat-next', on: 'graphql_alerts' }, 'has been read before'],
-    ['there is no answer', { effect: 'null-alias', on: 'graphql_alerts' }, 'alerts'],
-  ] as const)('ends with 1 and writes nothing where %s', async (_, fault, words) => {
+  it('ends with 1 and writes nothing where a search fails', async () => {
+    const fault = { effect: 'graphql-error', class: 'ACCESS_DENIED', on: 'graphql_alerts', skip: 1, times: 1 } as const;
     const failing = await simulatorForTest({ applications: 2, faults: [fault] });
     await inFolder(async (folder) => {
       const output = join(folder, 'rules');
       const { status, stdout, stderr } = await runIn(output, [], [nerdgraph(failing)]);
       expect([status, stdout]).toEqual([1, '']);
-      expect(stderr).toContain(words);
+      expect(stderr).toContain('ACCESS_DENIED');
       expect(existsSync(output)).toBe(false);
     });
   });
@@ -137,16 +125,6 @@ describe('the command alert-rules', () => {
         for (const key of keys) expect(each).not.toContain(key);
         expect(each).not.toContain('\u001b');
       }
-    });
-  });
-
-  it('replaces nothing where the folder cannot be made', async () => {
-    await inFolder(async (folder) => {
-      const path = join(folder, 'file');
-      writeFileSync(path, '');
-      const { status, stderr } = await runIn(join(path, 'rules'));
-      expect(status).toBe(1);
-      expect(stderr).toContain('ENOTDIR');
     });
   });
 });

@@ -6,16 +6,13 @@ import { account } from '../e2e/support/config.ts';
 import { SAME_WINDOW } from '../e2e/support/movedClock.ts';
 import { startExporter, type Exporter } from '../e2e/support/program.ts';
 import { scrapeUntilFresh } from '../e2e/support/states.ts';
-import { runInProcess } from '../support/inProcess.ts';
 
 const DEPTH = { help: 'Jobs waiting', match: 'Custom/Queue/{queue}/depth', value: 'average_value' };
 const CUSTOM = [
   { ...DEPTH, name: 'custom_queue_depth' },
-  { ...DEPTH, name: 'custom_queue_depth_thousandth', scale: 0.001 },
   { ...DEPTH, name: 'custom_queue_depth_of_host', scope: 'host' },
   { ...DEPTH, name: 'custom_few', match: 'Custom/Queue/{queue}/**', max_series: 1 },
   { ...DEPTH, name: 'custom_few_of_hosts', scope: 'host', max_series: 2 },
-  { ...DEPTH, name: 'custom_oldest_seconds', match: 'Custom/Jobs/oldest_seconds' },
   { ...DEPTH, name: 'custom_gauge', match: 'Custom/{what}/Größe' },
   { ...DEPTH, name: 'custom_percent', match: 'Datastore/{store}/allWeb', value: 'call_count' },
   { ...DEPTH, name: 'custom_no_such_value', value: 'nonsense_value' },
@@ -53,14 +50,6 @@ describe('custom metrics', () => {
     expect(families.find(({ name }) => name === 'custom_queue_depth')?.help).toContain('Jobs waiting');
   });
 
-  it('multiply by the scale', () => {
-    const [scaled, plain] = ['custom_queue_depth_thousandth', 'custom_queue_depth'].map((family) =>
-      value(families, family, { app_id: '1000001', queue: 'invoices' }),
-    );
-    expect(plain).toBeGreaterThan(0);
-    expect(scaled).toBeCloseTo((plain ?? NaN) / 1000, 12);
-  });
-
   it('are read per host where the scope says so', () => {
     const samples = samplesOf(families, 'custom_queue_depth_of_host', { app_id: '1000001', queue: 'mail' });
     expect(samples.map(({ labels }) => labels['host_id'])).toHaveLength(2);
@@ -72,15 +61,6 @@ describe('custom metrics', () => {
     expect(labelled('custom_gauge', '1000015', 'what')).toEqual(['Gauge[bytes|host] 100%']);
     expect(labelled('custom_percent', '1000015', 'store')).toEqual(['Odd [store] 50%']);
     expect(value(families, 'custom_gauge', { app_id: '1000015' })).toBeGreaterThan(0);
-  });
-
-  it('need no capture', () => {
-    expect(samplesOf(families, 'custom_oldest_seconds').map(({ labels }) => labels['app_id'])).toEqual(['1000011']);
-  });
-
-  it('are absent where the metric lacks the value', () => {
-    expect(samplesOf(families, 'custom_no_such_value')).toEqual([]);
-    expect(samplesOf(families, 'custom_no_such_metric')).toEqual([]);
   });
 
   it('count what max_series leaves out once for each refresh; hosts share the cap of their application', async () => {
@@ -104,7 +84,7 @@ describe('custom metrics', () => {
       .all()
       .filter(({ kind }) => kind === 'metric_names')
       .map(({ applicationId, query }) => `${applicationId} ${new URLSearchParams(query).get('name')}`);
-    const filters = ['Custom/Queue/', 'Custom/Jobs/oldest_seconds', 'Custom/Nothing/', 'Custom/', 'Datastore/'];
+    const filters = ['Custom/Queue/', 'Custom/Nothing/', 'Custom/', 'Datastore/'];
     const ofCustom = lists.filter((list) => !list.endsWith('/allWeb'));
     expect(new Set(ofCustom).size).toBe(ofCustom.length);
     expect(ofCustom).toContain('1000001 Custom/Queue/');
@@ -134,18 +114,5 @@ describe('custom metrics', () => {
       expect.stringMatching(/^custom_metrics: New Relic has no value "nonsense_value" of .*\(custom_no_such_value\)/),
     ]);
     expect(page).toContain('(custom_no_such_metric) matches no metric of any application');
-  });
-
-  it.each([
-    ['newrelic_application_error_ratio', {}, /custom_metrics\[0\]\.name: /],
-    ['newrelic_exporter_scrapes_total', {}, /custom_metrics\[0\]\.name: /],
-    ['custom_queue_depth', { match: 'Custom/Queue/{app}/depth' }, /custom_metrics\[0\]\.match: /],
-    ['custom_queue_depth', { match: '{a}/{b}' }, /custom_metrics\[0\]\.match: /],
-  ])('%s with %j is a fault of the configuration', async (name, settings, place) => {
-    const { status, stderr } = await runInProcess(['check'], {
-      config: { accounts: [account(simulator, 'default', { custom_metrics: [{ ...DEPTH, name, ...settings }] })] },
-    });
-    expect(status).toBe(2);
-    expect(stderr).toMatch(place);
   });
 });

@@ -12,7 +12,6 @@ interface PlanDocument {
     readonly callsPerMinute: number;
     readonly stretch: number;
     readonly series: number;
-    readonly advice: readonly string[];
     readonly groups: readonly {
       readonly group: string;
       readonly callsPerMinute: number;
@@ -117,17 +116,6 @@ describe('plan', () => {
       '(applications 4.0, key_transactions 10.0, application_metrics 30.0, hosts 12.8, host_metrics 30.0)',
     );
     expect(await read({ window: '5m' })).toContain('Data read: 36.8 minutes of data per minute');
-  });
-
-  it('with the advised setting, it fits', async () => {
-    const simulator = await simulatorForTest({ applications: 1, hostsPerApplication: 40 });
-    const config = {
-      accounts: [account(simulator, 'shop', { limits: { requests_per_minute: 12 } })],
-      collection: { intervals: { host_metrics: '5m' } },
-    };
-    const { stdout } = await runInProcess(['plan', '--format=json'], { config });
-    const [plan] = (JSON.parse(stdout) as PlanDocument).accounts;
-    expect({ stretch: plan?.stretch, advice: plan?.advice }).toEqual({ stretch: 1, advice: [] });
   });
 
   it('plans the accounts that can be read, says of the others why not, and ends with 1', async () => {
