@@ -4,7 +4,7 @@ import { SkipReporter } from './test/real/support/skipReporter.ts';
 
 /** Tests that start programs: the built one, real ones of others, a browser, tools; and one that takes minutes. */
 const PROGRAMS = [
-  'test/{real,e2e,e2e-tools,deploy,house,docs,bench}/**/*.test.ts',
+  'test/{real,e2e,e2e-tools,deploy,house,docs}/**/*.test.ts',
   'test/**/*.browser.test.ts',
   'test/cli/facts/planted.test.ts',
 ];

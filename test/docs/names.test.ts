@@ -7,7 +7,6 @@ import { FAILURE_REASONS } from '../../src/api/types.ts';
 import { buildProgram } from '../../src/cli/program.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { BUILT_IN_NAMES, FAMILIES } from '../../src/metrics/catalogue.ts';
-import { EXPORTER_FAMILIES, PROBE_FAMILIES } from '../../src/metrics/catalogueExporter.ts';
 import { GROUPS } from '../../src/metrics/sample.ts';
 import { PATHS } from '../../src/web/dependencies.ts';
 import { PACK_NAMES } from '../monitoring/names.ts';
@@ -219,10 +218,4 @@ describe('docs/operations.md', () => {
 test('docs/errors.md explains every reason', () => {
   const rows = rowsOf(sectionOf(pageAt('docs/errors.md'), '## Failed calls')).map(([cell]) => cell);
   expect(FAILURE_REASONS.filter((reason) => !rows.includes(`\`${reason}\``))).toEqual([]);
-});
-
-test('docs/metrics.md has every family of the exporter', () => {
-  const { text } = pageAt('docs/metrics.md');
-  const names = [...FAMILIES, ...EXPORTER_FAMILIES, ...PROBE_FAMILIES].map(({ name }) => name);
-  expect(names.filter((name) => !text.includes(`\`${name}`))).toEqual([]);
 });

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -135,20 +134,14 @@ test('a refused account heals when its key file changes, without a restart', asy
   }
 });
 
-test.each<[string, string | undefined]>([
-  ['nests lists four hundred thousand deep', '- '.repeat(400_000)],
-  ['is a named pipe', undefined],
-  ['has eight megabytes of values', '- a\n'.repeat(2_000_000)],
-])('a file that %s neither hangs nor kills a reload, and the running configuration stays', async (_, text) => {
+// What other files can be: test/config/files.test.ts and test/config/loadFaults.test.ts.
+test('a file that nests lists four hundred thousand deep neither hangs nor kills a reload', async () => {
   const simulator = await simulatorForTest({ applications: 1 });
   const exporter = await exporterForTest({
     config: { accounts: [account(simulator)] },
     nodeArgs: ['--max-old-space-size=256'],
   });
-  const config = join(exporter.folder, 'config.yaml');
-  rmSync(config);
-  if (text === undefined) execFileSync('mkfifo', [config]);
-  else writeFileSync(config, text);
+  exporter.writeConfig('- '.repeat(400_000));
   const refusals = () => exporter.output().split('the running one stays').length - 1;
   for (const times of [1, 2]) {
     exporter.signal('SIGHUP');

@@ -42,15 +42,6 @@ test.each([
   expect(status).toBe(2);
 });
 
-test('a valid configuration passes check and --config.check with status 0', async () => {
-  const file = join(folder, 'config.yaml');
-  writeFileSync(file, VALID);
-  for (const command of [['check'], ['--config.check']]) {
-    const { status, output } = await runProgram([...command, `--config.file=${file}`]);
-    expect({ status, output }).toEqual({ status: 0, output: expect.stringContaining('valid') as string });
-  }
-});
-
 test('faults of both files are told in one round', async () => {
   const files = { 'config.yaml': 'accounts: [{api_key: abcd, regoin: us}]\n', 'web.yaml': 'tls_server_confg: {}\n' };
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);

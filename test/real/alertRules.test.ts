@@ -2,15 +2,11 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import { runInProcess } from '../support/inProcess.ts';
-import { MovedClock } from '../e2e/support/movedClock.ts';
-import { startExporter, type Exporter } from '../e2e/support/program.ts';
-import { scrapeUntilFresh } from '../e2e/support/states.ts';
 import { accountBy } from './support/accounts.ts';
 import { describeReal } from './support/realPrograms.ts';
-import { startPrometheus, type PrometheusServer } from './support/servers.ts';
 import { until } from './support/until.ts';
+import { startWatched, type Watched } from './support/watched.ts';
 
 /** The written rules, with nothing changed but how long they wait and how far they look back. */
 function quick(rules: string): string {
@@ -28,50 +24,34 @@ const named = (labels: Readonly<Record<string, string>>, priority: string): stri
 await describeReal('the conditions of the simulator as rules', {
   tools: ['prometheus'],
   define: (program) => {
-    const clock = new MovedClock({ standsStill: true });
     const folder = mkdtempSync(join(tmpdir(), 'rules-'));
-    let simulator: Simulator;
-    let exporter: Exporter;
-    let server: PrometheusServer;
+    let watched: Watched;
 
     beforeAll(async () => {
-      simulator = await startSimulator({ now: clock.now, applications: 4 });
-      const account = accountBy('nerdgraph', simulator, { account_id: 1_234_567 });
-      const { status, stderr } = await runInProcess(['alert-rules', `--output=${folder}`], {
-        config: { accounts: [account] },
-      });
-      expect([status, stderr]).toEqual([0, expect.stringContaining('wrote')]);
-      exporter = await startExporter({
-        ...clock.program,
-        config: {
-          accounts: [{ ...account, query_files: [join(folder, 'queries.yaml')], query_packs: ['alert_events'] }],
-          collection: { window: '1m' },
+      const quickFile = (name: string): string => quick(readFileSync(join(folder, name), 'utf8'));
+      watched = await startWatched(program('prometheus'), {
+        world: { applications: 4 },
+        config: async (simulator) => {
+          const account = accountBy('nerdgraph', simulator, { account_id: 1_234_567 });
+          const config = { accounts: [account] };
+          const { status, stderr } = await runInProcess(['alert-rules', `--output=${folder}`], { config });
+          expect([status, stderr]).toEqual([0, expect.stringContaining('wrote')]);
+          const converted = { query_files: [join(folder, 'queries.yaml')], query_packs: ['alert_events'] };
+          return { accounts: [{ ...account, ...converted }], collection: { window: '1m' } };
         },
-      });
-      await scrapeUntilFresh(exporter);
-      server = await startPrometheus(program('prometheus'), {
-        config:
-          'global: {scrape_interval: 1s, evaluation_interval: 1s}\nrule_files: [rules.yaml, differences.yaml]\n' +
-          `scrape_configs: [{job_name: newrelic-apm-exporter, honor_labels: true, static_configs: [{targets: ['127.0.0.1:${exporter.port}']}]}]\n`,
-        files: {
-          'rules.yaml': quick(readFileSync(join(folder, 'rules.yaml'), 'utf8')),
-          'differences.yaml': quick(readFileSync(join(folder, 'differences.yaml'), 'utf8')),
-        },
+        rules: () => ({ 'rules.yaml': quickFile('rules.yaml'), 'differences.yaml': quickFile('differences.yaml') }),
       });
     }, 300_000);
 
     afterAll(async () => {
-      await server.stop();
-      await exporter.stop();
-      await simulator.close();
-      clock.close();
+      await watched.stop();
       rmSync(folder, { recursive: true, force: true });
     });
 
     /** Open events of conditions that are mapped, and our alerts that fire. */
     async function both(): Promise<{ readonly events: readonly string[]; readonly alerts: readonly string[] }> {
-      const open = await server.query('newrelic_alert_events_open{condition!~"Memory grows|Few orders"} > 0');
-      const firing = await server.query('ALERTS{alertstate="firing", newrelic_condition_id!=""}');
+      const open = await watched.server.query('newrelic_alert_events_open{condition!~"Memory grows|Few orders"} > 0');
+      const firing = await watched.server.query('ALERTS{alertstate="firing", newrelic_condition_id!=""}');
       const unique = (texts: readonly string[]): readonly string[] => [...new Set(texts)].toSorted();
       return {
         events: unique(open.map(({ labels }) => named(labels, 'priority'))),
@@ -87,7 +67,9 @@ await describeReal('the conditions of the simulator as rules', {
           'alerts and events to be alike',
           async () => {
             const { events, alerts } = await both();
-            const differences = await server.query('ALERTS{alertname=~"NewRelicConditionOnly.*", alertstate="firing"}');
+            const differences = await watched.server.query(
+              'ALERTS{alertname=~"NewRelicConditionOnly.*", alertstate="firing"}',
+            );
             seen = { events, alerts, differences: differences.map(({ labels }) => labels) };
             const wanted = expected.toSorted().join();
             return events.join() === wanted && alerts.join() === wanted && differences.length === 0 ? true : undefined;
@@ -100,6 +82,7 @@ await describeReal('the conditions of the simulator as rules', {
     }
 
     test('raise the same events as New Relic, and end with them', async () => {
+      const { clock, simulator } = watched;
       const traffic = { requests_per_minute: 60, response_milliseconds: 20 };
       const [storefront, ...others] = [1_000_001, 1_000_002, 1_000_003, 1_000_004] as const;
       for (const id of [storefront, ...others]) simulator.change(id, { traffic });

@@ -1,13 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
-import { MovedClock } from '../e2e/support/movedClock.ts';
-import { startExporter, type Exporter } from '../e2e/support/program.ts';
-import { scrapeUntilFresh } from '../e2e/support/states.ts';
 import { accountBy } from './support/accounts.ts';
 import { describeReal } from './support/realPrograms.ts';
 import { quickRules } from './support/rules.ts';
-import { startPrometheus, type PrometheusServer, type QueriedSample } from './support/servers.ts';
+import type { QueriedSample } from './support/servers.ts';
 import { until } from './support/until.ts';
+import { startWatched, type Watched } from './support/watched.ts';
 
 /** The shipped alerts, for which an hour is twenty seconds. */
 const RULES = quickRules().replaceAll('[1h]', '[20s]').replaceAll('< 3600', '< 20');
@@ -15,38 +12,26 @@ const RULES = quickRules().replaceAll('[1h]', '[20s]').replaceAll('< 3600', '< 2
 await describeReal('an account that shows less than before', {
   tools: ['prometheus'],
   define: (program) => {
-    const clock = new MovedClock({ standsStill: true });
-    let simulator: Simulator;
-    let exporter: Exporter;
-    let server: PrometheusServer;
+    let watched: Watched;
 
     const firing = (name: string): Promise<QueriedSample[]> =>
-      server.query(`ALERTS{alertname="${name}", alertstate="firing"}`);
+      watched.server.query(`ALERTS{alertname="${name}", alertstate="firing"}`);
     const fires = (name: string): Promise<QueriedSample> => until(name, async () => (await firing(name))[0]);
 
     beforeAll(async () => {
-      simulator = await startSimulator({ applications: 12, now: clock.now });
-      exporter = await startExporter({
-        ...clock.program,
-        config: { accounts: [accountBy('nerdgraph', simulator, { hosts: false, key_transactions: false })] },
-      });
-      await scrapeUntilFresh(exporter);
-      server = await startPrometheus(program('prometheus'), {
-        config:
-          'global: {scrape_interval: 1s, evaluation_interval: 1s}\nrule_files: [alerts.yaml]\n' +
-          `scrape_configs: [{job_name: newrelic-apm-exporter, static_configs: [{targets: ['127.0.0.1:${exporter.port}']}]}]\n`,
-        files: { 'alerts.yaml': RULES },
+      watched = await startWatched(program('prometheus'), {
+        world: { applications: 12 },
+        config: (simulator) => ({
+          accounts: [accountBy('nerdgraph', simulator, { hosts: false, key_transactions: false })],
+        }),
+        rules: () => ({ 'alerts.yaml': RULES }),
       });
     }, 300_000);
 
-    afterAll(async () => {
-      await server.stop();
-      await exporter.stop();
-      await simulator.close();
-      clock.close();
-    });
+    afterAll(() => watched.stop());
 
     test('one application that vanishes from the list is a ticket, which ends after its hour', async () => {
+      const { clock, simulator, server } = watched;
       const listed = 'newrelic_exporter_applications{state="listed"}';
       await until('a scrape', async () => (await server.query(`${listed} == 12`))[0]);
       // What the past shows counts once the start is as long ago as the rule looks back.
@@ -69,6 +54,7 @@ await describeReal('an account that shows less than before', {
     });
 
     test('an account that lists none pages, although every call succeeds', async () => {
+      const { clock, simulator, server } = watched;
       for (const { id } of simulator.world.applications()) simulator.change(id, { removed: true });
       clock.minutesLater(1);
       const { labels } = await fires('NewRelicNoApplications');

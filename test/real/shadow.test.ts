@@ -2,15 +2,12 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import type { Simulator } from '../../src/simulator/simulator.ts';
 import { blocksOf, pageAt, sectionOf } from '../docs/pages.ts';
-import { MovedClock } from '../e2e/support/movedClock.ts';
-import { startExporter, type Exporter } from '../e2e/support/program.ts';
-import { scrapeUntilFresh } from '../e2e/support/states.ts';
 import { accountBy } from './support/accounts.ts';
 import { describeReal } from './support/realPrograms.ts';
-import { startPrometheus, type PrometheusServer } from './support/servers.ts';
 import { until } from './support/until.ts';
+import { startWatched, type Watched } from './support/watched.ts';
 
 const PAGE = z.object({
   accounts: z.tuple([z.looseObject({ name: z.string() }), z.looseObject({ name: z.string() })]),
@@ -42,31 +39,20 @@ function quickShadowRules(): string {
 await describeReal('the shadow phase as docs/migrating.md shows it', {
   tools: ['prometheus'],
   define: (program) => {
-    const clock = new MovedClock({ standsStill: true });
-    let simulator: Simulator;
-    let exporter: Exporter;
-    let server: PrometheusServer;
+    let watched: Watched;
 
     beforeAll(async () => {
-      simulator = await startSimulator({ rounding: false, hostMetrics: 'all', now: clock.now });
-      exporter = await startExporter({ ...clock.program, config: { accounts: accountsOfThePage(simulator) } });
-      await scrapeUntilFresh(exporter);
-      server = await startPrometheus(program('prometheus'), {
-        config:
-          'global: {scrape_interval: 1s, evaluation_interval: 1s}\nrule_files: [shadow.yaml]\n' +
-          `scrape_configs: [{job_name: newrelic-apm-exporter, honor_labels: true, static_configs: [{targets: ['127.0.0.1:${exporter.port}']}]}]\n`,
-        files: { 'shadow.yaml': quickShadowRules() },
+      watched = await startWatched(program('prometheus'), {
+        world: { rounding: false, hostMetrics: 'all' },
+        config: (simulator) => ({ accounts: accountsOfThePage(simulator) }),
+        rules: () => ({ 'shadow.yaml': quickShadowRules() }),
       });
     }, 300_000);
 
-    afterAll(async () => {
-      await server.stop();
-      await exporter.stop();
-      await simulator.close();
-      clock.close();
-    });
+    afterAll(() => watched.stop());
 
     test('compares applications, hosts and key transactions, and finds what compare finds: nothing', async () => {
+      const { server } = watched;
       const families = await until('the differences', async () => {
         const found = await server.query('count by (family) (newrelic_shadow:difference)');
         return found.length > 20 ? found.map(({ labels }) => labels['family']) : undefined;
@@ -87,6 +73,7 @@ await describeReal('the shadow phase as docs/migrating.md shows it', {
     });
 
     test('says when the interfaces differ, and when one of them lists less', async () => {
+      const { clock, simulator, server } = watched;
       const traffic = { requests_per_minute: 60, response_milliseconds: 900, background_per_minute: 0 };
       simulator.change(1_000_001, { on: 'nerdgraph', traffic });
       simulator.change(1_000_002, { on: 'nerdgraph', removed: true });
