@@ -65,10 +65,4 @@ describe('documentText', () => {
       Array.from({ length: 6 }, () => [1_791_979_200, 1_791_979_260]),
     );
   });
-
-  it('is an end without anything where there is no sample', async () => {
-    const pieces: string[] = [];
-    for await (const piece of documentText([familyOf('cpu_usage_ratio')], [])) pieces.push(piece);
-    expect(pieces.join('')).toBe('# EOF\n');
-  });
 });

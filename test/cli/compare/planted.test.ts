@@ -1,14 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { bothInterfaces, compare, comparisonText, type CompareOptions } from '../../../src/cli/compare/compare.ts';
 import type { Comparison } from '../../../src/cli/compare/compareSides.ts';
-import { openReader } from '../../../src/cli/upstream/createReader.ts';
-import { SILENT } from '../../api/support/silent.ts';
 import { openAccounts } from '../../../src/cli/upstream/session.ts';
 import { systemClock } from '../../../src/collect/clock.ts';
-import { Secrets } from '../../../src/log/secrets.ts';
 import { DEMO_API_KEY } from '../../../src/simulator/simulatorSettings.ts';
 import { startSimulator, type Simulator } from '../../../src/simulator/simulator.ts';
 import { configOf, withAccount } from '../../config/reading.ts';
+import { openedReader } from '../upstream/support.ts';
 
 const [SHOP, OTHER] = [1_000_001, 1_000_002];
 const EVERYTHING: Pick<CompareOptions, 'app' | 'hosts' | 'tolerance'> = { app: [], hosts: true, tolerance: 0.01 };
@@ -38,14 +36,8 @@ async function compared(options: Partial<typeof EVERYTHING> = {}, keys = ''): Pr
   );
   const config = bothInterfaces(configOf(text), undefined);
   const { signal } = new AbortController();
-  const readerOptions = {
-    secrets: new Secrets(),
-    environment: {},
-    observer: () => SILENT,
-    keyProblem: () => undefined,
-  };
   const accounts = openAccounts(
-    { config, signal, openReader: (account, from) => openReader(account, from, readerOptions) },
+    { config, signal, openReader: (account, from) => openedReader(account, from) },
     systemClock,
   );
   try {

@@ -6,6 +6,7 @@ import { application, keyTransaction } from '../../collect/support/bodies.ts';
 import { accountConfig } from '../../collect/support/config.ts';
 import { FakeReader } from '../../collect/support/fakeReader.ts';
 import { VirtualClock } from '../../collect/support/virtualClock.ts';
+import { FREE_CALL } from '../upstream/support.ts';
 
 it('a side of which one chosen key transaction cannot be read is no side to compare', async () => {
   const clock = new VirtualClock();
@@ -16,11 +17,7 @@ it('a side of which one chosen key transaction cannot be read is no side to comp
   });
   reader.applications = [application(1)];
   reader.keyTransactions = [keyTransaction(8, 1), { ...keyTransaction(9, 1), unread }];
-  const call = {
-    signal: new AbortController().signal,
-    limiter: { acquire: () => Promise.resolve(() => undefined) },
-  };
-  const account = { config: accountConfig(), reader, call, close: () => Promise.resolve() };
+  const account = { config: accountConfig(), reader, call: FREE_CALL, close: () => Promise.resolve() };
   const side = (keyTransactions: readonly KeyTransaction[]) =>
     readSide(
       account,

@@ -2,12 +2,10 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { Outcome, QueryResult } from '../../../src/api/upstreamReader.ts';
-import { openReader } from '../../../src/cli/upstream/createReader.ts';
-import { SILENT } from '../../api/support/silent.ts';
-import { Secrets } from '../../../src/log/secrets.ts';
 import { prepareQueries, type QueryDefinition } from '../../../src/metrics/queryFamilies.ts';
 import { configOf } from '../../config/reading.ts';
 import { readAll } from '../../api/support/reading.ts';
+import { FREE_CALL, openedReader } from './support.ts';
 
 const HOUR = 3_600;
 const TO = 1_790_000_040;
@@ -59,12 +57,7 @@ async function read(over: Partial<QueryDefinition> = {}, more: object = {}): Pro
   const config = configOf(JSON.stringify({ accounts: [file] }));
   const [account] = config.accounts;
   if (account === undefined) throw new Error('there is no account');
-  const { reader } = openReader({ ...account, queries: [definition] }, config, {
-    secrets: new Secrets(),
-    environment: {},
-    observer: () => SILENT,
-    keyProblem: () => undefined,
-  });
+  const { reader } = openedReader({ ...account, queries: [definition] }, config);
   onTestFinished(async () => {
     await reader.close();
     server.close();
@@ -72,8 +65,7 @@ async function read(over: Partial<QueryDefinition> = {}, more: object = {}): Pro
   const rules = prepareQueries([definition])[0]?.rules;
   if (rules === undefined || reader.queries === undefined) throw new Error('the account has no queries');
   const window = definition.window === undefined ? undefined : definition.window / 1000;
-  const call = { signal: new AbortController().signal, limiter: { acquire: () => Promise.resolve(() => undefined) } };
-  const [outcome] = await readAll(reader.queries, [{ nrql: definition.nrql, window, rules }], RANGE, call);
+  const [outcome] = await readAll(reader.queries, [{ nrql: definition.nrql, window, rules }], RANGE, FREE_CALL);
   return outcome;
 }
 

@@ -1,17 +1,11 @@
 import { afterEach, expect, it } from 'vitest';
-import type { CallOptions } from '../../../src/api/upstreamReader.ts';
-import { openReader } from '../../../src/cli/upstream/createReader.ts';
-import { SILENT } from '../../api/support/silent.ts';
 import { Secrets } from '../../../src/log/secrets.ts';
 import { json, startServer, type Responder, type TestServer } from '../../api/support/testServer.ts';
 import { configOf } from '../../config/reading.ts';
 import { readAll } from '../../api/support/reading.ts';
+import { FREE_CALL as call, openedReader } from './support.ts';
 
 const KEY = 'NRAK-OPENEDREADER0123456789';
-const call: CallOptions = {
-  signal: new AbortController().signal,
-  limiter: { acquire: () => Promise.resolve(() => undefined) },
-};
 
 const running: { readonly close: () => Promise<void> }[] = [];
 afterEach(async () => {
@@ -25,8 +19,7 @@ async function opened(answer: Responder, keys: string, more = '') {
   const config = configOf(`accounts: [{api_key: ${KEY}, base_url: "${server.origin}", ${keys}}]\n${more}`);
   const [account] = config.accounts;
   if (account === undefined) throw new Error('there is no account');
-  const options = { secrets, environment: {}, observer: () => SILENT, keyProblem: () => undefined };
-  const read = openReader(account, config, options);
+  const read = openedReader(account, config, secrets);
   running.push(server, read.reader);
   return { server, reader: read.reader, keyMark: () => read.keyMark(), secrets };
 }

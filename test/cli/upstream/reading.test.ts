@@ -6,6 +6,7 @@ import { accountConfig } from '../../collect/support/config.ts';
 import { FakeReader } from '../../collect/support/fakeReader.ts';
 import { VirtualClock } from '../../collect/support/virtualClock.ts';
 import { REST } from '../../collect/support/world.ts';
+import { FREE_CALL } from './support.ts';
 
 /** An account that cannot be read, and says so after so many turns. */
 function broken(name: string, turns: number): LiveAccount {
@@ -17,8 +18,7 @@ function broken(name: string, turns: number): LiveAccount {
     readApplication: fail,
     listApplications: fail,
   });
-  const call = { signal: new AbortController().signal, limiter: { acquire: () => Promise.resolve(() => undefined) } };
-  return { config: accountConfig({ name }), reader, call, close: () => Promise.resolve() };
+  return { config: accountConfig({ name }), reader, call: FREE_CALL, close: () => Promise.resolve() };
 }
 
 describe('an application that may be in several accounts that cannot be read', () => {
