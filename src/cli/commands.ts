@@ -86,7 +86,7 @@ export function allCommands(): readonly Command[] {
     )
       .argument('[nrql]', 'the query, without SINCE, UNTIL and LIMIT')
       .option('--name <query>', 'a query of the configuration instead of a text')
-      .option('--account <name>', 'the account to read (default: the only one, or the only one with the query)')
+      .addOption(accountFlag('the only one, or the only one with the query'))
       .option('--window <duration>', 'time range of the query, whole minutes', parseWindow)
       .addOption(formatFlag(['table', 'json', 'yaml', 'metrics'])),
     backfillCommand(),
@@ -100,7 +100,7 @@ export function allCommands(): readonly Command[] {
         '--account=production --policy="Team *" --output=rules --force --format=json',
       ),
     )
-      .option('--account <name>', 'the account of the configuration (default: the only one)')
+      .addOption(accountFlag('the only one'))
       .requiredOption('--output <folder>', 'where queries.yaml, rules.yaml, differences.yaml and report.md are written')
       .option('--policy <glob>', 'only policies with a name like this (default: all)')
       .option('--disabled', 'convert disabled conditions, too', false)
@@ -112,7 +112,7 @@ export function allCommands(): readonly Command[] {
       async () => (await import('./compare/compare.ts')).runCompare,
       COMPARE_EXAMPLES,
     )
-      .option('--account <name>', 'the account of the configuration (default: the only one)')
+      .addOption(accountFlag('the only one'))
       .option(
         '--account-id <number>',
         'its number at New Relic, for NerdGraph (default: as configured)',

@@ -46,7 +46,7 @@ export async function runQuery(nrql: string | undefined, options: QueryOptions):
       const { from, to } = result.window;
       const times = [from, to].map((time) => new Date(time * 1000).toISOString().replace(':00.000Z', 'Z'));
       process.stderr.write(`${counted(result.rows.length, 'row')}, from ${times.join(' to ')}\n`);
-      print(await written(account.config, definition, result, options));
+      print(await formatted(account.config, definition, result, options));
     },
     (config) => onlyQuery(config, nrql, options),
   );
@@ -78,7 +78,7 @@ function preparedAlone(definition: QueryDefinition): ReturnType<typeof prepareQu
   return query;
 }
 
-function written(
+function formatted(
   account: AccountConfig,
   definition: QueryDefinition,
   result: QueryResult,

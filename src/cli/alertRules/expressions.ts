@@ -42,12 +42,12 @@ export function termProblem({ operator, thresholdOccurrences, priority }: AlertT
 export function termRule(series: ConditionSeries, term: AlertTerm) {
   const { thresholdDuration: duration, threshold, thresholdOccurrences } = term;
   const violated = `${OPERATORS[term.operator] ?? '>'} ${threshold}`;
-  const times = { for: undefined, keep_firing_for: written(duration) };
+  const times = { for: undefined, keep_firing_for: durationText(duration) };
   const isFilled = series.fill !== undefined;
   if (thresholdOccurrences === 'ALL') {
     // The first violating window already took its own length to fill, so the rule waits for the rest of the duration.
     const rest = Math.max(0, duration - series.window);
-    return { expr: `${valueOf(series, duration)} ${violated}`, ...times, for: written(rest) };
+    return { expr: `${valueOf(series, duration)} ${violated}`, ...times, for: durationText(rest) };
   }
   const over = range(duration);
   if (term.operator === 'EQUALS' || term.operator === 'NOT_EQUALS') {
@@ -68,7 +68,7 @@ export function lostSignalExpression(
   { expirationDuration = 0 }: AlertCondition['expiration'],
 ): string {
   const lost = Math.max(SHORTEST_RANGE, expirationDuration);
-  const within = (seconds: number): string => folded(`last_over_time(${selector(series)}[${written(seconds)}])`);
+  const within = (seconds: number): string => folded(`last_over_time(${selector(series)}[${durationText(seconds)}])`);
   const { account, query } = series;
   return `${within(lost + HOUR)} unless ${within(lost)} and on () (${succeeded(account, query)})`;
 }
@@ -99,7 +99,7 @@ function valueOf(series: ConditionSeries, duration: number): string {
   const { fill } = series;
   const x = selector(series);
   if (fill === undefined) return folded(x);
-  const last = `last_over_time(${x}[${written(Math.max(SHORTEST_FILL, duration))}])`;
+  const last = `last_over_time(${x}[${durationText(Math.max(SHORTEST_FILL, duration))}])`;
   if (fill.option === 'LAST_VALUE') return folded(last);
   // Both sides have the same labels, so that the `for` time continues when one replaces the other.
   const filled = `(0 * max(${last}) + ${fill.value}) and on () (${succeeded(series.account, series.query)})`;
@@ -112,9 +112,9 @@ function folded(expression: string): string {
 }
 
 function range(seconds: number): string {
-  return written(Math.max(SHORTEST_RANGE, seconds));
+  return durationText(Math.max(SHORTEST_RANGE, seconds));
 }
 
-function written(seconds: number): string {
+function durationText(seconds: number): string {
   return formatDuration(Math.round(seconds * 1000));
 }
