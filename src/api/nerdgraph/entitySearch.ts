@@ -128,11 +128,14 @@ export async function searchEntities<T>(
   return found;
 }
 
-/** The entity with the earlier values of its failed fields, because null would mean that there is nothing. */
+/**
+ * The entity with the earlier values of its failed fields, also where only a part of one failed, because null would mean that
+ * there is nothing.
+ */
 function withEarlier(written: Json, failed: ReadonlySet<string>, earlier: (guid: string) => Json | undefined): Json {
   const fields = earlier(String(written['guid']));
-  const nulls = [...failed].filter((name) => (written[name] ?? null) === null);
-  return { ...written, ...Object.fromEntries(nulls.map((name) => [name, fields?.[name]])) };
+  const known = [...failed].map((name) => [name, fields?.[name] ?? written[name] ?? undefined] as const);
+  return { ...written, ...Object.fromEntries(known) };
 }
 
 type PageOptions = Parameters<Transport['read']>[4];

@@ -8,18 +8,23 @@ interface Page {
 
 const PATH = ['actor', 'entitySearch', 'results', 'entities'];
 
+/** A field of an entity, or the path to a part of it. */
+type Field = string | readonly (string | number)[];
+
 /** Each of these fields of the entity at a place is null, with an error on its path, as the service fails a field. */
 const failing =
-  (place: number, ...fields: readonly string[]): Fault =>
+  (place: number, ...fields: readonly Field[]): Fault =>
   (response, { text }, good) => {
     if (!text.includes('entitySearch')) return false;
     const body = JSON.parse(good) as Page;
-    const entity = body.data.actor.entitySearch.results.entities[place];
-    for (const field of fields) if (entity !== undefined) entity[field] = null;
-    const errors = fields.map((field) => ({
-      ...{ message: 'An error occurred resolving this field', path: [...PATH, place, field] },
-      extensions: { errorClass: 'SERVER_ERROR' },
-    }));
+    const errors = fields.map((field) => {
+      const way = [field].flat();
+      let owner = body.data.actor.entitySearch.results.entities[place];
+      for (const name of way.slice(0, -1)) owner = owner?.[name] as Entity | undefined;
+      if (owner !== undefined) owner[way.at(-1) ?? ''] = null;
+      const message = 'An error occurred resolving this field';
+      return { message, path: [...PATH, place, ...way], extensions: { errorClass: 'SERVER_ERROR' } };
+    });
     response.end(JSON.stringify({ ...body, errors }));
     return true;
   };
@@ -54,6 +59,19 @@ describe('a field of the list of applications that failed', () => {
     between.fault = undefined;
     expect(await reader.listApplications({}, call)).toEqual(before);
     expect(notes.failures).toHaveLength(1);
+  });
+
+  it.each([
+    ['apmSummary', 'hostCount'],
+    ['settings', 'serverSideConfig'],
+    ['tags', 0, 'values'],
+  ])('keeps what it said before where only a part of it failed: %s %s', async (field, ...part) => {
+    const between = await startBetween(WORLD);
+    const { reader, call, notes } = between;
+    const before = await reader.listApplications({}, call);
+    between.fault = failing(1, [field, ...part]);
+    expect(await reader.listApplications({}, call)).toEqual(before);
+    expect(notes.failures.map(({ reason }) => reason)).toEqual(['server']);
   });
 
   it('is not known where it was never read: tags that failed are no empty ones', async () => {
