@@ -2,7 +2,6 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
 import { ownText } from '../../src/exposition/ownFamilies.ts';
 import { registryFamilies } from '../../src/telemetry/telemetry.ts';
-import { parseOpenMetrics, parseText, value } from '../support/exposition.ts';
 
 const NONE: ReadonlyMap<string, number> = new Map();
 
@@ -63,15 +62,6 @@ describe("the client library's metrics", () => {
         '',
       ].join('\n'),
     );
-  });
-
-  it('stay the same however often the formats take turns', async () => {
-    const one = registry();
-    const first = [await written(one, 'text'), await written(one, 'openmetrics')];
-    const second = [await written(one, 'text'), await written(one, 'openmetrics')];
-    expect(second).toEqual(first);
-    expect(value(parseText(second[0]!), 'newrelic_calls_total')).toBe(1);
-    expect(value(parseOpenMetrics(`${second[1]!}# EOF\n`), 'newrelic_calls_total')).toBe(1);
   });
 });
 

@@ -45,10 +45,6 @@ describe('customFamily', () => {
     });
   });
 
-  it('takes the unit from the name', () => {
-    expect(customFamily({ ...DEPTH, name: 'newrelic_custom_age_seconds' }).unit).toBe('seconds');
-  });
-
   it('throws on a bad template', () => {
     expect(() => customFamily({ ...DEPTH, match: '{a}/{b}' })).toThrow(TemplateError);
   });

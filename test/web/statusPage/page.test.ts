@@ -192,13 +192,6 @@ describe('the status page', () => {
     expect(text).toContain('2 accounts, 200 applications, 1,012 entities. ');
   });
 
-  test('an account whose list is read but where something fails is not simply up', async () => {
-    const failing = entity({ failures: 1, problem: 'no answer' });
-    const text = words(await pageOfAccount({ tasks: [entity(), failing] }));
-    expect(text).toContain('Account production up, 1 failing');
-    expect(words(await pageOf(() => undefined))).toContain('Account production up ');
-  });
-
   test.each([
     [
       400,
@@ -224,14 +217,6 @@ describe('the status page', () => {
     const page = await pageOfAccount({ api: 'nerdgraph' });
     expect(words(page)).toContain('Interface NerdGraph');
     expect(words(page)).not.toContain('New Relic ends');
-  });
-
-  test('counts what it does not show', async () => {
-    const problem = 'no answer within 10 s';
-    const tasks = Array.from({ length: 33 }, (_, index) => entity({ applicationId: index, failures: 1, problem }));
-    const text = words(await pageOfAccount({ tasks }));
-    expect(text).toContain('The last attempt failed for 33 entities.');
-    expect(text).toContain('and 30 more');
   });
 
   test('escapes every name', async () => {
