@@ -93,16 +93,6 @@ export function stateOf(due: number | undefined, maxAge: number, { asOf, now }: 
 }
 
 /**
- * The delay before a failed task is tried again, in milliseconds: 5 seconds (or its interval, if that is shorter), doubling up
- * to its interval or 5 minutes, the shorter of the two.
- *
- * @param failures failed attempts in a row, at least 1
- */
-export function retryDelay(failures: number, interval: number): number {
-  return backoff(failures, FIRST_RETRY, Math.min(interval, LONGEST_RETRY));
-}
-
-/**
  * The time of the next attempt one whole interval after the attempt that ended at `attempt.readAt`. It is counted in windows
  * like healthy tasks: counted by the clock, a scrape every minute would come slightly too early and skip every second attempt.
  */
@@ -111,10 +101,15 @@ export function nextRegularAttempt(attempt: Times, interval: number): number {
   return interval % MINUTE === 0 ? Math.min(byClock, dueAt(attempt, interval)) : byClock;
 }
 
-/** The time when a task that has just failed is due again; see `retryDelay` and `nextRegularAttempt`. */
+/**
+ * The time when a failed task is due again: after 5 seconds (or its interval, if that is shorter), doubling up to its interval or
+ * 5 minutes, the shorter of the two, which is counted as for `nextRegularAttempt`.
+ *
+ * @param failures failed attempts in a row, at least 1
+ */
 export function retryAt(failures: number, attempt: Times, interval: number): number {
   const longest = Math.min(interval, LONGEST_RETRY);
-  const wait = retryDelay(failures, interval);
+  const wait = backoff(failures, FIRST_RETRY, longest);
   return wait < longest ? attempt.readAt + wait : nextRegularAttempt(attempt, longest);
 }
 

@@ -86,10 +86,7 @@ describe('entities', () => {
       [selection({ max_entities: 2, exclude: [{ name: 'x*' }] })],
       [...others, entity('a'), entity('x1')],
     );
-    for (let minute = 0; minute < 12; minute += 1) {
-      await world.scrape();
-      await world.nextMinute(5);
-    }
+    await world.scrapeFor(12 * 60, 60);
     expect(new Set(asked(world))).toEqual(new Set(['guid-a', 'guid-1']));
     expect(world.status.entities).toMatchObject([{ type: SERVICE, listed: 5, exported: 2, leftOut: 2 }]);
     expect(world.reader.of('entities').length).toBeGreaterThan(1);
@@ -180,10 +177,7 @@ describe('entities', () => {
     const world = worldWith([selection()], [entity('a')]);
     await world.scrape();
     world.reader.fault = ({ kind }) => (kind === 'entities' ? { reason: 'server' } : undefined);
-    for (let minute = 0; minute < 6; minute += 1) {
-      await world.nextMinute(5);
-      await world.scrape();
-    }
+    await world.scrapeFor(6 * 60, 60);
     expect(world.group('entities').success).toBe(false);
     expect(world.group('golden_metrics').success).toBe(true);
     expect(asked(world).length).toBeGreaterThan(5);
@@ -194,10 +188,7 @@ describe('entities', () => {
     const world = worldWith([selection()], [entity('a'), entity('b')]);
     await world.scrape();
     world.reader.monitored.set(SERVICE, [entity('a')]);
-    for (let minute = 0; minute < 6; minute += 1) {
-      await world.nextMinute(5);
-      await world.scrape();
-    }
+    await world.scrapeFor(6 * 60, 60);
     const answer = await world.scrape();
     expect(world.value(answer, THROUGHPUT, { entity: 'b' })).toBeUndefined();
     expect(world.value(answer, THROUGHPUT, { entity: 'a' })).toBe(5);
@@ -236,10 +227,7 @@ describe('golden metrics', () => {
     await world.scrape();
     const [first] = world.reader.monitored.get(SERVICE) ?? [];
     world.reader.monitored.set(SERVICE, first === undefined ? [] : [first]);
-    for (let minute = 0; minute < 6; minute += 1) {
-      await world.nextMinute(5);
-      await world.scrape();
-    }
+    await world.scrapeFor(6 * 60, 60);
     expect(world.value(await world.scrape(), 'newrelic_ext_service_error_rate', { entity: 'a' })).toBe(1);
   });
 
@@ -253,10 +241,7 @@ describe('golden metrics', () => {
     const before = await world.scrape();
     expect(world.value(before, 'newrelic_a_b_c_x', { entity: 'second' })).toBe(1);
     world.reader.monitored.set(first, [entity('first', { metrics: [metric('x')] })]);
-    for (let minute = 0; minute < 6; minute += 1) {
-      await world.nextMinute(5);
-      await world.scrape();
-    }
+    await world.scrapeFor(6 * 60, 60);
     const answer = await world.scrape();
     expect(world.value(answer, 'newrelic_a_b_c_x', { entity: 'first' })).toBe(1);
     expect(world.value(answer, 'newrelic_a_b_c_x', { entity: 'second' })).toBeUndefined();

@@ -69,10 +69,7 @@ describe('queries', () => {
   });
 
   it('are each read at their own interval', async () => {
-    for (let minute = 0; minute < 10; minute += 1) {
-      await world.scrape();
-      await world.nextMinute(5);
-    }
+    await world.scrapeFor(10 * 60, 60);
     expect(asked(world).filter((name) => name === 'orders')).toHaveLength(10);
     expect(asked(world).filter((name) => name === 'queues')).toHaveLength(2);
     // One a minute, and one in five.
@@ -98,10 +95,7 @@ describe('queries', () => {
       { success: true },
     ]);
     expect(world.group('queries').success).toBe(false);
-    for (let minute = 0; minute < 7; minute += 1) {
-      await world.nextMinute(5);
-      await world.scrape();
-    }
+    await world.scrapeFor(7 * 60, 60);
     const last = await world.scrape();
     expect(world.value(last, 'shop_orders')).toBeUndefined();
     expect(world.value(last, 'queue', { region: 'us' })).toBe(4);

@@ -230,10 +230,7 @@ describe('what a metric data call asks for', () => {
   it('keeps the list of datastores for its interval', async () => {
     const world = new World();
     world.populate(1);
-    for (let minute = 0; minute < 370; minute += 1) {
-      await world.scrape();
-      await world.nextMinute(1);
-    }
+    await world.scrapeFor(370 * 60, 60);
     expect(world.reader.of('metric_names')).toHaveLength(2);
   });
 
@@ -385,10 +382,7 @@ describe('failures and changes of the inventory', () => {
       kind === 'metric_data' && (hostKey === '1000' || applicationId === 2)
         ? { reason: 'not_found', status: 404 }
         : undefined;
-    for (let minute = 0; minute < 10; minute += 1) {
-      await world.scrape();
-      await world.nextMinute(1);
-    }
+    await world.scrapeFor(10 * 60, 60);
     expect(world.reader.of('applications')).toHaveLength(2);
     expect(world.reader.of('hosts', 1)).toHaveLength(2);
     expect(world.reader.of('hosts', 2)).toHaveLength(2);

@@ -15,10 +15,7 @@ async function withRefusedQuery(likeness: typeof REST): Promise<World> {
   const world = new World([accountConfig({ queries: [ORDERS], account_id: 7 })], collectionConfig(), likeness);
   world.populate(2, 1);
   world.reader.fault = ({ kind }) => (kind === 'queries' ? { reason: 'auth', status: 401 } : undefined);
-  for (let minute = 0; minute < 3; minute += 1) {
-    await world.scrape();
-    await world.nextMinute(5);
-  }
+  await world.scrapeFor(3 * 60, 60);
   return world;
 }
 

@@ -239,10 +239,7 @@ describe('a reload', () => {
     const world = new World([accountConfig({ hosts: false })]);
     world.populate(1);
     world.reader.fault = ({ kind }) => (kind === 'metric_data' ? { reason: 'server', status: 500 } : undefined);
-    for (let second = 0; second < 50; second += 5) {
-      await world.scrape();
-      await world.clock.advance(5_000);
-    }
+    await world.scrapeFor(50, 5);
     const before = world.reader.of('metric_data').length;
     world.collector.reconfigure(config(accountConfig({ hosts: false, labels: { team: 'blue' } })));
     await world.scrape();
