@@ -47,21 +47,6 @@ describe('the budget', () => {
       expect(world.group(group).tasks, group).toMatchObject({ missing: 0 });
     }
   });
-
-  it('is kept through a reload, and what is held too', async () => {
-    const account = accountConfig({ hosts: false, limits: { requests_per_minute: 20 } });
-    const world = new World([account]);
-    world.populate(15);
-    await world.scrape();
-    await world.clock.advance(10_000);
-    const before = world.reader.calls.length;
-    expect(before).toBe(20);
-    world.collector.reconfigure({ accounts: [account], collection: collectionConfig() });
-    await world.clock.advance(10_000);
-    const answer = await world.scrape();
-    expect(world.reader.calls).toHaveLength(before);
-    expect(answer.blocks.filter(({ group }) => group === 'applications')).toHaveLength(15);
-  });
 });
 
 describe('an overload answer', () => {
@@ -104,22 +89,6 @@ describe('an overload answer', () => {
     const times = world.reader.calls.map(({ at }) => (at - START) / 1000);
     const gaps = times.slice(1).map((time, index) => time - (times[index] ?? 0));
     expect(gaps).toEqual([5, 10, 20, 40, 60, 60, 60]);
-  });
-
-  it('is followed by a rate that comes back step by step', async () => {
-    const world = new World([accountConfig({ hosts: false, limits: { requests_per_minute: 100 } })]);
-    world.populate(90);
-    await world.scrapeFor(120);
-    world.reader.fault = () => ({ reason: 'rate_limited', status: 429, retryAfter: 10 });
-    await world.nextMinute(1);
-    await world.scrape();
-    world.reader.fault = () => undefined;
-    const rates: number[] = [];
-    await world.scrapeFor(90, 10, () => rates.push(world.status.budget.inForce));
-    expect(rates.at(0)).toBe(50);
-    expect(rates.at(-1)).toBe(100);
-    expect(rates).toEqual([...rates].sort((a, b) => a - b));
-    expect(new Set(rates).size).toBeGreaterThan(4);
   });
 
   it('moves no due time and makes no failure of healthy entities', async () => {

@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { QuerySubject } from '../../src/api/upstreamReader.ts';
 import type { QueryDefinition } from '../../src/metrics/queryFamilies.ts';
-import { readSamples } from '../../src/metrics/writeSamples.ts';
 import { keyTransaction } from './support/bodies.ts';
 import { accountConfig, collectionConfig, config } from './support/config.ts';
 import { NERDGRAPH, World } from './support/world.ts';
@@ -133,26 +132,6 @@ describe('queries', () => {
 });
 
 describe('rows of one family', () => {
-  it('that several queries of the account have count once, as those of the first, and are told', async () => {
-    const second = query({ name: 'second' });
-    const world = worldWith([ORDERS, second]);
-    world.reader.rows.set(second.nrql, [
-      { facet: 'us', count: 9 },
-      { facet: 'asia', count: 5 },
-    ]);
-    const answer = await world.scrape(only);
-    const series = answer.blocks.flatMap(({ samples }) =>
-      readSamples(samples).map(({ labels, value }) => [labels?.['region'], value]),
-    );
-    expect(series).toEqual([
-      ['eu', 3],
-      ['us', 4],
-      ['asia', 5],
-    ]);
-    expect(world.status.queries[1]).toMatchObject({ series: 1, dropped: { repeated: 1 } });
-    expect(world.status.warnings.join()).toContain('rows of "second" repeat labels');
-  });
-
   it('without a number are counted and named once with the columns that exist', async () => {
     const world = worldWith([query({ name: 'orders', metrics: [{ name: 'm', help: 'M', value: 'order', scale: 1 }] })]);
     await world.scrape(only);

@@ -54,6 +54,7 @@ describe('two queries of one family', () => {
     );
     expect(await seriesOf(world)).toEqual(['shop_orders{plan=free,region=eu} 3', 'shop_orders{plan=pro,region=eu} 5']);
     expect(world.status.queries[1]).toMatchObject({ series: 1, dropped: { repeated: 1 } });
+    expect(world.status.warnings.join()).toContain('rows of "second" repeat labels');
   });
 
   it('share it as soon as a reload brings the second one, and stop with the reload that takes it away', async () => {

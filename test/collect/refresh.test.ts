@@ -88,13 +88,6 @@ describe('a refresh', () => {
     expect(await calls(15, 2)).toBe(await calls(60, 1));
   });
 
-  it('reads a group whose interval is no whole minute by the clock', async () => {
-    const world = new World([accountConfig()], collectionConfig({ intervals: { applications: 90_000 } }));
-    await world.scrapeFor(361, 10);
-    const times = world.reader.of('applications').map(({ at }) => (at - Date.UTC(2026, 0, 1)) / 1000);
-    expect(times).toEqual([0, 100, 200, 300]);
-  });
-
   it('does what has not started when the window moves on for the newer window', async () => {
     const world = new World([accountConfig({ limits: { max_concurrent_requests: 1 }, hosts: false })]);
     world.populate(3);
