@@ -172,13 +172,6 @@ describe('an interrupted run', () => {
 });
 
 describe('the output', () => {
-  it('is never overwritten without --force, and no call is made', async () => {
-    writeFileSync(output, 'precious');
-    const { session, calls } = countingSession();
-    await expect(runOn(session, { ...WISH, output })).rejects.toThrow(UsageError);
-    expect([calls(), readFileSync(output, 'utf8')]).toEqual([0, 'precious']);
-  });
-
   it('that somebody made while the run went on is not overwritten, and the run goes on with --resume', async () => {
     const making: RateLimiter = {
       acquire: () => {
