@@ -28,12 +28,7 @@ export function allCommands(): readonly Command[] {
       'check',
       'check the configuration: every fault as file:line:column: path: message',
       async () => (await import('./check.ts')).runCheck,
-      examples(
-        'check',
-        '--config.file=config.yaml',
-        '--live',
-        '--live --facts --output=facts.json   # what no document says',
-      ),
+      ['--config.file=config.yaml', '--live', '--live --facts --output=facts.json   # what no document says'],
     )
       .option('--web.config.file <path>', 'check this web configuration, too')
       .option('--live', "also read each account's lists: what its key can see, and whether the plan fits", false)
@@ -47,13 +42,13 @@ export function allCommands(): readonly Command[] {
       'plan',
       'what a steady state costs in calls per minute; reads only lists',
       async () => (await import('./plan.ts')).runPlan,
-      examples('plan', '--config.file=config.yaml', '--format=json'),
+      ['--config.file=config.yaml', '--format=json'],
     ).addOption(formatFlag(['table', 'json'])),
     readingCommand(
       'discover',
       'list applications, hosts, instances and key transactions with their ids',
       async () => (await import('./discover.ts')).runDiscover,
-      examples('discover', '', '--format=yaml   # ready for applications.include', '--app=1234567 --format=json'),
+      ['', '--format=yaml   # ready for applications.include', '--app=1234567 --format=json'],
     )
       .addOption(accountFlag('all of them'))
       .option('--app <id or name>', 'only this application; repeatable', parsedEach(String))
@@ -64,7 +59,7 @@ export function allCommands(): readonly Command[] {
       'metric-names',
       'list the metric names of an application',
       async () => (await import('./metricNamesCommand.ts')).runMetricNames,
-      examples('metric-names', '--app=1234567 --name=/allWeb', '--app="Checkout API" --host=web-1 --format=json'),
+      ['--app=1234567 --name=/allWeb', '--app="Checkout API" --host=web-1 --format=json'],
     )
       .requiredOption('--app <id or name>', 'the application')
       .addOption(accountFlag('the one that has the application'))
@@ -77,12 +72,11 @@ export function allCommands(): readonly Command[] {
       'query',
       'run one NRQL query as the exporter would, and print its rows or the configuration to paste',
       async () => (await import('./queryCommand.ts')).runQuery,
-      examples(
-        'query',
+      [
         '"SELECT count(*) AS orders FROM Transaction FACET appName"',
         '"SELECT count(*) AS orders FROM Transaction FACET appName" --format=yaml   # ready for queries',
         '--name=alert_events/open --format=metrics',
-      ),
+      ],
     )
       .argument('[nrql]', 'the query, without SINCE, UNTIL and LIMIT')
       .option('--name <query>', 'a query of the configuration instead of a text')
@@ -94,11 +88,7 @@ export function allCommands(): readonly Command[] {
       'alert-rules',
       'write the alert conditions of an account as queries and Prometheus rules, and report on each',
       async () => (await import('./alertRules/alertRules.ts')).runAlertRules,
-      examples(
-        'alert-rules',
-        '--output=rules',
-        '--account=production --policy="Team *" --output=rules --force --format=json',
-      ),
+      ['--output=rules', '--account=production --policy="Team *" --output=rules --force --format=json'],
     )
       .addOption(accountFlag('the only one'))
       .requiredOption('--output <folder>', 'where queries.yaml, rules.yaml, differences.yaml and report.md are written')
@@ -132,16 +122,20 @@ export function allCommands(): readonly Command[] {
   ];
 }
 
-/** A command with the common flags. Its code is loaded when it runs, so that the daemon starts quickly. */
+/**
+ * A command with the common flags. Its code is loaded when it runs, so that the daemon starts quickly.
+ *
+ * @param help the text after the flags, or the flags of its examples
+ */
 function readingCommand(
   name: string,
   description: string,
   load: () => Promise<(...given: never[]) => Promise<void>>,
-  help: string,
+  help: string | readonly string[],
 ): Command {
   return addCommonFlags(new Command(name))
     .description(description)
-    .addHelpText('after', help)
+    .addHelpText('after', typeof help === 'string' ? help : examples(name, ...help))
     .action(async (...given: readonly unknown[]) => {
       // Commander gives the values of the flags without types.
       const run = (await load()) as (...given: readonly unknown[]) => Promise<void>;
