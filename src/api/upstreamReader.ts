@@ -418,6 +418,6 @@ export interface UpstreamReader {
   readonly memory: object;
   /** Called when a reload replaces the reader: calls in flight continue, but no connection is kept for a later call. */
   retire(): void;
-  /** Closes all connections; calls in flight are aborted. */
+  /** Closes all connections. Calls in flight are aborted, except those from before `retire`, which only their signals end. */
   close(): Promise<void>;
 }

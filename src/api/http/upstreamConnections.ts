@@ -82,6 +82,7 @@ export class UpstreamConnections {
   readonly #kept: Dispatcher;
   /** Connections after the reader was replaced; undefined before. */
   #unkept: Dispatcher | undefined;
+  #isClosed = false;
 
   /** @throws Error when the proxy's address is not a valid URL */
   constructor(options: DispatcherOptions) {
@@ -95,13 +96,15 @@ export class UpstreamConnections {
 
   /** Closes connections as they become idle. Later calls, such as further pages, use connections that are not kept. */
   retire(): void {
-    if (this.#unkept !== undefined) return;
+    // A reload may replace a reader that the end of the program has already closed.
+    if (this.#unkept !== undefined || this.#isClosed) return;
     this.#unkept = createDispatcher(this.#options, false);
     void this.#kept.close();
   }
 
-  /** Closes all connections; calls in flight are aborted. */
+  /** Closes all connections. Calls in flight are aborted, except those from before `retire`, which only their signals end. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     await Promise.all([this.#kept.destroy(), this.#unkept?.destroy()]);
   }
 }

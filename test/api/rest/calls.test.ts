@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { CallOptions } from '../../../src/api/upstreamReader.ts';
 import { application, failureOf, listHosts, KEY, serve, startReading } from '../support/reading.ts';
 import { json } from '../support/testServer.ts';
@@ -209,6 +209,19 @@ describe('a call', () => {
     expect(await underWay).toMatchObject({ id: 1 });
     await expect.poll(() => server.open()).toBe(0);
     await reader.close();
+  });
+
+  it('is not missed by a reader that is closed before a reload replaces it, as when the program stops meanwhile', async () => {
+    const rejected: unknown[] = [];
+    const note = (error: unknown): void => void rejected.push(error);
+    process.on('unhandledRejection', note);
+    onTestFinished(() => void process.off('unhandledRejection', note));
+    const { reader } = await serve((response) => json(response, NONE));
+    await reader.close();
+    reader.retire();
+    await reader.close();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(rejected).toEqual([]);
   });
 
   it('is aborted by closing the reader', async () => {
