@@ -128,7 +128,7 @@ const REST_FACTS = {
 } as const satisfies FactTable<`rest_${string}`>;
 
 const PAGE = 'the table of NRQL equivalents of New Relic';
-const ASKED = 'the same ten minutes of the five largest applications through both interfaces';
+const ASKED = 'the same ten minutes of the three largest applications through both interfaces';
 
 /** The assumptions about both interfaces together, and about the delay of data. */
 const SHARED_FACTS = {
@@ -178,7 +178,7 @@ const SHARED_FACTS = {
   same_database_types: {
     relies: 'the types of databases have the same names in both interfaces',
     source: 'inferred',
-    asked: 'the Datastore metrics of the five largest applications',
+    asked: 'the Datastore metrics of the three largest applications',
     wrong: ['newrelic_*_component_time_seconds', 'newrelic_*_component_calls_per_second'],
   },
   same_key_transactions: {
