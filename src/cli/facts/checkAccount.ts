@@ -8,7 +8,7 @@ import type { CountedCalls, GraphConnection, Probe, RestConnection, Verdicts } f
 import { AGES, undecided, word, type Judged } from './evidence.ts';
 import { FACTS, type Fact, type FactId } from './facts.ts';
 import { judgeLate } from './judges.ts';
-import { NERDGRAPH_PROBES, PACK_PROBES, readKeyTransactions } from './nerdgraphProbes.ts';
+import { NERDGRAPH_PROBES, PACK_PROBES, readKeyTransactions, readLargest } from './nerdgraphProbes.ts';
 import { readMinutes, REST_PROBES, valueAt } from './restProbes.ts';
 import { SHARED_PROBES } from './sharedProbes.ts';
 
@@ -80,8 +80,8 @@ async function openSides({ own, calls, rest, graph, api }: FactAccount, { now, d
   const largest = ranked.slice(0, LARGEST);
   const overGraph = await sideOf(async (): Promise<Omit<GraphAccount, 'first'>> => {
     const accountId = await graph.accountId();
-    const ofGraph = api === 'nerdgraph' ? listed : await graph.reader.listApplications({}, graph.call);
-    return { largest, to, minute, graph, accountId, listed: ofGraph };
+    const side = { largest, to, minute, graph, accountId, listed };
+    return api === 'nerdgraph' || largest.length === 0 ? side : { ...side, largest: await readLargest(side) };
   });
   const overRest = await sideOf(async (): Promise<Omit<RestAccount, 'first'>> => {
     if (api === 'rest') {

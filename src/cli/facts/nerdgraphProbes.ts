@@ -134,11 +134,10 @@ async function checkTimeout(account: GraphAccount): Promise<Judged> {
 }
 
 /** Checks the hosts of the largest applications, and the metric data of some, both read as by the exporter. */
-async function checkHosts({ graph, largest, listed, to }: GraphAccount): Promise<Verdicts> {
+async function checkHosts({ graph, largest, to }: GraphAccount): Promise<Verdicts> {
   const subjectOf = ({ id }: Application) => ({ applicationId: id });
   const found = await readEach(graph.reader.hosts, largest, subjectOf, before(to, HOUR), graph.call);
-  const ids = new Set(largest.map(({ id }) => id));
-  const expected = sum(listed.filter(({ id }) => ids.has(id)).map(({ hosts = 0 }) => hosts));
+  const expected = sum(largest.map(({ hosts = 0 }) => hosts));
   const seen = sum(found.map(([, hosts]) => hosts.length));
   const first = found.flatMap(([{ id }, [host]]) => (host === undefined ? [] : [{ id, key: host.key }])).slice(0, 3);
   const share = seen / expected;
@@ -317,7 +316,7 @@ function checkFields({ from, fields, over, ofApplication, where, counted = '*', 
 }
 
 /** A page of an entity search, as the exporter's documents request it. */
-async function readPage({ graph }: GraphAccount, document: Document, search: string, more: Json = {}) {
+async function readPage({ graph }: Pick<GraphAccount, 'graph'>, document: Document, search: string, more: Json = {}) {
   const found = await graph.read(document, { search, cursor: null, ...more });
   const results = isObject(found['results']) ? found['results'] : {};
   return { entities: objectsIn(results['entities']), next: results['nextCursor'], total: numberAt(found, 'count') };
@@ -335,6 +334,17 @@ async function checkEntityPage(account: GraphAccount): Promise<Judged> {
   const known = new Set(first.entities.map(({ guid }) => guid));
   const isNew = second.entities.length > 0 && second.entities.every(({ guid }) => !known.has(guid));
   return holds(isNew && first.entities.length === PAGE, size);
+}
+
+/** The largest applications that NerdGraph has, with its numbers of hosts. The list of all would take too many calls. */
+export async function readLargest(account: Pick<GraphAccount, 'graph' | 'accountId' | 'largest'>) {
+  const ids = account.largest.map(({ id }) => `'${id}'`).join(', ');
+  const search = `domain = 'APM' AND type = 'APPLICATION' AND accountId = ${account.accountId} AND domainId IN (${ids})`;
+  const { entities } = await readPage(account, APPLICATIONS, search);
+  return account.largest.flatMap((application): readonly Application[] => {
+    const found = entities.find(({ applicationId }) => applicationId === application.id);
+    return found === undefined ? [] : [{ ...application, hosts: numberAt(found['apmSummary'], 'hostCount') }];
+  });
 }
 
 /** Reads the key transactions of the first page: their guids, and the ids in their tags. */

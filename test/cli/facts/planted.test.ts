@@ -23,6 +23,11 @@ it('decides the pages of entities where there are enough', async () => {
   expect(idsOf(found, 'as assumed')).toContain('nerdgraph_entity_page');
 });
 
+it('searches no more pages of applications in an account of many', async () => {
+  const [few, many] = [await checkSimulator('rest'), await checkSimulator('rest', [], { applications: 450 })];
+  expect(many.searches).toBe(few.searches);
+});
+
 it('asks no more than an hour of the account, a day of one application, and once of an account that cannot exist', async () => {
   const { queries } = await checkSimulator('nerdgraph');
   const rare = /FROM (?:NrAiIncident|ChangeTrackingEvent, Deployment)/;

@@ -21,6 +21,8 @@ export interface CheckedSimulator extends AccountFacts {
   readonly calls: number;
   /** The texts of all NRQL queries. */
   readonly queries: readonly string[];
+  /** Calls that search for applications. */
+  readonly searches: number;
   readonly requests: number;
 }
 
@@ -28,13 +30,17 @@ export interface CheckedSimulator extends AccountFacts {
 const simulators = new Map<string, { readonly simulator: Simulator; readonly facts: Set<string> }>();
 afterAll(() => Promise.all([...simulators.values()].map(({ simulator }) => simulator.close())));
 
-async function simulatorWith(planted: readonly string[], faults: readonly FaultRuleInput[]): Promise<Simulator> {
-  const size = sizeFor(new Set(planted), {});
-  const key = JSON.stringify(size);
+async function simulatorWith(
+  planted: readonly string[],
+  faults: readonly FaultRuleInput[],
+  applications: number,
+): Promise<Simulator> {
+  const size = sizeFor(new Set(planted), { applications });
+  const key = JSON.stringify([size, applications]);
   const facts = simulators.get(key)?.facts ?? new Set<string>();
   facts.clear();
   for (const fact of planted) facts.add(fact);
-  const options = { facts, now: () => now, nrqlPerMinute: Infinity };
+  const options = { facts, now: () => now, nrqlPerMinute: Infinity, applications };
   const { simulator } = simulators.get(key) ?? { simulator: await startSimulator(options) };
   simulators.set(key, { simulator, facts });
   simulator.requests.clear();
@@ -49,12 +55,14 @@ export async function checkSimulator(
   facts: readonly string[] = [],
   {
     wait = 0,
+    applications = 16,
     faults = [],
     account: name = 'default',
     through,
   }: {
     /** Minutes of `--wait`. */
     readonly wait?: number;
+    readonly applications?: number;
     readonly faults?: readonly FaultRuleInput[];
     readonly account?: string;
     /** Gives the address to call in place of that of the simulator. */
@@ -62,7 +70,7 @@ export async function checkSimulator(
   } = {},
 ): Promise<CheckedSimulator> {
   now = NOW;
-  const simulator = await simulatorWith(facts, faults);
+  const simulator = await simulatorWith(facts, faults, applications);
   const ending = api === 'rest' ? 'v2' : 'graphql';
   const url = (await through?.(simulator.url)) ?? simulator.url;
   const text = `accounts: [{name: ${name}, api_key: ${DEMO_API_KEY}, base_url: "${url}/${ending}", api: ${api}, account_id: 1234567}]\n`;
@@ -92,8 +100,9 @@ export async function checkSimulator(
       delayMs: config.collection.delay,
     });
     const operations = simulator.requests.all().flatMap(({ operations: asked = [] }) => asked);
+    const searches = operations.filter(({ kind }) => kind === 'graphql_applications').length;
     const queries = operations.filter(({ kind }) => kind === 'graphql_nrql').map(({ text: query }) => query);
-    return { ...found, calls: account.calls.made, queries, requests: simulator.requests.count() };
+    return { ...found, calls: account.calls.made, queries, searches, requests: simulator.requests.count() };
   } finally {
     await Promise.all([...accounts, account.rest, account.graph].map((each) => each.close()));
   }
