@@ -22,7 +22,6 @@ const STUCK_AFTER = 120_000;
  * milliseconds of the monotonic clock.
  */
 export class AccountCollector {
-  /** A reload replaces it. */
   context: AccountContext;
   /** The reason why New Relic refuses the account, in words; undefined when it does not. */
   refused: string | undefined;
@@ -132,7 +131,6 @@ export class AccountCollector {
     return this.limiter.idleFor() < STUCK_AFTER + 2 * this.context.account.limits.request_timeout;
   }
 
-  /** Resolves when the running reads have ended. */
   async readingsUnderWay(): Promise<void> {
     await Promise.allSettled(this.#running.values());
   }
@@ -225,7 +223,6 @@ export class AccountCollector {
     return this.#isRead(task) && (this.refused === undefined || task === this.inventory.applicationList);
   }
 
-  /** False for a list that the account does not read. */
   #isRead(task: Task): boolean {
     const { applicationList, keyTransactionList } = this.inventory;
     return (task !== applicationList && task !== keyTransactionList) || isEnabled(this.context, task.group);

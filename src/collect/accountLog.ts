@@ -19,7 +19,6 @@ export class AccountLog {
     this.#logger = logger;
   }
 
-  /** An attempt to read a task failed. */
   failed({ group, subject, problem }: Task): void {
     const { applicationId, hostKey, keyTransactionId } = subject;
     const about = { group, app_id: applicationId, host_id: hostKey, key_transaction_id: keyTransactionId };
@@ -88,7 +87,6 @@ export class AccountLog {
     );
   }
 
-  /** Work ended with an internal error. */
   broke(error: unknown): void {
     this.#logger.error({ err: error }, 'Work on an account was ended by a fault of the exporter: please report it');
   }

@@ -201,13 +201,11 @@ export function summaryOf(account: AccountCollector, snapshot: AccountSnapshot, 
       keyTransactions: inventory.listedKeyTransactions?.length ?? 0,
     },
     keyTransactions: inventory.keyTransactions.size,
-    /** Types of entities, in the order of the configuration. */
+    /** Types of entities, and queries, in the order of the configuration. */
     entities: [...inventory.entities.types()].map((record) => typeStatus(account, record, time)),
-    /** In the order of the configuration. */
     queries: [...inventory.queries.all()].map((record) => queryStatus(account, record, time)),
     /** The missed seconds and late transactions of its counters since the start; undefined when counters are off. */
     counters: isEnabled(context, 'counters') ? { ...inventory.counterTotals } : undefined,
-    /** The cost of a steady state of all known tasks. */
     plan: schedule.plan,
   };
 }
@@ -261,7 +259,6 @@ export interface ApplicationView {
   readonly tags?: Application['tags'] | undefined;
 }
 
-/** The applications an account serves. */
 export function applicationViews({ inventory }: AccountCollector): readonly ApplicationView[] {
   return [...inventory.applications.values()].map(({ application }) => ({
     id: application.id,
@@ -331,7 +328,7 @@ function typeStatus(account: AccountCollector, record: TypeRecord, time: Evaluat
   }
   return {
     type: selection.type,
-    /** Of its list. */
+    /** The state of its list. */
     ...attemptStatus(account, list, time),
     /** The length of the list before the filters; undefined until it was read. */
     listed: listed?.length,
@@ -341,10 +338,8 @@ function typeStatus(account: AccountCollector, record: TypeRecord, time: Evaluat
     /** The numbers of entities that the filters exclude, and of others that `max_entities` leaves out. */
     excluded: (listed?.length ?? 0) - entities.size - leftOut,
     leftOut,
-    /** The names of the golden metrics that are read. */
     metrics: [...metrics].sort(),
     metricProblems: account.inventory.entities.problemsOf(record),
-    /** Configured golden metrics that no entity has. */
     missingMetrics: missingMetrics(record),
     /** Of the entities whose golden metrics are read: their states, and the number whose last attempt failed. */
     values,

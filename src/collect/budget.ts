@@ -46,7 +46,6 @@ export class Budget {
     return Math.min(this.perMinute, level + steps * Math.ceil(this.perMinute / RECOVERY_STEPS));
   }
 
-  /** The end of the pause; undefined when not paused. */
   pausedUntil(now: number): number | undefined {
     return now < this.#pausedUntil ? this.#pausedUntil : undefined;
   }
@@ -56,7 +55,6 @@ export class Budget {
     return this.#pausedUntil;
   }
 
-  /** Calls started in the last 60 seconds. */
   lastMinute(now: number): number {
     this.#starts = after(this.#starts, now - MINUTE);
     return this.#starts.length;
@@ -97,7 +95,6 @@ export class Budget {
     this.#starts.push(now);
   }
 
-  /** A call has ended, well or not. */
   end(now: number): void {
     this.inFlight -= 1;
     this.#release.push(now + COUNTED);

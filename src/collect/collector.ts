@@ -34,7 +34,6 @@ const JITTER = 0.2;
 /** A reader of one account and the key it uses. */
 export type AccountReader = Pick<AccountContext, 'reader' | 'keyMark'>;
 
-/** The dependencies of the collector. */
 interface CollectorDependencies {
   readonly clock: Clock;
   readonly log: Logger;

@@ -27,7 +27,6 @@ export interface CounterReading {
 export interface Booking {
   /** Transactions added to minutes that an earlier read had covered. */
   readonly late: number;
-  /** Seconds that are never counted. */
   readonly lost: number;
   /** The start of the first minute that cannot be read: the read has failed, and added nothing. */
   readonly broken: number | undefined;
@@ -56,7 +55,6 @@ export class CounterLedger {
   readonly #firstCovered = new Uint8Array(KEPT_MINUTES);
   /** The end of the newest minute that is kept. */
   #newest = -Infinity;
-  /** The end of the last successful read. */
   #end: number | undefined;
   /** The start of the first good read: earlier minutes are never counted. */
   #start = -Infinity;

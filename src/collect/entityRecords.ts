@@ -26,7 +26,6 @@ export interface MetricProblem {
   readonly problem: string;
 }
 
-/** An entity that is published. */
 export interface EntityRecord {
   readonly entity: MonitoredEntity;
   /** The labels from the list. */
@@ -50,7 +49,7 @@ export interface TypeRecord {
   readonly list: Task;
   /** The complete list as it was read; undefined before the first read. */
   listed: readonly MonitoredEntity[] | undefined;
-  /** By guid, by name. */
+  /** By guid, in the order of their names. */
   entities: ReadonlyMap<string, EntityRecord>;
   /** The number of entities that `max_entities` leaves out. */
   leftOut: number;
@@ -139,7 +138,6 @@ export class EntityRecords {
     for (const record of next.values()) this.#select(record);
   }
 
-  /** Takes over a complete list. */
   arriveList(subject: Subject, listed: readonly MonitoredEntity[]): void {
     const record = this.typeOf(subject);
     if (record === undefined) return;

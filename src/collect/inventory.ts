@@ -94,7 +94,6 @@ export class Inventory {
     return this.#counts.filter((_, index) => (this.#counts[index + 1]?.at ?? Infinity) > since);
   }
 
-  /** The lists that the account reads. */
   lists(): Task[] {
     const { applications, key_transactions } = this.#context.account;
     if (!applications.read) return [];
@@ -114,13 +113,11 @@ export class Inventory {
     return found;
   }
 
-  /** All tasks of the application of a subject. */
   tasksOfApplication(subject: Subject): readonly Task[] {
     const record = this.recordOf(subject);
     return record === undefined ? [] : tasksOf(record);
   }
 
-  /** The application of a subject; undefined when it no longer exists. */
   recordOf({ applicationId }: Subject): ApplicationRecord | undefined {
     return applicationId === undefined ? undefined : this.applications.get(applicationId);
   }
@@ -158,7 +155,6 @@ export class Inventory {
     return list;
   }
 
-  /** Takes over the entities of a type. */
   setEntities(subject: Subject, listed: readonly MonitoredEntity[]): void {
     const before = this.#tasksOfRecords();
     this.entities.arriveList(subject, listed);
@@ -232,7 +228,6 @@ export class Inventory {
     if (data.hosts.size !== before) delete data.selected.host;
   }
 
-  /** The same as `setHosts`, for instances. */
   setInstances(of: ApplicationRecord | undefined, list?: readonly Instance[]): void {
     if (of?.data === undefined) return;
     const { application, data } = of;

@@ -23,7 +23,6 @@ interface TaskRead {
   readonly callsOf?: BatchRead<Task, unknown>['callsOf'];
 }
 
-/** A planned call for tasks of one kind. */
 export interface PlannedTasks extends Pick<PlannedCall<Task, unknown>, 'subjects' | 'calls'> {
   /**
    * Reads the tasks, takes over the results in portions, so that other work gets a turn, and gives for each task the end of the
@@ -37,9 +36,7 @@ export interface Failed {
   readonly error: unknown;
 }
 
-/** One kind of data. */
 interface KindRow {
-  /** The way to read this kind over the current interface. */
   readonly read: () => TaskRead;
   /** The number of calls for these tasks in a steady state, when it differs from the number now. */
   readonly callsFor?: (tasks: readonly Task[], window: TimeRange) => number;
@@ -155,7 +152,6 @@ export class Kinds {
     };
   }
 
-  /** Uses this configuration for all later reads. */
   reconfigure(context: AccountContext): void {
     this.#context = context;
   }
@@ -225,7 +221,6 @@ export class Kinds {
     });
   }
 
-  /** Reads the list of each entity type. */
   #entityLists(): TaskRead {
     const reader = this.#context.reader.entities;
     if (reader === undefined) throw new Error('this account has no entities');
@@ -241,7 +236,6 @@ export class Kinds {
     );
   }
 
-  /** Reads the metric names that the account's custom metrics match. */
   #customNames(): TaskRead {
     const { customMetrics, reader } = this.#context;
     const filters = [...new Set(customMetrics.map(({ template }) => template.filter))];
@@ -256,7 +250,6 @@ export class Kinds {
     );
   }
 
-  /** Reads the minutes of the counters since the last read. */
   #counters(): TaskRead {
     const { reader, selections, writer } = this.#context;
     const inventory = this.#inventory;

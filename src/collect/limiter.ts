@@ -43,7 +43,6 @@ export class AccountLimiter implements RateLimiter {
   readonly #clock: Clock;
   readonly #changed: () => void;
   readonly #waiting: (() => void)[] = [];
-  /** The maximum number of concurrent calls. */
   slots: number;
   #shared: SharedConcurrency | undefined;
   #cancelTimer: (() => void) | undefined;
@@ -208,7 +207,6 @@ export class AccountLimiter implements RateLimiter {
     if (!this.#closed) this.#changed();
   }
 
-  /** Makes new work check again at the given time. */
   wakeAt(time: number): void {
     this.#wakeLater(this.#clock.monotonic(), time);
   }

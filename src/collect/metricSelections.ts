@@ -19,7 +19,6 @@ interface SelectedMetrics {
 export interface SelectionInput {
   /** The datastore metrics; undefined when the metric data contain them. */
   datastores: readonly string[] | undefined;
-  /** The metric names that its custom metrics may match. */
   customNames: readonly string[] | undefined;
   hosts: { readonly size: number };
   /** The requests of its metric data calls, and of those of its hosts; empty when they may have changed. */
@@ -30,7 +29,6 @@ const NO_MATCHES = customMatches([], []);
 
 /** The metrics that an account requests with one configuration. Equal requests share one selection. */
 export class MetricSelections {
-  /** For all counters. */
   readonly counters: MetricSelection;
   /** For applications whose metric data are no longer read. */
   readonly nothing: SelectedMetrics;

@@ -38,7 +38,6 @@ export type ProbeResult =
       readonly notes: readonly string[];
     };
 
-/** Builds the result for one application. */
 export function probeResult(
   account: AccountCollector,
   scope: Scope & { readonly applicationId: number },

@@ -82,7 +82,6 @@ export class QueryRecords {
     this.#publishFrom(next.values().next().value);
   }
 
-  /** The subject of the request for a query. */
   subjectOf(subject: Subject): QuerySubject {
     const query = this.of(subject)?.query;
     if (query === undefined) throw new Error('a query that has left the configuration is not read');
@@ -90,7 +89,6 @@ export class QueryRecords {
     return { nrql, window: window === undefined ? undefined : window / 1000, rules: query.rules };
   }
 
-  /** Takes over the rows of a query. */
   arrive(subject: Subject, { rows, reading }: QueryResult): void {
     const record = this.of(subject);
     if (record === undefined) return;

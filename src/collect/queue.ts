@@ -71,7 +71,6 @@ export class Queue {
     return this.size > 0 && this.#nextTry(now) > now;
   }
 
-  /** The number of waiting tasks. */
   get size(): number {
     return this.#waiting.size;
   }
@@ -87,7 +86,6 @@ export class Queue {
     this.#lanesOf(task.kind)[isTrial ? 'trials' : 'healthy'].add(waiting);
   }
 
-  /** Removes a task from the queue. */
   remove(task: Task): void {
     const waiting = this.#waiting.get(task);
     if (waiting === undefined) return;
@@ -128,7 +126,6 @@ export class Queue {
     return { planned, slot, isTrial };
   }
 
-  /** A call has ended; releases its slot. */
   ended({ slot, isTrial }: Call, results: readonly (number | Failed)[]): void {
     slot.cancel();
     const isWell = (result: number | Failed): boolean => typeof result === 'number';

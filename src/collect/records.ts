@@ -76,17 +76,14 @@ export interface ApplicationData extends SelectionInput {
   database: { readonly choice: DatabaseChoice; readonly datastores: string } | undefined;
 }
 
-/** An application the account serves. */
 export interface ApplicationRecord extends Listed {
   readonly application: Application;
   readonly settings: ReturnType<typeof effectiveSettings>;
-  /** Undefined when counters are off. */
   readonly counters: CounterRecord | undefined;
   /** Undefined while its metric data are not read: it does not report. */
   readonly data: ApplicationData | undefined;
 }
 
-/** An entry of a list. */
 export type ListRecord = ApplicationRecord | HostRecord | InstanceRecord | KeyTransactionRecord;
 
 /** Appends all tasks of a list entry to `found`; for an application also those of its hosts. */

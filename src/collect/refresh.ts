@@ -3,7 +3,6 @@ import { neededGroups, type Needs, type Scope } from './scope.ts';
 import type { AccountContext } from './selection.ts';
 import type { Kind, Task } from './task.ts';
 
-/** The wait of the scrapes of one refresh. */
 interface Waiting {
   /** The start of the wait, by the monotonic clock in milliseconds. */
   readonly since: number;
@@ -46,22 +45,18 @@ export class Refresh {
     this.needs = neededGroups(this.scope, context);
   }
 
-  /** True while a scrape waits for it. */
   get isWaitedFor(): boolean {
     return this.#waiting !== undefined;
   }
 
-  /** True when scrapes have no task left to wait for. */
   get isOver(): boolean {
     return this.requesting === 0 && (this.#waiting === undefined || this.#waiting.left.size === 0);
   }
 
-  /** The number of tasks of each kind that it still waits for. */
   get leftByKind(): ReadonlyMap<Kind, number> {
     return this.#waiting?.leftByKind ?? new Map();
   }
 
-  /** Adds a task to wait for. */
   add(task: Task): void {
     if (this.#waiting === undefined || this.#waiting.left.has(task)) return;
     this.#waiting.left.add(task);
@@ -76,7 +71,6 @@ export class Refresh {
     this.#count(task, -1);
   }
 
-  /** Drops all tasks that it waits for. */
   giveUp(): void {
     this.#waiting?.left.clear();
     this.#waiting?.leftByKind.clear();

@@ -60,13 +60,10 @@ export class Schedule {
   everythingDueSince = -Infinity;
   /** The number of calls that a task of a kind takes; below 1 when a call carries several tasks. */
   #callsPerTask: ReadonlyMap<Kind, number> = new Map();
-  /** The time of the plan, its number of tasks, and the number of changes until then. */
   #madeOf = { at: -Infinity, tasks: 0, changes: 0 };
-  /** The running update of the plan. */
   #underWay: Promise<void> | undefined;
   /** The factor by which the limit of concurrent calls slows the account. */
   #slowdown = 1;
-  /** The number of times that a task came into demand. */
   #newlyInDemand = 0;
 
   constructor(context: AccountContext, inventory: Inventory, kinds: Kinds, limiter: AccountLimiter) {
@@ -141,7 +138,6 @@ export class Schedule {
     return collection.intervals[group === 'custom_metrics' ? 'metric_names' : group];
   }
 
-  /** The interval that the budget allows. */
   effectiveIntervalOf(of: { readonly interval?: number | undefined; readonly group: Group }): number {
     return effectiveInterval(this.intervalOf(of), this.plan.slowdown);
   }
@@ -153,7 +149,6 @@ export class Schedule {
     return overdue ? lastRead.readAt : lastRead.dueAt;
   }
 
-  /** True when a task is due at the given time. */
   isDue(task: Task, at: number): boolean {
     const { lastRead, overdue } = task;
     // Most requested tasks were never read: these need no plan.
@@ -188,7 +183,6 @@ export class Schedule {
     return ignoreDemand || clock.monotonic() - task.requestedAt <= this.demandTtl(task);
   }
 
-  /** The time for which a task is in demand after a request. */
   demandTtl(task: Task): number {
     return Math.max(DEMAND_TTL, 2 * this.effectiveIntervalOf(task));
   }

@@ -25,7 +25,6 @@ export interface AccountContext {
   readonly ignoreDemand: boolean;
 }
 
-/** True when the account reads this group. */
 export function isEnabled({ account, reader }: Pick<AccountContext, 'account' | 'reader'>, group: Group): boolean {
   if (group === 'entities' || group === 'golden_metrics') {
     return account.entities.length > 0 && reader.entities !== undefined;

@@ -31,10 +31,9 @@ export interface Subject {
   readonly applicationId?: number | undefined;
   readonly hostKey?: string | undefined;
   readonly keyTransactionId?: number | undefined;
-  /** A type of entities, and one of them. */
+  /** A type of entities, and the guid of an entity of it. */
   readonly entityType?: string | undefined;
   readonly entityGuid?: string | undefined;
-  /** The name of a query. */
   readonly query?: string | undefined;
 }
 
@@ -55,9 +54,9 @@ export interface ReadTimes {
 }
 
 /**
- * A task reads one whole: a list, or the data of an application, a host or a key transaction. At most one call at a time reads
- * it, and all interested refreshes share that call. This object is the state of its reads; the values are in the inventory's
- * records. Times are milliseconds of the monotonic clock.
+ * The unit of reading: a list, or the data of an application, a host, a key transaction, an entity or a query. At most one call
+ * at a time reads a task, and all interested refreshes share that call. This object is the state of its reads; the values are in
+ * the inventory's records. Times are milliseconds of the monotonic clock.
  */
 export class Task {
   readonly kind: Kind;
@@ -70,7 +69,6 @@ export class Task {
   state: 'idle' | 'queued' | 'running' = 'idle';
   /** The times of its last successful read, and its window. */
   lastRead: ReadTimes | undefined;
-  /** Failed attempts in a row. */
   failures = 0;
   /** The time before which a failed task is not tried again. */
   retryAt = -Infinity;
@@ -81,7 +79,6 @@ export class Task {
   problem: { readonly reason: FailureReason; readonly text: string; readonly since: number } | undefined;
   /** The reason why a part of it could not be read although the last attempt succeeded. */
   partial: { readonly reason: FailureReason; readonly text: string } | undefined;
-  /** The start of the last attempt. */
   startedAt = -Infinity;
   /** The duration of the last attempt, in seconds. */
   seconds: number | undefined;
@@ -107,7 +104,6 @@ export class Task {
     return this.lastRead !== undefined || this.failures > 0;
   }
 
-  /** An attempt begins. */
   begin(now: number): void {
     this.state = 'running';
     this.startedAt = now;
@@ -117,7 +113,6 @@ export class Task {
     this.overdue = false;
   }
 
-  /** The attempt succeeded. */
   succeed(lastRead: ReadTimes): void {
     this.#end(lastRead.readAt);
     this.lastRead = lastRead;

@@ -19,7 +19,6 @@ interface GroupProgress {
   readonly open: Map<number, { readonly since: number; readonly left: Set<Task> }>;
   /** Tasks whose last attempt failed: each refresh is a failure until they have been read, even one without them. */
   readonly failing: Set<Task>;
-  /** Seconds the last refresh took. */
   seconds: number | undefined;
   /** The end of the last refresh without failure, Unix seconds. */
   lastSuccess: number | undefined;
@@ -41,12 +40,10 @@ export class Tracker {
     this.#groups = Object.fromEntries(GROUPS.map((group) => [group, newGroup()])) as Record<Group, GroupProgress>;
   }
 
-  /** The open refreshes. */
   refreshes(): Iterable<Refresh> {
     return this.#refreshes;
   }
 
-  /** True while a probe of an application waits. */
   get isProbing(): boolean {
     for (const { isWaitedFor, scope } of this.#refreshes) {
       if (isWaitedFor && scope.applicationId !== undefined) return true;
@@ -109,7 +106,6 @@ export class Tracker {
     for (const refresh of this.#refreshes) refresh.notify();
   }
 
-  /** Ends all waits. */
   stop(): void {
     for (const refresh of this.#refreshes) refresh.giveUp();
     this.notify();

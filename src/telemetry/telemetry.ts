@@ -51,7 +51,6 @@ export class Telemetry {
     this.#scrapes.inc({ result });
   }
 
-  /** A password was refused. */
   refusedLogin(): void {
     this.#refusedLogins.inc();
   }
