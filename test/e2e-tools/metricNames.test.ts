@@ -1,7 +1,6 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import { json, startServer } from '../api/support/testServer.ts';
 import { account, type ConfigInput } from '../e2e/support/config.ts';
 import { simulatorForTest } from '../support/simulator.ts';
 import { runInProcess } from '../support/inProcess.ts';
@@ -165,52 +164,29 @@ describe('metric-names', () => {
     expect(byName.stderr).toMatch(/^account bad: the application list cannot be read: GET .*401.*\nhint: .*\n$/);
   });
 
-  it('reads all pages; with --no-all-pages it stops after 20, says that the list goes on, and ends with 1', async () => {
-    const upstream = await startLongList(23);
-    const long = { accounts: [account({ url: upstream.url })] };
-    const some = await runInProcess(['metric-names', '--app=1', '--no-all-pages', '--format=json'], { config: long });
+  it('with --no-all-pages stops after 20 pages, says that the list goes on, and ends with 1', async () => {
+    // A name on each page; the cursor of the last one is empty.
+    const upstream = await startServer((response, { url }) => {
+      if (url.pathname.endsWith('/applications/1.json'))
+        return json(response, { application: { id: 1, name: 'Long' } });
+      const page = Number(url.searchParams.get('cursor') ?? '1');
+      url.searchParams.set('cursor', page < 23 ? String(page + 1) : '');
+      const metrics = [{ name: `Custom/${page}`, values: ['call_count'] }];
+      json(response, { metrics }, { Link: `<${url.href}>; rel="next"` });
+    });
+    onTestFinished(upstream.close);
+    const long = { accounts: [account({ url: upstream.origin })] };
+    const flags = ['metric-names', '--app=1', '--format=json'];
+    const some = await runInProcess([...flags, '--no-all-pages'], { config: long });
     expect(some.status).toBe(1);
     expect(some.stderr).toMatch(
       /^the list goes on after 20 pages \(20 names\): narrow it with --name, or .*--no-all-pages/,
     );
     expect(JSON.parse(some.stdout)).toMatchObject({ complete: false });
-    expect(upstream.pages()).toBe(20);
+    expect(upstream.asked.filter(({ path }) => path.includes('metrics.json'))).toHaveLength(20);
 
-    for (const flags of [[], ['--all-pages']]) {
-      const all = await runInProcess(['metric-names', '--app=1', ...flags, '--format=json'], { config: long });
-      const { complete, metrics } = JSON.parse(all.stdout) as NamesDocument;
-      expect({ status: all.status, stderr: all.stderr }).toEqual({ status: 0, stderr: '' });
-      expect({ complete, names: metrics.length }).toEqual({ complete: true, names: 23 });
-    }
-    upstream.close();
+    const all = await runInProcess([...flags, '--all-pages'], { config: long });
+    const { complete, metrics } = JSON.parse(all.stdout) as NamesDocument;
+    expect([all.status, all.stderr, complete, metrics.length]).toEqual([0, '', true, 23]);
   });
 });
-
-/** One application with a name per page; the last page's `next` has an empty cursor. */
-async function startLongList(pages: number) {
-  let read = 0;
-  const server = createServer((request, response) => {
-    const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost');
-    response.setHeader('Content-Type', 'application/json');
-    if (pathname.endsWith('/applications/1.json')) {
-      response.end(JSON.stringify({ application: { id: 1, name: 'Long' } }));
-      return;
-    }
-    read += 1;
-    const page = Number(searchParams.get('cursor') ?? '1');
-    const next = new URL(request.url ?? '', `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-    next.searchParams.set('cursor', page < pages ? String(page + 1) : '');
-    response.setHeader('Link', `<${next.href}>; rel="next"`);
-    response.end(JSON.stringify({ metrics: [{ name: `Custom/${page}`, values: ['call_count'] }] }));
-  });
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${port}`,
-    pages: () => read,
-    close: () => {
-      server.close();
-      server.closeAllConnections();
-    },
-  };
-}

@@ -78,13 +78,10 @@ async function send(port: number, count: number, text: string | Buffer, options:
 interface SendOptions {
   readonly deaf?: boolean;
   readonly tls?: boolean;
-  readonly halfOpen?: boolean;
   readonly leave?: true | 'reset';
 }
 
-const chunk = (size: number) => `${size.toString(16)}\r\n${'x'.repeat(size)}\r\n`;
-const chunked = (method: string, target: string) => requestText(target, ['Transfer-Encoding: chunked'], method);
-
+/** A sample of what test/web has, each against a whole program, its memory and its log. */
 const BEHAVIOURS: readonly Behaviour[] = [
   {
     what: '60 scrapes are sent ahead over one connection that is closed at once',
@@ -104,10 +101,6 @@ const BEHAVIOURS: readonly Behaviour[] = [
     attack: ({ port }) => send(port, 12, LARGE.repeat(30), { deaf: true }),
   },
   {
-    what: 'the status page is asked for 30 times over each of 20 connections that read nothing, for good',
-    attack: ({ port }) => send(port, 20, requestText('/').repeat(30), { deaf: true }),
-  },
-  {
     what: 'a client leaves in the middle of a compressed answer, 30 times',
     attack: async ({ port }) => {
       const text = requestText('/metrics?collect[]=applications', ['Accept-Encoding: gzip']);
@@ -118,41 +111,6 @@ const BEHAVIOURS: readonly Behaviour[] = [
       }
       return [];
     },
-  },
-  {
-    what: '20 clients send their end of the stream right after a scrape, and stay',
-    attack: async ({ port }) => {
-      const clients = await hostileClients(20, port, { halfOpen: true });
-      clients.forEach(({ socket }) => socket.end(SCRAPE));
-      return clients;
-    },
-  },
-  {
-    what: '50 clients send a request byte by byte and never end it',
-    attack: async ({ port }) => {
-      const clients = await hostileClients(50, port);
-      for (const byte of SCRAPE.slice(0, 40)) {
-        clients.forEach(({ socket }) => socket.write(byte));
-        await breathe();
-      }
-      return clients;
-    },
-  },
-  {
-    what: 'headers of a megabyte are sent over 20 connections',
-    attack: ({ port }) => send(port, 20, `GET /metrics HTTP/1.1\r\nHost: x\r\n${'X-Long: y\r\n'.repeat(100_000)}`),
-  },
-  {
-    what: 'bodies without an end are sent in chunks to pages and to the reload',
-    attack: async ({ port }) => {
-      const texts = [chunked('GET', '/metrics'), chunked('POST', '/-/reload'), chunked('GET', '/sd')];
-      const sent = await Promise.all(texts.map((text) => send(port, 10, text + chunk(3_000).repeat(40))));
-      return sent.flat();
-    },
-  },
-  {
-    what: '700 connections are opened and stay silent',
-    attack: ({ port }) => hostileClients(700, port),
   },
   {
     what: 'what is no HTTP/1.1 is sent: noise, a TLS greeting, HTTP/2',

@@ -1,39 +1,19 @@
-import { once } from 'node:events';
-import { connect, createServer, type AddressInfo } from 'node:net';
 import bcrypt from 'bcryptjs';
 import { expect, onTestFinished, test } from 'vitest';
 import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
 import { simulatorForTest } from '../support/simulator.ts';
 import { account, nerdGraphAccount } from './support/config.ts';
 import { exporterForTest } from './support/forTest.ts';
+import { Front } from './support/front.ts';
 
 const USERS = `basic_auth_users: {alice: ${JSON.stringify(bcrypt.hashSync('wonderland', 4))}}\n`;
 const HIDDEN = '<secret>';
 
-/** A port that passes everything on to another, and keeps what is sent to that. */
-async function listenIn(target: number) {
-  const sent: Buffer[][] = [];
-  const server = createServer((near) => {
-    const chunks: Buffer[] = [];
-    sent.push(chunks);
-    const far = connect(target, '127.0.0.1');
-    near.on('data', (chunk) => chunks.push(chunk));
-    for (const socket of [near, far])
-      socket.on('error', () => undefined).on('close', () => [near, far].forEach((each) => each.destroy()));
-    near.pipe(far).pipe(near);
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => void server.close());
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${port}`,
-    sent: () => sent.map((chunks) => Buffer.concat(chunks).toString()),
-  };
-}
-
 test('the key leaves the process in one header of each call, and in nothing else that it says', async () => {
   const simulator = await simulatorForTest({ applications: 4, hostsPerApplication: 2, keyTransactions: 2 });
-  const upstream = await listenIn(simulator.port);
+  const front = await Front.open(simulator.port);
+  onTestFinished(() => front.close());
+  const upstream = { url: `http://127.0.0.1:${front.port}` };
   const accounts = [
     account(upstream, 'rest', { instances: true }),
     nerdGraphAccount(upstream, 'nerdgraph', {
@@ -48,7 +28,7 @@ test('the key leaves the process in one header of each call, and in nothing else
   ];
   const exporter = await exporterForTest({ config: { accounts }, flags: ['--log.level=debug'] });
   await exporter.scrape();
-  const calls = upstream.sent().flatMap((text) => text.split(/(?=(?:GET|POST) \/\S* HTTP\/1\.1\r\n)/));
+  const calls = front.sent.flatMap((text) => text.split(/(?=(?:GET|POST) \/\S* HTTP\/1\.1\r\n)/));
   expect(calls.some((call) => call.startsWith('GET'))).toBe(true);
   expect(calls.some((call) => call.startsWith('POST'))).toBe(true);
   for (const call of calls) {

@@ -3,14 +3,15 @@ import type { AddressInfo, Server, Socket } from 'node:net';
 import { connect, createServer } from 'node:net';
 
 /**
- * A port in front of an upstream that passes bytes through, until told to refuse connections. That ends those that there are,
- * as a restart of the upstream would.
+ * A port in front of an upstream that passes bytes through and keeps what is sent, until told to refuse connections. That ends
+ * those that there are, as a restart of the upstream would.
  */
 export class Front {
   readonly port: number;
   readonly #target: number;
   #server: Server;
   readonly #sockets = new Set<Socket>();
+  readonly #sent: Buffer[][] = [];
 
   private constructor(server: Server, target: number) {
     this.#server = server;
@@ -22,6 +23,11 @@ export class Front {
   /** A front on a free port of 127.0.0.1. */
   static async open(target: number): Promise<Front> {
     return new Front(await listen(0), target);
+  }
+
+  /** What was sent to the upstream, by connection. */
+  get sent(): readonly string[] {
+    return this.#sent.map((chunks) => Buffer.concat(chunks).toString());
   }
 
   /** Nobody listens any more. */
@@ -50,6 +56,9 @@ export class Front {
   #pass(server: Server): void {
     server.on('connection', (near) => {
       const far = connect(this.#target, '127.0.0.1');
+      const chunks: Buffer[] = [];
+      this.#sent.push(chunks);
+      near.on('data', (chunk: Buffer) => chunks.push(chunk));
       for (const [socket, other] of [
         [near, far],
         [far, near],
