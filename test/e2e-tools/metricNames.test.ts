@@ -167,8 +167,10 @@ describe('metric-names', () => {
   it('with --no-all-pages stops after 20 pages, says that the list goes on, and ends with 1', async () => {
     // A name on each page; the cursor of the last one is empty.
     const upstream = await startServer((response, { url }) => {
-      if (url.pathname.endsWith('/applications/1.json'))
-        return json(response, { application: { id: 1, name: 'Long' } });
+      if (url.pathname.endsWith('/applications/1.json')) {
+        json(response, { application: { id: 1, name: 'Long' } });
+        return;
+      }
       const page = Number(url.searchParams.get('cursor') ?? '1');
       url.searchParams.set('cursor', page < 23 ? String(page + 1) : '');
       const metrics = [{ name: `Custom/${page}`, values: ['call_count'] }];
