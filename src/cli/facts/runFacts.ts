@@ -5,7 +5,7 @@ import type { LoadedConfiguration } from '../configuration.ts';
 import type { CommonOptions } from '../flags.ts';
 import { ExitStatus, UsageError } from '../process.ts';
 import { lineLength, showProgress, table, wrapped } from '../terminal.ts';
-import { onlyAccount, withAccounts, type CommandContext, type LiveSession } from '../upstream/session.ts';
+import { withAccounts, type CommandContext, type LiveSession } from '../upstream/session.ts';
 import { NAME, VERSION } from '../version.ts';
 import { checkAccount, type AccountFacts, type FactAccount, type Timing } from './checkAccount.ts';
 import { CountedCalls, GraphConnection, RestConnection } from './connections.ts';
@@ -57,7 +57,7 @@ export async function runFacts(options: FactsOptions): Promise<void> {
     if (output !== undefined && !force && existsSync(output)) {
       throw new UsageError(`the file ${output} exists: choose another --output, or replace it with --force`);
     }
-    return throughBoth(config, options.account);
+    return throughBoth(config);
   });
 }
 
@@ -65,13 +65,12 @@ type Row = AccountFacts['rows'][number];
 
 const isDifferent = ({ judged }: Row): boolean => judged.verdict === 'differs';
 
-/**
- * The configuration with each account twice: its own interface first, then the other one. Throws a UsageError for an unknown
- * account.
- */
-export function throughBoth(config: Config, account: string | undefined): Config {
-  const { accounts: chosen } = onlyAccount(config, account);
-  const accounts = chosen.flatMap((each) => [each, accountThrough(each.api === 'rest' ? 'nerdgraph' : 'rest', each)]);
+/** The configuration with each account twice: its own interface first, then the other one. */
+export function throughBoth(config: Config): Config {
+  const accounts = config.accounts.flatMap((each) => [
+    each,
+    accountThrough(each.api === 'rest' ? 'nerdgraph' : 'rest', each),
+  ]);
   return { accounts, collection: { ...config.collection, raw_values: true } };
 }
 

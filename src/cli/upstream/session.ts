@@ -131,7 +131,7 @@ export interface LiveSession extends Pick<CommandContext, 'config' | 'signal'> {
 }
 
 /** The configuration with the named account only, if there is a name. Throws a UsageError for an unknown one. */
-export function onlyAccount(config: Config, name: string | undefined): Config {
+function onlyAccount(config: Config, name: string | undefined): Config {
   if (name === undefined) return config;
   const accounts = config.accounts.filter((account) => account.name === name);
   if (accounts.length > 0) return { ...config, accounts };

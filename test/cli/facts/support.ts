@@ -74,7 +74,7 @@ export async function checkSimulator(
   const ending = api === 'rest' ? 'v2' : 'graphql';
   const url = (await through?.(simulator.url)) ?? simulator.url;
   const text = `accounts: [{name: ${name}, api_key: ${DEMO_API_KEY}, base_url: "${url}/${ending}", api: ${api}, account_id: 1234567}]\n`;
-  const config = throughBoth(configOf(text), undefined);
+  const config = throughBoth(configOf(text));
   const { signal } = new AbortController();
   const surroundings = { secrets: new Secrets(), environment: {}, observer: () => SILENT, keyProblem: () => undefined };
   const accounts = openAccounts(
