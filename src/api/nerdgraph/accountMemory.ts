@@ -51,8 +51,8 @@ export class AccountMemory {
   readonly #entityLists = new Map<string, EntityList>();
   /** Equal definitions of golden metrics are one object. */
   readonly goldenMetrics = new Map<string, readonly GoldenMetric[]>();
-  /** The form in which New Relic accepts a list of ids that may be numbers or texts. */
-  idListForm: IdListForm = 'mixed';
+  /** The form in which New Relic accepts a list of ids that may be numbers or texts; undefined: not known yet. */
+  idListForm: IdListForm | undefined;
   #listed: ReadonlyMap<SubjectId, Pick<Application, 'language' | 'reporting' | 'hosts'>> = new Map();
   /**
    * Sizes as last read. The owner of a key transaction may be missing on the list: its sizes are removed with the next list.

@@ -87,10 +87,11 @@ async function queryGolden(
     return run(read, post, (result, discarded) => takeGoldenRows(read, source, columns, batch, result, discarded));
   };
   const hasNumbers = source.eventObjectId === 'DOMAIN_IDS' && ids.some(isCanonicalInteger);
-  const end = await runIn(memory.idListForm);
+  const end = await runIn(memory.idListForm ?? 'mixed');
+  if (!hasNumbers || memory.idListForm !== undefined) return end;
+  if (end.kind === 'result') memory.idListForm = 'mixed';
   // The documentation does not say if one list may contain numbers and texts.
-  const mayBeList = end.kind === 'failed' && end.error.failure.reason === 'other' && hasNumbers;
-  if (!mayBeList || memory.idListForm === 'separate') return end;
+  if (end.kind !== 'failed' || end.error.failure.reason !== 'other') return end;
   const again = await runIn('separate');
   if (again.kind !== 'failed') memory.idListForm = 'separate';
   return again;

@@ -128,6 +128,16 @@ describe('golden metrics', () => {
     expect(between.asked.slice(mixed).filter(({ nrql }) => /appId IN \(\d+, '/.test(nrql))).toEqual([]);
   });
 
+  it('do not ask for ids in two lists once the service has answered for one, whatever it refuses later', async () => {
+    const between = await startBetween(WORLD, { maxRetries: 0 });
+    const subjects = await subjectsOf(between, 'BROWSER-APPLICATION');
+    await read(between, subjects);
+    between.fault = where((nrql) => nrql.includes('FROM JavaScriptError'), say('no such event', 'INVALID_INPUT'));
+    const { outcomes } = await read(between, subjects);
+    expect(new Set(outcomes.flatMap(failuresOf)).size).toBeGreaterThan(0);
+    expect(between.asked.filter(({ nrql }) => / OR appId IN /.test(nrql))).toEqual([]);
+  });
+
   it('are one number of one percentile, and absent where nothing was measured', async () => {
     const between = await startBetween({ applications: 16, hostsPerApplication: 1, keyTransactions: 0 });
     const subjects = await subjectsOf(between, 'BROWSER-APPLICATION');
