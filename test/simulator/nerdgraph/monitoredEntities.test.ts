@@ -126,12 +126,4 @@ describe('entities of other types', () => {
     expect(results).toHaveLength(1);
     expect(results[0]).toMatchObject({ m0: null });
   });
-
-  it('have a kind of call of their own, for faults', async () => {
-    simulator.faults.add({ effect: 'graphql-error', class: 'TIMEOUT', on: 'graphql_entity_list', times: 1 });
-    const query = `{ actor { entitySearch(query: "domain = 'INFRA' AND type = 'HOST'") { count } } }`;
-    expect((await body(simulator, query)).errors).toMatchObject([{ extensions: { errorClass: 'TIMEOUT' } }]);
-    expect((await body(simulator, query)).errors).toBeUndefined();
-    expect(simulator.requests.count('graphql_entity_list')).toBeGreaterThan(1);
-  });
 });

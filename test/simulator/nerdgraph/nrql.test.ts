@@ -299,12 +299,6 @@ describe('a TIMESERIES', () => {
     expect(empty[0]).toMatchObject({ facet: '1000016', c: 0, t: 0, x: 0, mn: 0, mx: 0 });
   });
 
-  it('has nothing in otherResult and totalResult without FACET', async () => {
-    const { results, otherResult, totalResult } = await series(STOREFRONT, `TIMESERIES 1 minute ${TIME}`);
-    expect(results).toHaveLength(5);
-    expect([otherResult, totalResult]).toEqual([null, null]);
-  });
-
   it('has only hours of what is more than eight days old', async () => {
     const hour = 60 * MINUTE;
     const old = Math.floor((NOW - 9 * 24 * hour) / hour) * hour;
