@@ -89,8 +89,8 @@ export class GraphConnection {
     const id = account ?? (await this.accountId());
     const end = await transport.nrql({ group: 'queries', account: id, query, retries: 'none' }, this.call);
     if (end.kind !== 'failed') return end;
-    const { reason, status } = end.error.failure;
-    if (status !== 200 || reason === 'auth' || reason === 'rate_limited') throw end.error;
+    const { reason, status, isTransient } = end.error.failure;
+    if (status !== 200 || isTransient === true || ['auth', 'rate_limited', 'timeout'].includes(reason)) throw end.error;
     return end;
   }
 

@@ -73,6 +73,15 @@ describe('what fails', () => {
     });
   });
 
+  it('is no difference where New Relic times out on a query that it should refuse', async () => {
+    const paths = ['* FACET', '*FACET appId SINCE*'];
+    const faults = paths.map((path) => ({ effect: 'graphql-error', class: 'TIMEOUT', path }) as const);
+    const found = await checkSimulator('rest', [], { faults });
+    expect(idsOf(found, 'differs')).toEqual([]);
+    const failed = found.rows.filter(({ judged }) => 'why' in judged && judged.why === 'the call failed');
+    expect(failed.map(({ id }) => id)).toEqual(['nerdgraph_unmatched', 'nerdgraph_syntax_error']);
+  });
+
   it('is every row where the account cannot be read', async () => {
     const found = await checkSimulator('rest', [], { faults: [{ effect: 'status', status: 403 }] });
     expect(found.problem).toContain('403');
