@@ -1,5 +1,5 @@
-import { X509Certificate } from 'node:crypto';
 import { resolve, dirname, isAbsolute, join } from 'node:path';
+import { certificateProblem } from './certificates.ts';
 import type { Config, AccountConfig } from './config.ts';
 import { type Path, issue, type Issue, mayBeSecret, type Diagnostic } from './diagnostic.ts';
 import { brokenRules, accountsOf, mappingOf } from './schema/rules.ts';
@@ -30,29 +30,14 @@ export function accountFileIssues(file: unknown, folder: string): Issue[] {
     const certificates = mappingOf(account?.['tls'])?.['ca_file'];
     return [
       ...check([...path, 'api_key_file'], account?.['api_key_file'], 'the key file', keyFileProblem),
-      ...check([...path, 'tls', 'ca_file'], certificates, 'the file', certificateProblem),
+      ...check([...path, 'tls', 'ca_file'], certificates, 'the file', certificateFileProblem),
     ];
   });
 }
 
-const BEGIN_CERTIFICATE = '-----BEGIN CERTIFICATE-----';
-const END_CERTIFICATE = '-----END CERTIFICATE-----';
-
-function certificateProblem(path: string): string | undefined {
+function certificateFileProblem(path: string): string | undefined {
   const read = readFile(path);
-  if ('problem' in read) return read.problem;
-  const blocks = read.bytes
-    .toString('latin1')
-    .split(END_CERTIFICATE)
-    .slice(0, -1)
-    .flatMap((text) => (text.includes(BEGIN_CERTIFICATE) ? text.slice(text.lastIndexOf(BEGIN_CERTIFICATE)) : []));
-  if (blocks.length === 0) return 'holds no certificate in PEM form';
-  try {
-    for (const block of blocks) new X509Certificate(`${block}${END_CERTIFICATE}`);
-    return undefined;
-  } catch {
-    return 'holds a certificate that cannot be read';
-  }
+  return 'problem' in read ? read.problem : certificateProblem(read.bytes.toString('latin1'));
 }
 
 /** Queries get the call's timeout less a second, and at least 5 seconds: below 7 little is left for the network. */

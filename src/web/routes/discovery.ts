@@ -4,7 +4,7 @@ import type { Group } from '../../metrics/sample.ts';
 import { sendPage } from '../sending.ts';
 import { type LimitedHandler } from '../requestLimiter.ts';
 import type { ApplicationView } from '../../collect/accountStatus.ts';
-import type { WebCollector, WebDependencies } from '../dependencies.ts';
+import { PATHS, type WebCollector, type WebDependencies } from '../dependencies.ts';
 import { isHostHeader, timeToRespond, relativeRoot, HttpError, queryOf } from '../request.ts';
 import { formatAddress } from '../server/listening.ts';
 
@@ -29,7 +29,7 @@ export function discoveryHandler(deps: WebDependencies): LimitedHandler {
     const isSecure = 'encrypted' in request.socket && request.socket.encrypted === true;
     const { prefix, scheme } = relativeRoot(deps.settings, target, isSecure);
     // Without a scheme, Prometheus would scrape a target of a TLS server in plain text.
-    const address = { __metrics_path__: `${prefix}/probe`, ...(scheme === 'https' ? { __scheme__: scheme } : {}) };
+    const address = { __metrics_path__: `${prefix}${PATHS.probe}`, ...(scheme === 'https' ? { __scheme__: scheme } : {}) };
     const collection = deps.collection();
     const waitMs = timeToRespond(request, collection, 0);
     const wanted = new Set(queryOf(request.originalUrl).getAll('account'));

@@ -66,7 +66,7 @@ function applicationsInWords(account: AccountStatus): string {
   const { applications, applicationCounts, outage } = account;
   if (!hasGroup(account, 'applications')) {
     const others = (['entities', 'queries'] as const).filter((other) => hasGroup(account, other));
-    return `none: ${others.join(' and ')} only`;
+    return others.length === 0 ? 'none' : `none: ${others.join(' and ')} only`;
   }
   if (applications === undefined) return outage === undefined ? 'not read yet' : 'never read';
   if (applicationCounts === undefined) return counted(applications.length, 'application');

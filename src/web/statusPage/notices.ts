@@ -6,18 +6,18 @@ import { ago, breakable, counted, html, inWords, timeInWords, type Html } from '
 /** Days before the end of an interface from which its notice is highlighted. */
 const NEAR_END_DAYS = 180;
 
-const SHOWN_FAULTS = 5;
+const SHOWN_DIAGNOSTICS = 5;
 
 /** A notice that the last reload failed: since when, why, and what to do. `now` is Unix seconds, as all times here. */
 export function reloadNotice(failure: ReloadFailure | undefined, now: number): Html | undefined {
   if (failure === undefined) return undefined;
   const { at, diagnostics } = failure;
-  const rest = diagnostics.length - SHOWN_FAULTS;
+  const rest = diagnostics.length - SHOWN_DIAGNOSTICS;
   return html`<div class="notice bad" role="alert">
     <b>The last reload failed</b> at ${timeInWords(at)}, ${ago(at, now)}. The exporter runs with the configuration that
     it had before. Correct the file, look at it with the command <code>check</code>, and reload.
     <ul>
-      ${diagnostics.slice(0, SHOWN_FAULTS).map((fault) => html`<li>${fault}</li>`)}
+      ${diagnostics.slice(0, SHOWN_DIAGNOSTICS).map((diagnostic) => html`<li>${diagnostic}</li>`)}
       ${rest > 0 ? html`<li>and ${counted(rest, 'more fault')}</li>` : undefined}
     </ul>
   </div>`;

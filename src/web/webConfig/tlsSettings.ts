@@ -1,6 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { resolve } from 'node:path';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
+import { certificateProblem } from '../../config/certificates.ts';
 import { mayBeSecret } from '../../config/diagnostic.ts';
 import { readFile } from '../../config/files.ts';
 import { CIPHER_SUITES, CURVES, TLS13_CIPHER_SUITES, TLS_VERSIONS, type TlsSection } from './webConfigFile.ts';
@@ -45,9 +46,8 @@ export function readTlsSettings(
   };
   const pems = { cert: read('cert'), key: read('key'), ca: read('client_ca') };
   if (problems.length > 0) return { settings: undefined, problems, files };
-  if (pems.ca !== undefined && !isCertificate(pems.ca)) {
-    problems.push({ key: given(section, 'client_ca'), message: 'holds no certificate in PEM form' });
-  }
+  const authorities = pems.ca === undefined ? undefined : certificateProblem(pems.ca);
+  if (authorities !== undefined) problems.push({ key: given(section, 'client_ca'), message: authorities });
   const context = contextOptions(section, pems);
   try {
     createSecureContext(context);
@@ -114,15 +114,6 @@ function contextOptions(
 
 function given(section: TlsSection, name: Pem): keyof TlsSection {
   return section[name] === undefined ? `${name}_file` : name;
-}
-
-function isCertificate(pem: string): boolean {
-  try {
-    new X509Certificate(pem);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** A code such as ENOENT or ERR_OSSL_...: messages of OpenSSL are not for operators, and a key must not leak. */

@@ -13,15 +13,15 @@ import { eventually } from '../support/eventually.ts';
 
 const LARGE = Buffer.alloc(16_000_000, 'x');
 
-/** Places, two of which are held by clients that read nothing of a large answer; the first asked before the second. */
+/** A limiter, of whose slots two are held by clients that read nothing of a large response; the first asked before the second. */
 async function taken({ max = 2, mostBytes = 1e9, fresh = false, count = 2 } = {}) {
   const state = { clock: 0 };
   const sockets: Socket[] = [];
-  const underWay = new InFlightBytes(() => state.clock, mostBytes);
-  const places = new RequestLimiter(max, 'Two are being answered already.', underWay);
+  const inFlight = new InFlightBytes(() => state.clock, mostBytes);
+  const limiter = new RequestLimiter(max, 'Two are being answered already.', inFlight);
   const app = express();
   const errors =
-    (handle: ReturnType<typeof places.guard>) => async (request: express.Request, response: express.Response) => {
+    (handle: ReturnType<typeof limiter.guard>) => async (request: express.Request, response: express.Response) => {
       try {
         await handle(request, response);
       } catch (error) {
@@ -31,29 +31,29 @@ async function taken({ max = 2, mostBytes = 1e9, fresh = false, count = 2 } = {}
   app.get(
     '/large',
     errors(
-      places.guard((request, response, place) => {
+      limiter.guard((request, response, slot) => {
         sockets.push(request.socket);
-        return sendPage(response, place, 'text/plain', fresh ? Buffer.from(LARGE) : LARGE);
+        return sendPage(response, slot, 'text/plain', fresh ? Buffer.from(LARGE) : LARGE);
       }),
     ),
   );
   app.get(
     '/small',
-    errors(places.guard((_request, response, place) => sendPage(response, place, 'text/plain', Buffer.from('small')))),
+    errors(limiter.guard((_request, response, slot) => sendPage(response, slot, 'text/plain', Buffer.from('small')))),
   );
   const { origin, port } = await serve(app);
   const deaf = await hostileClients(count, port, { deaf: true });
   for (const [index, { socket }] of deaf.entries()) {
     socket.write(requestText('/large'));
-    await eventually(() => expect(places.taken.writing).toBe(index + 1));
-    await eventually(() => expect(underWay.bytes).toBeGreaterThan(0));
+    await eventually(() => expect(limiter.taken.writing).toBe(index + 1));
+    await eventually(() => expect(inFlight.bytes).toBeGreaterThan(0));
     state.clock += 1;
   }
-  return { origin, deaf, state, underWay, places, sockets };
+  return { origin, deaf, state, inFlight, limiter, sockets };
 }
 
-describe('the places of answers', () => {
-  test('are held by clients that are taking their answers, others get 503', async () => {
+describe('the slots of responses', () => {
+  test('are held by clients that are taking their responses, others get 503', async () => {
     const { origin, deaf } = await taken();
     const got = await get(`${origin}/small`);
     expect([got.status, got.text]).toEqual([503, 'Two are being answered already.\n']);
@@ -83,7 +83,7 @@ describe('the places of answers', () => {
     deaf.forEach(({ socket }) => socket.destroy());
   });
 
-  test('are not lost by a client that takes a little of its answer every second', async () => {
+  test('are not lost by a client that takes a little of its response every second', async () => {
     const { origin, deaf, state, sockets } = await taken();
     for (let round = 0; round < 4; round += 1) {
       for (const [index, { socket }] of deaf.entries()) {
@@ -102,20 +102,20 @@ describe('the places of answers', () => {
   });
 });
 
-describe('the bytes of answers under way', () => {
-  test('count an answer once for all who take it, and go when nobody does any more', async () => {
-    const { deaf, underWay } = await taken();
-    expect(underWay.bytes).toBe(LARGE.length);
+describe('the bytes of responses in flight', () => {
+  test('count a response once for all who take it, and go with the last of them', async () => {
+    const { deaf, inFlight } = await taken();
+    expect(inFlight.bytes).toBe(LARGE.length);
     deaf[0]?.socket.destroy();
     await deaf[0]?.closed;
-    expect(underWay.bytes).toBe(LARGE.length);
+    expect(inFlight.bytes).toBe(LARGE.length);
     deaf[1]?.socket.destroy();
-    await eventually(() => expect(underWay.bytes).toBe(0));
+    await eventually(() => expect(inFlight.bytes).toBe(0));
   });
 
-  test('leave no room for one more while every reader takes its answer, and take it from one that does not', async () => {
-    const { origin, deaf, underWay, state } = await taken({ max: 0, mostBytes: 2 * LARGE.length + 100, fresh: true });
-    expect(underWay.bytes).toBe(2 * LARGE.length);
+  test('leave no room for one more while every reader takes its response, and take it from one that does not', async () => {
+    const { origin, deaf, inFlight, state } = await taken({ max: 0, mostBytes: 2 * LARGE.length + 100, fresh: true });
+    expect(inFlight.bytes).toBe(2 * LARGE.length);
     const refused = await get(`${origin}/large`);
     expect([refused.status, refused.text]).toEqual([503, expect.stringContaining('as many bytes as may be under way')]);
     expect((await get(`${origin}/small`)).status).toBe(200);
@@ -123,37 +123,37 @@ describe('the bytes of answers under way', () => {
     expect((await get(`${origin}/large`)).bytes).toHaveLength(LARGE.length);
     deaf[0]?.socket.resume();
     await deaf[0]?.closed;
-    expect(underWay.bytes).toBeLessThanOrEqual(2 * LARGE.length);
+    expect(inFlight.bytes).toBeLessThanOrEqual(2 * LARGE.length);
     deaf.forEach(({ socket }) => socket.destroy());
   });
 
-  test('let one answer go that is larger than all may be together', async () => {
-    const { origin, deaf, underWay } = await taken({ max: 0, mostBytes: 1, count: 1 });
-    expect(underWay.bytes).toBe(LARGE.length);
+  test('let one response go that is larger than all may be together', async () => {
+    const { origin, deaf, inFlight } = await taken({ max: 0, mostBytes: 1, count: 1 });
+    expect(inFlight.bytes).toBe(LARGE.length);
     expect((await get(`${origin}/small`)).status).toBe(503);
     deaf[0]?.socket.destroy();
     await eventually(async () => expect((await get(`${origin}/large`)).bytes).toHaveLength(LARGE.length));
   });
 });
 
-describe('clients that wait for upstream', () => {
-  /** Places of which all but none are free, and a path that waits until its gate opens or its wait is ended. */
+describe('clients that wait for New Relic', () => {
+  /** A limiter whose slots are all free, and a path that waits until its gate opens or its wait is ended. */
   async function waiting(max: number) {
-    const underWay = new InFlightBytes(() => 0);
-    const places = new RequestLimiter(max, 'full', underWay);
+    const inFlight = new InFlightBytes(() => 0);
+    const limiter = new RequestLimiter(max, 'full', inFlight);
     const gate = deferred();
     const ended: number[] = [];
     let asked = 0;
     const app = express();
     app.get(
       '/wait',
-      places.guard(async (request, response, place) => {
+      limiter.guard(async (request, response, slot) => {
         const number = (asked += 1);
-        await place.waitFor(async (signal) => {
+        await slot.waitFor(async (signal) => {
           await Promise.race([gate.promise, once(signal, 'abort')]);
           if (signal.aborted) ended.push(number);
         });
-        await sendPage(response, place, 'text/plain', Buffer.from(`answer ${request.query['n'] as string}`));
+        await sendPage(response, slot, 'text/plain', Buffer.from(`answer ${request.query['n'] as string}`));
       }),
     );
     const { origin, port } = await serve(app);
@@ -163,32 +163,32 @@ describe('clients that wait for upstream', () => {
       await eventually(() => expect(asked).toBe(before + 1));
       return { answer };
     };
-    return { ask, places, gate, ended, port };
+    return { ask, limiter, gate, ended, port };
   }
 
   test('give way to one more, the one that has waited longest first, and are answered at once', async () => {
-    const { ask, gate, ended, places } = await waiting(2);
+    const { ask, gate, ended, limiter } = await waiting(2);
     const first = await ask(1);
     const second = await ask(2);
     const third = await ask(3);
     expect((await first.answer).text).toBe('answer 1');
-    expect([ended, places.taken.waiting]).toEqual([[1], 2]);
+    expect([ended, limiter.taken.waiting]).toEqual([[1], 2]);
     const fourth = await ask(4);
     expect((await second.answer).text).toBe('answer 2');
     expect(ended).toEqual([1, 2]);
     gate.resolve();
     expect((await third.answer).text).toBe('answer 3');
     expect((await fourth.answer).text).toBe('answer 4');
-    await eventually(() => expect(places.taken).toEqual({ waiting: 0, writing: 0 }));
+    await eventually(() => expect(limiter.taken).toEqual({ waiting: 0, writing: 0 }));
   });
 
   test('wait for any number of accounts without a warning', async () => {
-    const places = new RequestLimiter(1, 'One is being answered already.', new InFlightBytes(() => 0));
+    const limiter = new RequestLimiter(1, 'One is being answered already.', new InFlightBytes(() => 0));
     const app = express();
     app.get(
       '/',
-      places.guard(async (_request, response, place) => {
-        await place.waitFor((signal) => {
+      limiter.guard(async (_request, response, slot) => {
+        await slot.waitFor((signal) => {
           for (let account = 0; account < 11; account += 1) signal.addEventListener('abort', () => undefined);
           return Promise.resolve();
         });
@@ -203,14 +203,14 @@ describe('clients that wait for upstream', () => {
     expect(warnings).toEqual([]);
   });
 
-  test('wait for nothing once they have gone, and hold no place', async () => {
-    const { places, ended, port, gate } = await waiting(40);
+  test('wait for nothing once they have gone, and hold no slot', async () => {
+    const { limiter, ended, port, gate } = await waiting(40);
     for (let round = 1; round <= 3; round += 1) {
       const clients = await hostileClients(30, port);
       clients.forEach(({ socket }) => socket.write(requestText('/wait')));
-      await eventually(() => expect(places.taken.waiting).toBe(30));
+      await eventually(() => expect(limiter.taken.waiting).toBe(30));
       clients.forEach(({ socket }) => socket.destroy());
-      await eventually(() => expect(places.taken).toEqual({ waiting: 0, writing: 0 }));
+      await eventually(() => expect(limiter.taken).toEqual({ waiting: 0, writing: 0 }));
       expect(ended).toHaveLength(30 * round);
     }
     gate.resolve();
