@@ -105,7 +105,7 @@ function quote(value: string): string {
 /** The longest scrape timeout; a longer one in the header counts as this. */
 const MAX_TIMEOUT_MS = 120_000;
 
-/** Longer than any number that a scraper writes. */
+/** The longest header that is read, in characters; no scraper writes a longer number. */
 const LONGEST_TIMEOUT_TEXT = 64;
 
 const DECIMAL = /^\+?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;

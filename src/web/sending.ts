@@ -8,7 +8,7 @@ import type { RequestSlot } from './requestLimiter.ts';
 /** A client that has not taken the whole response after this time is cut off, in milliseconds. */
 const TAKE_LIMIT_MS = 60_000;
 
-/** Bytes that are handed over in one write: taking one shows that a client reads. */
+/** Bytes of one write: a client that takes them is reading. */
 const CHUNK = 64 * 1024;
 
 /** A response of one sentence in plain text, also in place of one that was to be compressed. */

@@ -29,7 +29,10 @@ export function discoveryHandler(deps: WebDependencies): LimitedHandler {
     const isSecure = 'encrypted' in request.socket && request.socket.encrypted === true;
     const { prefix, scheme } = relativeRoot(deps.settings, target, isSecure);
     // Without a scheme, Prometheus would scrape a target of a TLS server in plain text.
-    const address = { __metrics_path__: `${prefix}${PATHS.probe}`, ...(scheme === 'https' ? { __scheme__: scheme } : {}) };
+    const address = {
+      __metrics_path__: `${prefix}${PATHS.probe}`,
+      ...(scheme === 'https' ? { __scheme__: scheme } : {}),
+    };
     const collection = deps.collection();
     const waitMs = timeToRespond(request, collection, 0);
     const wanted = new Set(queryOf(request.originalUrl).getAll('account'));

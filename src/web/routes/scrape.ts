@@ -47,8 +47,9 @@ export function metricsHandler(deps: WebDependencies): LimitedHandler {
       if (isTaken && request.method === 'GET') writeTimes.set(kind, deps.monotonic() - writingFrom);
     } catch (error) {
       // Record the time even if the scraper gave up; otherwise the next response would be late too.
-      if (error instanceof ClientGoneError)
+      if (error instanceof ClientGoneError) {
         writeTimes.set(kind, Math.max(deps.monotonic() - writingFrom, writeTimes.get(kind) ?? 0));
+      }
       throw error;
     }
   };

@@ -30,7 +30,7 @@ const HANDSHAKE_TIMEOUT_MS = 10_000;
 
 /**
  * Listens on every address, all with the same application and web configuration; TLS or not is decided once, here.
- * Throws a {@link ListenError} when one address cannot be had (none stays open then).
+ * Throws a {@link ListenError} when an address is not available; no other stays open then.
  */
 export async function startServers(options: {
   readonly app: RequestListener;

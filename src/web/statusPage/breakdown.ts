@@ -37,12 +37,12 @@ export function withBreakdowns(accounts: readonly AccountStatus[], blocks: reado
     ...account,
     applications: account.applications?.map((application) => {
       const ofApplication = samples.get(`${application.id}/${account.name}`);
-      return { ...application, breakdown: ofApplication && makeUp(ofApplication) };
+      return { ...application, breakdown: ofApplication && breakdownOf(ofApplication) };
     }),
   }));
 }
 
-function makeUp(samples: readonly Sample[]): Breakdown {
+function breakdownOf(samples: readonly Sample[]): Breakdown {
   return {
     responseTime: samples.find(({ family }) => family.name === RESPONSE_TIME)?.value,
     parts: PARTS.flatMap((part) =>

@@ -99,7 +99,7 @@ export class WebConfigStore {
     return this.#valid?.tls;
   }
 
-  /** Files that the configuration turns out to name are read once more with it. */
+  /** Reads the file once more when it names other files than before, so that a change of these is seen, too. */
   #read(path: string): WebConfigResult {
     let { files } = this.#result;
     for (;;) {
