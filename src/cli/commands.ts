@@ -206,7 +206,7 @@ Examples:
   newrelic-apm-exporter backfill --from=7d --to=3h --label=job=newrelic-apm-exporter --label=instance=exporter:9126 --output=week.om
   promtool tsdb create-blocks-from openmetrics week.om blocks && cp -r blocks/. /var/lib/prometheus/
 
-  # One day of one application and its hosts, each minute by itself
+  # One day of one application and its hosts, a sample for each minute alone
   newrelic-apm-exporter backfill --from=2026-11-20T00:00:00Z --to=2026-11-21T00:00:00Z --app=Checkout --hosts \\
     --window=1m --label=job=newrelic-apm-exporter --label=instance=exporter:9126 --output=checkout.om
 

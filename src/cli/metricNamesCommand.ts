@@ -53,7 +53,7 @@ export async function runMetricNames(
     print(format === 'table' ? asText(names) : jsonText(document));
     if (complete) return;
     process.stderr.write(
-      `the list goes on after ${FEW_PAGES} pages (${names.length} names): narrow it with --name, ` +
+      `the list continues after ${FEW_PAGES} pages (${names.length} names): narrow it with --name, ` +
         'or read all of it without --no-all-pages, which costs a call per page\n',
     );
     throw new ExitStatus(1);

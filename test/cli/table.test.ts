@@ -22,7 +22,7 @@ describe('table', () => {
     expect(table(rows).split('\n')).toHaveLength(rows.length);
   });
 
-  it('has one line per row, whatever the cells hold', () => {
+  it('has one line per row, with any cells', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.string({ unit: 'binary' }), fc.integer()), { minLength: 1 }), (rows) => {
         const text = table(rows);

@@ -17,7 +17,7 @@ async function run(...args: readonly string[]) {
     return { status: await runProgram(buildProgram(), args), ...output };
   } finally {
     for (const spy of spies) spy.mockRestore();
-    // The program listens to its output until its process ends, and this one goes on.
+    // The program listens to its output until its process ends, and this one continues.
     for (const stream of [process.stdout, process.stderr]) stream.removeAllListeners('error');
   }
 }

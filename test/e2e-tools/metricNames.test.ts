@@ -182,7 +182,7 @@ describe('metric-names', () => {
     const some = await runInProcess([...flags, '--no-all-pages'], { config: long });
     expect(some.status).toBe(1);
     expect(some.stderr).toMatch(
-      /^the list goes on after 20 pages \(20 names\): narrow it with --name, or .*--no-all-pages/,
+      /^the list continues after 20 pages \(20 names\): narrow it with --name, or .*--no-all-pages/,
     );
     expect(JSON.parse(some.stdout)).toMatchObject({ complete: false });
     expect(upstream.asked.filter(({ path }) => path.includes('metrics.json'))).toHaveLength(20);

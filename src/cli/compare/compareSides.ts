@@ -156,7 +156,7 @@ export function grouped<T>(items: readonly T[], keyOf: (item: T) => string): Map
   return groups;
 }
 
-/** Whether a difference is expected, and why (docs/migrating.md, "From REST to NerdGraph"). */
+/** The reason of an expected difference (docs/migrating.md, "From REST to NerdGraph"), or of one that is not. */
 function verdictOn(pair: Pair, differs: boolean, known: Known): Pick<Difference, 'expected' | 'reason'> {
   const { family, entity, labels } = pair;
   if (!family.interfaces.includes('nerdgraph')) return expect('NerdGraph does not have this family');

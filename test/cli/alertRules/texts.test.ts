@@ -75,7 +75,7 @@ function generated(count: number) {
   });
 }
 
-/** A template as Prometheus expands it; its only actions are those that give braces. */
+/** A template as Prometheus expands it; its only actions give braces. */
 const expanded = (template: string | undefined): string => (template ?? '').replaceAll('{{"{{"}}', '{{');
 
 describe('texts of an account', () => {

@@ -85,7 +85,7 @@ describe.each(['rest', 'nerdgraph'] as const)('over %s', (api) => {
   });
 
   describe('what is asked for', () => {
-    it('is the applications alone without --hosts, and those that --app names', async () => {
+    it('is the applications alone without --hosts, and with --app only the named ones', async () => {
       const id = simulator.world.applications()[1]!.id;
       const app = ['Storefront', String(id)];
       const { document } = await runOn(session, { from: '12m', app });

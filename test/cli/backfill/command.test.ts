@@ -38,7 +38,7 @@ async function run(...args: readonly string[]): Promise<{ readonly error: unknow
     return { error, said };
   } finally {
     stderr.mockRestore();
-    // A command listens to its output until its process ends, and this one goes on.
+    // A command listens to its output until its process ends, and this one continues.
     process.stdout.removeAllListeners('error');
   }
 }

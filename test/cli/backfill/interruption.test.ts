@@ -66,7 +66,7 @@ const CALLS = 1 + 2 * (1 + 3);
 describe('an interrupted run', () => {
   // In the first application, in the second, and when all but the last call has been made.
   it.each([4, 7, CALLS])(
-    'that stopped at call %i goes on with --resume, reads nothing twice, and gives the same',
+    'that stopped at call %i continues with --resume, reads nothing twice, and gives the same',
     async (at) => {
       const { document } = uninterrupted;
       const interrupted = countingSession(at);
@@ -165,14 +165,14 @@ describe('an interrupted run', () => {
       return Promise.resolve();
     };
     await expect(runOn(countingSession(8, look).session, WISH)).rejects.toThrow();
-    // What was read is nobody else's while it is there.
+    // No other user of the machine can read it meanwhile.
     expect(new Set(modes)).toEqual(new Set([0o700]));
     expect(readdirSync(folder)).toEqual([]);
   });
 });
 
 describe('the output', () => {
-  it('that somebody made while the run went on is not overwritten, and the run goes on with --resume', async () => {
+  it('that was made during the run is not overwritten, and the run continues with --resume', async () => {
     const making: RateLimiter = {
       acquire: () => {
         writeFileSync(output, 'mine');

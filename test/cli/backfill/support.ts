@@ -15,7 +15,7 @@ import { config } from '../../collect/support/config.ts';
 /** A Wednesday at noon and a half minute; the newest window of a delay of 2 minutes ends at 11:58. */
 export const NOW = Date.UTC(2026, 9, 14, 12, 0, 30);
 
-/** Unix seconds of so many minutes before NOW's minute. */
+/** Unix seconds of the time this number of minutes before NOW's minute. */
 export function minutesAgo(minutes: number): number {
   return Math.floor(NOW / 60_000) * 60 - minutes * 60;
 }

@@ -33,7 +33,7 @@ describe('a run that meets trouble', () => {
     ['429 on metric data', 'status=429,on=metric_data,times=5'],
     ['a server that is down for some calls', 'status=503,on=metric_data,times=3'],
     ['connections that are cut', 'reset,on=metric_data,times=3'],
-  ])('goes on after %s, and gives the same document', async (_, fault) => {
+  ])('continues after %s, and gives the same document', async (_, fault) => {
     const { document } = await runOn(open(), WISH);
     simulator.faults.add(parseFault(fault));
     expect((await runOn(open(), WISH)).document).toBe(document);
@@ -52,7 +52,7 @@ describe('a run that meets trouble', () => {
     };
     await expect(runOn(open({ limiter }), { from: '20h', window: 60_000 })).rejects.toThrow(`(${id})`);
     expect(calls.running).toBe(0);
-    // The list; of each of three applications the names and 7 chunks: of those that fail, only 4 are asked for at once.
+    // The list; the names and 7 chunks of each of three applications. Only 4 of the failing chunks are requested at once.
     expect(calls.begun).toBeLessThanOrEqual(1 + 3 * (1 + 7) - 3);
   });
 

@@ -69,7 +69,7 @@ describe('compareSides', () => {
     expect(differenceOf(withNone(0), withNone(0.1)).difference).toBe(1);
   });
 
-  it('takes applications by id and hosts by name, whatever they are called', () => {
+  it('takes applications by id and hosts by name, also renamed ones', () => {
     const family = 'newrelic_host_cpu_usage_ratio';
     const { families } = compared([series(family, 1, HOST)], [series(family, 1, { ...HOST, app: 'renamed' })]);
     expect(families[0]).toMatchObject({ compared: 1, differing: 0, only_rest: 0, only_nerdgraph: 0 });

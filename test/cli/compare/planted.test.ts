@@ -116,7 +116,7 @@ describe('compare', () => {
       expect(line).toContain(host);
     });
 
-    it('finds settings that are lost, whatever their values are', async () => {
+    it('finds settings that are lost, with any values', async () => {
       plant(SHOP, side, { settings: null });
       expect(unexplained(await compared())).toEqual(
         expect.arrayContaining([`application_server_side_config_enabled only ${only}`]),

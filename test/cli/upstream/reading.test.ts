@@ -8,7 +8,7 @@ import { VirtualClock } from '../../collect/support/virtualClock.ts';
 import { REST } from '../../collect/support/world.ts';
 import { FREE_CALL } from './support.ts';
 
-/** An account that cannot be read, and says so after so many turns. */
+/** An account that cannot be read, and rejects after this number of turns. */
 function broken(name: string, turns: number): LiveAccount {
   const fail = async (): Promise<never> => {
     for (let left = turns; left > 0; left -= 1) await turn();
