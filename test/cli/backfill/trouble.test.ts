@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { RateLimiter } from '../../../src/api/upstreamReader.ts';
+import { UpstreamError } from '../../../src/api/types.ts';
+import type { CallOptions, RateLimiter } from '../../../src/api/upstreamReader.ts';
 import { parseFault } from '../../../src/simulator/faults/faultRules.ts';
 import { startSimulator, type Simulator } from '../../../src/simulator/simulator.ts';
 import { accountConfig, config } from '../../collect/support/config.ts';
@@ -9,7 +10,7 @@ let simulator: Simulator;
 const sessions: ReturnType<typeof openSession>[] = [];
 
 beforeAll(async () => {
-  simulator = await startSimulator({ now: () => NOW, applications: 3, hostsPerApplication: 1 });
+  simulator = await startSimulator({ now: () => NOW, applications: 3, hostsPerApplication: 2 });
 });
 afterAll(() => simulator.close());
 afterEach(async () => {
@@ -37,6 +38,27 @@ describe('a run that meets trouble', () => {
     const { document } = await runOn(open(), WISH);
     simulator.faults.add(parseFault(fault));
     expect((await runOn(open(), WISH)).document).toBe(document);
+  });
+
+  it('reads of a call again only the subjects that failed', async () => {
+    const session = open({ config: config(accountConfig({ api: 'nerdgraph', api_key_header: 'Api-Key' })) });
+    const wish = { ...WISH, from: '12m', hosts: true };
+    const { document } = await runOn(session, wish);
+    const [account] = session.accounts as [(typeof session.accounts)[0]];
+    const { metricSeries } = account.reader;
+    const sizes: number[] = [];
+    const plan: typeof metricSeries.plan = (subjects, chunk) => {
+      const planned = metricSeries.plan(subjects, chunk);
+      sizes.push(planned.subjects.length);
+      const isFirst = sizes.length === 2;
+      const error = new UpstreamError('the first host cannot be read', { reason: 'server', endpoint: '/x' });
+      const failFirst = async (call: CallOptions) => [{ error }, ...(await planned.read(call)).slice(1)];
+      return { ...planned, read: isFirst ? failFirst : planned.read };
+    };
+    const accounts = [{ ...account, reader: { ...account.reader, metricSeries: { ...metricSeries, plan } } }];
+    expect((await runOn({ ...session, accounts }, wish)).document).toBe(document);
+    // The application, its two hosts, and the one that failed.
+    expect(sizes).toEqual([1, 2, 1]);
   });
 
   it('begins no more calls once one has failed for good, and ends when all that had begun have ended', async () => {
