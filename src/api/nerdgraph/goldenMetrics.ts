@@ -44,11 +44,11 @@ export function goldenMetricsRead(account: NerdGraphAccount): BatchRead<GoldenSu
         calls: Math.max(1, calls),
         read: async (call) => {
           await Promise.all(reads.map((each) => each.read(call)));
-          return entities.map(({ subject, window: answered, values, failures, notNumbers }) => {
+          return entities.map(({ subject, window: ofResponse, values, failures, notNumbers }) => {
             const [error] = failures.values();
             // Readable metrics are published, because one bad definition must not hide the others.
             if (error !== undefined && failures.size === subject.columns.length) return { error };
-            return { value: { window: answered ?? queried, values, failures, notNumbers } };
+            return { value: { window: ofResponse ?? queried, values, failures, notNumbers } };
           });
         },
       };

@@ -161,7 +161,7 @@ const metadata = z.object({
 /** The rows of a response. */
 interface NrqlRows {
   readonly rows: readonly unknown[];
-  /** Unix seconds, whole minutes: the range that was answered; undefined where the response does not say it. */
+  /** Unix seconds, whole minutes: the range of the response; undefined where it does not say it. */
   readonly window: TimeRange | undefined;
   /** The attributes that `facet` lists, in its order. */
   readonly facets: readonly string[];

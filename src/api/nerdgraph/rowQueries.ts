@@ -143,11 +143,11 @@ async function takeGoldenRows(
   }
   const taken = new Set<string>();
   await inSlices(response.rows, (row) => {
-    const about = isObject(row) ? facets.keysOf(row) : undefined;
-    if (!isObject(row) || about === undefined) {
+    const keys = isObject(row) ? facets.keysOf(row) : undefined;
+    if (!isObject(row) || keys === undefined) {
       throw new CallFailure('invalid_response', 'a row does not say which entity it is about');
     }
-    const id = withoutPadding(about[0] ?? '');
+    const id = withoutPadding(keys[0] ?? '');
     const [part, other] = parts.get(id) ?? [];
     const rows = part === undefined ? undefined : found.get(part.id);
     if (part === undefined || other !== undefined || rows === undefined) {

@@ -195,10 +195,10 @@ export async function takeRows(
 
 function takeRow(response: RowsResponse, row: unknown): void {
   const { query, targets, facets, discarded } = response;
-  const about = isObject(row) ? facets.keysOf(row) : undefined;
-  if (!isObject(row) || about === undefined) throw new CallFailure('invalid_response', NO_SUBJECT);
+  const keys = isObject(row) ? facets.keysOf(row) : undefined;
+  if (!isObject(row) || keys === undefined) throw new CallFailure('invalid_response', NO_SUBJECT);
   const { groupBy } = query;
-  const [id = ''] = about;
+  const [id = ''] = keys;
   const target = targets.get(withoutPadding(id));
   if (target === undefined) {
     const isSubject = groupBy === 'key_transaction' || /^\d{1,16}$/.test(id.slice(0, 20));
@@ -206,8 +206,8 @@ function takeRow(response: RowsResponse, row: unknown): void {
     discarded.record('results.facet');
     return;
   }
-  const host = groupBy === 'host' ? (about[1] ?? '') : ITSELF;
-  const name = groupBy === 'key_transaction' ? ITSELF : target.part.selector.find(about[about.length - 1] ?? '');
+  const host = groupBy === 'host' ? (keys[1] ?? '') : ITSELF;
+  const name = groupBy === 'key_transaction' ? ITSELF : target.part.selector.find(keys[keys.length - 1] ?? '');
   if (name === undefined || target.hosts?.has(host) === false) return;
   if (query.bucketMinutes !== undefined) {
     takeBucket(response, row, target, host, name);

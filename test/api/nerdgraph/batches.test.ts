@@ -227,6 +227,7 @@ describe('a query for many applications', () => {
     ['null', null],
     ['a list that is too short', ['1000005']],
     ['a list without an id', ['checkout', 'Apdex']],
+    ['a list with something else than a text', ['1000005', {}]],
     ['a number', 7],
   ])('fails only the application whose row has a facet that is %s', async (_, facet) => {
     const between = await startBetween(WORLD);
