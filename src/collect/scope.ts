@@ -70,7 +70,8 @@ export type Needs = ReturnType<typeof neededGroups>;
 export function covers({ always, once, rolling }: Needs, scope: Scope, task: Task, known: boolean): boolean {
   const { group, kind, subject } = task;
   if (ROLLING.has(kind) ? !rolling.has(group) : !always.has(group) && !(once.has(group) && !known)) return false;
-  return coversApplication(scope, subject.applicationId);
+  const { applicationId } = subject;
+  return scope.applicationId === undefined || applicationId === undefined || scope.applicationId === applicationId;
 }
 
 /** The groups with a list of the whole account. */
@@ -79,11 +80,6 @@ const ACCOUNT_LISTS: ReadonlySet<Group> = new Set<Group>(['applications', 'key_t
 /** True when the scope needs nothing that belongs to an application. */
 export function needsAccountListsOnly({ groups, listsOnly }: Scope): boolean {
   return listsOnly === true && [...groups].every((group) => ACCOUNT_LISTS.has(group));
-}
-
-/** True when the scope includes this application; undefined stands for a list of the whole account. */
-export function coversApplication(scope: Scope, applicationId: number | undefined): boolean {
-  return scope.applicationId === undefined || applicationId === undefined || scope.applicationId === applicationId;
 }
 
 /** True when both scopes need the same of one account: their requests share one refresh. */

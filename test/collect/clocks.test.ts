@@ -6,10 +6,8 @@ const MINUTE = 60_000;
 
 const STEPS = [
   ['61 seconds on', 61_000],
-  ['an hour on', 3_600_000],
   ['a day on', 86_400_000],
   ['61 seconds back', -61_000],
-  ['an hour back', -3_600_000],
   ['a day back', -86_400_000],
 ] as const;
 

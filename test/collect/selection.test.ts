@@ -8,7 +8,7 @@ import {
   isEnabled,
   unmatched,
 } from '../../src/collect/selection.ts';
-import { coversApplication, neededGroups } from '../../src/collect/scope.ts';
+import { neededGroups } from '../../src/collect/scope.ts';
 import type { AccountConfig } from '../../src/config/config.ts';
 import { customMetrics } from '../../src/metrics/customMetrics.ts';
 import { GROUPS, type Group } from '../../src/metrics/sample.ts';
@@ -129,11 +129,6 @@ describe('a scope', () => {
     expect(needs('host').always).toEqual(new Set(ofHosts));
     expect(needs('host').once).toContain('application_metrics');
     expect(needs('host', 'application').always).toEqual(new Set([...ofApplications, ...ofHosts]));
-  });
-
-  it('takes in the lists of the account, and of the applications its own', () => {
-    const scope = { groups: new Set(GROUPS), applicationId: 7 };
-    expect([undefined, 7, 8].map((id) => coversApplication(scope, id))).toEqual([true, true, false]);
   });
 
   it.each([

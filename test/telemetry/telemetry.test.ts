@@ -223,13 +223,6 @@ describe("the exporter's own metrics", () => {
     expect(value(back, 'newrelic_exporter_api_requests_total', { account: 'gone' })).toBeUndefined();
   });
 
-  it('survive a reload that keeps their account', async () => {
-    telemetry.observer('a').ended(DATA, 200, 1);
-    telemetry.keepAccounts(['a']);
-    telemetry.observer('a').ended(DATA, 200, 1);
-    expect(value(await scrape(account('a')), 'newrelic_exporter_api_requests_total')).toBe(2);
-  });
-
   it('count the calls that NerdGraph accounts split, from 0 on, and name the interface of every account', async () => {
     const nerdgraph = account('ng', { api: 'nerdgraph', region: '', endOfLife: undefined });
     telemetry.observer('ng').split('truncated');
