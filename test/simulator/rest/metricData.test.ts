@@ -158,12 +158,6 @@ describe('metric data', () => {
     expect(data.metrics_not_found).toEqual(['EndUser', 'EndUser/Apdex']);
   });
 
-  it('zeros stand for a metric that is no longer collected', async () => {
-    const data = await metricData(rounded, '/applications/1000009', ['Memcache/allWeb'], SUMMARIZED);
-    expect(data.metrics_found).toEqual(['Memcache/allWeb']);
-    expect(new Set(Object.values(data.metrics[0]!.timeslices[0]!.values))).toEqual(new Set([0]));
-  });
-
   it('find EndUserApdex under its other spelling, and no member of objects', async () => {
     const data = await metricData(rounded, APP, ['EndUserApdex', 'EndUser/Apdex', 'constructor'], WINDOW);
     expect(data.metrics.map(({ name }) => name)).toEqual(['EndUser/Apdex']);
