@@ -161,7 +161,7 @@ export class RestConnection {
 export type Verdicts = Partial<Record<FactId, Judged>>;
 
 /** The account under check: its connections, and the contents of its lists. */
-export interface CheckedAccount {
+interface CheckedAccount {
   /** The reporting applications whose values are read, largest first. */
   readonly largest: readonly Application[];
   /** The first of them. */

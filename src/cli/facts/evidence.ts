@@ -49,7 +49,7 @@ export type Seen =
   | { readonly of: keyof typeof WORDS; readonly word: string };
 
 /** The reasons why an account cannot decide a fact. */
-export type Reason =
+type Reason =
   | 'no reporting application'
   | 'no host'
   | 'no application with one to three hosts'

@@ -8,7 +8,7 @@ export interface Pair {
 }
 
 /** The relative difference up to which values count as the same, as in the command `compare`. */
-export const TOLERANCE = 0.01;
+const TOLERANCE = 0.01;
 
 /** A minute of an application: its calls, and their total time in milliseconds. */
 export interface Minute {
@@ -17,7 +17,7 @@ export interface Minute {
 }
 
 /** A rolling summary from REST. */
-export interface Summary {
+interface Summary {
   readonly throughput: number;
   readonly responseTime: number;
 }

@@ -19,7 +19,7 @@ import { readKeyTransactions } from './nerdgraphProbes.ts';
 import { readMinutes, valueAt } from './restProbes.ts';
 
 /** An account through both interfaces. */
-export type WholeAccount = RestAccount & GraphAccount;
+type WholeAccount = RestAccount & GraphAccount;
 
 /** The metric of each fact, and its values as the exporter reads them. */
 const SAME: readonly (readonly [id: FactId, metric: string, values: readonly string[]])[] = [

@@ -41,7 +41,7 @@ export function timeRange(
 }
 
 /** The records that share the values of the FACET attributes. */
-export interface FacetGroup {
+interface FacetGroup {
   readonly facet: readonly string[];
   /** By bucket, a tally for each input of the query; undefined where nothing was stored. */
   readonly buckets: (readonly Tally[] | undefined)[];

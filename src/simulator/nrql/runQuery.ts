@@ -9,7 +9,7 @@ import { isOfResources, METRIC, type NrqlQuery, parseNrql } from './parseQuery.t
 import { Groups, type NrqlRow, timeRange } from './rowTally.ts';
 
 /** The data and settings of a query. */
-export interface NrqlContext {
+interface NrqlContext {
   readonly world: World;
   /** Milliseconds since 1970. */
   readonly now: number;

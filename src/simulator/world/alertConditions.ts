@@ -41,7 +41,7 @@ export interface SimulatedCondition {
   readonly violationTimeLimitSeconds: number | null;
 }
 
-export interface SimulatedPolicy {
+interface SimulatedPolicy {
   readonly id: number;
   readonly name: string;
 }

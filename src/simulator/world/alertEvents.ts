@@ -20,7 +20,7 @@ const DAY_MINUTES = 1440;
 export const LONGEST_EVENT_MINUTES = 3 * DAY_MINUTES;
 
 /** The time in which a condition had an open event; whole minutes since 1970. */
-export interface AlertEvent {
+interface AlertEvent {
   readonly conditionId: number;
   readonly conditionName: string;
   readonly policyId: number;

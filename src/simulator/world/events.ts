@@ -16,7 +16,7 @@ export type StoredEvent = Attributes & {
 };
 
 /** A search for events: times in milliseconds, both at most now; `until` is exclusive. */
-export interface EventSearch {
+interface EventSearch {
   readonly world: World;
   readonly since: number;
   readonly until: number;
