@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { KeyMask } from '../../../src/api/http/keyMask.ts';
 
@@ -17,11 +16,6 @@ describe('KeyMask', () => {
     ['in small letters, as in a host name', KEY.toLowerCase()],
   ])('hides the key %s', (_, spelling) => {
     expect(mask.hide(`before ${spelling} after ${spelling}`)).toBe('before <secret> after <secret>');
-  });
-
-  it('never leaves a key of any characters', () => {
-    const key = fc.string({ minLength: 4, unit: 'binary-ascii' }).filter((text) => /^[!-~]+$/.test(text));
-    fc.assert(fc.property(key, (text) => new KeyMask(text).hide(`x${text}y`) === 'x<secret>y'));
   });
 
   it('takes the dot of a key for a dot', () => {

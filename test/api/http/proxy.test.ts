@@ -1,22 +1,16 @@
 import { createServer as createHttpServer } from 'node:http';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { authority, forLocalhost } from '../support/certificates.ts';
-import type { Certificate } from '../support/certificates.ts';
 import { failureOf, KEY, serve, startReading } from '../support/reading.ts';
 import type { Reading } from '../support/reading.ts';
 import { json, listen, startServer } from '../support/testServer.ts';
 import type { Responder, TestServer } from '../support/testServer.ts';
 
 const none: Responder = (response) => json(response, { applications: [] });
-let ca: Certificate;
-let signed: Certificate;
-
-beforeAll(async () => {
-  ca = await authority();
-  signed = await forLocalhost(ca);
-});
+const ca = await authority();
+const signed = await forLocalhost(ca);
 
 interface TestProxy {
   readonly port: number;

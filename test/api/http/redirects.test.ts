@@ -2,19 +2,13 @@ import { createServer as createNetServer } from 'node:net';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { authority, forLocalhost } from '../support/certificates.ts';
-import type { Certificate } from '../support/certificates.ts';
 import { failureOf, KEY, serve, startReading } from '../support/reading.ts';
 import { json, listen, startServer } from '../support/testServer.ts';
 
-let ca: Certificate;
-let signed: Certificate;
-
-beforeAll(async () => {
-  ca = await authority();
-  signed = await forLocalhost(ca);
-});
+const ca = await authority();
+const signed = await forLocalhost(ca);
 
 /** As the service does: HTTPS, and on the same port a 301 for plain HTTP. Notes the keys of either kind of call. */
 async function startService(

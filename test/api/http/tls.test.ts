@@ -1,20 +1,13 @@
-import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { authority, forLocalhost } from '../support/certificates.ts';
-import type { Certificate } from '../support/certificates.ts';
 import { failureOf, serve, startReading } from '../support/reading.ts';
 import { json, startServer } from '../support/testServer.ts';
 import type { Responder } from '../support/testServer.ts';
 
 const none: Responder = (response) => json(response, { applications: [] });
-let ca: Certificate;
-let signed: Certificate;
-let selfSigned: Certificate;
-
-beforeAll(async () => {
-  ca = await authority();
-  signed = await forLocalhost(ca);
-  selfSigned = await forLocalhost();
-});
+const ca = await authority();
+const signed = await forLocalhost(ca);
+const selfSigned = await forLocalhost();
 
 describe('TLS', () => {
   it('trusts a certificate of the authority it was given', async () => {

@@ -109,24 +109,6 @@ describe('a list of metric names', () => {
     expect(splitting.calls(application(wanted))).toBe(1);
   });
 
-  it('with several refused names goes without all of them in the next reading', async () => {
-    const bad = ['metric/3', 'metric/8', 'metric/9'];
-    const { read, calls } = account((asked) => asked.some((name) => bad.includes(name)));
-    expect(await read(names(20))).toHaveLength(17);
-    const before = calls.length;
-    expect(await read(names(20))).toHaveLength(17);
-    expect(calls.slice(before)).toEqual([names(20).filter((name) => !bad.includes(name))]);
-  });
-
-  it.each([10, 11])('of %i names with a refused one asks for no part twice', async (count) => {
-    const bad = `metric/${count - 2}`;
-    const { read, calls, leftOut } = account((asked) => asked.includes(bad));
-    expect(await read(names(count))).toHaveLength(count - 1);
-    expect(leftOut).toEqual([bad]);
-    const lists = calls.filter(({ length }) => length > 1).map((asked) => asked.join());
-    expect(new Set(lists).size).toBe(lists.length);
-  });
-
   it('of another application is not touched by a name that is refused for one', async () => {
     const bad = 'metric/3';
     const { read, calls } = account((asked) => asked.includes(bad) && asked.length > 0);
