@@ -126,10 +126,10 @@ function tightLimits({ schedule, context }: AccountCollector): string[] {
   if (slowdown <= callsPerMinute / budget || concurrencyCapacity === undefined) {
     return [`limits.requests_per_minute: ${needed} and the budget is ${budget}, ${slower}: raise it, ${remedy}`];
   }
-  const { max_concurrent_requests: places } = context.account.limits;
-  const seconds = ((60 * places) / concurrencyCapacity).toFixed(1);
+  const { max_concurrent_requests: slots } = context.account.limits;
+  const seconds = ((60 * slots) / concurrencyCapacity).toFixed(1);
   return [
-    `limits.max_concurrent_requests: ${needed}, and ${places} at once carry ${Math.floor(concurrencyCapacity)} while one ` +
+    `limits.max_concurrent_requests: ${needed}, and ${slots} at once carry ${Math.floor(concurrencyCapacity)} while one ` +
       `takes ${seconds} s, ${slower}: raise it, ${remedy}`,
   ];
 }

@@ -125,9 +125,9 @@ export class Budget {
       this.#recovery = { level, from: now };
     }
     const blind = first ? backoff(this.#overloads, FIRST_PAUSE, LONGEST_BLIND_PAUSE) : 0;
-    const asked = waitMs === undefined ? blind : Math.max(waitMs, SHORTEST_PAUSE);
+    const wait = waitMs === undefined ? blind : Math.max(waitMs, SHORTEST_PAUSE);
     const latest = this.#overloadedAt + LONGEST_PAUSE;
-    this.#pausedUntil = Math.max(this.#pausedUntil, Math.min(now + asked, latest));
+    this.#pausedUntil = Math.max(this.#pausedUntil, Math.min(now + wait, latest));
     if (this.#recovery !== undefined) this.#recovery = { level: this.#recovery.level, from: this.#pausedUntil };
   }
 

@@ -16,9 +16,9 @@ const BROKEN_FOR = 10 * MINUTE;
 /** The minutes of one application in a New Relic response. All times are Unix seconds, whole minutes. */
 export interface CounterReading {
   /** The requested range of this application; the range of the batch may be longer. */
-  readonly asked: TimeRange;
+  readonly requested: TimeRange;
   /** The range of the response for the whole batch. */
-  readonly answered: TimeRange;
+  readonly received: TimeRange;
   /** By the beginning of the minute; a minute without an entry had no transactions. */
   readonly minutes: ReadonlyMap<number, CountedMinute>;
 }
@@ -32,7 +32,7 @@ export interface Booking {
   readonly broken: number | undefined;
 }
 
-/** No request reaches this many minutes beyond a minute that is kept. */
+/** Marks a minute that no request has covered; a request ends at most an hour after a kept minute. */
 const NEVER_COVERED = 255;
 
 const UNSEEN = 0;
@@ -80,22 +80,26 @@ export class CounterLedger {
   }
 
   /** Takes over the minutes of a response. */
-  take({ asked, answered, minutes }: CounterReading): Booking {
-    if (this.#isSetBack(answered.to)) this.#startAgain();
-    const lost = this.#settle(asked.from);
-    this.#keepUpTo(answered.to);
+  take({ requested, received, minutes }: CounterReading): Booking {
+    if (this.#isSetBack(received.to)) this.#startAgain();
+    const lost = this.#settle(requested.from);
+    this.#keepUpTo(received.to);
     const isFirst = this.#end === undefined;
-    const oldest = Math.max(answered.from, isFirst ? asked.from : this.#start, this.#newest - KEPT_MINUTES * MINUTE);
-    const broken = this.#giveUp(minutes, { from: oldest, to: answered.to }, asked.to);
+    const oldest = Math.max(
+      received.from,
+      isFirst ? requested.from : this.#start,
+      this.#newest - KEPT_MINUTES * MINUTE,
+    );
+    const broken = this.#giveUp(minutes, { from: oldest, to: received.to }, requested.to);
     const lostSeconds = lost + broken.lost;
     if (broken.first !== undefined) return { late: 0, lost: lostSeconds, broken: broken.first };
-    if (isFirst) this.#start = this.#settled = asked.from;
+    if (isFirst) this.#start = this.#settled = requested.from;
     let late = 0;
-    for (let minute = oldest; minute < answered.to; minute += MINUTE) {
+    for (let minute = oldest; minute < received.to; minute += MINUTE) {
       const values = minutes.get(minute);
       if (values !== 'broken') late += this.#raise(minute, values, isFirst);
     }
-    this.#end = Math.max(this.#end ?? answered.to, answered.to);
+    this.#end = Math.max(this.#end ?? received.to, received.to);
     return { late, lost: lostSeconds, broken: undefined };
   }
 
@@ -107,10 +111,10 @@ export class CounterLedger {
     this.#states[slot] = SEEN;
     let late = 0;
     for (let index = 0; index < COUNTED.length; index += 1) {
-      const place = slot * COUNTED.length + index;
-      const growth = (values?.[index] ?? 0) - (this.#highest[place] ?? 0);
+      const at = slot * COUNTED.length + index;
+      const growth = (values?.[index] ?? 0) - (this.#highest[at] ?? 0);
       if (growth <= 0) continue;
-      this.#highest[place] = values?.[index] ?? 0;
+      this.#highest[at] = values?.[index] ?? 0;
       if (isFirst) continue;
       this.totals[index] = (this.totals[index] ?? 0) + growth;
       if (state === SEEN && index < TRANSACTION_VALUES) late += growth;

@@ -32,7 +32,7 @@ export function newCounterRecord(): CounterRecord {
 
 /** An application, and its requested range. */
 interface CounterSubject extends MetricDataSubject {
-  readonly asked: TimeRange;
+  readonly requested: TimeRange;
 }
 
 export function counterSubject(
@@ -41,7 +41,7 @@ export function counterSubject(
   metrics: MetricSelection,
   to: number,
 ): CounterSubject {
-  return { applicationId, hostKey: undefined, metrics, asked: ledger.nextRange(to) };
+  return { applicationId, hostKey: undefined, metrics, requested: ledger.nextRange(to) };
 }
 
 /**
@@ -54,11 +54,11 @@ export function overFirstRange(read: UpstreamReader['counters']): BatchRead<Metr
       const left = subjects[Symbol.iterator]();
       const first = left.next();
       if (first.done === true) throw new RangeError('no subjects');
-      const { from } = first.value.asked;
+      const { from } = first.value.requested;
       const covered = function* (): Generator<CounterSubject> {
         yield first.value;
         for (let next = left.next(); next.done !== true; next = left.next()) {
-          if (next.value.asked.from >= from) yield next.value;
+          if (next.value.requested.from >= from) yield next.value;
         }
       };
       return read.plan(covered(), { from, to });
@@ -81,18 +81,18 @@ export function steadyRange(interval: number, to: number): TimeRange {
 export function book(
   record: CounterRecord,
   series: MinuteSeries,
-  { applicationId, asked }: CounterSubject,
+  { applicationId, requested }: CounterSubject,
   { totals, writer, endpoint }: { totals: CounterTotals; readonly writer: SampleWriter; readonly endpoint: string },
 ): void {
   const fail = (problem: string): never => {
     throw new UpstreamError(`application ${applicationId}: ${problem}`, { reason: 'invalid_response', endpoint });
   };
-  const answered = {
+  const received = {
     from: Math.ceil(series.window.from / MINUTE) * MINUTE,
-    to: Math.min(Math.floor(series.window.to / MINUTE) * MINUTE, asked.to),
+    to: Math.min(Math.floor(series.window.to / MINUTE) * MINUTE, requested.to),
   };
-  if (answered.to <= Math.max(answered.from, asked.from)) fail('the response is for another time than requested');
-  const { late, lost, broken } = record.ledger.take({ asked, answered, minutes: countedMinutes(series) });
+  if (received.to <= Math.max(received.from, requested.from)) fail('the response is for another time than requested');
+  const { late, lost, broken } = record.ledger.take({ requested, received, minutes: countedMinutes(series) });
   totals.lateTransactions += late;
   totals.lostSeconds += lost;
   if (broken !== undefined) fail(`the minute ${new Date(broken * 1000).toISOString()} cannot be read`);

@@ -174,9 +174,9 @@ export class EntityRecords {
     const { clock, collection } = this.#context;
     const now = clock.monotonic();
     for (const { name } of record.columns) {
-      const held = record.values.get(name);
+      const last = record.values.get(name);
       if (!failures.has(name)) record.values.set(name, { values, readAt: now });
-      else if (held !== undefined && now - held.readAt > type.selection.interval + collection.max_age) {
+      else if (last !== undefined && now - last.readAt > type.selection.interval + collection.max_age) {
         record.values.delete(name);
       }
     }
@@ -191,8 +191,8 @@ export class EntityRecords {
     const families = this.#families.get(type);
     const samples = columns.flatMap(({ name }) => {
       const family = families?.get(name);
-      const held = values.get(name);
-      return family === undefined || held === undefined ? [] : goldenSamples(family, held.values, name);
+      const last = values.get(name);
+      return family === undefined || last === undefined ? [] : goldenSamples(family, last.values, name);
     });
     return samples.length === 0 ? NO_SAMPLES : this.#context.writer.write('golden_metrics', samples);
   }

@@ -15,7 +15,7 @@ import type { Task, Kind, Subject } from './task.ts';
 import { book, counterSubject, newCounterRecord, overFirstRange, steadyRange } from './counterRecords.ts';
 import type { Inventory } from './inventory.ts';
 import { takeOverMetrics, type ApplicationData } from './records.ts';
-import { type AccountContext, onlyIds, ownersToAskFor } from './selection.ts';
+import { type AccountContext, onlyIds, ownersToRequest } from './selection.ts';
 
 /** The way to read tasks of one kind, as many as one call carries. */
 interface TaskRead {
@@ -210,12 +210,12 @@ export class Kinds {
     const filter = account.key_transactions;
     const ids = typeof filter === 'boolean' ? undefined : onlyIds(filter);
     const { listedKeyTransactions = [] } = this.#inventory;
-    const known = ownersToAskFor(account, listedKeyTransactions).length;
+    const known = ownersToRequest(account, listedKeyTransactions).length;
     const calls =
       reader.listCalls(ids?.length ?? listedKeyTransactions.length) + (known === 0 ? 0 : reader.listCalls(known));
     return wholeList(calls, async (call) => {
       const list = await reader.listKeyTransactions(ids === undefined ? {} : { ids }, call);
-      const owners = ownersToAskFor(account, list);
+      const owners = ownersToRequest(account, list);
       const found = owners.length === 0 ? [] : await reader.listApplications({ ids: owners }, call);
       return () => this.#inventory.setKeyTransactions(list, found);
     });
@@ -260,9 +260,10 @@ export class Kinds {
         const record = inventory.recordOf(task.subject)?.counters ?? newCounterRecord();
         return counterSubject(applicationOf(task).applicationId, record, selections.counters, to);
       },
-      ({ subject }, series, asked) => {
+      ({ subject }, series, requested) => {
         const record = inventory.recordOf(subject)?.counters;
-        if (record !== undefined) book(record, series, asked, { totals: inventory.counterTotals, writer, endpoint });
+        if (record !== undefined)
+          book(record, series, requested, { totals: inventory.counterTotals, writer, endpoint });
       },
       ({ window }) => window.to,
     );

@@ -112,11 +112,11 @@ function whatWasFound({ data }: ApplicationRecord): string[] {
 }
 
 function readMetrics(reading: WindowReading): string {
-  const answered = [...reading.values.metrics].map(([name, values]) => {
+  const metrics = [...reading.values.metrics].map(([name, values]) => {
     const calls = values['call_count'] ?? values['count'];
     return calls === undefined ? name : `${name} (${calls})`;
   });
-  return `New Relic answered ${answered.length} metrics (with their counts): ${answered.join(', ')}`;
+  return `New Relic answered ${metrics.length} metrics (with their counts): ${metrics.join(', ')}`;
 }
 
 /** The groups with data for the application: an absent family of these groups needs a reason. */
@@ -154,9 +154,9 @@ function reasonFor(family: CatalogueFamily, api: Api, { data }: ApplicationRecor
   if (wanted === undefined) return 'New Relic has no such value, or nothing to average';
   const hosts = [...(data?.hosts.values() ?? [])].map(({ reading }) => reading);
   const readings = family.group === 'host_metrics' ? hosts : [data?.reading];
-  const answered = readings.flatMap((reading) => (reading === undefined ? [] : [reading.values.metrics]));
+  const responses = readings.flatMap((reading) => (reading === undefined ? [] : [reading.values.metrics]));
   const valuesOf = (name: string) =>
-    answered.map((metrics) => metrics.get(name)).filter((values) => values !== undefined);
+    responses.map((metrics) => metrics.get(name)).filter((values) => values !== undefined);
   const names = [...new Set(wanted.flatMap(({ metric }) => (typeof metric === 'string' ? [metric] : [])))];
   if (wanted.some(({ metric }) => metric === EVERY_DATASTORE)) {
     if (data?.database === undefined) return 'the kind of database is not known yet';

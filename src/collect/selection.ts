@@ -73,11 +73,11 @@ export function onlyIds(filter: Filter): readonly number[] | undefined {
  * Ids of the applications that own selected key transactions but are not in the request for the application list, because it is
  * narrowed to other ids: without their names, these key transactions would look as if the key could not see their applications.
  */
-export function ownersToAskFor(account: AccountConfig, keyTransactions: readonly KeyTransaction[]): readonly number[] {
+export function ownersToRequest(account: AccountConfig, keyTransactions: readonly KeyTransaction[]): readonly number[] {
   const filter = account.key_transactions;
-  const asked = onlyIds(account.applications);
-  if (typeof filter === 'boolean' || asked === undefined) return [];
-  const listed = new Set(asked);
+  const requested = onlyIds(account.applications);
+  if (typeof filter === 'boolean' || requested === undefined) return [];
+  const listed = new Set(requested);
   const owners = keyTransactions
     .filter((keyTransaction) => selects(filter, keyTransaction))
     .flatMap(({ applicationId }) => (applicationId === undefined || listed.has(applicationId) ? [] : [applicationId]));

@@ -3,7 +3,7 @@ import type { Clock } from './clock.ts';
 import { SharedConcurrency } from './limiter.ts';
 
 /** The time after which an unknown user is requested again, in milliseconds. */
-const ASK_AGAIN_AFTER = 3_600_000;
+const REQUEST_AGAIN_AFTER = 3_600_000;
 
 /**
  * The common name of all accounts while the user of any key is not known yet: this user may be the same as that of another key.
@@ -19,7 +19,7 @@ export class UserConcurrency {
   readonly #clock: Clock;
   readonly #stopping = new AbortController();
   /** By the mark of the key: the name under which its accounts share, and the time when its user may be requested again. */
-  readonly #users = new Map<string, { readonly by: string; readonly askAt: number }>();
+  readonly #users = new Map<string, { readonly by: string; readonly requestAt: number }>();
   #accounts: readonly AccountCollector[] = [];
   #shared = new Map<string, SharedConcurrency>();
 
@@ -61,11 +61,11 @@ export class UserConcurrency {
     for (const { keyMark, limiter, context } of this.#accounts) {
       const known = this.#users.get(keyMark);
       const { user } = context.reader;
-      if (user === undefined || (known !== undefined && this.#clock.monotonic() < known.askAt)) continue;
-      this.#users.set(keyMark, { by: known?.by ?? UNKNOWN, askAt: Infinity });
+      if (user === undefined || (known !== undefined && this.#clock.monotonic() < known.requestAt)) continue;
+      this.#users.set(keyMark, { by: known?.by ?? UNKNOWN, requestAt: Infinity });
       void user({ signal: this.#stopping.signal, limiter }).then(
         (id) => this.#learned(keyMark, `user ${id}`, Infinity),
-        () => this.#learned(keyMark, keyMark, this.#clock.monotonic() + ASK_AGAIN_AFTER),
+        () => this.#learned(keyMark, keyMark, this.#clock.monotonic() + REQUEST_AGAIN_AFTER),
       );
     }
   }
@@ -78,8 +78,8 @@ export class UserConcurrency {
     return new Set(this.#accounts.map(({ keyMark }) => keyMark)).size < 2;
   }
 
-  #learned(keyMark: string, by: string, askAt: number): void {
-    this.#users.set(keyMark, { by, askAt });
+  #learned(keyMark: string, by: string, requestAt: number): void {
+    this.#users.set(keyMark, { by, requestAt });
     this.share(this.#accounts);
   }
 }

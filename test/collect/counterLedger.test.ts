@@ -20,11 +20,11 @@ interface Reading {
 
 /** Reads as the exporter does: over the range that the ledger asks for. */
 function read(ledger: CounterLedger, { to, minutes = {}, batchFrom, answeredTo = to }: Reading): Booking {
-  const asked = ledger.nextRange(at(to));
-  const from = batchFrom === undefined ? asked.from : at(batchFrom);
+  const requested = ledger.nextRange(at(to));
+  const from = batchFrom === undefined ? requested.from : at(batchFrom);
   return ledger.take({
-    asked,
-    answered: { from, to: at(answeredTo) },
+    requested,
+    received: { from, to: at(answeredTo) },
     minutes: new Map(Object.entries(minutes).map(([minute, values]) => [at(Number(minute)), values])),
   });
 }
@@ -54,7 +54,7 @@ describe('the range of the next reading', () => {
     expect(started().nextRange(at(to))).toEqual(expected);
   });
 
-  it('begins at the end of what was answered, not of what was asked', () => {
+  it('begins at the end of what was received, not of what was requested', () => {
     const ledger = started();
     read(ledger, { to: 5, answeredTo: 3 });
     expect(ledger.nextRange(at(6))).toEqual(range(-7, 6));
@@ -112,7 +112,7 @@ describe('a reading', () => {
     expect(webTotal(ledger)).toBe(6);
   });
 
-  it('covers no minute after the end of what was answered: the next one adds it, and it is not late', () => {
+  it('covers no minute after the end of what was received: the next one adds it, and it is not late', () => {
     const ledger = started();
     read(ledger, { to: 5, answeredTo: 3, minutes: { 2: web(1) } });
     expect(read(ledger, { to: 6, minutes: { 2: web(1), 3: web(2), 4: web(3), 5: web(4) } })).toEqual(NOTHING);
@@ -134,8 +134,8 @@ describe('a pause', () => {
     const ledger = started();
     const minutes = Object.fromEntries(Array.from({ length: pause }, (_, minute) => [minute, web(1)]));
     const { from } = ledger.nextRange(at(pause));
-    const answered = Object.fromEntries(Object.entries(minutes).filter(([minute]) => at(Number(minute)) >= from));
-    expect(read(ledger, { to: pause, minutes: answered })).toEqual({ ...NOTHING, lost });
+    const received = Object.fromEntries(Object.entries(minutes).filter(([minute]) => at(Number(minute)) >= from));
+    expect(read(ledger, { to: pause, minutes: received })).toEqual({ ...NOTHING, lost });
     expect(webTotal(ledger)).toBe(pause - lost / 60);
   });
 
@@ -267,32 +267,32 @@ class Oracle {
   #settled = -Infinity;
 
   take(
-    asked: ReturnType<typeof range>,
-    answered: ReturnType<typeof range>,
+    requested: ReturnType<typeof range>,
+    received: ReturnType<typeof range>,
     given: ReadonlyMap<number, CountedMinute>,
     { lost, late, broken }: Booking,
   ): void {
     this.booked.lost += lost;
     this.booked.late += late;
-    this.newest = Math.max(this.newest, (answered.to - START) / 60);
+    this.newest = Math.max(this.newest, (received.to - START) / 60);
     const isFirst = this.#start === Infinity;
-    if (!isFirst) this.#settled = Math.max(this.#settled, asked.from);
+    if (!isFirst) this.#settled = Math.max(this.#settled, requested.from);
     const covered: number[] = [];
-    for (let minute = answered.from; minute < answered.to; minute += 60) {
-      if (minute >= at(this.newest - 60) && minute >= (isFirst ? asked.from : this.#start)) covered.push(minute);
+    for (let minute = received.from; minute < received.to; minute += 60) {
+      if (minute >= at(this.newest - 60) && minute >= (isFirst ? requested.from : this.#start)) covered.push(minute);
     }
     const unread = covered.filter((minute) => {
-      const first = this.#firstCovered.get(minute) ?? asked.to;
+      const first = this.#firstCovered.get(minute) ?? requested.to;
       this.#firstCovered.set(minute, first);
       const isSettled = !this.#highest.has(minute) && minute < this.#settled;
       if (given.get(minute) !== 'broken' || this.#givenUp.has(minute) || isSettled) return false;
-      if (asked.to - first < 600) return true;
+      if (requested.to - first < 600) return true;
       if (!this.#highest.has(minute)) this.#givenUp.add(minute);
       return false;
     });
     expect(broken).toBe(unread[0]);
     if (broken !== undefined) return;
-    if (isFirst) this.#start = this.#settled = asked.from;
+    if (isFirst) this.#start = this.#settled = requested.from;
     for (const minute of covered) this.#raise(minute, given.get(minute) ?? web(0), isFirst);
   }
 
@@ -334,10 +334,10 @@ describe('whatever the order of readings, gaps, late growth, falls and broken mi
         for (const { pass, longer, shorter, fails, minutes } of steps) {
           now = Math.max(now + pass, oracle.newest - 50);
           if (fails) continue;
-          const asked = ledger.nextRange(at(now));
-          const answered = range(Math.max((asked.from - START) / 60 - longer, now - 50), now - shorter);
+          const requested = ledger.nextRange(at(now));
+          const received = range(Math.max((requested.from - START) / 60 - longer, now - 50), now - shorter);
           const given = new Map(Object.entries(minutes).map(([ago, values]) => [at(now - Number(ago)), values]));
-          oracle.take(asked, answered, given, ledger.take({ asked, answered, minutes: given }));
+          oracle.take(requested, received, given, ledger.take({ requested, received, minutes: given }));
           const after = [...ledger.totals];
           for (const [index, total] of after.entries()) expect(total).toBeGreaterThanOrEqual(before[index] ?? 0);
           before = after;
