@@ -19,7 +19,7 @@ const NERDGRAPH_ACCOUNT = 'demo-nerdgraph';
 const ACCOUNTS = [REST_ACCOUNT, NERDGRAPH_ACCOUNT];
 
 /** The families in the sample of series that is printed at the start. */
-const TELLING = [
+const SAMPLE_FAMILIES = [
   'newrelic_up',
   'newrelic_application_response_time_seconds',
   'newrelic_application_component_time_seconds',
@@ -35,7 +35,7 @@ const TELLING = [
   'newrelic_exporter_api_budget_requests_per_minute',
 ];
 /** The family whose series appear once metric data has been read. */
-const AWAITED = 'newrelic_application_response_time_seconds';
+const METRIC_DATA_FAMILY = 'newrelic_application_response_time_seconds';
 const PAUSE_MS = 500;
 
 /** The command `demo`: the simulator and the exporter in one process, with no account and no configuration needed. */
@@ -132,7 +132,7 @@ async function introduce(
   // The sample is left out behind TLS or basic auth, because the demo has no credentials, and without a network socket.
   if (flags.webConfigFile !== undefined || !/:\d+$/.test(address)) return;
   const metrics = await firstScrape(`${base}${flags.telemetryPath}`, signal);
-  if (metrics !== undefined) process.stdout.write([...described(metrics), '', ''].join('\n'));
+  if (metrics !== undefined) process.stdout.write([...sampleOf(metrics), '', ''].join('\n'));
 }
 
 /**
@@ -143,7 +143,7 @@ async function firstScrape(url: string, signal: AbortSignal): Promise<readonly s
     for (;;) {
       const response = await fetch(url, { signal });
       const lines = (await response.text()).split('\n');
-      if (ACCOUNTS.every((account) => seriesOf(lines, account, `${AWAITED}{`).length > 0)) return lines;
+      if (ACCOUNTS.every((account) => seriesOf(lines, account, `${METRIC_DATA_FAMILY}{`).length > 0)) return lines;
       await sleep(PAUSE_MS, undefined, { signal });
     }
   } catch (error) {
@@ -153,13 +153,15 @@ async function firstScrape(url: string, signal: AbortSignal): Promise<readonly s
 }
 
 /** The number of series, and the first series of each family from each account. */
-function described(lines: readonly string[]): string[] {
+function sampleOf(lines: readonly string[]): string[] {
   const [rest = 0, nerdGraph = 0] = ACCOUNTS.map((account) => seriesOf(lines, account).length);
   return [
     `The same applications, read twice: ${rest} series of account ${REST_ACCOUNT} over REST, instances included,`,
     `and ${nerdGraph} of account ${NERDGRAPH_ACCOUNT} over NerdGraph. Where the figures differ, REST has rounded them.`,
     '',
-    ...TELLING.flatMap((family) => ACCOUNTS.flatMap((account) => seriesOf(lines, account, `${family}{`).slice(0, 1))),
+    ...SAMPLE_FAMILIES.flatMap((family) =>
+      ACCOUNTS.flatMap((account) => seriesOf(lines, account, `${family}{`).slice(0, 1)),
+    ),
   ];
 }
 

@@ -28,8 +28,6 @@ export interface QueryOptions extends CommonOptions {
   readonly format: 'table' | 'json' | 'yaml' | 'metrics';
 }
 
-const GIVEN = 'query';
-
 /** The command `query`: runs one query, from the command line or from the configuration. */
 export async function runQuery(nrql: string | undefined, options: QueryOptions): Promise<void> {
   await withAccounts(
@@ -56,8 +54,8 @@ export async function runQuery(nrql: string | undefined, options: QueryOptions):
 function onlyQuery(config: Config, nrql: string | undefined, { name, window }: QueryOptions): Config {
   if ((nrql === undefined) === (name === undefined)) throw new UsageError('give either a query or --name');
   const having = config.accounts.flatMap((account) => {
-    const queries = name === undefined ? [{ ...EMPTY, nrql: nrql ?? '' }] : account.queries;
-    const query = queries.find((each) => each.name === (name ?? GIVEN));
+    const queries = name === undefined ? [{ ...GIVEN_QUERY, nrql: nrql ?? '' }] : account.queries;
+    const query = queries.find((each) => each.name === (name ?? GIVEN_QUERY.name));
     return query === undefined ? [] : [{ ...account, queries: [{ ...query, window: window ?? query.window }] }];
   });
   if (having.length === 0) throw new UsageError(`no account has the query "${name ?? ''}"`);
@@ -70,7 +68,7 @@ function onlyQuery(config: Config, nrql: string | undefined, { name, window }: Q
   return { ...config, accounts: [account] };
 }
 
-const EMPTY: QueryDefinition = { name: GIVEN, nrql: '', metrics: [], interval: 60_000, max_series: 5_000 };
+const GIVEN_QUERY: QueryDefinition = { name: 'query', nrql: '', metrics: [], interval: 60_000, max_series: 5_000 };
 
 function preparedAlone(definition: QueryDefinition): ReturnType<typeof prepareQueries>[number] {
   const [query] = prepareQueries([definition]);
@@ -143,7 +141,7 @@ export function queryYaml(
     interval: formatDuration(interval),
     limit,
     fail_at,
-    max_series: max_series === EMPTY.max_series ? undefined : max_series,
+    max_series: max_series === GIVEN_QUERY.max_series ? undefined : max_series,
   };
   return stringify({ queries: [entry] }, { lineWidth: 0 });
 }
@@ -154,13 +152,13 @@ function metricsOf(query: string, columns: readonly string[]): { name: string; h
     let name = `${query}_${column}`.replace(/[^a-zA-Z0-9_]/gu, '_');
     if (metricNameProblem(name) !== undefined) name = `${name}_value`;
     if (metricNameProblem(name) !== undefined) name = `query_${name}`;
-    name = another(name, taken);
+    name = freeName(name, taken);
     return { name, help: `Column ${column} of the query ${query}`, value: column };
   });
 }
 
 /** The name, or a similar free one; marks the result as taken. */
-function another(name: string, taken: Set<string>): string {
+function freeName(name: string, taken: Set<string>): string {
   let free = name;
   while (taken.has(free)) free = `${free}_`;
   taken.add(free);

@@ -32,7 +32,7 @@ export async function runAlertRules(options: AlertRulesOptions): Promise<void> {
       if (account?.reader.alertSettings === undefined) throw new Error('there is no account to read');
       const { config } = account;
       const found = await account.reader.alertSettings(account.call);
-      const settings = cleaned(chosen(found, options.policy), mask);
+      const settings = cleaned(choosePolicies(found, options.policy), mask);
       const conversion = convert(
         settings,
         { name: config.name, labels: config.labels, id: settings.accountId },
@@ -64,7 +64,7 @@ function throughNerdGraph(config: Config, { output, force }: AlertRulesOptions):
 }
 
 /** The settings reduced to the chosen policies. Throws a UsageError when there is none. */
-function chosen(settings: AlertSettings, pattern: string | undefined): AlertSettings {
+function choosePolicies(settings: AlertSettings, pattern: string | undefined): AlertSettings {
   if (pattern === undefined) return settings;
   const policies = settings.policies.filter(({ name }) => globMatches(pattern, name));
   if (policies.length === 0) throw new UsageError(`--policy: no policy has a name like "${pattern}"`);

@@ -286,14 +286,14 @@ function entityLabels(labels: Difference['labels']): Difference['labels'] {
 }
 
 /** By label with an id, the labels that the id makes unnecessary: a line that is shortened must keep the id. */
-const NAMES: Readonly<Record<string, readonly string[]>> = {
+const IMPLIED_LABELS: Readonly<Record<string, readonly string[]>> = {
   key_transaction_id: ['key_transaction', 'app', 'app_id'],
   app_id: ['app'],
   host: ['host_id'],
 };
 
 function identifyingLabels(labels: Difference['labels']): Difference['labels'] {
-  const named = new Set(Object.keys(labels).flatMap((label) => NAMES[label] ?? []));
+  const named = new Set(Object.keys(labels).flatMap((label) => IMPLIED_LABELS[label] ?? []));
   return Object.fromEntries(Object.entries(labels).filter(([label]) => label !== 'account' && !named.has(label)));
 }
 
