@@ -16,6 +16,9 @@ const NAME = 'newrelic-apm-exporter';
 const CHART = join(ROOT, 'deploy/helm');
 const { version } = z.object({ version: z.string() }).parse(JSON.parse(textOf('package.json')));
 
+const folder = mkdtempSync(join(tmpdir(), 'helm-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
 const resource = z.looseObject({ kind: z.string(), metadata: z.looseObject({ name: z.string() }) });
 type Resource = z.output<typeof resource>;
 const objectOf = z.record(z.string(), z.unknown());
@@ -67,16 +70,7 @@ describe('the chart', () => {
 await describeReal('the chart, rendered by the template engine that helm uses', {
   tools: ['go'],
   define: (program) => {
-    let folder: string;
-
-    beforeAll(async () => {
-      folder = mkdtempSync(join(tmpdir(), 'helm-'));
-      await buildRenderer(program('go'), folder);
-    }, 600_000);
-
-    afterAll(() => rmSync(folder, { recursive: true }));
-
-    const render = (given: unknown): Promise<Resource[]> => rendered(folder, given);
+    beforeAll(() => buildRenderer(program('go')), 600_000);
 
     test.each([
       ['with its own values', NEEDED],
@@ -87,7 +81,7 @@ await describeReal('the chart, rendered by the template engine that helm uses', 
         { ...NEEDED, scrape: { mode: 'none' }, prometheusRule: { enabled: false }, networkPolicy: { enabled: false } },
       ],
     ])('fits the published schemas, %s', async (_, given) => {
-      const resources = await render(given);
+      const resources = await rendered(given);
       expect(resources.length).toBeGreaterThan(2);
       for (const each of resources) {
         validate(each);
@@ -100,7 +94,7 @@ await describeReal('the chart, rendered by the template engine that helm uses', 
     });
 
     test('gives the program the configuration that is in the values, which is valid', async () => {
-      const [config] = ofKind(await render(NEEDED), 'ConfigMap');
+      const [config] = ofKind(await rendered(NEEDED), 'ConfigMap');
       const text = z.object({ data: z.object({ 'config.yaml': z.string() }) }).parse(config).data['config.yaml'];
       const loaded = loadConfig({ path: '/etc/config.yaml', text }, {});
       expect('config' in loaded && loaded.config.accounts[0]).toMatchObject({
@@ -116,7 +110,7 @@ await describeReal('the chart, rendered by the template engine that helm uses', 
         { name: 'queries', mountPath: '/etc/newrelic-apm-exporter-queries', readOnly: true },
       ];
       const [deployment] = ofKind(
-        await render({ ...NEEDED, extraVolumes: [volume], extraVolumeMounts: [mount] }),
+        await rendered({ ...NEEDED, extraVolumes: [volume], extraVolumeMounts: [mount] }),
         'Deployment',
       );
       expect(deployment).toMatchObject({
@@ -132,7 +126,7 @@ await describeReal('the chart, rendered by the template engine that helm uses', 
     });
 
     test('a changed configuration starts the pod anew, a changed key does not', async () => {
-      const podOf = async (given: object) => ofKind(await render({ ...NEEDED, ...given }), 'Deployment')[0]?.['spec'];
+      const podOf = async (given: object) => ofKind(await rendered({ ...NEEDED, ...given }), 'Deployment')[0]?.['spec'];
       const first = await podOf({ keys: { files: { 'api-key': 'NRAK-1' } } });
       expect(await podOf({ keys: { files: { 'api-key': 'NRAK-2' } } })).toEqual(first);
       expect(
@@ -141,7 +135,7 @@ await describeReal('the chart, rendered by the template engine that helm uses', 
     });
 
     test('with TLS, the probes and Prometheus speak it, and the probes send no password', async () => {
-      const resources = await render(EVERYTHING);
+      const resources = await rendered(EVERYTHING);
       const pod = JSON.stringify(ofKind(resources, 'Deployment'));
       expect(pod.match(/"httpGet":\{[^}]*\}/g)).toEqual(
         ['healthy', 'ready'].map((path) => `"httpGet":{"path":"/-/${path}","port":"http","scheme":"HTTPS"}`),
@@ -163,7 +157,7 @@ await describeReal('the chart, rendered by the template engine that helm uses', 
     });
 
     test('has every dashboard as it is, in a ConfigMap that Grafana finds', async () => {
-      const maps = ofKind(await render(EVERYTHING), 'ConfigMap').filter(({ metadata }) =>
+      const maps = ofKind(await rendered(EVERYTHING), 'ConfigMap').filter(({ metadata }) =>
         metadata.name.includes('dashboard'),
       );
       const found = maps.flatMap((map) => Object.entries(z.record(z.string(), z.string()).parse(map['data'])));
@@ -188,7 +182,7 @@ await describeReal('the chart, rendered by the template engine that helm uses', 
         /keys\.existingSecret is empty: name a secret .* user key under the key "api-key"/,
       ],
     ])('refuses %s, and says what to set', async (_, given, words) => {
-      await expect(render(given)).rejects.toThrow(words);
+      await expect(rendered(given)).rejects.toThrow(words);
     });
   },
 });
@@ -196,19 +190,14 @@ await describeReal('the chart, rendered by the template engine that helm uses', 
 await describeReal('the chart and the kustomization', {
   tools: ['go', 'kubectl'],
   define: (program) => {
-    let folder: string;
-
     beforeAll(async () => {
-      folder = mkdtempSync(join(tmpdir(), 'helm-'));
-      await buildRenderer(program('go'), folder);
+      await buildRenderer(program('go'));
       cpSync(join(ROOT, 'deploy/kubernetes'), join(folder, 'kubernetes'), { recursive: true });
       writeFileSync(join(folder, 'kubernetes/api-key.txt'), 'NRAK-1');
     }, 600_000);
 
-    afterAll(() => rmSync(folder, { recursive: true }));
-
     test('give the same for equal values', async () => {
-      const chart = await rendered(folder, { ...NEEDED, keys: { files: { 'api-key': 'NRAK-1' } } });
+      const chart = await rendered({ ...NEEDED, keys: { files: { 'api-key': 'NRAK-1' } } });
       const kustomized = await kustomize();
       const kinds = kustomized.map(({ kind }) => kind).filter((kind) => kind !== 'Namespace');
       expect(chart.map(({ kind }) => kind).toSorted()).toEqual(kinds.toSorted());
@@ -224,7 +213,7 @@ await describeReal('the chart and the kustomization', {
       writeFileSync(file, before + patches.replaceAll(/^# ?/gm, ''));
       const kustomized = await kustomize();
       writeFileSync(file, text);
-      const chart = await rendered(folder, { ...NEEDED, web: { tls: true } });
+      const chart = await rendered({ ...NEEDED, web: { tls: true } });
       expect(ofKind(chart, 'ServiceMonitor').map(comparable)).toEqual(
         ofKind(kustomized, 'ServiceMonitor').map(comparable),
       );
@@ -272,8 +261,8 @@ const EVERYTHING = {
   networkPolicy: { egressPorts: [443, 3128] },
 };
 
-/** Builds the program that renders, which is beside this file, into a folder. */
-async function buildRenderer(go: RealProgram, folder: string): Promise<void> {
+/** Builds the program that renders, which is beside this file. */
+async function buildRenderer(go: RealProgram): Promise<void> {
   const source = resolve(import.meta.dirname, 'helm/render.go');
   const env = { GO111MODULE: 'off', GOPATH: '/usr/share/gocode', GOFLAGS: '' };
   const args = ['build', '-o', join(folder, 'render'), source] as const;
@@ -282,7 +271,7 @@ async function buildRenderer(go: RealProgram, folder: string): Promise<void> {
 }
 
 /** What the chart gives for these values. */
-async function rendered(folder: string, given: unknown): Promise<Resource[]> {
+async function rendered(given: unknown): Promise<Resource[]> {
   const input = JSON.stringify(given);
   const command = [join(folder, 'render'), CHART, NAME, 'monitored'] as const;
   const { status, stdout, stderr } = await runCommand(command, { input });

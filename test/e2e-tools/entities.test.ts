@@ -68,18 +68,6 @@ describe('serve', () => {
     const success = samplesOf(families, 'newrelic_exporter_collection_success');
     expect(success.filter(({ value }) => value === 0).map(({ labels }) => labels['group'])).toEqual(['entities']);
   });
-
-  it('reads entities of an account of the REST interface as of one of NerdGraph', async () => {
-    const settings = only({ type: 'EXT-SERVICE' });
-    const read = async (of: object): Promise<unknown> => {
-      const exporter = await exporterForTest({ ...SAME_WINDOW, config: { accounts: [of as Record<string, unknown>] } });
-      const families = await scrapeUntilFresh(exporter);
-      return samplesOf(families, 'newrelic_entity_info').map(({ labels }) => labels['entity_guid']);
-    };
-    const rest = await read(account(simulator, 'shop', { account_id: ACCOUNT_ID, ...settings }));
-    expect(rest).toHaveLength(6);
-    expect(rest).toEqual(await read(nerdGraphAccount(simulator, 'shop', settings)));
-  });
 });
 
 describe('discover --entities', () => {
@@ -123,10 +111,6 @@ describe('discover --entities', () => {
       expect(await runInProcess(['check'], { config: checked })).toMatchObject({ status: 0 });
     }
   });
-
-  it('refuses what is no type', async () => {
-    expect(await runInProcess(['discover', '--entities=service'], { config })).toMatchObject({ status: 2 });
-  });
 });
 
 describe('plan', () => {
@@ -146,6 +130,30 @@ describe('plan', () => {
     // Of services one source, of browsers three, of hosts three of the agent and two of the collector.
     expect(stdout).toMatch(/^golden_metrics +9\.00 /m);
     expect(stdout).toContain('Data read: 15.0 minutes of data per minute (golden_metrics 15.0)');
+  });
+
+  it('counts the calls and the series of entities', async () => {
+    const config = { accounts: [nerdGraphAccount(simulator, 'shop', only({ type: 'EXT-SERVICE' }))] };
+    const { stdout } = await runInProcess(['plan', '--format=json'], { config });
+    const exporter = await exporterForTest({ ...SAME_WINDOW, config });
+    const families = await scrapeUntilFresh(exporter);
+    const served = families
+      .filter(({ name }) => /^newrelic_(?:entity|ext_service)_/.test(name))
+      .flatMap(({ samples }) => samples);
+    // Of 6 services info, reporting, statuses of health, and 3 golden metrics.
+    expect(served.length).toBeGreaterThan(6 * 5);
+    expect(JSON.parse(stdout)).toMatchObject({
+      accounts: [
+        {
+          series: served.length,
+          seriesPerApplication: 0,
+          groups: [
+            { group: 'entities', callsPerMinute: 0.2, intervalSeconds: 300 },
+            { group: 'golden_metrics', callsPerMinute: 1, intervalSeconds: 60 },
+          ],
+        },
+      ],
+    });
   });
 
   it('names a type that cannot be read, and ends with 1', async () => {
@@ -173,31 +181,5 @@ describe('check --live', () => {
     const bad = await runInProcess(['check', '--live'], { config: { accounts: [settings(['throughput', 'nope'])] } });
     expect(bad.stdout).toContain('entities EXT-SERVICE: problem: no entity has a golden metric "nope"');
     expect(bad.status).toBe(1);
-  });
-});
-
-describe('plan', () => {
-  it('counts the calls and the series of entities', async () => {
-    const config = { accounts: [nerdGraphAccount(simulator, 'shop', only({ type: 'EXT-SERVICE' }))] };
-    const { stdout } = await runInProcess(['plan', '--format=json'], { config });
-    const exporter = await exporterForTest({ ...SAME_WINDOW, config });
-    const families = await scrapeUntilFresh(exporter);
-    const served = families
-      .filter(({ name }) => /^newrelic_(?:entity|ext_service)_/.test(name))
-      .flatMap(({ samples }) => samples);
-    // Of 6 services info, reporting, statuses of health, and 3 golden metrics.
-    expect(served.length).toBeGreaterThan(6 * 5);
-    expect(JSON.parse(stdout)).toMatchObject({
-      accounts: [
-        {
-          series: served.length,
-          seriesPerApplication: 0,
-          groups: [
-            { group: 'entities', callsPerMinute: 0.2, intervalSeconds: 300 },
-            { group: 'golden_metrics', callsPerMinute: 1, intervalSeconds: 60 },
-          ],
-        },
-      ],
-    });
   });
 });

@@ -78,34 +78,3 @@ test('a fleet that the budget cannot carry at once: scrapes do not wait in vain,
   expect(simulator.requests.count()).toBe(30);
   expect(simulator.requests.busiest()).toBe(30);
 });
-
-test('an account that is told to slow down pauses, and others do not', async () => {
-  const clock = clockForTest({ standsStill: true });
-  const world = { applications: 2, now: clock.now };
-  const [tired, lively] = [await simulatorForTest(world), await simulatorForTest(world)];
-  tired.faults.add({ effect: 'rate-limit', header: 'retry-after', seconds: 120, times: 1, on: 'metric_names' });
-  const exporter = await exporterForTest({
-    ...clock.program,
-    config: {
-      accounts: [account(tired, 'tired'), account(lively, 'lively')],
-    },
-  });
-  const families = await scrapeUntil(
-    exporter,
-    'the lively account to be whole',
-    (answer) =>
-      entities(answer, 'fresh', { account: 'lively' }) > 0 && entities(answer, 'missing', { account: 'lively' }) === 0,
-  );
-  const pausedUntil = value(families, 'newrelic_exporter_api_paused_until_timestamp_seconds', { account: 'tired' });
-  // Two minutes from when it was told; of this clock, no time has passed since.
-  expect(pausedUntil).toBeGreaterThanOrEqual(clock.now() / 1000 + 119);
-  expect(samplesOf(families, 'newrelic_exporter_api_paused_until_timestamp_seconds', { account: 'lively' })).toEqual(
-    [],
-  );
-  expect(value(families, 'newrelic_exporter_api_budget_requests_per_minute', { account: 'tired' })).toBeLessThan(600);
-  expect(value(families, 'newrelic_exporter_api_budget_requests_per_minute', { account: 'lively' })).toBe(600);
-  const before = tired.requests.count();
-  await exporter.scrape();
-  expect(tired.requests.count()).toBe(before);
-  expect((await exporter.get('/-/healthy')).status).toBe(200);
-});

@@ -28,62 +28,31 @@ function shardOf(port: number, shard: number): string {
   );
 }
 
-async function withExporters(count: number, body: (exporters: readonly Exporter[]) => Promise<void>): Promise<void> {
-  const simulator = await startSimulator({ applications: APPLICATIONS });
-  const config = { accounts: [account(simulator)] };
-  const exporters = await Promise.all(Array.from({ length: count }, () => startExporter({ ...SAME_WINDOW, config })));
-  try {
-    await body(exporters);
-  } finally {
-    await Promise.all(exporters.map((exporter) => exporter.stop()));
-    await simulator.close();
-  }
-}
-
 await describeReal('a real Prometheus that discovers applications', {
   tools: ['prometheus'],
   define: (program) => {
-    // Most of their time is waiting: the server hands on what it discovers every five seconds.
-    test.concurrent('scrapes every application as a target of its own, from /sd alone', () =>
-      withExporters(1, async ([exporter]) => {
-        const config =
-          `${GLOBAL}scrape_configs:\n  - job_name: newrelic\n` +
-          `    http_sd_configs: [{url: 'http://127.0.0.1:${exporter?.port ?? 0}/sd'}]\n`;
-        const server = await startPrometheus(program('prometheus'), { config });
-        try {
-          const found = await until('every application', async () => {
-            const series = await server.query('probe_success == 1');
-            return series.length === APPLICATIONS ? series : undefined;
-          });
-          const instances = found.map(({ labels }) => labels['instance']);
-          expect(new Set(instances).size).toBe(APPLICATIONS);
-          expect(instances.every((instance) => /^default\/\d+$/.test(instance ?? ''))).toBe(true);
-          const data = await server.query('count by (instance) (newrelic_application_info)');
-          expect(data.map(({ value }) => value)).toEqual(Array.from({ length: APPLICATIONS }, () => 1));
-        } finally {
-          await server.stop();
-        }
-      }),
-    );
-
-    test.concurrent('divides the applications among servers as docs/scaling.md shows: each is scraped by one', () =>
-      withExporters(SHARDS, async (exporters) => {
-        const servers = await Promise.all(
-          exporters.map(({ port }, shard) => startPrometheus(program('prometheus'), { config: shardOf(port, shard) })),
-        );
-        try {
-          const scraped = await until('every application', async () => {
-            const all = await Promise.all(servers.map((server) => server.query('probe_success == 1')));
-            return all.flat().length >= APPLICATIONS ? all : undefined;
-          });
-          const instances = scraped.flat().map(({ labels }) => labels['instance']);
-          expect(instances).toHaveLength(APPLICATIONS);
-          expect(new Set(instances).size).toBe(APPLICATIONS);
-          expect(scraped.every((some) => some.length > 0)).toBe(true);
-        } finally {
-          await Promise.all(servers.map((server) => server.stop()));
-        }
-      }),
-    );
+    test('divides the applications among servers as docs/scaling.md shows: each is scraped by one', async () => {
+      const simulator = await startSimulator({ applications: APPLICATIONS });
+      const config = { accounts: [account(simulator)] };
+      const start = (): Promise<Exporter> => startExporter({ ...SAME_WINDOW, config });
+      const exporters = await Promise.all(Array.from({ length: SHARDS }, start));
+      const servers = await Promise.all(
+        exporters.map(({ port }, shard) => startPrometheus(program('prometheus'), { config: shardOf(port, shard) })),
+      );
+      try {
+        const scraped = await until('every application', async () => {
+          const all = await Promise.all(servers.map((server) => server.query('probe_success == 1')));
+          return all.flat().length >= APPLICATIONS ? all : undefined;
+        });
+        const instances = scraped.flat().map(({ labels }) => labels['instance']);
+        expect(instances).toHaveLength(APPLICATIONS);
+        expect(instances.every((instance) => /^default\/\d+$/.test(instance ?? ''))).toBe(true);
+        expect(new Set(instances).size).toBe(APPLICATIONS);
+        expect(scraped.every((some) => some.length > 0)).toBe(true);
+      } finally {
+        await Promise.all([...servers, ...exporters].map((each) => each.stop()));
+        await simulator.close();
+      }
+    });
   },
 });
