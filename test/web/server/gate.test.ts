@@ -1,22 +1,19 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import bcrypt from 'bcryptjs';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { temporaryFolders } from '../../config/folder.ts';
 import { serve, served, testApp } from '../support/app.ts';
 import { deferred } from '../support/deferred.ts';
 import { get } from '../support/http.ts';
 import { sendRaw } from '../support/raw.ts';
 
-let folder: string;
+const newFolder = temporaryFolders();
 let file: string;
 
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'web-gate-'));
-  file = join(folder, 'web.yaml');
+beforeEach(() => {
+  file = join(newFolder(), 'web.yaml');
 });
-
-afterAll(() => rmSync(folder, { recursive: true }));
 
 const basic = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` });
 const users = (password: string) => `basic_auth_users:\n  alice: ${bcrypt.hashSync(password, 4)}\n`;

@@ -1,8 +1,7 @@
 import { once } from 'node:events';
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo, type Server } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Agent } from 'undici';
@@ -13,7 +12,10 @@ import { deferred } from '../support/deferred.ts';
 import { hostileClients, requestText } from '../support/hostile.ts';
 import { get } from '../support/http.ts';
 import { sendRaw } from '../support/raw.ts';
+import { temporaryFolders } from '../../config/folder.ts';
 import { eventually } from '../../support/eventually.ts';
+
+const newFolder = temporaryFolders();
 
 describe('--web.listen-address', () => {
   test.each([
@@ -82,14 +84,12 @@ describe('--web.listen-address', () => {
   });
 
   test('a web configuration that became invalid since it was checked opens nothing', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'web-servers-'));
-    const webConfigFile = join(folder, 'web.yaml');
+    const webConfigFile = join(newFolder(), 'web.yaml');
     writeFileSync(webConfigFile, 'basic_auth_users: {alice: plain}\n');
     const port = await freePort();
     const started = serve(testApp().app, { webConfigFile, listen: [{ host: '127.0.0.1', port }] });
     await expect(started).rejects.toThrow(new ListenError('The web configuration is invalid.'));
     await expect(get(`http://127.0.0.1:${port}/-/healthy`)).rejects.toThrow();
-    rmSync(folder, { recursive: true });
   });
 
   test.each([

@@ -1,9 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect, type PeerCertificate } from 'node:tls';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Agent } from 'undici';
+import { temporaryFolders } from '../../config/folder.ts';
 import { serve, testApp, type RunningServers } from '../support/app.ts';
 import { authority, certificate, LOCALHOST, type KeyPair } from '../support/certificates.ts';
 import { get } from '../support/http.ts';
@@ -15,6 +15,7 @@ let server: KeyPair;
 let newServer: KeyPair;
 let client: KeyPair;
 let stranger: KeyPair;
+const newFolder = temporaryFolders();
 let folder: string;
 let file: string;
 
@@ -26,12 +27,10 @@ beforeAll(async () => {
     certificate('prometheus', [{ type: 2, value: 'prometheus.example' }], ca),
     certificate('stranger', [{ type: 2, value: 'prometheus.example' }], otherCa),
   ]);
-  folder = mkdtempSync(join(tmpdir(), 'web-tls-'));
 });
 
-afterAll(() => rmSync(folder, { recursive: true }));
-
 beforeEach(() => {
+  folder = newFolder();
   file = join(folder, 'web.yaml');
   writeFileSync(join(folder, 'server.crt'), server.cert);
   writeFileSync(join(folder, 'server.key'), server.key);
