@@ -5,19 +5,9 @@ import type { RenderOptions } from '../exposition/exposition.ts';
 import { acceptsGzip, negotiate } from '../exposition/formats.ts';
 import type { WebSettings } from './dependencies.ts';
 
-/**
- * Brings the target of a request into the form of a path that begins with a slash. A target may also come in the
- * absolute form, `http://host/path`, as every server must accept (RFC 9112, 3.2.2); its host counts then, not that of
- * the `Host` header. False where the target is neither.
- */
-export function normaliseTarget(request: IncomingMessage): boolean {
-  const target = request.url ?? '';
-  if (target.startsWith('/')) return true;
-  const { host, rest } = /^https?:\/\/(?<host>[^/?#]*)(?<rest>[^#]*)/i.exec(target)?.groups ?? {};
-  if (host === undefined || rest === undefined || !isHostHeader(host)) return false;
-  request.headers.host = host;
-  request.url = rest.startsWith('/') ? rest : `/${rest}`;
-  return true;
+/** True for a target that is a path, or an http address as proxies get it; the router takes the path of either. */
+export function hasPath({ url = '' }: IncomingMessage): boolean {
+  return /^(?:\/|https?:\/\/)/i.test(url);
 }
 
 /** True where the meant host is ambiguous (RFC 9112, 3.2): another server on the way may have chosen the other one. */
@@ -105,9 +95,6 @@ function quote(value: string): string {
 /** The longest scrape timeout; a longer one in the header counts as this. */
 const MAX_TIMEOUT_MS = 120_000;
 
-/** The longest header that is read, in characters; no scraper writes a longer number. */
-const LONGEST_TIMEOUT_TEXT = 64;
-
 const DECIMAL = /^\+?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
 
 /**
@@ -126,8 +113,7 @@ export function timeToRespond(
 
 /** Seconds as a decimal number, with or without an exponent, above 0; as milliseconds, at most two minutes. */
 function readTimeout(header: string | undefined): number | undefined {
-  if (header === undefined || header.length > LONGEST_TIMEOUT_TEXT) return undefined;
-  const text = header.trim();
+  const text = header?.trim() ?? '';
   const milliseconds = DECIMAL.test(text) ? Number(text) * 1000 : 0;
   return milliseconds > 0 && Number.isFinite(milliseconds) ? Math.min(milliseconds, MAX_TIMEOUT_MS) : undefined;
 }

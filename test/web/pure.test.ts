@@ -21,17 +21,8 @@ describe('the time to answer', () => {
     ['1e400', 9_500],
     ['99999999', 119_500],
     ['120.1', 119_500],
-    [`1${'0'.repeat(64)}`, 9_500],
-    [`${'0'.repeat(62)}8`, 7_500],
   ])('header %j gives %d ms', (header, milliseconds) => {
     expect(timeTo(header)).toBe(milliseconds);
-  });
-
-  test('a header that is longer than any number is not looked at', () => {
-    const looked: unknown[] = [];
-    const header = { length: 16_000, trim: () => looked.push('trimmed') } as unknown as string;
-    expect(timeTo(header)).toBe(9_500);
-    expect(looked).toEqual([]);
   });
 
   test('keeps free what the last answer took to write, but never under half the timeout', () => {

@@ -4,10 +4,7 @@ import { clientGone } from '../clientGone.ts';
 import { BasicAuthenticator, type Compare } from '../authentication/passwords.ts';
 import { PATHS } from '../dependencies.ts';
 import type { WebConfigStore } from '../webConfig/webConfig.ts';
-import { namesSeveralHosts, normalisePrefix, normaliseTarget } from '../request.ts';
-
-/** No endpoint reads a body; a request that announces a longer one is refused. */
-const MAX_BODY_BYTES = 4096;
+import { hasPath, namesSeveralHosts, normalisePrefix } from '../request.ts';
 
 /**
  * The checks between a connection and the application: limits, and the web configuration's headers, rate limit and users, in
@@ -75,11 +72,9 @@ export function createGate({
     cutOffSlowReader(response);
     // No endpoint needs a body: the server does not wait for it, and does not take its bytes for the next request.
     if (hasBody(request)) response.setHeader('Connection', 'close');
-    if (Number(request.headers['content-length'] ?? 0) > MAX_BODY_BYTES) {
-      sendText(response, 413, `No endpoint takes a request body of more than ${MAX_BODY_BYTES} bytes.`);
-    } else if (namesSeveralHosts(request)) {
+    if (namesSeveralHosts(request)) {
       sendText(response, 400, 'Bad request: it has more than one Host header.');
-    } else if (!normaliseTarget(request)) {
+    } else if (!hasPath(request)) {
       sendText(response, 400, 'Bad request: the target must be a path that begins with "/", or an http address.');
     } else {
       admit(request, response).catch((error: unknown) => {
