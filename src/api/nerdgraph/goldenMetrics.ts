@@ -100,10 +100,9 @@ function selectorsOf(columns: GoldenSubject['columns']): Selectors {
 }
 
 /** Planned queries for columns of one source. */
-interface PlannedColumns {
+interface PlannedColumns extends PlannedQueries {
   readonly selects: readonly string[];
   readonly entities: readonly Entity[];
-  readonly queries: PlannedQueries;
 }
 
 /** The read of one source: its columns together, and each suspect column in queries of its own. */
@@ -132,7 +131,7 @@ class SourceRead {
       return [this.#plan([select], having.slice(0, 1)), this.#plan([select], having.slice(1))];
     });
     const planned = [this.#together, ...this.#suspects.flat()];
-    this.calls = planned.reduce((sum, { queries }) => sum + queries.calls, 0);
+    this.calls = planned.reduce((sum, { calls }) => sum + calls, 0);
   }
 
   async read(call: CallOptions): Promise<void> {
@@ -141,6 +140,14 @@ class SourceRead {
   }
 
   #plan(selects: readonly string[], entities: readonly Entity[]): PlannedColumns {
+    let planned: PlannedQueries | undefined;
+    // Where only the number of calls is needed, queries are planned just for an entity that may need several.
+    const queries = (): PlannedQueries => (planned ??= this.#queries(selects, entities));
+    const isOne = entities.length < 2 || selects.length === 0;
+    return { selects, entities, calls: isOne ? queries().calls : 1, read: (call) => queries().read(call) };
+  }
+
+  #queries(selects: readonly string[], entities: readonly Entity[]): PlannedQueries {
     const narrowed = new Map<MetricSelector, MetricSelector>();
     const parts = entities.flatMap(({ subject, selectors }): QueryPart[] => {
       const whole = selectors.get(this.#source);
@@ -150,13 +157,12 @@ class SourceRead {
       narrowed.set(whole, selector);
       return [partOf(subject, selector)];
     });
-    const query = { ...kindOf(this.#source), range: this.#range };
-    return { selects, entities, queries: planTimeslices(this.#account, parts, query) };
+    return planTimeslices(this.#account, parts, { ...kindOf(this.#source), range: this.#range });
   }
 
   /** Reads columns of all these entities, and remembers the columns that break queries. */
-  async #readColumns({ selects, entities, queries }: PlannedColumns, call: CallOptions): Promise<void> {
-    const found = await queries.read(call);
+  async #readColumns({ selects, entities, read }: PlannedColumns, call: CallOptions): Promise<void> {
+    const found = await read(call);
     for (const entity of entities) {
       const rows = found.get(entity.subject.guid);
       if (rows === undefined) continue;
