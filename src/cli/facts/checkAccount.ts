@@ -1,5 +1,4 @@
 import { UpstreamError, type Application, type KeyTransaction } from '../../api/types.ts';
-import type { Api } from '../../api/upstreamReader.ts';
 import { METRIC } from '../../formulas/metricInputs.ts';
 import { readAll } from '../upstream/readForCommand.ts';
 import type { LiveAccount } from '../upstream/session.ts';
@@ -14,9 +13,7 @@ import { SHARED_PROBES } from './sharedProbes.ts';
 
 /** An account of the configuration, connected through both interfaces. */
 export interface FactAccount {
-  readonly name: string;
-  /** The interface that it is configured with. */
-  readonly api: Api;
+  /** The account through the interface that it is configured with. */
   readonly own: LiveAccount;
   readonly calls: CountedCalls;
   readonly rest: RestConnection;
@@ -53,6 +50,7 @@ const MINUTE = 60_000;
 /** Checks all facts on an account. Rejects only with the reason of the signal. */
 export async function checkAccount(account: FactAccount, timing: Timing): Promise<AccountFacts> {
   const found: Verdicts = {};
+  const { name } = account.own.config;
   const rows = (rest: Judged) => FACTS.map((fact) => ({ ...fact, judged: found[fact.id] ?? rest }));
   try {
     const { rest, graph, largest } = await openSides(account, timing);
@@ -62,16 +60,17 @@ export async function checkAccount(account: FactAccount, timing: Timing): Promis
     await runProbes(found, PACK_PROBES, graph);
     account.calls.most = MOST_CALLS;
     found.late_minutes = await checkLate(account, largest, timing);
-    return { account: account.name, rows: rows(undecided('no reporting application')) };
+    return { account: name, rows: rows(undecided('no reporting application')) };
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error;
-    return { account: account.name, rows: rows(failed(error)), problem: error.message };
+    return { account: name, rows: rows(failed(error)), problem: error.message };
   }
 }
 
 /** Reads the lists. Only the lists of the second interface count as calls. */
-async function openSides({ own, calls, rest, graph, api }: FactAccount, { now, delayMs, waitMs }: Timing) {
+async function openSides({ own, calls, rest, graph }: FactAccount, { now, delayMs, waitMs }: Timing) {
   calls.most = MOST_CALLS - (waitMs > 0 ? LATE_CALLS : 0);
+  const { api } = own.reader;
   const minute = Math.floor(now() / MINUTE) * 60;
   const to = Math.floor((now() - delayMs) / MINUTE) * 60;
   const listed = await own.reader.listApplications({}, own.call);
@@ -188,7 +187,7 @@ function failed({ failure }: UpstreamError): Judged {
 
 /** Reads the calls of a minute of the largest application repeatedly while its data arrive. */
 async function checkLate(
-  { own, api, rest, graph }: FactAccount,
+  { own, rest, graph }: FactAccount,
   [largest]: readonly Application[],
   { now, sleep, waitMs, delayMs }: Timing,
 ): Promise<Judged> {
@@ -204,7 +203,7 @@ async function checkLate(
   return orFailure(async () => {
     for (const age of ages) {
       await sleep(Math.max(0, end + age * MINUTE - now()), own.call.signal);
-      const [minute] = await readMinutes(api === 'rest' ? rest : graph, largest.id, [METRIC.web], range);
+      const [minute] = await readMinutes(own.reader.api === 'rest' ? rest : graph, largest.id, [METRIC.web], range);
       readings.push({ age, calls: minute === undefined ? 0 : valueAt(minute, METRIC.web, 'call_count') });
     }
     return judgeLate(readings, delayMs / MINUTE);

@@ -196,8 +196,6 @@ export interface Probe<A> {
 }
 
 export const TEN_MINUTES = 600;
-export const HOUR = 3_600;
-export const DAY = 86_400;
 
 export function before(to: number, seconds: number): TimeRange {
   return { from: to - seconds, to };

@@ -195,8 +195,8 @@ export const NERDGRAPH_FACTS = {
   },
 } as const satisfies FactTable<`nerdgraph_${string}`>;
 
-const HOUR = 3_600;
-const DAY = 24 * HOUR;
+export const HOUR = 3_600;
+export const DAY = 24 * HOUR;
 const MONTH = 30 * DAY;
 const CONSUMPTION = 'newrelic.resourceConsumption';
 

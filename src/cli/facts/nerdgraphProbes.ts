@@ -27,12 +27,12 @@ import { UpstreamError, type Application, type FailureReason } from '../../api/t
 import { METRIC } from '../../formulas/metricInputs.ts';
 import { SIGN_OF_LIFE } from '../../formulas/valueFormulas.ts';
 import { readEach } from '../upstream/readForCommand.ts';
-import { before, DAY, HOUR, numberAt, objectsIn, TEN_MINUTES } from './connections.ts';
+import { before, numberAt, objectsIn, TEN_MINUTES } from './connections.ts';
 import type { GraphAccount, Probe, Verdicts } from './connections.ts';
 import { count, holds, ratio, undecided, word, type Judged, type Seen } from './evidence.ts';
 import type { FactId } from './facts.ts';
 import { judgeCut, judgeFields, judgeFirstFunction, judgeLimitMax, judgeOtherResult, sum } from './judges.ts';
-import { PACK_FACTS, type PackFact } from './nerdgraphFacts.ts';
+import { DAY, HOUR, PACK_FACTS, type PackFact } from './nerdgraphFacts.ts';
 import { NO_METRIC, readMinutes } from './restProbes.ts';
 
 const NAME = 'metricTimesliceName';

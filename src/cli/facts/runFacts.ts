@@ -84,12 +84,12 @@ export function openFactAccounts({
     const other = index % 2 === 0 ? accounts[index + 1] : undefined;
     if (other === undefined) return [];
     const calls = new CountedCalls();
-    const { api } = own.reader;
-    const [{ reader, config: ofRest, call }, graph] = api === 'rest' ? [own, other] : [other, own];
+    const [{ reader, config: ofRest, call }, graph] = own.reader.api === 'rest' ? [own, other] : [other, own];
     const { account_id } = graph.config;
     const graphOptions = clientOptions(graph.config, config);
     return {
-      ...{ name: own.config.name, api, own, calls },
+      own,
+      calls,
       rest: new RestConnection(reader, clientOptions(ofRest, config), calls.through(call)),
       graph: new GraphConnection(graph.reader, account_id, graphOptions, calls.through(graph.call)),
     };

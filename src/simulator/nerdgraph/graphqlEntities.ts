@@ -5,7 +5,7 @@ import {
   type SimulatedApplication,
   type SimulatedKeyTransaction,
 } from '../world/worldEntities.ts';
-import { MONITORED_DOMAINS, type MonitoredEntity, monitoredEntities, reports } from '../world/monitoredEntities.ts';
+import { MONITORED_DOMAINS, type MonitoredEntity, monitoredEntities } from '../world/monitoredEntities.ts';
 import { health, keyTransactionReports, keyTransactionSummary, rollingSummary } from '../world/rollingFigures.ts';
 import type { World } from '../world/world.ts';
 import type { CallKind } from '../faults/faultRules.ts';
@@ -130,7 +130,7 @@ export function keyTransactionEntity(world: World, now: number, key: SimulatedKe
 function entityOutline(world: World, now: number, entity: MonitoredEntity) {
   const { typename, guid, domainId, domain, type, name, application, metrics } = entity;
   const { accountId } = world.options;
-  const reporting = reports(entity, now);
+  const reporting = isReporting(application, now);
   return {
     __typename: typename,
     ...{ guid, domainId, name, accountId, domain, type },

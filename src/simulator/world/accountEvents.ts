@@ -9,6 +9,14 @@ interface Search {
   readonly until: number;
 }
 
+/** The minutes of a search that are multiples of `step`, and the one before them. */
+export function* minutesOf(
+  { since, until }: Pick<Search, 'since' | 'until'>,
+  step: number,
+): Generator<number, void, undefined> {
+  for (let minute = Math.floor(since / MINUTE / step) * step; minute * MINUTE < until; minute += step) yield minute;
+}
+
 /** An event of the account itself, about its limits or its usage. */
 type AccountEvent = Readonly<Record<string, string | number>> & { readonly timestamp: number };
 
@@ -42,9 +50,9 @@ function usedOf(seed: number, place: number, minute: number): number {
   return Math.round(most * mean * level * (0.95 + 0.1 * fraction(seed, place, minute, 8500)));
 }
 
-function* resourceConsumption({ world, since, until }: Search): ReturnType<AccountSource> {
-  const { seed } = world.options;
-  for (let minute = Math.floor(since / MINUTE); minute * MINUTE < until; minute += 1) {
+function* resourceConsumption(search: Search): ReturnType<AccountSource> {
+  const { seed } = search.world.options;
+  for (const minute of minutesOf(search, 1)) {
     for (const [place, { limitName, dataType, most }] of LIMITS.entries()) {
       const common = {
         timestamp: minute * MINUTE,
@@ -60,9 +68,9 @@ function* resourceConsumption({ world, since, until }: Search): ReturnType<Accou
 }
 
 /** An event for each minute in which a limit was exceeded, and sometimes one about unreadable data, without a limit. */
-function* limitIncidents({ world, since, until }: Search): ReturnType<AccountSource> {
-  const { seed } = world.options;
-  for (let minute = Math.floor(since / MINUTE); minute * MINUTE < until; minute += 1) {
+function* limitIncidents(search: Search): ReturnType<AccountSource> {
+  const { seed } = search.world.options;
+  for (const minute of minutesOf(search, 1)) {
     for (const [place, { limitName, most }] of LIMITS.entries()) {
       if (usedOf(seed, place, minute) <= most) continue;
       yield {
@@ -98,15 +106,11 @@ const COMPUTE_UNITS = 4;
 const hourly = (seed: number, mean: number, place: number, hour: number): number =>
   mean * (0.7 + 0.6 * fraction(seed, place, hour, 8600));
 
-function hoursOf({ since, until }: Search): readonly number[] {
-  const first = Math.floor(since / MINUTE / HOUR_MINUTES);
-  return Array.from({ length: Math.ceil(until / MINUTE / HOUR_MINUTES) - first }, (_, index) => first + index);
-}
-
 function* hourlyUsage(search: Search): ReturnType<AccountSource> {
   const { seed, accountId } = search.world.options;
-  for (const hour of hoursOf(search)) {
-    const common = { timestamp: hour * HOUR_MINUTES * MINUTE, consumingAccountId: accountId };
+  for (const minute of minutesOf(search, HOUR_MINUTES)) {
+    const hour = minute / HOUR_MINUTES;
+    const common = { timestamp: minute * MINUTE, consumingAccountId: accountId };
     for (const [place, [usageMetric, mean]] of SOURCES.entries()) {
       const GigabytesIngested = hourly(seed, mean, place, hour);
       yield { ...common, productLine: 'DataPlatform', metric: 'GigabytesIngested', usageMetric, GigabytesIngested };
@@ -119,12 +123,12 @@ function* hourlyUsage(search: Search): ReturnType<AccountSource> {
 /** The usage of the month so far, every hour. */
 function* monthlyUsage(search: Search): ReturnType<AccountSource> {
   const { seed } = search.world.options;
-  for (const hour of hoursOf(search)) {
-    const timestamp = hour * HOUR_MINUTES * MINUTE;
+  for (const minute of minutesOf(search, HOUR_MINUTES)) {
+    const timestamp = minute * MINUTE;
     const begin = new Date(timestamp);
     const firstHour = Date.UTC(begin.getUTCFullYear(), begin.getUTCMonth()) / MINUTE / HOUR_MINUTES;
     let GigabytesIngested = 0;
-    for (let past = firstHour; past < hour; past += 1) {
+    for (let past = firstHour; past < minute / HOUR_MINUTES; past += 1) {
       for (const [place, [, mean]] of SOURCES.entries()) GigabytesIngested += hourly(seed, mean, place, past);
     }
     yield { timestamp, productLine: 'DataPlatform', metric: 'GigabytesIngested', GigabytesIngested };

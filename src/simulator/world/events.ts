@@ -1,4 +1,4 @@
-import { ACCOUNT_SOURCES } from './accountEvents.ts';
+import { ACCOUNT_SOURCES, minutesOf } from './accountEvents.ts';
 import type { InstanceMinute } from './traffic.ts';
 import { alertEvents, LONGEST_EVENT_MINUTES } from './alertEvents.ts';
 import { applicationMinute, fraction, hash, sequence } from './traffic.ts';
@@ -221,11 +221,6 @@ function timing({ pageSeconds, responseSeconds }: InstanceMinute, which: number,
   if (which === 1)
     return { timingName: 'interactionToNextPaint', interactionToNextPaint: responseSeconds * around(chance) };
   return { timingName: 'cumulativeLayoutShift', cumulativeLayoutShift: 0.08 * around(chance) };
-}
-
-/** The minutes of a search that are multiples of `step`, and the one before them. */
-function* minutesOf({ since, until }: EventSearch, step: number): Generator<number, void, undefined> {
-  for (let minute = Math.floor(since / MINUTE / step) * step; minute * MINUTE < until; minute += step) yield minute;
 }
 
 const LOCATIONS = ['Frankfurt, DE', 'Columbus, OH, USA'];

@@ -1,6 +1,5 @@
-import { isReporting, type SimulatedApplication } from './worldEntities.ts';
+import type { SimulatedApplication } from './worldEntities.ts';
 import type { World } from './world.ts';
-import type { Archetype } from './archetypes.ts';
 
 /** The definition of a golden metric of an entity. */
 interface GoldenMetric {
@@ -159,7 +158,8 @@ export function monitoredEntities(world: World, now: number, domain: string): re
           },
         ];
       case 'BROWSER':
-        if (!hasBrowsers(archetype)) return [];
+        // Pages of some applications have a browser agent that delivers nothing.
+        if (archetype.browser === undefined && !archetype.browserEnabled) return [];
         return [
           {
             ...common,
@@ -184,13 +184,3 @@ export function monitoredEntities(world: World, now: number, domain: string): re
 }
 
 export const MONITORED_DOMAINS = ['EXT', 'BROWSER', 'INFRA'] as const;
-
-/** Whether pages of the application contain a browser agent, even if it delivers nothing. */
-function hasBrowsers({ browser, browserEnabled }: Archetype): boolean {
-  return browser !== undefined || browserEnabled;
-}
-
-/** Whether an entity reports. */
-export function reports({ application }: MonitoredEntity, now: number): boolean {
-  return isReporting(application, now);
-}
