@@ -1,6 +1,7 @@
 import { html, type Html, counted, DOT, inWords } from './markup.ts';
 import type { ApplicationView, TaskStatus } from '../../collect/accountStatus.ts';
 import type { Breakdown, ShownAccount } from './breakdown.ts';
+import { PALETTE_SIZE } from './style.ts';
 
 const PAGE_SIZE = 50;
 
@@ -144,9 +145,6 @@ function compare(a: string, b: string): number {
 
 const WIDTH = 1000;
 const HEIGHT = 24;
-
-/** The number of component colours in the style sheet: more than any application has components. */
-const PALETTE_SIZE = 16;
 
 /** The colour index of each component of a page, in alphabetical order. */
 function paletteOf(rows: readonly ApplicationRow[]) {

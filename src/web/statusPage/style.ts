@@ -1,6 +1,11 @@
 import { createHash } from 'node:crypto';
 import { Html } from './markup.ts';
 
+/** The number of colours of components, each a variable of the style: more than any application has components. */
+export const PALETTE_SIZE = 16;
+
+const COLOURS = Array.from({ length: PALETTE_SIZE }, (_, index) => `.c${index} { fill: var(--c${index}); }`);
+
 const STYLE = `
 :root {
   color-scheme: light dark;
@@ -84,10 +89,7 @@ button { cursor: pointer; }
 .key { margin: 0 0 .5rem; font-size: .9rem; }
 .pages { display: flex; gap: 1.5rem; justify-content: center; padding-top: 1rem; border-top: 1px solid var(--line); }
 .queue { fill: var(--queue); } .total { fill: var(--total); }
-.c0 { fill: var(--c0); } .c1 { fill: var(--c1); } .c2 { fill: var(--c2); } .c3 { fill: var(--c3); }
-.c4 { fill: var(--c4); } .c5 { fill: var(--c5); } .c6 { fill: var(--c6); } .c7 { fill: var(--c7); }
-.c8 { fill: var(--c8); } .c9 { fill: var(--c9); } .c10 { fill: var(--c10); } .c11 { fill: var(--c11); }
-.c12 { fill: var(--c12); } .c13 { fill: var(--c13); } .c14 { fill: var(--c14); } .c15 { fill: var(--c15); }
+${COLOURS.join(' ')}
 @media (max-width: 44rem) {
   .stack, .stack caption, .stack tbody, .stack tr, .stack th, .stack td { display: block; }
   .stack thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
