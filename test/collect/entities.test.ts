@@ -260,6 +260,24 @@ describe('golden metrics', () => {
     ]);
   });
 
+  it('that fail while others are read keep their last values up to max_age, with one warning, and are absent then', async () => {
+    const world = worldWith([selection()], [entity('a')]);
+    await world.scrape();
+    world.reader.failingMetrics = ['errorRate'];
+    world.reader.golden = () => ({ throughput: 6 });
+    const later = async (minutes: number): Promise<unknown[]> => {
+      await world.scrapeFor(minutes * 60, 60);
+      const answer = await world.scrape();
+      return [THROUGHPUT, 'newrelic_ext_service_error_rate'].map((family) => world.value(answer, family));
+    };
+    expect(await later(2)).toEqual([6, 2]);
+    expect(world.group('golden_metrics')).toMatchObject({ success: false, tasks: { fresh: 1 } });
+    expect(await later(3)).toEqual([6, 2]);
+    expect(await later(2)).toEqual([6, undefined]);
+    const failing = 'entities: EXT-SERVICE: golden metric "errorRate" cannot be read: golden_metrics: server';
+    expect(warnings(world).filter((warning) => warning === failing)).toHaveLength(1);
+  });
+
   it('whose definition cannot be read are never asked for, with one warning', async () => {
     const bad = metric('bad');
     const definition = { ...bad.definition, from: 'Metric LIMIT 5' };

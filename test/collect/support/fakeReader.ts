@@ -132,6 +132,8 @@ export class FakeReader implements UpstreamReader {
   readonly entities: EntityReader;
   /** The entities of each type. */
   readonly monitored = new Map<string, readonly MonitoredEntity[]>();
+  /** Golden metrics that fail while the others are answered. */
+  failingMetrics: readonly string[] = [];
   /** What upstream answers of the golden metrics of an entity. */
   golden: (subject: GoldenSubject) => Readonly<Record<string, number>> = () => ({});
   readonly #clock: VirtualClock;
@@ -188,7 +190,9 @@ export class FakeReader implements UpstreamReader {
         values: new Map(
           Object.entries(this.golden(subject)).map(([name, value]) => [name, [{ percentile: undefined, value }]]),
         ),
-        failures: new Map(),
+        failures: new Map(
+          this.failingMetrics.map((name) => [name, errorOf({ kind: 'golden_metrics' }, { reason: 'server' })]),
+        ),
         notNumbers: [],
       })),
       types: () => Promise.resolve([]),
@@ -367,7 +371,7 @@ function overloadOf({ reason, retryAfter }: Fault): Overload | undefined {
   return { waitMs: retryAfter === undefined ? undefined : retryAfter * 1000 };
 }
 
-function errorOf({ kind }: About, { reason, status }: Fault): UpstreamError {
+function errorOf({ kind }: Pick<About, 'kind'>, { reason, status }: Fault): UpstreamError {
   return new UpstreamError(`${kind}: ${reason}`, { reason, endpoint: kind, status });
 }
 
