@@ -81,7 +81,7 @@ type DatabaseKind = 'datastore' | 'database' | 'active_record';
 export type DatabaseChoice = DatabaseKind | 'none';
 
 /**
- * Which database kind counts for an application: the first of ActiveRecord (old ruby agents only), Datastore and Database that
+ * The database kind that counts for an application: the first of ActiveRecord (old ruby agents only), Datastore and Database that
  * has calls, else the first that is present. A ruby application that has ActiveRecord never uses Database. `override` is the
  * setting `database_component`.
  *

@@ -22,7 +22,7 @@ const WHOLE_KEY = /NR[A-Z]{2}-[A-Z0-9]{20,}|\b[A-Z0-9]{36}NRAL\b/gi;
 /** A text of one repeated character. */
 const ONE_CHARACTER = /^(.)\1*$/su;
 
-/** How a character is encoded in an address, in JSON and in HTML; tried at one index of a text only. */
+/** An encoded character of an address, of JSON or of HTML; tried at one index of a text only. */
 const ENCODED = /%(?:25)*([0-9a-f]{2})|\\u([0-9a-f]{4})|&#x([0-9a-f]{1,6});|&#([0-9]{1,7});|\\[nrt]?/iy;
 const [PERCENT, BACKSLASH, AMPERSAND, UPPER_A, UPPER_Z, TO_LOWER] = [0x25, 0x5c, 0x26, 0x41, 0x5a, 0x20];
 

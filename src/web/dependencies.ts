@@ -34,7 +34,7 @@ export interface WebSettings {
   readonly docs: string;
 }
 
-/** What the web side needs from the other parts. Values that a reload replaces are functions here. */
+/** The other parts as the web side uses them. Values that a reload replaces are functions here. */
 export interface WebDependencies {
   readonly settings: WebSettings;
   collector(): WebCollector;

@@ -88,7 +88,7 @@ export class InFlightBytes {
   }
 }
 
-/** What a handler gets with a request that holds one of the slots. */
+/** The slot of a request, as its handler uses it. */
 export interface RequestSlot {
   readonly gone: AbortSignal;
   /**

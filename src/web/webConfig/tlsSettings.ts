@@ -6,7 +6,7 @@ import { mayBeSecret } from '../../config/diagnostic.ts';
 import { readFile } from '../../config/files.ts';
 import { CIPHER_SUITES, CURVES, TLS13_CIPHER_SUITES, TLS_VERSIONS, type TlsSection } from './webConfigFile.ts';
 
-/** What a TLS server needs; `context` can be swapped while it runs. */
+/** The settings of a TLS server; `context` can be swapped while it runs. */
 export interface TlsSettings {
   readonly context: SecureContextOptions;
   /** Undefined where the file does not have it: clients need no certificate then. */
