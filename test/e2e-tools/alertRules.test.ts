@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
@@ -86,6 +86,16 @@ describe('the command alert-rules', () => {
       expect((await runIn(folder, ['--force'])).status).toBe(0);
       expect(readFileSync(join(folder, 'rules.yaml'), 'utf8')).toContain('groups:');
       expect(readdirSync(folder).toSorted()).toEqual(FILES);
+    });
+  });
+
+  it('writes none of the files where a folder has the name of one', async () => {
+    await inFolder(async (folder) => {
+      mkdirSync(join(folder, 'report.md'));
+      const refused = await runIn(folder, ['--force']);
+      expect(refused).toMatchObject({ status: 2, stdout: '' });
+      expect(refused.stderr).toContain(`report.md in ${folder} cannot be replaced`);
+      expect(readdirSync(folder)).toEqual(['report.md']);
     });
   });
 

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import type { AlertSettings } from '../../api/alerts.ts';
@@ -57,6 +57,11 @@ export async function runAlertRules(options: AlertRulesOptions): Promise<void> {
 function throughNerdGraph(config: Config, { output, force }: AlertRulesOptions): Config {
   const account = theAccount(config);
   const existing = FILE_NAMES.filter((name) => existsSync(join(output, name)));
+  const folders = existing.filter((name) => statSync(join(output, name)).isDirectory());
+  if (folders.length > 0)
+    throw new UsageError(
+      `${folders.join(', ')} in ${output} cannot be replaced by a file: it is a folder. Give another --output`,
+    );
   if (existing.length > 0 && !force) {
     throw new UsageError(`${existing.join(', ')} in ${output} would be replaced: give --force, or another --output`);
   }
