@@ -2,8 +2,9 @@ import { UpstreamError, type Application, type KeyTransaction } from '../../api/
 import { METRIC } from '../../formulas/metricInputs.ts';
 import { readAll } from '../upstream/readForCommand.ts';
 import type { LiveAccount } from '../upstream/session.ts';
-import { before, CallsSpent, MOST_CALLS, TEN_MINUTES, type GraphAccount, type RestAccount } from './connections.ts';
-import type { CountedCalls, GraphConnection, Probe, RestConnection, Verdicts } from './connections.ts';
+import { before, byThroughput, CallsSpent, MOST_CALLS, TEN_MINUTES } from './connections.ts';
+import type { CountedCalls, GraphAccount, GraphConnection, Probe } from './connections.ts';
+import type { RestAccount, RestConnection, Verdicts } from './connections.ts';
 import { AGES, undecided, word, type Judged } from './evidence.ts';
 import { FACTS, type Fact, type FactId } from './facts.ts';
 import { judgeLate } from './judges.ts';
@@ -121,10 +122,6 @@ async function sideOf<A extends Pick<RestAccount, 'largest'>>(
     if (!(error instanceof UpstreamError)) throw error;
     return undecided('no second interface', word('failure', error.failure.reason));
   }
-}
-
-function byThroughput(applications: readonly Application[]): readonly Application[] {
-  return applications.toSorted((a, b) => (b.summary?.throughput ?? 0) - (a.summary?.throughput ?? 0));
 }
 
 /** NerdGraph's list has no traffic, so it is queried for the applications with the most hosts. */

@@ -201,6 +201,11 @@ export function before(to: number, seconds: number): TimeRange {
   return { from: to - seconds, to };
 }
 
+/** Applications or key transactions, with the most traffic first. */
+export function byThroughput<T extends Pick<Application, 'summary'>>(listed: readonly T[]): readonly T[] {
+  return listed.toSorted((a, b) => (b.summary?.throughput ?? 0) - (a.summary?.throughput ?? 0));
+}
+
 /** The objects of a list; none where there is no list. */
 export function objectsIn(value: unknown): readonly Json[] {
   return isList(value) ? value.filter(isObject) : [];

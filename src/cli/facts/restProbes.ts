@@ -2,14 +2,8 @@ import { endOf, UpstreamError, type Application, type Timeslice } from '../../ap
 import type { CallOptions, MetricDataResult, TimeRange, UpstreamReader } from '../../api/upstreamReader.ts';
 import { METRIC } from '../../formulas/metricInputs.ts';
 import { readEach, readOne } from '../upstream/readForCommand.ts';
-import {
-  before,
-  TEN_MINUTES,
-  type RestAccount,
-  type Probe,
-  type RestConnection,
-  type Verdicts,
-} from './connections.ts';
+import { before, byThroughput, TEN_MINUTES } from './connections.ts';
+import type { Probe, RestAccount, RestConnection, Verdicts } from './connections.ts';
 import { count, holds, ratio, undecided, word, type Judged } from './evidence.ts';
 import { judgeCut, judgeMemoryHosts, judgeMemoryMinutes, judgeRaw, judgeUnit, judgeWindow, sum } from './judges.ts';
 import type { Minute, Summarized } from './judges.ts';
@@ -222,8 +216,7 @@ async function checkErrorsAbsent({ rest, listed, to }: RestAccount): Promise<Jud
   const without = listed.filter(
     ({ reporting, summary }) => reporting !== false && summary?.errorRate === 0 && (summary.throughput ?? 0) > 0,
   );
-  const busiest = without.toSorted((a, b) => (b.summary?.throughput ?? 0) - (a.summary?.throughput ?? 0));
-  for (const { id } of busiest.slice(0, 2)) {
+  for (const { id } of byThroughput(without).slice(0, 2)) {
     const data = await rest.metricData(id, [METRIC.web, METRIC.errors], before(to, TEN_MINUTES));
     const shape = shapeOf(data.get(METRIC.errors));
     // Errors in earlier minutes of the range make the metric present; the next application is tried then.
@@ -232,31 +225,29 @@ async function checkErrorsAbsent({ rest, listed, to }: RestAccount): Promise<Jud
   return undecided('no application without errors');
 }
 
-const MEMORY = 'Memory/Physical';
-
 /** Checks the memory of the first of the largest applications with two to three hosts. */
 async function checkMemory({ rest, largest, to }: RestAccount): Promise<Verdicts | Judged> {
   const chosen = largest.find(({ hosts = 0 }) => hosts >= 2 && hosts <= 3) ?? largest.find(({ hosts }) => hosts === 1);
   if (chosen === undefined) return undecided('no application with one to three hosts');
   const applicationId = chosen.id;
   const range = before(to, TEN_MINUTES);
-  const data = await rest.metricData(applicationId, [MEMORY], range);
-  const whole = data.get(MEMORY)?.at(-1)?.values['total_used_mb'];
-  const minutes = await readMinutes(rest, applicationId, [MEMORY], range);
+  const data = await rest.metricData(applicationId, [METRIC.memory], range);
+  const whole = data.get(METRIC.memory)?.at(-1)?.values['total_used_mb'];
+  const minutes = await readMinutes(rest, applicationId, [METRIC.memory], range);
   const hosts = await readOne(rest.reader.hosts, { applicationId }, range, rest.call);
   const isCounted = hosts.every(({ summary }) => summary?.instanceCount !== undefined) && hosts.length <= 3;
-  const metrics = rest.reader.select([MEMORY]);
+  const metrics = rest.reader.select([METRIC.memory]);
   const subjectOf = ({ key }: (typeof hosts)[number]) => ({ applicationId, hostKey: key, metrics });
   const read = await readEach(rest.reader.metricData, isCounted ? hosts : [], subjectOf, range, rest.call);
   return {
     rest_memory_minutes: judgeMemoryMinutes(
       whole,
-      minutes.map((each) => valueAt(each, MEMORY, 'total_used_mb')).filter((value) => value > 0),
+      minutes.map((each) => valueAt(each, METRIC.memory, 'total_used_mb')).filter((value) => value > 0),
     ),
     rest_memory_hosts: judgeMemoryHosts(
       whole,
       read.map(([{ summary }, result]) => ({
-        megabytes: valueAt(result, MEMORY, 'used_mb_by_host'),
+        megabytes: valueAt(result, METRIC.memory, 'used_mb_by_host'),
         processes: summary?.instanceCount ?? 0,
       })),
     ),
@@ -274,9 +265,9 @@ function checkSilent({ listed }: RestAccount): Promise<Judged> {
 /** Checks three busy key transactions of listed applications. */
 async function checkKeyTransactions({ rest, listed, keyTransactions, minute }: RestAccount): Promise<Judged> {
   const ids = new Set(listed.map(({ id }) => id));
-  const busy = keyTransactions
-    .filter(({ summary, applicationId }) => (summary?.throughput ?? 0) > 0 && ids.has(applicationId ?? NaN))
-    .toSorted((a, b) => (b.summary?.throughput ?? 0) - (a.summary?.throughput ?? 0));
+  const busy = byThroughput(keyTransactions).filter(
+    ({ summary, applicationId }) => (summary?.throughput ?? 0) > 0 && ids.has(applicationId ?? NaN),
+  );
   if (busy.length === 0) return undecided('no key transaction');
   const subjects: Summarized[] = [];
   for (const { transactionName = '', applicationId = 0, summary } of busy.slice(0, 3)) {

@@ -2,16 +2,8 @@ import { METRIC, isDatastore } from '../../formulas/metricInputs.ts';
 import type { MetricDataResult } from '../../api/upstreamReader.ts';
 import { queryNames } from '../../metrics/windowFamilies.ts';
 import { readEach } from '../upstream/readForCommand.ts';
-import {
-  before,
-  numberAt,
-  objectsIn,
-  TEN_MINUTES,
-  type GraphAccount,
-  type RestAccount,
-  type Probe,
-  type Verdicts,
-} from './connections.ts';
+import { before, numberAt, objectsIn, TEN_MINUTES } from './connections.ts';
+import type { GraphAccount, Probe, RestAccount, Verdicts } from './connections.ts';
 import { holds, undecided, word, type Judged } from './evidence.ts';
 import type { FactId } from './facts.ts';
 import { judgeMinutes, judgeSame, type Pair } from './judges.ts';
