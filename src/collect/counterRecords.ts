@@ -45,8 +45,8 @@ export function counterSubject(
 }
 
 /**
- * Reads a batch over the range of its first application, which is the longest: that of the oldest last read. Applications with a
- * longer range are left for another call.
+ * Reads a batch over the range of its first application: mostly the longest one, because the oldest read is due first. An
+ * application with a longer range is left for another call.
  */
 export function overFirstRange(read: UpstreamReader['counters']): BatchRead<MetricDataSubject, MinuteSeries> {
   return {
