@@ -45,28 +45,27 @@ describe('the workflows', () => {
   });
 });
 
-describe('CI', () => {
-  test('runs .ci/run and decides nothing itself', () => {
-    const runs = stepsOf('ci.yaml', 'test').flatMap(({ run }) => run ?? []);
-    expect(runs.at(-1)).toBe('.ci/run');
-    expect(runs.filter((run) => /npm|node/.test(run))).toEqual([]);
-  });
+test('CI runs .ci/run and decides nothing itself', () => {
+  const runs = stepsOf('ci.yaml', 'test').flatMap(({ run }) => run ?? []);
+  expect(runs.at(-1)).toBe('.ci/run');
+  expect(runs.filter((run) => /npm|node/.test(run))).toEqual([]);
 });
 
 describe('the release', () => {
   const { jobs } = parse('release.yaml');
+  const runsOf = (job: string): string[] => stepsOf('release.yaml', job).flatMap(({ run }) => run ?? []);
 
   test('comes after the tests, the version and the audit of what is built in', () => {
     expect(jobs['test']?.uses).toBe('./.github/workflows/ci.yaml');
-    expect(stepsOf('release.yaml', 'check').map(({ run }) => run)).toContain('npm run audit');
+    expect(runsOf('check')).toContain('npm run audit');
     for (const job of ['package', 'image']) expect(jobs[job]?.needs).toEqual(['test', 'check']);
     expect(jobs['chart']?.needs).toEqual(['image']);
   });
 
-  test('publishes the package with its provenance, without a token', () => {
-    const runs = stepsOf('release.yaml', 'package').flatMap(({ run }) => run ?? []);
-    expect(runs).toContain('npm publish --provenance --access public');
+  test('publishes the package with its provenance, without a token, and the chart with a signature', () => {
+    expect(runsOf('package')).toContain('npm publish --provenance --access public');
     expect(jobs['package']?.permissions).toEqual({ contents: 'read', 'id-token': 'write' });
+    expect(runsOf('chart').join('\n')).toMatch(/helm lint --strict [^]*helm package [^]*cosign sign --yes/);
   });
 
   test('builds the image of the Dockerfile for two processors, with a bill of materials, an attestation and a signature', () => {
@@ -77,21 +76,13 @@ describe('the release', () => {
       provenance: 'mode=max',
       push: true,
     });
-    const given = String(build?.['build-args']).match(/^\w+(?==)/gm);
     const taken = stagesOf(textOf('Dockerfile'))
       .flat()
       .flatMap(({ name, text }) => (name === 'ARG' ? [text.replace(/=.*/, '')] : []));
-    expect(given).toEqual(taken);
-    expect(inputOf('release.yaml', 'image', 'actions/attest-build-provenance')).toMatchObject({
-      'push-to-registry': true,
-    });
-    expect(stepsOf('release.yaml', 'image').at(-1)?.run).toMatch(/^cosign sign --yes /);
-  });
-
-  test('packs and signs the chart', () => {
-    const runs = stepsOf('release.yaml', 'chart').flatMap(({ run }) => run ?? []);
-    expect(runs).toEqual(expect.arrayContaining(['helm lint --strict deploy/helm', 'helm package deploy/helm']));
-    expect(runs.join('\n')).toContain('cosign sign --yes');
+    expect(String(build?.['build-args']).match(/^\w+(?==)/gm)).toEqual(taken);
+    const attested = inputOf('release.yaml', 'image', 'actions/attest-build-provenance');
+    expect(attested).toMatchObject({ 'push-to-registry': true });
+    expect(runsOf('image').at(-1)).toMatch(/^cosign sign --yes /);
   });
 
   test('is the one place that names a registry to publish to', () => {

@@ -125,17 +125,21 @@ describe('discover', () => {
     expect(JSON.parse(one.stdout)).toMatchObject({ accounts: [{ applications: [storefront] }] });
   });
 
-  it('keeps a hostile name on its line of the table and in the comment of the YAML', async () => {
+  it('keeps a hostile name on its line of the table, in the comment of the YAML, and its control characters out of JSON and errors', async () => {
     const hostile = await simulatorForTest({ applications: 1, hostsPerApplication: 1 });
-    hostile.change(1000001, { name: 'a\n- id: 666 # b\u001b[2J\u0085c\u2028d' });
+    hostile.change(1000001, { name: 'a\n- id: 666 # b\u001b[2J\u0085c\u2028d\u202e' });
     const config = { accounts: [account(hostile)] };
-    const [table, yaml] = await Promise.all([
+    const [table, yaml, json, error] = await Promise.all([
       runInProcess(['discover'], { config }),
       runInProcess(['discover', '--format=yaml'], { config }),
+      runInProcess(['discover', '--format=json'], { config }),
+      runInProcess(['metric-names', '--app=1000001', '--host=none'], { config }),
     ]);
     expect(parse(yaml.stdout)).toEqual([{ id: 1000001 }]);
-    expect(table.stdout).toContain('a\\u000a- id: 666 # b\\u001b[2J\\u0085c\\u2028d');
-    expect(table.stdout + yaml.stdout).not.toMatch(/[^\P{Cc}\n]|[\u2028]/u);
+    expect(table.stdout).toContain('a\\u000a- id: 666 # b\\u001b[2J\\u0085c\\u2028d\\u202e');
+    const shown = [table, yaml, json, error].map(({ stdout, stderr }) => stdout + stderr);
+    for (const each of shown) expect(each).not.toMatch(/[^\P{Cc}\n]|\p{Cf}|\u2028/u);
+    expect(error.stderr).toContain('b\\u001b[2J');
   });
 
   it('lists the accounts that can be read, says what cannot, shows no number in its place, and ends with 1', async () => {

@@ -7,7 +7,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import { account, configText } from '../e2e/support/config.ts';
 import { COMPILED, NODE } from '../e2e/support/program.ts';
-import { runInProcess } from '../support/inProcess.ts';
 
 const MAIN = resolve(import.meta.dirname, '../../dist/main.js');
 const LIMIT_MS = 120_000;
@@ -50,18 +49,6 @@ async function run(args: readonly string[], stdout: number | 'closed') {
   const notes = /^(?:time=.*level=info.*|Applications: .*|reading .*\]\s.*|)\n/gm;
   return { status, stderr: stderr.replace(notes, '') };
 }
-
-it.each([
-  ['JSON', ['discover', '--format=json'], 0],
-  ['an error', ['metric-names', '--app=1000001', '--host=none'], 1],
-])('%s shows no control character of a foreign name', async (_, args, status) => {
-  simulator.change(1_000_001, { name: 'Shop \u001b[2J\u009b\u202e' });
-  const { stdout, stderr, ...ended } = await runInProcess(args, { config: { accounts: [account(simulator)] } });
-  simulator.restore(1_000_001);
-  expect(ended).toEqual({ status });
-  expect(stdout + stderr).toContain('Shop \\u001b[2J\\u009b\\u202e');
-  expect(stdout + stderr).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}]/u);
-});
 
 describe.concurrent('standard output', () => {
   it.each(COMMANDS)('that its reader has closed ends %s %s quietly', async (...args) => {

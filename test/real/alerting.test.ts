@@ -1,12 +1,12 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
+import { accountBy } from '../e2e/support/config.ts';
 import { z } from 'zod';
 import { startSimulator } from '../../src/simulator/simulator.ts';
 import { MovedClock } from '../e2e/support/movedClock.ts';
 import { startExporter } from '../e2e/support/program.ts';
 import { INTERFACE_OF } from './incidents/fleet.ts';
-import { accountBy } from './support/accounts.ts';
 import { BOTH_LINES, describeReal } from './support/realPrograms.ts';
 import { quickRules } from './support/rules.ts';
 import { startAlertmanager, startPrometheus } from './support/servers.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { accountBy } from './support/accounts.ts';
+import { accountBy } from '../e2e/support/config.ts';
 import { describeReal } from './support/realPrograms.ts';
 import { quickRules } from './support/rules.ts';
 import type { QueriedSample } from './support/servers.ts';

@@ -10,14 +10,13 @@ import {
 } from '../../monitoring/dashboards/src/expressions.ts';
 import type { Simulator } from '../../src/simulator/simulator.ts';
 import { startSimulator } from '../../src/simulator/simulator.ts';
-import { ACCOUNT_ID } from '../e2e/support/config.ts';
+import { ACCOUNT_ID, accountBy } from '../e2e/support/config.ts';
 import { MovedClock } from '../e2e/support/movedClock.ts';
 import { startExporter, type Exporter } from '../e2e/support/program.ts';
 import { scrapeUntilFresh } from '../e2e/support/states.ts';
 import { parseOpenMetrics, type ParsedFamily } from '../support/exposition.ts';
 import { run } from './support/processes.ts';
 import { INTERFACE_OF, REST_ONLY } from './incidents/fleet.ts';
-import { accountBy } from './support/accounts.ts';
 import { BOTH_LINES, describeReal } from './support/realPrograms.ts';
 import { startPrometheus, type PrometheusServer } from './support/servers.ts';
 import { quickRecordingRules, quickRules, quickServiceLevels } from './support/rules.ts';

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { accountBy } from '../e2e/support/config.ts';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import type { Simulator } from '../../src/simulator/simulator.ts';
 import { blocksOf, pageAt, sectionOf } from '../docs/pages.ts';
-import { accountBy } from './support/accounts.ts';
 import { describeReal } from './support/realPrograms.ts';
 import { until } from './support/until.ts';
 import { startWatched, type Watched } from './support/watched.ts';

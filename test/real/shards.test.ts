@@ -1,13 +1,13 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { accountBy } from '../e2e/support/config.ts';
 import { parse, stringify } from 'yaml';
 import { z } from 'zod';
 import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import { MovedClock } from '../e2e/support/movedClock.ts';
 import { startExporter, type Exporter } from '../e2e/support/program.ts';
 import { INTERFACE_OF } from './incidents/fleet.ts';
-import { accountBy } from './support/accounts.ts';
 import { BOTH_LINES, describeReal } from './support/realPrograms.ts';
 import { quickRules } from './support/rules.ts';
 import { startPrometheus, type PrometheusServer } from './support/servers.ts';

@@ -33,6 +33,15 @@ export function nerdGraphAccount(
   return account(upstream, name, { ...nerdGraph, ...settings });
 }
 
+/** An account that reads a simulator through the given interface of it. */
+export function accountBy(
+  by: 'rest' | 'nerdgraph',
+  upstream: { readonly url: string },
+  settings: Readonly<Record<string, unknown>> = {},
+): Readonly<Record<string, unknown>> {
+  return (by === 'rest' ? account : nerdGraphAccount)(upstream, 'default', settings);
+}
+
 /** Every group is due again after this interval. */
 export function everyInterval(interval: string): Readonly<Record<string, string>> {
   const groups = ['applications', 'key_transactions', 'application_metrics', 'host_metrics', 'hosts', 'instances'];

@@ -5,6 +5,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { z } from 'zod';
 import type { RealProgram } from './realPrograms.ts';
 import { until } from './until.ts';
 
@@ -157,25 +158,22 @@ async function freePort(): Promise<number> {
   return address.port;
 }
 
+const API = z.object({ status: z.literal('success'), data: z.unknown() });
+const VECTOR = z.object({
+  resultType: z.literal('vector'),
+  result: z.array(
+    z.object({ metric: z.record(z.string(), z.string()), value: z.tuple([z.number(), z.string().transform(Number)]) }),
+  ),
+});
+
 async function readApi(address: string): Promise<unknown> {
   const answer = await fetch(address);
   const body: unknown = await answer.json();
-  if (isRecord(body) && body['status'] === 'success') return body['data'];
+  const read = API.safeParse(body);
+  if (read.success) return read.data.data;
   throw new Error(`${address} answered ${answer.status}: ${JSON.stringify(body)}`);
 }
 
 function toSamples(data: unknown): QueriedSample[] {
-  if (!isRecord(data) || !Array.isArray(data['result'])) throw new Error(`no result in ${JSON.stringify(data)}`);
-  if (data['resultType'] === 'scalar') return [{ labels: {}, value: Number(data['result'][1]) }];
-  return data['result'].map((entry: unknown) => {
-    if (!isRecord(entry) || !isRecord(entry['metric']) || !Array.isArray(entry['value'])) {
-      throw new Error(`not an instant vector: ${JSON.stringify(entry)}`);
-    }
-    const labels = Object.fromEntries(Object.entries(entry['metric']).map(([name, value]) => [name, String(value)]));
-    return { labels, value: Number(entry['value'][1]) };
-  });
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return VECTOR.parse(data).result.map(({ metric, value: [, value] }) => ({ labels: metric, value }));
 }
