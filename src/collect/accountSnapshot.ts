@@ -90,6 +90,7 @@ export class AccountSnapshot {
     for (const type of inventory.entities.types()) {
       const isListed = this.#single(type.list) !== 'missing';
       for (const record of type.entities.values()) {
+        inventory.entities.removeTooOld(type, record);
         this.#monitored(record, isListed);
         yield undefined;
       }

@@ -35,8 +35,8 @@ export interface EntityRecord {
   /** Undefined while it does not report, or has no golden metric that can be read. */
   readonly task: Task | undefined;
   readonly columns: Columns;
-  /** The last values by golden metric, each with the time of its read by the monotonic clock. */
-  readonly values: Map<string, { readonly values: GoldenResult['values']; readonly readAt: number }>;
+  /** The last values by golden metric; of one that fails alone with the time since when it does, by the monotonic clock. */
+  readonly values: Map<string, { readonly values: GoldenResult['values']; failedAt?: number }>;
   goldenSamples: WrittenSamples;
   /** Golden metrics that failed in a read in which others succeeded. */
   failures: GoldenResult['failures'];
@@ -165,26 +165,33 @@ export class EntityRecords {
     };
   }
 
-  /** Takes over golden metrics; a metric that failed alone keeps its last values for as long as other values may be served. */
+  /** Takes over golden metrics; a metric that failed alone keeps its last values. */
   arrive(task: Task, { values, failures, notNumbers }: GoldenResult): void {
     const { subject } = task;
     const record = this.of(subject);
     const type = this.typeOf(subject);
     if (record === undefined || type === undefined) return;
-    const { clock, collection } = this.#context;
-    const now = clock.monotonic();
     for (const { name } of record.columns) {
       const last = record.values.get(name);
-      if (!failures.has(name)) record.values.set(name, { values, readAt: now });
-      else if (last !== undefined && now - last.readAt > type.selection.interval + collection.max_age) {
-        record.values.delete(name);
-      }
+      if (!failures.has(name)) record.values.set(name, { values });
+      else if (last !== undefined) last.failedAt ??= this.#context.clock.monotonic();
     }
     const [error] = failures.values();
     task.partial = error === undefined ? undefined : { reason: error.failure.reason, text: error.message };
     record.failures = failures;
     record.notNumbers = notNumbers;
     record.goldenSamples = this.#write(type.selection.type, record);
+  }
+
+  /** Removes the values of metrics that have failed alone for `max_age`, also while later reads fail as a whole. */
+  removeTooOld({ selection }: TypeRecord, record: EntityRecord): void {
+    if (record.failures.size === 0) return;
+    const { clock, collection } = this.#context;
+    const oldest = clock.monotonic() - collection.max_age;
+    const tooOld = [...record.values].filter(([, { failedAt = Infinity }]) => failedAt < oldest);
+    if (tooOld.length === 0) return;
+    for (const [name] of tooOld) record.values.delete(name);
+    record.goldenSamples = this.#write(selection.type, record);
   }
 
   #write(type: string, { columns, values }: Pick<EntityRecord, 'columns' | 'values'>): WrittenSamples {

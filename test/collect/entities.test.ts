@@ -278,6 +278,21 @@ describe('golden metrics', () => {
     expect(warnings(world).filter((warning) => warning === failing)).toHaveLength(1);
   });
 
+  it('that failed alone are absent after max_age also where all later reads fail', async () => {
+    const world = worldWith([selection()], [entity('a')]);
+    await world.scrape();
+    world.reader.failingMetrics = ['errorRate'];
+    await world.scrapeFor(4 * 60, 60);
+    world.reader.fault = ({ kind }) => (kind === 'golden_metrics' ? { reason: 'server' } : undefined);
+    const served = async (): Promise<unknown[]> => {
+      const answer = await world.scrape();
+      return [THROUGHPUT, 'newrelic_ext_service_error_rate'].map((family) => world.value(answer, family));
+    };
+    expect(await served()).toEqual([5, 2]);
+    await world.scrapeFor(3 * 60, 60);
+    expect(await served()).toEqual([5, undefined]);
+  });
+
   it('whose definition cannot be read are never asked for, with one warning', async () => {
     const bad = metric('bad');
     const definition = { ...bad.definition, from: 'Metric LIMIT 5' };
