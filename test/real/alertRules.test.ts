@@ -82,26 +82,26 @@ await describeReal('the conditions of the simulator as rules', {
     }
 
     test('raise the same events as New Relic, and end with them', async () => {
-      const { clock, simulator } = watched;
+      const { simulator, later } = watched;
       const traffic = { requests_per_minute: 60, response_milliseconds: 20 };
       const [storefront, ...others] = [1_000_001, 1_000_002, 1_000_003, 1_000_004] as const;
       for (const id of [storefront, ...others]) simulator.change(id, { traffic });
-      clock.minutesLater(30);
+      await later(30);
       await bothBecome([]);
       const slow = { ...traffic, response_milliseconds: 30_000 };
       const incident = { started_minutes_ago: 20, minutes: 120 };
       simulator.change(storefront, { traffic: slow, incident });
-      clock.minutesLater(10);
+      await later(10);
       await bothBecome([
         'Every kind of condition / Response time by application / critical',
         'Every kind of condition / Response time by application / warning',
         'Team shop / Slow or failing requests / critical',
       ]);
       simulator.change(storefront, { traffic, incident: null });
-      clock.minutesLater(10);
+      await later(10);
       await bothBecome([]);
       simulator.change(storefront, { reporting: false });
-      clock.minutesLater(15);
+      await later(15);
       await bothBecome([
         'Every kind of condition / Requests stop / critical',
         'Every kind of condition / Signal lost / critical',

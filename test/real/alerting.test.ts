@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { startSimulator } from '../../src/simulator/simulator.ts';
 import { MovedClock } from '../e2e/support/movedClock.ts';
 import { startExporter } from '../e2e/support/program.ts';
+import { scrapeUntilFresh } from '../e2e/support/states.ts';
 import { INTERFACE_OF } from './incidents/fleet.ts';
 import { BOTH_LINES, describeReal } from './support/realPrograms.ts';
 import { quickRules } from './support/rules.ts';
@@ -92,6 +93,7 @@ await describeReal('an incident upstream', {
         expect(receiver.heard.some(({ status }) => status === 'resolved')).toBe(false);
         // Quiet traffic from now on; the exporter sees it with its next window.
         simulator.change(APPLICATION, { traffic: { ...failing, errors_per_minute: 0 } });
+        await scrapeUntilFresh(exporter);
         clock.minutesLater(1);
         const resolved = await hear('resolved');
         expect(resolved.labels['app_id']).toBe(String(APPLICATION));

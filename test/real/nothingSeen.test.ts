@@ -31,7 +31,7 @@ await describeReal('an account that shows less than before', {
     afterAll(() => watched.stop());
 
     test('one application that vanishes from the list is a ticket, which ends after its hour', async () => {
-      const { clock, simulator, server } = watched;
+      const { simulator, server, later } = watched;
       const listed = 'newrelic_exporter_applications{state="listed"}';
       await until('a scrape', async () => (await server.query(`${listed} == 12`))[0]);
       // What the past shows counts once the start is as long ago as the rule looks back.
@@ -43,7 +43,7 @@ await describeReal('an account that shows less than before', {
       expect(await firing('NewRelicApplicationVanished')).toEqual([]);
       expect(await firing('NewRelicNoApplications')).toEqual([]);
       simulator.change(1_000_003, { removed: true });
-      clock.minutesLater(1);
+      await later(1);
       const { labels } = await fires('NewRelicApplicationVanished');
       expect(labels).toMatchObject({ account: 'default', severity: 'warning', state: 'listed' });
       expect(await server.query(listed)).toMatchObject([{ value: 11 }]);
@@ -54,9 +54,9 @@ await describeReal('an account that shows less than before', {
     });
 
     test('an account that lists none pages, although every call succeeds', async () => {
-      const { clock, simulator, server } = watched;
+      const { simulator, server, later } = watched;
       for (const { id } of simulator.world.applications()) simulator.change(id, { removed: true });
-      clock.minutesLater(1);
+      await later(1);
       const { labels } = await fires('NewRelicNoApplications');
       expect(labels).toMatchObject({ account: 'default', severity: 'critical' });
       expect(await server.query('newrelic_up')).toMatchObject([{ value: 1 }]);

@@ -244,6 +244,8 @@ await describeReal('a real Prometheus that does not wait for a collection', {
       try {
         const removed = 'newrelic_application_info{app_id="1000003"}';
         await until('the application', async () => ((await server.query(removed)).length === 1 ? true : undefined));
+        // A call in flight would seem to last a minute, and the exporter would slow down for such calls.
+        await scrapeUntilFresh(exporter);
         simulator.change(1_000_003, { removed: true });
         clock.minutesLater(1);
         // The other one is there: the answer is one of a scrape that was read. Five minutes are how long Prometheus looks

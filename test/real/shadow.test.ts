@@ -73,11 +73,11 @@ await describeReal('the shadow phase as docs/migrating.md shows it', {
     });
 
     test('says when the interfaces differ, and when one of them lists less', async () => {
-      const { clock, simulator, server } = watched;
+      const { simulator, server, later } = watched;
       const traffic = { requests_per_minute: 60, response_milliseconds: 900, background_per_minute: 0 };
       simulator.change(1_000_001, { on: 'nerdgraph', traffic });
       simulator.change(1_000_002, { on: 'nerdgraph', removed: true });
-      clock.minutesLater(2);
+      await later(2);
       const firing = (name: string) =>
         until(name, async () => {
           const [alert] = await server.query(`ALERTS{alertname="${name}", alertstate="firing", account="production"}`);

@@ -7,10 +7,14 @@ import type { RealProgram } from './realPrograms.ts';
 import { startPrometheus, type PrometheusServer } from './servers.ts';
 
 export interface Watched {
-  readonly clock: MovedClock;
   readonly simulator: Simulator;
   readonly server: PrometheusServer;
-  stop(): Promise<void>;
+  /**
+   * Moves the time on once everything is read: a call in flight would seem to last as long, and the exporter would slow down for
+   * such calls.
+   */
+  readonly later: (minutes: number) => Promise<void>;
+  readonly stop: () => Promise<void>;
 }
 
 /**
@@ -37,11 +41,15 @@ export async function startWatched(
       `scrape_configs: [{job_name: newrelic-apm-exporter, honor_labels: true, static_configs: [{targets: ['127.0.0.1:${exporter.port}']}]}]\n`,
     files: rules,
   });
+  const later = async (minutes: number): Promise<void> => {
+    await scrapeUntilFresh(exporter);
+    clock.minutesLater(minutes);
+  };
   const stop = async (): Promise<void> => {
     await server.stop();
     await exporter.stop();
     await simulator.close();
     clock.close();
   };
-  return { clock, simulator, server, stop };
+  return { simulator, server, later, stop };
 }
