@@ -8,7 +8,7 @@ const DAY = 24 * HOUR;
  * Age up to which New Relic keeps minutes; older data are kept by the hour (New Relic's page "Extract metric timeslice data").
  */
 const BY_MINUTE_UP_TO = 8 * DAY;
-/** Margin for a long run, because its data age while it works. */
+/** Margin for a long backfill: the oldest minutes at its start may be gone before they are read. */
 const MARGIN = HOUR;
 
 /** Limits for one call of an interface, in seconds. */
@@ -18,14 +18,15 @@ export interface SeriesLimits {
   readonly longestByHour: number;
   /** The shortest range that is returned by the hour. */
   readonly leastByHour: number;
-  /** The step that both ends of a range of this length must be a multiple of. */
+  /** The step for a range of this length: both of its ends must be multiples of the step. */
   readonly stepOf: (seconds: number) => number;
 }
 
 /**
- * Plans the calls that give each sample of the range its window, oldest first: by the minute as far back as New Relic keeps
- * minutes, and by the hour before that. Where the resolution changes, the minutes begin one window early, so that no sample has
- * half a window. Empty when only hours are kept and no whole hour ends in the range.
+ * Plans the calls that a range of samples needs, oldest first. Each sample is calculated from the window that ends at its time,
+ * so the calls begin before the range. They read minutes as far back as New Relic keeps them, and hours before that. Where hours
+ * change to minutes, the minutes begin one window early, because no sample may mix the two. The plan is empty when only hours
+ * are kept and no whole hour ends in the range.
  *
  * @param window seconds, whole minutes
  * @param now Unix seconds

@@ -9,12 +9,12 @@ import { jsonText } from './terminal.ts';
 import { findApplication, readOne } from './upstream/readForCommand.ts';
 import { withAccounts, type LiveAccount } from './upstream/session.ts';
 
-/** Most pages with `--no-all-pages`: a list can have a thousand pages, seconds each. */
+/** Limit for pages with `--no-all-pages`, because a list can have a thousand pages that take seconds each. */
 const FEW_PAGES = 20;
 
 const NOTE_EVERY_MS = 5_000;
 
-/** The command `metric-names`. A list with more than the requested pages ends it with status 1. */
+/** The command `metric-names`. It ends with status 1 when the list has more pages than were requested. */
 export async function runMetricNames(
   options: CommonOptions & {
     /** Id or exact name. */

@@ -19,10 +19,13 @@ const LONGEST_ADVISED = 30 * MINUTE;
 /** New Relic's own limit for an account of the REST interface, in calls per minute. */
 const ACCOUNT_LIMIT = 1_000;
 
-/** The beginning of the account's own warning about its budget, which a plan repeats with its figures. */
+/** The beginning of the account's own warning about its budget. A plan omits it, because its remedies have values. */
 const BUDGET_WARNING = 'limits.requests_per_minute: ';
 
-/** The command `plan`. An account whose applications cannot be read has no plan, and other unreadable lists are not in it: status 1. */
+/**
+ * The command `plan`. An account whose applications cannot be listed has no plan; entities that cannot be listed are only left
+ * out of it. Both end the command with status 1.
+ */
 export async function runPlan(options: CommonOptions & { readonly format: 'table' | 'json' }): Promise<void> {
   await withLists(options, ({ config, collector, print, complain }) => {
     const statuses = collector.status();
@@ -56,14 +59,14 @@ export async function runPlan(options: CommonOptions & { readonly format: 'table
 /**
  * The cost of one account's steady state, in the form of the JSON output.
  *
- * @param series most series expected of the groups, without those of queries and of the exporter itself
+ * @param series the highest number of series to expect, without those of queries and of the exporter itself
  */
 function planOf(
   { name, plan, tasks, warnings }: AccountStatus,
   series: NonNullable<ReturnType<Collector['expectedSeries']>>,
   scanned: readonly ScannedMinutes[],
 ) {
-  const countOf = (group: Group): number => tasks.filter((entity) => entity.group === group).length;
+  const countOf = (group: Group): number => tasks.filter((task) => task.group === group).length;
   return {
     account: name,
     callsPerMinute: plan.callsPerMinute,
@@ -104,6 +107,7 @@ export function remedies({ groups, callsPerMinute, budget, slowdown }: Plan): st
   const needed = Math.ceil(callsPerMinute);
   if (needed <= ACCOUNT_LIMIT) found.push(`limits.requests_per_minute: ${needed}`);
   for (const { group, callsPerRefresh, callsPerMinute: ofGroup } of groups) {
+    // These groups have no interval of their own in `collection.intervals`.
     if (group === 'custom_metrics' || group === 'golden_metrics' || group === 'queries') continue;
     const left = budget - (callsPerMinute - ofGroup);
     if (left <= 0) continue;

@@ -8,8 +8,9 @@ import { onOutputLost } from './process.ts';
 const STOP_LIMIT = 4_500;
 
 /**
- * Starts a service and stops it on SIGTERM, SIGINT and, unless SIGHUP means reload, SIGHUP: within 5 seconds with status 0, at
- * once on a second signal, even during the start. An uncaught error stops it with status 1. Rejects as `start` does.
+ * Starts a service, and stops it within 5 seconds with status 0 on SIGTERM and SIGINT, even during the start; a second signal
+ * ends it at once. SIGHUP reloads or stops, as `onHangup` says. An uncaught error stops it with status 1. Rejects when `start`
+ * does.
  *
  * @returns the service, a signal that is aborted just before the stop, and a function that stops it and removes the signal
  * handlers
@@ -43,6 +44,7 @@ export async function runService<T extends { stop(): Promise<void>; reload?(): P
     else logger.info({ signal }, 'Shutting down');
     await stop();
   });
+  // A lost output has a status of its own, so the handlers, which would end with another one, are removed first.
   onOutputLost((lost) => {
     handlers.uninstall();
     void stop().finally(() => process.exit(lost.status));

@@ -9,8 +9,8 @@ const MINUTE = 60_000;
 export type TaskState = 'fresh' | 'stale' | 'missing';
 
 /**
- * The time `asOf` of the request, which decides what is fresh, and the time `now` at which the exposition is built: the
- * monotonic clock, ms.
+ * Two times of one scrape, in milliseconds of the monotonic clock: its start `asOf` decides what is fresh, and `now`, when the
+ * exposition is built, decides what is too old.
  */
 export interface EvaluationTime {
   readonly asOf: number;
@@ -21,7 +21,7 @@ export interface EvaluationTime {
  * The window of a refresh at `now`: `to = floor(now - delay, 1 minute)`, `from = to - length`. It is cut to the minute because
  * New Relic keeps one timeslice a minute and the newest ones are incomplete.
  *
- * @param now Unix milliseconds; the lengths of the window and of the wait before it is read are in milliseconds, too
+ * @param now Unix milliseconds; `window` (its length) and `delay` are milliseconds, too
  */
 export function windowAt(
   now: number,
@@ -44,7 +44,8 @@ type Times = Pick<ReadTimes, 'readableAt' | 'readAt'>;
 
 /**
  * The time when a last read value is due again: a new window can be read and the interval has passed. An interval of whole
- * minutes is counted in windows; any other interval, and a slowed one (`slowdown` above 1), by the clock.
+ * minutes is counted from the time when the last window could be read, so that a late read does not move the next one. Any other
+ * interval, and a slowed one (`slowdown` above 1), is counted from the last read.
  */
 export function dueAt(lastRead: Times, interval: number, slowdown = 1): number {
   if (slowdown <= 1 && interval % MINUTE === 0) return lastRead.readableAt + interval;
@@ -52,20 +53,20 @@ export function dueAt(lastRead: Times, interval: number, slowdown = 1): number {
 }
 
 /**
- * The interval that budget and concurrent calls allow, in milliseconds: the configured one or, with `slowdown` above 1,
- * `slowdown` times the interval between reads of the group (at most one read per window, and windows are a minute apart).
+ * The interval that budget and concurrent calls allow, in milliseconds: the configured one, multiplied by a `slowdown` above 1.
+ * It then counts as at least a minute, because each window is read only once, and windows are a minute apart.
  */
 export function effectiveInterval(interval: number, slowdown: number): number {
   return slowdown > 1 ? Math.max(interval, MINUTE) * slowdown : interval;
 }
 
 /**
- * The new due time of a last read value after a change at `now` of its effective interval, or of the delay. A time in the past
- * stays. A time in the future keeps its share of a shorter interval, so that a fleet does not become due at once; it moves back
- * for a longer interval; and it is never before `now`.
+ * The new due time of a last read value, after its effective interval or the delay was changed at `now`. A time in the past
+ * stays. For a shorter interval, the remaining wait shrinks in proportion, so that a fleet does not become due at once; for a
+ * longer interval, the time becomes later. It is never before `now`.
  *
- * @param before the due time until now and its effective interval, in milliseconds
- * @param after the due time by the new interval, that interval, and the added delay of windows
+ * @param before the due time before the change, and the effective interval that gave it, in milliseconds
+ * @param after the due time by the new interval, that interval, and `laterBy`, the milliseconds added to the delay
  */
 export function movedDueAt(
   now: number,
@@ -102,8 +103,8 @@ export function nextRegularAttempt(attempt: Times, interval: number): number {
 }
 
 /**
- * The time when a failed task is due again: after 5 seconds (or its interval, if that is shorter), doubling up to its interval or
- * 5 minutes, the shorter of the two, which is counted as for `nextRegularAttempt`.
+ * The time when a failed task is due again. The first wait is 5 seconds, and each further one is twice as long, up to the
+ * interval of the task or 5 minutes, whichever is shorter. This longest wait is counted as in `nextRegularAttempt`.
  *
  * @param failures failed attempts in a row, at least 1
  */
@@ -113,7 +114,7 @@ export function retryAt(failures: number, attempt: Times, interval: number): num
   return wait < longest ? attempt.readAt + wait : nextRegularAttempt(attempt, longest);
 }
 
-/** The headroom when concurrent calls slow an account, so that its tasks are read before they are due. */
+/** The factor by which a slowed account keeps its calls below the possible rate, so that a due task finds a free slot. */
 const HEADROOM = 1.1;
 
 /** The factor by which the need must fall before a slowed account gets faster again. */

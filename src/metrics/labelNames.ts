@@ -1,7 +1,7 @@
 import type { Application, Host, Instance, KeyTransaction } from '../api/types.ts';
 import type { Labels } from './sample.ts';
 
-/** The valid names of labels; names that begin with `__` belong to Prometheus. */
+/** The grammar of label names. It also fits names that begin with `__`, which belong to Prometheus: callers refuse them. */
 export const LABEL_NAME = /^[a-zA-Z_][a-zA-Z0-9_]*$/;
 
 /** Names with a meaning of their own in Prometheus, which renames or misreads them when they are scraped. */
@@ -33,7 +33,7 @@ export function tagValues(tags: Tags, key: string): readonly string[] | undefine
   return found.length === 0 ? undefined : found.flatMap(({ values }) => values);
 }
 
-/** An account with its static labels, which stand behind all others. */
+/** An account with its static labels, which come last among the labels of a series. */
 interface Account {
   readonly name: string;
   readonly labels: Labels;
@@ -41,12 +41,12 @@ interface Account {
 
 type Named = Pick<Application, 'id' | 'name'>;
 
-/** Labels of the state of an entity. */
+/** Labels of the series about an entity itself, such as whether it reports. */
 export function entityLabels({ name, labels }: Account, type: string, entity: { guid: string; name: string }): Labels {
   return { account: name, entity_type: type, entity: entity.name, entity_guid: entity.guid, ...labels };
 }
 
-/** Labels of an entity's golden metrics; the type is in their names. */
+/** Labels of an entity's golden metrics, without the type, because the names of the metrics contain it. */
 export function goldenLabels({ name, labels }: Account, entity: { guid: string; name: string }): Labels {
   return { account: name, entity: entity.name, entity_guid: entity.guid, ...labels };
 }

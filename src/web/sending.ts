@@ -8,10 +8,10 @@ import type { RequestSlot } from './requestLimiter.ts';
 /** A client that has not taken the whole response after this time is cut off, in milliseconds. */
 const TAKE_LIMIT_MS = 60_000;
 
-/** Bytes of one write: a client that takes them is reading. */
+/** Bytes of one write. A client that takes them is known to read, so its response is not cut off to make room for others. */
 const CHUNK = 64 * 1024;
 
-/** A response of one sentence in plain text, also in place of one that was to be compressed. */
+/** Sends one sentence as plain text. It may replace a response that was to be compressed, so that header is removed. */
 export function sendText(response: ServerResponse, status: number, text: string): void {
   const body = Buffer.from(`${text}\n`);
   response.statusCode = status;
@@ -27,7 +27,7 @@ export function sendInternalError(response: ServerResponse): void {
   else sendText(response, 500, 'Internal error; the log of the exporter has the reason.');
 }
 
-/** A whole page; no conditional requests, no ranges: every response shows the present. */
+/** Sends a page, always as a whole: conditional requests and ranges make no sense where every response shows the present. */
 export async function sendPage(
   response: Response,
   slot: RequestSlot,
@@ -51,9 +51,11 @@ export async function sendExposition(
 }
 
 /**
- * Sends pieces one after the other, waits for a client that is slower, and ends the response. Resolves to false when the client
- * left, or did not take it within `limitMs`; the connection is closed then. Throws a {@link HttpError}, with nothing sent,
+ * Sends pieces one after the other at the speed of the client, and ends the response. Resolves to false, with the connection
+ * closed, when the client left or did not take the response within `limitMs`. Throws a {@link HttpError}, with nothing sent,
  * where the responses under way leave no room for it.
+ *
+ * @param madeOf what the pieces were made of, held until the end, so that other responses can share the pieces
  */
 export async function sendPieces(
   response: ServerResponse,

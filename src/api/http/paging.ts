@@ -1,4 +1,4 @@
-/** After this number of pages without a new record, the list repeats itself under new cursors, and is given up. */
+/** Limit for successive pages without a new record: such a list repeats itself under new cursors, and would never end. */
 const MOST_STALE_PAGES = 3;
 
 /** Limits for reading a list. */

@@ -34,10 +34,10 @@ import {
 const MOST_NAMES = 10_000;
 const LONGEST_NAME = 10_000;
 const DAY = 86_400;
-/** Limit for queries; a person cannot use a longer list of names. */
+/** Limit for the queries of one list: a list that needs more is longer than a person can use. */
 const MOST_QUERIES = 500;
 const SELECTION: Selection = { of: 'uniques', from: 'metricTimesliceName', most: MOST_NAMES, as: 'names' };
-/** From this number of names with the same beginning, their longest shared beginning is queried at once. */
+/** From this number of names that begin alike, a query takes their longest shared beginning, not one more character. */
 const MANY = 1_000;
 /** The name of the column in a response that ignores our own name for it. */
 const UNNAMED = 'uniques.metricTimesliceName';
@@ -48,7 +48,7 @@ interface Branch {
   readonly except: readonly string[];
 }
 
-/** The metric names of the day before `to` that met a condition, sorted; too many are read by their beginnings. */
+/** The metric names of the day before `to` that met a condition, sorted; more than fit a response are read by beginnings. */
 async function readUniqueNames(
   account: NerdGraphAccount,
   { group, where: condition, to }: { readonly group: CallGroup; readonly where: Condition; readonly to: number },
@@ -93,8 +93,8 @@ function branches({ prefix, except }: Branch, found: readonly string[], giveUp: 
     if (list === undefined) alike.set(prefix + next, [name]);
     else list.push(name);
   }
-  const seen = [...alike].map(([begin, list]) => (list.length < MANY ? begin : sharedBeginning(list)));
-  const fresh = seen.filter((each) => !except.includes(each));
+  const beginnings = [...alike].map(([begin, list]) => (list.length < MANY ? begin : sharedBeginning(list)));
+  const fresh = beginnings.filter((each) => !except.includes(each));
   if (fresh.length === 0) throw giveUp();
   return [...fresh.map((each) => ({ prefix: each, except: [] })), { prefix, except: [...except, ...fresh] }];
 }
@@ -130,7 +130,7 @@ const KIND = {
   ...{ columns: 'names', seconds: DAY },
 } as const satisfies QueryKind;
 
-/** Reads the metric names of the day before the end of the range that contain given texts, of many applications at a time. */
+/** Reads the metric names that contain given texts, of many applications at a time, over the day before the end of the range. */
 export function customNamesRead(account: NerdGraphAccount): BatchRead<CustomNamesSubject, readonly string[]> {
   let shared: { readonly filters: readonly string[]; readonly selector: MetricSelector } | undefined;
   const inRows = rowsRead<CustomNamesSubject, readonly string[]>(account, {
@@ -144,7 +144,7 @@ export function customNamesRead(account: NerdGraphAccount): BatchRead<CustomName
     valueOf: (_, found) => [...found.rowsOf(undefined).keys()].sort(),
   });
 
-  /** Reads the names as one list, in which a response has room for more than in rows. */
+  /** Reads the names of one application as a list in one row, because a response has room for fewer rows than names. */
   const readList = async (
     { applicationId, filters }: CustomNamesSubject,
     to: number,
@@ -180,8 +180,8 @@ export function customNamesRead(account: NerdGraphAccount): BatchRead<CustomName
 }
 
 /**
- * The metric names that an application, or one of its hosts, reported within a day, sorted, without value names, which the
- * interface does not return. It has no pages, so all of them are read.
+ * The metric names that an application, or one of its hosts, reported within a day, sorted. They have no value names, because
+ * NerdGraph returns none. The list is always complete, because NerdGraph has no pages at which to stop.
  */
 export async function listMetricNames(
   account: NerdGraphAccount,

@@ -3,7 +3,7 @@ import { titleOf } from '../http/errorTitle.ts';
 import { isList, isObject, type Json } from '../http/validation.ts';
 import type { KeyMask } from '../http/keyMask.ts';
 
-/** Meanings of errors, the most serious first, which decides if one body has several errors. */
+/** The meanings of errors, the most serious first. Where a body has several errors, the most serious meaning decides. */
 const MEANINGS = [
   ...(['auth', 'forbidden', 'rate_limited'] as const),
   /** The request or its result is too big, so less has to be requested at a time. */
@@ -19,10 +19,10 @@ const MEANINGS = [
 export type Meaning = (typeof MEANINGS)[number];
 
 /**
- * The first row that fits an error decides its meaning. Codes are exact; words can have many meanings, so they come last.
- * `database` is a code of the database behind NRQL, in `extensions.errorCode` or in the message; `classification` is in
- * `extensions` beside words in the message; `code` is in `extensions.errorClass` or another member with a code. `source` says
- * where New Relic was seen to return the error, or documents it.
+ * The first row that fits an error decides its meaning. Codes are exact, so they come before words; what fits many errors comes
+ * last. `database` is a code of the database behind NRQL, in `extensions` or in the message. `classification` is
+ * `extensions.classification`, which alone says too little, so the message must also match `and`. `code` is any code in
+ * `extensions`. `source` says who saw New Relic return the error, or where New Relic documents it.
  */
 export const TABLE: readonly {
   readonly mark:
@@ -98,7 +98,7 @@ export interface Document {
   readonly text: string;
   /** The path in `data` to the part that is read, such as `['actor', 'account', 'nrql']`. */
   readonly root: readonly string[];
-  /** The rest of the path: an error below it makes one field null. Undefined: every error counts. */
+  /** The path from `root` to a list, where an error below it makes only one field null. Undefined: every error counts. */
   readonly list: readonly string[] | undefined;
 }
 
@@ -111,11 +111,11 @@ export function judge(
 ): Verdict | undefined {
   const errors = errorsOf(body);
   const missing = missingAt(body, root);
-  const way = list === undefined ? root : [...root, ...list];
-  const isPartial = list !== undefined && missingAt(body, way) === undefined;
+  const listPath = list === undefined ? root : [...root, ...list];
+  const isPartial = list !== undefined && missingAt(body, listPath) === undefined;
   // An error about the account counts at any path; any other counts unless it concerns only a field.
   const isOfAccount = (error: unknown): boolean => ['auth', 'rate_limited'].includes(meaningOf(error));
-  const serious = errors.filter((error) => !isPartial || !isBelow(error, way) || isOfAccount(error));
+  const serious = errors.filter((error) => !isPartial || !isBelow(error, listPath) || isOfAccount(error));
   for (const meaning of MEANINGS) {
     const decisive = serious.findIndex((error) => meaningOf(error) === meaning);
     if (decisive >= 0) return verdictOn(serious[decisive], status, mask);
@@ -127,38 +127,38 @@ export function judge(
   };
 }
 
-/** Failed fields below a path of the data: their null means unknown, not absent. */
+/** Failed fields of the records of a list: their null means unknown, not absent. */
 export interface FailedFields {
   readonly failure: CallFailure;
   /** The names of the fields, by the index of their record in the list. */
   readonly fields: ReadonlyMap<number, ReadonlySet<string>>;
 }
 
-/** The fields below a path of the data for which a response reports an error; undefined without such an error. */
+/** The fields of the records at `listPath` for which a response reports an error; undefined without such an error. */
 export function failedBelow(
   body: Json,
   status: number,
   mask: KeyMask,
-  way: readonly string[],
+  listPath: readonly string[],
 ): FailedFields | undefined {
-  const first = errorsOf(body).find((error) => isBelow(error, way));
+  const first = errorsOf(body).find((error) => isBelow(error, listPath));
   if (first === undefined) return undefined;
   const fields = new Map<number, Set<string>>();
   // Every error is read here, not only the first ones, because each of thousands of records may lack one field.
   for (const error of isList(body['errors']) ? body['errors'] : []) {
-    const [place, name] = isBelow(error, way) ? pathOf(error).slice(way.length) : [];
+    const [place, name] = isBelow(error, listPath) ? pathOf(error).slice(listPath.length) : [];
     if (typeof place !== 'number' || typeof name !== 'string') continue;
     fields.set(place, (fields.get(place) ?? new Set()).add(name));
   }
   return { failure: verdictOn(first, status, mask).failure, fields };
 }
 
-/** False for a text without `error` or `errors`, in any escaping: `judge` can only find that something is missing. */
+/** False for a text that has no member `error` or `errors`, even an escaped one, and thus reports no overload. */
 export function mayReportError(text: string): boolean {
   return text.includes('"error') || text.includes('\\u00');
 }
 
-/** A code distinguishes an invalid key from other failures; 403 is another refusal. Undefined: the status alone decides. */
+/** The failure of a body whose code says that the key is invalid. Undefined: the status alone decides, as 403 always does. */
 export function badKeyOf(text: string, status: number, mask: KeyMask): CallFailure | undefined {
   if (status === 403 || !text.includes('BAD_API_KEY')) return undefined;
   let body: unknown;
@@ -214,7 +214,7 @@ function meaningOf(error: unknown): Meaning {
   return row?.meaning ?? 'invalid_response';
 }
 
-/** All errors except those beside good data. An `errors` member that is not a list is one error. */
+/** All errors but deprecations, which come beside good data. An `errors` member that is not a list is one error. */
 function errorsOf(body: Json): readonly unknown[] {
   const errors = body['errors'] ?? undefined;
   const list = isList(errors) ? errors.slice(0, MOST_ERRORS) : errors === undefined ? [] : [errors];
@@ -222,7 +222,7 @@ function errorsOf(body: Json): readonly unknown[] {
   return [...list, ...(alone === undefined ? [] : [alone])].filter((error) => !wordsOf(error).startsWith(DEPRECATED));
 }
 
-/** The most important error comes first. */
+/** The codes of one error, the most precise first. */
 function codesOf(error: unknown): readonly string[] {
   const extensions = isObject(error) ? error['extensions'] : undefined;
   if (!isObject(extensions)) return [];

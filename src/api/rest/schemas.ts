@@ -3,8 +3,8 @@ import type { RollingSummary, Application, Host, Instance, KeyTransaction, Metri
 import { amount, count, id, parseTime, text } from '../http/validation.ts';
 
 /**
- * A list that is checked as one value. One bad element discards the whole list, because its length is a reported number, and
- * one issue for each of a million bad elements would fill the memory.
+ * Lists that are checked as one value: one bad element makes the whole list invalid. Without that element, the exported length
+ * of the list would be wrong; and an issue for each of a million bad elements would fill the memory.
  */
 const ids = z.custom<readonly number[]>((value) => Array.isArray(value) && value.every(isId));
 const texts = z.custom<readonly string[]>(
@@ -23,7 +23,7 @@ const time = z.string().transform((value, context) => {
   return z.NEVER;
 });
 
-/** `application_summary` and `end_user_summary`; older bodies have fewer fields. */
+/** `application_summary` and `end_user_summary`. All fields are optional, because older responses have fewer. */
 const summary = z
   .object({
     response_time: amount.optional(),
@@ -128,7 +128,7 @@ export const instance = machine
     hostId: fields.links?.application_host,
   }));
 
-/** A key transaction; bodies of 2014 have no status fields. */
+/** A key transaction. Its status is optional, because responses that were published in 2014 have none. */
 export const keyTransaction = z
   .object({
     id,

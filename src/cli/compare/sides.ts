@@ -28,16 +28,16 @@ export interface SideSeries {
 /** The data of one interface about the chosen applications over one window. */
 export interface Side {
   readonly series: readonly SideSeries[];
-  /** The listed entities, as entityKey names them: twice where two hosts share a name. */
+  /** The keys of the listed entities, from `entityKey`. Two hosts with one name give the same key twice. */
   readonly entities: readonly string[];
 }
 
-interface HostOf {
+interface OwnedHost {
   readonly application: Application;
   readonly host: Host;
 }
 
-/** An application, a host or a key transaction: the labels of its series, the subject of its rolling values, and its state. */
+/** An application, a host or a key transaction: the labels of its series, and how its rolling values are read and shown. */
 interface ComparedEntity {
   readonly labels: Labels;
   readonly subject: RollingSubject;
@@ -45,9 +45,10 @@ interface ComparedEntity {
 }
 
 /**
- * Reads everything that both interfaces may have about the chosen applications that both list. Applications that only this side
- * lists are not read any further. Rejects with the first failure.
+ * Reads everything that both interfaces may have about the chosen applications. Rejects with the first failure.
  *
+ * @param chosen.applications the chosen ones that both interfaces list
+ * @param chosen.alone the chosen ones that only this interface lists: without a counterpart, their metric data are not read
  * @param options.database the database kind that the configuration sets for an application
  */
 export async function readSide(
@@ -67,6 +68,7 @@ export async function readSide(
   },
 ): Promise<Side> {
   const { applications, keyTransactions } = chosen;
+  // Key transactions with unread details would be reported as differences.
   for (const { unread } of keyTransactions) if (unread !== undefined) throw unread;
   const read = <I, S, A>(kind: BatchRead<S, A>, items: readonly I[], subjectOf: (item: I) => S) =>
     readEach(kind, items, subjectOf, window, call);
@@ -80,14 +82,14 @@ export async function readSide(
   });
   const entities = [applications.map(ofApplication), hosts.map(ofHost), keyTransactions.map(ofKeyTransaction)];
   const { rolling } = reader;
-  const [states, ofApplications, ofHosts] = await Promise.all([
+  const [rollingByKind, applicationData, hostData] = await Promise.all([
     rolling && Promise.all(entities.map((ofKind) => read(rolling, ofKind, ({ subject }) => subject))),
     read(reader.metricData, applications, (each) => metricsOf('application', each)),
     read(reader.metricData, hosts, ({ application, host }) => metricsOf('host', application, host.key)),
   ]);
-  const rollingOf = new Map(states?.flat());
+  const rollingOf = new Map(rollingByKind?.flat());
   const databases = new Map(
-    ofApplications.map(([each, result]) => {
+    applicationData.map(([each, result]) => {
       const { id, language } = each;
       return [id, databaseKind(valuesOf(result), language, options.database(id))];
     }),
@@ -96,12 +98,13 @@ export async function readSide(
   return {
     series: [
       ...entities.flat().flatMap((each) => seriesOf(each.labels, each.samples(rollingOf.get(each)))),
-      ...ofApplications.flatMap(([each, result]) =>
+      ...applicationData.flatMap(([each, result]) =>
         seriesOf(applicationLabels(each), windowSamples('application', valuesOf(result), databases.get(each.id))),
       ),
-      ...ofHosts.flatMap(([each, result]) =>
+      ...hostData.flatMap(([each, result]) =>
         seriesOf(hostLabels(each), windowSamples('host', valuesOf(result), databases.get(each.application.id))),
       ),
+      // One series is enough to show that the other interface does not list the application.
       ...chosen.alone
         .flatMap((each) => seriesOf(applicationLabels(each), ofApplication(each).samples(undefined)))
         .filter(({ family }) => family.name === 'newrelic_application_info'),
@@ -110,7 +113,7 @@ export async function readSide(
   };
 }
 
-/** Names an entity in the way that both interfaces share: by ids, and the host by its name. */
+/** The key of an entity. A host stands in it with its name, because the two interfaces do not share the ids of hosts. */
 export function entityKey({ app_id, host, key_transaction_id }: Labels): string {
   if (key_transaction_id !== undefined) return JSON.stringify(['key transaction', key_transaction_id]);
   return JSON.stringify(host === undefined ? ['application', app_id] : ['host', app_id, host]);
@@ -128,7 +131,7 @@ function applicationLabels({ id, name }: Application): Labels {
   return { app: name, app_id: String(id) };
 }
 
-function hostLabels({ application, host }: HostOf): Labels {
+function hostLabels({ application, host }: OwnedHost): Labels {
   return { ...applicationLabels(application), host: host.host };
 }
 
@@ -140,7 +143,7 @@ function ofApplication(application: Application): ComparedEntity {
   };
 }
 
-function ofHost(each: HostOf): ComparedEntity {
+function ofHost(each: OwnedHost): ComparedEntity {
   return {
     labels: hostLabels(each),
     subject: { kind: 'host', applicationId: each.application.id, hostKey: each.host.key },
@@ -155,7 +158,7 @@ function ofKeyTransaction(transaction: KeyTransaction): ComparedEntity {
     subject: { kind: 'key_transaction', keyTransactionId: id },
     samples: (rolling) =>
       listedFamilySamples('key_transactions', transaction, rolling).map((sample) =>
-        // The series of both interfaces are compared by the key transaction alone; its info names the application.
+        // Only its info is compared with the application, so that another owner is one difference and not one for each series.
         sample.family.name === 'newrelic_key_transaction_info'
           ? { ...sample, labels: { ...sample.labels, app_id: String(applicationId) } }
           : sample,

@@ -38,8 +38,11 @@ import { NO_METRIC, readMinutes } from './restProbes.ts';
 const NAME = 'metricTimesliceName';
 /** An account that cannot exist: the largest number that NerdGraph accepts. */
 const FOREIGN_ACCOUNT = 2_147_483_647;
-const LIMIT = 5;
+/** The limit of a query that has to leave rows out. */
+const FEW_ROWS = 5;
+/** The length of the longest query that the exporter writes. */
 const MOST_CHARACTERS = 8_000;
+/** Sums over a whole application: none of their rows should have a scope, which is a single transaction. */
 const SUMS = [METRIC.web, METRIC.nonWeb, METRIC.errors, METRIC.apdex, METRIC.memory, METRIC.cpu] as const;
 const IS_ALIVE = equals(NAME, SIGN_OF_LIFE);
 
@@ -47,8 +50,8 @@ function counting(where: Condition, range: QueryParts['range'], facet: readonly 
   return { select: [{ of: 'count', from: TIMESLICE, as: 'c' }], where, facet, range };
 }
 
-/** Counts timeslices of the largest application over ten minutes. */
-function ofLargest(account: GraphAccount, where: Condition, facet: readonly Attribute[] = []): QueryParts {
+/** The query that counts timeslices of the largest application over ten minutes. */
+function countingOfLargest(account: GraphAccount, where: Condition, facet: readonly Attribute[] = []): QueryParts {
   return counting(all([equals('appId', account.first.id), where]), before(account.to, TEN_MINUTES), facet);
 }
 
@@ -79,7 +82,10 @@ async function checkLimitMax({ graph, largest, to }: GraphAccount): Promise<Verd
   };
 }
 
-/** Facets are assumed in the order of metadata.facets; if so, the application is at the expected index. */
+/**
+ * Decides whether the facets of a row are texts in the order of `metadata.facets`, as the exporter assumes: each row then has
+ * the id of an application at the index of `appId`.
+ */
 function judgeFacets(
   rows: readonly unknown[],
   returned: readonly string[],
@@ -96,38 +102,43 @@ function judgeFacets(
 }
 
 async function checkOtherResult(account: GraphAccount): Promise<Verdicts> {
-  const text = nrql(ofLargest(account, isNotNull(TIMESLICE), [NAME])).replace('LIMIT MAX', `LIMIT ${LIMIT}`);
+  const text = nrql(countingOfLargest(account, isNotNull(TIMESLICE), [NAME])).replace('LIMIT MAX', `LIMIT ${FEW_ROWS}`);
   const result = await account.graph.result(text);
   const counts = rowsIn(result).map((row) => numberAt(row, 'c'));
   const others = isObject(result['otherResult']) ? numberAt(result['otherResult'], 'c') : undefined;
   return {
-    nerdgraph_other_result: judgeOtherResult(counts, LIMIT, others),
-    nerdgraph_first_function: judgeFirstFunction(counts, LIMIT),
+    nerdgraph_other_result: judgeOtherResult(counts, FEW_ROWS, others),
+    nerdgraph_first_function: judgeFirstFunction(counts, FEW_ROWS),
   };
 }
 
 async function checkNoRow(account: GraphAccount): Promise<Judged> {
-  const query = ofLargest(account, isIn(NAME, [METRIC.web, SIGN_OF_LIFE, NO_METRIC]), [NAME]);
+  const query = countingOfLargest(account, isIn(NAME, [METRIC.web, SIGN_OF_LIFE, NO_METRIC]), [NAME]);
   const rows = rowsIn(await account.graph.result(query));
   const isThere = rows.some((row) => facetOf(row) === NO_METRIC);
   return rows.length === 0 ? undecided('no traffic') : holds(!isThere, word('shape', isThere ? 'zeros' : 'absent'));
 }
 
-/** A minute of the hour that is no multiple of 5, 10, 15, 20, 30 or 60 minutes. */
+/** A minute of the hour that is on none of the steps (5, 10, 15, 20, 30 or 60 minutes) to which New Relic may cut a range. */
 const OFF_MINUTE = 27;
 
-/** Checks by how much New Relic cuts a range of this length that ends off every such step; both in seconds. */
+/**
+ * Checks that New Relic moves neither end of a range by more than the exporter assumes, even where the range ends off every step.
+ *
+ * @param seconds the length of the range
+ * @param most the longest move that is assumed, in seconds
+ */
 function checkWindow(seconds: number, most: number): (account: GraphAccount) => Promise<Judged> {
   return async (account) => {
     const range = before(account.to - ((account.to - OFF_MINUTE * 60) % HOUR), seconds);
-    const { window } = rowsOf(await account.graph.result({ ...ofLargest(account, IS_ALIVE), range }));
+    const { window } = rowsOf(await account.graph.result({ ...countingOfLargest(account, IS_ALIVE), range }));
     return judgeCut(range, window, most);
   };
 }
 
 async function checkTimeout(account: GraphAccount): Promise<Judged> {
   for (const timeout of [5, 30]) {
-    const judged = judgeRefusal(await account.graph.tryQuery(ofLargest(account, IS_ALIVE), { timeout }));
+    const judged = judgeRefusal(await account.graph.tryQuery(countingOfLargest(account, IS_ALIVE), { timeout }));
     if (judged.verdict !== 'as assumed') return judged;
   }
   return holds(true);
@@ -164,7 +175,7 @@ async function checkHostQuery(
   });
 }
 
-/** The verdict of a read; `differs` where it fails for this reason. */
+/** The verdict of a read. Only a failure for this reason shows that the fact differs; any other is thrown. */
 async function heldUnless(reason: 'other' | 'invalid_response', read: () => Promise<Judged>): Promise<Judged> {
   try {
     return await read();
@@ -198,15 +209,15 @@ async function checkSignOfLife({ graph, largest, listed, to }: GraphAccount): Pr
 
 async function checkLike(account: GraphAccount): Promise<Judged> {
   const like = isLike(NAME, SIGN_OF_LIFE.toLowerCase());
-  if (countIn(await account.graph.result(ofLargest(account, like))) > 0) return holds(true);
-  const isThere = countIn(await account.graph.result(ofLargest(account, IS_ALIVE))) > 0;
+  if (countIn(await account.graph.result(countingOfLargest(account, like))) > 0) return holds(true);
+  const isThere = countIn(await account.graph.result(countingOfLargest(account, IS_ALIVE))) > 0;
   return isThere ? holds(false, word('shape', 'absent')) : undecided('no traffic');
 }
 
 async function checkInList(account: GraphAccount): Promise<Judged> {
   const { id } = account.first;
   return judgeRefusal(
-    await account.graph.tryQuery(ofLargest(account, all([isIn('appId', [id, String(id)]), IS_ALIVE]))),
+    await account.graph.tryQuery(countingOfLargest(account, all([isIn('appId', [id, String(id)]), IS_ALIVE]))),
   );
 }
 
@@ -222,7 +233,7 @@ function errorClassOf(end: NrqlEnd): Seen {
   return word('error class', (end.kind === 'failed' ? end.error.failure.code : undefined) ?? 'none');
 }
 
-/** The verdict on a query that New Relic has to refuse for one reason. */
+/** The verdict on a query that New Relic should refuse, and for this reason. */
 function judgeReason(end: NrqlEnd, reason: FailureReason): Judged {
   return holds(end.kind === 'failed' && end.error.failure.reason === reason, errorClassOf(end));
 }
@@ -233,7 +244,7 @@ async function checkUnmatched(account: GraphAccount): Promise<Judged> {
   return holds(kind === 'result', word('shape', kind === 'result' ? 'present' : 'error'));
 }
 
-/** Checks the names of a day, read as by the exporter, and a query made as long as the exporter makes one. */
+/** Checks the names of a day and, because that needs them, a query of the greatest length. */
 async function checkNames(account: GraphAccount): Promise<Verdicts> {
   const { graph, to } = account;
   let names: readonly string[] = [];
@@ -254,11 +265,11 @@ async function checkLength(account: GraphAccount, names: readonly string[]): Pro
     chosen.push(name);
     length += name.length + 3;
   }
-  return judgeRefusal(await account.graph.tryQuery(ofLargest(account, isIn(NAME, [METRIC.web, ...chosen]))));
+  return judgeRefusal(await account.graph.tryQuery(countingOfLargest(account, isIn(NAME, [METRIC.web, ...chosen]))));
 }
 
 async function checkRollupScope(account: GraphAccount): Promise<Judged> {
-  const query = ofLargest(account, all([isIn(NAME, SUMS), isNotNull('scope')]), [NAME]);
+  const query = countingOfLargest(account, all([isIn(NAME, SUMS), isNotNull('scope')]), [NAME]);
   const scoped = rowsIn(await account.graph.result(query)).filter((row) => numberAt(row, 'c') > 0);
   return holds(scoped.length === 0, count('rows', scoped.length));
 }
@@ -271,7 +282,7 @@ function checkSeries({ graph, first, to }: GraphAccount): Promise<Judged> {
 }
 
 async function checkSyntaxError(account: GraphAccount): Promise<Judged> {
-  const text = nrql(ofLargest(account, equals(NAME, METRIC.web))).replace(/ SINCE .*/, ' FACET');
+  const text = nrql(countingOfLargest(account, equals(NAME, METRIC.web))).replace(/ SINCE .*/, ' FACET');
   return judgeReason(await account.graph.tryQuery(text), 'other');
 }
 
@@ -281,7 +292,7 @@ async function checkForeignAccount(account: GraphAccount): Promise<Judged> {
   return judgeReason(await account.graph.tryQuery(query, { account: FOREIGN_ACCOUNT }), 'forbidden');
 }
 
-/** The range of a query that the exporter writes itself. */
+/** The time clauses of a query that a probe writes as text, because `nrql` builds only queries of metrics. */
 function timesOf({ to }: GraphAccount, seconds: number): string {
   const range = before(to, seconds);
   return `SINCE ${range.from * 1000} UNTIL ${range.to * 1000}`;
@@ -298,7 +309,7 @@ async function checkPercentile(account: GraphAccount): Promise<Judged> {
   return holds(keys.length === 1 && ['75', '75.0'].includes(keys[0] ?? ''), word('shape', shape));
 }
 
-/** Checks that each field that a pack reads is on some event. */
+/** Makes the check of one pack: each field that it reads should be on at least one event. */
 function checkFields({ from, fields, over, ofApplication, where, counted = '*', least }: PackFact) {
   return async (account: GraphAccount): Promise<Judged> => {
     const conditions = [ofApplication === true ? `appId = ${account.first.id}` : undefined, where].filter(
@@ -315,7 +326,7 @@ function checkFields({ from, fields, over, ofApplication, where, counted = '*', 
   };
 }
 
-/** A page of an entity search, as the exporter's documents request it. */
+/** Reads a page of an entity search with a GraphQL document of the exporter, so that probes see what the exporter sees. */
 async function readPage({ graph }: Pick<GraphAccount, 'graph'>, document: Document, search: string, more: Json = {}) {
   const found = await graph.read(document, { search, cursor: null, ...more });
   const results = isObject(found['results']) ? found['results'] : {};
@@ -336,7 +347,7 @@ async function checkEntityPage(account: GraphAccount): Promise<Judged> {
   return holds(isNew && first.entities.length === PAGE, size);
 }
 
-/** The largest applications that NerdGraph has, with its numbers of hosts. The list of all would take too many calls. */
+/** The largest applications with NerdGraph's numbers of hosts. The search is by id: a list of all takes too many calls. */
 export async function readLargest(account: Pick<GraphAccount, 'graph' | 'accountId' | 'largest'>) {
   const ids = account.largest.map(({ id }) => `'${id}'`).join(', ');
   const search = `domain = 'APM' AND type = 'APPLICATION' AND accountId = ${account.accountId} AND domainId IN (${ids})`;
@@ -397,36 +408,37 @@ async function checkGoldenMetrics(account: GraphAccount): Promise<Judged> {
   return holds(missing.length === 0, ...missing.map((field) => word('field', field)));
 }
 
-const ONE = 'nerdgraph_app_id' satisfies FactId;
+/** The fact that all queries of an application's metrics need: a wrong form of its id would leave them empty. */
+const APP_ID = 'nerdgraph_app_id' satisfies FactId;
 
-/** The probes of NerdGraph's metrics and entities, in order; every query of metrics names an application. */
+/** The probes of metrics and entities that `check --facts` makes over NerdGraph, in this order. */
 export const NERDGRAPH_PROBES: readonly Probe<GraphAccount>[] = [
-  { ids: [ONE], check: checkAppId },
-  { ids: ['nerdgraph_limit_max', 'nerdgraph_facets'], needs: ONE, check: checkLimitMax },
-  { ids: ['nerdgraph_other_result', 'nerdgraph_first_function'], needs: ONE, check: checkOtherResult },
-  { ids: ['nerdgraph_no_row'], needs: ONE, check: checkNoRow },
-  { ids: ['nerdgraph_half_hour'], needs: ONE, check: checkWindow(HOUR / 2, 0) },
-  { ids: ['nerdgraph_hour'], needs: ONE, check: checkWindow(HOUR, 300) },
-  { ids: ['nerdgraph_day'], needs: ONE, check: checkWindow(DAY, 600) },
-  { ids: ['nerdgraph_timeout'], needs: ONE, check: checkTimeout },
-  { ids: ['nerdgraph_hosts', 'nerdgraph_host_query'], needs: ONE, check: checkHosts },
-  { ids: ['nerdgraph_sign_of_life'], needs: ONE, check: checkSignOfLife },
-  { ids: ['nerdgraph_like'], needs: ONE, check: checkLike },
-  { ids: ['nerdgraph_in_list'], needs: ONE, check: checkInList },
-  { ids: ['nerdgraph_unmatched'], needs: ONE, check: checkUnmatched },
-  { ids: ['nerdgraph_names', 'nerdgraph_query_length'], needs: ONE, check: checkNames },
-  { ids: ['nerdgraph_rollup_scope'], needs: ONE, check: checkRollupScope },
-  { ids: ['nerdgraph_series'], needs: ONE, check: checkSeries },
+  { ids: [APP_ID], check: checkAppId },
+  { ids: ['nerdgraph_limit_max', 'nerdgraph_facets'], needs: APP_ID, check: checkLimitMax },
+  { ids: ['nerdgraph_other_result', 'nerdgraph_first_function'], needs: APP_ID, check: checkOtherResult },
+  { ids: ['nerdgraph_no_row'], needs: APP_ID, check: checkNoRow },
+  { ids: ['nerdgraph_half_hour'], needs: APP_ID, check: checkWindow(HOUR / 2, 0) },
+  { ids: ['nerdgraph_hour'], needs: APP_ID, check: checkWindow(HOUR, 300) },
+  { ids: ['nerdgraph_day'], needs: APP_ID, check: checkWindow(DAY, 600) },
+  { ids: ['nerdgraph_timeout'], needs: APP_ID, check: checkTimeout },
+  { ids: ['nerdgraph_hosts', 'nerdgraph_host_query'], needs: APP_ID, check: checkHosts },
+  { ids: ['nerdgraph_sign_of_life'], needs: APP_ID, check: checkSignOfLife },
+  { ids: ['nerdgraph_like'], needs: APP_ID, check: checkLike },
+  { ids: ['nerdgraph_in_list'], needs: APP_ID, check: checkInList },
+  { ids: ['nerdgraph_unmatched'], needs: APP_ID, check: checkUnmatched },
+  { ids: ['nerdgraph_names', 'nerdgraph_query_length'], needs: APP_ID, check: checkNames },
+  { ids: ['nerdgraph_rollup_scope'], needs: APP_ID, check: checkRollupScope },
+  { ids: ['nerdgraph_series'], needs: APP_ID, check: checkSeries },
   { ids: ['nerdgraph_syntax_error'], check: checkSyntaxError },
   { ids: ['nerdgraph_foreign_account'], check: checkForeignAccount },
-  { ids: ['nerdgraph_percentile'], needs: ONE, check: checkPercentile },
+  { ids: ['nerdgraph_percentile'], needs: APP_ID, check: checkPercentile },
   { ids: ['nerdgraph_entity_page'], check: checkEntityPage },
   { ids: ['nerdgraph_key_transaction_id', 'nerdgraph_application_guid'], check: checkKeyTransactions },
   { ids: ['nerdgraph_user'], check: checkUser },
   { ids: ['nerdgraph_golden_metrics'], check: checkGoldenMetrics },
 ];
 
-/** The fields of each pack, one call each. */
+/** The probes of the fields that packs read: one for each pack, with one call. */
 export const PACK_PROBES: readonly Probe<GraphAccount>[] = Object.entries<PackFact>(PACK_FACTS).map(([id, pack]) => ({
   ids: [id as keyof typeof PACK_FACTS],
   check: checkFields(pack),

@@ -42,7 +42,7 @@ export function text() {
   return z.string().min(1);
 }
 
-/** Text that is valid when `problem` gives undefined for it. */
+/** Text that is valid unless `problem` finds something wrong with it, in words for the user. */
 export function textWithout(problem: (text: string) => string | undefined, schema = text()) {
   return schema.superRefine((value, ctx) => {
     const message = problem(value);
@@ -63,7 +63,7 @@ export function notes<T extends z.ZodType>(
     readonly description: string;
     /** Name of the value's grammar in the reference page, such as `<duration>`. */
     readonly placeholder?: string;
-    /** For keys without a default: a value for the example file. Not spelled `examples`, which editors offer to insert. */
+    /** For keys without a default: a value for the example file. It is not named `examples`: editors offer to insert those. */
     readonly example?: unknown;
     /** The allowed values, where the grammar allows more. */
     readonly range?: string;

@@ -52,7 +52,7 @@ const SOURCES: Readonly<Record<string, Source>> = {
   TransactionError: sampled(
     (done) => done.errors,
     ({ application: { archetype }, random }) => ({
-      transactionName: `WebTransaction/${one(archetype.transactions, random())?.name ?? 'none'}`,
+      transactionName: `WebTransaction/${pick(archetype.transactions, random())?.name ?? 'none'}`,
       'error.class': random() < 0.7 ? 'TimeoutError' : 'ValidationError',
       'error.message': 'the other side did not answer',
     }),
@@ -61,7 +61,7 @@ const SOURCES: Readonly<Record<string, Source>> = {
     (done) => done.pageViews,
     ({ done, application, random }) => ({
       duration: done.pageSeconds * around(random()),
-      countryCode: one(COUNTRIES, random()) ?? '',
+      countryCode: pick(COUNTRIES, random()) ?? '',
       deviceType: random() < 0.5 ? 'Mobile' : 'Desktop',
       ...onPage(application),
     }),
@@ -104,7 +104,7 @@ const SOURCES: Readonly<Record<string, Source>> = {
   ChangeTrackingEvent: (search, application) => deployments(search, application, true),
 };
 
-/** The most events that an agent sends of an instance in a minute: counts of them are counts of samples. */
+/** The most events that an agent sends of an instance in a minute. Counts of events thus count samples, not requests. */
 const SAMPLES = 6;
 
 /** One of the events that an instance samples in a minute: its index, and a random sequence of its own. */
@@ -115,7 +115,13 @@ interface SampledEvent {
   readonly random: () => number;
 }
 
-/** Events that each instance samples in each minute: their number, and the attributes of one. */
+/**
+ * A source of events that each instance samples in each minute.
+ *
+ * @param count how many of them happen in the minute; at most `SAMPLES` are sent
+ * @param attributes those of one event
+ * @param owner the attributes that all events of an application share, and that name the entity they belong to
+ */
 function sampled(
   count: (done: InstanceMinute, application: SimulatedApplication) => number,
   attributes: (sample: SampledEvent) => Attributes,
@@ -129,7 +135,7 @@ function sampled(
       for (let place = 0; place < Math.min(SAMPLES, count(done, application)); place += 1) {
         const random = sequence(hash(done.entropy, place, 31));
         const timestamp = minute * MINUTE + Math.floor(random() * MINUTE);
-        // V8 is fast only at object literals that end with what is spread.
+        // Spreads stand last, because V8 is slow at object literals with properties after them.
         yield { host: instance.host, timestamp, ...whose, ...attributes({ done, application, place, random }) };
       }
     }
@@ -140,7 +146,7 @@ const PLANS = ['free', 'basic', 'pro'];
 const REGIONS = ['eu', 'us', 'ap'];
 const COUNTRIES = ['DE', 'FR', 'US', 'JP'];
 
-function one<Item>(items: readonly Item[], chance: number): Item | undefined {
+function pick<Item>(items: readonly Item[], chance: number): Item | undefined {
   return items[Math.floor(chance * items.length)];
 }
 
@@ -150,7 +156,7 @@ function around(chance: number): number {
 }
 
 function webTransaction({ done, application: { archetype }, random }: SampledEvent): Attributes {
-  const transaction = one(archetype.transactions, random());
+  const transaction = pick(archetype.transactions, random());
   const duration = done.responseSeconds * (transaction?.slowness ?? 1) * around(random());
   const isError = random() < done.errors / done.requests;
   const limit = archetype.apdexTarget;
@@ -163,8 +169,8 @@ function webTransaction({ done, application: { archetype }, random }: SampledEve
     error: isError,
     'http.statusCode': isError ? 500 : 200,
     apdexPerfZone: isError || duration > 4 * limit ? 'F' : duration > limit ? 'T' : 'S',
-    region: one(REGIONS, random()) ?? '',
-    plan: one(PLANS, random()) ?? '',
+    region: pick(REGIONS, random()) ?? '',
+    plan: pick(PLANS, random()) ?? '',
   };
 }
 
@@ -182,7 +188,7 @@ function ofApplication({ id, name }: SimulatedApplication, account: number): Att
   return { appName: name, appId: id, entityGuid: guid, 'entity.guid': guid };
 }
 
-/** Browsers belong to an entity of their own. */
+/** Events of browsers carry the application's browser entity, as New Relic has two entities for it. */
 function browserApplication(application: SimulatedApplication, account: number): Attributes {
   const { guid, domainId } = browserIdentity(account, application);
   return { appName: application.name, appId: Number(domainId), entityGuid: guid, 'entity.guid': guid };
@@ -198,11 +204,11 @@ function hostSamples(attributes: (sample: Pick<SampledEvent, 'done' | 'random'>)
     if (!hasHostAgent(application)) return;
     const { instances, ...scope } = world.whole(application);
     const guidOfHost = (hostId: number): string => hostIdentity(world.options.accountId, hostId).guid;
-    const meant = instances.filter(({ host, hostId }) =>
+    const wanted = instances.filter(({ host, hostId }) =>
       mayMatch({ entityName: host, entityGuid: guidOfHost(hostId) }),
     );
     const [from, to] = [Math.floor(since / MINUTE), Math.ceil(until / MINUTE)];
-    for (const { done, instance, minute } of world.minutes({ ...scope, instances: meant }, from, to)) {
+    for (const { done, instance, minute } of world.minutes({ ...scope, instances: wanted }, from, to)) {
       const random = sequence(hash(done.entropy, instance.ordinal, 37));
       const guid = guidOfHost(instance.hostId);
       yield {
@@ -214,7 +220,7 @@ function hostSamples(attributes: (sample: Pick<SampledEvent, 'done' | 'random'>)
   };
 }
 
-/** One vital per event, as browsers send them. Seconds; the shift of the layout has no unit. */
+/** One web vital, because browsers send an event for each. Times are in seconds; the layout shift has no unit. */
 function timing({ pageSeconds, responseSeconds }: InstanceMinute, which: number, chance: number): Attributes {
   if (which === 0)
     return { timingName: 'largestContentfulPaint', largestContentfulPaint: pageSeconds * around(chance) };

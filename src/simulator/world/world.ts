@@ -41,7 +41,7 @@ export interface WorldOptions {
   readonly lateData: number;
 }
 
-/** Ids are arithmetic, so that each is found without a table and stays the same when the world grows. */
+/** Ids are calculated from indexes, so that each is found without a table and stays the same when the world grows. */
 const FIRST_APPLICATION_ID = 1_000_001;
 const FIRST_HOST_ID = 100_000_001;
 const FIRST_ALERT_POLICY_ID = 300_001;
@@ -49,15 +49,16 @@ const FIRST_KEY_TRANSACTION_ID = 5_000_001;
 const MAX_HOSTS = 10_000;
 const MAX_INSTANCES = 100;
 
-/** The key transactions, by their place, that are not busy; one belongs to an application that the key cannot see. */
+/** The states of the key transactions that are not busy, by their index in the list. */
 const SPECIAL_STATES: Readonly<Record<number, SimulatedKeyTransaction['state']>> = {
   1: 'idle',
   3: 'bare',
   4: 'silent',
 };
+/** The index of the key transaction whose application the key cannot see. */
 const INVISIBLE_INDEX = 2;
 
-/** The archetype of an application by its index in the list, and its name unless it was changed. */
+/** The archetype of an application by its index in the list, and the name that it has before any amendment. */
 function kindOf(index: number): { readonly archetype: Archetype; readonly name: string } | undefined {
   const archetype = ARCHETYPES[index % ARCHETYPES.length];
   const round = Math.floor(index / ARCHETYPES.length) + 1;
@@ -164,8 +165,8 @@ export class World {
   }
 
   /**
-   * The key transactions, without those of removed applications. Busy ones follow the transactions of the web applications in
-   * turn; among the first five each special case has its place.
+   * The key transactions, without those of removed applications. They are spread over the web applications in turn. Each special
+   * case is among the first five, so that a small world has them all.
    */
   keyTransactions(): readonly SimulatedKeyTransaction[] {
     const parents = this.#all().flatMap((application) => {
@@ -235,7 +236,7 @@ export class World {
     return reach === 'agent' && this.options.hostMetrics === 'all';
   }
 
-  /** Adds up the minutes from `fromMinute` to before `toMinute`, for each metric of the list in turn, as they are at `now`. */
+  /** The sum of each metric over the minutes from `fromMinute` to before `toMinute`, of reports that arrived by `now`. */
   sum(
     scope: WorldScope,
     metrics: readonly MetricDefinition[],

@@ -26,6 +26,7 @@ interface Connection {
   waiting: number;
   /** The response under way. */
   current: ServerResponse | undefined;
+  /** Ends when all requests received so far have been answered: the next one waits for it. */
   responded: Promise<void>;
 }
 
@@ -72,7 +73,8 @@ export class Connections {
   }
 
   /**
-   * Answers the requests of each connection in turn; `handler` may take its time, and is not called for a client that has left.
+   * Answers the requests of each connection in turn: `handler` is called when the response before has ended, and not for a client
+   * that has left.
    */
   inTurn(handler: RequestListener): RequestListener {
     return (request, response) => {
@@ -133,6 +135,7 @@ export class Connections {
     await ended;
     connection.current = undefined;
     connection.waiting -= 1;
+    // A connection that was just used moves to the end, unless it has been closed.
     if (!this.#open.delete(connection)) return;
     this.#open.add(connection);
     if (this.#closing && connection.waiting === 0) socket.destroySoon();
