@@ -5,6 +5,7 @@ import { Worker } from 'node:worker_threads';
 const FAKE_HASH = 'ltFD16TwbmkJiBVLRzXJxengmroSd7g5ck8B7KcjBPzoE0Oyhy0fi';
 const MAX_REMEMBERED = 100;
 const MAX_TURNED_AWAY = 20_000;
+const MAX_ADDRESSES = 1_000;
 
 /** Passwords that are compared at the same time: each takes a processor for a while. */
 const COMPARED_AT_ONCE = 2;
@@ -79,11 +80,13 @@ export class BasicAuthenticator {
    *
    * @param users bcrypt hashes by user name
    * @param gone aborted when the client has left: its password is not compared
+   * @param address of the client; addresses take turns
    */
   async judge(
     users: ReadonlyMap<string, string>,
     header: string | undefined,
     gone: AbortSignal,
+    address: string,
   ): Promise<'right' | 'wrong' | 'none' | 'busy'> {
     if (header === undefined) return 'none';
     const given = readBasicCredentials(header);
@@ -94,7 +97,7 @@ export class BasicAuthenticator {
     const key = this.#digest(given.user, hash, given.password);
     if (this.#right.has(key)) return 'right';
     if (this.#wrong.has(key)) return 'wrong';
-    const matches = await this.#queue.compare({ key, password: given.password, hash, cost, gone });
+    const matches = await this.#queue.compare({ key, password: given.password, hash, cost, gone, address });
     if (matches === undefined) return 'busy';
     const verdict = matches && known !== undefined ? 'right' : 'wrong';
     (verdict === 'right' ? this.#right : this.#wrong).add(key);
@@ -122,7 +125,13 @@ class Remembered {
     return true;
   }
 
+  /** The keys, the one that was used last at the end. */
+  inOrder(): string[] {
+    return [...this.#keys];
+  }
+
   add(key: string): void {
+    this.#keys.delete(key);
     this.#keys.add(key);
     const [oldest] = this.#keys;
     if (this.#keys.size > this.#max && oldest !== undefined) this.#keys.delete(oldest);
@@ -136,20 +145,23 @@ interface Waiting {
   readonly hash: string;
   readonly cost: number;
   readonly gone: AbortSignal;
+  readonly address: string;
   readonly settle: (matches: boolean | undefined | Promise<boolean>) => void;
 }
 
 /**
- * Compares few passwords at a time, because each takes a processor for a while. The newest goes first, because the client of an
- * old one may soon give up. When too many wait, the last in order is turned away, and so is one whose client leaves. A password
- * that was turned away goes before all others when it comes again: a right one gets through a flood, because an attacker does not
- * guess the same one twice.
+ * Compares few passwords at a time, because each takes a processor for a while. The address whose turn was longest ago goes
+ * first, so that the flood of one keeps no other waiting. Of an address the newest password goes first, because the client of an
+ * old one may soon give up. When too many wait, the last of the address with most of them is turned away, and so is one whose
+ * client leaves. A password that was turned away goes before the others of its address when it comes again: a right one gets
+ * through a flood from there too, because few attackers guess the same one twice.
  */
 class ComparisonQueue {
   readonly #compare: Compare;
   /** Second tries, then first ones; of each the newest first. */
   readonly #waiting: Waiting[] = [];
   readonly #turnedAway = new Remembered(MAX_TURNED_AWAY);
+  readonly #served = new Remembered(MAX_ADDRESSES);
   #running = 0;
 
   constructor(compare: Compare) {
@@ -165,14 +177,14 @@ class ComparisonQueue {
       const before = this.#turnedAway.has(key) ? [] : this.#waiting.filter((other) => this.#turnedAway.has(other.key));
       this.#waiting.splice(before.length, 0, waiting);
       gone.addEventListener('abort', () => this.#turnAway(waiting), { once: true });
-      if (this.#waiting.length > MAX_WAITING) this.#turnAway(this.#waiting.at(-1) ?? waiting);
+      if (this.#waiting.length > MAX_WAITING) this.#turnAway(this.#leastWanted() ?? waiting);
       if (this.#running < COMPARED_AT_ONCE) void this.#run();
     });
   }
 
   async #run(): Promise<void> {
     this.#running += 1;
-    for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
+    for (let next = this.#next(); next !== undefined; next = this.#next()) {
       const { key, password, hash, cost, settle } = next;
       const comparison = this.#compare(password, hash, cost);
       await comparison.catch(() => undefined);
@@ -183,6 +195,24 @@ class ComparisonQueue {
       }
     }
     this.#running -= 1;
+  }
+
+  /** Removes and returns the password whose turn it is. */
+  #next(): Waiting | undefined {
+    const turns = new Map(this.#served.inOrder().map((address, index) => [address, index]));
+    const turnOf = ({ address }: Waiting): number => turns.get(address) ?? -1;
+    const [next] = this.#waiting.toSorted((a, b) => turnOf(a) - turnOf(b));
+    if (next === undefined) return undefined;
+    this.#waiting.splice(this.#waiting.indexOf(next), 1);
+    this.#served.add(next.address);
+    return next;
+  }
+
+  #leastWanted(): Waiting | undefined {
+    const counts = new Map<string, number>();
+    for (const { address } of this.#waiting) counts.set(address, (counts.get(address) ?? 0) + 1);
+    const largest = Math.max(...counts.values());
+    return this.#waiting.findLast(({ address }) => counts.get(address) === largest);
   }
 
   #turnAway(waiting: Waiting): void {

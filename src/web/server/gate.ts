@@ -52,7 +52,9 @@ export function createGate({
       const address = request.socket.remoteAddress ?? '';
       const { authorization } = request.headers;
       const { users } = config;
-      const verdict = users?.size ? await authenticator.judge(users, authorization, clientGone(response)) : 'right';
+      const verdict = users?.size
+        ? await authenticator.judge(users, authorization, clientGone(response), address)
+        : 'right';
       if (verdict === 'wrong') refusedLogin(address);
       if (verdict === 'busy') {
         response.setHeader('Retry-After', '1');

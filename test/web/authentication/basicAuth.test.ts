@@ -7,6 +7,7 @@ const basic = (text: string) => `Basic ${Buffer.from(text).toString('base64')}`;
 const HASHES = new Map([['alice', bcrypt.hashSync('wonderland', 4)]]);
 const STAYS = new AbortController().signal;
 setMaxListeners(0, STAYS);
+const ADDRESS = '192.0.2.1';
 
 /** An authenticator that notes every comparison, and how many run at once; each waits for `gate`. */
 function counting(gate: Promise<void> = Promise.resolve()) {
@@ -22,7 +23,7 @@ function counting(gate: Promise<void> = Promise.resolve()) {
     running -= 1;
     return result;
   });
-  const judge = (text: string, gone = STAYS) => authenticator.judge(HASHES, basic(text), gone);
+  const judge = (text: string, gone = STAYS) => authenticator.judge(HASHES, basic(text), gone, ADDRESS);
   return { authenticator, judge, compared, most: () => most };
 }
 
@@ -38,13 +39,13 @@ describe('basic authentication', () => {
     ['no colon', basic('alice'), 'wrong'],
     ['the scheme in another case', basic('alice:wonderland').replace('Basic', 'bAsIc'), 'right'],
   ])('%s', async (_, header, verdict) => {
-    expect(await counting().authenticator.judge(HASHES, header, STAYS)).toBe(verdict);
+    expect(await counting().authenticator.judge(HASHES, header, STAYS, ADDRESS)).toBe(verdict);
   });
 
   test.each(['$2a$', '$2b$', '$2y$'])('takes hashes that begin with %s', async (start) => {
     const hash = bcrypt.hashSync('wonderland', 4).replace(/^\$2.\$/, start);
     const users = new Map([['alice', hash]]);
-    expect(await counting().authenticator.judge(users, basic('alice:wonderland'), STAYS)).toBe('right');
+    expect(await counting().authenticator.judge(users, basic('alice:wonderland'), STAYS, ADDRESS)).toBe('right');
   });
 
   test('a password may have colons and any character', () => {
@@ -62,12 +63,12 @@ describe('basic authentication', () => {
       return Promise.resolve(false);
     });
     for (const user of ['alice', 'bob', 'carol']) {
-      expect(await authenticator.judge(users, basic(`${user}:x`), STAYS)).toBe('wrong');
+      expect(await authenticator.judge(users, basic(`${user}:x`), STAYS, ADDRESS)).toBe('wrong');
     }
     expect(asked.map(({ cost }) => cost)).toEqual([6, 6, 6]);
     expect(asked.map(({ hash }) => hash.slice(0, 7))).toEqual(['$2b$04$', '$2b$06$', '$2b$06$']);
     const matching = new BasicAuthenticator(() => Promise.resolve(true));
-    expect(await matching.judge(users, basic('carol:x'), STAYS)).toBe('wrong');
+    expect(await matching.judge(users, basic('carol:x'), STAYS, ADDRESS)).toBe('wrong');
   });
 
   test('remembers a verdict, good or bad, until the hash changes', async () => {
@@ -78,7 +79,7 @@ describe('basic authentication', () => {
     }
     expect(compared).toHaveLength(2);
     const changed = new Map([['alice', bcrypt.hashSync('looking-glass', 4)]]);
-    expect(await authenticator.judge(changed, basic('alice:wonderland'), STAYS)).toBe('wrong');
+    expect(await authenticator.judge(changed, basic('alice:wonderland'), STAYS, ADDRESS)).toBe('wrong');
     expect(compared).toHaveLength(3);
   });
 
@@ -108,7 +109,8 @@ describe('passwords that wait to be compared', () => {
     expect(most()).toBe(2);
   });
 
-  test('are turned away beyond 256, the oldest first, and go before all others when they come again', async () => {
+  /** An authenticator whose comparisons end one by one. */
+  function stepwise() {
     const compared: string[] = [];
     const ends: (() => void)[] = [];
     const authenticator = new BasicAuthenticator(async (password) => {
@@ -120,7 +122,13 @@ describe('passwords that wait to be compared', () => {
       ends.shift()?.();
       await settle();
     };
-    const judge = (password: string) => authenticator.judge(HASHES, basic(`alice:${password}`), STAYS);
+    const judge = (password: string, address = ADDRESS) =>
+      authenticator.judge(HASHES, basic(`alice:${password}`), STAYS, address);
+    return { compared, ends, step, judge };
+  }
+
+  test('are turned away beyond 256, the oldest first, and go before all others when they come again', async () => {
+    const { compared, ends, step, judge } = stepwise();
     const flood = (size: number) => Array.from({ length: size }, (_, index) => judge(`${size} ${index}`));
     const running = flood(2);
     const right = judge('wonderland');
@@ -135,6 +143,21 @@ describe('passwords that wait to be compared', () => {
     expect(await secondTry).toBe('right');
     expect(new Set(await Promise.all([...running, ...waiting.slice(11), ...newest]))).toEqual(new Set(['wrong']));
     expect(new Set(await Promise.all(waiting.slice(0, 11)))).toEqual(new Set(['busy']));
+  });
+
+  test('of one address keep none of another waiting, in whatever number and however often they come', async () => {
+    const { compared, ends, step, judge } = stepwise();
+    const wrong = Array.from({ length: 600 }, (_, index) => `wrong ${index}`);
+    const first = wrong.map((password) => judge(password));
+    const right = judge('wonderland', '198.51.100.1');
+    const second = wrong.map((password) => judge(password));
+    await step();
+    expect(compared.slice(2)).toEqual(['wonderland']);
+    await step();
+    await step();
+    expect(await right).toBe('right');
+    while (ends.length > 0) await step();
+    expect(new Set(await Promise.all([...first, ...second]))).toEqual(new Set(['wrong', 'busy']));
   });
 
   test('are not compared for a client that has gone', async () => {
@@ -160,7 +183,7 @@ describe('passwords that wait to be compared', () => {
       calls += 1;
       return calls === 1 ? Promise.reject(new Error('broken')) : Promise.resolve(true);
     });
-    await expect(authenticator.judge(HASHES, basic('alice:1'), STAYS)).rejects.toThrow('broken');
-    expect(await authenticator.judge(HASHES, basic('alice:2'), STAYS)).toBe('right');
+    await expect(authenticator.judge(HASHES, basic('alice:1'), STAYS, ADDRESS)).rejects.toThrow('broken');
+    expect(await authenticator.judge(HASHES, basic('alice:2'), STAYS, ADDRESS)).toBe('right');
   });
 });
