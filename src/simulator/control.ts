@@ -36,7 +36,7 @@ function applications(state: SimulatorState): unknown {
   }));
 }
 
-/** The response of the control endpoint: a status, and any JSON value. */
+/** Carries out a call of the control endpoint. The response body may be any JSON value. Throws an Error on a bad request body. */
 function obey(
   state: SimulatorState,
   request: IncomingMessage,

@@ -37,7 +37,7 @@ export interface Simulator extends Pick<SimulatorState, 'faults' | 'requests' | 
   close: () => Promise<void>;
 }
 
-/** The host as part of an address; a listener on all interfaces is reached on the loopback one. */
+/** The host as it stands in a URL; a listener on all interfaces is reached through the loopback interface. */
 function reachable(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   if (host === '::') return '[::1]';
@@ -82,7 +82,7 @@ async function serve(
   await deliver(state.faults.strike(call), call, response, { now: state.now(), key: key?.value ?? '', signal });
 }
 
-/** The options of a world that is large, or late, enough for the planted facts to show. */
+/** Options that make the world large enough, or its data late enough, for the planted facts to show. */
 export function sizeFor(
   facts: PlantedFacts,
   { hostsPerApplication = 0, applications = 0 }: Partial<WorldOptions>,
@@ -108,7 +108,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   // The GraphQL library is loaded only when a simulator starts.
   const { GraphqlService } = await import('./nerdgraph/graphqlService.ts');
   const stopping = new AbortController();
-  // Every waiting call adds a listener.
+  // Each waiting call adds a listener, and any number of calls may wait.
   setMaxListeners(0, stopping.signal);
   const shared = {
     state,

@@ -11,7 +11,7 @@ import { gzipSync } from 'node:zlib';
 
 const MOST_CHARACTERS = 1024 * 1024;
 
-/** The text of a body; undefined when it is longer than a megabyte. */
+/** The text of a body; undefined when it has more than `MOST_CHARACTERS`. */
 export async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
   let body = '';
   for await (const chunk of request.setEncoding('utf8') as AsyncIterable<string>) {
@@ -28,7 +28,7 @@ export interface TlsFiles {
 
 const TLS_HANDSHAKE = 0x16;
 
-/** The 301 that the service gives to a plain HTTP call. */
+/** The 301 that New Relic sends to a plain HTTP call. */
 function redirectToHttps(request: IncomingMessage, response: ServerResponse): void {
   const address = `https://${request.headers.host ?? 'localhost'}${request.url ?? '/'}`;
   const body = `You are being redirected ${address}\n`;
@@ -41,7 +41,7 @@ function redirectToHttps(request: IncomingMessage, response: ServerResponse): vo
   response.end(body);
 }
 
-/** One port for both: the first byte tells a TLS handshake from a plain call, which is sent to the HTTPS address. */
+/** One port for HTTPS and HTTP: a first byte other than that of a TLS handshake is a plain call, which is redirected. */
 function createSharedServer(
   tls: TlsFiles,
   handler: (request: IncomingMessage, response: ServerResponse) => void,
@@ -108,7 +108,7 @@ export function ok(body: JsonObject, link?: string): ServiceResponse {
   return { status: 200, body, headers: link === undefined ? {} : { Link: link } };
 }
 
-/** The shape of the service's errors: a title, and messages where there is more to say. */
+/** An error in the form of the REST interface: a title, and messages where there is more to say. */
 export function failure(
   status: number,
   title: string,
@@ -152,7 +152,7 @@ export function invalidKey(key: string): ServiceResponse {
   return { status: 401, body: { error: { title: 'Invalid API Key', api_key: key } }, headers: {} };
 }
 
-/** The names of entries for lists where dropping the last letter of the plural gives another name. */
+/** The XML elements of entries, for lists whose name without its last letter would be wrong. */
 const ENTRY_NAMES: Readonly<Record<string, string>> = { metrics_found: 'metric', metrics_not_found: 'metric' };
 
 const builder = new Builder({ format: true, suppressEmptyNode: false, processEntities: true });
@@ -169,7 +169,7 @@ function nest(value: JsonValue, name: string): unknown {
   return value === null ? '' : String(value);
 }
 
-/** The body as XML: the root is the name of the envelope, its first member, with `_response`. */
+/** The body as XML; its root element is the name of the body's first member with `_response` at the end. */
 function toXml(body: JsonObject): string {
   const root = `${Object.keys(body)[0] ?? 'empty'}_response`;
   const document = builder.build({ [root]: nest(body, root) });

@@ -1,4 +1,4 @@
-/** Ids of docs/facts.md that the simulator contradicts, and of the sizes that some of them need. */
+/** Ids of facts (docs/facts.md) that the simulator contradicts, and `many_rows` or `many_entities` for a larger account. */
 export type PlantedFacts = ReadonlySet<string>;
 
 /** The default key: an invented one, in the form of a user key. */
@@ -11,7 +11,7 @@ export const DEMO_API_KEY = 'NRAK-SIMULATOR0000000000000000';
 export const DEFAULT_SETTINGS = {
   /** Round figures to three significant digits, unless a metric data call says `raw=true`. */
   rounding: true,
-  /** Timeslices end with their last second, as they did in 2014, rather than with the minute after it. */
+  /** A timeslice of 12:00 ends at 12:00:59, as in 2014, rather than at 12:01:00. */
   inclusiveTo: false,
   /** Metric data list the names that were found and not found; bodies of 2014 do not. */
   metricsFound: true,

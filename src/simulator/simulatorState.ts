@@ -49,7 +49,7 @@ export const CHANGE = z.strictObject({
     .optional(),
 });
 
-/** The amendment that a change makes at a time. */
+/** A change in the form that the world keeps; relative times become minutes since 1970. `now` is in milliseconds. */
 function toAmendment({ incident, reporting, ...plain }: Omit<z.output<typeof CHANGE>, 'on'>, now: number): Amendment {
   const minute = firstIncompleteMinute(now);
   const fromMinute = minute - (incident?.started_minutes_ago ?? 0);
@@ -96,7 +96,7 @@ export class MinuteLimit {
 interface LoggedRequest {
   /** By the simulator's clock, in milliseconds since 1970. */
   readonly at: number;
-  /** By a clock that is never set, in milliseconds: for rates. */
+  /** By a monotonic clock, in milliseconds: for rates. */
   readonly elapsed: number;
   readonly method: string;
   readonly path: string;

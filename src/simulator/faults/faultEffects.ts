@@ -70,7 +70,7 @@ function refuse(rule: FaultRule | undefined, now: number, key: string, isGraphql
   }
 }
 
-/** Members whose numbers are figures; ids and ports outside them stay as they are. */
+/** Members whose numbers `nulls`, `strings` and `numbers` replace; numbers elsewhere, such as ids and ports, stay. */
 const FIGURES = new Set([
   'application_summary',
   'end_user_summary',
@@ -82,7 +82,7 @@ const FIGURES = new Set([
   'otherResult',
   'totalResult',
 ]);
-/** Times inside rows of NRQL. */
+/** Members of NRQL rows that stay too: times. */
 const TIMES = new Set(['beginTimeSeconds', 'endTimeSeconds']);
 const PLACEHOLDER = '\u0000number\u0000';
 
@@ -104,7 +104,7 @@ function mapFigures(value: JsonValue, replace: (figure: number) => JsonValue, is
   return Object.fromEntries(members);
 }
 
-/** The identifying member of records of each kind, and a value that spoils it. */
+/** The members that identify records, each with a value that makes it unusable. */
 const IDENTITY: Readonly<Record<string, JsonValue>> = {
   guid: null,
   name: null,
@@ -134,19 +134,19 @@ function withFirstSpoilt(value: JsonValue): JsonValue | undefined {
   return undefined;
 }
 
-/** The body with another value in its envelope: `data`, or the first member. */
+/** The body with the value of its envelope changed; the envelope is `data`, or else the first member. */
 function inEnvelope(body: JsonObject, change: (value: JsonValue, envelope: string) => JsonValue): JsonObject {
   const envelope = 'data' in body ? 'data' : (Object.keys(body)[0] ?? '');
   const value = body[envelope];
   return value === undefined ? body : { ...body, [envelope]: change(value, envelope) };
 }
 
-/** The first record, or the only one, has no usable id and no name; the rest is valid. */
+/** Makes id and name of the first record, or of the only one, unusable; the rest stays valid. */
 function withBadRecord(value: JsonValue, envelope: string): JsonValue {
   return withFirstSpoilt(value) ?? (isObject(value) && envelope !== 'data' ? spoilt(value) : value);
 }
 
-/** The service's response after a rule has spoilt its body; unchanged under the other effects. */
+/** The response with its body spoilt by the rule; unchanged under effects that are not about the body. */
 function distort(rule: FaultRule | undefined, answer: ServiceResponse, format: 'json' | 'xml'): Rendered {
   const { body } = answer;
   const rendered = (changed: JsonValue): Rendered => render({ ...answer, body: changed as JsonObject }, format);
@@ -165,7 +165,7 @@ function distort(rule: FaultRule | undefined, answer: ServiceResponse, format: '
       return rendered(mapFigures(body, String));
     case 'numbers': {
       if (format === 'xml') return rendered(mapFigures(body, () => rule.value));
-      // JavaScript itself could not hold every number that JSON can write.
+      // A JavaScript number cannot hold values such as 1e999, so the digits are put into the text.
       const { text, ...rest } = rendered(mapFigures(body, () => PLACEHOLDER));
       return { ...rest, text: text.replaceAll(JSON.stringify(PLACEHOLDER), rule.value) };
     }
@@ -222,7 +222,7 @@ export async function deliver(
     return;
   }
   const plain = await answer(rule);
-  // Without an Accept header the REST interface says 200 and nothing else.
+  // Without an Accept header the REST interface responds with 200 and an empty body.
   const isEmpty = !isGraphql && plain.status === 200 && response.req.headers.accept === undefined;
   const rendered = isEmpty ? { status: 200, headers: {}, text: '' } : distort(rule, plain, format);
   const { status, headers } = rendered;
@@ -238,7 +238,7 @@ export async function deliver(
       response.destroy();
       return;
     case 'huge':
-      // The whole body is valid.
+      // Spaces before JSON leave it valid.
       response.writeHead(status, { ...headers });
       return pipeline(Readable.from(padded(body, rule.megabytes)), response, { signal });
     case 'delay':

@@ -31,7 +31,7 @@ const MATCHER = {
   path: z.string().min(1).optional(),
   /** The application in the path, or in the conditions of the NRQL query. */
   app: z.int().positive().optional(),
-  /** The number of calls it applies to; without it, all. */
+  /** The number of calls that the rule applies to; all if left out. */
   times: z.int().positive().optional(),
   /** The number of matching calls that pass first. */
   skip: z.int().nonnegative().optional(),
@@ -45,7 +45,7 @@ const effect = <const Name extends string, Parameters extends z.core.$ZodLooseSh
   parameters: Parameters,
 ) => z.strictObject({ ...MATCHER, effect: z.literal(name), ...parameters });
 
-/** The effect on a call, as docs/simulator.md describes it. The first parameter of an effect may follow `effect=`. */
+/** A fault rule; docs/simulator.md describes the effects. The short form can give an effect's first parameter as `status=503`. */
 export const FAULT_RULE = z.discriminatedUnion('effect', [
   effect('status', {
     status: z.int().min(200).max(599),
@@ -106,7 +106,7 @@ export type FaultRuleInput = z.input<typeof FAULT_RULE>;
 /** The effects that only GraphQL calls have. */
 const FOR_GRAPHQL: ReadonlySet<string> = new Set(['graphql-error', 'null-alias', 'truncate']);
 
-/** The meaning of the value after `effect=`, by effect; undefined where it has none. */
+/** The parameter that the value of `EFFECT=VALUE` sets, by effect; undefined where the effect takes no value. */
 const MAIN_PARAMETER = new Map<string, string | undefined>(
   FAULT_RULE.options.flatMap(({ shape: { effect: names, ...others } }) => {
     const own = Object.keys(others).filter((name) => !(name in MATCHER));
@@ -116,7 +116,7 @@ const MAIN_PARAMETER = new Map<string, string | undefined>(
 
 export const EFFECTS: readonly string[] = [...MAIN_PARAMETER.keys()];
 
-/** Says in one line what is wrong with a rule, an amendment or another body. */
+/** Says in one line what is wrong with a rule, a change or another body. */
 export function describeFaults(error: z.ZodError): string {
   return error.issues
     .map(({ path, message }) => [path.join('.'), message].filter((text) => text !== '').join(': '))

@@ -9,7 +9,7 @@ interface Search {
   readonly until: number;
 }
 
-/** The minutes of a search that are multiples of `step`, and the one before them. */
+/** The minutes since 1970 that are multiples of `step`, from the last one at or before `since` to `until`. */
 export function* minutesOf(
   { since, until }: Pick<Search, 'since' | 'until'>,
   step: number,
@@ -67,7 +67,7 @@ function* resourceConsumption(search: Search): ReturnType<AccountSource> {
   }
 }
 
-/** An event for each minute in which a limit was exceeded, and sometimes one about unreadable data, without a limit. */
+/** An event for each minute in which a limit was exceeded, and every ten minutes one about bad data, which names no limit. */
 function* limitIncidents(search: Search): ReturnType<AccountSource> {
   const { seed } = search.world.options;
   for (const minute of minutesOf(search, 1)) {

@@ -6,8 +6,8 @@ export interface MetricDefinition {
   readonly name: string;
   readonly kind: MetricKind;
   /**
-   * The scopes that have it: `everywhere`; `agent`: New Relic documents it for applications only, though agents report it per
-   * host; `browser`: for the application alone.
+   * The scopes that have it: `everywhere`; `agent`: documented for applications only, so hosts have it where the option
+   * `hostMetrics` is `all`; `browser`: for the application alone.
    */
   readonly reach: 'everywhere' | 'agent' | 'browser';
   /** The timeslice that an instance reports for a minute; undefined when it reports none. */
@@ -22,7 +22,7 @@ const SPREAD = 0.6;
 /** The number of memory measurements in a minute by language; 4 for the others. */
 const MEMORY_SAMPLES: Readonly<Record<string, number>> = { nodejs: 12, dotnet: 6 };
 
-/** Splits requests by the share of answers that come within T and within 4T, taking durations as exponential. */
+/** Sorts requests into the zones of Apdex: failed ones are frustrated, others have exponentially distributed durations. */
 function apdexOf(requests: number, failed: number, seconds: number, target: number): StoredTimeslice {
   const answered = Math.max(0, requests - failed);
   const slower = (limit: number): number => (seconds <= 0 ? 0 : Math.exp(-limit / seconds));

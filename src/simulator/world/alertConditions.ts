@@ -176,12 +176,12 @@ export function lostCondition(application: SimulatedApplication): SimulatedCondi
   };
 }
 
-/** The application whose silence is noticed. */
+/** The one application that has conditions for stopped requests and a lost signal. */
 export function watchedApplication(world: World): SimulatedApplication | undefined {
   return world.applications().find(isJudged);
 }
 
-/** Conditions of the other kinds; conditions with a threshold are never violated. */
+/** Conditions of the other kinds; no data violates a fixed threshold of an enabled one. */
 function otherConditions(accountId: number): readonly SimulatedCondition[] {
   const [jobs, checks] = ['FROM JobQueue', 'FROM SyntheticCheck'];
   const kinds: readonly (Pick<SimulatedCondition, 'name' | 'query' | 'terms'> & Partial<SimulatedCondition>)[] = [

@@ -41,7 +41,7 @@ interface Stretch {
 /** Minutes beyond an incident that matter: the longest window and the longest duration of a threshold. */
 const AROUND = 12;
 
-/** The events that conditions have opened about an application; some may lie outside of `from` to `until`. */
+/** The events that conditions open about an application from minute `from` to `until`, and possibly some outside. */
 export function* alertEvents(
   world: World,
   application: SimulatedApplication,
@@ -78,7 +78,7 @@ function eventOf(condition: SimulatedCondition, policyName: string, priority: Si
   };
 }
 
-/** Incidents with the minutes around them; neighbouring incidents are one. */
+/** Incidents with a margin on both sides; those whose margins meet are merged. */
 function stretches(
   world: World,
   { index, amendment }: SimulatedApplication,
@@ -108,8 +108,8 @@ const COMPARISONS: Readonly<Record<SimulatedTerm['operator'], (value: number, th
 };
 
 /**
- * The times in which a threshold of the response time had an open event within a stretch: it opens when all windows of its
- * duration (or one, AT_LEAST_ONCE) violate it, and closes after its whole duration without a violation.
+ * The times within a stretch in which a threshold of the response time had an open event. An event opens when all windows of
+ * the duration (one for AT_LEAST_ONCE) violate the threshold, and closes after the same duration without a violation.
  */
 function openTimes(
   world: World,
@@ -144,7 +144,7 @@ function openTimes(
 /** Calls of a minute, and their seconds. */
 type MinuteResponse = Record<'calls' | 'seconds', number>;
 
-/** The world never changes, and each query reads the same stretches again. */
+/** A cache: a `World` object never changes, and each query reads the same stretches again. */
 const KNOWN = new WeakMap<World, Map<string, readonly MinuteResponse[]>>();
 
 function responseTimes(
@@ -172,7 +172,7 @@ function responseTimes(
   return minutes;
 }
 
-/** The watched application falls silent: requests stop, and their signal is lost. */
+/** The two events that open after the watched application fell silent: requests stop, and signal lost. */
 function* silenceEvents(world: World, application: SimulatedApplication): Generator<AlertEvent, void, undefined> {
   const silent = silentFrom(application);
   if (watchedApplication(world)?.id !== application.id || !Number.isFinite(silent)) return;
@@ -185,7 +185,7 @@ function* silenceEvents(world: World, application: SimulatedApplication): Genera
   yield { ...eventOf(lost, KINDS_POLICY.name, 'CRITICAL'), fromMinute: expired, ...until };
 }
 
-/** Baseline conditions: a warning for five days of every six, at other times for each application. */
+/** Events of baseline conditions: warnings for two and a half days of every three, shifted for each application. */
 function* baselineEvents(
   world: World,
   application: SimulatedApplication,

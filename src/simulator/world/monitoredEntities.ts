@@ -84,16 +84,17 @@ const BROWSER_METRICS: readonly GoldenMetric[] = [
   },
 ];
 
-function hostMetrics(columns: readonly GoldenMetric['definition'][]): readonly GoldenMetric[] {
-  const said = [
+/** The golden metrics of a host, one for each definition, in this order. */
+function hostMetrics(definitions: readonly GoldenMetric['definition'][]): readonly GoldenMetric[] {
+  const descriptions = [
     { name: 'cpuUsage', title: 'CPU usage (%)', unit: 'PERCENTAGE' },
     { name: 'memoryUsage', title: 'Memory usage (%)', unit: 'PERCENTAGE' },
     { name: 'storageUsage', title: 'Storage usage (%)', unit: 'PERCENTAGE' },
     { name: 'networkTrafficTx', title: 'Network transmit traffic (bytes/s)', unit: 'BYTES_PER_SECOND' },
   ];
-  return columns.flatMap((definition, index) => {
-    const names = said[index];
-    return names === undefined ? [] : [{ ...names, definition }];
+  return definitions.flatMap((definition, index) => {
+    const description = descriptions[index];
+    return description === undefined ? [] : [{ ...description, definition }];
   });
 }
 
@@ -112,7 +113,7 @@ const HOST_METRICS = {
   ]),
 };
 
-/** Browser applications and services have ids of their own, numbers, as hosts have. */
+/** The ids of browser applications and services are the id of the application plus an offset, so that each is unique. */
 const BROWSER_OFFSET = 20_000_000;
 const SERVICE_OFFSET = 40_000_000;
 
@@ -121,12 +122,12 @@ function identity(account: number, domain: string, type: string, id: number) {
   return { guid, domainId: String(id) };
 }
 
-/** The service behind an application, as OpenTelemetry names it. */
+/** The guid and id of the OpenTelemetry service that reports for an application. */
 export function serviceIdentity(account: number, { id }: SimulatedApplication) {
   return identity(account, 'EXT', 'SERVICE', SERVICE_OFFSET + id);
 }
 
-/** The entity that browsers of an application's pages belong to. */
+/** The guid and id of the browser application that has the page views of an application. */
 export function browserIdentity(account: number, { id }: SimulatedApplication) {
   return identity(account, 'BROWSER', 'APPLICATION', BROWSER_OFFSET + id);
 }
@@ -158,7 +159,7 @@ export function monitoredEntities(world: World, now: number, domain: string): re
           },
         ];
       case 'BROWSER':
-        // Pages of some applications have a browser agent that delivers nothing.
+        // An application with browser monitoring switched on is an entity even when no page views arrive.
         if (archetype.browser === undefined && !archetype.browserEnabled) return [];
         return [
           {

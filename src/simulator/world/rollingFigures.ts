@@ -2,7 +2,7 @@ import { type SimulatedKeyTransaction, firstIncompleteMinute, isReporting, MINUT
 import type { WorldScope, World } from './world.ts';
 import { apdexScore, EMPTY, ratio } from './timesliceValues.ts';
 
-/** Rolling figures: milliseconds (browser: seconds), per minute, fraction, 0 to 1. */
+/** Averages over the last minutes: milliseconds (browser: seconds), calls per minute, error ratio and score from 0 to 1. */
 export interface RollingFigures {
   readonly response_time: number;
   readonly throughput: number;
@@ -22,7 +22,7 @@ const METRICS_OF_TRANSACTION = {
   browser: (name: string) => [`EndUser/${name}`, undefined, `EndUser/Apdex/${name}`],
 };
 
-/** The figures of some minutes as they are at `now`: zeros of a metric that the scope does not have, undefined for page views that it does not have. */
+/** The figures of a range of minutes from the data that can be read at `now`: 0 for missing metrics, undefined without page views. */
 function rolling(
   world: World,
   scope: WorldScope,
@@ -47,8 +47,8 @@ function rolling(
 }
 
 /**
- * An application, host or instance over the complete minutes among the last four: its web transactions, background transactions or
- * page views. Undefined when it does not report, or has no browser data.
+ * The figures of an application, host or instance over the complete minutes among the last four. `of` chooses web transactions,
+ * background transactions or page views. Undefined when the application does not report, or has no browser data.
  */
 export function rollingSummary(
   world: World,
@@ -63,7 +63,7 @@ export function rollingSummary(
   return rolling(world, scope, of, METRICS[of], [since, firstIncompleteMinute(now)], now);
 }
 
-/** A key transaction over the last ten complete minutes; zeros (no page views) when idle, undefined when it does not report. */
+/** The figures of a key transaction over ten complete minutes: 0 when idle, undefined when not reporting or without page views. */
 export function keyTransactionSummary(
   world: World,
   key: SimulatedKeyTransaction,

@@ -144,7 +144,7 @@ export const EMPTY: StoredTimeslice = { count: 0, total: 0, totalExclusive: 0, m
  * The timeslice of `count` durations around `mean` seconds.
  * `spread` is the standard deviation as a share of the mean; a single call has none.
  *
- * @param squares what the metric has as its sum of squares, where it means something else
+ * @param squares the value of `sumOfSquares`, for metrics that keep another figure there
  */
 export function timing(
   count: number,
@@ -179,7 +179,7 @@ export class TimesliceSum implements StoredTimeslice {
   min = 0;
   max = 0;
   sumOfSquares = 0;
-  /** False until a record was added: then the metric has no data here, which differs from zeros. */
+  /** False while no record was added: a metric without data differs from one whose values are zero. */
   reported = false;
   #hasBounds = false;
 

@@ -31,7 +31,7 @@ export function sequence(start: number): () => number {
   };
 }
 
-/** The whole number below or above `mean`, so that many draws average to it. */
+/** `mean` rounded down or up by `chance` in [0, 1), so that many draws average to `mean`. */
 const wholeNumber = (mean: number, chance: number): number => Math.floor(mean + chance);
 
 /** In each span of this length an application has at most one generated incident. */
@@ -42,7 +42,7 @@ const SHARE_OF_SPANS = 0.4;
 const during = (minute: number, incident: Incident | null | undefined): Incident | undefined =>
   incident && minute >= incident.fromMinute && minute < incident.toMinute ? incident : undefined;
 
-/** The generated incident of an application in the eight hours around `minute`, if any. */
+/** The generated incident of an application, by index, in the span of eight hours that contains `minute`, if any. */
 export function incidentNear(seed: number, application: number, minute: number): Incident | undefined {
   const span = Math.floor(minute / SPAN_MINUTES);
   const chance = (salt: number) => fraction(seed, application, span, 7000 + salt);
@@ -76,7 +76,7 @@ export interface InstanceMinute {
 const MINUTES_PER_DAY = 1440;
 const MINUTES_PER_WEEK = 7 * MINUTES_PER_DAY;
 
-/** Traffic of an hour of the week against its peak: quiet nights, busy afternoons, calmer weekends. */
+/** Traffic at a time of the week as a share of its peak: quiet nights, busy afternoons, calmer weekends. */
 function rhythm(minute: number, phase: number): number {
   const day = (minute + phase) / MINUTES_PER_DAY;
   const wave = 0.5 - 0.5 * Math.cos(2 * Math.PI * (day - Math.floor(day) - 3 / 24));
@@ -156,8 +156,8 @@ const LATENESS = 0x1a7e;
 const LATEST_MINUTES = 8;
 
 /**
- * The minute from which on the data of an instance about a minute can be read: the next one, or, for this share of the
- * harvests, one to eight minutes later.
+ * The minute from which on the data of an instance about `minute` can be read: the next one, or, for this share of all
+ * minutes, one to eight minutes later.
  */
 export function arrivalMinute(
   seed: number,

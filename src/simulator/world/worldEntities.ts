@@ -2,7 +2,7 @@ import type { Archetype } from './archetypes.ts';
 
 /** A time during which an application is slow and fails more often than usual. */
 export interface Incident {
-  /** First minute, and the first minute after it, counted from 1970. */
+  /** Its first minute, and the first minute after its end, in minutes since 1970. */
   readonly fromMinute: number;
   readonly toMinute: number;
   /** Multiplies every response time. */
@@ -71,10 +71,10 @@ export function isShown({ amendment }: SimulatedApplication, host: string): bool
 }
 
 export const MINUTE = 60_000;
-/** Data is kept for this number of minutes, after eight days by the hour only. */
+/** New Relic keeps data for 93 days: minute by minute for eight days, then by the hour. */
 export const RETENTION_MINUTES = 93 * 1440;
 export const HOURLY_AFTER_MINUTES = 8 * 1440;
-/** `reporting` turns false after ten minutes without data; id lists show what reported in the last hour. */
+/** After ten minutes without data `reporting` is false; after an hour, hosts and metric names are no longer listed. */
 const REPORTING_MINUTES = 10;
 const LISTED_MINUTES = 60;
 
@@ -83,7 +83,7 @@ export function firstIncompleteMinute(now: number): number {
   return Math.floor(now / MINUTE);
 }
 
-/** The first minute without reports: Infinity while it reports, -Infinity when it never did. */
+/** The first minute without reports: Infinity while the application reports, -Infinity if it never did. */
 export function silentFrom({ archetype, amendment }: SimulatedApplication): number {
   return archetype.reporting ? (amendment.silentFromMinute ?? Infinity) : -Infinity;
 }
@@ -110,7 +110,7 @@ export interface SimulatedKeyTransaction {
   readonly id: number;
   readonly name: string;
   readonly transactionName: string;
-  /** The owning application as the body names it. */
+  /** The id of the owning application in responses; the key may be unable to see that application. */
   readonly applicationId: number;
   readonly apdexTarget: number;
   /** The source of its figures: `WebTransaction/<transaction>` of this application. */
@@ -122,7 +122,7 @@ export interface SimulatedKeyTransaction {
 
 /** The account of an application that the key cannot see. */
 const OTHER_ACCOUNT = 7_654_321;
-/** In the guid, a key transaction has another id than the one that the REST interface uses. */
+/** The id in the guid of a key transaction is larger by this than its id in the REST interface. */
 const KEY_TRANSACTION_OFFSET = 1_777_770;
 
 const DOMAINS = { APPLICATION: 'APM', KEY_TRANSACTION: 'EXT', SERVICE_LEVEL: 'EXT', MONITOR: 'SYNTH' };
