@@ -53,7 +53,7 @@ export async function runAlertRules(options: AlertRulesOptions): Promise<void> {
   );
 }
 
-/** The configuration with its only account read through NerdGraph. Throws a UsageError. */
+/** The configuration with its only account read through NerdGraph. Throws a UsageError, also when output files exist. */
 function throughNerdGraph(config: Config, { output, force }: AlertRulesOptions): Config {
   const account = theAccount(config);
   const existing = FILE_NAMES.filter((name) => existsSync(join(output, name)));
@@ -76,14 +76,14 @@ function choosePolicies(settings: AlertSettings, pattern: string | undefined): A
   return { ...settings, policies };
 }
 
-/** The settings without keys and without unpaired surrogates in any text, because no file can hold those. */
+/** The settings with keys masked in every text, and without unpaired surrogates, which no file can hold. */
 function cleaned(settings: AlertSettings, mask: (text: string) => string): AlertSettings {
   const clean = (_: string, value: unknown): unknown =>
     typeof value === 'string' ? mask(Buffer.from(value).toString()) : value;
   return JSON.parse(JSON.stringify(settings), clean) as AlertSettings;
 }
 
-/** The names of the queries in the shipped packs, because an account may run them beside ours. */
+/** The names of the queries in the shipped packs, because an account may run them beside the converted ones. */
 function packQueries(): readonly string[] {
   const { further } = readQueries({ accounts: [{ account_id: 1, query_packs: PACKS }] }, '.', {});
   return further.flat().map(({ name }) => name);

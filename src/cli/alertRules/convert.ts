@@ -127,7 +127,7 @@ function nameWithId(name: string, id: string): string {
 }
 
 /**
- * Rules that fire while our alert fires and New Relic has no open event of the condition, and the reverse. Events name their
+ * Rules that fire while our alert fires but New Relic has no open event of the condition, or the reverse. Events name their
  * policy and condition, so conditions that share both names are compared as one.
  *
  * @returns one group for each policy name
@@ -147,12 +147,12 @@ function differencesOf(of: { readonly account: string; readonly policy: string; 
   const here = `ALERTS{alertstate="firing",newrelic_condition_id!="",${matchers(of).slice(1)}`;
   const there = `newrelic_alert_events_open${matchers(of)} > 0`;
   const areEventsRead = `and on () (${succeeded(of.account, 'alert_events/open')})`;
-  const rule = (alert: string, these: string, those: string, said: string): object => ({
+  const rule = (alert: string, found: string, missing: string, text: string): object => ({
     alert,
-    expr: `max by (account, policy, condition) (${these}) unless on () (${those}) ${areEventsRead}`,
+    expr: `max by (account, policy, condition) (${found}) unless on () (${missing}) ${areEventsRead}`,
     for: '15m',
     labels: escapeTemplates({ ...of, severity: 'warning' }),
-    annotations: escapeTemplates({ summary: `${of.condition} (${of.policy}): ${said}` }),
+    annotations: escapeTemplates({ summary: `${of.condition} (${of.policy}): ${text}` }),
   });
   return [
     rule('NewRelicConditionOnlyInPrometheus', here, there, 'our rule fires, New Relic has no open event.'),

@@ -13,7 +13,7 @@ const OPERATORS: Readonly<Partial<Record<string, string>>> = {
 
 /** Shortest range in seconds. A shorter one may hold no sample, because scrapes and rules run once a minute. */
 const SHORTEST_RANGE = 120;
-/** Shortest time for which a value is filled in, in seconds. */
+/** Shortest time in seconds for which a gap is filled. */
 const SHORTEST_FILL = 7_200;
 const HOUR = 3_600;
 
@@ -36,8 +36,8 @@ export function termProblem({ operator, thresholdOccurrences, priority }: AlertT
 }
 
 /**
- * The expression of a term in PromQL, and the times of its rule: it fires when the condition would open an event, and ends
- * when New Relic closes it, after the whole duration without a violation.
+ * The expression of a term in PromQL, and the times of its rule. The rule fires when the condition would open an event, and
+ * ends when New Relic would close it: after the whole duration without a violation.
  */
 export function termRule(series: ConditionSeries, term: AlertTerm) {
   const { thresholdDuration: duration, threshold, thresholdOccurrences } = term;
@@ -73,18 +73,18 @@ export function lostSignalExpression(
   return `${within(lost + HOUR)} unless ${within(lost)} and on () (${succeeded(account, query)})`;
 }
 
-/** True while the exporter can read a query. */
+/** An expression that has a result while the exporter can read a query. */
 export function succeeded(account: string, query: string): string {
   return `max(newrelic_exporter_query_success${matchers({ account, query })}) == 1`;
 }
 
-/** Escapes the beginnings of template actions, because Prometheus expands labels and annotations as templates. */
+/** The texts that are not empty, with `{{` escaped, because Prometheus expands labels and annotations as templates. */
 export function escapeTemplates(texts: Labels): Labels {
-  const filled = Object.entries(texts).filter(([, text]) => text !== '');
-  return Object.fromEntries(filled.map(([name, text]) => [name, text.replaceAll('{{', '{{"{{"}}')]));
+  const used = Object.entries(texts).filter(([, text]) => text !== '');
+  return Object.fromEntries(used.map(([name, text]) => [name, text.replaceAll('{{', '{{"{{"}}')]));
 }
 
-/** Label matchers; any text can be a value. */
+/** The label matchers of a selector; any text can be a value. */
 export function matchers(labels: Labels): string {
   const parts = Object.entries(labels).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
   return `{${parts.join(',')}}`;
@@ -94,7 +94,7 @@ function selector({ metric, account }: ConditionSeries): string {
   return `${metric}${matchers({ account })}`;
 }
 
-/** The value that New Relic would evaluate now. */
+/** The expression of the value that New Relic would evaluate now. */
 function valueOf(series: ConditionSeries, duration: number): string {
   const { fill } = series;
   const x = selector(series);

@@ -28,22 +28,22 @@ export function fileTexts(conversion: Conversion, account: string): ReadonlyMap<
 }
 
 /**
- * Writes all files into a folder, creating it, or writes none. Throws the system's error.
+ * Writes files into a folder, which it creates. None is replaced before all are written. Throws the system's error.
  *
  * @param texts by file name
  */
 export function writeAll(folder: string, texts: ReadonlyMap<string, string>): void {
   mkdirSync(folder, { recursive: true });
-  const begun = [...texts].map(([name, text]) => ({
+  const files = [...texts].map(([name, text]) => ({
     from: join(folder, `.${name}.new`),
     to: join(folder, name),
     text,
   }));
   try {
-    for (const { from, text } of begun) writeFileSync(from, text);
-    for (const { from, to } of begun) renameSync(from, to);
+    for (const { from, text } of files) writeFileSync(from, text);
+    for (const { from, to } of files) renameSync(from, to);
   } finally {
-    for (const { from } of begun) rmSync(from, { force: true });
+    for (const { from } of files) rmSync(from, { force: true });
   }
 }
 

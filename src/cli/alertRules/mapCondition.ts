@@ -70,14 +70,14 @@ function queryProblem(condition: AlertCondition, account: RuleAccount): string |
   return readQueries(configuration, '.', {}).issues[0]?.message ?? (condition.nrql === '' ? 'it is empty' : undefined);
 }
 
-/** The name of the column when the text was changed. */
+/** The name that conditionQuery gives to a column that it changes. */
 const VALUE = 'value';
 
 /**
- * The text of a condition's query as the exporter runs it; `value` is the name of its column, undefined for the only one.
+ * The text of a condition's query as the exporter runs it, and the name of its column where that was changed.
  *
- * An inner query without LIMIT gives ten rows, but New Relic evaluates the whole set of a condition. A count over no rows is 0,
- * but the stream of a condition has no value then, and neither has 0 / 0.
+ * Inner queries get LIMIT MAX: without it they give ten rows, but New Relic evaluates all rows of a condition. To a count,
+ * `0 * rows / rows` is added: over no rows a count is 0, but a condition has no value then, and 0 / 0 gives none either.
  */
 export function conditionQuery(text: string): { readonly nrql: string; readonly value: string | undefined } {
   const unlimited = readStatement(text).unlimited.toSorted((a, b) => b - a);
@@ -88,7 +88,7 @@ export function conditionQuery(text: string): { readonly nrql: string; readonly 
   if (column === undefined || columns.length > 1 || facets.length > 0 || count === undefined) {
     return { nrql: whole, value: undefined };
   }
-  // Rows of Metric are counted by the queried metric.
+  // In Metric, the rows are those of the counted metric, not all rows.
   const isOfMetrics = sources.some((name) => name.toLowerCase() === 'metric') && count.name === 'count';
   const rows = isOfMetrics ? whole.slice(count.at, count.end) : 'count(*)';
   // The alias written here replaces an alias of the text.
@@ -112,7 +112,7 @@ function labelsOf(nrql: string, account: RuleAccount): readonly string[] | undef
 /**
  * The query and the rules of a condition that can be mapped.
  *
- * @param names unique ones for the files
+ * @param names each unique in the files
  */
 export function convertCondition(
   condition: PolicyCondition,
@@ -164,7 +164,7 @@ function violationOf({ operator, threshold, thresholdDuration, thresholdOccurren
   return `The signal is ${words} ${threshold} ${how} ${formatDuration(thresholdDuration * 1000)}.`;
 }
 
-/** Writes the rules of a condition: their labels, and annotations with the condition's texts as data. */
+/** Gives the function that writes a rule of a condition. Templates in texts of the condition are escaped. */
 function ruleWriter(condition: PolicyCondition, account: RuleAccount) {
   const common = {
     ...account.labels,

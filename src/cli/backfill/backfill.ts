@@ -25,17 +25,17 @@ import { loadState, saveState, type State, chooseTarget, type OutputTarget } fro
 const LINES_PER_PIECE = 1_000;
 
 /**
- * The OpenMetrics document in pieces: family by family, in a family series by series, in a series by time (seconds), as
- * the format requires; `# EOF` at the end. One series of one entity is in memory at a time.
+ * The OpenMetrics document in pieces, in the order that the format requires: by family, by series, by time, and `# EOF` at
+ * the end. Only one family of one entity is in memory at a time.
  */
 export async function* documentText(
   families: readonly Family[],
   entities: readonly FinishedEntity[],
 ): AsyncGenerator<string, void, undefined> {
   for (const family of families) {
-    const having = entities.filter((entity) => entity.families.includes(family.name));
-    if (having.length > 0) yield metadata(family, 'openmetrics');
-    for (const entity of having) {
+    const withFamily = entities.filter((entity) => entity.families.includes(family.name));
+    if (withFamily.length > 0) yield metadata(family, 'openmetrics');
+    for (const entity of withFamily) {
       const pairs = labelPairs(entity.labels);
       for (const series of await entity.read(family.name)) {
         yield* linesOf(family.name + bracedLabels([...pairs, ...labelPairs(series.labels)].join(',')), series);
@@ -54,7 +54,7 @@ function* linesOf(beginning: string, { times, values }: EntitySeries): Generator
   }
 }
 
-/** The functions through which a run reaches the outside. */
+/** A run's access to the outside: the time, its output, and waits. */
 export interface RunIo {
   /** Unix milliseconds. */
   readonly now: number;
@@ -70,8 +70,7 @@ const FAMILIES = [...WINDOW_FAMILIES.application, ...WINDOW_FAMILIES.host];
 
 /** The command `backfill`. Throws an ExitStatus when it fails; the message is already printed. */
 export async function runBackfill(options: CommonOptions & BackfillOptions): Promise<void> {
-  // Nearly everything becomes garbage at once; without this flag the heap grows to several times its use before it is
-  // collected.
+  // Most objects become garbage immediately; without this flag the heap grows to several times what is in use.
   setFlagsFromString('--optimize-for-size');
   // A run of hours outlives the terminal that started it, as with nohup.
   process.on('SIGHUP', () => void process.stderr.write('A hangup does not end a backfill: ctrl-C or SIGTERM does.\n'));
@@ -87,8 +86,8 @@ export async function runBackfill(options: CommonOptions & BackfillOptions): Pro
 }
 
 /**
- * Reads the range, calculates it, and writes the document. Rejects with a UsageError, an Error of one sentence, or the reason
- * of the session's signal; with an output file, the data read by then is kept for `--resume`.
+ * Reads the range, calculates its samples, and writes the document. Rejects with a UsageError, an Error of one sentence, or the
+ * reason of the session's signal; with an output file, the data read by then is kept for `--resume`.
  */
 export async function backfill(session: LiveSession, request: BackfillOptions, io: RunIo): Promise<void> {
   const target = chooseTarget(request, io.stdout);
@@ -121,7 +120,7 @@ export async function backfill(session: LiveSession, request: BackfillOptions, i
   await checkpoint.remove();
 }
 
-/** The number of applications of an account, and of its calls, that are worked on at the same time. */
+/** How many applications of an account are worked on at the same time, and how many of its calls. */
 const AT_ONCE = 4;
 
 /** Reads and calculates every application; all accounts at the same time, each within its own limits. */
@@ -130,11 +129,11 @@ async function readAll(session: LiveSession, state: State, { checkpoint }: Outpu
   const signal = AbortSignal.any([session.signal, failed.signal]);
   // Every waiting call listens; Node takes more than ten listeners for a leak and warns.
   setMaxListeners(0, signal);
-  // The number of expected calls becomes known application by application.
+  // Chunks of all entities. At first each application counts without its hosts, which become known one by one.
   let expected = state.subjects.reduce((sum, { account }) => sum + chunksOf(state, account).length, 0);
   let done = 0;
-  const count = (ended: number, more: number): void => {
-    done += ended;
+  const count = (read: number, more: number): void => {
+    done += read;
     expected += more;
     io.progress.update(done, expected);
   };
@@ -156,7 +155,7 @@ async function readAll(session: LiveSession, state: State, { checkpoint }: Outpu
       call: { ...account.call, signal },
       chunks,
       reading: pLimit(AT_ONCE),
-      expected: (calls) => count(0, calls - chunks.length),
+      expected: (all) => count(0, all - chunks.length),
       fail: ({ name, id }, cause) =>
         failed.abort(new Error(`account ${account.config.name}: application ${name} (${id})`, { cause })),
     };

@@ -18,16 +18,16 @@ import type { BackfillSubject, Checkpoint, State } from './checkpoint.ts';
 import type { DatabaseChoice } from '../../formulas/responseTimes.ts';
 import { type ReadChunk, DatabaseTally, RollingWindows } from './rollingWindows.ts';
 
-const PASSING: ReadonlySet<FailureReason> = new Set(['timeout', 'network', 'server', 'rate_limited']);
+const TRANSIENT: ReadonlySet<FailureReason> = new Set(['timeout', 'network', 'server', 'rate_limited']);
 
-const FIRST_WAIT = 5_000;
-const LONGEST_WAIT = 60_000;
+const FIRST_WAIT_MS = 5_000;
+const LONGEST_WAIT_MS = 60_000;
 const MOST_ATTEMPTS = 6;
 
 /**
- * Reads with patience: after the client's own retries, a failure is tried again after 5 seconds, doubling up to a minute, six
- * times in all, so that an hour of reading is not lost to a minute of trouble. Rejects with the last failure, and at once with
- * one that will not pass.
+ * Reads, and repeats the read after a transient failure: first after 5 seconds, then after waits that double up to a minute, with
+ * at most six attempts, so that a minute of trouble does not end a run of hours. Rejects with the last failure, and immediately
+ * with one that is not transient.
  *
  * @param sleep waits the given milliseconds; rejects when the run is stopped
  */
@@ -36,9 +36,9 @@ export async function persistently<T>(read: () => Promise<T>, sleep: (ms: number
     try {
       return await read();
     } catch (error) {
-      const mayPass = error instanceof UpstreamError && PASSING.has(error.failure.reason);
+      const mayPass = error instanceof UpstreamError && TRANSIENT.has(error.failure.reason);
       if (!mayPass || attempt >= MOST_ATTEMPTS) throw error;
-      await sleep(backoff(attempt, FIRST_WAIT, LONGEST_WAIT));
+      await sleep(backoff(attempt, FIRST_WAIT_MS, LONGEST_WAIT_MS));
     }
   }
 }
@@ -79,7 +79,7 @@ export class SeriesTable {
 }
 
 interface BackfillEntity {
-  /** Its name among the files of its application. */
+  /** The part of its file names that is unique in its application. */
   readonly key: string;
   readonly scope: FamilyScope;
   readonly hostKey?: string;
@@ -96,14 +96,13 @@ async function readEntities(
   checkpoint: Checkpoint,
 ): Promise<readonly BackfillEntity[]> {
   const file = `${folderOf(subject)}/layout.json`;
-  // Only this function writes the file, and only whole.
+  // Only this function writes the file, so its form is known.
   if (checkpoint.has(file))
     return ((await checkpoint.read(file)) as { readonly entities: readonly BackfillEntity[] }).entities;
   const applicationId = subject.id;
-  const { datastores: names } = reader;
-  const datastores = names === undefined ? [] : await readOne(names, { applicationId }, range, call);
+  const datastores = reader.datastores && (await readOne(reader.datastores, { applicationId }, range, call));
   const hosts = subject.hosts ? await readOne(reader.hosts, { applicationId }, range, call) : [];
-  const namesOf = (scope: FamilyScope): string[] => queryNames(datastores, scope, reader.api);
+  const namesOf = (scope: FamilyScope): string[] => queryNames(datastores ?? [], scope, reader.api);
   const entities: BackfillEntity[] = [
     { key: 'application', scope: 'application', names: namesOf('application'), labels: subject.labels },
     // By index: a host's name may contain characters that a file name may not.
@@ -124,7 +123,7 @@ function folderOf({ account, id }: BackfillSubject): string {
   return `${account}-${id}`;
 }
 
-/** Our labels first, in the order of the running exporter, then the static ones. */
+/** The exporter's own labels first, in the order of the daemon, then all others. */
 function hostLabelsOf({ labels }: BackfillSubject, key: string, host: string): Labels {
   const { account = '', app = '', app_id = '', ...others } = labels;
   return { account, app, app_id, host, host_id: key, ...others };
@@ -145,7 +144,7 @@ export interface ApplicationContext {
   readonly calculating: LimitFunction;
   /** Ends the run: calls under way are aborted, and no further work starts. */
   readonly fail: (subject: BackfillSubject, error: unknown) => void;
-  /** Reports the number of chunks of an application once it is known. */
+  /** Reports the number of chunks of an application and its hosts, once the hosts are known. */
   readonly expected: (chunks: number) => void;
   readonly done: (chunks: number) => void;
   /** Reports that New Relic's timeslices have another length than planned, in seconds. */
@@ -158,7 +157,7 @@ export interface FinishedEntity extends Pick<BackfillEntity, 'labels'> {
   readonly read: (family: string) => Promise<readonly EntitySeries[]>;
 }
 
-/** Reads an application chunk by chunk and calculates its series on disk. Finished work is not repeated. */
+/** Reads an application chunk by chunk, and writes its calculated series to disk. Finished work is not repeated. */
 export async function backfillApplication(subject: BackfillSubject, context: ApplicationContext): Promise<void> {
   const { state, checkpoint, account, call, chunks, sleep } = context;
   const home = folderOf(subject);
@@ -176,12 +175,12 @@ export async function backfillApplication(subject: BackfillSubject, context: App
   await checkpoint.remove(`${home}/read`);
 }
 
-/** The parts of an application that backfillApplication has finished. */
+/** An application and its hosts after backfillApplication has finished them. */
 export async function finishedEntities(
   subject: BackfillSubject,
   checkpoint: Checkpoint,
 ): Promise<readonly FinishedEntity[]> {
-  // Only this module writes these files, and only whole.
+  // Only this module writes these files, so their form is known.
   const written = (await checkpoint.read(finishedFile(subject))) as Awaited<ReturnType<typeof calculateAll>>;
   return written.map((entity) => ({
     labels: entity.labels,
@@ -255,7 +254,7 @@ async function readChunks(
     };
     while (left.size > 0) await persistently(readNext, sleep);
   };
-  // A call is planned when it can start, because the reader learns sizes and suspects from earlier ones.
+  // A call is planned when it can start, because the reader learns sizes and suspects from earlier calls.
   const calls = planCalls();
   const readCalls = async (): Promise<void> => {
     for (const each of calls) await readCall(each);
@@ -295,7 +294,7 @@ async function chooseDatabase(
 
 const APPLICATION = { key: 'application' } as const;
 
-/** Writes the series of an entity, one file per family; gives the families it has. */
+/** Writes the series of an entity, one file per family; gives the names of the families. */
 async function calculate(
   home: string,
   entity: BackfillEntity,
@@ -320,7 +319,7 @@ async function* chunksOf(
 ): AsyncGenerator<ReadChunk, void, undefined> {
   for (const index of chunks.keys()) {
     call.signal.throwIfAborted();
-    // Only readChunks writes the file, and only whole.
+    // Only readChunks writes the file, so its form is known.
     yield (await checkpoint.read(chunkFile(home, entity, index))) as ReadChunk;
   }
 }

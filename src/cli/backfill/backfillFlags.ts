@@ -14,7 +14,7 @@ export interface BackfillOptions {
   readonly to?: string;
   /** Milliseconds, whole minutes; undefined: `collection.window`. */
   readonly window?: number | undefined;
-  /** Ids or exact names; empty: the applications whose metric data the configuration has the daemon read. */
+  /** Ids or exact names; empty: the applications whose metric data the daemon would read. */
   readonly app: readonly string[];
   /** Undefined: all accounts. */
   readonly account?: string;
@@ -27,7 +27,7 @@ export interface BackfillOptions {
   readonly resume: boolean;
 }
 
-/** Labels that Prometheus adds when it scrapes: with them a backfilled series is the scraped one. */
+/** Labels that Prometheus adds to scraped series: a backfilled series needs them to continue a scraped one. */
 const TARGET_LABELS = new Set(['job', 'instance']);
 
 /** Adds a `name=value` of `--label` to the earlier ones. Throws an Error whose message is a sentence. */

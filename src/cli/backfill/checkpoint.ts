@@ -9,7 +9,7 @@ import { pipeline } from 'node:stream/promises';
 import { UsageError } from '../process.ts';
 import type { BackfillOptions } from './backfillFlags.ts';
 
-/** The folder of what a run has read and calculated. Each file is there whole or missing, so a resumed run can trust it. */
+/** The folder with what a run has read and calculated. A file in it is complete or absent, so a resumed run can trust it. */
 export class Checkpoint {
   readonly path: string;
 
@@ -97,8 +97,8 @@ export async function saveState(checkpoint: Checkpoint, decided: State): Promise
 }
 
 /**
- * The decisions of an interrupted run; undefined when it ended before it had made them. Throws a UsageError when its request
- * was another one, or when its folder is of another version of this program.
+ * The decisions of an interrupted run; undefined when it ended before it saved them. Throws a UsageError when that run had
+ * another request, or was made by another version of this program.
  */
 export async function loadState(checkpoint: Checkpoint, requested: State['resumeKey']): Promise<State | undefined> {
   if (!checkpoint.has(FILE)) return undefined;
@@ -131,7 +131,8 @@ export interface OutputTarget {
 }
 
 /**
- * Throws a UsageError where the output cannot be a file or would overwrite something, or there is nothing to resume.
+ * Gives the target of a run. Throws a UsageError when the output cannot be written, would replace something without `--force`,
+ * or has no run to resume.
  *
  * @param stdout where the document goes without an output file
  */

@@ -11,7 +11,7 @@ import { formatMinute } from '../terminal.ts';
 import { type BackfillOptions, resolveRange } from './backfillFlags.ts';
 
 /**
- * The applications to backfill, in the order of the accounts and their lists, and the number of included applications that do
+ * The applications to backfill, in the order of the accounts and their lists, and the number of those left out because they do
  * not report now. Throws an Error whose message is a sentence when an `--app` matches none or several.
  */
 async function findSubjects(
@@ -26,8 +26,8 @@ async function findSubjects(
   const subjects: BackfillSubject[] = [];
   let notReporting = 0;
   for (const [index, account] of accounts.entries()) {
-    const served = named === undefined ? await readServed(account) : foundIn(account, named);
-    for (const application of served) {
+    const candidates = named === undefined ? await readIncluded(account) : foundIn(account, named);
+    for (const application of candidates) {
       // A user who names an application wants its history, whether or not it reports now.
       if (named === undefined && !readsMetricData(account.config, application)) notReporting += 1;
       else subjects.push(toSubject(account, index, application, options));
@@ -36,7 +36,7 @@ async function findSubjects(
   return { subjects, notReporting };
 }
 
-async function readServed(account: LiveAccount): Promise<Application[]> {
+async function readIncluded(account: LiveAccount): Promise<Application[]> {
   const { applications } = account.config;
   const ids = onlyIds(applications);
   const list = await listApplications(account, ids === undefined ? {} : { ids });
@@ -64,7 +64,7 @@ function toSubject(
 const MINUTE = 60;
 const HOUR = 3_600;
 
-/** The key of a run, which a resumed run must equal: the given flags, and the settings that change the output. */
+/** What a resumed run must have in common with the interrupted one: the flags, and the settings that change the output. */
 export function resumeKeyOf({ accounts, config }: LiveSession, request: BackfillOptions): State['resumeKey'] {
   return {
     '--from': request.from,
@@ -79,7 +79,7 @@ export function resumeKeyOf({ accounts, config }: LiveSession, request: Backfill
 }
 
 /**
- * Decides what a run reads: range, calls and applications. Throws a UsageError, or an Error with a sentence.
+ * Decides what a run reads: range, chunks and applications. Throws a UsageError, or an Error with a sentence.
  *
  * @param now Unix milliseconds
  */
@@ -111,7 +111,7 @@ export async function planBackfill(
   return { version: 2, resumeKey: resumeKeyOf(session, request), range, window, chunks, subjects };
 }
 
-/** Seconds, whole minutes. */
+/** The window in seconds, as whole minutes; `configured` is in milliseconds. */
 function windowOf(configured: number, { window = configured }: BackfillOptions): number {
   return Math.max(MINUTE, Math.floor(window / 60_000) * MINUTE);
 }

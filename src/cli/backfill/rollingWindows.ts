@@ -31,9 +31,9 @@ export class DatabaseTally {
 }
 
 /**
- * Turns the timeslices of an application or host into the windows that end with each of them; a window lasts its whole length
- * where some are missing, as in New Relic's summarized responses. A timeslice that the window is no multiple of is a window of
- * its own. No window has two resolutions.
+ * Makes windows from the timeslices of an application or host. Windows of several whole granules end at every granule, and keep
+ * their length where timeslices are missing, as in New Relic's summarized responses. Otherwise each timeslice is a window of its
+ * own. No window mixes granules.
  */
 export class RollingWindows {
   readonly #window: number;
@@ -47,7 +47,7 @@ export class RollingWindows {
   /**
    * @param window seconds
    * @param after windows that end at this time (Unix seconds) or before are left out
-   * @param series of the reader that read the timeslices
+   * @param series `metricSeries` of the reader that gave the timeslices
    */
   constructor(window: number, after: number, series: Pick<SeriesRead, 'summarize'>) {
     this.#window = window;

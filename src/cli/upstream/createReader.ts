@@ -13,7 +13,7 @@ import { KeySource } from '../../config/keys.ts';
 import type { Secrets } from '../../log/secrets.ts';
 import { USER_AGENT } from '../version.ts';
 
-/** Logs each call and each failed one at debug, and passes them to the observer if there is one. */
+/** An observer that logs the events of calls (debug; messages of New Relic: info), and passes them to the given observer. */
 export function observeCalls(observer: CallObserver | undefined, logger: Logger): CallObserver {
   return {
     started: (endpoint) => observer?.started(endpoint),
@@ -53,7 +53,7 @@ interface Surroundings {
  * Opens the reader of an account, with its key, certificates and limits. Throws an Error whose message is a sentence when the
  * key or a certificate file cannot be read.
  *
- * @param before the memory of the reader that it replaces (reload)
+ * @param before the memory of the account's previous reader, after a reload
  */
 export function openReader(
   account: AccountConfig,
@@ -109,15 +109,15 @@ function createReader(account: AccountConfig, options: RestReaderOptions, before
   return createNerdGraphReader({ ...options, accountId: account_id, detailsMs: options.refusedNamesMs }, before);
 }
 
-/** The same account in the same region, with the same key. */
+/** The account's reader over NerdGraph, in the same region and with the same key. */
 function throughNerdGraph(account: AccountConfig, options: RestReaderOptions, before?: object): UpstreamReader {
   const other = accountThrough('nerdgraph', account);
-  const ofOther = {
+  const overrides = {
     baseUrl: other.base_url,
     keyHeader: other.api_key_header,
     requestTimeoutMs: other.limits.request_timeout,
   };
-  return createReader(other, { ...options, ...ofOther }, before);
+  return createReader(other, { ...options, ...overrides }, before);
 }
 
 function certificatesIn(path: string, account: string): string {

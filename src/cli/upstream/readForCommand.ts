@@ -36,7 +36,7 @@ export async function readAll<S, A, R extends TimeRange>(
   });
 }
 
-/** Reads a planned call, and gives its subjects with their outcomes. */
+/** Makes a planned call, and gives its subjects with their outcomes. */
 export async function readPlanned<S, A>(
   { subjects, read }: PlannedCall<S, A>,
   call: CallOptions,
@@ -84,7 +84,7 @@ export interface FoundRecord<T> {
   readonly value: T;
 }
 
-/** The values that were found in an account, each once. */
+/** The records that were found in an account, each id once. */
 export function foundIn<T extends { readonly id: number }>(
   account: LiveAccount,
   found: readonly FoundRecord<T>[],
@@ -95,7 +95,7 @@ export function foundIn<T extends { readonly id: number }>(
 
 /**
  * Finds the named applications, by id or by their exact names in the lists, which are read once for all names. Throws an Error
- * with a sentence when nothing is found, when several have a name, or when an account that may have one cannot be read.
+ * with a sentence when one is not found, when its name is not unique, or when an account that may have it cannot be read.
  */
 export async function findApplications(
   accounts: readonly LiveAccount[],
@@ -150,11 +150,11 @@ async function findById<T>(
     ),
   );
   // In the order of the configuration, not of the responses.
-  const ends = (await Promise.all(attempts)).filter((end) => end !== undefined);
-  const found = ends.flatMap((end) => (end instanceof Error ? [] : [end]));
+  const results = (await Promise.all(attempts)).filter((result) => result !== undefined);
+  const found = results.flatMap((result) => (result instanceof Error ? [] : [result]));
   if (found.length > 1)
     throw new Error(`${what} is in several accounts: choose one with --account (${namesOf(found)})`);
-  const failure = ends.find((end) => end instanceof Error);
+  const failure = results.find((result) => result instanceof Error);
   if (found.length === 0 && failure !== undefined) throw failure;
   return found[0];
 }

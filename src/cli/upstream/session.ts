@@ -30,7 +30,7 @@ export interface CommandContext {
   readonly print: (text: string) => void;
   readonly mask: (text: string) => string;
   /**
-   * Prints an error as a line on standard error, with keys masked and foreign texts made harmless. The remedy for a refused key
+   * Prints an error as a line on standard error, with keys masked and unsafe characters escaped. The remedy for a refused key
    * is printed once, at the end.
    */
   readonly complain: (sentence: string, isRefusedKey: boolean) => void;
@@ -47,7 +47,7 @@ export interface ReadingOptions extends CommonOptions {
  * Runs a command that reads from New Relic: loads the configuration, reduces it to the account of `--account`, and logs its
  * source. A failure prints one sentence on standard error and ends the program with status 1, wrong usage with status 2.
  *
- * @param prepare makes the configuration to read with from that one; may throw a UsageError
+ * @param prepare changes the reduced configuration before the accounts are read; may throw a UsageError
  */
 async function runReadingCommand(
   options: ReadingOptions,
@@ -100,13 +100,13 @@ async function runReadingCommand(
   }
 }
 
-/** True for a failure because New Relic does not know the key. */
+/** True when an error, or a cause of it, is that New Relic refused the key. */
 export function isRefusedKey(error: unknown): boolean {
   if (error instanceof UpstreamError && error.failure.reason === 'auth') return true;
   return error instanceof Error && error.cause !== undefined && isRefusedKey(error.cause);
 }
 
-/** An account that a command reads from, under the same budget, client and masking as the daemon. */
+/** An account that a command reads from, with the daemon's client and limits. */
 export interface LiveAccount {
   readonly config: AccountConfig;
   readonly reader: UpstreamReader;
@@ -192,7 +192,7 @@ export function openAccounts(
 const LOOK_EVERY_MS = 250;
 const HOUR_MS = 3_600_000;
 
-/** All groups of lists; their metric names decide how many calls metric data take, and which templates match. */
+/** All groups of lists, with metric names: they decide how many calls metric data take. */
 const LISTS: ReadonlySet<Group> = new Set<Group>([
   'applications',
   'key_transactions',
@@ -213,7 +213,7 @@ export function withLists(
     const collector = new Collector(config, {
       clock: systemClock,
       ignoreDemand: true,
-      // Failures are in the result, so the log is only for debug.
+      // The command prints failures from the collector's result, so they are logged only at debug.
       log: logger.level === 'debug' ? logger : logger.child({}, { level: 'silent' }),
       openReader,
     });
