@@ -1,9 +1,9 @@
 type Row = Readonly<Record<string, unknown>>;
 
 /**
- * Finds the facets of rows. With one facet, `facet` of a row is its value, with several it is a list; where it is absent, the
- * values stand under the names of the attributes. Each method returns one list that the next call overwrites, because there are
- * thousands of rows.
+ * Reads the facets of rows. The member `facet` of a row is the value of the only facet, or a list of the values of several; a row
+ * without it has the values under the names of the attributes. The methods return one shared list, which the next call
+ * overwrites, because there are thousands of rows.
  */
 export class Facets {
   readonly #given: readonly string[];
@@ -13,8 +13,8 @@ export class Facets {
   readonly #texts: string[] = [];
 
   /**
-   * @param given New Relic's names of the facets, in the order of `facet`; empty where it does not say them
-   * @param requested the names in the order of the query, which holds where the given names are others; undefined: not known
+   * @param given the names of the facets in the response, in the order of `facet`; empty where the response has none
+   * @param requested the names in the query, whose order applies where the given names differ; undefined: a name is not known
    */
   constructor(given: readonly string[], requested: readonly (string | undefined)[]) {
     this.#given = given;
@@ -38,7 +38,7 @@ export class Facets {
   keysOf(row: Row): readonly string[] | undefined {
     for (let index = 0; index < this.#positions.length; index += 1) {
       const value = this.#valueAt(row, index);
-      // A number can be returned as a text, as seen with several facets; this is not documented.
+      // New Relic may return a number as a text (seen with several facets, not documented), so both become texts.
       if (typeof value === 'number') this.#texts[index] = String(value);
       else if (typeof value === 'string' && value !== '') this.#texts[index] = value;
       else return undefined;

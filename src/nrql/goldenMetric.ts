@@ -15,7 +15,7 @@ export interface GoldenDefinition {
 export interface GoldenSource {
   readonly from: string;
   readonly where: string | undefined;
-  /** Without backticks. */
+  /** The attribute that names the entity of a record, without backticks. */
   readonly attribute: string;
   readonly eventObjectId: GoldenDefinition['eventObjectId'];
 }
@@ -87,10 +87,10 @@ export function goldenQuery(
   const columns = ['count(*) AS n', ...selects.map((select, index) => `${select} AS m${index}`)];
   const name = /^[\p{L}_][\p{L}\p{N}_.:]*$/u.test(attribute) ? attribute : `\`${attribute}\``;
   const mayBeNumbers = eventObjectId === 'DOMAIN_IDS';
-  const isOneOf = idCondition(name, ids, mayBeNumbers ? form : undefined);
+  const condition = idCondition(name, ids, mayBeNumbers ? form : undefined);
   return [
     `SELECT ${columns.join(', ')} FROM ${from}`,
-    `WHERE ${where === undefined ? '' : `(${where}) AND `}${isOneOf}`,
+    `WHERE ${where === undefined ? '' : `(${where}) AND `}${condition}`,
     `FACET ${name} SINCE ${range.from * 1000} UNTIL ${range.to * 1000} LIMIT MAX`,
   ].join(' ');
 }
@@ -113,7 +113,7 @@ export function literal(text: string): string {
   return `'${text.replace(/[\\']/g, '\\$&')}'`;
 }
 
-/** The longest possible query without its ids and columns, in characters; an attribute that is queried twice counts twice. */
+/** The most characters of a query besides its ids and columns: with the attribute twice, as in the form `separate`. */
 export function frameLength(source: GoldenSource): number {
   const text = goldenQuery(source, [], [], { from: 2_000_000_000, to: 2_000_000_000 }, 'mixed');
   return text.length + source.attribute.length + '() IN () OR ``'.length;

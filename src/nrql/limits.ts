@@ -4,5 +4,5 @@ export const MOST_FACETS = 5_000;
 export const MOST_FACET_ATTRIBUTES = 5;
 /** The most buckets of TIMESERIES. */
 export const MOST_BUCKETS = 366;
-/** The most facets that a query is planned for; the rest is room for new ones since the last response. */
+/** The most facets that a query is planned to return; the 500 below the limit are room for facets that appear later. */
 export const PLANNED_FACETS = 4_500;

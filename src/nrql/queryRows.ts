@@ -3,7 +3,7 @@ import { MOST_FACETS } from './limits.ts';
 
 /** The rules by which the rows of a query become series. */
 export interface RowRules {
-  /** New Relic's names of the facets, in the order of the text; undefined where a name is not known. */
+  /** New Relic's names of the facets, in the order of the query; undefined where a name is not known. */
   readonly facets: readonly (string | undefined)[];
   readonly labels: readonly string[];
   readonly metrics: readonly {
@@ -13,9 +13,9 @@ export interface RowRules {
   }[];
   /** The expected key of the only column; New Relic may use another one. */
   readonly onlyColumn: string | undefined;
-  /** The most facets wanted; undefined: all of them. */
+  /** The LIMIT of the query, in facets; undefined: the response must have all facets. */
   readonly limit: number | undefined;
-  /** The result is incomplete when the sum of this column over the rows is at least this large. */
+  /** The result is incomplete when the sum of the column `value` over all rows is `at_least` or more. */
   readonly failAt: { readonly value: string; readonly at_least: number } | undefined;
   readonly maxSeries: number;
 }
@@ -36,7 +36,7 @@ export interface RowReading {
     readonly labels: Readonly<Record<string, string>>;
     readonly value: number;
   }[])[];
-  /** The number of series that the limit has cut, for each metric. */
+  /** For each metric, the number of series beyond `maxSeries`, which are left out. */
   readonly cut: readonly number[];
   readonly dropped: Readonly<Record<(typeof ROW_DROP_REASONS)[number], number>>;
   /** The columns with a value that is not a number, sorted. */
@@ -49,7 +49,7 @@ export const ROW_DROP_REASONS = ['not_a_number', 'repeated'] as const;
 /** The label of the numbers of `percentile()`. */
 export const PERCENTILE_LABEL = 'percentile';
 
-const NO_COLUMNS: readonly string[] = ['facet', 'beginTimeSeconds', 'endTimeSeconds'];
+const RESERVED_MEMBERS: readonly string[] = ['facet', 'beginTimeSeconds', 'endTimeSeconds'];
 
 /** Thrown when the rows of a result cannot be interpreted; the message says what is wrong. */
 export class UnreadableRows extends Error {
@@ -76,7 +76,7 @@ export function whyIncomplete({ rows, otherResult }: QueryRows, { limit, failAt 
 /** The series of the rows: numbers times their scale, in the order of the rows. Throws UnreadableRows. */
 export function readRows({ rows, facets }: QueryRows, rules: RowRules): RowReading {
   const facetsOfRows = new Facets(facets, rules.facets);
-  const notColumns = new Set([...NO_COLUMNS, ...facets, ...rules.facets, facets.join('')]);
+  const notColumns = new Set([...RESERVED_MEMBERS, ...facets, ...rules.facets, facets.join('')]);
   const ofMetrics = rules.metrics.map((): RowReading['series'][number][number][] => []);
   const cut = rules.metrics.map(() => 0);
   const bad = new Set<string>();
@@ -136,7 +136,7 @@ function onlyColumnOf(
   return (own.length === 1 ? own[0] : undefined) ?? expected ?? '';
 }
 
-/** The numbers of `percentile()` in a row; `isBad` for a value that is no number, boolean or null. */
+/** The numbers of a `percentile()` column by percentile; `isBad`: it has none, or one that is no number, boolean or null. */
 export function percentilesOf(
   written: unknown,
   scale: number,
@@ -166,7 +166,7 @@ export function numberOf(written: unknown, scale: number): number | null | undef
 /**
  * True where `otherResult` of a response has a number other than 0 at any depth: New Relic left rows out.
  *
- * @param times names of members that are times
+ * @param times names of members to ignore, because they are times
  */
 export function hasOthers(otherResult: unknown, times: readonly string[] = []): boolean {
   if (typeof otherResult !== 'object' || otherResult === null) {

@@ -8,11 +8,11 @@ export interface Statement {
   readonly columns: readonly {
     /** Its key in the rows of the result: the alias, or New Relic's own name; undefined where that is not known. */
     readonly key: string | undefined;
-    /** The number of percentiles, each a number in the object that is the value; 0 when the value is no such object. */
+    /** The number of percentiles where the value is an object with one number for each percentile; otherwise 0. */
     readonly percentiles: number;
     /** The function calls in the column at any depth, in the order of the text; names in lower case. */
     readonly calls: readonly { readonly name: string; readonly at: number; readonly end: number }[];
-    /** Its position in the text, without its alias and with it. */
+    /** Its offsets in the text: `end` is before the alias, `aliasEnd` after it. */
     readonly at: number;
     readonly end: number;
     readonly aliasEnd: number;
@@ -39,7 +39,7 @@ export function defaultLabel(facet: string): string {
   return facet.replace(/[^a-zA-Z0-9_]/gu, '_').replace(/^(?=[0-9])/, '_');
 }
 
-/** Words that begin a clause alone, and words that begin one only before a certain other word. */
+/** Words that begin a clause; those of `PAIRED_CLAUSES` begin one only as a pair. */
 const CLAUSES = new Set(
   'select from where facet with limit since until timeseries offset extrapolate predict join'.split(' '),
 );
@@ -58,7 +58,7 @@ const REFUSED: Readonly<Partial<Record<string, string>>> = {
 
 /** A token as written; white space and comments give no tokens. */
 interface Token {
-  /** `name` is a text in backticks, `text` one in quotes; everything else except a word is a symbol of one character. */
+  /** `name` is in backticks, `text` in quotes; a `symbol` is one character that is part of none of the others. */
   readonly kind: 'word' | 'name' | 'text' | 'symbol';
   /** A word as written; for `name` and `text` the content between the quotes, with escapes resolved. */
   readonly text: string;
@@ -67,20 +67,20 @@ interface Token {
 }
 
 /** The whole query, or the content of one pair of parentheses. */
-interface Parentheses {
-  readonly outer: Parentheses | undefined;
+interface Group {
+  readonly outer: Group | undefined;
   /** The offset of its opening parenthesis. */
   readonly at: number;
   /** The offset after its closing parenthesis. */
   end: number;
   readonly parts: TextPart[];
   clauses: readonly Clause[];
-  /** The innermost query around it; the parentheses themselves when they hold a query. */
-  query: Parentheses | undefined;
+  /** The innermost query that contains this group; the group itself when it is a query. */
+  query: Group | undefined;
   hasLimit: boolean;
 }
 
-type TextPart = Token | Parentheses;
+type TextPart = Token | Group;
 
 interface Clause {
   /** Its first word, in lower case; empty for the text before the first clause. */
@@ -100,7 +100,7 @@ export function readStatement(query: string): Statement {
   if (first === undefined || !['select', 'from', 'with'].includes(wordOf(first) ?? '')) {
     problems.push({ at: first?.at ?? 0, message: 'a query begins with SELECT, FROM or WITH' });
   }
-  const outermost = readGroups(tokens, problems);
+  const outermost = readClauses(tokens, problems);
   const entriesOf = (word: string): TextPart[][] =>
     outermost.clauses
       .filter((clause) => clause.word === word)
@@ -116,16 +116,16 @@ export function readStatement(query: string): Statement {
   };
 }
 
-/** Every pair of parentheses in these parts, at any depth. */
-function groupsIn(parts: readonly TextPart[]): readonly Parentheses[] {
+/** The groups in these parts, at any depth. */
+function groupsIn(parts: readonly TextPart[]): readonly Group[] {
   const found = parts.filter(isGroup);
   // The loop also visits the groups that it adds to the list.
   for (const group of found) for (const part of group.parts) if (isGroup(part)) found.push(part);
   return found;
 }
 
-/** Reads the whole text with its clauses; adds a problem for each thing that the exporter refuses. */
-function readGroups(tokens: readonly Token[], problems: NrqlProblem[]): Parentheses {
+/** Divides the tokens into groups and their clauses, and returns the outermost group; adds the problems found. */
+function readClauses(tokens: readonly Token[], problems: NrqlProblem[]): Group {
   const outermost = newGroup(undefined, 0);
   const groups = groupsOf(tokens, outermost, problems);
   for (const group of groups) {
@@ -150,7 +150,7 @@ function readGroups(tokens: readonly Token[], problems: NrqlProblem[]): Parenthe
   return outermost;
 }
 
-/** The kind of a foreign text that is put into a query of ours. */
+/** The kind of a text that New Relic returned, and that becomes part of a query of ours. */
 export type FragmentKind = 'column' | 'source' | 'condition' | 'attribute';
 
 /**
@@ -166,9 +166,9 @@ export function readFragment(
   const [first] = tokens;
   if (first === undefined) return { problem: 'is empty' };
   if (hasComment) return { problem: 'has a comment' };
-  const bracket = openBracket(tokens);
+  const bracket = unpairedBracket(tokens);
   if (bracket !== undefined) return { problem: `has a ${bracket} without its counterpart` };
-  const { clauses } = readGroups(tokens, problems);
+  const { clauses } = readClauses(tokens, problems);
   const [problem] = problems;
   if (problem !== undefined) return { problem: problem.message };
   const [{ entries } = { entries: [] }, clause] = clauses;
@@ -210,8 +210,8 @@ function isSource([first, second, ...others]: readonly TextPart[]): boolean {
 
 const CLOSING: Readonly<Partial<Record<string, string>>> = { '(': ')', '[': ']', '{': '}' };
 
-/** A bracket that closes none or is never closed; undefined when all have a partner. */
-function openBracket(tokens: readonly Token[]): string | undefined {
+/** A bracket without its counterpart, closing or opening; undefined when all are paired. */
+function unpairedBracket(tokens: readonly Token[]): string | undefined {
   const open: string[] = [];
   for (const { kind, text } of tokens) {
     if (kind !== 'symbol') continue;
@@ -221,8 +221,8 @@ function openBracket(tokens: readonly Token[]): string | undefined {
   return open.at(-1);
 }
 
-/** The whole query first, then every pair of parentheses in the order in which they open. */
-function groupsOf(tokens: readonly Token[], outermost: Parentheses, problems: NrqlProblem[]): readonly Parentheses[] {
+/** All groups: the outermost first, then those in parentheses, in the order in which they open. */
+function groupsOf(tokens: readonly Token[], outermost: Group, problems: NrqlProblem[]): readonly Group[] {
   const groups = [outermost];
   let group = outermost;
   for (const token of tokens) {
@@ -246,7 +246,7 @@ function groupsOf(tokens: readonly Token[], outermost: Parentheses, problems: Nr
   return groups;
 }
 
-function newGroup(outer: Parentheses | undefined, at: number): Parentheses {
+function newGroup(outer: Group | undefined, at: number): Group {
   return { outer, at, end: at + 1, parts: [], clauses: [], query: undefined, hasLimit: false };
 }
 
@@ -254,9 +254,9 @@ function clausesOf(parts: readonly TextPart[]): Clause[] {
   const clauses: Clause[] = [{ word: '', at: 0, entries: [[]] }];
   for (const [index, part] of parts.entries()) {
     const word = wordOf(part) ?? '';
-    const isSecond = PAIRED_CLAUSES.has(`${wordOf(parts[index - 1]) ?? ''} ${word}`);
+    const endsPair = PAIRED_CLAUSES.has(`${wordOf(parts[index - 1]) ?? ''} ${word}`);
     const beginsPair = PAIRED_CLAUSES.has(`${word} ${wordOf(parts[index + 1]) ?? ''}`);
-    if (!isSecond && (CLAUSES.has(word) || beginsPair)) clauses.push({ word, at: part.at, entries: [[]] });
+    if (!endsPair && (CLAUSES.has(word) || beginsPair)) clauses.push({ word, at: part.at, entries: [[]] });
     else if ('kind' in part && part.kind === 'symbol' && part.text === ',') clauses.at(-1)?.entries.push([]);
     else clauses.at(-1)?.entries.at(-1)?.push(part);
   }
@@ -267,7 +267,7 @@ function columnOf(entry: readonly TextPart[]): Statement['columns'][number] {
   const { parts, alias } = withoutAlias(entry);
   const percentiles = percentilesIn(parts);
   const at = parts[0]?.at ?? 0;
-  const [end = at, aliasEnd = at] = [parts, entry].map((some) => some.at(-1)?.end);
+  const [end = at, aliasEnd = at] = [parts, entry].map((list) => list.at(-1)?.end);
   return { key: alias ?? keyOf(parts), percentiles, calls: callsIn(parts), at, end, aliasEnd };
 }
 
@@ -279,10 +279,10 @@ function percentilesIn(parts: readonly TextPart[]): number {
 }
 
 function callsIn(parts: readonly TextPart[]): Statement['columns'][number]['calls'] {
-  const calls = [parts, ...groupsIn(parts).map((group) => group.parts)].flatMap((some) =>
-    some.flatMap((part, index) => {
+  const calls = [parts, ...groupsIn(parts).map((group) => group.parts)].flatMap((list) =>
+    list.flatMap((part, index) => {
       const name = wordOf(part);
-      const call = some[index + 1];
+      const call = list[index + 1];
       return name !== undefined && isGroup(call) ? [{ name, at: part.at, end: call.end }] : [];
     }),
   );
@@ -329,7 +329,7 @@ function wordOf(part: TextPart | undefined): string | undefined {
   return part !== undefined && !isGroup(part) && part.kind === 'word' ? part.text.toLowerCase() : undefined;
 }
 
-function isGroup(part: TextPart | undefined): part is Parentheses {
+function isGroup(part: TextPart | undefined): part is Group {
   return part !== undefined && 'parts' in part;
 }
 

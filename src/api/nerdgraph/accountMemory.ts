@@ -4,7 +4,7 @@ import type { Application, UpstreamError } from '../types.ts';
 import type { GoldenMetric } from '../upstreamReader.ts';
 import type { Json } from '../http/validation.ts';
 
-/** Fields that only the full entity of a key transaction has; its rolling values are read by them. */
+/** Fields that only the full entity of a key transaction has; the queries of its rolling values need them. */
 export interface KeyTransactionDetails {
   readonly guid: string;
   readonly apdexTarget: number | undefined;
@@ -54,9 +54,7 @@ export class AccountMemory {
   /** The form in which New Relic accepts a list of ids that may be numbers or texts; undefined: not known yet. */
   idListForm: IdListForm | undefined;
   #listed: ReadonlyMap<SubjectId, Pick<Application, 'language' | 'reporting' | 'hosts'>> = new Map();
-  /**
-   * Sizes as last read. The owner of a key transaction may be missing on the list: its sizes are removed with the next list.
-   */
+  /** Sizes as last read, also of owners of key transactions that are not on the list: the next list removes those. */
   readonly #sizes = new Map<SubjectId, Partial<typeof FIRST_SIZES>>();
 
   constructor(monotonic: () => number) {

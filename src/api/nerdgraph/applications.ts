@@ -7,7 +7,7 @@ import { amount, count, id, type Json } from '../http/validation.ts';
 import type { Application } from '../types.ts';
 import type { CallOptions } from '../upstreamReader.ts';
 
-/** Reads all applications of the account. Rejects when the list is incomplete, or empty because the key lacks the account. */
+/** Reads all applications of the account. Rejects when the list is incomplete, or empty while the key lists no such account. */
 export async function listApplications(account: NerdGraphAccount, call: CallOptions): Promise<Application[]> {
   const { memory } = account;
   const search = {
@@ -27,8 +27,8 @@ export async function listApplications(account: NerdGraphAccount, call: CallOpti
 }
 
 /**
- * An application of the entity search. Of its summary only the Apdex target and the number of hosts and instances are used. New
- * Relic's own figures have an unknown window and scale, so all other rolling values are calculated from timeslices.
+ * An application of the entity search. Its summary has only the Apdex target and the numbers of hosts and instances. New Relic's
+ * other figures have an unknown window and scale, so the rolling values are calculated from timeslices.
  */
 const application = entity
   .extend({

@@ -8,10 +8,11 @@ import { frameLength, idLength, literal, recordId, type GoldenSource } from '../
 
 /** Limit for the characters of a query. New Relic has one, but no public page documents it. */
 const MOST_CHARACTERS = 8_000;
-/** Characters of a query without its conditions. */
+/** Characters of a query without its conditions, and of a condition without its ids, hosts and metrics. */
 const FRAME = 420;
-const FRAME_OF_GROUP = 70;
+const FRAME_OF_CONDITION = 70;
 
+/** A subject in a query, with its metrics and hosts. */
 export interface QueryPart extends Omit<BatchSubject, 'host'> {
   /** The requested hosts; undefined: the application itself, or all of its hosts. */
   readonly hosts: readonly string[] | undefined;
@@ -21,7 +22,7 @@ export interface QueryPart extends Omit<BatchSubject, 'host'> {
 
 export type Batch = readonly QueryPart[];
 
-/** A kind of query; failures are remembered by its name. */
+/** A kind of query; failures are remembered under its name. */
 export interface QueryKind {
   readonly name: string;
   readonly group: CallGroup;
@@ -29,13 +30,13 @@ export interface QueryKind {
   readonly groupBy: 'application' | 'host' | 'key_transaction' | 'entity';
   /** The source of golden metrics; their selected values are the columns of the query. */
   readonly golden?: GoldenSource;
-  /** `names`: only facets are used. `sums`: without the extremes. `squares`: sums of squares, too. Default: `values`. */
+  /** `names`: only facets are used. `sums`: counts, sums. `values` (default): extremes, too. `squares`: sums of squares, too. */
   readonly columns?: 'names' | 'sums' | 'values' | 'squares';
   /** Limit for the expected rows of a query; 4,500 by default. */
   readonly mostRows?: number;
   /** True: buckets with an unreadable count or sum are kept, as NaN. By default they fail their subject. */
   readonly keepsUnreadable?: true;
-  /** Seconds of the window before the end of the range; undefined: the range itself. */
+  /** The length, in seconds, of a window that ends with the range; undefined: the range itself. */
   readonly seconds?: number;
 }
 
@@ -46,7 +47,7 @@ export interface BatchSubject {
   readonly selector: MetricSelector;
   /** True if a value is calculated with the sum of squares. */
   readonly needsSquares?: boolean;
-  /** The name in messages, where the id is not meaningful to a reader. */
+  /** The name in messages, where the id means nothing to users. */
   readonly called?: string;
 }
 
@@ -66,15 +67,15 @@ export function partsOf(subjects: readonly BatchSubject[]): QueryPart[] {
     .map(({ part, hosts }) => (part.hosts === undefined ? part : { ...part, hosts: [...hosts] }));
 }
 
-function partOf({ host, ...subjects }: BatchSubject): QueryPart {
-  return { ...subjects, hosts: host === undefined ? undefined : [host], namesHosts: false };
+function partOf({ host, ...request }: BatchSubject): QueryPart {
+  return { ...request, hosts: host === undefined ? undefined : [host], namesHosts: false };
 }
 
 /** The expected size of the query for a batch. */
 export class Size {
   rows = 0;
   characters = FRAME;
-  readonly #groups = new Set<string>();
+  readonly #sharedTexts = new Set<string>();
   readonly #memory: AccountMemory;
   readonly #kind: QueryKind;
 
@@ -95,9 +96,9 @@ export class Size {
     this.characters += idCharacters(part.id, this.#kind.golden);
     // Applications with the same request and without named hosts share the text of the condition.
     const { text } = part.selector;
-    if (!part.namesHosts && this.#groups.has(text)) return;
-    if (!part.namesHosts) this.#groups.add(text);
-    this.characters += FRAME_OF_GROUP + text.length;
+    if (!part.namesHosts && this.#sharedTexts.has(text)) return;
+    if (!part.namesHosts) this.#sharedTexts.add(text);
+    this.characters += FRAME_OF_CONDITION + text.length;
     if (part.namesHosts) for (const host of part.hosts ?? []) this.characters += literal(host).length + 1;
   }
 
@@ -117,7 +118,7 @@ export function expectedRows(
   return groupBy !== 'host' ? rows : rows * (namesHosts && hosts !== undefined ? hosts.length : sizes.hosts);
 }
 
-/** The subjects of the next query, all of one kind, each with its request; undefined: none. */
+/** The subjects of the next query, all of one kind; a request is undefined where the subject needs no query. */
 interface TakenSubjects<S> {
   readonly taken: readonly { readonly subject: S; readonly request: BatchSubject | undefined }[];
   readonly kind: QueryKind;
@@ -126,10 +127,10 @@ interface TakenSubjects<S> {
 }
 
 /**
- * Takes the subjects of the next query. Further hosts of an application in it cost nothing. Suspects among them are left for
- * queries of their own.
+ * Takes the subjects of the next query. Further hosts of an application add nothing to the size, because the query reads all
+ * of them. Suspects are left for queries of their own.
  *
- * @param limit limit for the rows of the query, in place of that of its kind
+ * @param limit the most rows of the query, in place of the limit of its kind
  */
 export function takeSubjects<S>(
   reads: { kindOf(subject: S): QueryKind; subjectOf(subject: S): BatchSubject | undefined },
@@ -139,15 +140,15 @@ export function takeSubjects<S>(
 ): TakenSubjects<S> {
   const taken: { readonly subject: S; readonly request: BatchSubject | undefined }[] = [];
   const selectors = new Map<SubjectId, string>();
-  let alike: QueryKind | undefined;
+  let firstKind: QueryKind | undefined;
   let kind: QueryKind | undefined;
   let size: Size | undefined;
   let first: BatchSubject | undefined;
   for (const subject of subjects) {
     const kindOf = reads.kindOf(subject);
-    if (alike !== undefined && kindOf !== alike) break;
-    alike = kindOf;
-    kind ??= limit === undefined ? alike : { ...alike, mostRows: limit };
+    if (firstKind !== undefined && kindOf !== firstKind) break;
+    firstKind = kindOf;
+    kind ??= limit === undefined ? firstKind : { ...firstKind, mostRows: limit };
     size ??= new Size(memory, kind);
     const request = reads.subjectOf(subject);
     if (request !== undefined) {
@@ -182,19 +183,19 @@ function isAlone({ id, host }: BatchSubject, { failures }: AccountMemory, { name
   return failures.isSuspect(name, id) || failures.isSuspect(name, id, host);
 }
 
-/** The queries that read these parts when nothing fails. A suspect gets a query of its own. */
+/** The batches in which these parts are read when nothing fails. A suspect gets a batch of its own. */
 export function planQueries(parts: readonly QueryPart[], memory: AccountMemory, kind: QueryKind): Batch[] {
   const together: QueryPart[] = [];
   const batches: Batch[] = [];
   for (const part of parts) {
-    const [whole, alone] = withoutSuspects(part, memory, kind);
-    batches.push(...alone.map((each) => [each]));
-    if (whole === undefined) continue;
-    if (memory.failures.isSuspect(kind.name, part.id) || !Size.of([whole], memory, kind).fits) {
+    const [healthy, suspects] = separateSuspects(part, memory, kind);
+    batches.push(...suspects.map((each) => [each]));
+    if (healthy === undefined) continue;
+    if (memory.failures.isSuspect(kind.name, part.id) || !Size.of([healthy], memory, kind).fits) {
       batches.push(
-        ...fitting([{ ...whole, namesHosts: whole.hosts !== undefined && kind.groupBy === 'host' }], memory, kind),
+        ...divided([{ ...healthy, namesHosts: healthy.hosts !== undefined && kind.groupBy === 'host' }], memory, kind),
       );
-    } else together.push(whole);
+    } else together.push(healthy);
   }
   let batch: QueryPart[] = [];
   let size = new Size(memory, kind);
@@ -211,8 +212,8 @@ export function planQueries(parts: readonly QueryPart[], memory: AccountMemory, 
   return batches;
 }
 
-/** The part without the suspect hosts, and those hosts separately, because a query for all hosts would include them. */
-function withoutSuspects(
+/** The part without its suspect hosts, and each of those alone. A query names the others: one for all would include suspects. */
+function separateSuspects(
   part: QueryPart,
   { failures }: AccountMemory,
   { name }: QueryKind,
@@ -226,13 +227,13 @@ function withoutSuspects(
   return [others.length === 0 ? undefined : { ...part, hosts: others, namesHosts: true }, apart];
 }
 
-/** Divides a batch that is expected to be too large for one query: an application alone, by host and then by metric. */
-function fitting(batch: Batch, memory: AccountMemory, kind: QueryKind): Batch[] {
+/** Divides a batch until each part should fit into one query: by application, then by host, then by metric. */
+function divided(batch: Batch, memory: AccountMemory, kind: QueryKind): Batch[] {
   const halves = Size.of(batch, memory, kind).fits ? undefined : halve(batch, true);
-  return halves === undefined ? [batch] : halves.flatMap((half) => fitting(half, memory, kind));
+  return halves === undefined ? [batch] : halves.flatMap((half) => divided(half, memory, kind));
 }
 
-/** Halves a batch: its applications, the hosts of one, or its metrics (`byMetric`); undefined if none can be divided. */
+/** Halves a batch by application; one application by host, or else by metric (`byMetric`); undefined if neither is possible. */
 export function halve(batch: Batch, byMetric: boolean): readonly [Batch, Batch] | undefined {
   const [part] = batch;
   if (part === undefined) return undefined;
@@ -243,9 +244,9 @@ export function halve(batch: Batch, byMetric: boolean): readonly [Batch, Batch] 
     const half = (some: readonly string[]): Batch => [{ ...part, hosts: some, namesHosts: true }];
     return [half(hosts.slice(0, middle(hosts))), half(hosts.slice(middle(hosts)))];
   }
-  const selector = byMetric ? part.selector.halves() : undefined;
-  if (selector === undefined) return undefined;
-  const [first, second] = selector;
+  const selectors = byMetric ? part.selector.halves() : undefined;
+  if (selectors === undefined) return undefined;
+  const [first, second] = selectors;
   const namesHosts = hosts !== undefined;
   return [[{ ...part, namesHosts, selector: first }], [{ ...part, namesHosts, selector: second }]];
 }
@@ -271,20 +272,20 @@ export function conditionOf(batch: Batch, groupBy: QueryKind['groupBy']): Condit
   for (const { id, selector, hosts, namesHosts } of batch) {
     const named = namesHosts ? filled(hosts ?? []) : undefined;
     const group = groups.get(selector.text);
-    if (named !== undefined) conditions.push(met([equals('appId', id), isIn('host', named)], selector));
+    if (named !== undefined) conditions.push(conditionFor([equals('appId', id), isIn('host', named)], selector));
     else if (group === undefined) groups.set(selector.text, { selector, ids: [id] });
     else group.ids.push(id);
   }
   const attribute = groupBy === 'key_transaction' ? 'entity.guid' : 'appId';
   for (const { selector, ids } of groups.values()) {
-    conditions.push(met([ids.length === 1 ? equals(attribute, ids[0]) : isIn(attribute, ids)], selector));
+    conditions.push(conditionFor([ids.length === 1 ? equals(attribute, ids[0]) : isIn(attribute, ids)], selector));
   }
   const some = filled(conditions);
   if (some === undefined) throw new RangeError('a query needs a subject');
   return groupBy === 'host' ? all([isNotNull('host'), any(some)]) : any(some);
 }
 
-function met(subject: readonly [Condition, ...Condition[]], { condition }: MetricSelector): Condition {
+function conditionFor(subject: readonly [Condition, ...Condition[]], { condition }: MetricSelector): Condition {
   return all(condition === undefined ? subject : [...subject, condition]);
 }
 

@@ -68,7 +68,7 @@ const MOST_PAGES = 200;
  * incomplete: a page is null, a cursor repeats, or there are fewer entities than New Relic counts, because half a list is
  * useless.
  *
- * @param search.what a constant in New Relic's search language
+ * @param search.what the condition in New Relic's search language, without the account
  */
 export async function searchEntities<T>(
   account: NerdGraphAccount,
@@ -110,6 +110,7 @@ export async function searchEntities<T>(
         throw new CallFailure('too_large', `New Relic counts ${count} entities, and at most ${most} are read`);
       }
       const before = guids.size;
+      // Failed fields are reported, but the list is used.
       if (failed !== undefined) transport.fail(group, failed.failure);
       for (const [place, each] of entities.entries()) {
         const fields = failed?.fields.get(place);
@@ -129,8 +130,8 @@ export async function searchEntities<T>(
 }
 
 /**
- * The entity with the earlier values of its failed fields, also where only a part of one failed, because null would mean that
- * there is nothing.
+ * The entity with the earlier values of its failed fields, because null would mean that there is nothing. A field of which only
+ * a part failed is replaced, too.
  */
 function withEarlier(written: Json, failed: ReadonlySet<string>, earlier: (guid: string) => Json | undefined): Json {
   const fields = earlier(String(written['guid']));
@@ -159,7 +160,7 @@ async function readFitting(
   }
 }
 
-/** Records that the entity exists, even if it cannot be read. */
+/** Stores an entity. Its guid counts as found even if the rest cannot be read. */
 function take<T>(
   each: unknown,
   schema: z.ZodType<T>,

@@ -29,7 +29,7 @@ export class NerdGraphAccount {
   readonly memory: AccountMemory;
   readonly options: NerdGraphReaderOptions;
   #pending: Promise<number> | undefined;
-  /** The result and the time of the lookup for an empty application list. */
+  /** The last lookup for an empty application list: its time, and why the account cannot be read (undefined: it can). */
   #lookedUp: { readonly at: number; readonly words: string | undefined } | undefined;
 
   constructor(transport: Transport, memory: AccountMemory, options: NerdGraphReaderOptions) {
@@ -38,7 +38,7 @@ export class NerdGraphAccount {
     this.options = options;
   }
 
-  /** The number, looked up once for each key. Rejects when the key does not see exactly one account. */
+  /** The account number: configured, or looked up once for each key. Rejects when the key does not see exactly one account. */
   async id(call: CallOptions): Promise<number> {
     const { accountId } = this.options;
     if (accountId !== undefined) return accountId;
@@ -67,8 +67,8 @@ export class NerdGraphAccount {
   }
 
   /**
-   * An empty application list may belong to an account that the key does not list, so the accounts of the key are looked up,
-   * not again for a while. Rejects with an UpstreamError (`forbidden`) in that case.
+   * Looks up, once in `detailsMs`, why an application list is empty. Rejects with an UpstreamError (`forbidden`) when the key does
+   * not list the configured account.
    */
   async checkEmpty(isEmpty: boolean, call: CallOptions): Promise<void> {
     const { accountId: configured, monotonic, detailsMs } = this.options;
@@ -135,8 +135,8 @@ function namesOf(accounts: readonly AccountOutline[]): string {
 const MOST_TRIED = 50;
 
 /**
- * Checks problems that the lists do not show, after they were read: whether the key sees the account, and whether NRQL returns
- * any timeslice of the applications that report. Rejects with an UpstreamError when one of the two calls fails.
+ * Checks, after the lists were read, what they do not show: whether the key sees the account, and whether NRQL returns any
+ * timeslice of the reporting applications. Rejects with an UpstreamError when one of the two calls fails.
  */
 export async function diagnose(account: NerdGraphAccount, range: TimeRange, call: CallOptions): Promise<Diagnosis> {
   const { transport, memory } = account;

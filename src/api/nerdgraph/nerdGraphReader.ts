@@ -25,10 +25,10 @@ import { readRows, UnreadableRows, whyIncomplete } from '../../nrql/queryRows.ts
 
 /**
  * The reader of NerdGraph, New Relic's GraphQL interface with its query language NRQL. Every method rejects with an
- * UpstreamError, or with the reason of the signal when that is aborted. It gives the values of the REST interface, see
- * docs/nerdgraph.md.
+ * UpstreamError, or with the reason of the signal when that is aborted. The values are those of the REST interface
+ * (docs/nerdgraph.md).
  *
- * @param before the memory of the reader that it replaces (reload)
+ * @param before the memory of the reader that the new one replaces at a reload
  * @throws Error when the base address or the address of the proxy is not a valid URL
  */
 export function createNerdGraphReader(options: NerdGraphReaderOptions, before?: object): UpstreamReader {
@@ -98,7 +98,7 @@ async function runQuery(
   const { transport } = account;
   const group = 'queries';
   const queried = { from: window === undefined ? range.from : range.to - window, to: range.to };
-  // On a line of its own: the text may end with a comment.
+  // SINCE begins a new line, because the text may end with a comment.
   const query = `${nrql}\nSINCE ${queried.from * 1000} UNTIL ${queried.to * 1000} LIMIT ${rules.limit ?? 'MAX'}`;
   const read = { group, account: await account.id(call), query, keyHeader: 'Api-Key' } as const;
   const result = await transport.whole(read, call);

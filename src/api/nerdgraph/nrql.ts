@@ -15,7 +15,7 @@ type Expression =
   | 'apm.key.transaction.duration'
   | 'apm.key.transaction.error.count';
 
-/** `newrelic.timeslice.value` stands in conditions only: queries for names require a value. */
+/** `newrelic.timeslice.value` is used in conditions only: queries for names require that it is not null. */
 export type Attribute = 'appId' | 'host' | 'entity.guid' | 'metricTimesliceName' | 'scope' | typeof TIMESLICE;
 
 /** A column of the response: a function, or the list of the names that an attribute has. */
@@ -127,8 +127,8 @@ const HOUR = 3_600;
 const DAY = 24 * HOUR;
 
 /**
- * The range moved back to the previous step, with the same length. Metric data of an hour and more is kept in steps, and a range
- * off the steps gets a response for other times (New Relic's page "Query time range").
+ * The range moved back to whole steps, with the same length: New Relic may answer a range that is off its steps for another time
+ * (its page "Query time range").
  */
 export function aligned({ from, to }: TimeRange): TimeRange {
   const step = stepOf(to - from);
@@ -144,9 +144,9 @@ export function stepOf(seconds: number): number {
 
 /** The most rows of a query with buckets; facets have a limit of their own. */
 const MOST_BUCKET_ROWS = 50_000;
-/** Shares of the requested length: New Relic may move both ends to steps (its page "Query time range"). */
-const LEAST_PART = 0.8;
-const MOST_PART = 1.25;
+/** Limits for the length of a response's window, in shares of the requested length: New Relic may move both ends to steps. */
+const LEAST_SHARE = 0.8;
+const MOST_SHARE = 1.25;
 /** The most seconds that a response may end before the requested time. */
 const MOST_EARLIER = 300;
 const MINUTE = 60;
@@ -180,7 +180,7 @@ export function completeRowsOf(result: Json, facets: readonly string[], bucketed
   return facets.length > 0 && (isFull || hasOthers(result['otherResult'], TIMES)) ? undefined : response;
 }
 
-/** The same, even if rows are missing. */
+/** The rows of a response, even if some are missing. Throws a CallFailure where there is no list of rows. */
 export function rowsOf(response: Json): NrqlRows {
   const rows = response['results'];
   if (!isList(rows)) throw new CallFailure('invalid_response', 'the answer has no list "results"');
@@ -191,12 +191,12 @@ export function rowsOf(response: Json): NrqlRows {
 /**
  * The window of the values in a response. Throws a CallFailure where it is too far from the requested one.
  *
- * @param mostEarlier the most seconds that it may end before the requested one; it may not end later
+ * @param mostEarlier the most seconds that the window may end before the requested one; it may not end later
  */
 export function nearWindow({ window }: NrqlRows, { from, to }: TimeRange, mostEarlier = MOST_EARLIER): TimeRange {
   if (window === undefined) throw new CallFailure('invalid_response', 'the answer does not say which time it is for');
-  const part = (window.to - window.from) / (to - from);
-  if (to - window.to > mostEarlier || window.to > to || part < LEAST_PART || part > MOST_PART) {
+  const share = (window.to - window.from) / (to - from);
+  if (to - window.to > mostEarlier || window.to > to || share < LEAST_SHARE || share > MOST_SHARE) {
     throw new CallFailure('invalid_response', 'the answer is for another time than requested');
   }
   return window;
@@ -214,7 +214,7 @@ function windowOf(given: { readonly begin: number; readonly end: number } | null
   return Number.isSafeInteger(from) && Number.isSafeInteger(to) && to > from ? { from, to } : undefined;
 }
 
-/** The number of different facets in the rows of buckets, or the number of rows where those are too few to matter. */
+/** The number of different facets in rows of buckets; or the number of rows, where that is below the limit of facets. */
 function countFacets(rows: readonly unknown[], facets: readonly string[]): number {
   if (rows.length < MOST_FACETS) return rows.length;
   const different = new Set<string>();

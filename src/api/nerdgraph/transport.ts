@@ -36,7 +36,7 @@ export const APPLICATIONS = entitySearch(`tags { key values }
 export const KEY_TRANSACTIONS = entitySearch(`tags { key values }
           ... on KeyTransactionEntityOutline { alertSeverity }`);
 
-/** At most 25 guids. */
+/** Details of at most 25 key transactions. */
 export const KEY_TRANSACTION_DETAILS: Document = {
   text: `query ($guids: [EntityGuid]!) {
   actor {
@@ -89,7 +89,7 @@ export const ENTITY_TYPES: Document = {
   list: ['types'],
 };
 
-/** A paged search; `fields` are read in addition to the fields of every entity. */
+/** A paged search for entities with these further `fields`; `declared` adds a variable, and `given` passes it to the search. */
 function entitySearch(fields: string, { declared, given } = { declared: '', given: '' }): Document {
   const text = `query ($search: String!, $cursor: String${declared}) {
   actor {
@@ -131,12 +131,12 @@ const SHORTEST_TIMEOUT = 5;
 const LONGEST_TIMEOUT = 30;
 
 const MOST_MESSAGES = 5;
-const LONGEST_READ = 10_000;
+const LONGEST_MESSAGE = 10_000;
 
 export interface NrqlRead {
   readonly group: CallGroup;
   readonly account: number;
-  /** The query in the exporter's own form, or as its user wrote it. */
+  /** The parts of a query, or its whole text. */
   readonly query: QueryParts | string;
   /** Failures to retry; all transient ones by default. */
   readonly retries?: ResponsePolicy['retries'];
@@ -175,8 +175,8 @@ export class Transport {
   }
 
   /**
-   * Runs a document that reads entities. A failed field is null, and `failed` has its error. An error on the path to the list
-   * makes the response a failure, for the reason of that error. Rejects with an UpstreamError or the reason of the signal.
+   * Runs a document other than `NRQL`, and returns its root object. In the records of its list, a failed field is null, and
+   * `failed` names it; an error above them fails the call. Rejects with an UpstreamError or the reason of the signal.
    */
   read(
     group: CallGroup,
@@ -205,7 +205,7 @@ export class Transport {
     }
   }
 
-  /** Returns the root object of the document, with the errors beside it, which explain null fields further down. */
+  /** Makes a call. Returns the document's root object, the meaning of an error that is no failure, and the list's failed fields. */
   async #post(
     document: Document,
     variables: Json,
@@ -242,7 +242,7 @@ export class Transport {
     return { found: isObject(value) ? value : {}, meaning, failed };
   }
 
-  /** Runs a query that cannot be read in parts; undefined where New Relic does not know its subject. */
+  /** Runs a query that cannot be read in parts; undefined where no application of the query has data. */
   async whole(read: NrqlRead, call: CallOptions): Promise<Json | undefined> {
     const end = await this.nrql(read, call);
     if (end.kind === 'failed') throw end.error;
@@ -276,7 +276,7 @@ function messagesOf(result: Json): string | undefined {
   const texts = messages.slice(0, MOST_MESSAGES).filter((each) => typeof each === 'string');
   const plain = texts.map((each) =>
     each
-      .slice(0, LONGEST_READ)
+      .slice(0, LONGEST_MESSAGE)
       .replace(/[\s\p{C}]+/gu, ' ')
       .trim(),
   );
