@@ -2,7 +2,7 @@ import * as z from 'zod';
 
 /** The alerting of an account as New Relic stores it. Durations are seconds; a missing setting is undefined. */
 
-/** New Relic may return null, or leave a field out: then it has this value. */
+/** A field that New Relic may leave out or return as null; it then has this value. */
 const or = <T extends z.ZodType, V>(schema: T, value: V) => schema.nullish().transform((given) => given ?? value);
 
 const text = or(z.string(), '');
@@ -54,7 +54,7 @@ export const condition = z
     enabled: z.boolean(),
     /** `STATIC`, `BASELINE` or `OUTLIER`. */
     type: z.string(),
-    /** The account id is that of the data, if it is another one. */
+    /** `dataAccountId` is set where the data are in another account than the condition. */
     nrql: z.object({ query: text, dataAccountId: number }),
     terms: or(z.array(term).readonly(), []),
     signal: or(signal, signal.parse({})),

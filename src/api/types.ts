@@ -1,4 +1,4 @@
-/** Bounded causes of a failed call; they become the label `reason` of newrelic_exporter_api_failures_total. */
+/** Why a call failed: the values of the label `reason` of newrelic_exporter_api_failures_total. */
 export const FAILURE_REASONS = [
   'auth',
   'forbidden',
@@ -39,7 +39,7 @@ export class UpstreamError extends Error {
 
 /**
  * The records of New Relic, after validation, in the units of the REST interface: milliseconds and per-minute rates.
- * The reader of the other interface converts to them. A field that is absent, or was left out as bad, is undefined.
+ * The NerdGraph reader converts to these units. A field is undefined where the response lacks it or has an invalid value.
  */
 
 /** `application_summary` or `end_user_summary`. */
@@ -102,7 +102,7 @@ export interface Instance extends Omit<Host, 'key'> {
 export interface KeyTransaction extends RollingValues {
   readonly id: number;
   readonly name: string;
-  /** The error that left only its id and name known, where an interface reads the other fields separately. */
+  /** The error of the call for the other fields, where the interface reads them separately: only id and name are known. */
   readonly unread?: UpstreamError;
   readonly transactionName: string | undefined;
   readonly healthStatus: string | undefined;

@@ -75,7 +75,7 @@ export interface TimeRange {
 /** The result of one subject of a read, which fails independently of the others. */
 export type Outcome<V> = { readonly value: V } | { readonly error: UpstreamError };
 
-/** A planned call for some subjects: the plan that is made is the plan that is read. */
+/** A planned call; `read` reads exactly the subjects of the plan. */
 export interface PlannedCall<S, V> {
   /** The subjects that the call carries: the first one, and others in their order. */
   readonly subjects: readonly S[];
@@ -95,7 +95,7 @@ export interface BatchRead<S, V, R extends TimeRange = TimeRange> {
    * earlier failures that the reader knows; a subject that must be read alone is left for a call of its own.
    */
   plan(subjects: Iterable<S>, range: R): PlannedCall<S, V>;
-  /** The number of calls of one subject, for a read that shares no call: a large fleet is counted without plans. */
+  /** The number of calls for one subject, where subjects share no call: `countCalls` then needs no plans. */
   readonly callsOf?: ((subject: S, range: R) => number) | undefined;
 }
 
@@ -215,7 +215,7 @@ export interface MetricDataResult {
 
 /** A part of a long range that one read of a series covers, Unix seconds. */
 export interface SeriesChunk extends TimeRange {
-  /** Beginning of the requested range: earlier than `from` where only a longer range has the necessary timeslices. */
+  /** Start of the requested range; before `from` where New Relic returns this granule only for a longer or an aligned range. */
   readonly readFrom: number;
   /** Expected seconds per timeslice. */
   readonly granule: number;
@@ -232,18 +232,18 @@ export interface MetricSeries {
 /** Reads metric data as series, for windows of the past. */
 export interface SeriesRead extends BatchRead<MetricDataSubject, MetricSeries, SeriesChunk> {
   /**
-   * Plans the chunks that give each sample of the range its window, oldest first. Empty when New Relic keeps only hours of that
-   * time and no whole hour ends in the range.
+   * Plans the chunks for a range of samples, oldest first. Each sample is calculated from the window that ends at its time, so
+   * the chunks begin before the range. Empty when New Relic keeps only hours of that time and no whole hour ends in the range.
    *
    * @param window seconds, whole minutes
    * @param now Unix seconds
    */
   chunks(range: TimeRange, window: number, now: number): readonly SeriesChunk[];
   /**
-   * The result that a summarized read of one window would have, calculated from its timeslices; empty where the entity did not
+   * Calculates from the timeslices of one window the result that `metricData` would have; empty where the entity did not
    * report.
    *
-   * @param range the window; its length is that of the timeslices in the response
+   * @param range the window that the timeslices lie in
    * @param granule seconds per timeslice
    */
   summarize(timeslices: ReadonlyMap<string, readonly Timeslice[]>, range: TimeRange, granule: number): MetricDataResult;
@@ -343,7 +343,7 @@ export interface EntityReader {
   types(call: CallOptions): Promise<readonly { readonly type: string; readonly count: number }[]>;
 }
 
-/** A query for a list of metric names that a person reads. */
+/** A request for metric names that a person will read. */
 export interface MetricNameQuery extends ApplicationSubject {
   readonly hostKey?: string;
   /** A substring that the names contain. */
@@ -398,7 +398,7 @@ export interface UpstreamReader {
   readonly datastores: BatchRead<ApplicationSubject, readonly string[]> | undefined;
   /** The names that custom metrics may match; unscoped ones only. */
   readonly customNames: BatchRead<CustomNamesSubject, readonly string[]>;
-  /** Makes a selection of metrics for `metricData`, `metricSeries` and `counters`; a later reader of the account takes it, too. */
+  /** Makes a selection of metrics for `metricData`, `metricSeries` and `counters`; later readers of the account accept it. */
   readonly select: (names: readonly string[], values?: MetricSelection['values']) => MetricSelection;
   readonly metricData: BatchRead<MetricDataSubject, MetricDataResult>;
   readonly metricSeries: SeriesRead;
@@ -412,7 +412,7 @@ export interface UpstreamReader {
   listMetricNames(query: MetricNameQuery, call: CallOptions): Promise<MetricNameList>;
   /** The alert policies, conditions and muting rules; undefined: the interface does not return them. */
   readonly alertSettings?: (call: CallOptions) => Promise<AlertSettings>;
-  /** Checks problems that the lists do not show, after they were read. */
+  /** Looks for problems that the lists do not show. Called after the lists were read. */
   diagnose(range: TimeRange, call: CallOptions): Promise<Diagnosis>;
   /** Facts learned about the account, failures included; a reload hands them to the next reader. */
   readonly memory: object;

@@ -18,7 +18,7 @@ export const METRIC = {
 
 const DATASTORE = /^Datastore\/[^/]+\/allWeb$/;
 
-/** Whether a metric is of one datastore type, such as `Datastore/MySQL/allWeb`; `Datastore/allWeb`, the sum of all, is none. */
+/** True for the metric of one datastore type, such as `Datastore/MySQL/allWeb`, but not for their sum, `Datastore/allWeb`. */
 export function isDatastore(metricName: string): boolean {
   // This runs for every row of a response, and the prefix alone decides for most names.
   return metricName.startsWith('Datastore/') && DATASTORE.test(metricName);

@@ -29,7 +29,7 @@ interface ErrorInputs {
 
 /**
  * Errors per request, web requests and background transactions together (New Relic's error rate, as a ratio). An absent request
- * metric counts 0; an unreadable one leaves the ratio absent. Absent without requests.
+ * metric counts as 0; an unreadable one leaves the ratio absent. Absent without requests.
  */
 export function errorRatio(inputs: ErrorInputs): number | undefined {
   const errors = errorCount(inputs);

@@ -10,7 +10,7 @@ import {
 
 /**
  * Response time of a web request with queueing, in seconds: the average call time (the average response time where that is
- * absent or 0) plus the queueing per web request. An absent queue counts 0; an unreadable one leaves the result absent. Absent
+ * absent or 0) plus the queueing per web request. An absent queue counts as 0; an unreadable one leaves the result absent. Absent
  * without web requests.
  *
  * @param web `HttpDispatcher`; times in milliseconds
@@ -113,8 +113,8 @@ export function databaseMetrics(values: WindowValues, choice: DatabaseChoice): s
   return called.length > 0 ? called : names;
 }
 
-function candidates(values: WindowValues, ruby: boolean): readonly DatabaseKind[] {
-  if (!ruby) return ['datastore', 'database'];
+function candidates(values: WindowValues, isRuby: boolean): readonly DatabaseKind[] {
+  if (!isRuby) return ['datastore', 'database'];
   return values.metrics.has(METRIC.activeRecord) ? ['active_record', 'datastore'] : ['datastore', 'database'];
 }
 

@@ -7,8 +7,8 @@ export interface MetricRow {
   /** Sum. */
   readonly t: number;
   /**
-   * Sum of the exclusive part, or the errors of a key transaction; undefined, as the others below: not requested, or
-   * unreadable.
+   * Sum of the exclusive part; for a key transaction, its errors. This column and those below are undefined where they were not
+   * requested or cannot be read.
    */
   readonly x: number | undefined;
   readonly mn: number | undefined;
@@ -27,8 +27,8 @@ export type MetricRows = ReadonlyMap<string, MetricRow>;
 export const SIGN_OF_LIFE = 'Agent/MetricsReported/count';
 
 /**
- * A value of a row; undefined where it is not known. `seconds` is the length of the window of the response; `rows` are those of
- * the same application or host and window, because its memory depends on how often it reported.
+ * Calculates a value of a row; undefined where it is not known. `seconds` is the length of the window of the response. `rows` are
+ * all rows of the same application or host and window: the total memory depends on how often it reported.
  */
 export type Formula = (
   row: MetricRow,
@@ -37,7 +37,7 @@ export type Formula = (
 
 const calls: Formula = ({ c }) => c;
 const callsPerMinute: Formula = ({ c }, { seconds }) => (60 * c) / seconds;
-const perSecondsOfWindow: Formula = ({ t }, { seconds }) => (100 * t) / seconds;
+const percentOfWindow: Formula = ({ t }, { seconds }) => (100 * t) / seconds;
 
 /** An average without data has no value. */
 const average: Formula = ({ c, t }) => (c > 0 ? t / c : undefined);
@@ -52,8 +52,8 @@ const times = (factor: number, formula: Formula): Formula => {
 };
 
 /** Browser metrics use the columns for other times: `x` is the front-end time, `q` the time in the application. */
-const inNetwork: Formula = ({ t, x, q }) => (x === undefined || q === undefined ? undefined : t - x - q);
-const behindServer: Formula = ({ c, t, x }) => (x === undefined || c <= 0 ? undefined : (t - x) / c);
+const networkSeconds: Formula = ({ t, x, q }) => (x === undefined || q === undefined ? undefined : t - x - q);
+const averageBackEnd: Formula = ({ c, t, x }) => (x === undefined || c <= 0 ? undefined : (t - x) / c);
 
 const score: Formula = ({ c: satisfied, t: tolerating, x: frustrated }) =>
   frustrated === undefined ? undefined : (satisfied + tolerating / 2) / (satisfied + tolerating + frustrated);
@@ -80,15 +80,15 @@ const ANY: Readonly<Record<string, Formula>> = {
   throughput: ({ c }, { seconds }) => c / seconds,
   rate: ({ t }, { seconds }) => t / seconds,
   // For CPU this adds up the shares of several hosts. It is our inference that the REST interface does the same.
-  percent: (row, about) => (about.name === METRIC.cpu ? perSecondsOfWindow : times(100, average))(row, about),
+  percent: (row, about) => (about.name === METRIC.cpu ? percentOfWindow : times(100, average))(row, about),
   as_percentage: times(100, average),
   average_time: times(1000, average),
   total_time: ({ t }) => 1000 * t,
   sessions_active: average,
   total_visits: ({ t }) => t,
-  utilization: perSecondsOfWindow,
-  time_percentage: perSecondsOfWindow,
-  visits_percentage: perSecondsOfWindow,
+  utilization: percentOfWindow,
+  time_percentage: percentOfWindow,
+  visits_percentage: percentOfWindow,
   launch_count: calls,
   used_mb_by_host: average,
   used_bytes_by_host: times(1024 * 1024, average),
@@ -107,11 +107,11 @@ const APDEX: typeof ANY = {
 
 const OF_DEVICES: typeof ANY = {
   average_fe_response_time: times(1000, averageExclusive),
-  average_be_response_time: times(1000, behindServer),
+  average_be_response_time: times(1000, averageBackEnd),
   // New Relic's page has no factor of 1,000 here, but the REST interface has milliseconds.
-  average_network_time: (row, about) => (row.c > 0 ? times(1000 / row.c, inNetwork)(row, about) : undefined),
-  total_network_time: inNetwork,
-  network_time_percentage: (row, about) => times(1 / about.seconds, inNetwork)(row, about),
+  average_network_time: (row, about) => (row.c > 0 ? times(1000 / row.c, networkSeconds)(row, about) : undefined),
+  total_network_time: networkSeconds,
+  network_time_percentage: (row, about) => times(1 / about.seconds, networkSeconds)(row, about),
   total_fe_time: ({ x }) => x,
   fe_time_percentage: ({ x }, { seconds }) => (x === undefined ? undefined : (100 * x) / seconds),
   average_dom_content_load_time: times(1000, average),
@@ -125,8 +125,8 @@ const OF_DEVICES: typeof ANY = {
 };
 
 /**
- * The values that NerdGraph's rows give, by kind of metric, under the names and in the units of the REST interface, from the
- * page "Migrate metric timeslice queries to NRQL" of New Relic. Stored times are seconds, the REST interface has milliseconds.
+ * The formulas for rows of NerdGraph, by kind of metric and by value name of the REST interface (New Relic's page "Migrate metric
+ * timeslice queries to NRQL"). The results have its units: stored times are seconds, the REST interface has milliseconds.
  */
 export const VALUES = {
   any: new Map(Object.entries(ANY)),
@@ -137,7 +137,7 @@ export const VALUES = {
   memory: new Map(Object.entries({ ...ANY, total_used_mb: totalMemory })),
 } satisfies Readonly<Record<string, ReadonlyMap<string, Formula>>>;
 
-/** The kind of a metric, which decides on its values. */
+/** The kind of a metric, which decides what values it has. */
 export function kindOf(metricName: string): keyof typeof VALUES {
   if (isApdex(metricName)) return 'apdex';
   if (/^(EndUser|Browser|Mobile)(\/|$)/.test(metricName)) return 'device';
@@ -156,7 +156,7 @@ export const NEED_SQUARES: ReadonlySet<string> = new Set([
   ...['average_app_time', 'total_app_time'],
 ]);
 
-/** Rounding may leave a little below zero under the root. */
+/** The variance is at least 0, because rounding may make it slightly negative. */
 function standardDeviation({ c, t, q }: MetricRow): number | undefined {
   if (q === undefined || c <= 0) return undefined;
   return 1000 * Math.sqrt(Math.max(0, q / c - (t / c) ** 2));

@@ -85,7 +85,7 @@ function statusFailure(
   return new CallFailure(reason, words, { status, retriable, overload });
 }
 
-/** The JSON object in a text. Throws a CallFailure: `too_large` beyond the bounds, else `invalid_response`. */
+/** The JSON object in a text. Throws a CallFailure: `too_large` for too many elements, else `invalid_response`. */
 function parseObject(text: string, status: number, mask: KeyMask, { elements, onlyNumbers }: Bounds): Json {
   const invalid = (words: string): CallFailure => new CallFailure('invalid_response', words, { status });
   // Each element takes at least one character, so a short text cannot have too many. Its nesting is cheaper to check after
@@ -143,8 +143,8 @@ export interface ResponsePolicy {
   /** The same as `inspect`, for the text of any other status: finds a failure that says more than the status does. */
   readonly inspectRefusal?: (text: string, status: number, mask: KeyMask) => CallFailure | undefined;
   /**
-   * True for a text that may report an overload: the call then ends only after its body was read. Otherwise, and without this
-   * function, the slot is released as soon as the response arrives, so the next calls start before the body is read.
+   * True for a text that may report an overload: its slot is released only after the body was parsed. Otherwise, and without
+   * this function, it is mostly released earlier, so that the next calls start before the body is parsed.
    */
   readonly mayBeOverload?: (text: string) => boolean;
   /**
@@ -164,10 +164,10 @@ export interface Sent {
   readonly mask: KeyMask;
 }
 
-/** The same for a response whose text was read. */
+/** A response whose text was read, without its body. */
 export type SentText = Omit<Sent, 'raw'> & { readonly raw: Omit<RawResponse, 'body'> };
 
-/** The text of a successful response. For any other status it throws the CallFailure that the status and the text mean. */
+/** The text of a successful response. Throws a CallFailure, for any other status the one that status and text describe. */
 export async function textOf(
   { address, raw, overload, mask }: Sent,
   { bounds, inspectRefusal }: ResponsePolicy,

@@ -6,7 +6,7 @@ export interface Bounds {
   readonly bytes: number;
   /** Limit for the objects, lists and their members together, at any depth. */
   readonly elements: number;
-  /** Only numbers are read, under names of the request: no text is shown, so no key has to be hidden. */
+  /** Set where only numbers of the response are used: no text of it is shown, so a key in it need not be hidden. */
   readonly onlyNumbers?: true;
 }
 

@@ -20,8 +20,8 @@ import { UpstreamConnections, type DispatcherOptions } from './upstreamConnectio
 import { exchange, type Request } from './exchange.ts';
 import { Discarded } from './validation.ts';
 
-const FIRST_CEILING = 500;
-const HIGHEST_CEILING = 8_000;
+const FIRST_CEILING_MS = 500;
+const HIGHEST_CEILING_MS = 8_000;
 
 /**
  * Milliseconds to wait before the next attempt: a random time up to a limit that doubles with each attempt ("full jitter"), so
@@ -31,15 +31,15 @@ const HIGHEST_CEILING = 8_000;
  * @param random gives numbers from 0 to below 1
  */
 export function retryDelay(attempt: number, random: () => number): number {
-  return Math.floor(random() * backoff(attempt + 1, FIRST_CEILING, HIGHEST_CEILING));
+  return Math.floor(random() * backoff(attempt + 1, FIRST_CEILING_MS, HIGHEST_CEILING_MS));
 }
 
 const MESSAGE_INTERVAL_MS = 3_600_000;
 const LONGEST_MESSAGE = 500;
-/** A patient caller waits for at most this number of overload responses to one call; they do not count as retries. */
+/** A patient caller repeats one call after at most this number of overloads; these repeats do not count as retries. */
 const MOST_OVERLOADS = 20;
 
-/** While more responses than this wait to be parsed, each holds its slot until it is: their texts may be megabytes long. */
+/** While more responses than this wait to be parsed, a new one keeps its slot: their texts may be megabytes long. */
 const MOST_UNPARSED = 2;
 
 export interface ClientOptions extends DispatcherOptions {
@@ -63,8 +63,8 @@ export interface ClientOptions extends DispatcherOptions {
 }
 
 /**
- * Makes calls. Each attempt waits for the limiter first. Failures that may be transient are retried after a wait without a slot
- * (docs/errors.md, "Failed calls").
+ * Makes calls. Each attempt waits for the limiter first. Failures that may be transient are retried after a wait, which holds no
+ * slot (docs/errors.md, "Failed calls").
  */
 export class Client {
   readonly connections: UpstreamConnections;
@@ -107,15 +107,15 @@ export class Client {
     this.#report(endpoint, new CallFailure('invalid_response', summary));
   }
 
-  /** Reads a response, and reports the parts that were left out, or that it cannot be used. */
-  async parseReporting<T>(endpoint: string, read: (reportDiscarded: Discarded) => T | Promise<T>): Promise<T> {
-    const reportDiscarded = new Discarded();
+  /** Reads a response with `read`, and reports the parts that it left out, or its CallFailure. */
+  async parseReporting<T>(endpoint: string, read: (discarded: Discarded) => T | Promise<T>): Promise<T> {
+    const discarded = new Discarded();
     try {
-      return await read(reportDiscarded);
+      return await read(discarded);
     } catch (error) {
       throw error instanceof CallFailure ? this.fail(endpoint, error) : error;
     } finally {
-      const summary = reportDiscarded.summary();
+      const summary = discarded.summary();
       if (summary !== undefined) this.reportDiscarded(endpoint, summary);
     }
   }
@@ -135,8 +135,8 @@ export class Client {
   }
 
   /** The key is hidden once more, because the words can have any source. */
-  #report(endpoint: string, { reason, message }: CallFailure, told = ''): string {
-    const text = this.#key.hide(`${endpoint.startsWith('/') ? 'GET ' : ''}${endpoint}: ${message}${told}`);
+  #report(endpoint: string, { reason, message }: CallFailure, suffix = ''): string {
+    const text = this.#key.hide(`${endpoint.startsWith('/') ? 'GET ' : ''}${endpoint}: ${message}${suffix}`);
     this.#options.observer.failed(endpoint, reason, text);
     return text;
   }
@@ -234,7 +234,7 @@ export class Client {
       // A refusal may make the caller stop all calls, so the slot is released only after the caller has seen it.
       if (refused) void yieldToEventLoop().then(() => release(overload));
       else if (parsing === undefined) release(overload);
-      // Further calls would only add to the texts that are held.
+      // Until this response is parsed, further calls would only add to the texts in memory.
       else void Promise.allSettled([parsing]).then(() => release(overload));
     }
   }
@@ -280,13 +280,13 @@ export class Client {
   }
 }
 
-/** The next calls start before any of the responses that arrived together is read. */
+/** Reads a response a turn later, so that the next calls start before any of the responses that arrived together is read. */
 async function readLater(sent: Sent, policy: ResponsePolicy): Promise<JsonResponse> {
   await yieldSoonAfterInput();
   return parseResponse(sent, await textOf(sent, policy), policy);
 }
 
-/** Several responses may wait to be parsed, so none holds its body beside its text. */
+/** Drops the body of a response whose text was read, because several responses may wait to be parsed. */
 function withoutBody({ raw: { status, headers }, ...sent }: Sent): SentText {
   return { ...sent, raw: { status, headers } };
 }

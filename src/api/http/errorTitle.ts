@@ -3,7 +3,7 @@ import { isList, isObject, type Json } from './validation.ts';
 import { KEY_LIKE, MASKED } from '../../log/secrets.ts';
 
 const LONGEST_TITLE = 120;
-/** Bounds for the work on a body that was made to be expensive. */
+/** Limits for the work on a hostile body: characters, keys, members and reasons. */
 const LONGEST_READ = 10_000;
 const LONGEST_KEY = 256;
 const MOST_KEYS = 10;

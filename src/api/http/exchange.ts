@@ -55,7 +55,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
   #timer: NodeJS.Timeout;
   #controller: Dispatcher.DispatchController | undefined;
   /** The reason for closing the connection when the exchange ends before its response. */
-  #over: Error | undefined;
+  #hangUpReason: Error | undefined;
   #ended = false;
   #status: number | undefined;
   #headers: ResponseHeaders = {};
@@ -79,7 +79,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
     // The exchange ended while it waited for a connection: nothing is sent.
-    if (this.#over !== undefined) controller.abort(this.#over);
+    if (this.#hangUpReason !== undefined) controller.abort(this.#hangUpReason);
   }
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: ResponseHeaders): void {
@@ -162,7 +162,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
   }
 
   #hangUp(error: Error): void {
-    this.#over = error;
+    this.#hangUpReason = error;
     this.#controller?.abort(error);
   }
 }

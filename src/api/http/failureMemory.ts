@@ -31,7 +31,7 @@ export class FailureMemory {
   readonly #suspicions = new Map<string, Suspicion>();
   /** Failures of calls for one subject alone, of all kinds together: their times, oldest first, and the last error. */
   readonly #failures = new Map<string, { readonly at: readonly number[]; readonly error: UpstreamError }>();
-  /** End times of omissions, by the collection that an item is left out of, and by item. */
+  /** For each collection the items that are left out, with the end of their omission (monotonic milliseconds). */
   readonly #omitted = new Map<string, Map<SubjectId, number>>();
 
   constructor(monotonic: () => number) {
@@ -52,7 +52,7 @@ export class FailureMemory {
   /**
    * True after three failed calls in a row with one key: no call is retried, and no batch is read in parts.
    *
-   * @param key of the last call; empty before the first call of a reader
+   * @param key the key of the last call; empty before the first call of a reader, when failures with any key count
    */
   isCircuitOpen(key: string): boolean {
     return (key === '' || this.#circuit.key === key) && this.#circuit.failures >= FAILURES_TO_OPEN;
@@ -69,7 +69,7 @@ export class FailureMemory {
     if (host !== undefined) this.#suspicionOf(kind, id).hasSuspectHost = true;
   }
 
-  /** True where a query for all hosts of an application would include a suspect. */
+  /** True when a query for all hosts of an application may include a suspect. */
   hasSuspectHost(kind: string, id: SubjectId): boolean {
     return this.#suspicions.size > 0 && this.#suspicions.get(keyOf(kind, id))?.hasSuspectHost === true;
   }
@@ -82,7 +82,7 @@ export class FailureMemory {
     suspicion.successesLeft = left <= 0 ? undefined : left;
   }
 
-  /** Records that a call for a suspect alone failed. */
+  /** Records that a call for a suspect alone failed. A suspect that is still read is not forgotten. */
   recordOwnFailure(kind: string, id: SubjectId, host: string | undefined, error: UpstreamError): void {
     if (this.isSuspect(kind, id, host)) this.#suspicionOf(kind, id, host);
     const key = this.#subjectOf(kind, id, host);
@@ -95,12 +95,12 @@ export class FailureMemory {
     return this.#recent(key).length >= MOST_FAILURES ? this.#failures.get(key)?.error : undefined;
   }
 
-  /** True when a batch with any of these failed with a transient error when it was last read. */
+  /** True when, at the last read of any of these subjects, its batch failed with a transient error. */
   isTransient(kind: string, ids: readonly SubjectId[]): boolean {
     return this.#suspicions.size > 0 && ids.some((id) => this.#suspicions.get(keyOf(kind, id))?.isTransient === true);
   }
 
-  /** Records a transient failure of a batch; true, and no record, if the previous read failed like this, too. */
+  /** Records a transient failure of a batch. If its last read failed like this too, clears the record and returns true. */
   recordTransient(kind: string, ids: readonly SubjectId[]): boolean {
     const again = this.isTransient(kind, ids);
     if (again) this.recordRecovery(kind, ids);

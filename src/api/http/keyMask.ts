@@ -1,16 +1,16 @@
 import { Secrets } from '../../log/secrets.ts';
 import { CallFailure } from './callFailure.ts';
 
-/** A body is changed only for a key of at least this length, which cannot be an ordinary word. */
+/** A body is searched only for a key of at least this length: a shorter key could be an ordinary word. */
 const SHORTEST_IN_BODY = 16;
-/** Limit for a close search, which takes about 70 ns for each character. */
+/** The longest text, in characters, that is searched closely: the search takes about 70 ns for each character. */
 const LONGEST_HIDDEN_IN = 1024 * 1024;
 
 /** Hides one API key in texts, and every run of 12 of its characters, in any JSON spelling. */
 export class KeyMask {
   readonly key: string;
   readonly #secrets = new Secrets();
-  /** A character of the key as an escape, which JSON does not need. */
+  /** Matches a character of the key that is written as an escape, although JSON does not need one. */
   readonly #escape: RegExp;
 
   constructor(key: string) {

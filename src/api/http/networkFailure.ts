@@ -3,7 +3,7 @@ import { CallFailure } from './callFailure.ts';
 const CUT = 'connection closed before the whole answer was there';
 
 /** Explanations by error code for connection failures that a retry may solve. */
-const PASSING: Readonly<Record<string, string>> = {
+const TRANSIENT: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused',
   ECONNRESET: 'connection reset',
   EPIPE: 'connection reset',
@@ -33,8 +33,8 @@ const UNTRUSTED =
 export function networkFailure(error: Error, status: number | undefined): CallFailure {
   const root = rootCause(error);
   const { code = '', name, message } = root;
-  const passing = PASSING[code];
-  if (passing !== undefined) return new CallFailure('network', passing + peer(root), { status, retriable: true });
+  const words = TRANSIENT[code];
+  if (words !== undefined) return new CallFailure('network', words + peer(root), { status, retriable: true });
   if (code === 'ETIMEDOUT' || code === 'UND_ERR_CONNECT_TIMEOUT')
     return new CallFailure('timeout', 'no connection in time', { retriable: true });
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {

@@ -16,9 +16,9 @@ export interface DispatcherOptions {
 const SPARE = 1.25;
 
 /**
- * The pool of connections to New Relic. `HTTPS_PROXY` and `NO_PROXY` are honoured; plain HTTP is allowed to this machine only,
- * without a proxy. Certificates are always verified, even with `NODE_TLS_REJECT_UNAUTHORIZED=0`. `ca` replaces the public
- * certificate authorities, and `serverName` the name of the host.
+ * The pool of connections to New Relic. `HTTPS_PROXY` and `NO_PROXY` are honoured. Plain HTTP, which the configuration allows
+ * to this machine only, uses no proxy. Certificates are always verified, even with `NODE_TLS_REJECT_UNAUTHORIZED=0`. `ca`
+ * replaces the public certificate authorities, and `serverName` the name of the host.
  *
  * @param keepAlive false: each call has its own connection
  * @throws Error when the proxy's address is not a valid URL; the message does not repeat it, because it may contain a password

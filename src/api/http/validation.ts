@@ -15,7 +15,7 @@ export function isList(value: unknown): value is readonly unknown[] {
 
 const ISO_8601 = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)$/;
 
-/** Unix seconds of an ISO 8601 time with `Z` or a numeric offset; without one it is ambiguous, and undefined. */
+/** Unix seconds of an ISO 8601 time with `Z` or a numeric offset. Undefined without an offset: the time is then ambiguous. */
 export function parseTime(text: string): number | undefined {
   if (!ISO_8601.test(text)) return undefined;
   const milliseconds = Date.parse(text);

@@ -29,7 +29,7 @@ const NO_VALUES: Timeslice['values'] = Object.freeze({});
 
 /**
  * The timeslices of a response, oldest first. The check is written by hand and takes one pass, because this is by far the most
- * frequent response. Throws a CallFailure without the envelope, or when none of its metrics can be read.
+ * frequent response. Throws a CallFailure when the list of metrics is missing, or none of its metrics can be read.
  *
  * A metric without any usable data has one timeslice without values over the requested range, so that calculations distinguish
  * a missing metric (no `Errors/all` means no errors) from unknown values.
@@ -61,7 +61,7 @@ export function parseMetricData(body: unknown, range: TimeRange, discarded: Disc
   return metrics;
 }
 
-/** Of two timeslices with the same beginning only the first is kept, because both would be counted. */
+/** The timeslices of one metric. Only the first of two with the same start is kept: otherwise both would be counted. */
 function timeslicesOf(
   metric: string,
   given: unknown,
@@ -80,7 +80,7 @@ function timeslicesOf(
     if (isTimed) parsed.push({ from, to, values: isObject(values) ? valuesOf(metric, values, discarded) : NO_VALUES });
     else isUntimed = true;
   }
-  // A timeslice without a time could be any of the range, so the whole metric is unknown.
+  // A timeslice without a time may belong anywhere in the range, so the whole metric is unknown.
   if (isUntimed) return [];
   // Nearly every response is summarized: one timeslice for a metric.
   if (parsed.length < 2) return parsed;
@@ -123,7 +123,7 @@ function isPossible(name: string, value: unknown, mayBeNegative: boolean): value
 
 const LONGEST_NAME_SHOWN = 120;
 
-/** A selection of metrics with its part of an address, because encoding the names costs more than the rest of an address. */
+/** A selection of metrics that keeps its encoded names: encoding them costs more than the rest of an address. */
 class RestSelection implements MetricSelection {
   readonly names: readonly string[];
   readonly values: MetricSelection['values'];
@@ -144,9 +144,9 @@ function namesQuery(names: readonly string[], selection: MetricSelection): strin
 }
 
 /**
- * Reads of the metric data of applications and hosts; all calls about one subject send the same pair of times.
+ * Creates the reads of metric data of applications and hosts. All calls of one read request the same window.
  *
- * @param raw requests values that are not rounded to three digits
+ * @param raw true: requests values that are not rounded to three digits
  */
 export function metricDataReads(
   rest: RestClient,
@@ -210,7 +210,7 @@ export function metricDataReads(
       chunks: planRestChunks,
       summarize: summarizeSeries,
     },
-    // Rounded averages would add up to wrong seconds.
+    // Always raw, because rounded averages would add up to wrong seconds.
     counters: oneByOne(
       async (subject, range, call) => toMinutes(await read(subject, range, call, [], true), range),
       callsOf,

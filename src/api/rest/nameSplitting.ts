@@ -45,8 +45,8 @@ function longestQuery(names: readonly string[]): number {
 }
 
 /**
- * Owners of the refused names that a read leaves out: the application, and for a host also all hosts of the application
- * together. A name that is refused for a host may be valid for the application, which has metrics that hosts do not have. Newly
+ * The owners whose refused names a read leaves out: the application, and for a host also the hosts of the application as one
+ * owner. A name that is refused for a host may be valid for the application, which has metrics that hosts do not have. Newly
  * refused names are stored under the last owner.
  */
 function omittedFrom({ applicationId, hostKey }: MetricDataSubject): readonly string[] {
@@ -87,7 +87,7 @@ export class NameSplitting {
   }
 
   /**
-   * Reads the data, and returns with them the names that are unknown because they are left out, now or since earlier. Rejects
+   * Reads the data. `refused` are the names that this or an earlier read left out: their values are unknown. Rejects
    * when a call fails for another reason than a refusal, because incomplete inputs would give wrong calculations. Rejects too
    * when the first and the last name are both refused before anything was read, because the cause is then not a name.
    */

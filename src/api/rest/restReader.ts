@@ -68,7 +68,7 @@ export function createRestReader(options: RestReaderOptions, before?: object): U
     }),
     datastores: oneByOne(async ({ applicationId }, _, call) => {
       const { names } = await listNames(rest, { applicationId, name: DATABASE_FILTER }, call);
-      return datastoreNames(names.map(({ name }) => name).filter(canBeAsked));
+      return datastoreNames(names.map(({ name }) => name).filter(canBeSent));
     }),
     customNames: oneByOne(
       async (subject, _, call) => {
@@ -165,7 +165,7 @@ async function readCustomNames(
         'the rest is left out; a longer literal part in "match" narrows the list';
       rest.http.reportDiscarded(namesTarget(query).endpoint, words);
     }
-    for (const entry of names) if (canBeAsked(entry.name)) found.add(entry.name);
+    for (const entry of names) if (canBeSent(entry.name)) found.add(entry.name);
   }
   return { names: [...found], calls };
 }
@@ -174,7 +174,7 @@ function namesTarget(query: MetricNameQuery): Target {
   return metricTarget('metrics.json', query, query.name === undefined ? '' : queryOf([['name', query.name]]));
 }
 
-/** Half a surrogate pair cannot be sent in an address, because it would turn into another name. */
-function canBeAsked(name: string): boolean {
+/** False for a name with half a surrogate pair, which would turn into another name in an address. */
+function canBeSent(name: string): boolean {
   return !/\p{Surrogate}/u.test(name);
 }

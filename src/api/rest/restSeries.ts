@@ -6,8 +6,8 @@ const HOUR = 3_600;
 const DAY = 24 * HOUR;
 
 /**
- * Limits of the REST interface: the longest range that is returned by the minute. Ranges longer than 4 days and up to 7 days
- * are returned by the hour, even recent ones; shorter old ranges are not (New Relic's page "Extract metric timeslice data").
+ * Limits of the REST interface. Ranges of up to 3 hours are returned by the minute. Ranges of more than 4 and up to 7 days are
+ * returned by the hour, even recent ones; shorter ranges are not, even old ones (New Relic's "Extract metric timeslice data").
  */
 const LIMITS: SeriesLimits = {
   longestByMinute: 3 * HOUR,
@@ -16,14 +16,14 @@ const LIMITS: SeriesLimits = {
   stepOf: () => 60,
 };
 
-/** Plans the calls that give each sample of the range its window, oldest first. */
+/** Plans the calls for a range of samples within the limits of the REST interface; see `SeriesRead.chunks`. */
 export function planRestChunks(range: TimeRange, window: number, now: number): SeriesChunk[] {
   return planChunks(range, window, now, LIMITS);
 }
 
 /**
- * Rules that calculate a summarized value from its minutes, by value name. A value name without a rule cannot be calculated
- * from the minutes alone (such as a standard deviation), or no calculation reads it, and it is left out.
+ * Rules that calculate a summarized value from its minutes, by value name. A value name without a rule is left out: it cannot be
+ * calculated from minutes (such as a standard deviation), or no calculation reads it.
  */
 const RULES: Readonly<
   Record<string, (slices: readonly Timeslice[], value: string, seconds: number) => number | undefined>
@@ -74,7 +74,7 @@ function highest(slices: readonly Timeslice[], value: string): number | undefine
   return slices.reduce((most, slice) => Math.max(most, slice.values[value] ?? -Infinity), -Infinity);
 }
 
-/** Total of the value over the seconds of the window: `percent` is CPU time per wall clock time. */
+/** The average over all seconds of the window: a missing minute counts as 0 (`percent` is CPU time per wall clock time). */
 function overTime(slices: readonly Timeslice[], value: string, seconds: number): number | undefined {
   return total(slices, (slice) => (slice.values[value] ?? 0) * secondsOf(slice)) / seconds;
 }
@@ -124,8 +124,8 @@ function total(slices: readonly Timeslice[], of: (slice: Timeslice) => number): 
 }
 
 /**
- * Metrics that agents report only with a value. New Relic fills missing timeslices of a series with zeros, which a summarized
- * response would not have (no memory, a threshold of 0, no errors where the metric may not exist).
+ * Metrics whose zeros mean "not reported". New Relic fills missing timeslices of a series with zeros, which a summarized response
+ * does not have: they would mean no memory, a threshold of 0, or no errors where the metric may not exist.
  */
 const NEVER_ZERO: ReadonlySet<string> = new Set(['Errors/all', 'Apdex', 'EndUser/Apdex', 'Memory/Physical']);
 
@@ -174,7 +174,7 @@ function joined(timeslices: readonly Timeslice[], length: number, granule: numbe
   return length === granule && first !== undefined ? first.values : mergeTimeslices(timeslices, length);
 }
 
-/** A single timeslice over the whole range without values means "unknown", which applies to each of its granules. */
+/** Divides a long timeslice without values, which means "unknown", into one for each granule. */
 function spread(timeslice: Timeslice, { granule }: SeriesChunk): Timeslice[] {
   const length = secondsOf(timeslice);
   if (hasValues(timeslice) || length <= granule) return [timeslice];
