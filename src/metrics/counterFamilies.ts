@@ -29,7 +29,7 @@ const seconds: Counted = {
     calls === 0 ? 0 : (calls * milliseconds) / 1000,
 };
 
-/** The numbers that are counted for each minute, in the order of the values of a minute and of the counters. */
+/** The numbers that are counted for each minute. The values of a minute and the counters are in the same order. */
 export const COUNTED: readonly Counted[] = [
   value(METRIC.web, 'call_count'),
   value(METRIC.nonWeb, 'call_count'),
@@ -40,7 +40,7 @@ export const COUNTED: readonly Counted[] = [
   value(METRIC.apdex, 'f'),
 ];
 
-/** The first values of a minute are its web and non-web transactions. */
+/** How many of the first values of a minute are numbers of transactions: web and non-web. */
 export const TRANSACTION_VALUES = 2;
 
 /** The metrics to request. */
@@ -75,7 +75,7 @@ function newMinute(minutes: Map<number, number[] | 'broken'>, from: number): num
   return values;
 }
 
-/** Adds the values of a metric to a minute; false where one of them is missing. */
+/** Enters the values of a metric into a minute; false where one of them is missing, negative or infinite. */
 function count(name: string, values: Values, minute: number[]): boolean {
   for (const [index, { metric, of }] of COUNTED.entries()) {
     if (metric !== name) continue;

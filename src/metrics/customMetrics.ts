@@ -26,7 +26,7 @@ interface CustomMatch {
   readonly metricName: string;
   /** The captured labels; undefined where the template captures none. */
   readonly labels: Labels | undefined;
-  /** The most series of it: in the host scope, at most this number of hosts have it, the first by key. */
+  /** How many series the name may have: 1, or in the host scope the number of hosts that have it, the first by key. */
   readonly series: number;
 }
 
@@ -37,8 +37,8 @@ export function customFamily({ name, help, match, value }: CustomMetricDefinitio
 }
 
 /**
- * Prepares custom metrics. Definitions of one name share the family of the first, which needs equal label names in all
- * of them (a check of the configuration). Throws a TemplateError.
+ * Prepares custom metrics. Definitions of one name share the family of the first; the check of the configuration ensures that
+ * all of them have the same label names. Throws a TemplateError.
  */
 export function customMetrics(definitions: readonly CustomMetricDefinition[]): CustomMetric[] {
   const families = new Map<string, Family>();
@@ -51,7 +51,7 @@ export function customMetrics(definitions: readonly CustomMetricDefinition[]): C
 
 /**
  * The metric names of an application that the custom metrics read, sorted, and at most `max_series` series of each custom
- * metric. Each name takes `entities` of them: 1, or for the host scope the number of the application's hosts; the last name
+ * metric. Each name takes `entities` series: 1, or for the host scope the number of the application's hosts; the last name
  * may be left with some of the hosts only. Of metric names with equal labels only the first is read, because they would
  * write the same series. The result does not depend on the order of the names. `cut` is, by family name, the number of omitted
  * series of the application with all its hosts.
@@ -87,7 +87,7 @@ export function hostRanks(keys: Iterable<string>): ReadonlyMap<string, number> {
   return new Map([...keys].sort().map((key, rank) => [key, rank]));
 }
 
-/** The custom samples of an application or host; none for a host whose `rank` is beyond the cap. */
+/** The custom samples of an application or host; `rank` is the host's place in `hostRanks`. */
 export function customSamples(matches: readonly CustomMatch[], values: WindowValues, rank = 0): Sample[] {
   return matches.flatMap(({ metric: { family, definition }, metricName, labels, series }) => {
     if (rank >= series) return [];
@@ -141,7 +141,7 @@ export function parseTemplate(match: string) {
 
 const CAPTURE = /^\{([^{}]*)\}$/;
 
-/** True for a segment without a capture and a wildcard; segments are valid here. */
+/** True for a segment without a capture or a wildcard; segments are valid here. */
 function isLiteral(part: string): boolean {
   return !/[{*]/.test(part);
 }

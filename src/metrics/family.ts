@@ -15,9 +15,9 @@ const TIME_BASES = {
 /** A family of the catalogue, with the texts of its HELP and its line in docs/metrics.md. */
 export interface CatalogueFamily extends Family {
   readonly meaning: string;
-  /** New Relic's metric or field, in its own name, and the calculation; for NerdGraph too where it differs. */
+  /** The metric or field under New Relic's name, and the calculation; those of NerdGraph too where they differ. */
   readonly source: string;
-  /** In words. */
+  /** The time that the values cover, in words. */
   readonly timeBase: string;
   readonly interfaces: readonly Api[];
 }
@@ -47,7 +47,7 @@ export interface FamilyRow<Input> extends CatalogueFamily {
   readonly calculate: (input: Input) => number | undefined | readonly LabelledValue[];
 }
 
-/** The unit by the suffix of the name: the units of OpenMetrics that our names use. */
+/** The unit that a name ends in, before `_total`; undefined for a name without one. */
 export function unitOf(name: string): Family['unit'] {
   return (['seconds', 'bytes', 'ratio'] as const).find((unit) => name.replace(/_total$/, '').endsWith(`_${unit}`));
 }
@@ -59,8 +59,8 @@ export function familyOf(
   labelNames: readonly string[],
   { meaning, source, timeBase }: Readonly<Record<'meaning' | 'source' | 'timeBase', string>>,
 ): Family {
-  const said = meaning.trim().replace(/\.$/, '');
-  const help = `${said}. Source: ${source}. Time base: ${timeBase}; refreshed at most once a minute.`;
+  const phrase = meaning.trim().replace(/\.$/, '');
+  const help = `${phrase}. Source: ${source}. Time base: ${timeBase}; refreshed at most once a minute.`;
   return { name, help, type: group === 'counters' ? 'counter' : 'gauge', unit: unitOf(name), group, labelNames };
 }
 

@@ -38,7 +38,7 @@ export function byTitle(
   return compareText(a.title, b.title) || compareText(a.unit, b.unit);
 }
 
-/** Compares two texts by code points: in UTF-16, those beyond the first 65,536 stand before some others. */
+/** Compares two texts by code points; `<` compares UTF-16 units, which puts characters beyond U+FFFF before some others. */
 export function compareText(a: string, b: string): number {
   const shorter = Math.min(a.length, b.length);
   for (let at = 0; at < shorter; at += 1) {

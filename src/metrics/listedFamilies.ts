@@ -5,7 +5,7 @@ import type { Labels, Sample } from './sample.ts';
 
 /** The data of an application, a host, an instance or a key transaction. */
 interface ListedInput {
-  /** Its entry in its list: each kind has fields of its own. */
+  /** Its entry in the list of its kind; the fields depend on the kind. */
   readonly entry: Partial<Application & Instance & KeyTransaction>;
   /** The rolling values to show, in New Relic's units. */
   readonly rolling: RollingValues;
@@ -16,7 +16,7 @@ interface ListedInput {
 /** A row before it belongs to a kind of entity. */
 type Spec = FamilySpec & Pick<FamilyRow<ListedInput>, 'calculate'>;
 
-/** The rows of the entries of one group's lists; `rolling` in a name means New Relic's rolling values. */
+/** The rows of one group. Families with `rolling` in their suffix get this time base, the others `state`. */
 function rowsOf(
   group: 'applications' | 'hosts' | 'instances' | 'key_transactions',
   rolling: 'rolling' | 'rolling10',
@@ -360,9 +360,9 @@ export const LISTED_FAMILIES = {
 };
 
 /**
- * State and rolling values of an entry of a list; none of a key transaction that cannot be labelled. `apart`: rolling values
- * that were read apart from the list. Those of the list are 0 without traffic: such an average is left out. `tags`: the keys of
- * published tags.
+ * State and rolling values of an entry of a list; none of a key transaction that cannot be labelled. `apart` has rolling values
+ * that were read separately; otherwise the list's are shown, without averages that are 0 because there is no traffic. `tags`
+ * has the keys of published tags.
  */
 export function listedFamilySamples(
   group: keyof typeof LISTED_FAMILIES,

@@ -65,7 +65,7 @@ export class GoldenFamilies {
   readonly #families = new Map<string, Family>();
 
   /**
-   * One family for each name, by type and metric.
+   * Gives each metric a family, by type and then by the metric's name; no two families have one name.
    *
    * @param isTaken whether the name is a built-in one, or a metric of the configuration
    * @returns also the metrics that are left out

@@ -31,7 +31,7 @@ export interface Query {
   readonly families: readonly Family[];
 }
 
-/** Prepares the queries of an account. Metrics of one name share a family; the configuration's check made them equal. */
+/** Prepares the queries of an account. Metrics of one name share a family; the check of the configuration ensures that they agree. */
 export function prepareQueries(definitions: readonly QueryDefinition[]): readonly Query[] {
   const families = new Map<string, Family>();
   return definitions.map((definition) => {
@@ -67,7 +67,7 @@ function queryFamily(
   return familyOf('queries', name, labelNames, { meaning: help, source, timeBase: 'window of the query' });
 }
 
-/** The samples of a query's rows, their labels in the order of the family: other queries may feed it in another one. */
+/** The samples of a query's rows. Labels are in the family's order, which may come from another query. */
 export function querySamples({ families, rules }: Query, { series }: RowReading): readonly Sample[] {
   return families.flatMap((family, index) => {
     const samples = (series[index] ?? []).map(({ labels, value }) => ({ family, labels, value }));

@@ -59,7 +59,7 @@ export interface WrittenSamples {
   readonly refused: number;
 }
 
-/** Series of one family that are left out of an exposition, all of one task's samples. */
+/** The number of series of one family that are left out of an exposition, all from the samples of one task. */
 export interface DroppedSeries {
   readonly family: string;
   readonly series: number;

@@ -30,7 +30,7 @@ import type { Labels, Sample } from './sample.ts';
 /** The data of one application or host over one window. */
 interface FormulaInput {
   readonly values: WindowValues;
-  /** The parts of the time of web requests that count; undefined until the database kind is known. */
+  /** The components of web requests that count; undefined until the database kind is known. */
   readonly components: readonly { readonly labels: Labels; readonly calls: TimedCalls }[] | undefined;
 }
 
@@ -254,7 +254,7 @@ function rowsOf(scope: FamilyScope): readonly WindowRow[] {
       reads: { apdex: read(METRIC.apdex, 's', 't', 'f') },
       calculate: (of) => zonesOf(of.apdex),
     }),
-    // Page loads in the browser. NerdGraph has them for applications only: browser rows name no host.
+    // Page loads in the browser. NerdGraph has them for applications only, because browser metrics name no host.
     windowRow(scope, {
       suffix: 'end_user_response_time_seconds',
       meaning: 'Page load time in the browser',

@@ -7,22 +7,21 @@ const NO_COLUMNS: Columns = { list: [], addedNames: [] };
 
 export const NO_SAMPLES: WrittenSamples = { number: 0, columns: NO_COLUMNS, values: [], refused: 0 };
 
-/** Up to this size a map is not searched for entries with a collected object. */
+/** Below this size a map is not searched for entries whose object was garbage-collected. */
 const FEW = 64;
 
 /** Writes samples once, so that expositions only copy them. One writer serves the process: equal columns are shared. */
 export class SampleWriter {
-  /** By family and labels as they are written, as long as samples have them. */
+  /** Columns by family and by labels as they are written, kept as long as samples have them. */
   readonly #columns = new WeakMap<Family, Map<string, WeakRef<Column>>>();
-  /** The columns of a group's newest samples, by the number of samples: the next ones mostly have the same. */
+  /** The newest columns, by group and number of samples: the next samples of that group mostly have the same. */
   readonly #newest = new Map<string, WeakRef<Columns>>();
   #written = 0;
 
   /**
-   * Only custom metrics can repeat series and are searched for them: all other tasks have an id among their labels, and each
-   * series once.
+   * Refuses values that are not finite, and repeated series, which only custom metrics can have.
    *
-   * @param before the earlier samples of the task, where those of other tasks of its group have other columns
+   * @param before the earlier samples of the task, for a group whose tasks differ in their columns
    */
   write(group: Group, samples: readonly Sample[], before?: WrittenSamples): WrittenSamples {
     if (samples.length === 0) return NO_SAMPLES;
@@ -58,12 +57,12 @@ export class SampleWriter {
   }
 }
 
-/** Holds a value weakly, so that it lives as long as another holder needs it. */
+/** Stores a value weakly: it may be garbage-collected once nothing else refers to it. */
 function keep<T extends object>(known: Map<string, WeakRef<T>>, key: string, value: T): T {
   known.set(key, new WeakRef(value));
   const { size } = known;
-  // Entries whose object is gone are searched at each power of two: a search at every size would cost the square of the number
-  // of series.
+  // Entries whose object is gone are removed when the size is a power of two: a search at each insertion would cost the square
+  // of the number of series.
   if (size >= FEW && (size & (size - 1)) === 0) {
     for (const [other, kept] of known) if (kept.deref() === undefined) known.delete(other);
   }
@@ -118,7 +117,8 @@ const CUT_MARK = '…';
 const HASH_DIGITS = 12;
 
 const ROOM = MAX_LABEL_BYTES - utf8Length(CUT_MARK) - HASH_DIGITS;
-const LONGEST_UNIT = 3;
+/** The most bytes in UTF-8 of one UTF-16 unit. */
+const MAX_UNIT_BYTES = 3;
 
 /** Matches everything that must not be written as it is. */
 const SPECIAL = /[\\"\n\ud800-\udfff]/;
@@ -128,7 +128,7 @@ const LONE_SURROGATES = /\p{Surrogate}/gu;
  * A label value as it is written between the quotes: whole characters, at most 1,024 bytes, escaped (the same in both formats).
  */
 export function labelValueText(value: string): string {
-  if (value.length * LONGEST_UNIT <= MAX_LABEL_BYTES && !SPECIAL.test(value)) {
+  if (value.length * MAX_UNIT_BYTES <= MAX_LABEL_BYTES && !SPECIAL.test(value)) {
     return value;
   }
   return cut(value.replace(LONE_SURROGATES, '\ufffd'), value)
@@ -160,7 +160,7 @@ export function bracedLabels(pairs: string): string {
 }
 
 function cut(value: string, original: string): string {
-  if (value.length * LONGEST_UNIT <= MAX_LABEL_BYTES || utf8Length(value) <= MAX_LABEL_BYTES) {
+  if (value.length * MAX_UNIT_BYTES <= MAX_LABEL_BYTES || utf8Length(value) <= MAX_LABEL_BYTES) {
     return value;
   }
   let kept = '';

@@ -27,7 +27,7 @@ export const ALERT_SEARCHES = [
   'mutingRules',
 ] as const;
 
-const WORDS = { STATIC: 'Static', BASELINE: 'Baseline', OUTLIER: 'Outlier' } as const;
+const CLASS_NAMES = { STATIC: 'Static', BASELINE: 'Baseline', OUTLIER: 'Outlier' } as const;
 
 interface Named {
   readonly id: number;
@@ -50,7 +50,7 @@ function conditionBody(
 ) {
   return {
     ...condition,
-    __typename: `${prefix}${WORDS[condition.type]}Condition`,
+    __typename: `${prefix}${CLASS_NAMES[condition.type]}Condition`,
     nrql: { query, dataAccountId },
     terms: condition.terms.map(({ isPredicted, ...term }) => ({
       ...term,

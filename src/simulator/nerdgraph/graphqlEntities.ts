@@ -134,7 +134,7 @@ function entityOutline(world: World, now: number, entity: MonitoredEntity) {
   return {
     __typename: typename,
     ...{ guid, domainId, name, accountId, domain, type },
-    // As with the application, New Relic does not know whether it reports.
+    // Null where the `reporting` of its application is null.
     reporting: reporting && application.archetype.summaryCounts === 'none' ? null : reporting,
     tags: tags({ account: 'Simulator', accountId, ...entity.tags }),
     alertSeverity: () =>
@@ -149,7 +149,7 @@ function entityOutline(world: World, now: number, entity: MonitoredEntity) {
 const PLANTED_GUID = 'cGxhbnRlZC1ndWlk';
 const ATTRIBUTES = ['accountId', 'domain', 'domainId', 'guid', 'id', 'name', 'reporting', 'type'];
 
-/** Reads the text of an entity search, which finds a LIKE text anywhere in the value. Throws an NrqlError. */
+/** Reads an entity search, whose LIKE finds its text anywhere in a value; undefined if it is empty. Throws an NrqlError. */
 export function parseSearch(text: string): NrqlCondition | undefined {
   const reader = new TokenReader(text);
   if (reader.peek().kind === 'end') return undefined;

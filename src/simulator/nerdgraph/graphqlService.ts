@@ -26,7 +26,7 @@ const REQUEST = z.object({
   operationName: z.string().nullish(),
 });
 
-/** The GraphQL call in a body; undefined when it is none. */
+/** The GraphQL request in a body; undefined when the body is not one. */
 function readRequest(text: string): z.infer<typeof REQUEST> | undefined {
   try {
     return REQUEST.safeParse(JSON.parse(text)).data;
@@ -35,16 +35,14 @@ function readRequest(text: string): z.infer<typeof REQUEST> | undefined {
   }
 }
 
-/**
- * Answers a field of a document that requests one thing: with the result of `answer`, unless a limit or fault is in the way.
- */
+/** Resolves one request of a document: notes it and returns null, or returns the result of `answer`, unless a fault applies. */
 type Field = <Answer>(
   kind: CallKind,
   text: string,
   answer: (fault: FaultRule | undefined) => { readonly value: Answer; readonly rows: number },
 ) => Answer | null;
 
-/** One thing that a document requests. */
+/** One request of a document. */
 interface DocumentCall {
   /** Its entry in the log of calls, which records the result. */
   readonly entry: LoggedOperation;
@@ -55,14 +53,14 @@ const MOST_GUIDS = 25;
 /** The most calls in flight of one user, over all keys of the user. */
 const MOST_CALLS_AT_ONCE = 25;
 const USER = 1_000_000;
-/** Entities of a page where a fact is planted. */
+/** The most entities of a page under the planted fact of shorter pages. */
 const PLANTED_PAGE = 100;
 
 function refusal(status: number, message: string, headers: Readonly<Record<string, string>> = {}): ServiceResponse {
   return { status, body: { errors: [{ message }] }, headers };
 }
 
-/** The result of `read` for a query; `fallback` for an invalid query, whose response then says so. */
+/** The result of `read`, or `fallback` for an invalid query: the response to that query has the error. */
 function orElse<Found>(fallback: Found, read: () => Found): Found {
   try {
     return read();
@@ -106,15 +104,15 @@ export class GraphqlService {
     const running = this.#count(user, 1);
     response.once('close', () => this.#count(user, -1));
     const request = readRequest(body);
-    const asked = request === undefined ? [] : await this.#asked(request);
+    const requested = request === undefined ? [] : await this.#requestsOf(request);
     return {
-      kinds: asked.map(({ entry }) => entry.kind),
-      applicationIds: asked.flatMap(({ applicationIds }) => applicationIds),
-      text: [NERDGRAPH_PATH, ...asked.map(({ entry }) => entry.text)].join(' '),
+      kinds: requested.map(({ entry }) => entry.kind),
+      applicationIds: requested.flatMap(({ applicationIds }) => applicationIds),
+      text: [NERDGRAPH_PATH, ...requested.map(({ entry }) => entry.text)].join(' '),
       isGraphql: true,
       path: NERDGRAPH_PATH,
       search: '',
-      operations: asked.map(({ entry }) => entry),
+      operations: requested.map(({ entry }) => entry),
       format: 'json',
       answer: async (rule) => {
         if (incoming.method !== 'POST') return refusal(405, 'Method Not Allowed', { Allow: 'POST' });
@@ -123,22 +121,22 @@ export class GraphqlService {
           return refusal(401, 'authentication required');
         if (running > MOST_CALLS_AT_ONCE) return refusal(429, 'Too many requests at once');
         if (request === undefined) return refusal(400, 'The body must be a JSON object with a query');
-        const field = answerAsked(asked, rule, this.#options.settings.facts);
+        const field = answerRequests(requested, rule, this.#options.settings.facts);
         return { status: 200, body: await this.#execute(request, this.#root(field, key, rule)), headers: {} };
       },
     };
   }
 
-  /** The requests of a document, in its order; none when it is invalid. Found by executing it without answers. */
-  async #asked(request: z.infer<typeof REQUEST>): Promise<readonly DocumentCall[]> {
-    const asked: DocumentCall[] = [];
+  /** The requests of a document, in its order, found by executing it with null for each; none when it is invalid. */
+  async #requestsOf(request: z.infer<typeof REQUEST>): Promise<readonly DocumentCall[]> {
+    const requested: DocumentCall[] = [];
     const note: Field = (kind, text) => {
       const applicationIds = kind === 'graphql_nrql' ? orElse([], () => applicationIdsOf(text)) : [];
-      asked.push({ entry: { kind, text }, applicationIds });
+      requested.push({ entry: { kind, text }, applicationIds });
       return null;
     };
     await this.#execute(request, this.#root(note));
-    return asked;
+    return requested;
   }
 
   /** The body of the response: the data, and errors where fields failed. */
@@ -150,8 +148,8 @@ export class GraphqlService {
   }
 
   /**
-   * The root object of execution: the members of the schema's `Query`, with their arguments. Without a key it records the
-   * requests, also of accounts that no key may read.
+   * The root object of execution: the members of the schema's `Query`, with their arguments. `key` is left out where requests
+   * are only noted; then any account may be named.
    */
   #root(field: Field, key?: string, rule?: FaultRule) {
     const { state, settings } = this.#options;
@@ -260,9 +258,9 @@ export class GraphqlService {
 }
 
 /** Answers fields under the fault that applies to them, with null, an error, or data, and logs each field. */
-function answerAsked(asked: readonly DocumentCall[], rule: FaultRule | undefined, facts: PlantedFacts): Field {
+function answerRequests(requested: readonly DocumentCall[], rule: FaultRule | undefined, facts: PlantedFacts): Field {
   return (kind, text, answer) => {
-    const one = asked.find(
+    const one = requested.find(
       ({ entry }) =>
         entry.kind === kind && entry.text === text && entry.rows === undefined && entry.error === undefined,
     );
@@ -270,7 +268,7 @@ function answerAsked(asked: readonly DocumentCall[], rule: FaultRule | undefined
     if (fault?.effect === 'null-alias') return null;
     try {
       if (fault?.effect === 'graphql-error') {
-        // The class of a bad key has another member than the other classes.
+        // The class of a bad key is in another member than the other classes.
         const member = fault.class === 'BAD_API_KEY' ? 'error_code' : 'errorClass';
         throw new GraphQLError(fault.message, { extensions: { [member]: fault.class } });
       }

@@ -3,7 +3,7 @@ import type { FaultRule } from '../faults/faultRules.ts';
 
 const MOST_PER_PAGE = 200;
 
-/** The number of rows that are shown: with a truncating fault at least one, and half of them unless it gives a number. */
+/** The number of rows to show: all, or with a `truncate` fault the number that it gives, else half of them; at least one. */
 export function truncated(fault: FaultRule | undefined, rows: number): number {
   if (fault?.effect !== 'truncate') return rows;
   return Math.max(1, Math.min(rows, fault.rows ?? Math.ceil(rows / 2)));

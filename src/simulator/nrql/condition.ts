@@ -1,6 +1,6 @@
 /** The words of NRQL and of entity searches, and the conditions that both are made of. */
 
-/** The reason why a query fails, in the service's words. */
+/** The reason why a query fails, in New Relic's words. */
 export class NrqlError extends Error {
   override readonly name = 'NrqlError';
 }
@@ -60,9 +60,9 @@ export class TokenReader {
   /** Takes the next piece if it is this keyword. */
   takeWord(keyword: string): boolean {
     const { kind, value } = this.peek();
-    const isIt = kind === 'word' && value.toUpperCase() === keyword;
-    if (isIt) this.take();
-    return isIt;
+    const isKeyword = kind === 'word' && value.toUpperCase() === keyword;
+    if (isKeyword) this.take();
+    return isKeyword;
   }
 
   /** Takes the next piece if it is one of these signs, and returns the sign. */
@@ -93,7 +93,7 @@ export class TokenReader {
     return items;
   }
 
-  /** Refuses the next piece. */
+  /** Throws an NrqlError about the next piece. */
   fail(expected: string): never {
     const { kind, value, position } = this.peek();
     const found = kind === 'end' ? 'unexpected end of query' : `unexpected '${value}'`;
@@ -111,7 +111,7 @@ export interface NrqlCondition {
    * not known yet. Undefined when the result depends on an unknown attribute.
    */
   readonly meets: (lookup: (attribute: string) => Value | null | undefined) => boolean | undefined;
-  /** Every comparison in it, also under a NOT; with the values of `=` and `IN`. */
+  /** Every comparison in it, also under a NOT; `values` are those of `=`, `IN` and their opposites, else empty. */
   readonly comparisons: readonly { readonly attribute: string; readonly values: readonly string[] }[];
 }
 
@@ -123,9 +123,9 @@ export const EVENT_TYPE = 'eventType()';
  * anywhere in a value, also without `%`. Throws an NrqlError.
  */
 export function parseCondition(reader: TokenReader, likeContains = false): NrqlCondition {
-  const one = (): NrqlCondition => {
+  const parseFactor = (): NrqlCondition => {
     if (reader.takeWord('NOT')) {
-      const { meets, comparisons } = one();
+      const { meets, comparisons } = parseFactor();
       const opposite = (result: boolean | undefined) => (result === undefined ? undefined : !result);
       return { meets: (lookup) => opposite(meets(lookup)), comparisons };
     }
@@ -134,8 +134,8 @@ export function parseCondition(reader: TokenReader, likeContains = false): NrqlC
     reader.expectSign(')');
     return inner;
   };
-  const all = (): NrqlCondition => joined(reader, 'AND', false, one);
-  return joined(reader, 'OR', true, all);
+  const parseConjunction = (): NrqlCondition => joined(reader, 'AND', false, parseFactor);
+  return joined(reader, 'OR', true, parseConjunction);
 }
 
 /**
@@ -239,7 +239,7 @@ function likePattern(like: string, contains: boolean): RegExp {
   return new RegExp(contains ? pattern : `^${pattern}$`, 'is');
 }
 
-/** Every value that a condition compares an attribute with by `=` or `IN`. */
+/** Every value that a condition compares an attribute with by `=`, `IN` or their opposites. */
 export function comparedValues({ comparisons }: NrqlCondition, attribute: string): readonly string[] {
   return comparisons.flatMap((one) => (one.attribute === attribute ? one.values : []));
 }

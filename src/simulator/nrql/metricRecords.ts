@@ -32,6 +32,7 @@ interface Series {
   readonly record: (done: InstanceMinute) => StoredTimeslice | undefined;
 }
 
+/** The value, among the attributes of a series, of the metric that it has. */
 const PRESENT = 'present';
 /** The attributes that choose applications: a query of timeslices needs one of them. */
 const SOURCES = ['appId', 'appName', 'entity.guid'];
@@ -136,7 +137,7 @@ function* keyTransactionSeries(world: World, where: NrqlCondition, facts: Plante
   }
 }
 
-/** The gauges of an OpenTelemetry collector on a host, once a minute, as parts of the whole; by state, or by file system. */
+/** The gauges that an OpenTelemetry collector reports for a host once a minute, from 0 to 1, by state or file system. */
 function hostGauges(guid: string): readonly Series[] {
   const gauge = (name: string, by: Series['attributes'], part: (done: InstanceMinute) => number): Series => ({
     attributes: { 'entity.guid': guid, [name]: PRESENT, ...by },
@@ -195,7 +196,7 @@ export function collectMetrics(
 ): void {
   const { query, range } = groups;
   const complete = Math.floor(now / MINUTE);
-  // Records with the end of their minute as the time count for the following minute.
+  // Under this fact the time of a record is the end of its minute, so that it counts for the following one.
   const later = facts.has('same_minutes') ? 1 : 0;
   const unit = range.begin < now - HOURLY_AFTER_MINUTES * MINUTE ? HOUR_MINUTES : 1;
   const fromMinute = Math.max(Math.ceil(range.begin / MINUTE / unit) * unit, complete - RETENTION_MINUTES);
@@ -234,7 +235,7 @@ function seriesFor(inputs: readonly Input[]) {
   return ENTITY_VALUES.some((name) => names.has(name)) ? entitySeries : timesliceSeries;
 }
 
-/** The groups of a series' records; undefined when it lacks an attribute of the FACET, or a requested value. */
+/** The group of a series, and a reader for each input; undefined when it lacks an attribute of the FACET, or all inputs. */
 function routed({ attributes, record }: Series, groups: Groups) {
   const facet = groups.query.facets.map(({ attribute }) => attributes[attribute ?? '']);
   const readers = groups.query.inputs.map((input) => readerOf(input, attributes));

@@ -37,10 +37,10 @@ const METRIC_ATTRIBUTES: readonly string[] = [
   'type',
 ];
 
-/** The name of the records that timeslices are. */
+/** The name behind FROM under which NRQL reads metrics, timeslices too. */
 export const METRIC = 'Metric';
 
-/** A column of a row: `percentile` gives an object, `uniques` a list; null is the result over nothing. */
+/** The value of a column: `percentile` gives an object, `uniques` a list; null where there is nothing to calculate with. */
 export type ColumnValue = Value | readonly string[] | Readonly<Record<string, number | null>> | null;
 
 /** The sums and values of one input over the records of a row, from which functions are calculated. */
@@ -115,9 +115,9 @@ export interface Input {
 
 /** The expression of a column. */
 interface NrqlExpression {
-  /** The key of the column when it has no alias, where the whole is one function. */
+  /** The key of a column without an alias: undefined, which becomes `result`, unless the expression is one function. */
   readonly key?: string;
-  /** Evaluates the records of a row, by input; `milliseconds` is the length of the row's range. */
+  /** Calculates the column of a row from a tally for each input; `milliseconds` is the length of the row's range. */
   readonly evaluate: (tallies: readonly Tally[], milliseconds: number) => ColumnValue;
 }
 
@@ -127,12 +127,12 @@ export interface NrqlQuery {
   readonly select: readonly Required<NrqlExpression>[];
   /** The names of the functions in the columns. */
   readonly functions: readonly string[];
-  /** The inputs of the functions, in their order: only groups with the attribute of the first function become facets. */
+  /** The inputs of the functions, in their order. Only groups that have the attribute of the first one become facets. */
   readonly inputs: readonly Input[];
   /** Names of events, or another query whose rows are read. */
   readonly from: readonly string[] | NrqlQuery;
   readonly where: NrqlCondition;
-  /** The FACET of the rows: attributes, and choices between them, which have no attribute of their own. */
+  /** The attributes of the FACET; a choice by `if` has `attribute` undefined. */
   readonly facets: readonly {
     readonly attribute: string | undefined;
     readonly key: string;

@@ -40,7 +40,7 @@ function hasMixedList(text: string): boolean {
   });
 }
 
-/** With the fact of a case-sensitive LIKE, a pattern in small letters finds nothing. */
+/** The query under the planted fact of a case-sensitive LIKE: a pattern in small letters then finds nothing. */
 export function withoutCase(text: string, facts: PlantedFacts): string {
   if (!facts.has('nerdgraph_like')) return text;
   return text.replace(LIKE, (whole, pattern: string) => (pattern === pattern.toLowerCase() ? "LIKE '\u0000'" : whole));
@@ -50,7 +50,7 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** The steps, in milliseconds, to which ranges of metrics of this length are moved back. */
+/** The step, in milliseconds, to whose multiples a range of metrics of this length begins and ends. */
 export function stepOf(length: number, snaps: boolean, facts: PlantedFacts): number {
   if (length >= DAY) return facts.has('nerdgraph_day') ? 3 * HOUR : snaps ? 10 * MINUTE : 1;
   if (length >= HOUR) return facts.has('nerdgraph_hour') ? HOUR : snaps ? 5 * MINUTE : 1;
@@ -67,7 +67,7 @@ const FACTORS: readonly (readonly [string, metric: string, { readonly count?: nu
   ['same_errors', 'Errors/all', { count: 2 }],
 ];
 
-/** The stored timeslices of a metric of an application in NRQL; undefined where it has none. */
+/** How planted facts change the timeslices of a metric in NRQL; the function returns undefined where they remove them. */
 export function plantedRecord(
   metric: string,
   language: string,
@@ -88,14 +88,14 @@ export function plantedRecord(
     );
 }
 
-/** The name that NRQL gives a metric. */
+/** The name of a metric in NRQL: a planted fact writes the types of datastores in small letters. */
 export function plantedName(metric: string, facts: PlantedFacts): string {
   return facts.has('same_database_types') && /^Datastore\/[^/]+\/allWeb$/.test(metric)
     ? metric.replace(/(?<=^Datastore\/)[^/]+/, (type) => type.toLowerCase())
     : metric;
 }
 
-/** The fields that events of some types lack. */
+/** By planted fact, a field that events of these types lack. */
 const LACKING: readonly (readonly [string, types: readonly string[], field: string])[] = [
   ['pack_alert_events', ['NrAiIncident'], 'openTime'],
   ['pack_service_levels', ['ServiceLevelSnapshot'], 'remainingErrorBudget'],

@@ -16,12 +16,12 @@ export function timeRange(
   now: number,
   stepOf: (length: number) => number,
 ) {
-  const asked = { since: from ?? (to ?? now) - HOUR, until: to ?? now };
-  const length = asked.until - asked.since;
+  const requested = { since: from ?? (to ?? now) - HOUR, until: to ?? now };
+  const length = requested.until - requested.since;
   if (length <= 0) throw new NrqlError(`${FROM_NRDB}Your query's start time must be before its end time.`);
   const step = stepOf(length);
-  const since = asked.since - (asked.since % step);
-  const until = asked.until - (asked.until % step);
+  const since = requested.since - (requested.since % step);
+  const until = requested.until - (requested.until % step);
   const bucket = bucketMinutes === undefined ? until - since : bucketMinutes * MINUTE;
   if (bucket > until - since)
     throw new NrqlError(`${FROM_NRDB}TIMESERIES step size is larger than the current time window.`);
@@ -111,13 +111,13 @@ export class Groups {
       return {
         ...facet,
         ...(isSeries ? { beginTimeSeconds: begin / 1000, endTimeSeconds: end / 1000 } : {}),
-        // An empty bucket of a series is zeros, not nulls.
+        // In an empty bucket of a TIMESERIES the columns are 0, not null.
         ...Object.fromEntries(columns.map(([key, result]) => [key, isSeries ? (result ?? 0) : result])),
       };
     });
   }
 
-  /** `facet` is a value for one attribute, and a list of texts for several; each value also has a member of its own. */
+  /** `facet` is a text for one attribute and a list of texts for several; a member named by the joined keys repeats it. */
   #facetMembers({ facet }: FacetGroup): NrqlRow {
     const joined = this.query.facets.map(({ key }) => key).join('');
     const value = facet.length === 1 ? (facet[0] ?? null) : facet;

@@ -16,7 +16,7 @@ interface NrqlContext {
   /** Long ranges of metrics are answered for whole steps of 5 or 10 minutes. */
   readonly snaps: boolean;
   readonly facts: PlantedFacts;
-  /** The number of facets to show of a given number, where the LIMIT allows more. */
+  /** The most facets to show of a given number, besides the LIMIT: a fault can lower it. */
   readonly truncate: (facets: number) => number;
 }
 

@@ -11,10 +11,10 @@ export interface RestCall {
   readonly now: number;
   /** The ids in the path. */
   readonly ids: Readonly<Partial<Record<'application' | 'host' | 'instance' | 'key_transaction', number>>>;
-  /** Without the query; scheme, host and port as the client addressed them. */
+  /** The URL without its query, with scheme, host and port as the client wrote them. */
   readonly address: string;
   readonly query: URLSearchParams;
-  /** The fault of this call; faults of pages apply to lists. */
+  /** The fault of this call; `paginate` applies the effects on pages. */
   readonly rule: FaultRule | undefined;
 }
 
@@ -22,8 +22,8 @@ export interface RestCall {
 export const contains = (text: string, part: string): boolean => text.toLowerCase().includes(part);
 
 /**
- * The entities that pass all filters of a list that the call gives; filters get the requested text in lower case. Ids are a
- * comma list. An empty filter is none.
+ * The entities that pass every `filter[<name>]` of the call; `filter[ids]` has ids with commas between them. An empty filter
+ * passes all. The functions in `filters` get the requested text in lower case.
  */
 export function filtered<Entity extends { readonly id: number }>(
   { query }: RestCall,
@@ -55,8 +55,8 @@ function decodeCursor(cursor: string): string | null {
 }
 
 /**
- * One page of a list, with the `Link` header that leads to its neighbours; it is there only when the list has several pages. A page
- * past the end is empty. Lists of metric names go by cursor; the last one of several pages is empty, and leads to the first again.
+ * One page of a list, with the `Link` header of its neighbours, undefined when the list has one page only. A page past the end is
+ * empty. Lists of metric names have cursors; the next cursor on the last of several pages is empty, and leads to the first page.
  */
 export function paginate<Item>(
   items: readonly Item[],
@@ -110,7 +110,7 @@ export function formatTimestamp(time: number): string {
   return `${new Date(time).toISOString().slice(0, 19)}+00:00`;
 }
 
-/** Rounds to three significant digits, as the service does unless asked for raw values. */
+/** Rounds to three significant digits, as New Relic does unless the call says `raw=true`. */
 export function threeDigits(value: number): number {
   return Number(value.toPrecision(3));
 }

@@ -47,7 +47,7 @@ function summary(call: RestCall, figures: Readonly<Record<string, number>>): Jso
 
 const NOTHING: RollingFigures = { response_time: 0, throughput: 0, error_rate: 0, apdex_score: 0 };
 
-/** The member `application_summary`, where there are figures; in other units where these are planted. */
+/** The member `application_summary`, where there are figures; in other units where a planted fact says so. */
 function webSummary(
   call: RestCall,
   computed: RollingFigures | undefined,
@@ -123,7 +123,7 @@ function applicationRecord(call: RestCall, application: SimulatedApplication, is
   };
 }
 
-/** A part of the application in the path. Its record has no `reporting`, `last_reported_at`, `name` or `apdex_target`. */
+/** The record of a host or instance. It has no `reporting`, `last_reported_at`, `name` or `apdex_target`. */
 function partRecord(call: RestCall, part: SimulatedHost | SimulatedInstance): JsonObject {
   const { world, now, ids } = call;
   const isInstance = 'hostId' in part;
@@ -176,7 +176,7 @@ const OBJECTS_PER_PAGE = 200;
 
 /**
  * The two responses about entities of one kind: a page of the list after the filters, and the one entity that the path names.
- * `entitiesOf` is undefined where the key sees no application of the id in the path.
+ * `entitiesOf` returns undefined where the key sees no application with the id in the path.
  */
 function answers<Entity extends { readonly id: number }>(
   what: keyof typeof LINKS,

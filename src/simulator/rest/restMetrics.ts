@@ -40,13 +40,13 @@ export function granuleOf(minutes: number): number {
   return GRANULES.find(([longest]) => minutes <= longest)?.[1] ?? LONGEST_GRANULE;
 }
 
-/** The end of a range without bounds: one and a half to three and a half minutes ago, as with New Relic. */
+/** The end of a range without bounds, in minutes since 1970: 1.5 to 3.5 minutes ago, as with New Relic. */
 export function defaultEnd(now: number): number {
   const minute = Math.floor((now - LEAST_LAG) / MINUTE);
   return minute - (fraction(minute, 4) < 0.5 ? 0 : 1);
 }
 
-/** Runs of whole minutes, counted from 1970, each from the first to before the second. */
+/** Divides a range, in minutes since 1970, into spans of about equal length; `to` is exclusive. */
 function evenSpans(from: number, to: number, points: number) {
   const edge = (index: number) => from + Math.floor(((to - from) * index) / points);
   return Array.from({ length: points }, (_, index) => ({ from: edge(index), to: edge(index + 1) })).filter(
@@ -77,8 +77,8 @@ export function resolveRange(
 
   const isOld = now - from > HOURLY_AFTER_MINUTES * MINUTE;
   const natural = isOld && wanted >= HOUR ? Math.max(HOUR, granuleOf(wanted)) : granuleOf(wanted);
-  const asked = Math.ceil((query.period ?? 0) / 60 / natural) * natural;
-  const granule = Math.min(Math.max(natural, asked), wanted - (wanted % natural));
+  const requested = Math.ceil((query.period ?? 0) / 60 / natural) * natural;
+  const granule = Math.min(Math.max(natural, requested), wanted - (wanted % natural));
   const length = wanted - (wanted % granule);
   const whole = { from: end - length, to: end };
 
@@ -118,7 +118,7 @@ function timestamp(query: URLSearchParams, name: string): number | 'bad' | undef
   return text === null || text === '' ? undefined : (parseTimestamp(text) ?? 'bad');
 }
 
-/** The names that any application has. */
+/** The names that at least one application can have. */
 const KNOWN: ReadonlySet<string> = new Set([
   ...ARCHETYPES.flatMap((archetype) => [...metricDefinitions(archetype).keys()]),
   ...['EndUserApdex', 'WebFrontend/QueueTime'],
@@ -180,7 +180,7 @@ function metricData(
     .map((metric, index) => ({ metric, index }))
     .filter(({ index }) => spans.some(({ sums }) => sums[index]?.reported === true));
   const foundNames = new Set(found.map(({ metric }) => metric.name));
-  // Errors/all of an application without errors may come without values.
+  // Under this fact, Errors/all of an application without errors comes without values.
   const bare = facts.has('rest_errors_absent')
     ? names.filter((name) => name === 'Errors/all' && !foundNames.has(name))
     : [];

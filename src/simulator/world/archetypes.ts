@@ -14,7 +14,7 @@ const PLAIN = {
    * response time. The shares of an asynchronous application may add up to more than 1.
    */
   components: {} as Readonly<Record<string, readonly [callsPerRequest: number, share: number]>>,
-  /** Kinds of web requests, each with metrics `WebTransaction/<name>` and `Apdex/<name>`; `slowness` is a factor of the response time. */
+  /** Kinds of web requests, with metrics `WebTransaction/<name>` and `Apdex/<name>`; `slowness` multiplies the response time. */
   transactions: [
     { name: 'Controller/catalog/show', share: 0.5, slowness: 0.7 },
     { name: 'Controller/basket/add', share: 0.3, slowness: 0.9 },
