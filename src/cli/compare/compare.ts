@@ -30,7 +30,7 @@ export interface CompareOptions extends CommonOptions {
   readonly format: 'table' | 'json';
 }
 
-/** The command `compare`: status 0 when nothing differs that is not expected, else 1. */
+/** The command `compare`: status 1 when a difference is not expected, else 0. */
 export async function runCompare(options: CompareOptions): Promise<void> {
   const run = async (session: LiveSession & CommandContext): Promise<void> => {
     const comparison = await compare(session, options, Date.now());
@@ -40,7 +40,7 @@ export async function runCompare(options: CompareOptions): Promise<void> {
   await withAccounts(options, run, (config) => bothInterfaces(config, options.accountId));
 }
 
-/** One account over REST, then over NerdGraph, with exact values. Throws a UsageError when it is ambiguous. */
+/** One account over REST, then over NerdGraph, with exact values. Throws a UsageError when there are several accounts. */
 export function bothInterfaces(config: Config, accountId: number | undefined): Config {
   const account = theAccount(config);
   const same = { ...account, account_id: accountId ?? account.account_id };
@@ -63,45 +63,45 @@ export async function compare(
 ): Promise<Comparison> {
   const [rest, nerdgraph] = accounts;
   if (rest === undefined || nerdgraph === undefined) throw new Error('both interfaces of an account are needed');
-  const [overRest, overNerdGraph] = await Promise.all([
+  const [restLists, nerdgraphLists] = await Promise.all([
     readLists(rest, options.app, 'REST'),
     readLists(nerdgraph, options.app, 'NerdGraph'),
   ]);
-  const ids = chosenIds(rest.config, options.app, overRest.applications, overNerdGraph.applications);
-  const owned = chosenKeyTransactions(rest.config, ids, [
-    ...overRest.keyTransactions,
-    ...overNerdGraph.keyTransactions,
+  const ids = chosenIds(rest.config, options.app, restLists.applications, nerdgraphLists.applications);
+  const keyTransactionIds = chosenKeyTransactions(rest.config, ids, [
+    ...restLists.keyTransactions,
+    ...nerdgraphLists.keyTransactions,
   ]);
-  const choose = (own: typeof overRest, other: typeof overRest) => {
+  const choose = (own: typeof restLists, other: typeof restLists) => {
     const listed = new Set(other.applications.map(({ id }) => id));
     const chosen = own.applications.filter(({ id }) => ids.has(id));
     return {
       applications: chosen.filter(({ id }) => listed.has(id)),
       alone: chosen.filter(({ id }) => !listed.has(id)),
-      keyTransactions: own.keyTransactions.filter(({ id }) => owned.has(id)),
+      keyTransactions: own.keyTransactions.filter(({ id }) => keyTransactionIds.has(id)),
     };
   };
-  const [onRest, onNerdGraph] = [choose(overRest, overNerdGraph), choose(overNerdGraph, overRest)];
-  if (onRest.applications.length === 0) throw new Error(nothingInCommon(onRest.alone, onNerdGraph.alone));
-  // A long window ends where NerdGraph cuts long ranges: REST takes any.
+  const [restChoice, nerdgraphChoice] = [choose(restLists, nerdgraphLists), choose(nerdgraphLists, restLists)];
+  if (restChoice.applications.length === 0) throw new Error(nothingInCommon(restChoice.alone, nerdgraphChoice.alone));
+  // NerdGraph answers long ranges only from step to step, so a long window ends on a step. REST takes any range.
   const window = aligned(windowAt(now, config.collection));
-  const settings = new Map(onNerdGraph.applications.map((each) => [each.id, effectiveSettings(rest.config, each)]));
+  const settings = new Map(nerdgraphChoice.applications.map((each) => [each.id, effectiveSettings(rest.config, each)]));
   const side = {
     window,
     hosts: options.hosts,
     database: (id: number) => settings.get(id)?.database ?? 'auto',
   } as const;
   const [restSide, nerdgraphSide] = await Promise.all([
-    readSide(rest, onRest, side),
-    readSide(nerdgraph, onNerdGraph, side),
+    readSide(rest, restChoice, side),
+    readSide(nerdgraph, nerdgraphChoice, side),
   ]);
   return {
     account: rest.config.name,
     window,
     ...compareSides(restSide, nerdgraphSide, options.tolerance),
     notes: [
-      ...otherNames('application', onRest.applications, onNerdGraph.applications),
-      ...otherNames('key transaction', onRest.keyTransactions, onNerdGraph.keyTransactions),
+      ...otherNames('application', restChoice.applications, nerdgraphChoice.applications),
+      ...otherNames('key transaction', restChoice.keyTransactions, nerdgraphChoice.keyTransactions),
       ...(rest.config.counters ? ['counters are left out: they begin with the process that counts them'] : []),
     ],
   };
@@ -124,8 +124,8 @@ async function readLists({ config, reader, call }: LiveAccount, apps: readonly s
 }
 
 /**
- * The ids of the applications that are chosen on either side and report on either side: the others have nothing to compare. A
- * name may be known to one side only. Throws a UsageError for a choice that matches nothing.
+ * The ids of the chosen applications that report. It is enough that one interface lists an application as reporting, and under
+ * a chosen name, because names may differ. Throws a UsageError for a name or id that matches nothing.
  */
 function chosenIds(
   { applications: filter }: AccountConfig,
@@ -134,7 +134,7 @@ function chosenIds(
   overNerdGraph: readonly Application[],
 ): ReadonlySet<number> {
   const isTagged = [...(filter.include ?? []), ...filter.exclude].some(({ tag }) => tag !== undefined);
-  // Only NerdGraph knows the tags that choose them.
+  // Only NerdGraph lists the tags of applications.
   const choosing = apps.length === 0 && isTagged ? overNerdGraph : [...overRest, ...overNerdGraph];
   const reporting = new Set(
     [...overRest, ...overNerdGraph].filter((each) => each.reporting !== false).map(({ id }) => id),
@@ -182,7 +182,7 @@ function chosenKeyTransactions(
   return new Set(chosen.map(({ id }) => id));
 }
 
-/** A change of names changes labels, but the series stays the same. */
+/** A note for each id with two names: its labels will change, but its series are compared by id. */
 function otherNames(
   what: string,
   overRest: readonly { readonly id: number; readonly name: string }[],
@@ -285,7 +285,7 @@ function entityLabels(labels: Difference['labels']): Difference['labels'] {
   return Object.fromEntries(Object.entries(identifyingLabels(labels)).filter(([name]) => names.includes(name)));
 }
 
-/** By label with an id, the labels that the id makes unnecessary: a line that is shortened must keep the id. */
+/** By identifying label, the labels that it makes unnecessary: without them, a shortened line still identifies its series. */
 const IMPLIED_LABELS: Readonly<Record<string, readonly string[]>> = {
   key_transaction_id: ['key_transaction', 'app', 'app_id'],
   app_id: ['app'],

@@ -11,7 +11,7 @@ export interface Difference {
   readonly labels: Labels;
   readonly rest: number | null;
   readonly nerdgraph: number | null;
-  /** |a - b| / max(|a|, |b|); null where one interface does not have the series. */
+  /** |a - b| / max(|a|, |b|), for total_time divided by web_transaction_time; null where one interface has no series. */
   readonly difference: number | null;
   readonly expected: boolean;
   /** Why it is expected, or which list lacks the entity; null where no reason is known. */
@@ -56,14 +56,14 @@ const WINDOW_NAMES: ReadonlySet<string> = new Set(
   [...WINDOW_FAMILIES.application, ...WINDOW_FAMILIES.host].map(({ name }) => name),
 );
 
-/** Families that NerdGraph has as 0 for everything that reports, with or without a row. */
+/** Families that are 0 over NerdGraph for an entity that reports but has no row. */
 const ZERO_RULE = /_(?:non_)?web_requests_per_second$|_errors_per_second$|_error_ratio$/;
 const OTHER_TIME_BASE = /_rolling_|^newrelic_application_(?:hosts|instances)$/;
 const REPORTING = /_reporting$/;
 const OF_HOST = /^newrelic_host_/;
 const APDEX_THRESHOLD = /_apdex_threshold_seconds$/;
 
-/** The family whose value a difference of `total_time` is measured against, because it is a difference of rounded numbers. */
+/** Calculated by subtracting rounded numbers, so deviations are measured against `web_transaction_time` of its scope. */
 const TOTAL_TIME = /^(newrelic_(?:application|host))_total_time_seconds$/;
 
 /** Families of hosts that are calculated from parts, and the family that shows whether an interface has those parts. */
@@ -117,7 +117,7 @@ export function compareSides(
 }
 
 interface Known {
-  /** Each entity as often as the interface lists it. */
+  /** The keys of the listed entities, grouped: a key that two hosts share is there twice. */
   readonly rest: ReadonlyMap<string, readonly string[]>;
   readonly nerdgraph: ReadonlyMap<string, readonly string[]>;
   readonly pairs: ReadonlyMap<string, readonly Pair[]>;
@@ -139,7 +139,7 @@ function pairOf({ family, labels }: SideSeries): Pick<Pair, 'family' | 'labels' 
   return { family, labels, entity: entityKey(labels) };
 }
 
-/** Names are for people, ids identify; a key transaction may belong to another application with each interface. */
+/** The family and the labels, without names of applications and key transactions: these may differ between the interfaces. */
 function seriesKey({ family, labels }: SideSeries): string {
   const identity = Object.entries(labels).filter(([name]) => name !== 'app' && name !== 'key_transaction');
   return JSON.stringify([family.name, identity.sort(([a], [b]) => (a < b ? -1 : 1))]);
@@ -156,7 +156,7 @@ export function grouped<T>(items: readonly T[], keyOf: (item: T) => string): Map
   return groups;
 }
 
-/** The reason of an expected difference (docs/migrating.md, "From REST to NerdGraph"), or of one that is not. */
+/** Whether a difference of the pair is expected (docs/migrating.md, "From REST to NerdGraph"), and the reason if known. */
 function verdictOn(pair: Pair, differs: boolean, known: Known): Pick<Difference, 'expected' | 'reason'> {
   const { family, entity, labels } = pair;
   if (!family.interfaces.includes('nerdgraph')) return expect('NerdGraph does not have this family');
@@ -197,7 +197,7 @@ function windowReason(
   return lacksParts ? NO_HOST_DATA : undefined;
 }
 
-/** The threshold of an Apdex over zero requests. */
+/** True for the threshold of an Apdex that has no requests over REST. */
 function isThresholdOfNothing(name: string, others: (family: string) => readonly Pair[]): boolean {
   if (!APDEX_THRESHOLD.test(name)) return false;
   const requests = others(name.replace(APDEX_THRESHOLD, '_apdex_requests'));
@@ -213,7 +213,6 @@ function kindOf({ host, key_transaction_id }: Labels): string {
   return host === undefined ? 'application' : 'host';
 }
 
-/** |a - b| / max(|a|, |b|); null where one of them is absent. */
 function relativeDifference({ family, entity, rest, nerdgraph }: Pair, known: Known): number | null {
   if (rest === undefined || nerdgraph === undefined) return null;
   if (rest === nerdgraph) return 0;

@@ -27,7 +27,7 @@ export interface Timing {
   readonly now: () => number;
   /** Rejects with the reason of the signal. */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
-  /** Time for which new minutes are watched until their data are complete, in milliseconds; 0 to skip that. */
+  /** How long the data of one new minute is watched as it arrives, in milliseconds; 0 to skip that. */
   readonly waitMs: number;
   /** `collection.delay`, in milliseconds. */
   readonly delayMs: number;
@@ -44,7 +44,7 @@ export interface AccountFacts {
 const LARGEST = 5;
 /** Most applications that are compared by traffic to find the largest, and read by id through the second interface. */
 const MOST_RANKED = 200;
-/** Reads of the same minute while its data arrive. */
+/** The most reads of one minute by `checkLate`. */
 const LATE_CALLS = 5;
 const MINUTE = 60_000;
 
@@ -52,7 +52,7 @@ const MINUTE = 60_000;
 export async function checkAccount(account: FactAccount, timing: Timing): Promise<AccountFacts> {
   const found: Verdicts = {};
   const { name } = account.own.config;
-  const rows = (rest: Judged) => FACTS.map((fact) => ({ ...fact, judged: found[fact.id] ?? rest }));
+  const rows = (fallback: Judged) => FACTS.map((fact) => ({ ...fact, judged: found[fact.id] ?? fallback }));
   try {
     const { rest, graph, largest } = await openSides(account, timing);
     await runProbes(found, REST_PROBES, rest);
@@ -68,7 +68,7 @@ export async function checkAccount(account: FactAccount, timing: Timing): Promis
   }
 }
 
-/** Reads the lists. Only the lists of the second interface count as calls. */
+/** Reads the lists. Those of the account's own interface do not count as calls, all other reads do. */
 async function openSides({ own, calls, rest, graph }: FactAccount, { now, delayMs, waitMs }: Timing) {
   calls.most = MOST_CALLS - (waitMs > 0 ? LATE_CALLS : 0);
   const { api } = own.reader;
@@ -91,15 +91,15 @@ async function openSides({ own, calls, rest, graph }: FactAccount, { now, delayM
     const silent = listed.filter((application) => application.reporting === false);
     const ids = [...ranked, ...silent].slice(0, MOST_RANKED).map(({ id }) => id);
     const ofRest = await rest.reader.listApplications({ ids }, rest.call);
-    const again = largest.flatMap(({ id }) => ofRest.find((application) => application.id === id) ?? []);
-    const keyTransactions = isJudged(overGraph) ? [] : await listedKeys(rest, overGraph).catch(noneOf);
-    return { largest: again, to, minute, rest, listed: ofRest, keyTransactions };
+    const largestOfRest = largest.flatMap(({ id }) => ofRest.find((application) => application.id === id) ?? []);
+    const keyTransactions = isJudged(overGraph) ? [] : await listedKeyTransactions(rest, overGraph).catch(noneOf);
+    return { largest: largestOfRest, to, minute, rest, listed: ofRest, keyTransactions };
   });
   return { largest, rest: overRest, graph: overGraph };
 }
 
 /** Reads from REST the key transactions that NerdGraph lists. */
-async function listedKeys({ reader, call }: RestConnection, account: GraphAccount): Promise<readonly KeyTransaction[]> {
+async function listedKeyTransactions({ reader, call }: RestConnection, account: GraphAccount) {
   const ids = (await readKeyTransactions(account)).flatMap(({ id }) => id ?? []);
   return reader.listKeyTransactions({ ids }, call);
 }
@@ -124,7 +124,7 @@ async function sideOf<A extends Pick<RestAccount, 'largest'>>(
   }
 }
 
-/** NerdGraph's list has no traffic, so it is queried for the applications with the most hosts. */
+/** Applications by throughput, which NerdGraph's list lacks, so it is queried for those with the most hosts. */
 async function byRolling(
   { reader, call }: GraphConnection,
   applications: readonly Application[],
@@ -152,7 +152,7 @@ async function runProbes<A extends object>(
   for (const { ids, needs, check } of probes) {
     const outcome = isJudged(side)
       ? side
-      : (missing(needs, found) ?? (await orFailure<Verdicts | Judged>(() => check(side))));
+      : (unmetNeed(needs, found) ?? (await orFailure<Verdicts | Judged>(() => check(side))));
     for (const id of ids) found[id] = isJudged(outcome) ? outcome : (outcome[id] ?? undecided('no traffic'));
   }
 }
@@ -160,7 +160,7 @@ async function runProbes<A extends object>(
 const isJudged = (outcome: object): outcome is Judged => 'verdict' in outcome;
 
 /** The verdict of a probe whose needed fact does not hold; undefined where it can run. */
-function missing(needs: FactId | undefined, found: Verdicts): Judged | undefined {
+function unmetNeed(needs: FactId | undefined, found: Verdicts): Judged | undefined {
   const needed = needs && found[needs];
   if (needs === undefined || needed?.verdict === 'as assumed') return undefined;
   const why = needed !== undefined && 'why' in needed ? needed.why : 'another fact differs';
@@ -182,7 +182,7 @@ function failed({ failure }: UpstreamError): Judged {
   return undecided('the call failed', word('failure', failure.reason));
 }
 
-/** Reads the calls of a minute of the largest application repeatedly while its data arrive. */
+/** Reads how many requests the largest application had in one minute, repeatedly while the data of that minute arrives. */
 async function checkLate(
   { own, rest, graph }: FactAccount,
   [largest]: readonly Application[],

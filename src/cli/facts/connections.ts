@@ -26,7 +26,7 @@ export class CallsSpent extends Error {
 
 /** Passes calls to the limiter of the account until their number is used up. */
 export class CountedCalls {
-  /** The most calls. */
+  /** The most calls now; lower while some are reserved. */
   most = MOST_CALLS;
   #made = 0;
 
@@ -83,7 +83,7 @@ export class GraphConnection {
     query: QueryParts | string,
     { account, timeout = 29 }: { readonly account?: number; readonly timeout?: number } = {},
   ): Promise<NrqlEnd> {
-    // The transport sends a second less than its own timeout.
+    // The transport sends New Relic a timeout that is a second shorter than its own.
     const options = { ...this.#options, requestTimeoutMs: 1000 * (timeout + 1) };
     const transport = new Transport(this.#account.transport.http, options);
     const id = account ?? (await this.accountId());
@@ -94,7 +94,7 @@ export class GraphConnection {
     return end;
   }
 
-  /** The result of a query that should have one. Rejects with an UpstreamError without one. */
+  /** The result of a query that should succeed; no rows where no application has data. Rejects with an UpstreamError. */
   async result(query: QueryParts | string): Promise<Json> {
     const account = await this.accountId();
     const read = { group: 'queries', account, query, retries: 'none' } as const;
@@ -136,7 +136,7 @@ export class RestConnection {
     );
   }
 
-  /** The first page of the metric names of an application that pass a filter, and the address of the next one. */
+  /** The first page of the metric names of an application that pass a filter, and the address of the next page. */
   async namesPage(
     applicationId: number,
     name: string,
@@ -174,7 +174,7 @@ interface CheckedAccount {
   readonly listed: readonly Application[];
 }
 
-/** An account over REST, where only the largest applications are listed if it uses NerdGraph. */
+/** An account over REST. Where its own interface is NerdGraph, `listed` has at most 200 applications. */
 export interface RestAccount extends CheckedAccount {
   readonly rest: RestConnection;
   readonly keyTransactions: readonly KeyTransaction[];

@@ -79,7 +79,7 @@ export type Judged = { readonly seen: readonly Seen[] } & (
   | {
       readonly verdict: 'not decidable here';
       readonly why: Reason;
-      /** The failed fact that this one depends on. */
+      /** The fact that this one depends on, and that is not as assumed. */
       readonly needs?: FactId;
     }
 );

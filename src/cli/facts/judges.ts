@@ -29,12 +29,12 @@ const MOST_EARLIER = 5;
 const FITS = 0.02;
 /** The largest relative difference that rounding to three digits makes. */
 const ROUNDING = 0.006;
-/** Relative difference up to which memory is the same: processes start and end. */
+/** Relative difference up to which memory counts as the same, because processes start and end. */
 const MEMORY_FITS = 0.05;
-/** The least advantage of a fit over fits with another meaning; a smaller one decides nothing. */
+/** The best window decides only if its error is smaller by this than that of the best window with another verdict. */
 const CLEARLY = 0.01;
 
-/** Factors between units in which an interface may give the same number. */
+/** Factors between units in which an interface may give the same quantity. */
 const FACTORS = [1 / 1000, 1 / 100, 1 / 60, 1, 60, 100, 1000] as const;
 
 /**
@@ -167,7 +167,7 @@ export function judgeMemoryHosts(
   return holds(fits, ratio('seen by expected', whole / expected), count('hosts', hosts.length));
 }
 
-/** Decides by how much the returned window differs from the requested one; all in seconds. */
+/** Decides whether both ends of the returned window are at most `most` seconds from those of the requested one. */
 export function judgeCut(requested: TimeRange, answered: TimeRange | undefined, most: number): Judged {
   if (answered === undefined) return holds(false, word('shape', 'absent'));
   const length = requested.to - requested.from;
@@ -182,7 +182,7 @@ export function judgeLimitMax(rows: number, others: number): Judged {
   return holds(rows === 5_000, count('rows', rows));
 }
 
-/** Judges otherResult of a query with a small limit against the rows of all the others, by the first function. */
+/** Decides whether otherResult counts what a small limit leaves out; `others` is its count, undefined without otherResult. */
 export function judgeOtherResult(rows: readonly number[], limit: number, others: number | undefined): Judged {
   if (rows.length < limit) return undecided('too few rows', count('rows', rows.length));
   return holds(others !== undefined && others > 0, word('shape', others === undefined ? 'absent' : 'number'));

@@ -6,9 +6,9 @@ export interface FactRow {
   readonly source: string;
   /** The method by which an account is checked. */
   readonly asked: string;
-  /** The affected parts of the exporter when it differs: families, with `*` for any part of a name, or a setting. */
+  /** The parts of the exporter that are wrong when the fact differs: families (`*`: any part of a name), or settings. */
   readonly wrong: readonly string[];
-  /** Ids of facts that then differ too, because they are read with its help. */
+  /** Ids of facts that may differ with this one, because their checks rely on it. */
   readonly follows?: readonly string[];
 }
 
@@ -209,9 +209,9 @@ export interface PackFact extends FactRow {
   /** True to read only the largest application; other events are rare, or read for only an hour. */
   readonly ofApplication?: boolean;
   readonly where?: string;
-  /** The condition for the counted events; all of them by default. */
+  /** Only events with this attribute are counted; all of them by default. */
   readonly counted?: string;
-  /** The least number of events for a verdict, because few events may lack a field by chance. */
+  /** The least number of events that can show a missing field, because few may lack it by chance. */
   readonly least?: number;
 }
 

@@ -106,7 +106,7 @@ async function checkSummaries({ rest, largest, minute }: RestAccount): Promise<V
   };
 }
 
-/** Checks one metric with all its values, raw and not, over half an hour. */
+/** Compares all values of one metric over half an hour, with raw=true and without. */
 async function checkRaw({ rest, first, to }: RestAccount): Promise<Verdicts> {
   const range = before(to, 3 * TEN_MINUTES);
   const [slice] = (await rest.metricData(first.id, [METRIC.web], range)).get(METRIC.web) ?? [];
@@ -147,7 +147,7 @@ async function checkNames({ rest, first, largest, to }: RestAccount): Promise<Ve
   };
 }
 
-/** Checks that every name of the list with the text is in the filtered list. */
+/** Checks that the filtered list has every name of the first page that contains the text of the filter. */
 async function checkFilter(
   rest: RestConnection,
   id: number,
@@ -167,7 +167,7 @@ async function checkFilter(
 
 const STEPS = [30, 60, 120] as const;
 
-/** Makes at most three calls, and stops at the first refusal. */
+/** Checks how many names one call may have, with at most three calls, up to the first refusal. */
 async function checkMost(
   rest: RestConnection,
   id: number,
@@ -225,7 +225,7 @@ async function checkErrorsAbsent({ rest, listed, to }: RestAccount): Promise<Jud
   return undecided('no application without errors');
 }
 
-/** Checks the memory of the first of the largest applications with two to three hosts. */
+/** Checks the memory of the largest application with two or three hosts, else of one with a single host. */
 async function checkMemory({ rest, largest, to }: RestAccount): Promise<Verdicts | Judged> {
   const chosen = largest.find(({ hosts = 0 }) => hosts >= 2 && hosts <= 3) ?? largest.find(({ hosts }) => hosts === 1);
   if (chosen === undefined) return undecided('no application with one to three hosts');
@@ -254,7 +254,7 @@ async function checkMemory({ rest, largest, to }: RestAccount): Promise<Verdicts
   };
 }
 
-/** The verdict follows from the list, without a call. */
+/** Checks that applications that do not report have no summary; the list shows it without another call. */
 function checkSilent({ listed }: RestAccount): Promise<Judged> {
   const silent = listed.filter(({ reporting }) => reporting === false);
   const shape = silent.every(({ summary }) => summary === undefined) ? 'absent' : 'present';

@@ -96,7 +96,7 @@ export function openFactAccounts({
   });
 }
 
-/** The reason why a row is undecided, or its observations. */
+/** The observations of a row, after the reason if it is undecided. */
 function seenText(judged: Judged): string {
   const seen = sentenceOf(judged.seen);
   if (!('why' in judged)) return seen;
@@ -107,10 +107,10 @@ function seenText(judged: Judged): string {
 /** The rows as text: a table for each account, and the affected parts for each difference. Ends in a line feed. */
 export function factsText(found: readonly AccountFacts[], most: number): string {
   const parts = found.map(({ account, rows, problem }) => {
-    const number = (verdict: Verdict): number => rows.filter(({ judged }) => judged.verdict === verdict).length;
+    const countOf = (verdict: Verdict): number => rows.filter(({ judged }) => judged.verdict === verdict).length;
     const heading =
-      `Account ${account}: ${number('as assumed')} as assumed, ${number('differs')} differ, ` +
-      `${number('not decidable here')} not decidable here`;
+      `Account ${account}: ${countOf('as assumed')} as assumed, ${countOf('differs')} differ, ` +
+      `${countOf('not decidable here')} not decidable here`;
     const lines = rows.map(({ id, judged }) => [id, judged.verdict, seenText(judged)]);
     const different = rows.filter(isDifferent).map(({ id, judged, relies, wrong }) => {
       const seen = seenText(judged) || 'otherwise';

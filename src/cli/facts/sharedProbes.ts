@@ -74,7 +74,7 @@ async function checkMinutes({ rest, graph, first, to }: WholeAccount): Promise<J
 /** Relative difference allowed between two ten-minute windows, which may end a few minutes apart. */
 const SUMMARY_TOLERANCE = 0.2;
 
-/** Compares the key transactions of the first page, by the ids in their tags. */
+/** Compares at most five busy key transactions of the first page, paired by the ids in their tags. */
 async function checkKeyTransactions(account: WholeAccount): Promise<Judged> {
   const found = (await readKeyTransactions(account)).flatMap(({ guid, id }) =>
     id === undefined ? [] : [{ guid, id }],
