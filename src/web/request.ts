@@ -7,7 +7,7 @@ import type { WebSettings } from './dependencies.ts';
 
 /** True for a target that is a path, or an http address as proxies get it; the router takes the path of either. */
 export function hasPath({ url = '' }: IncomingMessage): boolean {
-  return /^(?:\/|https?:\/\/)/i.test(url);
+  return url.startsWith('/') || (/^https?:\/\//i.test(url) && URL.canParse(url));
 }
 
 /** True where the meant host is ambiguous (RFC 9112, 3.2): another server on the way may have chosen the other one. */

@@ -77,7 +77,10 @@ describe('every dashboard', () => {
       const known = ['__rate_interval', ...templating.list.map(({ name }) => name)];
       const used = panels.flatMap(({ targets }) => targets.flatMap(({ expr }) => expr.match(/(?<=\$)[a-z_]+/g) ?? []));
       expect(used, title).toContain('job');
-      expect(used.filter((name) => !known.includes(name), title)).toEqual([]);
+      expect(
+        used.filter((name) => !known.includes(name)),
+        title,
+      ).toEqual([]);
     }
   });
 

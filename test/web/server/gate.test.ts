@@ -270,9 +270,12 @@ describe('request targets', () => {
     expect(text).toMatch(/^HTTP\/1\.1 400 [^]*more than one Host header/);
   });
 
-  test.each(['ftp://x/metrics', '*', 'metrics', '?x'])('%s is refused', async (target) => {
-    const { port } = await served();
-    const { text } = await sendRaw(port, `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
-    expect(text).toMatch(/^HTTP\/1\.1 400 /);
-  });
+  test.each(['ftp://x/metrics', 'http://[/metrics', 'http://x%/metrics', '*', 'metrics', '?x'])(
+    '%s is refused',
+    async (target) => {
+      const { port } = await served();
+      const { text } = await sendRaw(port, `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+      expect(text).toMatch(/^HTTP\/1\.1 400 /);
+    },
+  );
 });
