@@ -251,7 +251,7 @@ export interface SeriesRead extends BatchRead<MetricDataSubject, MetricSeries, S
 
 /** The minutes of one application, for counters. */
 export interface MinuteSeries {
-  /** The window of the response, on whole minutes. A minute of it without a timeslice of a metric had nothing to report. */
+  /** The window of the response, on whole minutes. In a minute without a timeslice, the metric had nothing to report. */
   readonly window: TimeRange;
   /**
    * Timeslices by metric name, in any order, with values under the names of the REST interface. A timeslice that lacks a
@@ -315,7 +315,7 @@ export interface GoldenSubject {
   /** `DOMAIN-TYPE`: entities of one type share queries. */
   readonly type: string;
   readonly guid: string;
-  /** Requested columns; entities with the same request share one object, and equal sources are one object. */
+  /** Requested columns. Entities with the same request share this list, and columns with equal sources share the source. */
   readonly columns: readonly (GoldenColumn & { readonly name: string })[];
   /** Seconds, whole minutes: the length of the requested window before the end of the range; undefined: the range itself. */
   readonly window: number | undefined;

@@ -24,8 +24,8 @@ export function endOfLife({ api, region }: Pick<AccountConfig, 'api' | 'region'>
 }
 
 /**
- * The account as it is read through the given interface. Its configured interface gives the account itself. The other one gives
- * the address in the same region, the header and the stricter limits of that interface, and no instances.
+ * The account as it is read through the given interface: unchanged for its configured one. For the other one it has the address
+ * and the key's header of that interface, at most its concurrency, at least its timeout, and no instances.
  */
 export function accountThrough(api: Api, account: AccountConfig): AccountConfig {
   if (account.api === api) return account;

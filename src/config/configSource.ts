@@ -10,7 +10,7 @@ const VARIABLES: Readonly<Record<string, string>> = {
   'accounts[0].account_id': 'NEW_RELIC_ACCOUNT_ID',
 };
 
-/** The configuration of a start without a file: one account named `default`, and defaults for everything else. */
+/** The configuration of a program without a file: one account named `default`, and defaults for everything else. */
 export function configFromEnvironment(env: Environment): ConfigResult {
   const keyFile = valueOf(env, 'NEW_RELIC_API_KEY_FILE');
   if (keyFile !== undefined && valueOf(env, 'NEW_RELIC_API_KEY') !== undefined) {
@@ -44,7 +44,7 @@ function numberOf(text: string | undefined): number | string | undefined {
   return text !== undefined && /^[0-9]+$/.test(text) ? Number(text) : text;
 }
 
-/** A variable that is set but empty is not set. */
+/** The value of a variable; an empty one counts as not set. */
 function valueOf(env: Environment, name: string): string | undefined {
   const value = env[name];
   return value === '' ? undefined : value;

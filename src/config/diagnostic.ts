@@ -2,7 +2,7 @@
 const SHORT = 5;
 /** Longest text that is ever shown, in characters: no key of a configuration is longer. */
 const LONG = 48;
-/** A file name with more folders than this is not shown. */
+/** A text of more words than this, such as a file name with many folders, is not shown. */
 const MOST_WORDS = 8;
 /** One word of a name such as `max_series`, `toString`, `NEW_RELIC_API_KEY` or `eu1`; keys are random letters and digits. */
 const WORD = /^(?=.{1,14}$)(?:[A-Za-z][a-z]*(?:[A-Z][a-z]+)*|[A-Z]+|[a-z]{1,3}[0-9]{1,2}|[0-9]{1,4})$/;
@@ -78,7 +78,7 @@ export interface Issue {
   readonly message: string;
   /** True when text was expected but another type found: the value of a placeholder may have been read as a number. */
   readonly wantsText?: boolean;
-  /** The index of the character in a text that the diagnostic is about. */
+  /** For a value that is a text: the index of the character that the diagnostic is about. */
   readonly inText?: number | undefined;
 }
 

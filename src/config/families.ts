@@ -26,7 +26,7 @@ function areSame(a: readonly string[], b: readonly string[]): boolean {
 
 /**
  * Checks every custom metric alone, and against the first that feeds the same family: one family has one HELP, one scope and
- * one set of captured labels in all accounts. Adds the families.
+ * one set of captured labels in all accounts. Adds new families to `families`.
  */
 export function customMetricIssues(accounts: readonly (Mapping | undefined)[], families: Families): Issue[] {
   const issues: Issue[] = [];
@@ -58,7 +58,7 @@ export function customMetricIssues(accounts: readonly (Mapping | undefined)[], f
 }
 
 /**
- * Checks the metrics of a query against the first that feeds the same family. Adds the families.
+ * Checks the metrics of a query against the first that feeds the same family. Adds new families to `families`.
  *
  * @param where the location of the query
  */

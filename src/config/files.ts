@@ -54,7 +54,7 @@ export function readFile(
   }
 }
 
-/** Reads a file of UTF-8 text, otherwise as readFile. */
+/** Like readFile, for a file of UTF-8 text. */
 export function readText(path: string): { readonly text: string } | FileProblem {
   const read = readFile(path);
   return 'problem' in read ? read : decoded(read.bytes);

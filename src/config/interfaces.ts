@@ -21,7 +21,7 @@ export function regionAddress(api: Api, region: (typeof REGIONS)[number]): strin
 }
 
 /**
- * The address with its `/v2` (REST), or the whole address, which must end in `/graphql`. Problems never quote it, because it
+ * The address with its `/v2` (REST), or as it is, ending in `/graphql` (NerdGraph). Problems never quote it, because it
  * may contain a password. Plain http is for loopback addresses only, because every call carries the key.
  */
 export function normaliseBaseUrl(text: string, api: Api): { readonly url: string } | { readonly problem: string } {

@@ -10,7 +10,7 @@ const MAX_KEY_FILE_BYTES = 16_384;
 /** Keys that only send data: licence keys end in NRAL; keys for events, browsers and mobile apps have a prefix. */
 const SENDING_KEY = /NRAL$|^NR(?:II|JS|BR)-/;
 
-/** The reason why a text cannot be sent as a key, as a sentence that does not quote it; undefined when it can. */
+/** The reason why a text cannot be sent as a key, as the end of a sentence, without the text; undefined when it can. */
 export function keyProblem(key: string): string | undefined {
   if (key === '') return 'must not be empty';
   if (!/^[\x21-\x7e]+$/.test(key)) {
@@ -23,12 +23,12 @@ export function keyProblem(key: string): string | undefined {
 }
 
 /** New Relic keys that can no longer read, by their prefix or their form: admin and REST API keys. */
-const OTHER_KEYS = /^NR(?!AK-)[A-Z]{2}-|^[0-9a-f]{40}(?:[0-9a-f]{7})?$/i;
+const OUTDATED_KEYS = /^NR(?!AK-)[A-Z]{2}-|^[0-9a-f]{40}(?:[0-9a-f]{7})?$/i;
 
 /** The end of a sentence about a key that New Relic no longer accepts; undefined for any other key. */
 export function keyWarning({ api_key, api_key_file }: KeyConfig): string | undefined {
   const read = api_key_file === undefined ? { key: api_key ?? '' } : readKeyFile(api_key_file);
-  if ('problem' in read || !OTHER_KEYS.test(read.key)) return undefined;
+  if ('problem' in read || !OUTDATED_KEYS.test(read.key)) return undefined;
   return 'is no user key: only user keys work, which begin with NRAK- (REST API keys ended on 1 March 2025)';
 }
 
@@ -41,8 +41,8 @@ export function keyFileProblem(path: string): string | undefined {
 }
 
 /**
- * Reads the key in a file, without the white space around it. A file of any other kind, one that is too large and an unusable
- * key are problems, which never quote it. `identity` shows later whether the file has changed; it is undefined without a file.
+ * Reads the key in a file, without the white space around it. A missing, unreadable or too large file and an unusable key give a
+ * problem, which never quotes the key. A later `identity` differs if the file has changed; it is undefined without a file.
  */
 function readKeyFile(
   path: string,

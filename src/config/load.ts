@@ -40,7 +40,7 @@ function certificateFileProblem(path: string): string | undefined {
   return 'problem' in read ? read.problem : certificateProblem(read.bytes.toString('latin1'));
 }
 
-/** Queries get the call's timeout less a second, and at least 5 seconds: below 7 little is left for the network. */
+/** In milliseconds. A query gets the timeout of its call less one second, at least 5: below 7 little is left for the network. */
 const LEAST_NERDGRAPH_TIMEOUT = 7_000;
 
 /** Calls per account and minute at New Relic's own addresses; a proxy at a `base_url` may allow more. */
@@ -78,8 +78,8 @@ export type ConfigResult =
   | { readonly diagnostics: readonly Diagnostic[] };
 
 /**
- * Reads and validates a configuration file, with the key files and certificate files that it names. A missing, unreadable or
- * empty one gives a diagnostic at the key that names it. All diagnostics are given at once.
+ * Reads and validates a configuration file, with the key files and certificate files that it names. Such a file that cannot be
+ * used gives a diagnostic at the key that names it. All diagnostics are given at once.
  *
  * @param once the file may be a pipe, because it is not read again
  */
@@ -115,9 +115,9 @@ export function loadConfig(
  * values as they stand in the file, valid or not, so that all issues appear together.
  *
  * @param source the path of the file, which the names in it are relative to
- * @param textAt gives the original text of a value that came from a placeholder, for keys that expect text where the value was
- * read as another type
- * @returns the configuration if the schema fits it; the issues and warnings of the file, and the diagnostics of query files
+ * @param textAt as for parseWritten
+ * @returns the configuration if the values fit the schema; the issues and warnings of the file, and the diagnostics of query
+ * files
  */
 export function checkConfig(
   values: unknown,

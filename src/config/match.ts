@@ -1,8 +1,8 @@
 import { tagValues, type Tags } from '../metrics/labelNames.ts';
 
 /**
- * Matches by id, or by name, tag or both. The name and the value of a tag are globs (`*` any run of characters, `?` one,
- * case-sensitive); the key of a tag is not case-sensitive, and matches any value where none is given.
+ * Matches by id, or by name, tag or both. `name` and `value` are globs (`*` any run of characters, `?` one, case-sensitive).
+ * `tag` is the key of a tag, not case-sensitive; without `value` any value of the tag matches.
  */
 export interface EntityMatch {
   readonly id?: number | undefined;

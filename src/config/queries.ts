@@ -19,7 +19,7 @@ import { readYaml, type YamlFile } from './yaml/readYaml.ts';
 /** The folder of the packs: beside the built program, or in a checkout beside `src`. */
 const PACK_FOLDERS = ['./packs/', '../../packs/'].map((folder) => fileURLToPath(new URL(folder, import.meta.url)));
 
-/** Most problems of one text, because further ones mostly follow from the first. */
+/** The most problems that are reported for one query: further ones mostly follow from the first. */
 const MOST_PROBLEMS = 20;
 
 /** A list of queries, valid or not, and its location. */
@@ -53,12 +53,12 @@ export function readQueries(configuration: unknown, folder: string, env: Environ
     const lists: QueryList[] = [{ file: undefined, at: [...at, 'queries'], queries, prefix: '', issues }];
     const valid: QueryDefinition[] = [];
     const read = new Set<string>();
-    const take = (path: string, prefix: string, named: Path, what: string, advice = ''): void => {
+    const take = (path: string, prefix: string, keyAt: Path, what: string, advice = ''): void => {
       if (read.has(prefix + path)) return;
       read.add(prefix + path);
       const found = readText(path);
       if ('problem' in found) {
-        issues.push(issue(named, `${what} ${found.problem}${advice}`));
+        issues.push(issue(keyAt, `${what} ${found.problem}${advice}`));
         return;
       }
       const file = readList(path, found.text, prefix, env);
@@ -68,18 +68,18 @@ export function readQueries(configuration: unknown, folder: string, env: Environ
     };
     for (const [position, name] of listOf(account?.['query_files']).entries()) {
       if (typeof name !== 'string' || name === '') continue;
-      const named = [...at, 'query_files', position];
+      const keyAt = [...at, 'query_files', position];
       const pattern = resolve(folder, name);
       const paths = name.includes('*') ? matchingFiles(pattern) : [pattern];
-      if (paths.length === 0) unmatched.push(named);
-      for (const path of paths) take(path, '', named, mayBeSecret(name) ? 'the query file' : `the query file ${path}`);
+      if (paths.length === 0) unmatched.push(keyAt);
+      for (const path of paths) take(path, '', keyAt, mayBeSecret(name) ? 'the query file' : `the query file ${path}`);
     }
     for (const [position, name] of listOf(account?.['query_packs']).entries()) {
       const pack = PACKS.find((known) => known === name);
-      const named = [...at, 'query_packs', position];
+      const keyAt = [...at, 'query_packs', position];
       if (pack !== undefined) {
         const file = join(PACK_FOLDERS.find((each) => existsSync(each)) ?? '', `${pack}.yaml`);
-        take(file, `${pack}/`, named, 'the file of this pack', ': install the exporter again');
+        take(file, `${pack}/`, keyAt, 'the file of this pack', ': install the exporter again');
       }
     }
     const needsNumber = account?.['api'] !== 'nerdgraph' && account?.['account_id'] === undefined;

@@ -23,8 +23,8 @@ export function typeMismatch(input: unknown, wanted: string): string {
 /**
  * Checks the values of a file against a schema; reports every problem.
  *
- * @param textAt gives the original text of a value that came from a placeholder, for keys that expect text where the value was
- * read as another type
+ * @param textAt gives the text of a value that came from a placeholder: a key that expects text takes it where the value was read
+ * as another type, such as a number
  */
 export function parseWritten<T extends z.ZodType>(
   schema: T,

@@ -10,7 +10,7 @@ import { type Format, END_OF_EXPOSITION } from './formats.ts';
 import { COMPRESSED, GzipStart } from './gzip.ts';
 import { type OwnFamily, ownText } from './ownFamilies.ts';
 
-/** Pieces of an uncompressed exposition; all of them are kept. */
+/** The pieces of an uncompressed exposition, in bytes; all of them stay valid. */
 const PLAIN = { size: 128 * 1024, inUse: Infinity };
 
 export interface RenderOptions {
@@ -34,11 +34,11 @@ export interface RenderedExposition {
   readonly format: Format;
   readonly contentEncoding: 'gzip' | undefined;
   readonly pieces: readonly Buffer[];
-  /** A writer holds this reference until it has taken the pieces, so that other writers share them. */
+  /** While a writer holds this reference, `Exposition` finds the collected part again and shares its pieces. */
   readonly madeOf: CollectedExposition;
 }
 
-/** The exposition with the exporter's own families behind the collected ones. */
+/** The exposition with the exporter's own families after the collected ones. */
 export async function finishExposition(
   collected: CollectedExposition,
   own: readonly OwnFamily[],
@@ -61,14 +61,14 @@ const LEAST_SERIES = 2000;
 interface Kept {
   /** Format, compression and limit. */
   readonly kind: string;
-  /** These parts of the rows identify them; keeping all would keep the values of an earlier refresh in memory. */
+  /** Labels and numbers identify the rows; keeping the rows themselves would keep the values of an earlier refresh in memory. */
   readonly labels: ExpositionRows['labels'];
   readonly numbers: ExpositionRows['numbers'];
-  /** One signal for each request that waits for it. */
+  /** The `gone` signal of each request that waits for the exposition. */
   readonly waiters: (AbortSignal | undefined)[];
-  /** Set while it is being made. */
+  /** Set while the exposition is being made. */
   making: Promise<CollectedExposition> | undefined;
-  /** Set once it is made; alive while a writer takes it. */
+  /** The finished exposition, as long as a writer or `Exposition` holds it. */
   made: WeakRef<CollectedExposition> | undefined;
 }
 
@@ -77,7 +77,7 @@ interface Kept {
  * order of the families.
  *
  * A large exposition is kept while it is made or written, and the newest of each kind longer, because the second Prometheus of
- * a pair asks for the same one. They are made one after the other, so only one is in memory at a time.
+ * a pair asks for the same one. Large expositions are made one after the other, because each takes memory while it is made.
  */
 export class Exposition {
   readonly #newest = new Map<string, CollectedExposition>();

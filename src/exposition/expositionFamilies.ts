@@ -37,8 +37,8 @@ export class FamilySeries {
 }
 
 /**
- * Collects the series of each family, the families in the order in which they first appear, the series in that of their rows. Where
- * there are more than `maxSeries` series, whole families are left out, and their series counted.
+ * Collects the series of each family. Families are in the order of their first appearance, series in the order of their rows.
+ * Where there are more than `maxSeries` series, whole families are left out, and their series counted.
  */
 export async function expositionFamilies(
   rows: ExpositionRows,
@@ -70,8 +70,8 @@ export async function expositionFamilies(
       positions = known.get(ofRow) ?? positionsOf(ofRow, kept);
       known.set(ofRow, positions);
     }
-    const { kept: ofColumns, dropped: notWritten } = positions;
-    for (let column = 0; column < ofColumns.length; column += 1) ofColumns[column]?.add(row, column);
+    const { kept: destinations, dropped: notWritten } = positions;
+    for (let column = 0; column < destinations.length; column += 1) destinations[column]?.add(row, column);
     const reading = rows.blocks[row]?.samples;
     if (reading !== undefined) for (const [family, series] of notWritten) dropped.push({ family, series, reading });
     const yielded = yieldIfDue();
@@ -103,17 +103,17 @@ export interface ExpositionRows {
   readonly columns: readonly Columns[];
   /** For each block its values, one for each column. */
   readonly values: readonly (readonly string[])[];
-  /** For each block the number of its samples; equal numbers mean equal samples. */
+  /** For each block its `WrittenSamples.number`, which is not a count: equal numbers mean equal samples. */
   readonly numbers: Float64Array;
   /** The number of blocks with the same columns, in the order in which these first appear. */
   readonly rowsWith: ReadonlyMap<Columns, { readonly rows: number }>;
-  /** Series of all blocks. */
+  /** The number of series of all blocks. */
   readonly series: number;
   /** Samples that are not written; see ExpositionCounts. */
   readonly refused: number;
 }
 
-/** Blocks that are visited before other work gets its turn: less than two milliseconds. */
+/** After this number of blocks, which takes less than two milliseconds, other work may get its turn. */
 const BLOCKS_AT_ONCE = 8192;
 
 /** Visits the blocks of an exposition. */

@@ -2,12 +2,12 @@ import { yieldIfDue } from '../eventLoop/turns.ts';
 import type { FamilySeries, ExpositionRows } from './expositionFamilies.ts';
 import { type Format, metadata } from './formats.ts';
 
-/** Lines that are written before other work gets its turn: less than a millisecond. */
+/** After this number of lines, which takes less than a millisecond, other work may get its turn. */
 const LINES_AT_ONCE = 1000;
 
 /**
- * The collected part of an exposition, in pieces of about `size` bytes; lets other work run every thousand lines. At most `inUse`
- * pieces are valid at once, older ones are overwritten; Infinity keeps all of them.
+ * The collected part of an exposition, in pieces of about `size` bytes; lets other work run every thousand lines. Only the last
+ * `inUse` pieces are valid, older ones are overwritten; Infinity keeps all of them.
  */
 export async function* expositionPieces(
   rows: ExpositionRows,
@@ -28,7 +28,7 @@ export async function* expositionPieces(
   if (writer.length > 0) yield writer.take();
 }
 
-/** Adds lines from the series at `first` until a turn is due or the piece is full; returns the index of the next series. */
+/** Adds up to LINES_AT_ONCE lines, from the series at `first`, until the piece is full; returns the index of the next series. */
 function addLines(
   writer: PieceWriter,
   { family, rows: rowOf, columns: columnOf }: FamilySeries,
@@ -54,7 +54,7 @@ function addLines(
 /** Bytes beyond the length of a piece, for its last line. */
 const ROOM = 16 * 1024;
 
-/** The most bytes of a UTF-16 unit of a string in UTF-8; a character of four bytes has two units. */
+/** The most bytes that one UTF-16 unit takes in UTF-8; a character of four bytes has two units. */
 const MOST_BYTES = 3;
 
 /** The characters of a line besides its name, labels and value: `{`, `,`, `}`, a space and the end of the line. */

@@ -9,12 +9,12 @@ export const CONTENT_TYPES: Readonly<Record<Format, string>> = {
   openmetrics: 'application/openmetrics-text; version=1.0.0; charset=utf-8',
 };
 
-/** For names of the old character set, text 1.0.0 is text 0.0.4. */
+/** The versions of text that we can write: for names of the old character set, such as all of ours, both are the same. */
 const TEXT_VERSIONS = ['0.0.4', '1.0.0'];
 
 /**
- * The format for an `Accept` header: OpenMetrics where the header names it, in a version we write, with a quality of at
- * least that of text. Everything else, `*` and a missing header included, gives text: no header makes a request fail.
+ * The format for an `Accept` header: OpenMetrics where the header names it in a version we write, unless text has a higher quality,
+ * or the same quality and an earlier place. Everything else, `*` and a missing header included, gives text.
  */
 export function negotiate(accept: string | undefined): Format {
   const preferences = parse(accept);
@@ -29,8 +29,8 @@ export function negotiate(accept: string | undefined): Format {
   });
   const text = named.length > 0 ? named : preferences.filter(({ name }) => name === 'text/*' || name === '*/*');
   const preferred = text.some((other) => {
-    const sooner = named.length > 0 && preferences.indexOf(other) < preferences.indexOf(openMetrics);
-    return other.quality > openMetrics.quality || (sooner && other.quality === openMetrics.quality);
+    const isFirst = named.length > 0 && preferences.indexOf(other) < preferences.indexOf(openMetrics);
+    return other.quality > openMetrics.quality || (isFirst && other.quality === openMetrics.quality);
   });
   return preferred ? 'text' : 'openmetrics';
 }

@@ -26,7 +26,7 @@ export class GzipStart {
   #bytes = 0;
 
   /**
-   * Must have resolved before the next piece is added. A piece is in use until `COMPRESSED.inUse` further pieces were added.
+   * The caller awaits this before it adds the next piece. A piece is in use until `COMPRESSED.inUse` further pieces were added.
    */
   async add(piece: Buffer): Promise<void> {
     this.#crc = crc32(piece, this.#crc);

@@ -11,8 +11,8 @@ export type LogFormat = (typeof LOG_FORMATS)[number];
 
 /**
  * The program's log: one line per event with `time`, `level`, `msg` and the fields given, in logfmt or JSON. An error
- * given as `err` becomes its message with its causes; at level debug, or wrapped by withStack, its stack. Secrets are masked in
- * every line.
+ * given as `err` becomes its message with its causes, and at level debug, or wrapped by withStack, its stack with theirs. Secrets
+ * are masked in every line.
  */
 export function createLogger(options: {
   readonly level: LogLevel;
@@ -45,7 +45,7 @@ export function createLogger(options: {
   );
 }
 
-/** Unlike process.stderr, this stream has written a line when it returns, even to a pipe: no line is lost at exit. */
+/** Unlike process.stderr, this stream writes before `write` returns, even to a pipe: no line is lost at exit. */
 function standardError(): DestinationStream {
   const destination = pino.destination({ dest: 2, sync: true });
   // A closed log is no reason to stop.
@@ -94,7 +94,7 @@ function unicodeEscape(code: number): string {
   return `\\u${code.toString(16).padStart(4, '0')}`;
 }
 
-const DEEPEST = 8;
+const MOST_ERRORS = 8;
 
 /** An error of which the log shows the stack at every level. */
 class WithStack {
@@ -118,11 +118,11 @@ export function isMistake(error: unknown): boolean {
   return [TypeError, RangeError, ReferenceError, SyntaxError].some((kind) => error instanceof kind);
 }
 
-/** An error in one text: its message and those of its causes, or its stack with them. */
+/** An error and at most seven causes as one text: their messages, or with `stack` their stacks. */
 export function errorText(error: unknown, stack: boolean): string {
   const parts: string[] = [];
   let current = error;
-  while (current !== undefined && parts.length < DEEPEST) {
+  while (current !== undefined && parts.length < MOST_ERRORS) {
     parts.push(ownText(current, stack));
     current = current instanceof Error ? current.cause : undefined;
   }

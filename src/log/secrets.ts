@@ -10,7 +10,7 @@ const HASHED = 3;
 /** The size of the hash table, which excludes most of a text before a closer comparison. */
 const TABLE_SIZE = 4096;
 
-/** The most possible starts of a run that are compared in one text: an ordinary text has hardly any. */
+/** The most places of one text that are compared with the runs: an ordinary text has hardly any that may begin a run. */
 const MOST_LOOKS = 100_000;
 
 /** A New Relic key of any account, or the beginning of one; licence keys are 40 characters that end in NRAL. */
@@ -29,7 +29,7 @@ const [PERCENT, BACKSLASH, AMPERSAND, UPPER_A, UPPER_Z, TO_LOWER] = [0x25, 0x5c,
 /**
  * The secrets of the process, hidden in every text that leaves it: a last line of defence behind code that keeps them out. No
  * run of 12 characters of a secret is shown, in any encoding (address, JSON, HTML, base64) or case, or split by white space; a
- * shorter secret is hidden as a whole. Texts of under four characters are not hidden: they would turn up everywhere.
+ * shorter secret is hidden as a whole. A secret of under four characters is not hidden: it would match everywhere.
  */
 export class Secrets {
   readonly #known = new Set<string>();
@@ -37,7 +37,7 @@ export class Secrets {
   readonly #runs = new Set<string>();
   /** A mark at the hash of every three consecutive characters of a run. */
   readonly #table = new Uint8Array(TABLE_SIZE);
-  /** The spellings of every secret, the longest first: a shorter secret would else leave the end of one that begins with it. */
+  /** The spellings of all secrets, longest first: hiding a shorter one first would leave the rest of a longer one visible. */
   #spellings: readonly string[] = [];
 
   /** Hides a secret from now on. */
@@ -74,15 +74,15 @@ export class Secrets {
   }
 
   /**
-   * Whether a run stands in the text as it is, not encoded or split; only every tenth index of a large text is looked at. Also
-   * true for a text made of pieces of a secret, which would take too long to search.
+   * True if the text contains a run as it is, not encoded or split; only every tenth index is looked at first. Also true for a
+   * text with more pieces of secrets than can be searched in a short time.
    */
   holdsRun(text: string): boolean {
     const step = RUN - HASHED + 1;
     let looks = 0;
     for (let index = 0; index + HASHED <= text.length; index += step) {
       if (this.#table[hashAt(text, index)] === 0) continue;
-      // Every index of a run is marked.
+      // All indexes of a run are marked, so a run around this index lies within the marked stretch.
       let first = index;
       while (first > Math.max(0, index - step + 1) && this.#table[hashAt(text, first - 1)] === 1) first -= 1;
       let last = index;
@@ -129,7 +129,7 @@ function spellings(value: string): readonly string[] {
   return [value, encodeURIComponent(wellFormed), formEncoded, JSON.stringify(value).slice(1, -1), ...base64];
 }
 
-/** The base64 forms of the secret, alone or behind other bytes, reduced to the characters that depend on nothing else. */
+/** The base64 forms of the secret, alone or after other bytes, reduced to the characters that depend on the secret alone. */
 function base64Forms(secret: string): string[] {
   return [0, 1, 2].flatMap((before) => {
     const bytes = Buffer.concat([Buffer.alloc(before), Buffer.from(secret)]);
@@ -143,7 +143,7 @@ function base64Forms(secret: string): string[] {
 }
 
 /**
- * A text without white space and encodings, in lower case, and where each of its characters begins and ends in the original.
+ * A text decoded, in lower case and without white space, with the start and end of each of its characters in the original.
  */
 function plainOf(original: string) {
   const codes = new Uint16Array(original.length);
@@ -163,7 +163,7 @@ function plainOf(original: string) {
   return { text: Buffer.from(codes.buffer, 0, length * 2).toString('utf16le'), starts, ends };
 }
 
-/** The character that an index of a text stands for, and its length there; undefined code where the text has only an escape. */
+/** The decoded character at an index of a text, and its length there; a lone backslash and \n, \r, \t give no code. */
 function characterAt(text: string, index: number): { readonly code: number | undefined; readonly size: number } {
   const code = text.charCodeAt(index);
   if (code !== PERCENT && code !== BACKSLASH && code !== AMPERSAND) return { code, size: 1 };

@@ -64,16 +64,16 @@ function reasonsIn(messages: unknown): string {
 /** The keys that an error body echoes. Only its first members are searched, as many as a genuine error has. */
 function echoedKeys(body: unknown): string[] {
   const keys: string[] = [];
-  const open = [body];
+  const unvisited = [body];
   let looked = 0;
-  for (let each = open.shift(); each !== undefined; each = open.shift()) {
+  for (let each = unvisited.shift(); each !== undefined; each = unvisited.shift()) {
     if (!isObject(each)) continue;
     for (const name in each) {
       looked += 1;
       if (looked > MOST_MEMBERS || keys.length === MOST_KEYS) return keys;
       const value = each[name];
       if (name === 'api_key' && typeof value === 'string' && value.length <= LONGEST_KEY) keys.push(value);
-      else if (isObject(value)) open.push(value);
+      else if (isObject(value)) unvisited.push(value);
     }
   }
   return keys;

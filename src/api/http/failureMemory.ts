@@ -5,7 +5,7 @@ export type SubjectId = number | string;
 
 /** After this number of failed calls in a row the circuit is open. */
 const FAILURES_TO_OPEN = 3;
-/** After this number of successful queries of its own, a suspect is read together with others again. */
+/** A suspect is read together with others again after this number of successful queries for it alone. */
 const GOOD_RESPONSES = 30;
 /** A suspect makes at most this number of failing calls in this time. */
 const MOST_FAILURES = 4;

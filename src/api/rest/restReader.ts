@@ -44,7 +44,7 @@ export interface RestReaderOptions extends ClientOptions {
  * The reader of the REST interface, version 2. Every method rejects with an UpstreamError, or with the reason of the
  * signal when that is aborted.
  *
- * @param before the memory of the reader that it replaces (reload)
+ * @param before the memory of the reader that this one replaces at a reload
  * @throws Error when the base address or the address of the proxy is not a valid URL
  */
 export function createRestReader(options: RestReaderOptions, before?: object): UpstreamReader {

@@ -44,8 +44,7 @@ const RULES: Readonly<
   score: apdexScore,
 };
 
-/** True for a value name that has a rule. */
-function isMerged(valueName: string): boolean {
+function hasRule(valueName: string): boolean {
   return Object.hasOwn(RULES, valueName);
 }
 
@@ -59,7 +58,7 @@ export function mergeTimeslices(timeslices: readonly Timeslice[], seconds: numbe
   const names = new Set(timeslices.flatMap((slice) => Object.keys(slice.values)));
   const values: Record<string, number> = {};
   for (const name of names) {
-    const rule = isMerged(name) ? RULES[name] : undefined;
+    const rule = hasRule(name) ? RULES[name] : undefined;
     const merged = rule?.(timeslices, name, seconds);
     if (merged !== undefined && Number.isFinite(merged)) values[name] = merged;
   }
@@ -141,8 +140,8 @@ export function toMinutes(data: MetricData, range: TimeRange): MinuteSeries {
 export function toSeries(data: MetricData, names: readonly string[], chunk: SeriesChunk): MetricSeries {
   const metrics = names.flatMap((name) => {
     const timeslices = (data.get(name) ?? []).flatMap((timeslice) => spread(timeslice, chunk));
-    const kept = timeslices.filter(({ from }) => from >= chunk.from).map(withMergedValues);
-    const reported = kept.filter(({ values }) => !NEVER_ZERO.has(name) || !isFilling(values));
+    const kept = timeslices.filter(({ from }) => from >= chunk.from).map(onlyValuesWithRule);
+    const reported = kept.filter(({ values }) => !NEVER_ZERO.has(name) || !isAllZero(values));
     return reported.length === 0 ? [] : [[name, reported] as const];
   });
   const lengths = metrics.flatMap(([, timeslices]) => timeslices.filter(hasValues).map(secondsOf));
@@ -157,14 +156,14 @@ export function summarizeSeries(
   granule: number,
 ): MetricDataResult {
   const metrics = new Map<string, Readonly<Record<string, number>>>();
-  let reports = false;
+  let isReporting = false;
   for (const [name, inside] of timeslices) {
     if (inside.length === 0) continue;
-    reports ||= inside.some(({ values }) => Object.values(values).some((value) => value !== 0));
+    isReporting ||= inside.some(({ values }) => Object.values(values).some((value) => value !== 0));
     metrics.set(name, joined(inside, secondsOf(range), granule));
   }
   // New Relic fills a series with zeros, but an application that reported nothing is missing in a summarized response.
-  return { window: range, metrics: reports ? metrics : new Map(), datastores: undefined };
+  return { window: range, metrics: isReporting ? metrics : new Map(), datastores: undefined };
 }
 
 function joined(timeslices: readonly Timeslice[], length: number, granule: number): Timeslice['values'] {
@@ -184,11 +183,11 @@ function spread(timeslice: Timeslice, { granule }: SeriesChunk): Timeslice[] {
   });
 }
 
-function withMergedValues({ from, to, values }: Timeslice): Timeslice {
-  return { from, to, values: Object.fromEntries(Object.entries(values).filter(([name]) => isMerged(name))) };
+function onlyValuesWithRule({ from, to, values }: Timeslice): Timeslice {
+  return { from, to, values: Object.fromEntries(Object.entries(values).filter(([name]) => hasRule(name))) };
 }
 
-function isFilling(values: Timeslice['values']): boolean {
+function isAllZero(values: Timeslice['values']): boolean {
   const numbers = Object.values(values);
   return numbers.length > 0 && numbers.every((number) => number === 0);
 }

@@ -46,7 +46,7 @@ const chosenApplications = z.strictObject({
   }),
 });
 
-const NO_APPLICATIONS = chosenApplications.parse({});
+const APPLICATION_DEFAULTS = chosenApplications.parse({});
 
 const applications = z.union([
   z.boolean().refine((value) => !value, 'must be false or a mapping: without this key every application is read'),
@@ -227,7 +227,7 @@ function accountOf(written: z.output<typeof writtenAccount>) {
     base_url: 'url' in checked ? checked.url : address,
     api_key_header: written.api_key_header ?? defaults.api_key_header,
     applications: {
-      ...(typeof applications === 'boolean' ? NO_APPLICATIONS : applications),
+      ...(typeof applications === 'boolean' ? APPLICATION_DEFAULTS : applications),
       /** False when neither applications nor their hosts and instances are read. */
       read: typeof applications !== 'boolean',
     },

@@ -5,7 +5,7 @@ import { notes, text, whole } from './parts.ts';
 
 const GLOB = '`*` any run of characters, `?` one, the rest literal, case counts';
 
-/** The error of a match that is a plain name or id. */
+/** The error for a plain name or id where a mapping is expected. */
 const error = ({ code, input }: z.core.$ZodRawIssue): string | undefined => {
   const key = typeof input === 'string' ? 'name' : typeof input === 'number' ? 'id' : undefined;
   if (code !== 'invalid_type' || key === undefined) return undefined;
@@ -66,7 +66,7 @@ export const applicationMatch = z
   .refine(hasTagOfValue, VALUE_ALONE)
   .meta({ placeholder: '<application_match>' });
 
-/** Entities by name or tag; guids are long, and change when an entity is created anew. */
+/** Matches entities by name or tag, not by guid: a guid is long, and changes when the entity is created anew. */
 export const tagMatch = z
   .strictObject(
     {

@@ -56,7 +56,7 @@ function withinAccount(account: Mapping, path: Path): Issue[] {
   return [...issues, ...tagRules(account, [...path, 'applications']), ...entityRules(account, path)];
 }
 
-/** Tags are available only through NerdGraph, and each published key gives a label of its own. */
+/** Tags are available only through NerdGraph, and each published one must give a label of its own. */
 function tagRules(account: Mapping, path: Path): Issue[] {
   const applications = mappingOf(account['applications']);
   if (apiOf(account) === 'rest') {
@@ -78,7 +78,7 @@ function tagRules(account: Mapping, path: Path): Issue[] {
   return tagLabelRules(account, applications?.['tags'], [...path, 'tags']);
 }
 
-/** Each published tag gives a label of its own. */
+/** Each published tag must give a label that neither an earlier tag nor a static label of the account has. */
 function tagLabelRules(account: Mapping, tags: unknown, path: Path): Issue[] {
   const labels = listOf(tags).map((key) => (typeof key === 'string' ? tagLabel(key) : undefined));
   const earlier = earlierEqual(labels.map((label) => label?.toLowerCase()));

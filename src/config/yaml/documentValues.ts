@@ -41,7 +41,7 @@ interface LocatedValue {
 
 /**
  * The plain values of a document (null for an invalid one), with their locations. Placeholders are replaced from the
- * environment, and their results get a type as YAML would give; keys, tags and aliases are checked.
+ * environment, and the resulting text gets the type that YAML would give it; keys, tags and aliases are checked.
  */
 export class DocumentValues {
   /** Undefined where the aliases stand for too many values. */
@@ -49,7 +49,7 @@ export class DocumentValues {
   readonly problems: YamlProblem[] = [];
   readonly #document: Document.Parsed;
   readonly #env: Environment;
-  /** The offsets of unknown tags, which stand before their nodes; the last first, those already passed removed. */
+  /** The offsets of unknown tags, largest first. A tag stands before its node; the tags of earlier nodes are removed. */
   readonly #unknownTags: number[];
   /** Invalid nodes; further problems of their values are not reported. */
   readonly #invalid = new Set<Node>();
@@ -58,7 +58,7 @@ export class DocumentValues {
   /** The valid pairs of each mapping, by key. */
   readonly #pairs = new Map<YAMLMap, ReadonlyMap<unknown, Pair>>();
   readonly #anchors = new Map<string, Node>();
-  /** The target of each alias: its anchor may be defined again further down. */
+  /** The target of each alias, recorded where the alias stands: its anchor may be defined again further down. */
   readonly #targets = new Map<Alias, Node>();
 
   constructor(document: Document.Parsed, env: Environment) {

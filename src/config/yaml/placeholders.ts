@@ -63,7 +63,7 @@ function notSet(name: string): string {
     : `the environment variable ${name} is not set: set it, or write \${${name}:-default}`;
 }
 
-/** The reverse: a text that expands to the given one. */
+/** The reverse of expandPlaceholders: a text that expands to the given one. */
 export function escapePlaceholders(text: string): string {
   return text.replaceAll('${', () => '$${');
 }

@@ -79,7 +79,7 @@ export interface YamlFile {
    * is the index of a character in a text.
    */
   diagnostic(path: Path, message: string, at: 'key' | 'value', inText?: number): Diagnostic;
-  /** The expanded text of an unquoted value with placeholders, before it got a type. */
+  /** The expanded text of a value with placeholders, before it got a type. */
   textAt(path: Path): string | undefined;
 }
 
