@@ -13,13 +13,13 @@ import { Schedule, type CurrentWindow } from './schedule.ts';
 import { Tracker } from './tracker.ts';
 import type { AccountLog } from './accountLog.ts';
 
-/** Without a start or an end of a call for this long, and two request timeouts, the account makes no progress. */
+/** An account makes no progress when no call starts or ends for this time, in milliseconds, plus two request timeouts. */
 const STUCK_AFTER = 120_000;
 
 /**
- * Collects one account. A scrape calls `refresh`: its due tasks are queued, read as soon as the limiter has a slot, and taken
- * over into the inventory, which may unlock further tasks. The work continues after the scrape got its response. All times are
- * milliseconds of the monotonic clock.
+ * Collects one account. A scrape calls `refresh`: its due tasks are queued and read as soon as the limiter has a slot. Their
+ * results are kept in the inventory, and may unlock further tasks. The work continues after the scrape got its response. All
+ * times are milliseconds of the monotonic clock.
  */
 export class AccountCollector {
   context: AccountContext;
@@ -32,17 +32,15 @@ export class AccountCollector {
   readonly log: AccountLog;
   /** The mark of the account's key; accounts with the same key have the same mark. */
   keyMark: string;
-  /** The end of the window in which the warnings were last logged. */
+  /** The end of the window in which the warnings were last logged, Unix seconds. */
   noticedFor: number | undefined;
   /** The end of the pause that was logged last. */
   #notedPause = -Infinity;
   readonly #kinds: Kinds;
   readonly #queue: Queue;
-  /**
-   * The running reads, each with its own abort signal: with one shared signal, old listeners would keep later ones in memory.
-   */
+  /** The running reads. Each has its own abort signal: on a shared one, removed listeners would keep later ones in memory. */
   readonly #running = new Map<AbortController, Promise<readonly (number | Failed)[]>>();
-  /** Requests that are still queueing. No call starts before they finish, so that batches are full. */
+  /** The number of requests that are still queueing tasks. No call starts before they finish, so that batches are full. */
   #queueing = 0;
   #pumping = false;
   #stopped = false;
@@ -147,8 +145,8 @@ export class AccountCollector {
   // A refresh requests its tasks.
 
   /**
-   * Requests all tasks of the scope, unless the same request is already running for this window and these waiters, which then
-   * share it.
+   * Requests all tasks of the scope. If such a request is already running for this window and these waiters, they share it
+   * instead.
    */
   async #requestAll(refresh: Refresh): Promise<void> {
     const { inventory } = this;
@@ -167,7 +165,7 @@ export class AccountCollector {
   async #request(refresh: Refresh, tasks: Iterable<Task>): Promise<void> {
     const { requestedAt } = refresh;
     const requested: Task[] = [];
-    let queueing = 0;
+    let counted = 0;
     refresh.requesting += 1;
     try {
       await inSlices(tasks, (task) => {
@@ -178,12 +176,12 @@ export class AccountCollector {
       // The plan decides what is due, so it is updated after all tasks are in demand.
       await this.schedule.update();
       await inSlices(requested, (task) => {
-        if (!this.#join(refresh, task) || queueing > 0) return;
-        queueing = 1;
+        if (!this.#join(refresh, task) || counted > 0) return;
+        counted = 1;
         this.#queueing += 1;
       });
     } finally {
-      this.#queueing -= queueing;
+      this.#queueing -= counted;
       refresh.requesting -= 1;
       this.#pump();
       refresh.notify();
@@ -204,8 +202,7 @@ export class AccountCollector {
     }
     if (task.retryAt > requestedAt || !this.#kinds.isReady(task)) return false;
     if (this.schedule.isDue(task, requestedAt)) refresh.add(task);
-    // Reads the task early without a waiter: the next scrape may come only in the next window, and until then the budget would
-    // be unused.
+    // No scrape waits for an early task: it uses budget that would be left before the next window.
     else if (!this.schedule.isEarly(task)) return false;
     this.#enqueue(task);
     return true;
@@ -228,7 +225,7 @@ export class AccountCollector {
     return (task !== applicationList && task !== keyTransactionList) || isEnabled(this.context, task.group);
   }
 
-  /** False while the task waits for data that has to be read once before it. */
+  /** True when the refresh of a group that needs this task only once no longer needs it (`known` of `covers`). */
   #isKnown(task: Task): boolean {
     if (task.kind !== 'application_metrics') return task.tried;
     return this.inventory.dataOf(task.subject)?.database !== undefined;
@@ -261,7 +258,7 @@ export class AccountCollector {
   }
 
   /**
-   * Due tasks of a kind in demand, which fill up a call while a probe waits, because the tasks of the probe leave room in it.
+   * Further due tasks of a kind, while a probe waits: its own tasks leave room in a call.
    */
   #fillers(kind: Kind): readonly Task[] {
     if (!this.tracker.isProbing || this.context.reader.api === 'rest') return [];
@@ -346,7 +343,7 @@ export class AccountCollector {
     task.fail(reason, error instanceof Error ? error.message : String(error), this.context.clock.monotonic());
     this.log.failed(task);
     this.#notePause();
-    // While the account is refused, its list is tried once per interval, with any result.
+    // While the account is refused, its application list is tried once per interval, after any kind of failure.
     const isRefused = this.refused !== undefined && task === this.inventory.applicationList;
     task.retryAt = isRefused ? this.schedule.nextRegularAttempt(task) : this.schedule.retryAt(task, window);
   }
@@ -408,7 +405,7 @@ export class AccountCollector {
     this.log.refused(isRefused);
   }
 
-  /** A refresh with no due task of a group is successful for this group, too. */
+  /** Ends a refresh of each enabled group that has no task: it counts as a success. */
   #reportIdleGroups(): void {
     const busy = new Set(this.inventory.tasks().map(({ group }) => group));
     for (const group of GROUPS) {

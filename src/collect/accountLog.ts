@@ -3,8 +3,8 @@ import type { Group } from '../metrics/sample.ts';
 import type { Task } from './task.ts';
 
 /**
- * The log of one account: one line per refresh, and one line for the begin and one for the end of a failure of a group,
- * independent of the number of tasks and attempts.
+ * The log of one account: a line per refresh, a line for each reason when a group begins to fail, and a line when it works
+ * again, independent of the number of tasks and attempts.
  */
 export class AccountLog {
   readonly #logger: Logger;
@@ -49,7 +49,7 @@ export class AccountLog {
     this.#endRefusal();
   }
 
-  /** The wait for a refresh has ended: all tasks have ended, or the others continue in the background. */
+  /** The wait for a refresh has ended; `left` tasks have not, and continue in the background. */
   refreshed(
     applicationId: number | undefined,
     summary: { readonly tasks: number; readonly failed: number; readonly left: number; readonly seconds: number },
@@ -64,8 +64,8 @@ export class AccountLog {
   }
 
   /**
-   * The consequence of a refusal; the line of the failing group gives its reason. A key that may read the list and nothing else
-   * is logged as one refusal, not once per read of the list.
+   * Logs the consequence of a refusal; the line of the failing group gives its reason. With a key that may read only the list,
+   * each read of the list ends the refusal and the next task renews it: this is logged as one refusal.
    */
   refused(isRefused: boolean): void {
     this.#isRefused = isRefused;

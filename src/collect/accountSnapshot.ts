@@ -18,18 +18,17 @@ export interface GroupTally {
 }
 
 /**
- * The samples that an account serves for a scope, as far as their last read values are not too old, under the current labels;
- * and how many tasks are fresh, stale and missing. One walk gives both, so that the exposition never counts a task as fresh
- * without its samples. List entries count one by one, each with the state of its list, or with the state of its own rolling
- * values where that is worse.
+ * What an account serves for a scope: the samples of last read values that are not too old, under the current labels, and the
+ * numbers of fresh, stale and missing tasks. One walk collects both, so that no exposition counts a task as fresh without its
+ * samples. List entries count one by one, each with the state of its list, or of its own rolling values where that is worse.
  */
 export class AccountSnapshot {
   readonly blocks: Block[] = [];
-  /** Series left out by the caps of custom metrics and queries, per read. */
+  /** Series that the `max_series` of custom metrics and queries leave out, by read. */
   readonly cut: DroppedSeries[] = [];
-  /** True when every task of the scope, with the lists they come from, is fresh. */
+  /** True when every task of the scope is fresh, and every list that their subjects come from. */
   complete = true;
-  /** The end of the newest window of metric data that is served. */
+  /** The end of the newest window of metric data that is served, Unix seconds. */
   newestWindowEnd: number | undefined;
   readonly #account: AccountCollector;
   readonly #scope: Scope;
@@ -138,7 +137,7 @@ export class AccountSnapshot {
     for (const instance of data.instances.values()) this.#entry(instanceList, instance);
   }
 
-  /** An entry of a list, in the state of the list; with its separately read rolling values while they are not too old. */
+  /** Counts and adds an entry in the state of its list, with separately read rolling values while they are not too old. */
   #entry(list: Task, record: ListRecord): void {
     const { labels, rolling } = record;
     const state = this.#stateOf(list);
@@ -170,22 +169,22 @@ export class AccountSnapshot {
     return state;
   }
 
-  /** A list counts by its entries; a list that was never read, or waits, counts as one missing task. */
+  /** A list that was never read, or waits, counts as one missing task; any other list counts by its entries. */
   #list(list: Task): void {
     const state = this.#stateOf(list);
     if (list.lastRead === undefined || this.#waits(list)) this.#count(list, 'missing', undefined);
-    // An empty list is a part of the scope, too.
+    // The list itself counts, too, because an empty list has no entries.
     else if (this.#needs.always.has(list.group)) this.complete &&= state === 'fresh';
     this.#window(list, state);
   }
 
-  /** True for key transactions that are not served yet, because the names of their applications are not known. */
+  /** True for the list of key transactions while it is not served, because the names of their applications are not known. */
   #waits(list: Task): boolean {
     const { applicationList, keyTransactionList } = this.#account.inventory;
     return list === keyTransactionList && !applicationList.tried;
   }
 
-  /** @param task the task that reads it: for a list entry, its list */
+  /** @param task the task to count; for an entry of a list, its list */
   #count(task: Task, state: TaskState, rolling: Task | undefined): void {
     const { schedule } = this.#account;
     const { group } = task;
@@ -211,7 +210,7 @@ export class AccountSnapshot {
 
   #countCut(reading: WindowReading | undefined): void {
     if (reading === undefined || !this.#scope.groups.has('custom_metrics')) return;
-    // The exposition may have no sample of a family that was cut.
+    // A family that was cut counts even when the exposition has no sample of it.
     for (const [family, series] of reading.cut) this.cut.push({ family, series, reading });
   }
 

@@ -105,7 +105,8 @@ function unmatchedTemplates({ context, inventory }: AccountCollector): string[] 
 }
 
 /**
- * For each custom metric, the id of one application that has it: its names tell whether the metric has the configured value.
+ * For each custom metric, the id of one application that has it: the data of that application show whether New Relic has the
+ * configured value.
  */
 export function customExamples({ context, inventory }: AccountCollector): readonly number[] {
   const examples = context.customMetrics.flatMap(({ template }) => {
@@ -134,7 +135,7 @@ function tightLimits({ schedule, context }: AccountCollector): string[] {
   ];
 }
 
-/** One read of counters covers 50 minutes, and 10 of them overlap the previous read. */
+/** In milliseconds: one read of counters covers 50 minutes, and 10 of them overlap the previous read. */
 const LONGEST_COUNTER_INTERVAL = 2_400_000;
 
 function slowCounters({ schedule, context }: AccountCollector): string[] {
@@ -171,13 +172,13 @@ export function summaryOf(account: AccountCollector, snapshot: AccountSnapshot, 
     endOfLife: endOfLife(config),
     labels: config.labels,
     /**
-     * True when the last read of the application list succeeded completely; for an account without that list, when a query
-     * succeeds.
+     * True when the last read of the application list succeeded completely; for an account without that list, when the last
+     * read of a query or of entities did.
      */
     up,
     /** The reason why the account is stopped except for one list call per interval; undefined when it is not stopped. */
     refused: account.refused,
-    /** End of the newest window served. */
+    /** The end of the newest window of metric data that is served. */
     windowEnd: snapshot.newestWindowEnd,
     groups: GROUPS.filter((group) => isEnabled(context, group)).map((group) =>
       groupStatus(account, group, snapshot.of(group)),
@@ -229,8 +230,8 @@ export function statusOf(account: AccountCollector, snapshot: AccountSnapshot, t
 const NAME_LISTS: ReadonlySet<Kind> = new Set<Kind>(['metric_names', 'custom_names']);
 
 /**
- * The begin and the reason of an outage, and the time until which the last good values are served, in Unix seconds. Undefined
- * while the application list can be read or, for an account without that list, one of its queries.
+ * The beginning and the reason of an outage, and the time until which the last good values are served, in Unix seconds.
+ * Undefined while the account is up, or before its first task has failed: the application list, where the account has one.
  */
 function outageOf({ up, inventory, schedule, context }: AccountCollector, { now }: EvaluationTime, wallNow: number) {
   const [first] = inventory.tasks();
@@ -363,7 +364,7 @@ function queryStatus(account: AccountCollector, record: QueryRecord, time: Evalu
     rows,
     columns,
     labels: query.rules.labels,
-    /** The numbers of series that its limit has cut, and that it serves now. */
+    /** The numbers of series that its `max_series` has cut, and that it serves now. */
     cut: cut.reduce((sum, { series }) => sum + series, 0),
     series: attempt.state === 'missing' ? 0 : samples.values.length,
     /** Rows that gave no series, since the start. */

@@ -2,10 +2,10 @@ import { backoff } from '../api/backoff.ts';
 
 const MINUTE = 60_000;
 const FIRST_PAUSE = 5_000;
-const LONGEST_BLIND_PAUSE = 60_000;
+const LONGEST_UNANNOUNCED_PAUSE = 60_000;
 const LONGEST_PAUSE = 300_000;
 const SHORTEST_PAUSE = 1_000;
-const RECOVERY_STEP = 10_000;
+const RECOVERY_PERIOD = 10_000;
 const RECOVERY_STEPS = 10;
 
 /** Ended calls count for a minute and one millisecond, because times are rounded down to milliseconds. */
@@ -31,7 +31,7 @@ export class Budget {
    */
   #overloads = 0;
   #overloadedAt = -Infinity;
-  /** The rate at the begin of the recovery, and the time of that begin; undefined when the whole budget is in force. */
+  /** The calls per minute and the time at which the last recovery began; undefined before the first overload. */
   #recovery: { readonly level: number; readonly from: number } | undefined;
 
   constructor(perMinute: number) {
@@ -42,7 +42,7 @@ export class Budget {
   inForce(now: number): number {
     if (this.#recovery === undefined) return this.perMinute;
     const { level, from } = this.#recovery;
-    const steps = Math.max(0, Math.floor((now - from) / RECOVERY_STEP));
+    const steps = Math.max(0, Math.floor((now - from) / RECOVERY_PERIOD));
     return Math.min(this.perMinute, level + steps * Math.ceil(this.perMinute / RECOVERY_STEPS));
   }
 
@@ -117,15 +117,15 @@ export class Budget {
    * a tenth every 10 seconds. Responses to calls that were in flight together count once.
    */
   overloaded(now: number, startedAt: number, waitMs: number | undefined): void {
-    const first = startedAt > this.#overloadedAt;
-    if (first) {
+    const isFirst = startedAt > this.#overloadedAt;
+    if (isFirst) {
       const level = Math.max(1, Math.floor(this.inForce(now) / 2));
       this.#overloads += 1;
       this.#overloadedAt = now;
       this.#recovery = { level, from: now };
     }
-    const blind = first ? backoff(this.#overloads, FIRST_PAUSE, LONGEST_BLIND_PAUSE) : 0;
-    const wait = waitMs === undefined ? blind : Math.max(waitMs, SHORTEST_PAUSE);
+    const unannounced = isFirst ? backoff(this.#overloads, FIRST_PAUSE, LONGEST_UNANNOUNCED_PAUSE) : 0;
+    const wait = waitMs === undefined ? unannounced : Math.max(waitMs, SHORTEST_PAUSE);
     const latest = this.#overloadedAt + LONGEST_PAUSE;
     this.#pausedUntil = Math.max(this.#pausedUntil, Math.min(now + wait, latest));
     if (this.#recovery !== undefined) this.#recovery = { level: this.#recovery.level, from: this.#pausedUntil };
@@ -135,7 +135,7 @@ export class Budget {
   #nextStep(now: number, allowed: number): number {
     if (this.#recovery === undefined || allowed >= this.perMinute) return Infinity;
     const { from } = this.#recovery;
-    return from + (Math.floor((now - from) / RECOVERY_STEP) + 1) * RECOVERY_STEP;
+    return from + (Math.floor((now - from) / RECOVERY_PERIOD) + 1) * RECOVERY_PERIOD;
   }
 }
 

@@ -29,6 +29,7 @@ import { UserConcurrency } from './userConcurrency.ts';
  * The period of the timer that looks for due work, in milliseconds. Windows and intervals decide what is due, not this timer.
  */
 const TICK = 10_000;
+/** The largest part of the period by which a tick comes earlier or later. */
 const JITTER = 0.2;
 
 /** A reader of one account and the key it uses. */
@@ -39,7 +40,7 @@ interface CollectorDependencies {
   readonly log: Logger;
   /** Opens the reader of an account, with the learned state of the reader that it replaces. Throws when it cannot be opened. */
   readonly openReader: (account: AccountConfig, config: Config, before?: object) => AccountReader;
-  /** The same as in an account's context. */
+  /** True: plans and states count all tasks, requested or not. */
   readonly ignoreDemand?: boolean;
 }
 
@@ -55,7 +56,7 @@ export class Collector {
   readonly #retired = new Set<UpstreamReader>();
   readonly #concurrency: UserConcurrency;
   readonly #writer = new SampleWriter();
-  /** Start of the newest refresh, by the monotonic clock; in background mode it is the time at which freshness is judged. */
+  /** Start of the newest refresh, in milliseconds of the monotonic clock; background mode judges freshness at this time. */
   #lastRefresh: number | undefined;
 
   constructor(config: Config, dependencies: CollectorDependencies) {
@@ -118,11 +119,10 @@ export class Collector {
 
   /**
    * Refreshes at once and then on a timer (`collection.background`), whose jitter keeps several exporters from calling New
-   * Relic at the same time. A tick does not wait for the previous refresh: the next one continues with the remaining tasks, for
-   * the window of that time.
+   * Relic at the same time. A tick does not wait for the previous refresh: tasks that still wait are read for the newer window.
    *
-   * @param random a number from 0 up to 1
-   * @returns stops the timer
+   * @param random gives numbers from 0 to below 1
+   * @returns a function that stops the timer
    */
   refreshInBackground(random: () => number): () => void {
     const everything = { groups: new Set(GROUPS) };
@@ -158,7 +158,7 @@ export class Collector {
     const wallNow = this.#dependencies.clock.now();
     const snapshots: AccountSnapshot[] = [];
     const accounts: State[] = [];
-    // Accounts are built one after the other; each yields to other work.
+    // Snapshots are built one after the other; each yields to other work.
     for (const account of this.#accountsOf(scope)) {
       account.schedule.advanceWindow();
       const snapshot = await AccountSnapshot.inPortions(account, scope, time);
@@ -169,7 +169,7 @@ export class Collector {
       blocks: snapshots.flatMap(({ blocks }) => blocks),
       /** True when every due task of the scope is fresh. */
       complete: snapshots.every(({ complete }) => complete),
-      /** Series left out by the caps of custom metrics and queries, per read. */
+      /** Series that the `max_series` of custom metrics and queries leave out, by read. */
       cut: snapshots.flatMap(({ cut }) => cut),
       /** The state is of the same moment as the series: a task without series never counts as fresh. */
       accounts,
@@ -181,15 +181,15 @@ export class Collector {
     const time = this.#time(undefined);
     return this.#accountsOf().map((account) => {
       account.schedule.updateAtOnce();
-      // The state does not depend on the groups of a scope, so none is built.
+      // A scope without groups gives the same state, and collects no samples.
       const snapshot = AccountSnapshot.atOnce(account, { groups: new Set() }, time);
       return statusOf(account, snapshot, time, this.#dependencies.clock.now());
     });
   }
 
   /**
-   * The served application lists without any other state, of the accounts that read them. The list and its length are undefined
-   * when it was never read or is too old to be served.
+   * The served applications of each account that reads applications, and `listed`, the length of its list before the filters.
+   * Both are undefined when the list was never read or is too old to be served.
    */
   applicationLists() {
     const time = this.#time(undefined);
@@ -205,7 +205,7 @@ export class Collector {
     });
   }
 
-  /** The ids of applications of an account that together have every matching custom metric. */
+  /** The ids of some applications of an account: every custom metric that matches anything matches in one of them. */
   customExamples(accountName: string): readonly number[] {
     const account = this.#accounts.get(accountName);
     return account === undefined ? [] : customExamples(account);
@@ -218,8 +218,8 @@ export class Collector {
   }
 
   /**
-   * Tests the access that the lists of an account do not show, under its budget. Rejects with an UpstreamError, or with the
-   * reason of the signal.
+   * Looks for problems that the lists of an account do not show; its calls keep to the budget of the account. Rejects with an
+   * UpstreamError, or with the reason of the signal.
    */
   async diagnose(accountName: string, signal: AbortSignal): Promise<Diagnosis> {
     const account = this.#accounts.get(accountName);
@@ -249,7 +249,7 @@ export class Collector {
       !this.#config.collection.background || this.#accountsOf().every((account) => account.isExplored));
   }
 
-  /** False when work could be started and none has been for too long. */
+  /** False when an account could call New Relic and has not for minutes. */
   progressing(): boolean {
     return this.#accountsOf().every((account) => account.progressing());
   }
@@ -275,7 +275,7 @@ export class Collector {
     return { asOf: Math.min(startedAt ?? now, now), now };
   }
 
-  /** Builds all parts of a configuration that can fail. Throws the error of `openReader`, and then leaves no reader open. */
+  /** Makes the contexts of all accounts. When a reader cannot be opened, throws that error and leaves no reader open. */
   #open(config: Config): AccountContext[] {
     const { clock, openReader, ignoreDemand = false } = this.#dependencies;
     const opened: AccountContext[] = [];
@@ -284,7 +284,7 @@ export class Collector {
         const before = this.#accounts.get(account.name)?.context;
         // Custom metrics that are defined as before stay the same objects, so that the last read data are not calculated again.
         const isSame = JSON.stringify(before?.account.custom_metrics) === JSON.stringify(account.custom_metrics);
-        const families = before !== undefined && isSame ? before.customMetrics : customMetrics(account.custom_metrics);
+        const prepared = before !== undefined && isSame ? before.customMetrics : customMetrics(account.custom_metrics);
         const memory =
           before !== undefined && isSameAccount(before.account, account) ? before.reader.memory : undefined;
         const reader = openReader(account, config, memory);
@@ -292,8 +292,8 @@ export class Collector {
           ...reader,
           account,
           collection: config.collection,
-          customMetrics: families,
-          selections: new MetricSelections(reader.reader, families),
+          customMetrics: prepared,
+          selections: new MetricSelections(reader.reader, prepared),
           queries: prepareQueries(account.queries),
           writer: this.#writer,
           clock,
@@ -313,7 +313,7 @@ export class Collector {
     this.#accounts.set(name, new AccountCollector(context, log));
   }
 
-  /** Work in flight continues with the old reader, through pages, retries and pauses; then its connections are closed. */
+  /** Reads in flight finish with the old reader, pages, retries and pauses included; then its connections are closed. */
   #closeLater(reader: UpstreamReader, account: AccountCollector): void {
     reader.retire();
     this.#retired.add(reader);
@@ -324,7 +324,7 @@ export class Collector {
   }
 }
 
-/** Once a minute is enough, because the inputs of these warnings change with the window. */
+/** Logs new warnings at most once per window, because most data behind them are read once per window. */
 function writeNotices(account: AccountCollector): void {
   const { to } = account.schedule.window;
   if (account.noticedFor === to) return;

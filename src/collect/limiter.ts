@@ -12,7 +12,7 @@ const SLOTS_OF_USER = 25;
 /** The time for which an account's stated need of slots counts, in milliseconds. */
 const NEED_HOLDS = 600_000;
 
-/** Spread calls start at this share of the interval that would use the whole budget of a minute: the rest is headroom. */
+/** The distance between spread calls, as a share of the distance at which they use exactly the budget: the rest is headroom. */
 const SPREAD = 0.9;
 
 /** The weight of the newest read in the average duration of a call. */
@@ -23,11 +23,11 @@ type Limits = Pick<AccountConfig['limits'], 'requests_per_minute' | 'max_concurr
 /** Ends a call, with the overload if New Relic responded with one. */
 type Release = (overload?: Overload) => void;
 
-/** A slot that its work has reserved before it starts, with the totals of the calls of that work. */
+/** A slot that was reserved for a read before its start, with the totals of all calls of that read. */
 export interface Reservation {
-  /** The limiter for this work: its first call uses the slot, later ones wait for theirs. */
+  /** The limiter for the read: its first call uses the slot, later ones wait for theirs. */
   readonly limiter: RateLimiter;
-  /** The number of its ended calls, their total duration in milliseconds, and the start of the last one. */
+  /** The number of calls that have ended, their total duration in milliseconds, and the start of the last one. */
   readonly calls: { count: number; ms: number; lastStart: number };
   /** Releases the slot if no call was made. */
   cancel(): void;
@@ -124,7 +124,7 @@ export class AccountLimiter implements RateLimiter {
     return now + rounds * (this.#averageCall ?? 0) <= deadline;
   }
 
-  /** Adds the calls of a successful read, at least one, to the average. */
+  /** Adds the calls of a successful read, at least one, to the average; the next pause of the budget may be short again. */
   learn({ count, ms, lastStart }: Reservation['calls']): void {
     const newest = ms / count;
     this.#averageCall ??= newest;
@@ -156,7 +156,7 @@ export class AccountLimiter implements RateLimiter {
    * Takes a slot for new work, if one is free and no started work waits for it; otherwise `changed` is called when one may be
    * free.
    *
-   * @param isSpread true: keeps the distance to the last call that spreads the budget over a minute
+   * @param isSpread true: waits until the last reserved slot is long enough ago to spread the budget over a minute
    */
   reserve(isSpread = false): Reservation | undefined {
     const now = this.#clock.monotonic();
@@ -311,8 +311,8 @@ export class SharedConcurrency {
   }
 
   /**
-   * The number of slots that an account can rely on: all slots when every account has enough; otherwise an equal part of the
-   * slots that accounts below their share leave.
+   * The number of slots that an account can rely on: all slots when every account has enough; otherwise an equal share of the
+   * slots that accounts with smaller needs leave.
    */
   slotsFor(account: AccountLimiter, needed: number, now: number): number {
     this.#needs.set(account, { slots: needed, at: now });

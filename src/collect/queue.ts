@@ -8,10 +8,10 @@ import type { Schedule } from './schedule.ts';
 /** Ties, and the first refresh, are in this order. */
 const KINDS = Object.keys(GROUP_OF) as readonly Kind[];
 
-/** The interval by which a never read task is overdue, in milliseconds, for all groups: the first refresh is urgent. */
+/** Stands for the interval of a task that was never read, in milliseconds: a short one makes the first refresh urgent. */
 const FIRST_READ_INTERVAL = 60_000;
 
-/** The number of completely failed reads in a row after which New Relic counts as failing until one succeeds. */
+/** The number of completely failed reads in a row after which New Relic counts as failing, until a read succeeds. */
 const FAILING_AFTER = 3;
 
 /** The limit of calls per minute while New Relic fails, as a multiple of the plan's calls per minute. */
@@ -35,12 +35,11 @@ interface QueuedTask {
 }
 
 /**
- * The queue of waiting tasks: most overdue first, as time overdue divided by their interval. Each lane is sorted by due time,
- * so comparing the heads is enough: except for queries, all tasks of a kind share the interval of their group. A call is
- * a trial when it may hang: of a task that failed, or of a host that was never read while its application has not succeeded
- * either.
- * Failed tasks go after all healthy due work. A failed task competes with healthy work only after it has waited for an
- * interval, the normal wait between two reads, so that it does not starve when the queue is never empty.
+ * The queue of waiting tasks: most overdue first, as time overdue divided by the interval. Each kind has a lane of healthy
+ * tasks and one of trials, both sorted by due time. Only the heads of lanes are compared, because most tasks of a kind share an
+ * interval. A call is a trial when it may hang: for a task that failed, or for a host while neither it nor its application has
+ * ever been read. A failed task goes after all healthy due tasks. It competes with them once it has waited for an interval, the
+ * normal wait between two reads, so that it does not starve when the queue is never empty.
  */
 export class Queue {
   readonly #clock: Clock;
@@ -49,9 +48,9 @@ export class Queue {
   readonly #limiter: AccountLimiter;
   readonly #lanes = new Map(KINDS.map((kind) => [kind, { healthy: new Lane(), trials: new Lane() }]));
   readonly #waiting = new Map<Task, QueuedTask>();
-  /** The number of trials in flight, and the number of trials in a row that succeeded. */
+  /** The number of trials in flight, and the number of the last trials in a row that succeeded. */
   #trialsRunning = 0;
-  #trialsWell = 0;
+  #trialsSucceeded = 0;
   /**
    * The number of completely failed reads in a row. The circuit counts calls instead: it is closed by a 403, and by any good
    * response within a read.
@@ -128,12 +127,12 @@ export class Queue {
 
   ended({ slot, isTrial }: Call, results: readonly (number | Failed)[]): void {
     slot.cancel();
-    const isWell = (result: number | Failed): boolean => typeof result === 'number';
+    const isSuccess = (result: number | Failed): boolean => typeof result === 'number';
     if (isTrial) {
       this.#trialsRunning -= 1;
-      this.#trialsWell = results.every(isWell) ? this.#trialsWell + 1 : 0;
+      this.#trialsSucceeded = results.every(isSuccess) ? this.#trialsSucceeded + 1 : 0;
     }
-    if (results.some(isWell)) {
+    if (results.some(isSuccess)) {
       this.#failedInRow = 0;
       if (slot.calls.count > 0) this.#limiter.learn(slot.calls);
     } else if (!results.some(isOverload)) {
@@ -166,7 +165,7 @@ export class Queue {
         const waited = now - task.retryAt - this.#schedule.effectiveIntervalOf(task);
         if (waited >= 0) trialOverdue = waited / this.#schedule.intervalOf(task);
       } else if (head === undefined || head.task.lastRead !== undefined) {
-        // Hosts that were never read go after the other hosts.
+        // A host that may hang goes after a healthy host that waits for its first read, too.
         trialOverdue = this.#overdue(task, now);
       }
       if (trialOverdue > most) [best, most] = [trialHead, trialOverdue];
@@ -180,13 +179,13 @@ export class Queue {
   }
 
   /**
-   * Trials never hold all slots while healthy work may come: they get at most half of the concurrent calls (at least
-   * one), and one more for each successful trial in a row, because recovered calls do not hang. While New Relic fails,
-   * they start only while the last minute has few calls: a few calls show a recovery as well as many.
+   * Trials get at most half of the concurrent calls (at least one), so that healthy tasks find a slot. They get one more for
+   * each successful trial in a row, because calls do not hang after a recovery. While New Relic fails, they start only when the
+   * last minute had few calls: a few calls show a recovery as well as many.
    */
   #mayTry(now: number): boolean {
     const half = Math.max(1, Math.floor(this.#limiter.slots / 2));
-    if (this.#trialsRunning >= half + this.#trialsWell) return false;
+    if (this.#trialsRunning >= half + this.#trialsSucceeded) return false;
     return this.#nextTry(now) <= now;
   }
 
@@ -201,8 +200,8 @@ export class Queue {
   }
 
   /**
-   * The tasks of a call, in the order of their turns: due tasks before early ones; failed tasks only with failed ones, hosts
-   * that may hang only with such hosts.
+   * The tasks of a call, in the order of their due times. Failed tasks are read only with failed ones, and hosts that may hang
+   * only with such hosts.
    */
   #fill({ task: first, isTrial }: QueuedTask, fillers: (kind: Kind) => readonly Task[]): PlannedTasks {
     const window = this.#schedule.advanceWindow();
@@ -260,7 +259,7 @@ class Lane {
     }
   }
 
-  /** Sorts the items if one came too late, and drops the first half once it no longer waits. */
+  /** Sorts the items if one was added out of order, and drops past items once they are more than half of all. */
   #arrange(): void {
     if (this.#isSorted && this.#head <= this.#items.length / 2) return;
     const waiting = this.#items.slice(this.#head).filter((item) => !isOver(item));

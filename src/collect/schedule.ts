@@ -24,10 +24,10 @@ import type { AccountContext } from './selection.ts';
 
 const MINUTE = 60_000;
 
-/** A wall clock that differs by less than this was corrected, not set; milliseconds. */
+/** A jump of the wall clock by less than this counts as a correction, not as a new setting; milliseconds. */
 const CLOCK_TOLERANCE = 2_000;
 
-/** The interval for an account without queries, or without entities; milliseconds. */
+/** The longest interval of the groups of queries and golden metrics, also for an account without them; milliseconds. */
 const LONGEST_OWN_INTERVAL = 86_400_000;
 
 /** The minimum time for which a task is in demand after a request, in milliseconds. */
@@ -46,7 +46,7 @@ export interface CurrentWindow extends TimeRange {
  * its budget and its concurrent calls can carry. All times are milliseconds of the monotonic clock.
  */
 export class Schedule {
-  /** The window that was last read or requested. */
+  /** The current window, as of the last `advanceWindow`. */
   window: CurrentWindow;
   /** The cost of a steady state of the tasks in demand, as last planned. */
   plan: Plan;
@@ -60,8 +60,9 @@ export class Schedule {
   everythingDueSince = -Infinity;
   /** The number of calls that a task of a kind takes; below 1 when a call carries several tasks. */
   #callsPerTask: ReadonlyMap<Kind, number> = new Map();
-  #madeOf = { at: -Infinity, tasks: 0, changes: 0 };
-  #underWay: Promise<void> | undefined;
+  /** When the plan was made, its number of tasks, and `#changes` at that time. */
+  #planned = { at: -Infinity, tasks: 0, changes: 0 };
+  #planning: Promise<void> | undefined;
   /** The factor by which the limit of concurrent calls slows the account. */
   #slowdown = 1;
   #newlyInDemand = 0;
@@ -75,7 +76,7 @@ export class Schedule {
     this.plan = this.#planOf(new Map());
   }
 
-  /** Advances to the current window, which work that starts now reads. It goes back only when the wall clock was set back. */
+  /** Advances to the current window, for work that starts now. It goes back only when the wall clock was set back. */
   advanceWindow(): CurrentWindow {
     const next = this.#windowOfNow();
     const before = this.window;
@@ -151,7 +152,6 @@ export class Schedule {
 
   isDue(task: Task, at: number): boolean {
     const { lastRead, overdue } = task;
-    // Most requested tasks were never read: these need no plan.
     if (lastRead === undefined || overdue) return true;
     const due = this.dueAt(task);
     // If the wall clock is slightly behind the monotonic one, the next window has not begun: there is no new data to read.
@@ -160,8 +160,8 @@ export class Schedule {
   }
 
   /**
-   * True for tasks that will be due before the next window. With a slowed plan they are read early, because the budget would be
-   * unused.
+   * True for tasks of a slowed plan that will be due before the next window. They are read early, because the budget would be
+   * unused until then.
    */
   isEarly(task: Task): boolean {
     return this.plan.slowdown > 1 && this.dueAt(task) < this.window.readableAt + MINUTE;
@@ -193,7 +193,7 @@ export class Schedule {
     return retryAt(task.failures, attempt, this.intervalOf(task));
   }
 
-  /** The time when a task that was tried just now may be tried again at one attempt per interval. */
+  /** The time of the next attempt of a task that was tried just now, at one attempt per interval. */
   nextRegularAttempt(task: Task): number {
     const attempt = { readableAt: this.window.readableAt, readAt: this.#context.clock.monotonic() };
     return nextRegularAttempt(attempt, this.intervalOf(task));
@@ -206,21 +206,21 @@ export class Schedule {
    */
   async update(exact = false): Promise<void> {
     const changes = this.#changes;
-    const changed = changes - this.#madeOf.changes;
-    const isOther = changed > 0 && (exact || changed >= this.#madeOf.tasks);
-    if (!isOther && this.#context.clock.monotonic() - this.#madeOf.at < PLAN_AGE) return;
+    const changed = changes - this.#planned.changes;
+    const isOutdated = changed > 0 && (exact || changed >= this.#planned.tasks);
+    if (!isOutdated && this.#context.clock.monotonic() - this.#planned.at < PLAN_AGE) return;
     // Only one plan is made at a time: for a large fleet, the next requests of tasks may come before it is finished.
-    while (this.#underWay !== undefined) {
-      await this.#underWay;
-      if (!exact || this.#madeOf.changes >= changes) return;
+    while (this.#planning !== undefined) {
+      await this.#planning;
+      if (!exact || this.#planned.changes >= changes) return;
     }
-    this.#underWay = inSlices(this.#making()).finally(() => (this.#underWay = undefined));
-    await this.#underWay;
+    this.#planning = inSlices(this.#makePlan()).finally(() => (this.#planning = undefined));
+    await this.#planning;
   }
 
   /** The same as an exact `update`, in one step. */
   updateAtOnce(): void {
-    Array.from(this.#making());
+    Array.from(this.#makePlan());
   }
 
   /** A number that grows when the demand may have changed. */
@@ -228,8 +228,8 @@ export class Schedule {
     return this.#inventory.version + this.#newlyInDemand;
   }
 
-  /** Yields to other work after the calls of each kind were counted. */
-  *#making(): Generator<undefined> {
+  /** Makes the plan; yields to other work after counting the calls of each kind. */
+  *#makePlan(): Generator<undefined> {
     const now = this.#context.clock.monotonic();
     const changes = this.#changes;
     const byKind = new Map<Kind, Task[]>();
@@ -257,7 +257,7 @@ export class Schedule {
     this.plan = this.#planOf(calls);
     if (this.plan.slowdown !== slowdown) this.#reschedule(0);
     this.#callsPerTask = callsPerTask;
-    this.#madeOf = { at: now, tasks, changes };
+    this.#planned = { at: now, tasks, changes };
   }
 
   #planOf(calls: ReadonlyMap<Group, number>): Plan {
@@ -280,7 +280,7 @@ export class Schedule {
     return refreshes / tasks.length;
   }
 
-  /** The pace has changed: due times in the future follow the new pace. */
+  /** Moves due times in the future after intervals or the delay have changed; the delay is `laterBy` milliseconds longer. */
   #reschedule(laterBy: number): void {
     const now = this.#context.clock.monotonic();
     for (const task of this.#inventory.tasks()) {

@@ -6,7 +6,7 @@ import { SharedConcurrency } from './limiter.ts';
 const REQUEST_AGAIN_AFTER = 3_600_000;
 
 /**
- * The common name of all accounts while the user of any key is not known yet: this user may be the same as that of another key.
+ * The name under which all accounts share while the user of some key is not known yet: it may be the user of any other key.
  */
 const UNKNOWN = 'unknown';
 
@@ -50,7 +50,7 @@ export class UserConcurrency {
       return limiter.share(shared);
     });
     if (moved.length === 0) return;
-    // Calls start only now: earlier, they would not count those of accounts that move later.
+    // Calls start only after all accounts have moved: earlier, calls in flight of accounts that move later would not count.
     for (const { limiter } of moved) limiter.wake();
     for (const shared of before.values()) shared.offerTurns();
   }
