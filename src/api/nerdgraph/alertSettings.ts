@@ -9,7 +9,7 @@ import { isList } from '../http/validation.ts';
 import type { CallOptions } from '../upstreamReader.ts';
 
 const GROUP = 'alerts';
-/** Limit for conditions: each needs a query every minute, and no budget allows more. */
+/** Limit for conditions: each converted one needs a query every minute, and no budget allows more. */
 const MOST_CONDITIONS = 10_000;
 const MOST_PAGES = 1_000;
 
@@ -22,7 +22,7 @@ const CONDITION_FIELDS = `id policyId name description runbookUrl enabled type
 
 const POLICIES = search('policiesSearch', 'policies', 'id name');
 const CONDITIONS = search('nrqlConditionsSearch', 'nrqlConditions', CONDITION_FIELDS);
-/** Conditions of the older kinds too, each as the NRQL condition that means the same. */
+/** All conditions; those of older kinds are returned as NRQL conditions that mean the same. */
 const OLDER_CONDITIONS = search('asNrqlConditionsSearch', 'nrqlConditions', CONDITION_FIELDS);
 const COMPOUND_CONDITIONS = search('compoundConditions', 'items', 'id name policyId');
 

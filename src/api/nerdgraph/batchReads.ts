@@ -25,7 +25,7 @@ import { UpstreamError, type Host, type RollingValues } from '../types.ts';
 
 const HOUR = 3_600;
 
-/** The query of a kind of data. The subjects of one call share one kind of query. */
+/** The queries for the rows of a kind of data. The subjects of one call share one kind of query. */
 interface RowsQuery<S, R extends TimeRange = TimeRange> {
   kindOf(subject: S): QueryKind;
   /** The part of the query for a subject; undefined: the subject needs no query. */
@@ -84,11 +84,11 @@ export function rowsRead<S, V, R extends TimeRange = TimeRange>(
 ): BatchRead<S, V, R> {
   return {
     plan: (subjects, range) =>
-      eachAlone(planRows(account, reads, subjects, range), (subject, rows) => reads.valueOf(subject, rows, range)),
+      fromOwnRows(planRows(account, reads, subjects, range), (subject, rows) => reads.valueOf(subject, rows, range)),
   };
 }
 
-function eachAlone<S, V>(
+function fromOwnRows<S, V>(
   { taken, calls, read }: PlannedRows<S>,
   valueOf: (subject: S, rows: SubjectRows) => V,
 ): PlannedCall<S, V> {
@@ -110,7 +110,7 @@ function eachAlone<S, V>(
 /** Browser metrics, which have no host. */
 const OF_BROWSERS: readonly string[] = [METRIC.endUser, METRIC.endUserApdex];
 
-/** A selection of metrics with what queries and their rows need of it, made when it is first used. */
+/** A selection of metrics, with the selectors of its queries and the mapper of their rows, each made at its first use. */
 export class QuerySelection implements MetricSelection {
   readonly names: readonly string[];
   readonly values: MetricSelection['values'];
@@ -132,8 +132,8 @@ export class QuerySelection implements MetricSelection {
   }
 
   /**
-   * @param scope of the metric data of applications or of hosts: includes the metric that shows whether the subject reports,
-   * and the datastores; `names`: the names alone
+   * @param scope `names`: the requested names alone; otherwise only names that an application or a host can have, with its
+   * datastores and the metric that shows whether it reports
    */
   selectorOf(scope: 'application' | 'host' | 'names'): MetricSelector {
     return (this.#selectors[scope] ??= this.#newSelector(scope));
@@ -186,7 +186,7 @@ export function hostsRead(account: NerdGraphAccount): BatchRead<ApplicationSubje
   });
 }
 
-/** Seconds of the window before the end of the range for rolling values: of key transactions, and of all other subjects. */
+/** The lengths of the windows of rolling values, in seconds, for key transactions and for other subjects. */
 const KEY_TRANSACTION_SECONDS = 600;
 const SECONDS = 240;
 
@@ -203,7 +203,7 @@ const OWNERS: QueryKind = {
   seconds: KEY_TRANSACTION_SECONDS,
 };
 
-type OfKeyTransaction = Extract<RollingSubject, { kind: 'key_transaction' }>;
+type KeyTransactionSubject = Extract<RollingSubject, { kind: 'key_transaction' }>;
 
 const LONGEST_NAME_SHOWN = 120;
 
@@ -229,8 +229,8 @@ export function rollingRead(account: NerdGraphAccount): BatchRead<RollingSubject
       return { id: known.guid, selector: keyTransaction, called };
     },
   };
-  /** The query for the owning applications: whether they report, and the Apdex of the transactions. */
-  const ownersOf = (subjects: readonly OfKeyTransaction[]): BatchSubject[] => {
+  /** The metrics to read of owning applications: signs that they report, and the Apdex of the transactions. */
+  const ownersOf = (subjects: readonly KeyTransactionSubject[]): BatchSubject[] => {
     const names = new Map<number, Set<string>>();
     for (const { keyTransactionId } of subjects) {
       const known = memory.keyTransactions.get(keyTransactionId);
@@ -242,8 +242,8 @@ export function rollingRead(account: NerdGraphAccount): BatchRead<RollingSubject
     return [...names].map(([id, list]) => ({ id, selector: new MetricSelector([...list]) }));
   };
 
-  const ofKeyTransaction = (
-    { keyTransactionId: id }: OfKeyTransaction,
+  const keyTransactionOutcome = (
+    { keyTransactionId: id }: KeyTransactionSubject,
     found: FoundRows,
     owners: FoundRows,
   ): Outcome<RollingValues> => {
@@ -256,11 +256,11 @@ export function rollingRead(account: NerdGraphAccount): BatchRead<RollingSubject
     const { guid, applicationId } = known;
     const own = found.get(guid);
     const owner = applicationId === undefined ? undefined : owners.get(applicationId);
-    const ofOwner = owner?.failureOf(undefined);
-    // An application that the key cannot see has no rows; the data of the key transaction's own entity were still read.
-    const isSeen = applicationId !== undefined && memory.isListed(applicationId);
+    const ownerError = owner?.failureOf(undefined);
+    // For a forbidden application that is not listed, the data of the key transaction's own entity are used alone.
+    const isListed = applicationId !== undefined && memory.isListed(applicationId);
     const error =
-      own?.failureOf(undefined) ?? (ofOwner?.failure.reason === 'forbidden' && !isSeen ? undefined : ofOwner);
+      own?.failureOf(undefined) ?? (ownerError?.failure.reason === 'forbidden' && !isListed ? undefined : ownerError);
     if (error !== undefined) return { error };
     const metrics = owner?.rows.get(ITSELF);
     const apdex = metrics?.get(apdexName(known) ?? '');
@@ -271,9 +271,9 @@ export function rollingRead(account: NerdGraphAccount): BatchRead<RollingSubject
   return {
     plan: (subjects, range) => {
       const planned = planRows(account, reads, subjects, range);
-      const taken = planned.taken.map(({ subject }) => subject).filter(isOfKeyTransaction);
+      const taken = planned.taken.map(({ subject }) => subject).filter(isKeyTransaction);
       if (taken.length === 0) {
-        return eachAlone(planned, (subject, rows) =>
+        return fromOwnRows(planned, (subject, rows) =>
           rollingOf(rows.rowsOf(subject.kind === 'host' ? subject.hostKey : undefined), rows.seconds ?? SECONDS),
         );
       }
@@ -284,7 +284,7 @@ export function rollingRead(account: NerdGraphAccount): BatchRead<RollingSubject
         calls: planned.calls + owners.calls,
         read: async (call) => {
           const [found, ofOwners] = await Promise.all([planned.read(call), owners.read(call)]);
-          return taken.map((subject) => ofKeyTransaction(subject, found, ofOwners));
+          return taken.map((subject) => keyTransactionOutcome(subject, found, ofOwners));
         },
       };
     },
@@ -300,6 +300,6 @@ function apdexName({ transactionName = '' }: KeyTransactionDetails): string | un
   return `Apdex/${isWeb ? transactionName.slice(WEB_TRANSACTION.length) : transactionName}`;
 }
 
-function isOfKeyTransaction(subject: RollingSubject): subject is OfKeyTransaction {
+function isKeyTransaction(subject: RollingSubject): subject is KeyTransactionSubject {
   return subject.kind === 'key_transaction';
 }

@@ -9,9 +9,9 @@ import { numberOf, percentilesOf } from '../../nrql/queryRows.ts';
 import type { BatchRead, CallOptions, GoldenResult, GoldenSubject, TimeRange } from '../upstreamReader.ts';
 import type { UpstreamError } from '../types.ts';
 
-/** The kinds of data under which failing entities, and failing columns, are remembered. */
-const NAME = 'golden metrics';
-const COLUMN = 'golden metric';
+/** The kinds under which failures of entities, and failures of columns, are remembered. */
+const ENTITY_KIND = 'golden metrics';
+const COLUMN_KIND = 'golden metric';
 
 /** An entity of a call, and the results for it, while its sources are read concurrently. */
 interface Entity {
@@ -60,7 +60,7 @@ export function goldenMetricsRead(account: NerdGraphAccount): BatchRead<GoldenSu
 function takeEntities(memory: AccountMemory, subjects: Iterable<GoldenSubject>): readonly [Entity, ...Entity[]] {
   const { failures } = memory;
   const sizes = new Map<GoldenSource, Size>();
-  // Entities with the same columns share one object, and so one selector of each source.
+  // Entities with the same columns have the same list object, so they can share one selector for each source.
   const known = new Map<GoldenSubject['columns'], Selectors>();
   let first: Entity | undefined;
   const others: Entity[] = [];
@@ -68,8 +68,8 @@ function takeEntities(memory: AccountMemory, subjects: Iterable<GoldenSubject>):
     const { type, window, guid, columns } = subject;
     if (first !== undefined) {
       const { subject: other } = first;
-      if (type !== other.type || window !== other.window || failures.isSuspect(NAME, other.guid)) break;
-      if (failures.isSuspect(NAME, guid)) continue;
+      if (type !== other.type || window !== other.window || failures.isSuspect(ENTITY_KIND, other.guid)) break;
+      if (failures.isSuspect(ENTITY_KIND, guid)) continue;
     }
     const selectors = known.get(columns) ?? selectorsOf(columns);
     known.set(columns, selectors);
@@ -90,7 +90,7 @@ function takeEntities(memory: AccountMemory, subjects: Iterable<GoldenSubject>):
 }
 
 function kindOf(source: GoldenSource): QueryKind {
-  return { name: NAME, group: 'golden_metrics', groupBy: 'entity', golden: source };
+  return { name: ENTITY_KIND, group: 'golden_metrics', groupBy: 'entity', golden: source };
 }
 
 function selectorsOf(columns: GoldenSubject['columns']): Selectors {
@@ -123,7 +123,7 @@ class SourceRead {
     const { failures } = account.memory;
     const selectsOf = ({ selectors }: Entity): readonly string[] => selectors.get(source)?.names ?? [];
     const selects = [...new Set(entities.flatMap(selectsOf))];
-    const suspects = selects.filter((select) => failures.isSuspect(COLUMN, columnKey(source, select)));
+    const suspects = selects.filter((select) => failures.isSuspect(COLUMN_KIND, columnKey(source, select)));
     const others = selects.filter((select) => !suspects.includes(select));
     this.#together = this.#plan(others, entities);
     this.#suspects = suspects.map((select) => {
@@ -178,33 +178,33 @@ class SourceRead {
     const { failures } = this.#account.memory;
     const [select = ''] = first.selects;
     const key = columnKey(this.#source, select);
-    const earlier = failures.tooManyFailures(COLUMN, key, undefined);
+    const earlier = failures.tooManyFailures(COLUMN_KIND, key, undefined);
     if (earlier === undefined) await this.#readColumns(first, call);
     const own = first.entities.flatMap((entity) =>
       this.#namesOf(entity, select).flatMap((name) => entity.failures.get(name) ?? []),
     );
     const error = earlier ?? own[0];
     if (error === undefined) {
-      failures.recordSuccess(COLUMN, key);
+      failures.recordSuccess(COLUMN_KIND, key);
       await this.#readColumns(others, call);
       return;
     }
-    if (earlier === undefined) failures.recordOwnFailure(COLUMN, key, undefined, error);
+    if (earlier === undefined) failures.recordOwnFailure(COLUMN_KIND, key, undefined, error);
     for (const entity of [...first.entities, ...others.entities]) {
       for (const name of this.#namesOf(entity, select)) entity.failures.set(name, error);
     }
   }
 
-  /** Remembers columns that made a query fail while others succeeded, and a single column that failed for every entity. */
+  /** Remembers columns that made a query fail while others succeeded, and a column read alone that failed for every entity. */
   #remember(selects: readonly string[], found: readonly SubjectRows[], call: CallOptions): void {
     const { memory, transport } = this.#account;
     const broken = new Set(found.flatMap(({ columnFailures }) => [...columnFailures.keys()]));
     const [only, ...others] = found.length === 0 ? [] : selects;
-    const isSilent = transport.http.isCircuitOpen(call);
-    if (only !== undefined && others.length === 0 && !isSilent && found.every(({ failure }) => isOfQuery(failure))) {
+    const isOpen = transport.http.isCircuitOpen(call);
+    if (only !== undefined && others.length === 0 && !isOpen && found.every(({ failure }) => isOfQuery(failure))) {
       broken.add(only);
     }
-    for (const select of broken) memory.failures.recordFailure(COLUMN, columnKey(this.#source, select));
+    for (const select of broken) memory.failures.recordFailure(COLUMN_KIND, columnKey(this.#source, select));
   }
 
   /** The golden metrics of an entity with this column. */

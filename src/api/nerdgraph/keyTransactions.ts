@@ -61,11 +61,11 @@ const GROUP = 'key_transactions';
 /** The most entities that New Relic returns to one call. */
 const GUIDS_PER_CALL = 25;
 
-/** The wait before details without an application or a name are read again: a field may have failed. */
+/** The wait before details without the application or the transaction's name are read again: a field may have failed. */
 const PARTIAL_MS = 5 * 60_000;
 
 /**
- * Reads all key transactions, and their details where the kept ones are too old, because the entity search does not return them;
+ * Reads all key transactions, and their details, which the entity search does not return, where the remembered ones are too old.
  * `unread` marks failed details. Rejects when the list is incomplete, or no details could be read.
  */
 export async function listKeyTransactions(account: NerdGraphAccount, call: CallOptions): Promise<KeyTransaction[]> {
@@ -107,7 +107,7 @@ export async function listKeyTransactions(account: NerdGraphAccount, call: CallO
   return [...found.values()];
 }
 
-/** Returns failures by guid. Earlier details stay in use when they cannot be read again. */
+/** Reads the details that are due; returns failures by guid. Details that cannot be read again stay in use. */
 async function refreshDetails(
   account: NerdGraphAccount,
   guids: ReadonlySet<string>,
@@ -139,7 +139,7 @@ async function refreshDetails(
   return failures;
 }
 
-/** Stores the details of these key transactions; returns the error that made fields null, if any. */
+/** Reads and stores the details of these key transactions; returns the error that made fields null, if any. */
 async function readDetails(
   { memory, transport }: NerdGraphAccount,
   guids: readonly string[],
@@ -153,7 +153,7 @@ async function readDetails(
   const requested = new Map(guids.map((guid) => [withoutPadding(guid), guid]));
   await transport.parseReporting(GROUP, (discarded) => {
     for (const entity of entities.slice(0, GUIDS_PER_CALL)) {
-      // The failure of the entity is counted with the call.
+      // The caller reports this failure, so the entity is not counted as discarded.
       if (entity === null && failure !== undefined) continue;
       const details = parseRecord(keyTransactionDetails, entity, discarded, 'entities');
       const guid = details === undefined ? undefined : requested.get(withoutPadding(details.guid));

@@ -20,7 +20,7 @@ export function isNeverNegative(name: string): boolean {
   return isRollup(name) || isApdex(name);
 }
 
-/** The most remembered names that matched a pattern; beyond it, matching again is cheaper. */
+/** Limit for the remembered names; where it is reached, names that matched a pattern are forgotten. */
 const MOST_FOUND = 10_000;
 
 /** The metrics that a query reads of an application or its hosts. */
@@ -40,7 +40,7 @@ export class MetricSelector {
     this.filters = filters;
     this.hasDatastores = hasDatastores;
     // Agents report some names also for single transactions, with the attribute `scope`. A query without a condition on the scope
-    // may count these rows twice (not documented), so names that may have them are read where the scope is null.
+    // may count these rows twice (not documented), so names that may have such rows are read where the scope is null.
     const rollups = conditionOf(names.filter(isRollup), hasDatastores ? [DATASTORES_LIKE] : []);
     const others = conditionOf(
       names.filter((name) => !isRollup(name)),
@@ -71,7 +71,7 @@ export class MetricSelector {
     return name;
   }
 
-  /** Two selectors with half of the names each; undefined for a single name or pattern. */
+  /** Divides the names, or else the patterns, between two selectors; undefined for a single name or pattern. */
   halves(): readonly [MetricSelector, MetricSelector] | undefined {
     const { names, filters, hasDatastores } = this;
     const hasPatterns = hasDatastores || filters.length > 0;

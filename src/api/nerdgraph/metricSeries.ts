@@ -34,9 +34,9 @@ import type { Timeslice } from '../types.ts';
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 
-/** The most rows (buckets times facets) that a query is planned for: more would exceed the bound of a response. */
-const MOST_BUCKET_ROWS = 25_000;
-/** Whole hours, and whole days, in at most MOST_BUCKETS buckets. */
+/** The most rows (buckets times facets) that a query is planned for: half of the most that a response may have. */
+const PLANNED_BUCKET_ROWS = 25_000;
+/** 360 minutes are the most whole hours, and 360 hours the most whole days, that fit into MOST_BUCKETS buckets. */
 const LIMITS: SeriesLimits = { longestByMinute: 360 * MINUTE, longestByHour: 360 * HOUR, leastByHour: 0, stepOf };
 
 type BucketQuery = TimesliceQuery & { readonly bucketMinutes: number };
@@ -52,7 +52,7 @@ export function metricSeriesRead(account: NerdGraphAccount): SeriesRead {
     ...rowsRead<MetricDataSubject, MetricSeries, SeriesChunk>(account, {
       kindOf: ({ hostKey }) => KINDS[hostKey === undefined ? 'application' : 'host'],
       subjectOf: metricDataOf,
-      mostRows: (chunk) => mostRows(Math.min(MOST_BUCKETS, bucketsOf(chunk))),
+      mostRows: (chunk) => mostFacets(Math.min(MOST_BUCKETS, bucketsOf(chunk))),
       plan: (parts, kind, chunk) => planBuckets(account, parts, kind, chunk),
       valueOf: ({ hostKey }, found, { granule }) => {
         const metrics = [...(found.buckets.get(hostKey ?? ITSELF) ?? [])];
@@ -72,10 +72,10 @@ function planBuckets(
   chunk: SeriesChunk,
 ): PlannedQueries {
   const rows = parts.map((part) => expectedRows(part, 'application', account.memory));
-  const most = Math.floor(MOST_BUCKET_ROWS / (Math.max(...rows) + 1));
+  const most = Math.floor(PLANNED_BUCKET_ROWS / (Math.max(...rows) + 1));
   const buckets = Math.max(1, Math.min(MOST_BUCKETS, bucketsOf(chunk), most));
   const ranges = rangesOf(chunk, onSteps(buckets * chunk.granule)).map((range) => {
-    const query = { ...kind, range, mostRows: mostRows(buckets), bucketMinutes: chunk.granule / 60 };
+    const query = { ...kind, range, mostRows: mostFacets(buckets), bucketMinutes: chunk.granule / 60 };
     return { query, planned: planTimeslices(account, parts, query) };
   });
   return {
@@ -202,9 +202,9 @@ function gapsIn(range: TimeRange, window: TimeRange | undefined): TimeRange[] {
   return [before, after].filter(({ from, to }) => from < to);
 }
 
-/** The facets for which a query with this number of buckets is planned: both facets and rows are limited. */
-function mostRows(buckets: number): number {
-  return Math.min(PLANNED_FACETS, Math.max(1, Math.floor(MOST_BUCKET_ROWS / buckets) - 1));
+/** The most facets that a query with this number of buckets is planned for: both facets and rows are limited. */
+function mostFacets(buckets: number): number {
+  return Math.min(PLANNED_FACETS, Math.max(1, Math.floor(PLANNED_BUCKET_ROWS / buckets) - 1));
 }
 
 /** The length shortened to whole steps, at least one. */

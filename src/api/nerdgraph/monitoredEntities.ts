@@ -17,17 +17,17 @@ const LONGEST_DEFINITION = 10_000;
 /** The most different lists of definitions that are kept: a type has one list for each provider of its data. */
 const MOST_REMEMBERED = 1_000;
 
-const part = z.string().max(LONGEST_DEFINITION);
+const definitionText = z.string().max(LONGEST_DEFINITION);
 
 const goldenMetric = z.object({
   name: text.max(LONGEST_NAME),
   title: z.string(),
   unit: z.string(),
   definition: z.object({
-    select: part,
-    from: part,
-    where: part.nullish(),
-    eventId: part,
+    select: definitionText,
+    from: definitionText,
+    where: definitionText.nullish(),
+    eventId: definitionText,
     eventObjectId: z.enum(['ENTITY_GUIDS', 'DOMAIN_IDS']),
   }),
 });

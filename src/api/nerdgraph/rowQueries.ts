@@ -50,7 +50,7 @@ const FACETS: Readonly<Record<'application' | 'host' | 'key_transaction', readon
   key_transaction: ['entity.guid'],
 };
 
-/** Runs the query of a batch, and stores its rows. `too_big`: rows are missing. Rejects only with the reason of the signal. */
+/** Runs the query of a batch, and stores its rows. `too_big`: also if rows are missing. Rejects only with the signal's reason. */
 export async function queryBatch(
   read: RowsRead,
   batch: Batch,
@@ -90,7 +90,7 @@ async function queryGolden(
   const end = await runIn(memory.idListForm ?? 'mixed');
   if (!hasNumbers || memory.idListForm !== undefined) return end;
   if (end.kind === 'result') memory.idListForm = 'mixed';
-  // The documentation does not say if one list may contain numbers and texts.
+  // New Relic may refuse a list with numbers and texts (not documented), so two lists are tried.
   if (end.kind !== 'failed' || end.error.failure.reason !== 'other') return end;
   const again = await runIn('separate');
   if (again.kind !== 'failed') memory.idListForm = 'separate';
@@ -121,7 +121,7 @@ async function run(
 
 /**
  * Stores the rows of one response under their entities, with only the columns that each entity has; false where rows are missing.
- * Throws a CallFailure, and stores nothing, where the rows cannot be read.
+ * Throws a CallFailure where a row cannot be read; the rows before it stay stored.
  */
 async function takeGoldenRows(
   { account, query: { group, range }, found }: RowsRead,
@@ -154,7 +154,7 @@ async function takeGoldenRows(
       discarded.record('results.facet');
       return;
     }
-    // Two rows for one entity: neither can be trusted.
+    // A second row for an entity makes both unreliable.
     if (taken.has(id)) {
       rows.failure ??= account.transport.invalid(group, `two rows are about one entity (${part.called ?? part.id})`);
     }

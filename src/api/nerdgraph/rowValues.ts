@@ -24,7 +24,7 @@ export const NO_SUMMARY: RollingSummary = Object.freeze({
 
 const NO_CALLS: MetricRow = { c: 0, t: 0, x: 0, mn: undefined, mx: undefined, q: undefined };
 
-/** The requested metrics and values of applications or hosts, with the formula of each value. */
+/** Calculates the requested values of metrics from the rows of applications or hosts. */
 export class ValueMapper {
   readonly #names: readonly string[];
   /** The requested values of a metric; undefined: all. */
@@ -37,11 +37,11 @@ export class ValueMapper {
   constructor(names: readonly string[], wanted?: MetricSelection['values']) {
     this.#names = names;
     this.#wanted = wanted;
-    this.needsSquares = names.some((name) => this.#of(name).some(([value]) => NEED_SQUARES.has(value)));
+    this.needsSquares = names.some((name) => this.#formulasOf(name).some(([value]) => NEED_SQUARES.has(value)));
   }
 
   /**
-   * The metric data of an application or host from its rows over one window, as a summarized response of the REST interface has it.
+   * The metric data of an application or host from its rows over one window, as a summarized response of REST has it.
    *
    * NerdGraph returns no row where nothing happened, so `HttpDispatcher`, `OtherTransaction/all` and `Errors/all` without a row
    * are 0 if there is any other row. Any other metric without a row is absent.
@@ -66,14 +66,14 @@ export class ValueMapper {
   valuesOf(name: string, row: MetricRow, rows: MetricRows, seconds: number): Readonly<Record<string, number>> {
     const about = { name, seconds, rows };
     const values: Record<string, number> = {};
-    for (const [each, formula] of this.#of(name)) {
+    for (const [each, formula] of this.#formulasOf(name)) {
       const value = formula(row, about);
       if (value !== undefined && Number.isFinite(value)) values[each] = value;
     }
     return values;
   }
 
-  #of(name: string): readonly (readonly [value: string, formula: Formula])[] {
+  #formulasOf(name: string): readonly (readonly [value: string, formula: Formula])[] {
     let list = this.#formulas.get(name);
     if (list === undefined) {
       const formulas = VALUES[kindOf(name)];
@@ -89,7 +89,7 @@ export class ValueMapper {
 
 /**
  * The rolling values of an application or a host from its rows over the last minutes, in the units of the REST interface.
- * A value is absent where its denominator is 0, and only there. The Apdex target of an application comes with the list.
+ * A value is absent without rows, or where its denominator is 0. The Apdex target of an application comes with the list.
  */
 export function rollingOf(rows: MetricRows, seconds: number): RollingValues {
   const reports = rows.size > 0;
@@ -123,7 +123,7 @@ export function rollingOf(rows: MetricRows, seconds: number): RollingValues {
  * The rolling values of a key transaction, from the metrics of its entity and the Apdex metric of its transaction in the owning
  * application.
  *
- * @param reports whether the owning application has any row: then no row means no requests
+ * @param reports true if the owning application has any row, so that a missing `row` means no requests
  */
 export function keyTransactionOf(
   row: MetricRow | undefined,
@@ -151,7 +151,7 @@ function perMinute(count: number | undefined, seconds: number): number | undefin
   return ratio(count === undefined ? undefined : 60 * count, seconds);
 }
 
-/** Undefined without data, and for a result that is not finite. */
+/** Undefined without data, for a whole that is not positive, and for a result that is not finite. */
 function ratio(part: number | undefined, whole: number | undefined): number | undefined {
   if (part === undefined || whole === undefined || whole <= 0) return undefined;
   const result = part / whole;

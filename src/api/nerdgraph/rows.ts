@@ -16,22 +16,23 @@ export interface BucketRow extends MetricRow, TimeRange {}
 
 export const NO_ROWS: MetricRows = new Map();
 
-/** The key of a subject without hosts among the hosts, and of a row without a metric among the metrics. */
+/** The key in place of a host name for a subject without hosts, and of a metric name for a row without a metric. */
 export const ITSELF = '';
 
-/** The rows that were read for one application or key transaction. */
+/** The rows that were read for one application, key transaction or entity. */
 export class SubjectRows {
   /** Rows by host, or `ITSELF`, and metric. */
   readonly rows = new Map<string, Map<string, MetricRow>>();
   /** Rows of buckets by host and metric, in any order. */
   readonly buckets = new Map<string, Map<string, BucketRow[]>>();
-  /** The columns of an entity's golden metrics as in the response, by their selection. */
+  /** Values of an entity's golden metrics as in the response, by the text of their column. */
   readonly columns = new Map<string, unknown>();
-  /** Columns that make queries fail, even alone. */
+  /** Errors of columns that fail even when read alone, by the text of the column. */
   readonly columnFailures = new Map<string, UpstreamError>();
+  /** Failures by host. */
   readonly failures = new Map<string, UpstreamError>();
   failure: UpstreamError | undefined;
-  /** The window of the response; several queries must have the same one. */
+  /** The window of all responses; for buckets, the time that they share. */
   window: TimeRange | undefined;
 
   /** Adds the rows of another response, with other metrics or a later range. */
@@ -52,7 +53,7 @@ export class SubjectRows {
   /** Records the window of a response; false: it differs from the earlier one. */
   meet(window: TimeRange, isBucketed: boolean): boolean {
     const before = this.window ?? window;
-    // Buckets have their own times, so the window is the time that all responses share.
+    // Buckets have times of their own, so their responses may differ.
     this.window = isBucketed
       ? { from: Math.max(before.from, window.from), to: Math.min(before.to, window.to) }
       : before;
@@ -68,7 +69,7 @@ export class SubjectRows {
     return this.window === undefined ? undefined : this.window.to - this.window.from;
   }
 
-  /** The failure of one host, or the first failure of any host. */
+  /** The failure of the whole subject; otherwise that of the host, or without a host the first of any host. */
   failureOf(host: string | undefined): UpstreamError | undefined {
     return this.failure ?? (host === undefined ? this.failures.values().next().value : this.failures.get(host));
   }
@@ -118,7 +119,7 @@ export interface TimesliceQuery extends QueryKind {
   readonly bucketMinutes?: number;
 }
 
-/** A read of batches, and where the rows of its queries go. */
+/** A read of batches; the rows of its queries are stored in `found`. */
 export interface RowsRead {
   readonly account: NerdGraphAccount;
   /** The number of the account. */
@@ -136,10 +137,10 @@ interface RowsTarget {
   readonly bad: Set<string>;
 }
 
-/** A response whose rows are read. */
+/** A response whose rows are being stored. */
 interface RowsResponse {
   readonly query: TimesliceQuery;
-  /** Targets by the value of the facet; guids have no padding. */
+  /** Targets by the id in a row's first facet; a guid without its padding. */
   readonly targets: ReadonlyMap<string, RowsTarget>;
   readonly facets: Facets;
   readonly window: TimeRange | undefined;
@@ -233,7 +234,7 @@ function takeBucket(
     throw new CallFailure('invalid_response', 'a row does not say which bucket it is for');
   }
   const isOutside = window !== undefined && (from < window.from || to > window.to);
-  // The first bucket of a longer response may be incomplete.
+  // Only wanted buckets must have the full length: the first one of a longer response may be incomplete.
   const isWanted = from >= query.range.from && to <= query.range.to;
   if (isOutside || (isWanted && to - from !== 60 * (query.bucketMinutes ?? 0))) {
     throw new CallFailure('invalid_response', 'a row is for another bucket than requested');
@@ -278,7 +279,7 @@ function newList<V>(): V[] {
   return [];
 }
 
-/** The value of a key; a missing one is made by `make` and stored first. */
+/** The value of a key; a missing value is made by `make`, and stored. */
 function entryOf<K, V>(map: Map<K, V>, key: K, make: () => V): V {
   let value = map.get(key);
   if (value === undefined) map.set(key, (value = make()));

@@ -10,7 +10,7 @@ import type { FailureMemory, SubjectId } from '../http/failureMemory.ts';
 import type { CallOptions, SplitReason } from '../upstreamReader.ts';
 import { UpstreamError, type FailureReason } from '../types.ts';
 
-/** Failures that one subject of a batch may cause; all others concern the account or the address. */
+/** Failures that one subject of a batch may cause, with the reason to report for a split; others concern the account or address. */
 const BLAMABLE: Partial<Record<FailureReason, SplitReason>> = {
   timeout: 'timeout',
   network: 'error',
@@ -21,7 +21,7 @@ const BLAMABLE: Partial<Record<FailureReason, SplitReason>> = {
   too_large: 'truncated',
 };
 
-/** After this number of subjects failed completely with nothing read yet, the rest are probed one at a time. */
+/** After this number of subjects failed and none was read, further batches are read from their last subject (`#readFromLast`). */
 const MOST_UNREADABLE = 3;
 
 /** Planned queries, and their read, which returns the rows by subject and rejects only with the reason of the signal. */
@@ -30,7 +30,7 @@ export interface PlannedQueries {
   readonly read: (call: CallOptions) => Promise<FoundRows>;
 }
 
-/** Plans the queries that read these parts when nothing fails, without subjects that New Relic does not know. */
+/** Plans the queries that read these parts when nothing fails, except subjects that are left out for now. */
 export function planTimeslices(
   account: NerdGraphAccount,
   parts: readonly QueryPart[],
@@ -62,7 +62,7 @@ async function readTimeslices(
   return found;
 }
 
-/** Learns from a response the expected size of the next one. */
+/** Stores the sizes found, from which the size of the next response is expected. */
 function learn(
   memory: AccountMemory,
   { id, selector, hosts }: QueryPart,
@@ -70,7 +70,7 @@ function learn(
   rows: SubjectRows | undefined,
 ): void {
   const datastores = selector.hasDatastores ? rows?.datastores() : undefined;
-  // A series has several ranges, and some of the hosts and names may be missing in one of them.
+  // A series is read in several ranges, and datastores may be missing in one of them, so their number does not fall.
   const least = query.bucketMinutes === undefined ? 0 : memory.sizes(id).datastores;
   if (datastores !== undefined) memory.saw(id, { datastores: Math.max(least, datastores) });
   if (rows === undefined || rows.failureOf(undefined) !== undefined) return;
@@ -81,22 +81,22 @@ function learn(
 /**
  * Reads one planned batch. If it fails or does not fit into a response, it is read again in halves, down to single subjects, so
  * that no healthy subject fails because of another (docs/nerdgraph.md, "Batches"). A failed batch is divided only when New
- * Relic responds to other queries, so one of its subjects is read first, and another one if that fails: with the batch itself
- * these are three failed calls in a row, which open the circuit of the account.
+ * Relic responds to other queries. So one of its subjects is read first, and another one if that fails: with the batch's own
+ * failure, three failed calls in a row open the circuit of the account.
  */
 class SplitRead {
   readonly #context: RowsRead;
   readonly #failures: FailureMemory;
   /** True once any part had a response: later failures are then caused by their own subjects. */
   #hasResponse = false;
-  /** True once any part was read; a response with missing rows is not used. */
+  /** True once any part was read; a response with missing rows does not count. */
   #isAnyRead = false;
   /** The number of subjects that could not be read even when fully divided. */
   #unreadable = 0;
-  /** Columns of golden metrics that make queries fail for any entity. */
+  /** Errors of golden metrics' columns that make queries fail for every entity, by column. */
   readonly #badColumns = new Map<string, UpstreamError>();
-  #areColumnsTold = false;
-  /** Failed parts of one subject: suspects once others had a response. */
+  #areColumnsTested = false;
+  /** Failed batches of one subject each: they become suspects if another part of the read had a response. */
   readonly #failed: Batch[] = [];
 
   constructor(context: RowsRead) {
@@ -105,7 +105,7 @@ class SplitRead {
   }
 
   async run(batch: Batch): Promise<void> {
-    if (isShared(batch) && this.#isSilent) {
+    if (isShared(batch) && this.#isCircuitOpen) {
       await (this.#mayBeColumn(batch) ? this.#readColumns(batch, undefined) : this.#readFromOne(batch, undefined));
     } else await this.#read(batch, true);
     if (!this.#hasResponse) return;
@@ -120,7 +120,7 @@ class SplitRead {
     } else if (isShared(batch)) for (const part of this.#failed) failures.recordFailure(name, ...subjectOf(part));
   }
 
-  get #isSilent(): boolean {
+  get #isCircuitOpen(): boolean {
     const { account, call } = this.#context;
     return account.transport.http.isCircuitOpen(call);
   }
@@ -134,27 +134,26 @@ class SplitRead {
     const batch = this.#withoutBadColumns(given);
     if (batch.length === 0) return false;
     if (!this.#isAnyRead && this.#unreadable >= MOST_UNREADABLE) return this.#readFromLast(batch);
-    const end = await this.#queryOnce(batch, isFirst);
-    if (end.kind === 'failed') return this.#readFailed(batch, end.error, isFirst);
-    return this.#readEnded(batch, end.kind);
+    const end = await this.#runQuery(batch, isFirst);
+    if (end.kind === 'failed') return this.#afterFailure(batch, end.error, isFirst);
+    return this.#afterResponse(batch, end.kind);
   }
 
-  async #readEnded(batch: Batch, kind: Exclude<NrqlEnd['kind'], 'failed'>): Promise<boolean> {
+  async #afterResponse(batch: Batch, kind: Exclude<NrqlEnd['kind'], 'failed'>): Promise<boolean> {
     this.#hasResponse = true;
     if (kind === 'too_big') return this.#readHalves(batch, 'truncated', undefined);
     this.#isAnyRead = true;
     if (kind === 'result') return true;
-    // For a single application the message applies to all of its hosts and metrics, because it has no rows, so division is
-    // useless.
+    // One application without data has none for any host or metric, so only several applications are divided.
     const halves = new Set(batch.map(({ id }) => id)).size > 1 ? halve(batch, false) : undefined;
     if (halves !== undefined) return this.#readBoth(batch, halves, 'error');
-    // New Relic does not know the subject: a good response without rows, and the subject is left out for a while.
+    // New Relic has no data of the subject: a good response without rows, and the subject is left out for `detailsMs`.
     const { query, account } = this.#context;
     for (const { id } of batch) this.#failures.omit(query.name, id, account.options.detailsMs);
     return true;
   }
 
-  async #readFailed(batch: Batch, error: UpstreamError, isFirst: boolean): Promise<boolean> {
+  async #afterFailure(batch: Batch, error: UpstreamError, isFirst: boolean): Promise<boolean> {
     const reason = BLAMABLE[error.failure.reason];
     const mayBeColumn = reason !== undefined && reason !== 'truncated' && this.#mayBeColumn(batch);
     if (!isShared(batch) && !mayBeColumn) {
@@ -162,26 +161,26 @@ class SplitRead {
       return reason === 'truncated' ? this.#readHalves(batch, reason, error) : this.#fail(batch, error);
     }
     const ids = batch.map(({ id }) => id);
-    // New Relic calls the failure transient, so the next refresh reads the whole batch again.
+    // A planned batch is divided for a transient failure only if its previous read failed like this, too.
     const mayPass =
       isFirst && error.failure.isTransient === true && !this.#failures.recordTransient(this.#context.query.name, ids);
-    if (reason === undefined || mayPass || (!this.#hasResponse && this.#isSilent)) return this.#fail(batch, error);
+    if (reason === undefined || mayPass || (!this.#hasResponse && this.#isCircuitOpen)) return this.#fail(batch, error);
     if (mayBeColumn) return this.#readColumns(batch, { error, reason });
-    // Hosts of one application: the application may be the cause.
-    const isKnown = this.#hasResponse && batch.length > 1;
-    return isKnown || reason === 'truncated'
+    // A response for another subject proves nothing for hosts of one application, which may itself be the cause.
+    const isDivided = this.#hasResponse && batch.length > 1;
+    return isDivided || reason === 'truncated'
       ? this.#readHalves(batch, reason, error)
       : this.#readFromOne(batch, { error, reason });
   }
 
   /** One bad golden metric fails its whole query, so a column is a possible cause until the bad ones are known. */
   #mayBeColumn(batch: Batch): boolean {
-    return this.#context.query.golden !== undefined && !this.#areColumnsTold && columnsOf(batch).length > 1;
+    return this.#context.query.golden !== undefined && !this.#areColumnsTested && columnsOf(batch).length > 1;
   }
 
   /**
-   * Finds the columns that make the query fail. One column of one entity is read first, and another one of another entity if
-   * that fails: with the batch itself these are three failed calls in a row, as in `#readFromOne`.
+   * Finds the columns that make the query fail, and reads the batch without them. One column of one entity is read first, and
+   * another one of another entity if that fails, for the reason that `SplitRead` gives.
    */
   async #readColumns(
     batch: Batch,
@@ -190,7 +189,7 @@ class SplitRead {
     let lastError = failed?.error;
     if (failed !== undefined) this.#context.account.transport.http.split(failed.reason);
     for (const [part, columns] of probesOf(batch)) {
-      if (lastError !== undefined && !this.#hasResponse && this.#isSilent) break;
+      if (lastError !== undefined && !this.#hasResponse && this.#isCircuitOpen) break;
       const [first = '', ...others] = columns;
       const end = await queryBatch(this.#context, [withColumns(part, [first])], 'none');
       if (end.kind === 'failed') {
@@ -199,8 +198,8 @@ class SplitRead {
       }
       this.#hasResponse = true;
       this.#isAnyRead ||= end.kind === 'result';
-      await this.#tellColumns(part, others);
-      this.#areColumnsTold = true;
+      await this.#testColumns(part, others);
+      this.#areColumnsTested = true;
       const isRead = this.#badColumns.size === 0;
       const rest =
         isRead && failed !== undefined && batch.length > 1
@@ -213,14 +212,14 @@ class SplitRead {
   }
 
   /** Reads columns of one entity, in halves where that fails, down to the columns that fail alone. */
-  async #tellColumns(part: QueryPart, columns: readonly string[]): Promise<void> {
+  async #testColumns(part: QueryPart, columns: readonly string[]): Promise<void> {
     if (columns.length === 0) return;
     const end = await queryBatch(this.#context, [withColumns(part, columns)], 'none');
     if (end.kind !== 'failed') return;
     if (columns.length > 1) {
       const middle = Math.ceil(columns.length / 2);
-      await this.#tellColumns(part, columns.slice(0, middle));
-      await this.#tellColumns(part, columns.slice(middle));
+      await this.#testColumns(part, columns.slice(0, middle));
+      await this.#testColumns(part, columns.slice(middle));
     } else for (const column of columns) this.#badColumns.set(column, end.error);
   }
 
@@ -242,11 +241,11 @@ class SplitRead {
   /** While nothing was read, only the last remaining subject is read, and the others once it succeeds. */
   async #readFromLast(batch: Batch): Promise<boolean> {
     const [one, others] = takeOne(batch, true) ?? [batch, undefined];
-    const end = await this.#queryOnce(one, false);
+    const end = await this.#runQuery(one, false);
     if (end.kind === 'failed' || end.kind === 'too_big') {
       return this.#fail(batch, end.kind === 'failed' ? end.error : undefined);
     }
-    await this.#readEnded(one, end.kind);
+    await this.#afterResponse(one, end.kind);
     return others === undefined || this.#read(others, false);
   }
 
@@ -264,11 +263,11 @@ class SplitRead {
     let lastError: UpstreamError | undefined = failed?.error;
     if (failed !== undefined) this.#context.account.transport.http.split(failed.reason);
     for (const last of [false, true]) {
-      if (last && !this.#hasResponse && this.#isSilent) break;
+      if (last && !this.#hasResponse && this.#isCircuitOpen) break;
       const taken = takeOne(others, last);
-      // Of two subjects only the other one is left.
+      // The first of two subjects has failed, so that only the second is left.
       const one = taken?.[0] ?? others;
-      const end = await this.#queryOnce(one, false);
+      const end = await this.#runQuery(one, false);
       if (end.kind === 'failed') {
         lastError = end.error;
         tried.push(one);
@@ -278,7 +277,7 @@ class SplitRead {
         continue;
       }
       this.#failed.push(...tried);
-      const isRead = await this.#readEnded(one, end.kind);
+      const isRead = await this.#afterResponse(one, end.kind);
       if (taken === undefined) return isRead && tried.length === 0;
       const rest =
         failed === undefined ? this.#read(taken[1], false) : this.#readHalves(taken[1], failed.reason, failed.error);
@@ -300,8 +299,8 @@ class SplitRead {
   }
 
   /**
-   * Halves of one subject are read one after the other, because it fails when either does. Halves of a batch are too until
-   * something was read, which limits the calls where nothing can be read.
+   * Halves of one subject are read in turn, because the subject fails when either does. Halves of several subjects are read in
+   * turn until something was read, which limits the calls where nothing can be read.
    */
   async #readBoth(batch: Batch, [first, second]: readonly [Batch, Batch], reason: SplitReason): Promise<boolean> {
     this.#context.account.transport.http.split(reason);
@@ -311,7 +310,7 @@ class SplitRead {
     return (await Promise.all([reading, this.#read(second, false)])).every(Boolean);
   }
 
-  /** Records a failure of each subject; undefined: it has more rows than a response holds, even when fully divided. */
+  /** Records the error for each subject; undefined: more rows than a response holds, even when fully divided. */
   #fail(batch: Batch, error: UpstreamError | undefined): false {
     const { account, query, found } = this.#context;
     const tooBig = (): UpstreamError =>
@@ -323,11 +322,11 @@ class SplitRead {
     return false;
   }
 
-  async #queryOnce(batch: Batch, isFirst: boolean): Promise<NrqlEnd> {
+  async #runQuery(batch: Batch, isFirst: boolean): Promise<NrqlEnd> {
     const { name } = this.#context.query;
     const failures = this.#failures;
     if (batch.length > 1) {
-      // A batch that also failed at the last refresh is now divided and not retried.
+      // After a transient failure at its previous read, a batch is divided and not retried.
       const ids = batch.map(({ id }) => id);
       return queryBatch(this.#context, batch, isFirst && !failures.isTransient(name, ids) ? 'transient' : 'none');
     }
@@ -337,7 +336,7 @@ class SplitRead {
     if (error !== undefined) return { kind: 'failed', error };
     if (isFirst && !isSuspect) return queryBatch(this.#context, batch, isShared(batch) ? 'transient' : 'all');
     const end = await queryBatch(this.#context, batch, 'none');
-    // A result that is too large is read in smaller parts, which are not retries.
+    // A result that is too large is no failure of the subject: it is read in smaller parts.
     const isCounted = end.kind === 'failed' && end.error.failure.reason !== 'too_large';
     if (isCounted) failures.recordOwnFailure(name, id, host, end.error);
     return end;
@@ -348,7 +347,7 @@ function withColumns(part: QueryPart, columns: readonly string[]): QueryPart {
   return { ...part, selector: new MetricSelector(columns, [], false) };
 }
 
-/** The first entity with its columns from the first on, and the last one with its columns from the last on. */
+/** The first entity with its columns in their order, and the last entity with its columns in reverse order. */
 function probesOf(batch: Batch): readonly (readonly [QueryPart, readonly string[]])[] {
   const [first] = batch;
   const last = batch.at(-1);

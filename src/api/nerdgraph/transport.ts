@@ -138,7 +138,7 @@ export interface NrqlRead {
   readonly account: number;
   /** The parts of a query, or its whole text. */
   readonly query: QueryParts | string;
-  /** Failures to retry; all transient ones by default. */
+  /** Failures to retry; by default `all`. */
   readonly retries?: ResponsePolicy['retries'];
   readonly bounds?: Bounds;
   /** Name of the key's header, where it differs from that of the account. */
