@@ -44,7 +44,7 @@ export async function runCheck(
   else sayOrigin(openLog(options).logger, loaded.path);
 }
 
-/** The error of flags that exclude each other, as a sentence; undefined without one. */
+/** The error for a flag that is given without the flag that it needs; undefined without one. */
 function misuseOf(options: Parameters<typeof runCheck>[0]): string | undefined {
   const { live, facts, account, wait, output, force, format } = options;
   if (facts) return live ? undefined : '--facts asks the accounts: give --live, too';
@@ -53,14 +53,14 @@ function misuseOf(options: Parameters<typeof runCheck>[0]): string | undefined {
   return flag === undefined ? undefined : `--${flag} goes with --facts: give --live --facts, too`;
 }
 
-/** The part `--live`. A refused or unreadable account ends it with status 1; warnings do not. */
+/** The check of `--live`. An account that is refused or cannot be read ends it with status 1; a warning does not. */
 async function checkLive(options: ReadingOptions): Promise<void> {
   await withLists(options, async ({ config, collector, signal, print }) => {
     if (config.accounts.some(({ queries, entities }) => queries.length + entities.length > 0)) {
       await collector.refreshNow({ groups: new Set(['golden_metrics', 'queries']) }, Infinity, signal);
       signal.throwIfAborted();
     }
-    // The values of a custom metric are known only from its data.
+    // Only metric data tell whether a custom metric has the configured values, so one application that has it is probed.
     for (const { name } of config.accounts) {
       for (const id of collector.customExamples(name)) await collector.probe(name, id, Infinity, signal);
     }
@@ -76,7 +76,7 @@ async function checkLive(options: ReadingOptions): Promise<void> {
   });
 }
 
-/** Names of the interfaces in messages, for an account without a known end. */
+/** Names of the interfaces in messages, used where an interface has no known end. */
 const API_NAMES: Readonly<Record<AccountConfig['api'], string>> = { rest: 'REST', nerdgraph: 'NerdGraph' };
 
 /** The text printed about one account; `failed` is true when a part of it cannot be read. */

@@ -185,7 +185,7 @@ function serveCommand(): Command {
     });
 }
 
-/** The flag `--account` of commands that read several accounts by default; `otherwise` describes those. */
+/** The flag `--account`; `otherwise` describes the accounts that are read without it. */
 function accountFlag(otherwise: string): Option {
   return new Option('--account <name>', `the account to read (default: ${otherwise})`);
 }

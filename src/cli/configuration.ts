@@ -12,7 +12,7 @@ import type { Environment } from '../config/yaml/placeholders.ts';
 import { loadWebConfig } from '../web/webConfig/webConfig.ts';
 import { ExitStatus } from './process.ts';
 
-/** Opens the log with the given flags; it masks each secret from the time that its key is read. */
+/** Opens the log with the given flags. The log masks each secret as soon as it is added to `secrets`. */
 export function openLog({ 'log.level': level, 'log.format': format }: CommonOptions): {
   readonly logger: Logger;
   readonly secrets: Secrets;
@@ -38,16 +38,16 @@ export function describeInterfaceEnd(account: AccountConfig, now: number): strin
   return `REST, ${when}: "api: nerdgraph" reads the same account`;
 }
 
-/** Logs that the environment replaces the missing file; logs nothing for a file. */
+/** Logs that the configuration comes from the environment where there is no file; logs nothing for a file. */
 export function sayOrigin(logger: Logger, path: string | undefined): void {
   if (path === undefined) logger.info(describeOrigin(path));
 }
 
-/** The files that the flags name; without a configuration file, the usual ones are tried. */
+/** The files that the flags name. Without `configFile`, config.yaml and then the environment are tried. */
 interface ConfigurationFiles {
   readonly configFile: string | undefined;
   readonly webConfigFile?: string | undefined;
-  /** The configuration file may be a pipe, because it is not read again. */
+  /** True if the configuration is not read again, so that its file may be a pipe. */
   readonly once: boolean;
 }
 
@@ -73,7 +73,7 @@ export async function loadOrExit(files: ConfigurationFiles): Promise<LoadedConfi
   return loaded;
 }
 
-/** Validates the web configuration alone, if there is one; otherwise as loadOrExit. */
+/** Checks the web configuration alone, if there is one. Prints diagnostics, then throws ExitStatus 2. */
 export function checkWebConfigOrExit(webConfigFile: string | undefined): void {
   exitOnDiagnostics(webFindings(webConfigFile));
 }

@@ -129,15 +129,13 @@ async function introduce(
     '',
   ];
   process.stdout.write(`${lines.join('\n')}\n`);
-  // The sample is left out behind TLS or basic auth, because the demo has no credentials, and without a network socket.
+  // No sample with TLS or basic auth, because the demo has no credentials, and none on a Unix socket, which has no port.
   if (flags.webConfigFile !== undefined || !/:\d+$/.test(address)) return;
   const metrics = await firstScrape(`${base}${flags.telemetryPath}`, signal);
   if (metrics !== undefined) process.stdout.write([...sampleOf(metrics), '', ''].join('\n'));
 }
 
-/**
- * The first scrape with metric data of both accounts, which with injected faults may come late; undefined when stopped before.
- */
+/** Scrapes until both accounts have metric data, and returns the lines of that scrape; undefined if stopped before. */
 async function firstScrape(url: string, signal: AbortSignal): Promise<readonly string[] | undefined> {
   try {
     for (;;) {
@@ -165,7 +163,7 @@ function sampleOf(lines: readonly string[]): string[] {
   ];
 }
 
-/** The lines of an account with this beginning; by default its series except those of the exporter itself. */
+/** The series of an account that begin with `start`; without it, all but the exporter's own metrics. */
 function seriesOf(lines: readonly string[], account: string, start?: string): string[] {
   const ofAccount = lines.filter((line) => line.includes(`{account="${account}"`));
   return ofAccount.filter((line) =>

@@ -61,14 +61,14 @@ export async function runDiscover(options: DiscoverOptions): Promise<void> {
   });
 }
 
-/** Reports a failed read; an error that it throws ends the command. */
+/** Reports a failed read; throws if the command has been stopped. */
 type Note = (what: string, error: unknown) => void;
 
 interface Discovered {
   readonly account: string;
-  /** False when only named entities were read, so that missing ones may exist. */
+  /** False when only named entities were read, so that the account may have others. */
   readonly everything: boolean;
-  /** False when its interface has no instances. */
+  /** False when the account's interface has no instances. */
   readonly hasInstances: boolean;
   /** The applications with their hosts and instances; a list that could not be read is undefined. */
   readonly applications: readonly {
@@ -80,7 +80,7 @@ interface Discovered {
   readonly keyTransactions: readonly KeyTransaction[] | undefined;
 }
 
-/** Everything that the key can see, regardless of the configuration's filters; undefined when there is no application list. */
+/** Everything that the key can see, without the configuration's filters; undefined if the application list cannot be read. */
 async function readLists({ reader, call }: LiveAccount, note: Note) {
   const orNote = <T>(list: Promise<T>, what: string): Promise<T | undefined> =>
     list.catch((error: unknown) => {
@@ -121,12 +121,12 @@ async function withHostsAndInstances(
   const progress = showProgress(`reading hosts and instances of ${config.name}`);
   const hasInstances = reader.instances !== undefined;
   let done = 0;
-  const read = (some: number): void => {
-    done += some;
+  const onRead = (count: number): void => {
+    done += count;
     progress.update(Math.floor(done / (hasInstances ? 2 : 1)), applications.length);
   };
   const readList = async <A>(kind: BatchRead<ApplicationSubject, A> | undefined): Promise<readonly Outcome<A>[]> =>
-    kind === undefined ? [] : readAll(kind, subjects, range, call, read);
+    kind === undefined ? [] : readAll(kind, subjects, range, call, onRead);
   const valueOf = <A>(outcome: Outcome<A> | undefined, list: string, { id, name }: Application): A | undefined => {
     if (outcome === undefined || 'value' in outcome) return outcome?.value;
     note(`the ${list} list of application ${id} (${name})`, outcome.error);

@@ -48,7 +48,7 @@ export async function discoverEntities({ type, format, ...options }: DiscoverEnt
   );
 }
 
-/** The accounts, each with one type of entities, because only then their readers can read entities. Throws a UsageError. */
+/** The configuration with one type of entities in each account: a reader may lack entities otherwise. Throws a UsageError. */
 function withEntities(config: Config, type = 'EXT-SERVICE'): Config {
   const selection = entitySelection.safeParse({ type }).data;
   if (selection === undefined)

@@ -2,10 +2,10 @@ import { queryLabelProblem } from '../config/queries.ts';
 import { defaultLabel, readStatement } from '../nrql/statement.ts';
 
 /**
- * A label for each facet of a query: its name, `facet_<name>` where that label is taken, or `facet_<position>`. Undefined
- * without facets.
+ * A label for each facet of a query: its name, `facet_<name>` where the name is reserved, `facet_<position>` where that label
+ * is taken. Undefined without facets.
  *
- * @param staticLabels of the account
+ * @param staticLabels names of the labels that the account adds to each series
  * @param reserved further labels that no facet can have
  */
 export function facetLabels(

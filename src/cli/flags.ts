@@ -10,7 +10,7 @@ import { suggest } from '../config/wording.ts';
 import { DEMO_API_KEY } from '../simulator/simulatorSettings.ts';
 import type { SimulatorOptions } from '../simulator/simulator.ts';
 
-/** Parses the value of a flag within commander, which adds the flag to its message when `parse` throws. */
+/** Makes a parser of a flag for commander, which puts the flag before the message of an error that `parse` throws. */
 export function parsed<T>(parse: (text: string) => T): (text: string) => T {
   return (text) => {
     try {
@@ -21,12 +21,12 @@ export function parsed<T>(parse: (text: string) => T): (text: string) => T {
   };
 }
 
-/** Parses a flag that may be given several times, otherwise as parsed: its values, in their order. */
+/** As {@link parsed}, for a flag that may be given several times: collects its values in their order. */
 export function parsedEach<T>(parse: (text: string) => T): (text: string, before?: readonly T[]) => readonly T[] {
   return (text, before = []) => [...before, parsed(parse)(text)];
 }
 
-/** Parses a whole number, within commander. */
+/** Makes a parser of whole numbers from `least` to `most` for commander. */
 export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): (text: string) => number {
   const range = most === Number.MAX_SAFE_INTEGER ? `, ${least} or more` : ` from ${least} to ${most}`;
   return parsed((text) => {
@@ -36,7 +36,7 @@ export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): (tex
   });
 }
 
-/** A ratio. Throws an Error whose message is a sentence. */
+/** Reads a ratio from 0 to 1. Throws an Error whose message is a sentence. */
 export function parseRatio(text: string): number {
   const ratio = /^(?:\d*\.)?\d+$/.test(text) ? Number(text) : NaN;
   if (!(ratio <= 1)) throw new Error('It must be a ratio from 0 to 1, such as 0.01.');
@@ -44,7 +44,7 @@ export function parseRatio(text: string): number {
 }
 
 /**
- * Parses a duration in milliseconds, within commander.
+ * Makes a parser of durations for commander, which returns milliseconds.
  *
  * @param words the valid durations, for the message
  */
@@ -65,7 +65,7 @@ export interface CommonOptions {
 
 const CONFIG_FILE = 'configuration file (default: config.yaml, or the environment without one)';
 
-/** Adds the flags that every command takes: which configuration, and how to log. */
+/** Adds the flags of {@link CommonOptions}: which configuration, and how to log. */
 export function addCommonFlags(command: Command, aboutConfigFile = CONFIG_FILE): Command {
   return command
     .option('--config.file <path>', aboutConfigFile)
@@ -154,7 +154,7 @@ function parseUrl(text: string): URL {
 /** The default address of `simulate`; the text is for the help. */
 const DEFAULT_LISTEN = { host: '127.0.0.1', port: 9127, text: '127.0.0.1:9127' };
 
-/** The simulator's flags as commander parses them: most have the names of its options. */
+/** The simulator's flags as commander parses them; most are named as in SimulatorOptions. */
 export type SimulatorFlags = Omit<
   SimulatorOptions,
   'host' | 'port' | 'latencyMs' | 'apiKeys' | 'tls' | 'faults' | 'facts' | 'now'
@@ -178,7 +178,7 @@ function parseAddress(text: string): SimulatorFlags['listenAddress'] {
 }
 
 function parseFact(text: string): string {
-  // The schema itself rules out golden metrics without their parts.
+  // The simulator cannot contradict this one: its schema allows no golden metric without its parts.
   const ids: readonly string[] = FACTS.map(({ id }) => id).filter((id) => id !== 'nerdgraph_golden_metrics');
   const known = [...ids, 'many_rows', 'many_entities'];
   if (!known.includes(text)) throw new Error(`must be one of ${known.join(', ')}${suggest(text, known)}`);

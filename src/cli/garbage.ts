@@ -4,7 +4,7 @@ import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 /** Growth of the memory between two full garbage collections, in percent of the memory in use. */
 const GROWTH = 42;
 
-/** Size of the memory for new objects, in bytes: half of it costs a sixth more processor time, twice as much 15 MB more memory. */
+/** Size at which the memory for new objects stops growing, in bytes: half costs a sixth more CPU time, double 15 MB more. */
 const YOUNG_SPACE = 16 * 1024 * 1024;
 
 /**
@@ -14,8 +14,8 @@ const YOUNG_SPACE = 16 * 1024 * 1024;
  *   old values.
  * - Pretenuring puts new objects straight into old memory where V8 has seen many of them survive. It does so with the buffers
  *   of response bodies, of which thousands then wait there for a full collection.
- * - The memory for new objects grows to 33 MB in the first large refresh. Only a flag of the command line could limit it
- *   beforehand, so V8 is told to stop growing it when it is large enough.
+ * - The memory for new objects would grow to 33 MB in the first large refresh. Only a flag of the command line could limit it
+ *   beforehand, so V8 is told to stop growing it once it has the wanted size.
  */
 export function collectGarbageEarly(): void {
   setFlagsFromString(`--heap-growing-percent=${GROWTH}`);

@@ -42,7 +42,7 @@ export class OutputError extends Error {
   }
 }
 
-/** Calls `lost` once, when standard output accepts no more. */
+/** Calls `lost` once, at the first error of standard output. */
 export function onOutputLost(lost: (error: OutputError) => void): void {
   process.stdout.once('error', (error: NodeJS.ErrnoException) => lost(new OutputError(error)));
 }
@@ -55,7 +55,7 @@ export async function flushOutput(): Promise<void> {
 /** The signal that ends a reading command: aborted by ctrl-C, SIGTERM, and when its output is closed. */
 export function stopOnSignals(): AbortSignal {
   const controller = new AbortController();
-  // No limit of listeners, because every waiting call adds one.
+  // Every waiting call adds a listener, so Node's warning about many of them is switched off.
   setMaxListeners(0, controller.signal);
   for (const name of ['SIGINT', 'SIGTERM'] as const) {
     process.once(name, () => controller.abort(new StoppedError(name)));

@@ -9,9 +9,9 @@ import { ExitStatus, flushOutput, onOutputLost, OutputError } from './process.ts
 const DEFAULT = 'serve';
 
 /**
- * The arguments in a form that commander reads well. The name of the command moves before its flags, because users also write
- * `--log.level=debug check`. A flag that is unknown to the command and to the default one loses its value: commander looks for
- * similar flags by name only, and its message must not repeat a value that may be a key.
+ * Rewrites the arguments for commander. The name of the command moves before its flags, because users also write
+ * `--log.level=debug check`. An unknown flag loses its value: commander finds similar flags only for a name without a value,
+ * and its message must not repeat a value that may be a key.
  */
 export function normalizeArguments(args: readonly string[], commands: readonly Command[]): readonly string[] {
   const withValue = new Set(
@@ -22,8 +22,7 @@ export function normalizeArguments(args: readonly string[], commands: readonly C
   const word = args.slice(0, end).findIndex((arg, index) => !arg.startsWith('-') && !isValue(index));
   const command = commands.find((one) => one.name() === args[word]);
 
-  // Flags of the default command count as known, because the program's help shows them and commander would suggest the same
-  // flag.
+  // Flags of the default command count as known: the program's help shows them, and commander would suggest the same flag.
   const flags = commands.filter((one) => one === command || one.name() === DEFAULT).flatMap(({ options }) => options);
   const known = new Set(flags.map(({ long }) => long));
   const named = args.map((arg, index) => {
@@ -33,7 +32,7 @@ export function normalizeArguments(args: readonly string[], commands: readonly C
   return command === undefined ? named : [command.name(), ...named.toSpliced(word, 1)];
 }
 
-/** Refuses misspelt flags first, because commander would otherwise report the required flag as missing. */
+/** Refuses a misspelt flag where a required flag is missing, because commander would report only the missing one. */
 function refuseMisspelt(commands: readonly Command[], args: readonly string[]): void {
   const [first, second] = args;
   const names = commands.map((command) => command.name());
@@ -49,8 +48,8 @@ function refuseMisspelt(commands: readonly Command[], args: readonly string[]): 
   if (unknown !== undefined) command.error(`error: unknown option '${unknown}'${suggest(unknown, known)}`);
 }
 
-/** A lone file name is most likely that of the configuration. */
-function withConfigFile(error: string): string {
+/** Adds a hint to the error for an unexpected argument: most likely it is the name of the configuration file. */
+function withConfigHint(error: string): string {
   return error.replace(
     /^(error: too many arguments for .*)$/m,
     '$1 The configuration is named with --config.file=<path>.',
@@ -65,13 +64,13 @@ export function buildProgram(): Command {
     .helpOption('-h, --help')
     .addHelpText('after', `\nWithout a command it serves.\n${ENVIRONMENT}\n\nDocumentation: ${HOME}#readme`)
     .exitOverride()
-    .configureOutput({ outputError: (text, write) => write(withConfigFile(text)) })
+    .configureOutput({ outputError: (text, write) => write(withConfigHint(text)) })
     .showHelpAfterError('(add --help for commands and flags)');
   const flagsOfServe = addServeFlags(new Command().optionsGroup('Options of serve, the default command:')).options;
   const help = new Help();
   program.configureHelp({
     visibleOptions: (command) => [...help.visibleOptions(command), ...(command === program ? flagsOfServe : [])],
-    // Switches show no default, because every one is off.
+    // A switch that is off by default shows no default.
     optionDescription: (option) => help.optionDescription(option).replace(/ \(default: false\)$/, ''),
   });
   const commands = allCommands();

@@ -53,13 +53,13 @@ export async function runQuery(nrql: string | undefined, options: QueryOptions):
 /** The configuration reduced to the chosen account and query. Throws a UsageError. */
 function onlyQuery(config: Config, nrql: string | undefined, { name, window }: QueryOptions): Config {
   if ((nrql === undefined) === (name === undefined)) throw new UsageError('give either a query or --name');
-  const having = config.accounts.flatMap((account) => {
+  const withQuery = config.accounts.flatMap((account) => {
     const queries = name === undefined ? [{ ...GIVEN_QUERY, nrql: nrql ?? '' }] : account.queries;
     const query = queries.find((each) => each.name === (name ?? GIVEN_QUERY.name));
     return query === undefined ? [] : [{ ...account, queries: [{ ...query, window: window ?? query.window }] }];
   });
-  if (having.length === 0) throw new UsageError(`no account has the query "${name ?? ''}"`);
-  const account = theAccount({ ...config, accounts: having });
+  if (withQuery.length === 0) throw new UsageError(`no account has the query "${name ?? ''}"`);
+  const account = theAccount({ ...config, accounts: withQuery });
   const [problem] = readStatement(account.queries[0]?.nrql ?? '').problems;
   if (problem !== undefined) throw new UsageError(`the query, character ${problem.at + 1}: ${problem.message}`);
   if (account.api === 'rest' && account.account_id === undefined) {
@@ -72,7 +72,7 @@ const GIVEN_QUERY: QueryDefinition = { name: 'query', nrql: '', metrics: [], int
 
 function preparedAlone(definition: QueryDefinition): ReturnType<typeof prepareQueries>[number] {
   const [query] = prepareQueries([definition]);
-  if (query === undefined) throw new Error('a query that was prepared is there');
+  if (query === undefined) throw new Error('prepareQueries returned no query');
   return query;
 }
 
@@ -115,7 +115,7 @@ function cell(value: unknown): string | number {
   return typeof value === 'string' || typeof value === 'number' ? value : JSON.stringify(value);
 }
 
-/** The columns of the rows; without rows, the columns of the text. */
+/** The columns of the rows; without rows, the columns that the text of the query names. */
 function columnsOf({ nrql }: QueryDefinition, { reading }: QueryResult): readonly string[] {
   if (reading.columns.length > 0) return reading.columns;
   return readStatement(nrql).columns.map(({ key }, index) => key ?? `column ${String(index + 1)}`);
@@ -157,7 +157,7 @@ function metricsOf(query: string, columns: readonly string[]): { name: string; h
   });
 }
 
-/** The name, or a similar free one; marks the result as taken. */
+/** The name, with `_` appended until it is not taken; adds the result to `taken`. */
 function freeName(name: string, taken: Set<string>): string {
   let free = name;
   while (taken.has(free)) free = `${free}_`;

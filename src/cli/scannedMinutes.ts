@@ -8,16 +8,14 @@ const MINUTE = 60_000;
 const READ_MINUTES: Readonly<Partial<Record<Group, number>>> = {
   applications: 4,
   key_transactions: 10,
-  // The hosts of an hour, plus their rolling values.
+  // The list reads an hour, the rolling values 4 minutes.
   hosts: 64,
   custom_metrics: 1_440,
 };
 
 const WINDOW_GROUPS: ReadonlySet<Group> = new Set<Group>(['application_metrics', 'host_metrics']);
 
-/**
- * Groups that read the time since their last refresh, plus this number of minutes before it, which may have received late data.
- */
+/** Groups that read the time since their last refresh, and again these minutes before it, for data that arrived late. */
 const LATE_MINUTES: Readonly<Record<string, number>> = { counters: 10 };
 
 /** A group, and the minutes of its data that are read per minute. */

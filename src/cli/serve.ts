@@ -36,7 +36,7 @@ export interface ReloaderOptions {
   readonly mask: (text: string) => string;
 }
 
-/** Time after its end during which a reload still counts as running, in milliseconds. */
+/** Pause between two reloads, in milliseconds. */
 const PAUSE = 100;
 
 /**
@@ -96,7 +96,7 @@ const CALLS_GRACE = 2_500;
 
 export interface Daemon {
   readonly servers: Servers;
-  /** Reads the configuration again and applies it when it is valid; never rejects. */
+  /** Reads the configuration again, and applies it if it is valid; never rejects. `trigger` is for the log. */
   reload(trigger: string): Promise<ReloadResult>;
   /** Lets scrapes in flight end, stops calls to New Relic, closes connections. */
   stop(): Promise<void>;

@@ -16,7 +16,7 @@ export interface Progress {
 
 const LINE_EVERY_MS = 5_000;
 
-/** Work that ends sooner shows no progress; milliseconds. */
+/** Work that takes less time shows no progress, in milliseconds. */
 const QUIET_MS = 2_000;
 
 export function showProgress(what: string): Progress {
@@ -56,7 +56,7 @@ export function lineLength(): number {
 /**
  * Rows as columns of text, two spaces apart, numbers aligned right. The first row is the heading.
  *
- * @param most the longest line; the cells of the widest columns lose their middle to fit
+ * @param most characters of the longest line; the cells of the widest columns lose their middle to fit
  */
 export function table(rows: readonly (readonly (string | number)[])[], most = Infinity): string {
   // Not Math.max(...rows), because a list of names can exceed the number of arguments of a call.
@@ -115,7 +115,7 @@ export function escapeLines(lines: string): string {
   return lines.split('\n').map(escapeUnsafe).join('\n');
 }
 
-/** A JSON document as text, which ends in a line feed. The escapes of foreign names change no value. */
+/** A JSON document as text that ends in a line feed. Unsafe characters are escaped as JSON does, so no value changes. */
 export function jsonText(document: object): string {
   return `${escapeLines(JSON.stringify(document, undefined, 2))}\n`;
 }
