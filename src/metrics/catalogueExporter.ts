@@ -60,7 +60,7 @@ export const EXPORTER = {
   apiRequests: counter(
     'newrelic_exporter_api_requests_total',
     ['account', 'endpoint', 'code'],
-    'Calls to New Relic by path template and status code ("error" without an answer).',
+    'Calls to New Relic by path template and status code ("error" without a response).',
   ),
   apiRequestDuration: {
     ...gauge(
@@ -73,7 +73,7 @@ export const EXPORTER = {
   apiFailures: counter(
     'newrelic_exporter_api_failures_total',
     ['account', 'endpoint', 'reason'],
-    'Failed calls to New Relic, and parts of answers that were left out, by reason.',
+    'Failed calls to New Relic, and parts of responses that were left out, by reason.',
   ),
   apiRetries: counter(
     'newrelic_exporter_api_retries_total',
@@ -83,12 +83,12 @@ export const EXPORTER = {
   apiInFlight: gauge(
     'newrelic_exporter_api_requests_in_flight',
     ['account'],
-    'Calls to New Relic that wait for their answer.',
+    'Calls to New Relic that wait for their response.',
   ),
   apiBudget: gauge(
     'newrelic_exporter_api_budget_requests_per_minute',
     ['account'],
-    'Calls to New Relic per minute that are allowed now; lower than configured while recovering from an overload answer.',
+    'Calls to New Relic per minute that are allowed now; lower than configured while recovering from an overload response.',
   ),
   apiPausedUntil: gauge(
     'newrelic_exporter_api_paused_until_timestamp_seconds',
@@ -100,11 +100,11 @@ export const EXPORTER = {
     ['result'],
     'Answered scrapes: partial when any due entity was not fresh, else complete.',
   ),
-  series: gauge('newrelic_exporter_series', ['family'], 'Series in the last answer by family.'),
+  series: gauge('newrelic_exporter_series', ['family'], 'Series in the last exposition by family.'),
   lostSeconds: counter(
     'newrelic_exporter_lost_seconds_total',
     ['account'],
-    'Time that the counters of applications have missed: 60 for each minute of an application that was not read in time, or not legibly.',
+    'Time that the counters of applications have missed: 60 for each minute of an application that was not read in time, or was unreadable.',
   ),
   lateTransactions: counter(
     'newrelic_exporter_late_transactions_total',
@@ -114,7 +114,7 @@ export const EXPORTER = {
   seriesDropped: counter(
     'newrelic_exporter_series_dropped_total',
     ['family'],
-    'Series left out because of max_series, by family: each once for every refresh of its values.',
+    'Series left out by family, because of max_series or because another metric name has the same labels: each once for every refresh of its values.',
   ),
   accountInfo: gauge(
     'newrelic_exporter_account_info',

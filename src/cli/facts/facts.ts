@@ -171,7 +171,7 @@ const SHARED_FACTS = {
   same_minutes: {
     relies: 'a minute has the same beginning in both interfaces',
     source: 'inferred',
-    asked: 'the calls of the largest application in each of ten minutes through both interfaces',
+    asked: 'the calls of the largest application in each of twenty minutes through both interfaces',
     wrong: ['newrelic_application_*', 'newrelic_host_*'],
     follows: ['same_call_count', 'same_response_time', 'same_apdex', 'same_cpu', 'same_memory', 'same_errors'],
   },

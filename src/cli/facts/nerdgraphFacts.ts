@@ -42,7 +42,7 @@ export const NERDGRAPH_FACTS = {
   nerdgraph_first_function: {
     relies: 'a LIMIT keeps the facets with the most of the first function',
     source: REFERENCE,
-    asked: 'the rows of the same query, against otherResult',
+    asked: 'the order of the rows of the same query',
     wrong: [QUERIES],
   },
   nerdgraph_facets: {
