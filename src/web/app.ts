@@ -10,7 +10,7 @@ import { linkPrefix, normalisePrefix, HttpError } from './request.ts';
 import { metricsHandler, probeHandler } from './routes/scrape.ts';
 import { statusPages } from './statusPage/page.ts';
 
-/** Pages that are answered at the same time: each may hold megabytes until its client has taken it. */
+/** The most pages that are answered at once, because each may hold megabytes until its client has taken it. */
 const MAX_PAGES = 64;
 
 /** The application with every endpoint, under the route prefix. `app.get` answers `HEAD` too. */
@@ -146,7 +146,7 @@ function reloadHandler({ reload, settings }: WebDependencies): Handler {
   };
 }
 
-/** Only browsers send these headers, and no page can change them. */
+/** True for a request that a page of another site made. Browsers set these headers, and no page can change them. */
 function isOfAnotherSite({ headers }: Request, externalUrl: URL | undefined): boolean {
   const { origin, host, 'sec-fetch-site': site } = headers;
   if (site !== undefined && site !== 'same-origin' && site !== 'none') return true;

@@ -11,7 +11,7 @@ export class ClientGoneError extends Error {
 
 /**
  * A signal that is aborted when the client leaves before its response was written; `over` is called then, or after the
- * response. The `close` event of a response is not enough: Node never emits it for later ones of requests that came at once.
+ * response. The socket is watched too, because the later responses of pipelined requests get no `close` event from Node.
  */
 export function clientGone(response: ServerResponse, over: () => void = () => undefined): AbortSignal {
   const gone = new AbortController();

@@ -6,7 +6,7 @@ import type { Exposition } from '../exposition/exposition.ts';
 import type { OwnFamily } from '../exposition/ownFamilies.ts';
 import type { DroppedSeries } from '../metrics/sample.ts';
 
-/** The collector as the web pages and the service discovery see it. */
+/** The collector as scrapes, pages and service discovery use it. */
 export type WebCollector = Pick<
   Collector,
   'overview' | 'snapshot' | 'applicationLists' | 'probe' | 'progressing' | 'refresh' | 'isReady'
@@ -14,7 +14,7 @@ export type WebCollector = Pick<
 
 export type ReloadResult = { readonly ok: true } | { readonly ok: false; readonly diagnostics: readonly string[] };
 
-/** The last reload, which failed: when, in Unix seconds, and why. */
+/** The failure of the last reload: `at` is its time in Unix seconds, and `diagnostics` say why. */
 export interface ReloadFailure {
   readonly at: number;
   readonly diagnostics: readonly string[];
@@ -45,9 +45,9 @@ export interface WebDependencies {
   readonly exposition: Pick<Exposition, 'collect'>;
   /** The exporter's own metrics, for a response that holds the given number of series of each collected family. */
   ownMetrics(accounts: readonly AccountSummary[], series: ReadonlyMap<string, number>): Promise<readonly OwnFamily[]>;
-  /** A scrape of the telemetry path is about to be answered; counted before its own metrics are rendered. */
+  /** Counts a scrape of the telemetry path; called before the exporter's own metrics are rendered for it. */
   scraped(result: 'complete' | 'partial'): void;
-  /** A response leaves out these series, because of a `max_series` of the configuration. */
+  /** Reports the series that a response leaves out because of a `max_series` of the configuration. */
   dropped(series: readonly DroppedSeries[]): void;
   /** The running configuration as YAML, secrets as `<secret>`. */
   configText(): string;
@@ -82,5 +82,5 @@ export function isTaken(path: string): boolean {
   return Object.values<string>(PATHS).includes(path);
 }
 
-/** Answers the requests of a path. Ends the response before it resolves, or as soon as the client has taken it. */
+/** Answers the requests of a path. When it resolves, the response has been ended, or closed because the client left. */
 export type Handler = (request: Request, response: Response) => void | Promise<void>;

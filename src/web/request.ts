@@ -5,12 +5,12 @@ import type { RenderOptions } from '../exposition/exposition.ts';
 import { acceptsGzip, negotiate } from '../exposition/formats.ts';
 import type { WebSettings } from './dependencies.ts';
 
-/** True for a target that is a path, or an http address as proxies get it; the router takes the path of either. */
+/** True if the request target is a path, or an http address as proxies receive it, of which the router takes the path. */
 export function hasPath({ url = '' }: IncomingMessage): boolean {
   return url.startsWith('/') || (/^https?:\/\//i.test(url) && URL.canParse(url));
 }
 
-/** True where the meant host is ambiguous (RFC 9112, 3.2): another server on the way may have chosen the other one. */
+/** True for more than one Host header (RFC 9112, 3.2): a proxy before this server may have used another of them. */
 export function namesSeveralHosts({ headersDistinct }: IncomingMessage): boolean {
   return (headersDistinct.host?.length ?? 0) > 1;
 }
@@ -33,6 +33,7 @@ export class HttpError extends Error {
   }
 }
 
+/** The value of `collect[]` for the exporter's own metrics. */
 const OWN = 'exporter';
 
 /** The query of a request target, flat: no nested objects. */
@@ -87,7 +88,7 @@ function isGroup(name: string): name is Group {
   return GROUPS.some((group) => group === name);
 }
 
-/** A value from outside, short enough for a sentence and without characters that would break it. */
+/** Quotes a value of a request for a message: at most 60 characters of it, with line breaks escaped. */
 function quote(value: string): string {
   return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}...` : value);
 }
@@ -98,8 +99,8 @@ const MAX_TIMEOUT_MS = 120_000;
 const DECIMAL = /^\+?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
 
 /**
- * Milliseconds until a response must be put together: the scraper's timeout minus the configured offset and the time that the
- * last response of this kind took to write, but never under half the timeout. An invalid header means the default.
+ * Milliseconds that a request may wait for data: the scraper's timeout minus the configured offset and `lastWrite`, the time
+ * that the last response of this kind took to write, but never under half the timeout. An invalid header means the default.
  */
 export function timeToRespond(
   { headers }: Pick<IncomingMessage, 'headers'>,
@@ -111,14 +112,14 @@ export function timeToRespond(
   return Math.max(timeout - collection.scrape_timeout_offset - lastWrite, timeout / 2);
 }
 
-/** Seconds as a decimal number, with or without an exponent, above 0; as milliseconds, at most two minutes. */
+/** Reads a number of seconds above 0, such as `9.5` or `1e1`, as milliseconds, at most two minutes; undefined if invalid. */
 function readTimeout(header: string | undefined): number | undefined {
   const text = header?.trim() ?? '';
   const milliseconds = DECIMAL.test(text) ? Number(text) * 1000 : 0;
   return milliseconds > 0 && Number.isFinite(milliseconds) ? Math.min(milliseconds, MAX_TIMEOUT_MS) : undefined;
 }
 
-/** The format and compression that a request asks for, and the most series that the configuration allows. */
+/** The format and compression that a request accepts, and the most series that the configuration allows. */
 export function renderOptionsOf(
   request: IncomingMessage,
   { max_series: maxSeries }: Pick<CollectionConfig, 'max_series'>,
@@ -144,7 +145,7 @@ export function linkPrefix({ routePrefix, externalUrl }: Pick<WebSettings, 'rout
   return normalisePrefix(externalUrl?.pathname ?? routePrefix);
 }
 
-/** Prefix and scheme to reach this server again at this `Host`: those of the external address if that is the host. */
+/** Prefix and scheme under which `host` leads to this server: those of the external address if `host` is its host. */
 export function relativeRoot(
   { externalUrl, routePrefix }: WebSettings,
   host: string,

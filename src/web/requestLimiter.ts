@@ -5,19 +5,19 @@ import { clientGone, unlessGone } from './clientGone.ts';
 import type { Handler } from './dependencies.ts';
 import { HttpError } from './request.ts';
 
-/** A client that has taken nothing for this long gives way to a waiting one, in milliseconds. */
+/** A client that has taken nothing for this time, in milliseconds, is cut off when another one needs its place. */
 const STALLED_MS = 2_000;
 
-/** Bytes of all responses that are being written together; a single one may be larger. */
+/** The most bytes of all responses under way together; a response that is alone may be larger. */
 const MOST_BYTES = 128_000_000;
 
 const FULL = 'Other clients are taking as many bytes as may be under way at once; try again later.';
 
-/** The responses of all clients that are being written: the memory that clients can hold by reading slowly. */
+/** Counts and limits the bytes of all responses under way: the memory that clients can hold by reading slowly. */
 export class InFlightBytes {
   readonly #mostBytes: number;
   readonly #now: () => number;
-  /** For each response its pieces, and when its client last took some. `madeOf` is held so that others can share its pieces. */
+  /** For each response its pieces, and when its client last took some. `madeOf` is held so that others can share the pieces. */
   readonly #readers = new Map<
     ServerResponse,
     { readonly pieces: readonly Buffer[]; readonly madeOf: object | undefined; tookAt: number }
@@ -92,8 +92,8 @@ export class InFlightBytes {
 export interface RequestSlot {
   readonly gone: AbortSignal;
   /**
-   * The result of the work, which ends early where its signal is aborted: the client has left, or has waited longest when
-   * another request needs the slot. Rejects with a {@link ClientGoneError} when the client has left.
+   * Runs work that ends early when its signal is aborted: because the client has left, or because another request needs the
+   * slot and this client has waited longest. Rejects with a {@link ClientGoneError} when the client has left.
    */
   waitFor<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T>;
   readonly inFlight: InFlightBytes;
@@ -114,7 +114,7 @@ export class RequestLimiter {
   readonly #max: number;
   readonly #refusal: string;
   readonly #inFlight: InFlightBytes;
-  /** Ends the wait of each response, in the order in which they started to wait. */
+  /** For each response that waits for New Relic, what ends its wait; the one that has waited longest comes first. */
   readonly #waiting = new Map<Response, AbortController>();
   readonly #writing = new Set<Response>();
 

@@ -8,7 +8,7 @@ parentPort?.on('message', ([password, hash, cost]: Parameters<Compare>) => {
   parentPort?.postMessage(matches);
 });
 
-/** Makes a refusal take as long as one at `cost`: each step of the cost takes as long as all lower ones together. */
+/** Makes a refusal as slow as at `cost`. A step doubles the time, so a comparison at each cost below `cost` adds the rest. */
 function prolong(password: string, hash: string, cost: number): void {
   const [, version = '', own = '', rest = ''] = hash.split('$');
   for (let each = Number(own); each < cost; each += 1) {

@@ -10,7 +10,7 @@ import { formatAddress } from '../server/listening.ts';
 
 const LISTS: ReadonlySet<Group> = new Set(['applications']);
 
-/** The most labels with two tags that are logged, each once. */
+/** The most labels whose conflict of two tags is logged; each is logged once. */
 const MOST_TOLD = 100;
 
 /**
@@ -111,7 +111,7 @@ function tagLabels(
   return labels;
 }
 
-/** The address the request came to: its `Host`, or that of the socket for a client that sends none. */
+/** The address that the client used: the `Host` header, or without one the local address of the socket. */
 function targetOf(request: Request): string {
   const host = request.headers.host;
   if (host === undefined) {

@@ -32,7 +32,7 @@ export function metricsHandler(deps: WebDependencies): LimitedHandler {
       deps.scraped(complete ? 'complete' : 'partial');
       const options = { ...renderOptionsOf(request, collection), gone };
       const collecting = deps.exposition.collect(blocks, options);
-      // These counts include responses of clients that leave.
+      // This counting does not stop when the client leaves.
       const counting = collecting.then(({ counts }) => deps.dropped([...cut, ...counts.dropped]));
       await unlessGone(counting, gone);
       const collected = await collecting;
@@ -55,10 +55,10 @@ export function metricsHandler(deps: WebDependencies): LimitedHandler {
   };
 }
 
-/** The result of a probe when no list can be read. */
+/** The data of a probe when the application list cannot be read. */
 const NOTHING = { blocks: [], cut: [] };
 
-/** `/probe`: one application of one account, by its id from the account's own list, never by address. */
+/** `/probe`: one application of one account. A request names it by its id in the account's list, never by an address. */
 export function probeHandler(deps: WebDependencies): LimitedHandler {
   let lastWrite = 0;
   return async (request, response, slot) => {

@@ -32,15 +32,15 @@ export function createGate({
 }): RequestListener {
   const authenticator = new BasicAuthenticator(compare);
   const prefix = normalisePrefix(routePrefix);
-  const forAll = [`${prefix}${PATHS.healthy}`, `${prefix}${PATHS.ready}`];
-  const isForAll = ({ method, url = '' }: IncomingMessage): boolean =>
-    (method === 'GET' || method === 'HEAD') && forAll.includes(url.split('?', 1)[0] ?? '');
+  const openPaths = [`${prefix}${PATHS.healthy}`, `${prefix}${PATHS.ready}`];
+  const isOpenToAll = ({ method, url = '' }: IncomingMessage): boolean =>
+    (method === 'GET' || method === 'HEAD') && openPaths.includes(url.split('?', 1)[0] ?? '');
 
   const admit = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const current = store.current();
     const config = 'config' in current ? current.config : undefined;
     for (const [name, value] of Object.entries(config?.headers ?? {})) response.setHeader(name, value);
-    if (!isForAll(request)) {
+    if (!isOpenToAll(request)) {
       if (config === undefined) {
         sendText(response, 500, 'The web configuration is invalid; the log of the exporter has the faults.');
         return;
@@ -72,7 +72,7 @@ export function createGate({
 
   return (request, response) => {
     cutOffSlowReader(response);
-    // No endpoint needs a body: the server does not wait for it, and does not take its bytes for the next request.
+    // No endpoint needs a body: the connection closes after the response, so that no byte is taken for the next request.
     if (hasBody(request)) response.setHeader('Connection', 'close');
     if (namesSeveralHosts(request)) {
       sendText(response, 400, 'Bad request: it has more than one Host header.');

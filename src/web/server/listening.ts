@@ -15,7 +15,7 @@ export class ListenError extends Error {
 const SHAPE = /^(?:\[(?<six>[^\]]*)\]|(?<plain>[^:[\]]*)):(?<port>\d{1,5})$/;
 const HOST_NAME = /^[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?$/;
 
-/** Reads `host:port`, `:port` or `[::1]:port`; the system chooses for port 0. Throws an error that says what to change. */
+/** Reads `host:port`, `:port` or `[::1]:port`; for port 0 the system chooses one. Throws an error that says what to change. */
 export function parseListenAddress(text: string): ListenAddress {
   const groups = SHAPE.exec(text)?.groups;
   if (groups === undefined) {

@@ -101,7 +101,7 @@ function tlsOptions(tls: TlsSettings): TlsServerOptions {
     ...tls.context,
     handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
     requestCert: asksForCertificate(tls),
-    // The decision is made after the handshake, by the client_auth_type of that moment.
+    // The certificate is judged after the handshake, by the client_auth_type that is then in force.
     rejectUnauthorized: false,
   };
 }
@@ -109,23 +109,23 @@ function tlsOptions(tls: TlsSettings): TlsServerOptions {
 /** The same line is written at most once in this time, in milliseconds. */
 const QUIET_MS = 60_000;
 
-/** Different messages that are counted apart; further ones count as one. */
+/** The most different messages that are limited one by one; all further ones share one limit. */
 const MAX_LINES = 100;
 
 /**
- * A function that logs what clients can cause at any rate: each message at once, then at most once a minute with the number of
- * times it was left out. `now` gives milliseconds of a clock that never goes back.
+ * Limits the log of messages that clients can cause at any rate: each is logged at once, then at most once a minute, with the
+ * number of times that it was left out. `now` gives milliseconds of a clock that never goes back.
  */
 export function throttled(log: (message: string) => void, now: () => number): (message: string) => void {
-  const lines = new Map<string, { at: number; untold: number }>();
+  const lines = new Map<string, { at: number; muted: number }>();
   return (message) => {
     const key = lines.has(message) || lines.size < MAX_LINES ? message : '';
     const before = lines.get(key);
     if (before !== undefined && now() - before.at < QUIET_MS) {
-      before.untold += 1;
+      before.muted += 1;
       return;
     }
-    lines.set(key, { at: now(), untold: 0 });
-    log(before === undefined || before.untold === 0 ? message : `${message} (and ${before.untold} more times before)`);
+    lines.set(key, { at: now(), muted: 0 });
+    log(before === undefined || before.muted === 0 ? message : `${message} (and ${before.muted} more times before)`);
   };
 }

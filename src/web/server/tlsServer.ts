@@ -18,7 +18,7 @@ export function followTlsSettings(server: Server, store: WebConfigStore, warn: (
   }
   const asks = inForce !== undefined && asksForCertificate(inForce);
 
-  // Before the server's own listener, which takes the present context for the handshake.
+  // This listener runs before the server's own one, which takes the present context for the handshake.
   server.prependListener('connection', () => {
     const settings = store.tls();
     if (settings === undefined || settings === inForce) return;
@@ -78,7 +78,7 @@ function unquote(value: string): string {
   return typeof text === 'string' ? text : '';
 }
 
-/** An IPv6 address comes in its long form; `::1` is what an operator writes. */
+/** Shortens an IPv6 address: Node gives its long form, but operators write `::1`. */
 function shortAddress(address: string): string {
   return isIPv6(address) ? new URL(`http://[${address}]`).hostname.slice(1, -1) : address;
 }

@@ -118,7 +118,7 @@ function groupTable(groups: readonly GroupStatus[], now: number): Html {
         group.group,
         intervalInWords(group),
         refreshInWords(group),
-        since(group.lastSuccess, now),
+        timeAgo(group.lastSuccess, now),
         { style: 'number', value: fresh },
         { style: stale > 0 ? 'number warn' : 'number', value: stale },
         { style: missing > 0 ? 'number bad' : 'number', value: missing },
@@ -131,7 +131,7 @@ function groupTable(groups: readonly GroupStatus[], now: number): Html {
 /** Groups whose data cover a window; lists and names are a snapshot of the time when they were read. */
 const WITH_WINDOWS: ReadonlySet<Group> = new Set(['application_metrics', 'host_metrics', 'custom_metrics']);
 
-function since(time: number | undefined, now: number): HtmlValue {
+function timeAgo(time: number | undefined, now: number): HtmlValue {
   if (time === undefined) return 'never';
   return html`<time datetime="${new Date(time * 1000).toISOString()}">${ago(time, now)}</time>`;
 }
@@ -161,8 +161,8 @@ function typeTable(types: readonly TypeStatus[], now: number): Html | undefined 
       entitiesInWords(each),
       { style: 'long', value: goldenMetrics(each) },
       { style: 'number', value: each.series },
-      each.oldestRead === undefined ? '–' : since(each.oldestRead, now),
-      since(each.lastSuccess, now),
+      each.oldestRead === undefined ? '–' : timeAgo(each.oldestRead, now),
+      timeAgo(each.lastSuccess, now),
       attemptInWords(each.success, each.problem ?? failingInWords(each)),
     ]),
   );
@@ -215,7 +215,7 @@ function queryTable(queries: readonly QueryStatus[], now: number): Html | undefi
       </details>`,
       { style: 'number', value: rows ?? '–' },
       { style: 'number', value: series },
-      since(lastSuccess, now),
+      timeAgo(lastSuccess, now),
       attemptInWords(success, problem),
     ]),
   );
@@ -228,7 +228,7 @@ function attemptInWords(success: boolean | undefined, problem: string | undefine
 
 const SHOWN_SLOWEST = 5;
 
-/** The tasks with the longest last attempt; tasks that were read by the same call share a row. */
+/** The tasks with the longest last attempt; tasks of a group with the same duration count as one call and share a row. */
 function slowestTasks(tasks: readonly TaskStatus[]): Html | undefined {
   const calls = new Map<string, { readonly task: TaskStatus; readonly seconds: number; together: number }>();
   for (const task of tasks) {

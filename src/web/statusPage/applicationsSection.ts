@@ -130,11 +130,11 @@ function isFound({ account, application }: ApplicationRow, text: string): boolea
 
 function whyAbsent(application: ApplicationView, tasks: readonly TaskStatus[]): string {
   if (!application.reporting) return 'it does not report, so no metric data are read.';
-  const work = tasks.find(
+  const task = tasks.find(
     ({ group, applicationId }) => group === 'application_metrics' && applicationId === application.id,
   );
-  if (work === undefined) return 'its metric data are not read.';
-  if (work.state === 'missing') return work.problem ?? 'its metric data have not been read yet.';
+  if (task === undefined) return 'its metric data are not read.';
+  if (task.state === 'missing') return task.problem ?? 'its metric data have not been read yet.';
   return 'it had no web transactions in the window.';
 }
 
@@ -146,7 +146,7 @@ function compare(a: string, b: string): number {
 const WIDTH = 1000;
 const HEIGHT = 24;
 
-/** The colour index of each component of a page, in alphabetical order. */
+/** The colour index of each component of the rows, given in alphabetical order. */
 function paletteOf(rows: readonly ApplicationRow[]) {
   const names = new Set<string>();
   for (const { breakdown } of rows) {
@@ -167,7 +167,7 @@ function coloured({ parts }: Breakdown, palette: ReturnType<typeof paletteOf>) {
   });
 }
 
-/** A stacked bar over the whole line; parts of 0 or less cannot be drawn and appear only in the legend. */
+/** A stacked bar of the full width; parts of 0 or less cannot be drawn and appear only in the legend. */
 function drawBar(parts: ReturnType<typeof coloured>, responseTime: number | undefined): Html | undefined {
   const drawn = parts.filter(({ seconds }) => seconds > 0);
   const sum = drawn.reduce((total, { seconds }) => total + seconds, 0);

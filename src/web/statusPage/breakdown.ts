@@ -26,7 +26,7 @@ const PARTS = [
   { kind: 'total', name: 'Application code', metric: 'newrelic_application_total_time_seconds' },
 ] as const;
 
-/** The accounts with the breakdowns of their applications, calculated from an exposition. */
+/** The accounts with the breakdowns of their applications, made from the samples of `blocks`. */
 export function withBreakdowns(accounts: readonly AccountStatus[], blocks: readonly Block[]): ShownAccount[] {
   const samples = new Map<string, Sample[]>();
   for (const { labels, samples: more } of blocks) {

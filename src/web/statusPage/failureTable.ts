@@ -5,7 +5,7 @@ import { breakable, counted, DOT, html, table, type Html } from './markup.ts';
 export interface FailureGroup extends Pick<TaskStatus, 'group'> {
   readonly reason: NonNullable<TaskStatus['reason']>;
   readonly problem: string;
-  /** All tasks of the group, the longest failing first. */
+  /** These tasks, the one with the most failed attempts in a row first. */
   readonly tasks: readonly TaskStatus[];
 }
 
@@ -24,6 +24,7 @@ export function groupFailures(tasks: readonly TaskStatus[]): readonly FailureGro
   return [...alike.values()].sort((a, b) => b.tasks.length - a.tasks.length || failuresOf(b) - failuresOf(a));
 }
 
+/** The most failed attempts in a row of one of these tasks. */
 export function failuresOf({ tasks }: FailureGroup): number {
   return tasks[0]?.failures ?? 0;
 }
@@ -32,7 +33,7 @@ export function failuresOf({ tasks }: FailureGroup): number {
 const NAMED = 3;
 const SHOWN = 20;
 
-/** The failures of the last attempts, one row for each group and reason; undefined if nothing failed. */
+/** The failures of the last attempts, a row for each group, reason and message; undefined if nothing failed. */
 export function failureTable(tasks: readonly TaskStatus[], docs: string): Html | undefined {
   const failures = groupFailures(tasks);
   if (failures.length === 0) return undefined;

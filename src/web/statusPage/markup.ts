@@ -72,7 +72,7 @@ export function breakable(text: string): Html {
   return html`${text.split(/(?<=\/)/).map((part, index) => html`${index > 0 ? html`<wbr />` : undefined}${part}`)}`;
 }
 
-/** Separates the parts of a line. The program must be ASCII, and the build escapes no text of templates. */
+/** Separates the parts of a line. A constant, because the program must be ASCII and the build does not escape templates. */
 export const DOT = ' · ';
 
 /** A length of time in the two largest units: `450 ms`, `12 s`, `1 min 30 s`, `2 h 5 min`. */

@@ -68,12 +68,12 @@ export function statusPages(deps: WebDependencies): Record<'page' | 'json' | 'co
 
 /** Work that concurrent requests for the same key share. */
 class SharedWork<T> {
-  readonly #going = new Map<string, Promise<T>>();
+  readonly #running = new Map<string, Promise<T>>();
 
   of(what: string, start: () => Promise<T>): Promise<T> {
-    const going = this.#going.get(what) ?? start().finally(() => this.#going.delete(what));
-    this.#going.set(what, going);
-    return going;
+    const running = this.#running.get(what) ?? start().finally(() => this.#running.delete(what));
+    this.#running.set(what, running);
+    return running;
   }
 }
 

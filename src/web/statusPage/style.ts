@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Html } from './markup.ts';
 
-/** The number of colours of components, each a variable of the style: more than any application has components. */
+/** The number of colours for components, each a variable of the style; further components repeat a colour. */
 export const PALETTE_SIZE = 16;
 
 const COLOURS = Array.from({ length: PALETTE_SIZE }, (_, index) => `.c${index} { fill: var(--c${index}); }`);
@@ -107,7 +107,7 @@ ${COLOURS.join(' ')}
 
 export const STYLE_ELEMENT = new Html(`<style>${STYLE}</style>`);
 
-/** Allows the page its own style and the search form, and nothing else. */
+/** Allows the page its own style, its empty icon and the search form, and nothing else. */
 export const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,

@@ -40,30 +40,30 @@ export function readTlsSettings(
     files.push(path);
     const pem = readFile(path);
     if ('bytes' in pem) return pem.bytes.toString('utf8');
-    // Writing the key itself instead of the name of its file is a common slip.
+    // The name may be the key itself, written there by mistake: a possible secret is not repeated.
     problems.push({ key: `${name}_file`, message: `${mayBeSecret(file) ? 'the file' : path} ${pem.problem}` });
     return undefined;
   };
   const pems = { cert: read('cert'), key: read('key'), ca: read('client_ca') };
   if (problems.length > 0) return { settings: undefined, problems, files };
   const authorities = pems.ca === undefined ? undefined : certificateProblem(pems.ca);
-  if (authorities !== undefined) problems.push({ key: given(section, 'client_ca'), message: authorities });
+  if (authorities !== undefined) problems.push({ key: keyOf(section, 'client_ca'), message: authorities });
   const context = contextOptions(section, pems);
   try {
     createSecureContext(context);
     // OpenSSL takes a key of another kind than the certificate's, and then every handshake fails.
     const { cert, key } = pems;
     if (cert !== undefined && key !== undefined && !new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))) {
-      problems.push({ key: given(section, 'key'), message: 'is not the key of the certificate' });
+      problems.push({ key: keyOf(section, 'key'), message: 'is not the key of the certificate' });
     }
   } catch (error) {
-    problems.push({ key: given(section, 'cert'), message: `certificate and key cannot be used (${errorCode(error)})` });
+    problems.push({ key: keyOf(section, 'cert'), message: `certificate and key cannot be used (${errorCode(error)})` });
   }
   const settings = { context, clientAuth: section.client_auth_type, allowedSans: section.client_allowed_sans };
   return { settings: problems.length > 0 ? undefined : settings, problems, files };
 }
 
-/** The contradictions of the section, each with its key; undefined: the section itself. */
+/** The contradictions within the section, each with its key; a `key` of undefined means the whole section. */
 function contradictions(section: TlsSection) {
   const problems: { readonly key: keyof TlsSection | undefined; readonly message: string }[] = [];
   const auth = section.client_auth_type ?? 'NoClientCert';
@@ -74,7 +74,7 @@ function contradictions(section: TlsSection) {
   }
   if ((section.client_ca ?? section.client_ca_file) !== undefined && auth === 'NoClientCert') {
     problems.push({
-      key: given(section, 'client_ca'),
+      key: keyOf(section, 'client_ca'),
       message: 'has no effect while client_auth_type is NoClientCert: set it to RequireAndVerifyClientCert',
     });
   }
@@ -112,7 +112,7 @@ function contextOptions(
   };
 }
 
-function given(section: TlsSection, name: Pem): keyof TlsSection {
+function keyOf(section: TlsSection, name: Pem): keyof TlsSection {
   return section[name] === undefined ? `${name}_file` : name;
 }
 

@@ -85,7 +85,7 @@ export class WebConfigStore {
     this.#warn = warn;
   }
 
-  /** The same object until something changes. */
+  /** The result for the present files; the same object until one of them changes. */
   current(): WebConfigResult {
     if (this.#path !== undefined && stampOf(this.#result.files) !== this.#stamp) {
       this.#take(this.#path, this.#read(this.#path));

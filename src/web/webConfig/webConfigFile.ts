@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { validateHeaderValue } from 'node:http';
 import { parseDuration } from '../../config/duration.ts';
 
-/** Go's names of cipher suites, as OpenSSL spells them; those of TLS 1.3 always stay on, as in Go. */
+/** The cipher suites before TLS 1.3: OpenSSL's name of each by Go's name. */
 export const CIPHER_SUITES: Readonly<Record<string, string>> = {
   TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256: 'ECDHE-ECDSA-AES128-GCM-SHA256',
   TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256: 'ECDHE-RSA-AES128-GCM-SHA256',
@@ -125,7 +125,7 @@ export const webConfigSchema = z.strictObject({
 
 export type TlsSection = z.infer<typeof tlsSection>;
 
-/** The part of a file about TLS, where nothing but unknown keys is wrong with it. */
+/** The TLS section of a file; undefined if it is missing, or wrong in more than unknown keys. */
 export function tlsSectionOf(file: unknown): TlsSection | undefined {
   return z.object({ tls_server_config: tlsSection.strip() }).safeParse(file).data?.tls_server_config;
 }
