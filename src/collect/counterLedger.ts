@@ -23,7 +23,7 @@ export interface CounterReading {
   readonly minutes: ReadonlyMap<number, CountedMinute>;
 }
 
-/** The changes by a read beside the counters. */
+/** The outcome of a read, beside the growth of the counters. */
 export interface Booking {
   /** Transactions added to minutes that an earlier read had covered. */
   readonly late: number;
@@ -32,7 +32,7 @@ export interface Booking {
   readonly broken: number | undefined;
 }
 
-/** Marks a minute that no request has covered; a request ends at most an hour after a kept minute. */
+/** Marks a minute that no request has covered; a covered minute has a smaller number in `#firstCovered`. */
 const NEVER_COVERED = 255;
 
 const UNSEEN = 0;
@@ -47,20 +47,21 @@ export class CounterLedger {
   /** In the order of `COUNTED`; no total ever falls. */
   readonly totals = new Float64Array(COUNTED.length);
   /**
-   * By minute modulo an hour: the highest values, the state of the minute, and the minutes from its start to the end of the
-   * first request that covered it. There is a ledger for each application, so they are small.
+   * For each kept minute, at the place that `slotOf` gives: the highest values, the state, and the minutes from its start to
+   * the end of the first request that covered it. Every application has a ledger, so the arrays are small.
    */
   readonly #highest = new Float64Array(KEPT_MINUTES * COUNTED.length);
   readonly #states = new Uint8Array(KEPT_MINUTES);
   readonly #firstCovered = new Uint8Array(KEPT_MINUTES);
   /** The end of the newest minute that is kept. */
   #newest = -Infinity;
+  /** The end of the newest good read. */
   #end: number | undefined;
   /** The start of the first good read: earlier minutes are never counted. */
   #start = -Infinity;
   /** Each minute before this one was counted, is lost, or lay in a silence. */
   #settled = -Infinity;
-  /** Time ranges in which the application did not report. */
+  /** Time ranges in which the application did not report; of the current one, only the start is known. */
   #silences: TimeRange[] = [];
   #silentSince: number | undefined;
 
@@ -126,13 +127,13 @@ export class CounterLedger {
   #giveUp(
     minutes: CounterReading['minutes'],
     { from, to }: TimeRange,
-    askedTo: number,
+    requestedTo: number,
   ): { readonly first: number | undefined; readonly lost: number } {
     let first: number | undefined;
     let lost = 0;
     for (let minute = from; minute < to; minute += MINUTE) {
       const slot = slotOf(minute);
-      const covered = Math.min(NEVER_COVERED - 1, (askedTo - minute) / MINUTE);
+      const covered = Math.min(NEVER_COVERED - 1, (requestedTo - minute) / MINUTE);
       if (this.#firstCovered[slot] === NEVER_COVERED) this.#firstCovered[slot] = covered;
       if (minutes.get(minute) !== 'broken' || this.#isLost(minute)) continue;
       if ((covered - (this.#firstCovered[slot] ?? covered)) * MINUTE < BROKEN_FOR) first ??= minute;
@@ -153,7 +154,7 @@ export class CounterLedger {
     return state === LOST || (state === UNSEEN && minute < this.#settled);
   }
 
-  /** Gives the seconds before `until` that no read covered. They are lost, because later reads never go back further. */
+  /** Settles the minutes before `until`, which later reads no longer request; gives the seconds of them that are lost. */
   #settle(until: number): number {
     if (this.#end === undefined || until <= this.#settled) return 0;
     let lost = 0;

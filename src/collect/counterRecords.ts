@@ -75,7 +75,7 @@ export function steadyRange(interval: number, to: number): TimeRange {
 /**
  * Adds the response about an application to its counters.
  *
- * @param endpoint of the calls, for the failure
+ * @param endpoint the endpoint of the calls, which the error names
  * @throws UpstreamError when a minute cannot be read, or the response is for another time
  */
 export function book(

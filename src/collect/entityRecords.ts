@@ -35,7 +35,7 @@ export interface EntityRecord {
   /** Undefined while it does not report, or has no golden metric that can be read. */
   readonly task: Task | undefined;
   readonly columns: Columns;
-  /** The last values by golden metric; of one that fails alone with the time since when it does, by the monotonic clock. */
+  /** By golden metric: its last values and, while it fails alone, the time when that began (monotonic clock, milliseconds). */
   readonly values: Map<string, { readonly values: GoldenResult['values']; failedAt?: number }>;
   goldenSamples: WrittenSamples;
   /** Golden metrics that failed in a read in which others succeeded. */
@@ -57,7 +57,7 @@ export interface TypeRecord {
   plans: ReadonlyMap<readonly GoldenMetric[], MetricPlan>;
 }
 
-/** The number of problems of one kind that one warning names. */
+/** The maximum number of golden metrics that one warning names. */
 const MOST_NAMED = 5;
 
 /** The types of entities that an account publishes, in the order of its configuration. */
@@ -228,7 +228,7 @@ export class EntityRecords {
         : undefined;
       if (task !== undefined) {
         task.interval = interval;
-        // A value that the last read did not request would be absent for a whole interval.
+        // Otherwise a value that the last read did not request would be absent for a whole interval.
         if (known?.task === task && hasMore(known.columns, columns)) task.overdue = true;
       }
       const values = known?.values ?? new Map<string, never>();
@@ -255,7 +255,7 @@ export class EntityRecords {
       if (columns.has(name) || families?.has(name) !== true) continue;
       try {
         const { source, select } = readDefinition(definition);
-        columns.set(name, { name, source: this.#once(source), select });
+        columns.set(name, { name, source: this.#sharedSource(source), select });
       } catch (error) {
         if (!(error instanceof UnreadableDefinition)) throw error;
         problems.push({ metric: name, problem: error.message });
@@ -264,7 +264,7 @@ export class EntityRecords {
     return { columns: [...columns.values()], problems };
   }
 
-  #once(source: GoldenSource): GoldenSource {
+  #sharedSource(source: GoldenSource): GoldenSource {
     const key = sourceKey(source);
     const known = this.#sources.get(key);
     if (known === undefined) this.#sources.set(key, source);

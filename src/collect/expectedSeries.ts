@@ -47,10 +47,10 @@ export function expectedSeries(account: AccountCollector, time: EvaluationTime) 
   let hosts = 0;
   for (const { data } of account.inventory.applications.values()) {
     if (data === undefined) continue;
-    const { ofIt, ofItsHosts } = ofApplication(account.context, data);
-    sums.total += ofIt + ofItsHosts;
-    sums.applications += ofIt;
-    sums.hosts += ofItsHosts;
+    const { ownSeries, hostSeries } = ofApplication(account.context, data);
+    sums.total += ownSeries + hostSeries;
+    sums.applications += ownSeries;
+    sums.hosts += hostSeries;
     hosts += data.hosts.size;
   }
   const { size } = account.inventory.applications;
@@ -76,8 +76,8 @@ function ofApplication({ selections }: AccountContext, data: ApplicationData) {
     selections.of(data, scope).custom.matches.reduce((sum, { series }) => sum + series, 0);
   const counters = data.counterSeries === undefined ? 0 : COUNTED.length;
   return {
-    ofIt: builtIn('application', components) + counters + customSeries('application'),
-    ofItsHosts: data.hosts.size * builtIn('host', components) + customSeries('host'),
+    ownSeries: builtIn('application', components) + counters + customSeries('application'),
+    hostSeries: data.hosts.size * builtIn('host', components) + customSeries('host'),
   };
 }
 

@@ -31,7 +31,7 @@ import {
 /** Kinds that belong to the account itself, not to an entry of a list. */
 const LISTS: ReadonlySet<Kind> = new Set<Kind>(['applications', 'key_transactions', 'entities', 'queries']);
 
-/** The size of a list is compared with its sizes within this time, in milliseconds. */
+/** The length of the application list is compared with its lengths within this time, in milliseconds. */
 const REMEMBERED = 3_600_000;
 
 /**
@@ -60,8 +60,7 @@ export class Inventory {
   /** Applications of key transactions that the request for the application list left out. */
   #otherOwners: readonly Application[] = [];
   /**
-   * The lengths of the application list with their times and the ids of the request (empty: all), oldest first; entries within
-   * the last hour count.
+   * The lengths of the application list, each with the time of its first read and the requested ids (empty: all), oldest first.
    */
   #counts: { readonly listed: number; readonly of: string; readonly at: number }[] = [];
   readonly counterTotals: CounterTotals = { lostSeconds: 0, lateTransactions: 0 };
@@ -76,8 +75,8 @@ export class Inventory {
   }
 
   /**
-   * By id, in the order of the list. Empty before the application list has been tried: its application names are needed as
-   * labels, and the key may be able to see them.
+   * By id, in the order of the list. Empty before the application list has been tried, because application names are needed as
+   * labels.
    */
   get keyTransactions(): ReadonlyMap<number, KeyTransactionRecord> {
     return this.applicationList.tried ? this.#keyTransactions : new Map();
@@ -89,6 +88,7 @@ export class Inventory {
     return Math.max(0, ...this.#recentCounts().map((count) => (count.of === of ? count.listed : 0)));
   }
 
+  /** The lengths that held within the last hour: each holds until the next entry. */
   #recentCounts() {
     const since = this.#context.clock.monotonic() - REMEMBERED;
     return this.#counts.filter((_, index) => (this.#counts[index + 1]?.at ?? Infinity) > since);
@@ -144,7 +144,7 @@ export class Inventory {
    * when a later read of the list still has the subject, the list returns to its interval.
    *
    * @param windowEnd of the current window
-   * @returns that list; undefined when it was read since then, or just before
+   * @returns that list; undefined when it was never read, or was read in this window or since the subject became unknown
    */
   readListAgain(task: Task, windowEnd: number): Task | undefined {
     const since = (task.unknownSince ??= this.#context.clock.monotonic());
@@ -317,7 +317,7 @@ export class Inventory {
     return next;
   }
 
-  /** The record has the tasks that its state and the configuration need; existing tasks stay. */
+  /** Makes the record of an application with the tasks that its state and the configuration need; existing tasks stay. */
   #applicationRecord(application: Application, before: ApplicationRecord | undefined): ApplicationRecord {
     const { account, clock, collection, customMetrics, reader } = this.#context;
     const labels = writeLabels(applicationLabels(account, application), before?.labels);

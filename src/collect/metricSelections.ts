@@ -4,7 +4,7 @@ import { customMatches, type CustomMetric } from '../metrics/customMetrics.ts';
 import type { FamilyScope } from '../metrics/family.ts';
 import { queryNames, usedValues } from '../metrics/windowFamilies.ts';
 
-/** Limit for remembered selections, which differ by the custom metrics of applications; beyond it all are made again. */
+/** The maximum number of remembered selections, which differ by datastores and custom metrics; when full, all are forgotten. */
 const MOST_REMEMBERED = 10_000;
 
 /** The request for the metric data of an application, or of each of its hosts. */
@@ -34,7 +34,7 @@ export class MetricSelections {
   readonly nothing: SelectedMetrics;
   readonly #customMetrics: readonly CustomMetric[];
   readonly #select: UpstreamReader['select'];
-  /** Most applications request the same names, over NerdGraph all without custom metrics. */
+  /** The request without datastores and custom metrics: most applications share it, over NerdGraph all without custom ones. */
   readonly #builtIn: MetricSelection;
   readonly #known = new Map<string, MetricSelection>();
 

@@ -13,9 +13,9 @@ export interface QueryRecord {
   readonly labels: WrittenLabels;
   /** The series of its rows. */
   all: WrittenSamples;
-  /** Its published series: an earlier query may publish some of them already. */
+  /** The published part of `all`: without the series that an earlier query publishes. */
   samples: WrittenSamples;
-  /** Series that the query's own limit has cut, by family. */
+  /** Series that the query's `max_series` has cut, by family. */
   cut: readonly DroppedSeries[];
   /** Undefined before the first read. */
   rows: number | undefined;
@@ -26,7 +26,7 @@ export interface QueryRecord {
   warnings: readonly string[];
 }
 
-/** The number of columns that a warning names. */
+/** The maximum number of columns that a warning names. */
 const MOST_NAMED = 20;
 
 /** The queries of an account, in the order of its configuration. */
@@ -118,8 +118,8 @@ export class QueryRecords {
   }
 
   /**
-   * The queries with their series in one exposition, in the order of the configuration: if two queries have the same series, the
-   * first served query publishes it.
+   * The queries with their series in one exposition, in the order of the configuration. A series that several queries have is
+   * published by the first of them that is served.
    *
    * @param isServed false for a query whose last rows are too old
    */

@@ -26,11 +26,11 @@ export interface WindowInput {
 export interface WindowReading extends WindowInput {
   readonly samples: WrittenSamples;
   readonly customSamples: WrittenSamples;
-  /** Series of custom metrics that a cap left out, by family; for a host, those of all hosts of its application. */
+  /** Series of custom metrics that `max_series` left out, by family; for a host, those of all hosts of its application. */
   readonly cut: ReadonlyMap<string, number>;
 }
 
-/** State and rolling values of a list entry, under the labels that all of its samples have. */
+/** The labels that all samples of a list entry have, and its samples of state and rolling values. */
 interface Listed {
   readonly labels: WrittenLabels;
   /** The samples from the list and the rolling values; undefined until the next exposition writes them. */
@@ -41,7 +41,7 @@ interface Listed {
 
 export interface HostRecord extends Listed {
   readonly host: Host;
-  /** The rank of the host in its application, from 0, when the hosts share the cap of a custom metric. */
+  /** The rank of the host in its application, from 0: the first hosts keep the series of a custom metric within `max_series`. */
   readonly rank: number;
   readonly metrics: Task;
   reading: WindowReading | undefined;
@@ -106,7 +106,7 @@ function add(task: Task | undefined, found: Task[]): void {
   if (task !== undefined) found.push(task);
 }
 
-/** The samples of a list entry; with `isTooOld` without the rolling values that are read separately. */
+/** The samples of a list entry; `isTooOld` leaves out rolling values that are read separately. */
 export function listedSamples(record: ListRecord, context: AccountContext, isTooOld: boolean): WrittenSamples {
   const values = record.rolling?.values;
   if (isTooOld && values !== undefined) return writeListed(record, context, undefined);

@@ -6,7 +6,7 @@ import type { Kind, Task } from './task.ts';
 interface Waiting {
   /** The start of the wait, by the monotonic clock in milliseconds. */
   readonly since: number;
-  /** A check per scrape that may release it. */
+  /** One function per waiting scrape: it releases the scrape when there is nothing more to wait for. */
   readonly waiters: Set<() => void>;
   /** The remaining tasks, and their numbers by kind. */
   readonly left: Set<Task>;
@@ -27,7 +27,7 @@ export class Refresh {
   requestedAt = -Infinity;
   /** The number of running requests: until they have ended, its tasks are not all known. */
   requesting = 0;
-  /** The window of a running request for the whole scope: all current waiters wait for the tasks that it adds. */
+  /** The window end of a running request for the whole scope; all current waiters wait for the tasks that it adds. */
   requestingAllOf: number | undefined;
   readonly #clock: Clock;
   /** Undefined after the last scrape has left; the work continues. */
@@ -78,12 +78,12 @@ export class Refresh {
 
   /** Makes each waiting scrape check if it may be released. */
   notify(): void {
-    for (const look of [...(this.#waiting?.waiters ?? [])]) look();
+    for (const check of [...(this.#waiting?.waiters ?? [])]) check();
   }
 
   /**
-   * Waits until it is over, the deadline is reached, the work cannot end before the deadline, or the signal is aborted. Tasks
-   * that are added from now on are waited for; the caller begins to request them at once.
+   * Waits until the refresh is over, the deadline is reached, the work cannot end before the deadline, or the signal is aborted.
+   * The caller must request the tasks right after this call: only tasks that are added from now on are waited for.
    *
    * @returns the summary of the wait for the last waiting scrape, else undefined
    */
@@ -95,20 +95,20 @@ export class Refresh {
     });
     await new Promise<void>((resolve) => {
       let cancel: (() => void) | undefined;
-      const go = (): void => {
-        waiting.waiters.delete(look);
+      const release = (): void => {
+        waiting.waiters.delete(check);
         cancel?.();
-        signal?.removeEventListener('abort', go);
+        signal?.removeEventListener('abort', release);
         resolve();
       };
       // While requests are running, it is not known yet if the work can end in time.
-      const look = (): void => {
-        if (this.requesting === 0 && (this.isOver || !canEnd())) go();
+      const check = (): void => {
+        if (this.requesting === 0 && (this.isOver || !canEnd())) release();
       };
-      waiting.waiters.add(look);
-      signal?.addEventListener('abort', go, { once: true });
-      if (deadline !== Infinity) cancel = clock.after(deadline - clock.monotonic(), go);
-      if (clock.monotonic() >= deadline || signal?.aborted === true) go();
+      waiting.waiters.add(check);
+      signal?.addEventListener('abort', release, { once: true });
+      if (deadline !== Infinity) cancel = clock.after(deadline - clock.monotonic(), release);
+      if (clock.monotonic() >= deadline || signal?.aborted === true) release();
     });
     if (waiting.waiters.size > 0 || this.#waiting !== waiting) return undefined;
     this.#waiting = undefined;

@@ -7,7 +7,7 @@ export interface Scope {
   readonly groups: ReadonlySet<Group>;
   readonly account?: string;
   readonly applicationId?: number;
-  /** True: the groups' lists only, as the command line tools need them, no metric data. */
+  /** True: only the lists of these groups, without rolling values and other groups. */
   readonly listsOnly?: boolean;
 }
 
@@ -42,8 +42,8 @@ const NEEDS_ONCE: Readonly<Partial<Record<Group, readonly Group[]>>> = {
 const ROLLING: ReadonlySet<Kind> = new Set<Kind>(['application_rolling', 'host_rolling', 'key_transaction_rolling']);
 
 /**
- * The needs of a scope in an account: the groups to keep up to date, the groups to try once, and the groups with rolling
- * values, without groups that are needed only for their list. A group that the account's interface does not have needs nothing.
+ * The needs of a scope in an account: `always`, the groups to keep up to date; `once`, the groups to try once; and `rolling`,
+ * the groups of the scope itself, whose rolling values are needed. Metric names need nothing where the interface has no list.
  */
 export function neededGroups(
   { groups, listsOnly }: Pick<Scope, 'groups' | 'listsOnly'>,
@@ -65,7 +65,7 @@ export type Needs = ReturnType<typeof neededGroups>;
 /**
  * True for tasks of the scope's groups, and for tasks that these groups need to have been read once.
  *
- * @param known true when it has been read once, or tried and given up
+ * @param known true when groups that need the task once have it: it was read, or tried and given up
  */
 export function covers({ always, once, rolling }: Needs, scope: Scope, task: Task, known: boolean): boolean {
   const { group, kind, subject } = task;

@@ -70,8 +70,8 @@ export function onlyIds(filter: Filter): readonly number[] | undefined {
 }
 
 /**
- * Ids of the applications that own selected key transactions but are not in the request for the application list, because it is
- * narrowed to other ids: without their names, these key transactions would look as if the key could not see their applications.
+ * Ids of the applications that own selected key transactions, but that the application list leaves out because its request is
+ * narrowed to other ids. Without their names, these key transactions would look as if the key could not see the applications.
  */
 export function ownersToRequest(account: AccountConfig, keyTransactions: readonly KeyTransaction[]): readonly number[] {
   const filter = account.key_transactions;
@@ -99,7 +99,7 @@ export function effectiveSettings(account: AccountConfig, application: Applicati
   return { database: setting?.database_component ?? 'auto', hosts: setting?.hosts ?? account.hosts };
 }
 
-/** True when metric data of the application is read: it reports, or the account requests all. */
+/** True when metric data of the application are read: it reports, or `reporting_only` is off. */
 export function readsMetricData(account: AccountConfig, application: Application): boolean {
   return application.reporting !== false || !account.applications.reporting_only;
 }

@@ -41,7 +41,7 @@ export interface Subject {
 export interface ReadTimes {
   /** End of the window, Unix seconds. */
   readonly windowEnd: number;
-  /** The time from which that window could be read, by the monotonic clock; a reload may change the delay. */
+  /** The time from which that window could be read, by the monotonic clock; a reload that changes the delay moves it. */
   readableAt: number;
   /** The time when the response arrived, by the monotonic clock. */
   readonly readAt: number;
@@ -73,8 +73,8 @@ export class Task {
   /** The time before which a failed task is not tried again. */
   retryAt = -Infinity;
   /**
-   * The cause of the last failure: the reason as in the metrics, and in words; and the end of the first of the failed attempts
-   * in a row. Undefined when the last attempt did not fail.
+   * The last failure: its reason as in the metrics, its text, and in `since` the end of the first of the failed attempts in a
+   * row. Undefined when the last attempt did not fail.
    */
   problem: { readonly reason: FailureReason; readonly text: string; readonly since: number } | undefined;
   /** The reason why a part of it could not be read although the last attempt succeeded. */

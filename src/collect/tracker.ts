@@ -11,20 +11,21 @@ import type { Task } from './task.ts';
 const MOST_REFRESHES = 10_000;
 
 /**
- * The refreshes of one group. One begins with the first task queued for a window and ends with the last of them. Tasks queued for
- * a later window belong to the next refresh, so a group that is always busy still reports.
+ * The refreshes of one group. A refresh begins when the first task is queued for a window, and ends when all tasks of that
+ * window have ended. Tasks queued for a later window belong to the next refresh, so a group that is always busy still reports.
  */
 interface GroupProgress {
   /** Open refreshes by the end of their window: the start, by the monotonic clock, and the tasks that have not ended. */
   readonly open: Map<number, { readonly since: number; readonly left: Set<Task> }>;
-  /** Tasks whose last attempt failed: each refresh is a failure until they have been read, even one without them. */
+  /** Tasks whose last attempt failed: until they are read, every refresh is a failure, even one that has other tasks only. */
   readonly failing: Set<Task>;
+  /** The duration of the last refresh. */
   seconds: number | undefined;
   /** The end of the last refresh without failure, Unix seconds. */
   lastSuccess: number | undefined;
 }
 
-/** The waits of one account: of scrapes, in the refreshes of their scopes, and of the log, in the refreshes of the groups. */
+/** The running refreshes of one account: of scopes, which scrapes wait for, and of groups, which the log and metrics report. */
 export class Tracker {
   readonly #clock: Clock;
   readonly #schedule: Schedule;
@@ -86,14 +87,14 @@ export class Tracker {
     for (const refresh of this.#refreshes) refresh.ended(task, failed);
   }
 
-  /** A refresh with no due task of the group is a success, too. */
+  /** A refresh of a group that has no task is a success, too. */
   endWithoutWork(group: Group): void {
     if (this.#groups[group].open.size === 0) this.#close(group, this.#clock.monotonic());
   }
 
   /**
-   * The result of a group: the duration of its last refresh and its last success, and `success`, which is true when the last
-   * attempt of each task in demand succeeded, and undefined when no refresh has ended and none failed.
+   * The result of a group: the duration of its last refresh, its last success, and `success`: false when the last attempt of a
+   * task in demand failed, otherwise true, but undefined before the first refresh has ended.
    */
   resultOf(group: Group) {
     const { seconds, lastSuccess } = this.#groups[group];

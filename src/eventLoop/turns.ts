@@ -4,7 +4,7 @@ const TURN = 4;
 /** Functions that wait for their turn, first come, first served. */
 const waiting: (() => void)[] = [];
 
-/** Functions that wait to begin long work: work that was begun goes first, so that little is held at once. */
+/** Functions that wait to begin long work. Work that has begun goes first, so that little unfinished work is in memory. */
 const waitingToBegin: (() => void)[] = [];
 
 /** The number of turns in a row that other work may take before one of `waitingToBegin` has its turn. */
@@ -69,8 +69,8 @@ export async function inSlices<T>(list: Iterable<T>, take?: (each: T) => void): 
 const waitingForInput: (() => void)[] = [];
 
 /**
- * Like `yieldToEventLoop`, for long work that input has started; it begins when no begun work waits for a turn. An immediate
- * that is set while input is handled still runs in the turn of that input, so this waits for the one after it.
+ * Like `yieldToEventLoop`, for long work that input has started: work that has begun goes first, for some turns. An immediate
+ * that is set while input is handled still runs in the turn of that input, so this function waits for one more.
  */
 export async function yieldAfterInput(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));

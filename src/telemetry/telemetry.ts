@@ -1,7 +1,7 @@
 import { SPLIT_REASONS, type CallObserver, type SplitReason } from '../api/upstreamReader.ts';
 import { FAILURE_REASONS, type FailureReason } from '../api/types.ts';
-// Its successor is `@prometheus-io/client`, which needs Node 22. It counts and measures; src/exposition writes the text, because its own
-// writer renames a counter for good once it was written as OpenMetrics, and knows no units, escaped quotes in HELP or canonical bounds.
+// The library only counts and measures. src/exposition writes the text, because the library's writer renames a counter for good once
+// it was written as OpenMetrics, and knows no units, escaped quotes in HELP or canonical bounds. Its successor needs Node 22.
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import type { AccountSummary, GroupStatus, QueryStatus } from '../collect/accountStatus.ts';
 import type { TaskState } from '../collect/due.ts';
@@ -165,7 +165,7 @@ class AccountCalls implements CallObserver {
     return;
   }
 
-  /** Starts the counters of splits: calls for several subjects, which may be split, read this account. */
+  /** Starts the counters of splits at 0, for an account that is read in batches. */
   expectSplits(): void {
     for (const reason of SPLIT_REASONS) this.#splits.inc({ reason }, 0);
   }
@@ -181,7 +181,7 @@ const STATES: readonly TaskState[] = ['fresh', 'stale', 'missing'];
 
 /**
  * The gauges of an account's state, made anew for each exposition, so that removed groups and accounts leave no series. A value
- * that is not known yet is absent. One entry for each series; the account's name is added to all.
+ * that is not known yet is absent. Each element has one series; the caller joins those of a family and adds the account's name.
  */
 function accountFamilies(status: AccountSummary): OwnFamily[] {
   const { api, region, budget } = status;
