@@ -80,9 +80,10 @@ describe('tls_server_config', () => {
     expect(await handshake(servers)).toMatchObject({ protocol: 'TLSv1.3', name: 'server' });
   });
 
-  test('serves with certificate and key written in the file', async () => {
-    const servers = await start(`tls_server_config:\n  cert: ${block(server.cert)}  key: ${block(server.key)}`);
-    expect(await ask(servers)).toBe(200);
+  test('serves with certificate, key and authority of clients written in the file', async () => {
+    const pems = `  cert: ${block(server.cert)}  key: ${block(server.key)}  client_ca: ${block(ca.cert)}`;
+    const servers = await start(`tls_server_config:\n${pems}  client_auth_type: RequireAndVerifyClientCert\n`);
+    expect([await ask(servers), await ask(servers, client)]).toEqual(['refused', 200]);
   });
 
   test('offers TLS 1.2 and 1.3 only, unless told otherwise', async () => {
