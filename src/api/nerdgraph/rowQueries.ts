@@ -121,7 +121,7 @@ async function run(
 
 /**
  * Stores the rows of one response under their entities, with only the columns that each entity has; false where rows are missing.
- * Throws a CallFailure where a row cannot be read; the rows before it stay stored.
+ * Throws a CallFailure, and stores nothing, where a row does not say which entity it is about.
  */
 async function takeGoldenRows(
   { account, query: { group, range }, found }: RowsRead,
@@ -141,13 +141,16 @@ async function takeGoldenRows(
     const id = withoutPadding(recordId(String(part.id), source.eventObjectId) ?? '');
     parts.set(id, [...(parts.get(id) ?? []), part]);
   }
-  const taken = new Set<string>();
+  const byId: (readonly [id: string, row: Json])[] = [];
   await inSlices(response.rows, (row) => {
     const keys = isObject(row) ? facets.keysOf(row) : undefined;
     if (!isObject(row) || keys === undefined) {
       throw new CallFailure('invalid_response', 'a row does not say which entity it is about');
     }
-    const id = withoutPadding(keys[0] ?? '');
+    byId.push([withoutPadding(keys[0] ?? ''), row]);
+  });
+  const taken = new Set<string>();
+  await inSlices(byId, ([id, row]) => {
     const [part, other] = parts.get(id) ?? [];
     const rows = part === undefined ? undefined : found.get(part.id);
     if (part === undefined || other !== undefined || rows === undefined) {

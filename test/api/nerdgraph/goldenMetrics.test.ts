@@ -3,7 +3,7 @@ import type { EntityReader, GoldenResult, GoldenSubject, Outcome } from '../../.
 import { readDefinition } from '../../../src/nrql/goldenMetric.ts';
 import { readAll } from '../support/reading.ts';
 import { RANGE } from './nerdGraphReading.ts';
-import { say, startBetween, where, type Between } from './proxy.ts';
+import { edit, say, startBetween, where, type Between } from './proxy.ts';
 
 const WORLD = { applications: 40, hostsPerApplication: 1, keyTransactions: 0 };
 const SERVICE = 'EXT-SERVICE';
@@ -105,6 +105,23 @@ describe('golden metrics', () => {
     const again = await read(between, subjects);
     // It alone, and all others together: a query of each source.
     expect(again.queries).toBe(4);
+  });
+
+  it('of a response with an unreadable row are not used: the parts that are read in its place decide', async () => {
+    const between = await startBetween(WORLD, { maxRetries: 0 });
+    const subjects = await subjectsOf(between, SERVICE);
+    const whole = await read(between, subjects);
+    const silent = subjects.find((_, index) => valuesOf(whole.outcomes[index]!).length === 3)!;
+    let isFirst = true;
+    between.fault = edit((answer) => {
+      if (isFirst) for (const member of ['facet', 'entity.guid']) delete answer.results.at(-1)?.[member];
+      else answer.results = answer.results.filter(({ facet }) => facet !== silent.guid);
+      isFirst = false;
+    });
+    const { outcomes, queries } = await read(between, subjects);
+    expect(queries).toBeGreaterThan(1);
+    expect(outcomes.map(failuresOf)).toEqual(subjects.map(() => []));
+    expect(valuesOf(outcomes[subjects.indexOf(silent)]!)).toEqual([]);
   });
 
   it('make three calls where the service answers nothing', async () => {
