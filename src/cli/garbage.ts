@@ -8,7 +8,7 @@ const GROWTH = 42;
 const YOUNG_SPACE = 16 * 1024 * 1024;
 
 /**
- * Sets V8's garbage collection for a small memory rather than for the last percent of speed (docs/performance.md).
+ * Sets V8's garbage collection for a small memory rather than for the last percent of speed.
  *
  * - Every refresh replaces all values. By default V8 lets the memory grow to several times the size in use before it frees the
  *   old values.
