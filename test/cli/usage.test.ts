@@ -1,26 +1,10 @@
-import { describe, expect, it, vi } from 'vitest';
-import { buildProgram, runProgram } from '../../src/cli/program.ts';
+import { describe, expect, it } from 'vitest';
+import { buildProgram } from '../../src/cli/program.ts';
+import { runInProcess } from '../support/inProcess.ts';
 
 const COMMANDS = buildProgram().commands.map((command) => command.name());
 
-/** Runs the program in this process, as far as flags and help go. */
-async function run(...args: readonly string[]) {
-  const output = { stdout: '', stderr: '' };
-  const spies = (['stdout', 'stderr'] as const).map((stream) =>
-    vi.spyOn(process[stream], 'write').mockImplementation((text, ...more: unknown[]) => {
-      output[stream] += String(text);
-      for (const written of more) if (typeof written === 'function') (written as () => void)();
-      return true;
-    }),
-  );
-  try {
-    return { status: await runProgram(buildProgram(), args), ...output };
-  } finally {
-    for (const spy of spies) spy.mockRestore();
-    // The program listens to its output until its process ends, and this one continues.
-    for (const stream of [process.stdout, process.stderr]) stream.removeAllListeners('error');
-  }
-}
+const run = (...args: readonly string[]) => runInProcess(args);
 
 describe('wrong usage', () => {
   it.each([
