@@ -123,7 +123,7 @@ export function rollingOf(rows: MetricRows, seconds: number): RollingValues {
  * The rolling values of a key transaction, from the metrics of its entity and the Apdex metric of its transaction in the owning
  * application.
  *
- * @param reports true if the owning application has any row, so that a missing `row` means no requests
+ * @param reports true if the owning application has rows, so that a missing `row` means no requests
  */
 export function keyTransactionOf(
   row: MetricRow | undefined,

@@ -30,7 +30,7 @@ export interface PlannedQueries {
   readonly read: (call: CallOptions) => Promise<FoundRows>;
 }
 
-/** Plans the queries that read these parts when nothing fails, except subjects that are left out for now. */
+/** Plans the queries that read these parts when nothing fails, without the subjects that `failures` omits. */
 export function planTimeslices(
   account: NerdGraphAccount,
   parts: readonly QueryPart[],
