@@ -81,7 +81,7 @@ describe('the command alert-rules', () => {
       writeFileSync(join(folder, 'rules.yaml'), 'mine');
       const refused = await runIn(folder);
       expect(refused).toMatchObject({ status: 2, stdout: '' });
-      expect(refused.stderr).toContain(`rules.yaml in ${folder} would be replaced: give --force`);
+      expect(refused.stderr).toContain(`${join(folder, 'rules.yaml')} would be replaced: give --force`);
       expect(readdirSync(folder)).toEqual(['rules.yaml']);
       expect((await runIn(folder, ['--force'])).status).toBe(0);
       expect(readFileSync(join(folder, 'rules.yaml'), 'utf8')).toContain('groups:');
@@ -94,8 +94,10 @@ describe('the command alert-rules', () => {
       mkdirSync(join(folder, 'report.md'));
       const refused = await runIn(folder, ['--force']);
       expect(refused).toMatchObject({ status: 2, stdout: '' });
-      expect(refused.stderr).toContain(`report.md in ${folder} cannot be replaced`);
+      expect(refused.stderr).toContain(`${join(folder, 'report.md')} cannot be replaced`);
       expect(readdirSync(folder)).toEqual(['report.md']);
+      writeFileSync(join(folder, 'file'), '');
+      expect((await runIn(join(folder, 'file', 'rules'))).status).toBe(2);
     });
   });
 

@@ -43,6 +43,10 @@ describe('check --live --facts', () => {
       expect([again.status, again.stdout]).toEqual([2, '']);
       expect(again.stderr).toContain('--force');
       expect(readFileSync(output, 'utf8')).toBe(shared);
+      const calls = simulator.requests.count();
+      const nowhere = await facts('--live', '--facts', `--output=${join(folder, 'nowhere', 'facts.json')}`);
+      expect([nowhere.status, simulator.requests.count()]).toEqual([2, calls]);
+      expect(nowhere.stderr).toContain('there is no folder');
     }));
 
   it('replaces the file with --force, also where the account cannot be read, which is status 1 and said', () =>

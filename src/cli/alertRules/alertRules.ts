@@ -1,12 +1,12 @@
-import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import type { AlertSettings } from '../../api/alerts.ts';
-import { accountThrough, type Config } from '../../config/config.ts';
+import { accountThrough } from '../../config/config.ts';
 import { globMatches } from '../../config/match.ts';
 import { readQueries } from '../../config/queries.ts';
 import { PACKS } from '../../config/schema/query.ts';
 import type { CommonOptions } from '../flags.ts';
+import { checkOutput } from '../outputFiles.ts';
 import { UsageError } from '../process.ts';
 import { jsonText, lineLength, table, wrapped } from '../terminal.ts';
 import { theAccount, withAccounts } from '../upstream/session.ts';
@@ -49,23 +49,16 @@ export async function runAlertRules(options: AlertRulesOptions): Promise<void> {
       const document = { cost, account: config.name, conditions: report };
       print(options.format === 'json' ? jsonText(document) : tableReport(conversion));
     },
-    (config) => throughNerdGraph(config, options),
+    (config) => {
+      const { output, force } = options;
+      const account = theAccount(config);
+      checkOutput(
+        FILE_NAMES.map((name) => join(output, name)),
+        { force, makesFolder: true },
+      );
+      return { ...config, accounts: [accountThrough('nerdgraph', account)] };
+    },
   );
-}
-
-/** The configuration with its only account read through NerdGraph. Throws a UsageError, also when output files exist. */
-function throughNerdGraph(config: Config, { output, force }: AlertRulesOptions): Config {
-  const account = theAccount(config);
-  const existing = FILE_NAMES.filter((name) => existsSync(join(output, name)));
-  const folders = existing.filter((name) => statSync(join(output, name)).isDirectory());
-  if (folders.length > 0)
-    throw new UsageError(
-      `${folders.join(', ')} in ${output} cannot be replaced by a file: it is a folder. Give another --output`,
-    );
-  if (existing.length > 0 && !force) {
-    throw new UsageError(`${existing.join(', ')} in ${output} would be replaced: give --force, or another --output`);
-  }
-  return { ...config, accounts: [accountThrough('nerdgraph', account)] };
 }
 
 /** The settings reduced to the chosen policies. Throws a UsageError when there is none. */

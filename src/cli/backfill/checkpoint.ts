@@ -1,11 +1,12 @@
 import * as z from 'zod';
-import { existsSync, createWriteStream, statSync } from 'node:fs';
+import { existsSync, createWriteStream } from 'node:fs';
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { pipeline } from 'node:stream/promises';
+import { checkOutput } from '../outputFiles.ts';
 import { UsageError } from '../process.ts';
 import type { BackfillOptions } from './backfillFlags.ts';
 
@@ -144,16 +145,10 @@ export function chooseTarget(
     if (resume) throw new UsageError('--resume needs the --output of the run that was interrupted');
     return toStandardOutput(stdout);
   }
-  if (isFolder(output)) throw new UsageError(`--output: ${output} is a folder: name a file in it`);
+  checkOutput([output], { force });
   const checkpoint = new Checkpoint(`${output}.backfill`);
   const isThere = existsSync(checkpoint.path);
-  const refuseToOverwrite = (): void => {
-    if (existsSync(output) && !force) throw new UsageError(`${output} exists: --force overwrites it`);
-  };
-  refuseToOverwrite();
   if (resume && !isThere) throw new UsageError(`there is no run to resume: ${checkpoint.path} does not exist`);
-  const parent = dirname(output);
-  if (!isFolder(parent)) throw new UsageError(`--output: there is no folder ${parent}: make it, or name another file`);
   if (isThere && !resume && !force) {
     throw new UsageError(
       `an interrupted run is in ${checkpoint.path}: go on with --resume, or start anew with --force`,
@@ -170,14 +165,10 @@ export function chooseTarget(
       const unfinished = checkpoint.file('document');
       // Flushed, so that after a power cut the name belongs to the whole document.
       await pipeline(pieces, createWriteStream(unfinished, { flush: true }), { signal });
-      refuseToOverwrite();
+      checkOutput([output], { force });
       await rename(unfinished, output);
     },
   };
-}
-
-function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
 function toStandardOutput(stdout: NodeJS.WritableStream): OutputTarget {

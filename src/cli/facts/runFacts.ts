@@ -1,9 +1,10 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { accountThrough, type Config } from '../../config/config.ts';
 import type { LoadedConfiguration } from '../configuration.ts';
 import type { CommonOptions } from '../flags.ts';
-import { ExitStatus, UsageError } from '../process.ts';
+import { checkOutput } from '../outputFiles.ts';
+import { ExitStatus } from '../process.ts';
 import { lineLength, showProgress, table, wrapped } from '../terminal.ts';
 import { withAccounts, type CommandContext, type LiveSession } from '../upstream/session.ts';
 import { NAME, VERSION } from '../version.ts';
@@ -54,9 +55,7 @@ export async function runFacts(options: FactsOptions): Promise<void> {
     }
   };
   await withAccounts(options, run, (config) => {
-    if (output !== undefined && !force && existsSync(output)) {
-      throw new UsageError(`the file ${output} exists: choose another --output, or replace it with --force`);
-    }
+    if (output !== undefined) checkOutput([output], { force });
     return throughBoth(config);
   });
 }

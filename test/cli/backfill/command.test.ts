@@ -55,9 +55,9 @@ describe('the command backfill', () => {
   });
 
   it.each([
-    ['config.yaml', 'FOLDER/config.yaml exists: --force overwrites it'],
-    ['nowhere/out.om', '--output: there is no folder FOLDER/nowhere: make it, or name another file'],
-    ['.', '--output: FOLDER is a folder: name a file in it'],
+    ['config.yaml', '--output: FOLDER/config.yaml would be replaced: give --force, or choose another name'],
+    ['nowhere/out.om', '--output: there is no folder FOLDER/nowhere: make it, or choose another name'],
+    ['.', '--output: FOLDER cannot be replaced: a folder has that name. Choose another'],
   ])('ends with status 2 and a sentence for the output %s, before it reads anything', async (name, sentence) => {
     const before = [simulator.requests.count(), readFileSync(configFile, 'utf8')];
     const { error, said } = await run('--from=10m', `--output=${join(folder, name)}`);

@@ -181,7 +181,7 @@ describe('the output', () => {
     };
     const session = openSession(simulator, { limiter: making });
     sessions.push(session);
-    await expect(runOn(session, { ...WISH, output })).rejects.toThrow(`${output} exists: --force overwrites it`);
+    await expect(runOn(session, { ...WISH, output })).rejects.toThrow(`${output} would be replaced: give --force`);
     expect(readFileSync(output, 'utf8')).toBe('mine');
     rmSync(output);
     const resumed = countingSession();
