@@ -145,10 +145,10 @@ export function chooseTarget(
     if (resume) throw new UsageError('--resume needs the --output of the run that was interrupted');
     return toStandardOutput(stdout);
   }
-  checkOutput([output], { force });
   const checkpoint = new Checkpoint(`${output}.backfill`);
   const isThere = existsSync(checkpoint.path);
   if (resume && !isThere) throw new UsageError(`there is no run to resume: ${checkpoint.path} does not exist`);
+  checkOutput([output], { force });
   if (isThere && !resume && !force) {
     throw new UsageError(
       `an interrupted run is in ${checkpoint.path}: go on with --resume, or start anew with --force`,
