@@ -10,6 +10,11 @@ export function hasPath({ url = '' }: IncomingMessage): boolean {
   return url.startsWith('/') || (/^https?:\/\//i.test(url) && URL.canParse(url));
 }
 
+/** The path of a request target as it is written; of an http address, what follows a host of ordinary characters. */
+export function pathOf({ url = '' }: IncomingMessage): string {
+  return url.replace(/^https?:\/\/[\w.:[\]-]+(?=\/)/i, '').split('?', 1)[0] ?? '';
+}
+
 /** True for more than one Host header (RFC 9112, 3.2): a proxy before this server may have used another of them. */
 export function namesSeveralHosts({ headersDistinct }: IncomingMessage): boolean {
   return (headersDistinct.host?.length ?? 0) > 1;

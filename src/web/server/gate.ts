@@ -4,7 +4,7 @@ import { clientGone } from '../clientGone.ts';
 import { BasicAuthenticator, type Compare } from '../authentication/passwords.ts';
 import { PATHS } from '../dependencies.ts';
 import type { WebConfigStore } from '../webConfig/webConfig.ts';
-import { hasPath, namesSeveralHosts, normalisePrefix } from '../request.ts';
+import { hasPath, namesSeveralHosts, normalisePrefix, pathOf } from '../request.ts';
 
 /**
  * The checks between a connection and the application: limits, and the web configuration's headers, rate limit and users, in
@@ -33,8 +33,8 @@ export function createGate({
   const authenticator = new BasicAuthenticator(compare);
   const prefix = normalisePrefix(routePrefix);
   const openPaths = [`${prefix}${PATHS.healthy}`, `${prefix}${PATHS.ready}`];
-  const isOpenToAll = ({ method, url = '' }: IncomingMessage): boolean =>
-    (method === 'GET' || method === 'HEAD') && openPaths.includes(url.split('?', 1)[0] ?? '');
+  const isOpenToAll = (request: IncomingMessage): boolean =>
+    (request.method === 'GET' || request.method === 'HEAD') && openPaths.includes(pathOf(request));
 
   const admit = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const current = store.current();

@@ -50,12 +50,15 @@ describe('basic_auth_users', () => {
   test('health and readiness are told without a password, by GET and HEAD, at exactly their paths', async () => {
     writeFileSync(file, `${users('wonderland')}rate_limit: {interval: 1h, burst: 1}\n`);
     const app = testApp({ settings: { routePrefix: '/exporter' } });
-    const { origin } = await serve(app.app, { webConfigFile: file, routePrefix: '/exporter/' });
+    const { origin, port } = await serve(app.app, { webConfigFile: file, routePrefix: '/exporter/' });
+    const absolute = `GET ${origin}/exporter/-/healthy HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`;
+    expect((await sendRaw(port, absolute)).text).toContain('200 OK');
+    expect((await sendRaw(port, absolute.replace('/-/', '\\/-/'))).text).toContain('401 Unauthorized');
     const ask = async (path: string, method = 'GET') => (await get(`${origin}${path}`, { method })).status;
     for (const path of ['/exporter/-/healthy', '/exporter/-/ready', '/exporter/-/healthy?x=1']) {
       expect([await ask(path), await ask(path, 'HEAD')]).toEqual([200, 200]);
     }
-    expect([await ask('/-/healthy'), await ask('/exporter/-/ready', 'POST')]).toEqual([401, 429]);
+    expect([await ask('/-/healthy'), await ask('/exporter/-/ready', 'POST')]).toEqual([429, 429]);
   });
 
   test('health is told while the web configuration is invalid, and nothing else', async () => {
