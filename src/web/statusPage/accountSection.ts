@@ -228,23 +228,23 @@ function attemptInWords(success: boolean | undefined, problem: string | undefine
 
 const SHOWN_SLOWEST = 5;
 
-/** The tasks with the longest last attempt; tasks of a group with the same duration count as one call and share a row. */
+/** The tasks with the longest last attempt. Tasks of a group that took equally long share a row, because one call reads many. */
 function slowestTasks(tasks: readonly TaskStatus[]): Html | undefined {
-  const calls = new Map<string, { readonly task: TaskStatus; readonly seconds: number; together: number }>();
+  const rows = new Map<string, { readonly task: TaskStatus; readonly seconds: number; together: number }>();
   for (const task of tasks) {
     const { group, seconds } = task;
     if (seconds === undefined) continue;
-    const call = calls.get(`${group} ${seconds}`);
-    if (call === undefined) calls.set(`${group} ${seconds}`, { task, seconds, together: 1 });
-    else call.together += 1;
+    const row = rows.get(`${group} ${seconds}`);
+    if (row === undefined) rows.set(`${group} ${seconds}`, { task, seconds, together: 1 });
+    else row.together += 1;
   }
-  const slowest = [...calls.values()].toSorted((a, b) => b.seconds - a.seconds).slice(0, SHOWN_SLOWEST);
+  const slowest = [...rows.values()].toSorted((a, b) => b.seconds - a.seconds).slice(0, SHOWN_SLOWEST);
   if (slowest.length === 0) return undefined;
   return table(
     'Slowest to read',
     ['What', 'Last attempt took'],
     slowest.map(({ task, seconds, together }) => [
-      [nameOf(task), together > 1 ? ` and ${together - 1} more in one call` : undefined],
+      [nameOf(task), together > 1 ? ` and ${together - 1} more, each as long` : undefined],
       inWords(seconds),
     ]),
   );

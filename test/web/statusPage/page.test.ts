@@ -152,11 +152,11 @@ describe('the status page', () => {
     expect(words(await pageOf(() => undefined))).toContain('1 account, 1 application. No failures.');
   });
 
-  test('what one call read is one row of the slowest, and a reason is the word of the metrics, with a link to what to do', async () => {
+  test('tasks that took equally long are one row of the slowest, and a reason is the word of the metrics, with a link to what to do', async () => {
     const batch = Array.from({ length: 40 }, (_, index) => entity({ applicationId: index, seconds: 4.25 }));
     const failed = entity({ applicationId: 50, reason: 'timeout', problem: 'no answer', failures: 2, seconds: 9 });
     const page = await pageOfAccount({ tasks: [...batch, failed, entity({ seconds: 0.2 })] });
-    expect(words(page)).toMatch(/9 s .* and 39 more in one call .*4.25 s .*200 ms/);
+    expect(words(page)).toMatch(/9 s .* and 39 more, each as long .*4.25 s .*200 ms/);
     expect(page.match(/data-label="Last attempt took"/g)).toHaveLength(3);
     expect(page).toContain('<a href="https://docs.example/errors.md#failed-calls">timeout</a>');
   });
