@@ -220,7 +220,7 @@ export function statusOf(account: AccountCollector, snapshot: AccountSnapshot, t
     ...summaryOf(account, snapshot, time, wallNow),
     /** The served applications; undefined until the application list has been read once. */
     applications: inventory.listedApplications === undefined ? undefined : applicationViews(account),
-    tasks: inventory.tasks().map((task) => taskStatus(account, task, schedule.stateOf(task, time))),
+    tasks: inventory.tasks().map((task) => taskStatus(account, task, schedule.stateOf(task, time), wallNow - time.now)),
     warnings: warningsOf(account),
     outage: outageOf(account, time, wallNow),
   };
@@ -374,7 +374,8 @@ function queryStatus(account: AccountCollector, record: QueryRecord, time: Evalu
 
 export type TaskStatus = ReturnType<typeof taskStatus>;
 
-function taskStatus({ inventory }: AccountCollector, task: Task, state: TaskState) {
+/** @param toWall milliseconds from the monotonic clock to Unix time */
+function taskStatus({ inventory }: AccountCollector, task: Task, state: TaskState, toWall: number) {
   const { group, subject, failures, problem, seconds, lastRead } = task;
   const { applicationId, hostKey, entityType, entityGuid, query } = subject;
   return {
@@ -392,6 +393,8 @@ function taskStatus({ inventory }: AccountCollector, task: Task, state: TaskStat
     failures,
     reason: problem?.reason,
     problem: problem?.text,
+    /** The end of the first of these attempts, Unix seconds. */
+    since: problem === undefined ? undefined : (problem.since + toWall) / 1000,
     /** Seconds the last attempt took. */
     seconds,
     windowEnd: lastRead?.windowEnd,

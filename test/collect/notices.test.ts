@@ -151,6 +151,7 @@ describe('an account that cannot be read', () => {
     await world.scrapeFor(120);
     // What was read in the first minute was due with the second: it is served five minutes past that.
     expect(world.status.outage).toMatchObject({ since: from, reason: 'network', servedUntil: from - 5 + 300 });
+    expect(world.status.tasks.find(({ problem }) => problem !== undefined)?.since).toBe(from);
     await world.scrapeFor(300);
     expect(world.status.outage).toEqual({
       since: from,

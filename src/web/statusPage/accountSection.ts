@@ -1,6 +1,6 @@
 import type { AccountStatus, GroupStatus, QueryStatus, TaskStatus, TypeStatus } from '../../collect/accountStatus.ts';
 import type { Group } from '../../metrics/sample.ts';
-import { failureTable, subjectOf } from './failureTable.ts';
+import { subjectOf } from './failureTable.ts';
 import {
   breakable,
   html,
@@ -10,6 +10,7 @@ import {
   counted,
   inWords,
   table,
+  timeAgo,
   timeInWords,
   trim,
   DOT,
@@ -21,8 +22,8 @@ const INTERFACES: Readonly<Record<NonNullable<AccountStatus['api']>, string>> = 
   nerdgraph: 'NerdGraph',
 };
 
-/** The section of one account; `now` is Unix seconds, `docs` the address of the documentation. */
-export function accountSection(account: AccountStatus, now: number, docs: string): Html {
+/** The section of one account, what is wrong first; `now` is Unix seconds, `docs` the address of the documentation. */
+export function accountSection(account: AccountStatus, id: string, now: number, docs: string): Html {
   const labels = Object.entries(account.labels).map(
     ([name, value]) => html`<li><bdi>${name}</bdi>=<bdi>${value}</bdi></li>`,
   );
@@ -33,7 +34,7 @@ export function accountSection(account: AccountStatus, now: number, docs: string
     ['Calls in the last minute', budgetInWords(account.budget)],
     ['Steady state', planInWords(account.plan)],
   ];
-  return html`<section class="account">
+  return html`<section class="account" id="${id}">
     <h2><span class="kind">Account</span> <bdi>${account.name}</bdi> ${stateBadge(account)}</h2>
     ${
       labels.length > 0
@@ -42,7 +43,7 @@ export function accountSection(account: AccountStatus, now: number, docs: string
           </ul>`
         : undefined
     }
-    ${accountNotices(account, now)}
+    ${accountNotices(account, now, docs)}
     <dl class="facts">
       ${facts.map(
         ([term, description]) =>
@@ -53,7 +54,7 @@ export function accountSection(account: AccountStatus, now: number, docs: string
       )}
     </dl>
     ${groupTable(account.groups, now)} ${typeTable(account.entities, now)} ${queryTable(account.queries, now)}
-    ${failureTable(account.tasks, docs)} ${slowestTasks(account.tasks)}
+    ${slowestTasks(account.tasks)}
   </section>`;
 }
 
@@ -130,11 +131,6 @@ function groupTable(groups: readonly GroupStatus[], now: number): Html {
 
 /** Groups whose data cover a window; lists and names are a snapshot of the time when they were read. */
 const WITH_WINDOWS: ReadonlySet<Group> = new Set(['application_metrics', 'host_metrics', 'custom_metrics']);
-
-function timeAgo(time: number | undefined, now: number): HtmlValue {
-  if (time === undefined) return 'never';
-  return html`<time datetime="${new Date(time * 1000).toISOString()}">${ago(time, now)}</time>`;
-}
 
 function intervalInWords({ intervalSeconds, effectiveIntervalSeconds }: GroupStatus): string {
   const configured = inWords(intervalSeconds);

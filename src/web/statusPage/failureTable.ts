@@ -1,24 +1,29 @@
 import type { TaskStatus } from '../../collect/accountStatus.ts';
-import { breakable, counted, DOT, html, table, type Html } from './markup.ts';
+import { breakable, counted, DOT, html, table, timeAgo, type Html } from './markup.ts';
 
 /** Tasks with the same kind of failure: the same group, reason and message. */
 export interface FailureGroup extends Pick<TaskStatus, 'group'> {
   readonly reason: NonNullable<TaskStatus['reason']>;
   readonly problem: string;
+  /** The time since which the first of them fails, Unix seconds. */
+  readonly since: number;
   /** These tasks, the one with the most failed attempts in a row first. */
   readonly tasks: readonly TaskStatus[];
 }
 
 /** The tasks whose last attempt failed, by group, reason and message; the largest group first. */
 export function groupFailures(tasks: readonly TaskStatus[]): readonly FailureGroup[] {
-  const alike = new Map<string, FailureGroup & { readonly tasks: TaskStatus[] }>();
+  const alike = new Map<string, FailureGroup & { since: number; readonly tasks: TaskStatus[] }>();
   for (const task of tasks) {
-    const { group, reason = 'other', problem } = task;
-    if (problem === undefined) continue;
+    const { group, reason = 'other', problem, since } = task;
+    if (problem === undefined || since === undefined) continue;
     const key = JSON.stringify([group, reason, problem]);
     const known = alike.get(key);
-    if (known === undefined) alike.set(key, { group, reason, problem, tasks: [task] });
-    else known.tasks.push(task);
+    if (known === undefined) alike.set(key, { group, reason, problem, since, tasks: [task] });
+    else {
+      known.since = Math.min(known.since, since);
+      known.tasks.push(task);
+    }
   }
   for (const { tasks: failing } of alike.values()) failing.sort((a, b) => b.failures - a.failures);
   return [...alike.values()].sort((a, b) => b.tasks.length - a.tasks.length || failuresOf(b) - failuresOf(a));
@@ -34,7 +39,7 @@ const NAMED = 3;
 const SHOWN = 20;
 
 /** The failures of the last attempts, a row for each group, reason and message; undefined if nothing failed. */
-export function failureTable(tasks: readonly TaskStatus[], docs: string): Html | undefined {
+export function failureTable(tasks: readonly TaskStatus[], now: number, docs: string): Html | undefined {
   const failures = groupFailures(tasks);
   if (failures.length === 0) return undefined;
   const rest = failures.length - SHOWN;
@@ -45,14 +50,15 @@ export function failureTable(tasks: readonly TaskStatus[], docs: string): Html |
         { style: 'number', value: failure.tasks.length },
         {
           style: 'long',
-          value: html`<a href="${docs}/errors.md#failed-calls">${failure.reason}</a>: ${breakable(failure.problem)}`,
+          value: html`${failure.reason}: ${breakable(failure.problem)}
+            <a href="${docs}/errors.md#failed-calls">What to do</a>`,
         },
         { style: 'long', value: namesOf(failure) },
-        { style: 'number', value: failuresOf(failure) },
+        timeAgo(failure.since, now),
         servedOf(failure),
       ] as const,
   );
-  return html`${table('Failing', ['Group', 'Failing', 'Why', 'Which', 'In a row', 'Served'], rows)}
+  return html`${table('Failing', ['Group', 'Tasks', 'Why', 'Which', 'Since', 'Served'], rows)}
   ${rest > 0 ? html`<p class="more">and ${counted(rest, 'other failure')}, in the JSON of this page.</p>` : undefined}`;
 }
 

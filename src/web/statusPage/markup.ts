@@ -98,6 +98,12 @@ export function ago(at: number, now: number): string {
   return now - at < 1 ? 'just now' : `${inWords(Math.floor(now - at))} ago`;
 }
 
+/** The same with the time itself in the markup; `never` for undefined. */
+export function timeAgo(at: number | undefined, now: number): HtmlValue {
+  if (at === undefined) return 'never';
+  return html`<time datetime="${new Date(at * 1000).toISOString()}">${ago(at, now)}</time>`;
+}
+
 /** `2026-03-01 12:30:00 UTC`, for a Unix time in seconds. */
 export function timeInWords(at: number): string {
   return `${new Date(at * 1000).toISOString().slice(0, 19).replace('T', ' ')} UTC`;

@@ -1,6 +1,7 @@
 import type { AccountStatus } from '../../collect/accountStatus.ts';
 import { REMEDIES } from '../../collect/remedies.ts';
 import type { ReloadFailure } from '../dependencies.ts';
+import { failureTable } from './failureTable.ts';
 import { ago, breakable, counted, html, inWords, timeInWords, type Html } from './markup.ts';
 
 /** Days before the end of an interface from which its notice is highlighted. */
@@ -23,9 +24,15 @@ export function reloadNotice(failure: ReloadFailure | undefined, now: number): H
   </div>`;
 }
 
-/** The notices that an operator should see first, the most severe first. */
-export function accountNotices(account: AccountStatus, now: number): readonly (Html | undefined)[] {
-  return [outageNotice(account, now), pauseNotice(account.budget, now), warningList(account), endNotice(account, now)];
+/** The notices that an operator should see first, the most severe first. `docs` is the address of the documentation. */
+export function accountNotices(account: AccountStatus, now: number, docs: string): readonly (Html | undefined)[] {
+  return [
+    outageNotice(account, now),
+    pauseNotice(account.budget, now),
+    failureTable(account.tasks, now, docs),
+    warningList(account),
+    endNotice(account, now),
+  ];
 }
 
 function outageNotice({ outage, refused }: AccountStatus, now: number): Html | undefined {

@@ -110,7 +110,7 @@ function statusPage(
         <main>
           ${overview(accounts, reloadFailure)} ${reloadNotice(reloadFailure, now)}
           <p class="asof">As of ${timeInWords(now)}. <a href="${prefix}/">Refresh</a></p>
-          ${accounts.map((account) => accountSection(account, now, settings.docs))}
+          ${worstFirst(accounts).map((account) => accountSection(account, sectionOf(accounts, account), now, settings.docs))}
           ${readsApplications(accounts) ? applicationsSection(accounts, search, page, `${prefix}/`) : undefined}
         </main>
       </body>
@@ -133,18 +133,50 @@ function overview(accounts: readonly ShownAccount[], reloadFailure: ReloadFailur
     ...(types.length > 0 ? [counted(entities, 'entity', 'entities')] : []),
     ...(queries > 0 ? [counted(queries, 'query', 'queries')] : []),
   ];
-  const failing = accounts.flatMap(({ tasks }) => tasks.filter(({ problem }) => problem !== undefined)).length;
-  const unread = accounts.filter(({ refused, outage }) => refused !== undefined || outage !== undefined);
+  const unread = accounts.filter(isUnread);
+  const failing = accounts.filter((account) => failingTasks(account) > 0);
+  const tasks = failing.reduce((total, account) => total + failingTasks(account), 0);
+  const named = (some: readonly ShownAccount[]): Html => accountLinks(accounts, some);
   const wrong = [
-    ...(unread.length > 0 ? [`${counted(unread.length, 'account')} cannot be read.`] : []),
-    ...(reloadFailure === undefined ? [] : ['The last reload failed.']),
-    ...(failing > 0 ? [`The last attempt failed for ${counted(failing, 'entity', 'entities')}.`] : []),
+    ...(unread.length > 0 ? [html` ${counted(unread.length, 'account')} cannot be read: ${named(unread)}.`] : []),
+    ...(reloadFailure === undefined ? [] : [html` The last reload failed.`]),
+    ...(tasks > 0 ? [html` The last attempt failed for ${counted(tasks, 'task')} of ${named(failing)}.`] : []),
   ];
   const warnings = accounts.flatMap((account) => account.warnings).length;
   const verdict = [
-    wrong.length > 0 ? html`<span class="bad">${wrong.join(' ')}</span>` : undefined,
+    wrong.length > 0 ? html`<span class="bad">${wrong}</span>` : undefined,
     warnings > 0 ? html` <span class="warn">${counted(warnings, 'warning')}.</span>` : undefined,
-    wrong.length + warnings === 0 ? html`<span class="good">No failures.</span>` : undefined,
+    wrong.length + warnings === 0 ? html` <span class="good">No failures.</span>` : undefined,
   ];
-  return html`<p class="overview">${contents.join(', ')}. ${verdict}</p>`;
+  return html`<p class="overview">${contents.join(', ')}.${verdict}</p>`;
+}
+
+function isUnread({ refused, outage }: ShownAccount): boolean {
+  return refused !== undefined || outage !== undefined;
+}
+
+function failingTasks({ tasks }: ShownAccount): number {
+  return tasks.filter(({ problem }) => problem !== undefined).length;
+}
+
+/** Accounts that cannot be read first, then those with failing tasks; otherwise in the order of the configuration. */
+function worstFirst(accounts: readonly ShownAccount[]): readonly ShownAccount[] {
+  const rank = (account: ShownAccount): number => (isUnread(account) ? 0 : failingTasks(account) > 0 ? 1 : 2);
+  return accounts.toSorted((a, b) => rank(a) - rank(b));
+}
+
+/** The id of the section of an account. */
+function sectionOf(accounts: readonly ShownAccount[], account: ShownAccount): string {
+  return `account-${accounts.indexOf(account) + 1}`;
+}
+
+const NAMED_ACCOUNTS = 5;
+
+/** The names of the first of some accounts, each a link to its section, and the number of the others. */
+function accountLinks(accounts: readonly ShownAccount[], some: readonly ShownAccount[]): Html {
+  const rest = some.length - NAMED_ACCOUNTS;
+  const links = some
+    .slice(0, NAMED_ACCOUNTS)
+    .map((account) => html`<a href="#${sectionOf(accounts, account)}"><bdi>${account.name}</bdi></a>`);
+  return html`${links.map((link, index) => html`${index > 0 ? ', ' : ''}${link}`)}${rest > 0 ? ` and ${rest} more` : ''}`;
 }

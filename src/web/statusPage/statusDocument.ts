@@ -66,6 +66,7 @@ function accountDocument(account: ShownAccount) {
       problem: failure.problem,
       count: failure.tasks.length,
       failures: failuresOf(failure),
+      since: failure.since,
     })),
     applications: account.applications?.map(({ id, name, language, reporting, tags = [], breakdown }) => ({
       id,
@@ -120,6 +121,7 @@ function accountDocument(account: ShownAccount) {
       failures: task.failures,
       reason: task.reason,
       problem: task.problem,
+      since: task.since,
       seconds: task.seconds,
       window_end: task.windowEnd,
     })),

@@ -91,6 +91,7 @@ button { cursor: pointer; }
 .queue { fill: var(--queue); } .total { fill: var(--total); }
 ${COLOURS.join(' ')}
 @media (max-width: 44rem) {
+  .notice dl div { display: block; }
   .stack, .stack caption, .stack tbody, .stack tr, .stack th, .stack td { display: block; }
   .stack thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
   .stack tr { border-top: 1px solid var(--line); padding: .4rem 0; }

@@ -29,6 +29,7 @@ export function entity(over: Partial<TaskStatus> = {}): TaskStatus {
     failures: 0,
     reason: undefined,
     problem: undefined,
+    since: over.problem === undefined ? undefined : TEST_NOW - 1_200,
     seconds: 0.3,
     windowEnd: TEST_NOW - 120,
     ...over,

@@ -50,12 +50,13 @@ describe('the status page', () => {
   });
 
   test('shows accounts, their state, budget, pause, refusal and warnings in words', async () => {
-    const text = words(await pageOf(large));
+    const page = await pageOf(large);
+    expect(page).toMatch(/<a href="#account-2"><bdi>europe<.*<section class="account" id="account-2">/s);
+    const text = words(page);
     expect(text).toContain(
-      '2 accounts, 120 applications. 1 account cannot be read. The last attempt failed for 2 entities.',
+      '2 accounts, 120 applications. 1 account cannot be read: europe . The last attempt failed for 2 tasks of production .',
     );
-    expect(text).toContain('Account production paused');
-    expect(text).toContain('Account europe refused');
+    expect(text).toMatch(/Account europe refused .* Account production paused/);
     expect(text).toContain('The service refused the key (401); check api_key of this account.');
     expect(text).toContain('Steady state 740 calls a minute, more than the 600 of the budget: every group gets slower');
     expect(text).toContain('Steady state 123 calls a minute Groups');
@@ -78,10 +79,10 @@ describe('the status page', () => {
   test('shows what fails, with the reason and a name, and what is slowest', async () => {
     const text = words(await pageOf(large));
     expect(text).toContain(
-      'host_metrics 1 other : GET /applications/{id}/hosts/{host_id}/metrics/data.json: no answer within 10 s',
+      'host_metrics 1 other: GET /applications/{id}/hosts/{host_id}/metrics/data.json: no answer within 10 s',
     );
-    expect(text).toContain('host web-01.<b>example</b> · shop-1 1001 11 nothing');
-    expect(text).toContain('<script>document.title="pwned"</script> 1004 4 last good values');
+    expect(text).toContain('host web-01.<b>example</b> · shop-1 1001 20 min ago nothing');
+    expect(text).toContain('<script>document.title="pwned"</script> 1004 20 min ago last good values');
     expect(text).toMatch(
       /Slowest to read What Last attempt took host_metrics · host .*? 10 s application_metrics · .*? 9\.8 s applications 1\.2 s/,
     );
@@ -96,6 +97,7 @@ describe('the status page', () => {
         state: index < 60 ? 'stale' : 'missing',
         reason: 'timeout',
         problem: 'no answer within 10 s',
+        since: TEST_NOW - 100 - index,
       }),
     );
     const other = entity({
@@ -107,10 +109,10 @@ describe('the status page', () => {
     });
     const text = words(await pageOfAccount({ tasks: [other, ...alike, entity()] }));
     expect(text).toContain(
-      'application_metrics 200 timeout : no answer within 10 s shop-199 199 , shop-198 198 , shop-197 197 and 197 more 199 nothing (140), last good values (60)',
+      'application_metrics 200 timeout: no answer within 10 s What to do shop-199 199 , shop-198 198 , shop-197 197 and 197 more 4 min 59 s ago nothing (140), last good values (60)',
     );
-    expect(text).toContain('hosts 1 server : GET /hosts.json: 503 checkout 7 300 nothing');
-    expect(text.indexOf('hosts 1 server')).toBeGreaterThan(text.indexOf('application_metrics 200'));
+    expect(text).toContain('hosts 1 server: GET /hosts.json: 503 What to do checkout 7 20 min ago nothing');
+    expect(text.indexOf('hosts 1 server:')).toBeGreaterThan(text.indexOf('application_metrics 200'));
     expect(text).toContain('up, 201 failing');
   });
 
@@ -123,7 +125,7 @@ describe('the status page', () => {
     };
     const text = words(await pageOfAccount({ up: false, outage }));
     expect(text).toContain('Account production cannot be read');
-    expect(text).toContain('1 account cannot be read.');
+    expect(text).toContain('1 account cannot be read: production .');
     expect(text).toContain(
       'The account cannot be read since 2025-12-31 23:53:20 UTC, 6 min 40 s ago. Why GET /applications.json: connection refused ' +
         'What to do Look at DNS, the proxy settings (HTTPS_PROXY) and the way to New Relic; tls.ca_file names an authority of your own. Served The last good values, at the longest until 2026-01-01 00:01:30 UTC, 1 min 30 s from now.',
@@ -152,13 +154,13 @@ describe('the status page', () => {
     expect(words(await pageOf(() => undefined))).toContain('1 account, 1 application. No failures.');
   });
 
-  test('tasks that took equally long are one row of the slowest, and a reason is the word of the metrics, with a link to what to do', async () => {
+  test('tasks that took equally long are one row of the slowest, and a failure has a link to what to do', async () => {
     const batch = Array.from({ length: 40 }, (_, index) => entity({ applicationId: index, seconds: 4.25 }));
     const failed = entity({ applicationId: 50, reason: 'timeout', problem: 'no answer', failures: 2, seconds: 9 });
     const page = await pageOfAccount({ tasks: [...batch, failed, entity({ seconds: 0.2 })] });
     expect(words(page)).toMatch(/9 s .* and 39 more, each as long .*4.25 s .*200 ms/);
     expect(page.match(/data-label="Last attempt took"/g)).toHaveLength(3);
-    expect(page).toContain('<a href="https://docs.example/errors.md#failed-calls">timeout</a>');
+    expect(page).toContain('<a href="https://docs.example/errors.md#failed-calls">What to do</a>');
   });
 
   test('an account that is read and warned about is not simply up, and how many applications it shows is told', async () => {
@@ -404,7 +406,16 @@ describe('/api/status', () => {
             remedy: expect.stringContaining('NRAK-') as unknown,
             last_good_values_until: null,
           },
-          failures: [{ group: 'application_metrics', reason: 'timeout', problem: 'no answer', count: 2, failures: 2 }],
+          failures: [
+            {
+              group: 'application_metrics',
+              reason: 'timeout',
+              problem: 'no answer',
+              count: 2,
+              failures: 2,
+              since: TEST_NOW - 1_200,
+            },
+          ],
         },
       ],
     });
@@ -503,8 +514,8 @@ describe('the entities of an account', () => {
       entity({ ...none, entityType: 'INFRA-HOST', group: 'entities', failures: 1 }),
     ];
     const text = words(await pageOfAccount({ tasks }));
-    expect(text).toContain('golden_metrics 1 timeout : timed out cart-<b>api</b> · EXT-SERVICE 2');
-    expect(text).toContain('entities 1 timeout : timed out INFRA-HOST 1');
+    expect(text).toContain('golden_metrics 1 timeout: timed out What to do cart-<b>api</b> · EXT-SERVICE 20 min ago');
+    expect(text).toContain('entities 1 timeout: timed out What to do INFRA-HOST 20 min ago');
   });
 
   test('are in the JSON with every figure', async () => {

@@ -102,6 +102,7 @@ export function accountStatus(over: Partial<AccountStatus> = {}): AccountStatus 
         failures: 0,
         reason: undefined,
         problem: undefined,
+        since: undefined,
         seconds: 0.21,
         windowEnd: undefined,
       },
