@@ -99,7 +99,10 @@ export async function searchEntities<T>(
       const variables = { search: query, cursor: cursor === '' ? null : cursor };
       const read = (limit: Json, options?: PageOptions) =>
         transport.read(group, document, { ...variables, ...limit }, call, options);
-      const { found: parent, failed } = await (pages === undefined ? read({}) : readFitting(pages, read));
+      const isCircuitOpen = (): boolean => transport.http.isCircuitOpen(call);
+      const { found: parent, failed } = await (pages === undefined
+        ? read({})
+        : readFitting(pages, read, isCircuitOpen));
       const refused = (words: string): CallFailure => new CallFailure('invalid_response', `page ${page}: ${words}`);
       const results = parent['results'];
       const entities = isObject(results) ? results['entities'] : undefined;
@@ -141,21 +144,26 @@ function withEarlier(written: Json, failed: ReadonlySet<string>, earlier: (guid:
 
 type PageOptions = Parameters<Transport['read']>[4];
 
-/** Reads a page. If it is refused as too big or too complex, or times out, it is read again with half the entities. */
+/**
+ * Reads a page. If it is refused as too big or too complex, or times out, it is read again with half the entities. A smaller size is
+ * remembered once a page was read with it: during an outage pages of every size time out.
+ */
 async function readFitting(
   pages: Pick<EntityList, 'limit'>,
   read: (limit: Json, options: PageOptions) => ReturnType<Transport['read']>,
+  isCircuitOpen: () => boolean,
 ): ReturnType<Transport['read']> {
-  for (;;) {
-    const { limit } = pages;
+  for (let { limit } = pages; ; limit >>= 1) {
     try {
       // The smallest page is retried like any other call.
-      return await read({ limit }, { keyHeader: 'Api-Key', retries: limit > 1 ? 'but_timeouts' : 'all' });
+      const page = await read({ limit }, { keyHeader: 'Api-Key', retries: limit > 1 ? 'but_timeouts' : 'all' });
+      pages.limit = Math.min(pages.limit, limit);
+      return page;
     } catch (error) {
       if (!(error instanceof UpstreamError) || limit <= 1) throw error;
       const { reason, isTooBig } = error.failure;
-      if (isTooBig !== true && reason !== 'too_large' && reason !== 'timeout') throw error;
-      pages.limit = Math.min(pages.limit, limit >> 1);
+      const isSize = isTooBig === true || reason === 'too_large';
+      if (!isSize && (reason !== 'timeout' || isCircuitOpen())) throw error;
     }
   }
 }

@@ -184,6 +184,17 @@ describe('a list of entities', () => {
     expect(between.simulator.requests.count('graphql_entity_list')).toBe(2 + 5 + 5);
   });
 
+  it('is read in pages of the old size after an outage in which every page timed out, in three calls at most', async () => {
+    const between = await startBetween(WORLD, { maxRetries: 0 });
+    between.fault = say('late', 'TIMEOUT');
+    await expect(entitiesOf(between).list(SERVICE, between.call)).rejects.toThrow('TIMEOUT');
+    expect(between.asked).toHaveLength(3);
+    between.fault = undefined;
+    await entitiesOf(between).list(SERVICE, between.call);
+    expect(between.asked).toHaveLength(4);
+    expect(between.asked[3]?.text).toContain('"limit":200');
+  });
+
   it('holds equal definitions once', async () => {
     const between = await startBetween(WORLD);
     const listed = await entitiesOf(between).list('INFRA-HOST', between.call);
