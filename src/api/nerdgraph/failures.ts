@@ -147,7 +147,7 @@ export function failedBelow(
   // Every error is read here, not only the first ones, because each of thousands of records may lack one field.
   for (const error of isList(body['errors']) ? body['errors'] : []) {
     const [place, name] = isBelow(error, listPath) ? pathOf(error).slice(listPath.length) : [];
-    if (typeof place !== 'number' || typeof name !== 'string') continue;
+    if (isDeprecation(error) || typeof place !== 'number' || typeof name !== 'string') continue;
     fields.set(place, (fields.get(place) ?? new Set()).add(name));
   }
   return { failure: verdictOn(first, status, mask).failure, fields };
@@ -219,7 +219,11 @@ function errorsOf(body: Json): readonly unknown[] {
   const errors = body['errors'] ?? undefined;
   const list = isList(errors) ? errors.slice(0, MOST_ERRORS) : errors === undefined ? [] : [errors];
   const alone = body['error'] ?? undefined;
-  return [...list, ...(alone === undefined ? [] : [alone])].filter((error) => !wordsOf(error).startsWith(DEPRECATED));
+  return [...list, ...(alone === undefined ? [] : [alone])].filter((error) => !isDeprecation(error));
+}
+
+function isDeprecation(error: unknown): boolean {
+  return wordsOf(error).startsWith(DEPRECATED);
 }
 
 /** The codes of one error, the most precise first. */

@@ -74,6 +74,22 @@ describe('a field of the list of applications that failed', () => {
     expect(notes.failures.map(({ reason }) => reason)).toEqual(['server']);
   });
 
+  it('takes no other with it: a field that New Relic calls deprecated has its new value', async () => {
+    const between = await startBetween(WORLD);
+    const { reader, call } = between;
+    const [before] = await reader.listApplications({}, call);
+    const errors = [
+      { message: 'An error occurred resolving this field', path: [...PATH, 0, 'tags'] },
+      { message: 'This field is deprecated! Use another.', path: [...PATH, 0, 'name'] },
+    ];
+    between.fault = (response, _, good) => {
+      const body = JSON.parse(good.replace(`"${before!.name}"`, '"Renamed"')) as Page;
+      response.end(JSON.stringify({ ...body, errors }));
+      return true;
+    };
+    expect((await reader.listApplications({}, call))[0]).toEqual({ ...before, name: 'Renamed' });
+  });
+
   it('is not known where it was never read: tags that failed are no empty ones', async () => {
     const between = await startBetween(WORLD);
     between.fault = failing(1, 'tags');
