@@ -5,6 +5,7 @@ import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import { ENTITIES, ENTITY_TYPES } from './transport.ts';
 import { count, isList, parseRecord, text, type Json } from '../http/validation.ts';
 import type { CallOptions, GoldenMetric, MonitoredEntity } from '../upstreamReader.ts';
+import { inSlices } from '../../eventLoop/turns.ts';
 
 const GROUP = 'entities';
 
@@ -59,9 +60,9 @@ export async function listEntities(
   const found = await searchEntities(account, search, call);
   memory.failures.forgetOld();
   const entities = new Map<string, Json>();
-  list.entities = entities;
-  return transport.parseReporting(GROUP, (discarded) =>
-    Array.from(found, ([guid, record]) => {
+  return transport.parseReporting(GROUP, async (discarded) => {
+    const listed: MonitoredEntity[] = [];
+    await inSlices(found, ([guid, record]) => {
       const { name, reporting, alertSeverity, tags, goldenMetrics } = record;
       const written = goldenMetrics?.metrics.slice(0, MOST_METRICS) ?? [];
       const metrics = sharedMetrics(
@@ -70,9 +71,11 @@ export async function listEntities(
       );
       entities.set(guid, { ...record, goldenMetrics: { metrics } });
       const status = healthStatus(reporting, alertSeverity);
-      return { guid, name, reporting, healthStatus: status, tags: tags ?? [], metrics };
-    }),
-  );
+      listed.push({ guid, name, reporting, healthStatus: status, tags: tags ?? [], metrics });
+    });
+    list.entities = entities;
+    return listed;
+  });
 }
 
 function sharedMetrics({ goldenMetrics }: AccountMemory, metrics: readonly GoldenMetric[]): readonly GoldenMetric[] {
