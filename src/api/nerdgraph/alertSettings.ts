@@ -31,11 +31,17 @@ const MUTING_RULES: Document = {
   actor { account(id: $account) { alerts { mutingRules { id name } } } }
 }`,
   root: ['actor', 'account', 'alerts'],
-  list: ['mutingRules'],
+  list: undefined,
 };
 
-/** The document of a paged search of the account's alerts. */
-function search(field: string, list: string, fields: string): Document {
+/** A paged search of the account's alerts. */
+interface Search {
+  readonly document: Document;
+  /** The member of a page that holds its records. */
+  readonly member: string;
+}
+
+function search(field: string, member: string, fields: string): Search {
   const text = `query ($account: Int!, $cursor: String) {
   actor {
     account(id: $account) {
@@ -43,7 +49,7 @@ function search(field: string, list: string, fields: string): Document {
         ${field}(cursor: $cursor) {
           nextCursor
           totalCount
-          ${list} {
+          ${member} {
           ${fields}
           }
         }
@@ -51,7 +57,7 @@ function search(field: string, list: string, fields: string): Document {
     }
   }
 }`;
-  return { text, root: ['actor', 'account', 'alerts', field], list: [list] };
+  return { document: { text, root: ['actor', 'account', 'alerts', field], list: undefined }, member };
 }
 
 /**
@@ -61,8 +67,8 @@ function search(field: string, list: string, fields: string): Document {
 export async function readAlertSettings(account: NerdGraphAccount, call: CallOptions): Promise<AlertSettings> {
   const { transport } = account;
   const accountId = await account.id(call);
-  const pages = <T extends { readonly id: string }>(document: Document, schema: z.ZodType<T>): Promise<T[]> =>
-    readList(transport, document, schema, accountId, call);
+  const pages = <T extends { readonly id: string }>(what: Search, schema: z.ZodType<T>): Promise<T[]> =>
+    readList(transport, what, schema, accountId, call);
   const policies = await pages(POLICIES, named);
   const conditions = await pages(CONDITIONS, condition);
   const older = await pages(OLDER_CONDITIONS, condition);
@@ -86,12 +92,11 @@ export async function readAlertSettings(account: NerdGraphAccount, call: CallOpt
 
 async function readList<T extends { readonly id: string }>(
   transport: Transport,
-  document: Document,
+  { document, member }: Search,
   schema: z.ZodType<T>,
   account: number,
   call: CallOptions,
 ): Promise<T[]> {
-  const [member = ''] = document.list ?? [];
   const found = new Map<string, T>();
   const refuse = (words: string): Error => transport.invalid(GROUP, words);
   await transport.parseReporting(GROUP, () =>
@@ -103,7 +108,8 @@ async function readList<T extends { readonly id: string }>(
       if (typeof total !== 'number') throw refused('the answer has no "totalCount"');
       if (total > MOST_CONDITIONS) throw tooMany(transport, total);
       const before = found.size;
-      for (const record of recordsOf(result[member], schema, member)) found.set(record.id, record);
+      const records = total === 0 ? (result[member] ?? []) : result[member];
+      for (const record of recordsOf(records, schema, member)) found.set(record.id, record);
       const next = result['nextCursor'] ?? '';
       if (typeof next !== 'string') throw refused('its next page has no cursor');
       if (next === '' && found.size < total)

@@ -229,8 +229,8 @@ export class Transport {
         if (list !== undefined) failed = failedBelow(parsed, status, mask, [...root, ...list]);
         // For a query, a size error or the report that nothing matched is not a failure, because each tells the caller how to
         // continue.
-        const isResult = meaning === 'too_big' || meaning === 'unmatched';
-        return isResult && list === undefined ? undefined : verdict?.failure;
+        const isResult = document === NRQL && (meaning === 'too_big' || meaning === 'unmatched');
+        return isResult ? undefined : verdict?.failure;
       },
       mayBeOverload: mayReportError,
       inspectRefusal: badKeyOf,

@@ -12,13 +12,17 @@ const CONDITION = {
   terms: [],
 };
 
+const CONDITIONS = ['actor', 'account', 'alerts', 'nrqlConditionsSearch', 'nrqlConditions'];
+
 /** What a service says of each search, in the order in which they are read. */
 interface Said {
   readonly policies?: readonly object[];
   readonly conditions?: readonly object[];
   readonly older?: readonly object[];
-  readonly compound?: readonly object[];
+  readonly compound?: readonly object[] | null;
   readonly total?: number;
+  /** Beside the first page of conditions. */
+  readonly errors?: readonly object[];
 }
 
 /** The settings that are read of a service with one page for each search. */
@@ -28,17 +32,23 @@ async function read({
   older = [],
   compound = [],
   total,
+  errors,
 }: Said) {
   const pages = [
     { policiesSearch: { policies, totalCount: policies.length, nextCursor: null } },
     { nrqlConditionsSearch: { nrqlConditions: conditions, totalCount: total ?? conditions.length, nextCursor: null } },
     { asNrqlConditionsSearch: { nrqlConditions: older, totalCount: older.length, nextCursor: null } },
-    { compoundConditions: { items: compound, totalCount: compound.length, nextCursor: null } },
+    { compoundConditions: { items: compound, totalCount: compound?.length ?? 0, nextCursor: null } },
     { mutingRules: [] },
   ];
   const server = await startServer((response, _, index) => {
     response.setHeader('Content-Type', 'application/json');
-    response.end(JSON.stringify({ data: { actor: { account: { alerts: pages[index] } } } }));
+    response.end(
+      JSON.stringify({
+        data: { actor: { account: { alerts: pages[index] } } },
+        errors: index === 1 ? errors : undefined,
+      }),
+    );
   });
   onTestFinished(() => server.close());
   const { reader, call } = readNerdGraph(`${server.origin}/graphql`);
@@ -73,9 +83,21 @@ describe('the alert settings of an account', () => {
     ]);
   });
 
+  it('have no compound conditions where their list is null and none are counted', async () => {
+    expect((await read({ compound: null }))?.compoundConditions).toEqual([]);
+  });
+
   it.each<[string, Said, string]>([
     ['there are more than 10,000', { total: 10_001 }, 'at most 10000 conditions'],
     ['fewer arrive than are counted', { conditions: [CONDITION], total: 2 }, 'but New Relic counts 2'],
+    [
+      'a field failed, whose null would be another setting',
+      {
+        conditions: [{ ...CONDITION, signal: null }],
+        errors: [{ message: 'odd', path: [...CONDITIONS, 0, 'signal'] }],
+      },
+      'odd',
+    ],
     ['one cannot be read', { conditions: [{ ...CONDITION, enabled: 'yes' }] }, 'cannot be read: enabled'],
   ])('are a failure where %s', async (_, said, words) => {
     await expect(read(said)).rejects.toThrow(words);
