@@ -1,4 +1,4 @@
-import type { KeyTransactionDetails } from './accountMemory.ts';
+import type { AccountMemory, KeyTransactionDetails } from './accountMemory.ts';
 import { partsOf, takeSubjects, type BatchSubject, type QueryKind, type QueryPart } from './batching.ts';
 import { aligned } from './nrql.ts';
 import { ITSELF, SubjectRows, type FoundRows, type TimesliceQuery } from './rows.ts';
@@ -244,10 +244,11 @@ export function rollingRead(account: NerdGraphAccount): BatchRead<RollingSubject
 
   const keyTransactionOutcome = (
     { keyTransactionId: id }: KeyTransactionSubject,
+    listed: AccountMemory['keyTransactions'],
     found: FoundRows,
     owners: FoundRows,
   ): Outcome<RollingValues> => {
-    const known = memory.keyTransactions.get(id);
+    const known = listed.get(id);
     if (known instanceof UpstreamError) return { error: known };
     if (known === undefined) {
       const failure = new CallFailure('not_found', `key transaction ${id} is not on the list`);
@@ -279,12 +280,14 @@ export function rollingRead(account: NerdGraphAccount): BatchRead<RollingSubject
       }
       // Key transactions need a query of their own, and one more for their owners.
       const owners = planTimeslices(account, partsOf(ownersOf(taken)), queryOver(OWNERS, range));
+      // A list that is read meanwhile may name other entities, which the planned queries do not read.
+      const listed = memory.keyTransactions;
       return {
         subjects: taken,
         calls: planned.calls + owners.calls,
         read: async (call) => {
           const [found, ofOwners] = await Promise.all([planned.read(call), owners.read(call)]);
-          return taken.map((subject) => keyTransactionOutcome(subject, found, ofOwners));
+          return taken.map((subject) => keyTransactionOutcome(subject, listed, found, ofOwners));
         },
       };
     },

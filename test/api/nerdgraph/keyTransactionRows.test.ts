@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Outcome } from '../../../src/api/upstreamReader.ts';
-import type { RollingValues } from '../../../src/api/types.ts';
+import { UpstreamError, type RollingValues } from '../../../src/api/types.ts';
 import { RANGE } from './nerdGraphReading.ts';
 import type { Reading } from '../support/reading.ts';
 import { edit, say, startBetween, where, type Between, type Fault } from './proxy.ts';
@@ -72,6 +72,16 @@ describe('the rows of key transactions', () => {
     expect(outcomes.filter((__, index) => index !== 2)).toEqual(whole.filter((__, index) => index !== 2));
     expect(between.asked.filter(({ nrql }) => isOfKeyTransactions(nrql))).toHaveLength(1);
     expect(between.notes.failures.at(-1)?.message).toMatch(/a count or a sum cannot be read \(key transaction "/);
+  });
+
+  it('fail where none was on the list when the read was planned, although a list arrived meanwhile', async () => {
+    const known = await startBetween(WORLD);
+    const [first] = await known.reader.listKeyTransactions({}, known.call);
+    const { reader, call } = await startBetween(WORLD);
+    const subject = { kind: 'key_transaction' as const, keyTransactionId: first!.id };
+    const planned = reader.rolling!.plan([subject], RANGE);
+    await reader.listKeyTransactions({}, call);
+    expect(await planned.read(call)).toEqual([{ error: expect.any(UpstreamError) as UpstreamError }]);
   });
 
   it('keep their rates without an unreadable count of errors, which is counted', async () => {
