@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { COUNTS, RATIOS, sentenceOf, shareable, WORDS, type Seen } from '../../../src/cli/facts/evidence.ts';
 import { FACTS } from '../../../src/cli/facts/facts.ts';
+import { PACK_FACTS, type PackFact } from '../../../src/cli/facts/nerdgraphFacts.ts';
 import { EXPORTER_FAMILIES } from '../../../src/metrics/catalogueExporter.ts';
 import { FAMILIES } from '../../../src/metrics/catalogue.ts';
 import { readdirSync, readFileSync } from 'node:fs';
-
-const IDS: readonly string[] = FACTS.map(({ id }) => id);
 
 describe('the table of facts', () => {
   test('names families that exist', () => {
@@ -24,11 +24,33 @@ describe('the table of facts', () => {
     expect(unknown).toEqual([]);
   });
 
-  test('has a row for each pack', () => {
-    const packs = readdirSync('packs').map((file) => `pack_${file.replace('.yaml', '')}`);
-    expect(packs.filter((id) => !IDS.includes(id))).toEqual([]);
+  test('has a row for each pack, with the events and the fields that its queries read', () => {
+    const packs = Object.fromEntries(readdirSync('packs').map((file) => [`pack_${file.replace('.yaml', '')}`, file]));
+    const rows = Object.entries<PackFact>(PACK_FACTS).map(([id, { from, fields, counted = [] }]) => {
+      const { queries } = parse(readFileSync(`packs/${packs[id]}`, 'utf8')) as { queries: { nrql: string }[] };
+      const read = queries.map(({ nrql }) => innermost(nrql)).filter((query) => from.includes(query.from));
+      const sources = read.flatMap((query) => query.from.split(', '));
+      return {
+        id,
+        told: [new Set(from.split(', ')), new Set([fields, counted].flat())],
+        inPack: [new Set(sources), new Set(read.flatMap((query) => query.fields))],
+      };
+    });
+    expect(rows.map(({ id }) => id).toSorted()).toEqual(Object.keys(packs).toSorted());
+    expect(rows.map(({ told }) => told)).toEqual(rows.map(({ inPack }) => inPack));
   });
 });
+
+/** Words of NRQL, and the fields that some events of a pack need not have. */
+const NO_FIELD = /^(?:select|from|where|facet|limit|max|as|and|or|is|not|null|in|like|minute|category|entity\.type)$/i;
+
+/** The events that a query's innermost query reads, and the fields that it names. */
+function innermost(nrql: string) {
+  const text = (/\(\s*(SELECT.* LIMIT MAX)\s*\)/s.exec(nrql)?.[1] ?? nrql).replaceAll(/'[^']*'|\sAS \w+/g, '');
+  const from = /\sFROM (\w+(?:, \w+)*)/.exec(text)?.[1] ?? '';
+  const words = [...text.replace(from, '').matchAll(/(?<![\w.])[a-z][\w.]*(?![\w.(])/gi)].map(([word]) => word);
+  return { from, fields: words.filter((word) => !NO_FIELD.test(word)) };
+}
 
 describe('evidence that is shared', () => {
   const text = fc.string({ minLength: 1 });
