@@ -166,7 +166,7 @@ export function parseNrql(text: string): NrqlQuery {
   const reader = new TokenReader(text);
   const query = new QueryParser(reader).query(false);
   if (reader.peek().kind !== 'end') reader.fail('a clause or the end');
-  checkMetrics(query, text);
+  checkMetrics(query, text, reader);
   return query;
 }
 
@@ -176,8 +176,8 @@ export function isOfResources(inputs: readonly Input[]): boolean {
 }
 
 /** Refuses functions and attributes that metrics do not have. New Relic accepts any attribute, and returns no rows then. */
-function checkMetrics({ from, functions, inputs, where, facets }: NrqlQuery, text: string): void {
-  if ('select' in from) checkMetrics(from, text);
+function checkMetrics({ from, functions, inputs, where, facets }: NrqlQuery, text: string, reader: TokenReader): void {
+  if ('select' in from) checkMetrics(from, text, reader);
   if ('select' in from || !from.includes(METRIC) || isOfResources(inputs)) return;
   const attributes = [
     ...facets.map(({ attribute, key }) => attribute ?? key),
@@ -193,7 +193,7 @@ function checkMetrics({ from, functions, inputs, where, facets }: NrqlQuery, tex
     functions.find((name) => !METRIC_FUNCTIONS.has(name)) ??
     attributes.find((name) => !METRIC_ATTRIBUTES.includes(name) && !METRIC_VALUES.includes(name));
   const refuse = (what: string, place: string): never => {
-    throw syntaxError(text, text.indexOf(place) + 1, `unexpected '${what}' in a query of metrics`);
+    throw syntaxError(text, reader.positionOf(place), `unexpected '${what}' in a query of metrics`);
   };
   if (unknown !== undefined) refuse(unknown, unknown);
   const isOfEntities = [...values].some((name) => ENTITY_VALUES.includes(name));
