@@ -1,4 +1,3 @@
-import { setImmediate as settle } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
@@ -25,8 +24,10 @@ it('applications that are gone, and their hosts, leave nothing in memory', async
   expect([before.size, keys.length]).toEqual([120, 6]);
   setFlagsFromString('--expose-gc');
   const collectGarbage = runInNewContext('gc') as () => void;
-  await settle();
-  collectGarbage();
-  const left = [...before].filter(([, samples]) => samples.deref() !== undefined).map(([key]) => key);
-  expect(left.filter((key) => !keys.includes(key))).toEqual([]);
+  // The engine may keep an object beyond one collection, for example in a frame of its stack.
+  const left = (): string[] => {
+    collectGarbage();
+    return [...before].filter(([, samples]) => samples.deref() !== undefined).map(([key]) => key);
+  };
+  await expect.poll(() => left().filter((key) => !keys.includes(key))).toEqual([]);
 });
