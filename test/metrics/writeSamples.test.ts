@@ -1,4 +1,3 @@
-import { setImmediate as settle } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -27,18 +26,17 @@ function writeAndForget(count: number): WeakRef<Labels> {
   return new WeakRef(all[0]!);
 }
 
-async function collectGarbage(): Promise<void> {
-  setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as () => void;
-  await settle();
-  collect();
-}
-
 describe('samples that were written', () => {
   it('leave nothing behind when they are gone, however many there were of them', async () => {
     const references = Array.from({ length: 200 }, (_, index) => writeAndForget(index + 1));
-    await collectGarbage();
-    expect(references.filter((reference) => reference.deref() !== undefined)).toEqual([]);
+    setFlagsFromString('--expose-gc');
+    const collectGarbage = runInNewContext('gc') as () => void;
+    // The engine may keep an object beyond one collection, for example in a frame of its stack.
+    const left = (): number => {
+      collectGarbage();
+      return references.filter((reference) => reference.deref() !== undefined).length;
+    };
+    await expect.poll(left).toBe(0);
   });
 
   it('are looked over a few times each, however many new ones come at once', () => {
