@@ -7,7 +7,7 @@ const KEPT_MINUTES = 60;
 /** The overlap of a read with the one before it, in seconds, because data arrive late. */
 export const OVERLAP = 10 * MINUTE;
 /** The longest range of one read, in seconds. */
-export const LONGEST_READING = 50 * MINUTE;
+export const LONGEST_RANGE = 50 * MINUTE;
 /** `reporting` turns false after 10 minutes without data (New Relic's page on the reporting status of applications). */
 const SILENT_BEFORE = 10 * MINUTE;
 /** The time after its first request for which an unreadable minute is tried again before it is lost, in seconds. */
@@ -68,7 +68,7 @@ export class CounterLedger {
   /** The range of the next read when it ends at `to`. */
   nextRange(to: number): TimeRange {
     const last = this.#end === undefined || this.#isSetBack(to) ? to : Math.min(this.#end, to);
-    return { from: Math.max(last - OVERLAP, to - LONGEST_READING), to };
+    return { from: Math.max(last - OVERLAP, to - LONGEST_RANGE), to };
   }
 
   /** Records if the application reports, by a list that was read at `at`. Time in which it does not report is not lost. */

@@ -10,7 +10,7 @@ import { UpstreamError } from '../api/types.ts';
 import { countedMinutes, counterSamples } from '../metrics/counterFamilies.ts';
 import type { WrittenSamples } from '../metrics/sample.ts';
 import { NO_SAMPLES, type SampleWriter } from '../metrics/writeSamples.ts';
-import { CounterLedger, LONGEST_READING, OVERLAP } from './counterLedger.ts';
+import { CounterLedger, LONGEST_RANGE, OVERLAP } from './counterLedger.ts';
 
 const MINUTE = 60;
 
@@ -69,7 +69,7 @@ export function overFirstRange(read: UpstreamReader['counters']): BatchRead<Metr
 /** The range of one read in a steady state, for counters with an interval in milliseconds: the interval plus the overlap. */
 export function steadyRange(interval: number, to: number): TimeRange {
   const seconds = OVERLAP + Math.max(MINUTE, Math.ceil(interval / 60_000) * MINUTE);
-  return { from: to - Math.min(LONGEST_READING, seconds), to };
+  return { from: to - Math.min(LONGEST_RANGE, seconds), to };
 }
 
 /**

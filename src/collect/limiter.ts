@@ -94,8 +94,8 @@ export class AccountLimiter implements RateLimiter {
     const before = this.#shared;
     if (shared === before) return false;
     this.#shared = shared;
-    shared.join(this.budget.inFlight);
-    before?.leave(this, this.budget.inFlight);
+    shared.addInFlight(this.budget.inFlight);
+    before?.remove(this, this.budget.inFlight);
     return before !== undefined;
   }
 
@@ -215,7 +215,7 @@ export class AccountLimiter implements RateLimiter {
   close(): void {
     this.#closed = true;
     this.#cancelTimer?.();
-    this.#shared?.leave(this);
+    this.#shared?.remove(this);
   }
 
   /** Checks the shared slots last, because a failed check registers the account for wake-up. */
@@ -329,12 +329,12 @@ export class SharedConcurrency {
   }
 
   /** Takes the slots of calls in flight; they may exceed the limit until some have ended. */
-  join(inFlight: number): void {
+  addInFlight(inFlight: number): void {
     this.#taken += inFlight;
   }
 
   /** An account no longer uses these slots, including those of its calls in flight. Other accounts may need `offerTurns`. */
-  leave(account: AccountLimiter, inFlight = 0): void {
+  remove(account: AccountLimiter, inFlight = 0): void {
     this.#waiting.delete(account);
     this.#needs.delete(account);
     this.#taken -= inFlight;

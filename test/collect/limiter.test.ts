@@ -161,7 +161,7 @@ describe('accounts that share places', () => {
     expect(shared.slotsFor(small, 3, 0)).toBe(11);
     expect(shared.slotsFor(one, 20, 0)).toBe(11);
     expect(shared.slotsFor(other, 18, 0)).toBe(11);
-    shared.leave(one);
+    shared.remove(one);
     expect(shared.slotsFor(other, 18, 0)).toBe(25);
   });
 });

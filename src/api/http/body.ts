@@ -155,7 +155,7 @@ export interface ResponsePolicy {
   readonly retries: 'all' | 'but_timeouts' | 'transient' | 'none';
 }
 
-export interface Sent {
+export interface ReceivedResponse {
   readonly address: URL;
   readonly raw: RawResponse;
   /** Unix milliseconds of the wall clock, for comparison with times in headers. */
@@ -165,11 +165,11 @@ export interface Sent {
 }
 
 /** A response whose text was read, without its body. */
-export type SentText = Omit<Sent, 'raw'> & { readonly raw: Omit<RawResponse, 'body'> };
+export type ResponseHead = Omit<ReceivedResponse, 'raw'> & { readonly raw: Omit<RawResponse, 'body'> };
 
 /** The text of a successful response. Throws a CallFailure, for any other status the one that status and text describe. */
 export async function textOf(
-  { address, raw, overload, mask }: Sent,
+  { address, raw, overload, mask }: ReceivedResponse,
   { bounds, inspectRefusal }: ResponsePolicy,
 ): Promise<string> {
   if (isGood(raw.status)) return decodeText(raw, bounds.bytes);
@@ -179,7 +179,7 @@ export async function textOf(
 
 /** The response parsed from the text of a successful status. Throws the CallFailure that its body reports. */
 export function parseResponse(
-  { address, raw, receivedAt, mask }: SentText,
+  { address, raw, receivedAt, mask }: ResponseHead,
   text: string,
   { bounds, inspect = bodyFailure }: ResponsePolicy,
 ): JsonResponse {

@@ -1,4 +1,4 @@
-import { isList, isObject, type Json } from './validation.ts';
+import { isList, hasMembers, type Json } from './validation.ts';
 
 /** Limits beyond which a response is not parsed: parsing takes far more memory and time than its length suggests. */
 export interface Bounds {
@@ -78,12 +78,12 @@ function endOfText(text: string, start: number): number {
 export function isTooDeep(value: Json | readonly unknown[], levels = DEEPEST): boolean {
   if (levels === 0) return true;
   if (isList(value)) {
-    for (const each of value) if (isObject(each) && isTooDeep(each, levels - 1)) return true;
+    for (const each of value) if (hasMembers(each) && isTooDeep(each, levels - 1)) return true;
     return false;
   }
   for (const name in value) {
     const member = value[name];
-    if (isObject(member) && isTooDeep(member, levels - 1)) return true;
+    if (hasMembers(member) && isTooDeep(member, levels - 1)) return true;
   }
   return false;
 }

@@ -13,8 +13,8 @@ import {
   textOf,
   type ResponsePolicy,
   type JsonResponse,
-  type Sent,
-  type SentText,
+  type ReceivedResponse,
+  type ResponseHead,
 } from './body.ts';
 import { UpstreamConnections, type DispatcherOptions } from './upstreamConnections.ts';
 import { exchange, type Request } from './exchange.ts';
@@ -95,7 +95,7 @@ export class Client {
   }
 
   /** Reports a failure, and returns it as the error that callers get. */
-  fail(endpoint: string, failure: CallFailure): UpstreamError {
+  reportFailure(endpoint: string, failure: CallFailure): UpstreamError {
     const { reason, status, isTransient, isTooBig, code } = failure;
     // The message has the same reason as the metrics, so that a log line leads to a series and a series to a log line.
     const message = this.#report(endpoint, failure, ` (reason ${reason})`);
@@ -113,7 +113,7 @@ export class Client {
     try {
       return await read(discarded);
     } catch (error) {
-      throw error instanceof CallFailure ? this.fail(endpoint, error) : error;
+      throw error instanceof CallFailure ? this.reportFailure(endpoint, error) : error;
     } finally {
       const summary = discarded.summary();
       if (summary !== undefined) this.reportDiscarded(endpoint, summary);
@@ -156,7 +156,7 @@ export class Client {
         this.#failures.recordCall(this.#key.last, true);
         return result;
       }
-      const failed = this.fail(endpoint, result);
+      const failed = this.reportFailure(endpoint, result);
       let delay = 0;
       if (result.overload === undefined) {
         this.#failures.recordCall(this.#key.last, result.reason === 'forbidden');
@@ -211,19 +211,23 @@ export class Client {
     let refused = false;
     let parsing: Promise<unknown> | undefined;
     try {
-      const sent = await this.#exchange(endpoint, request, policy.bounds.bytes, call.signal);
-      overload = sent.overload;
-      const redirectedTo = httpsUpgrade(request.address, sent.raw.status, firstHeader(sent.raw.headers, 'location'));
+      const received = await this.#exchange(endpoint, request, policy.bounds.bytes, call.signal);
+      overload = received.overload;
+      const redirectedTo = httpsUpgrade(
+        request.address,
+        received.raw.status,
+        firstHeader(received.raw.headers, 'location'),
+      );
       if (redirectedTo !== undefined) return { redirectedTo };
       const { mayBeOverload } = policy;
-      if (mayBeOverload === undefined && isGood(sent.raw.status)) return { response: readLater(sent, policy) };
-      const text = await textOf(sent, policy);
+      if (mayBeOverload === undefined && isGood(received.raw.status)) return { response: readLater(received, policy) };
+      const text = await textOf(received, policy);
       if (mayBeOverload?.(text) === false) {
-        const response = this.#parseLater(withoutBody(sent), text, policy);
+        const response = this.#parseLater(withoutBody(received), text, policy);
         if (this.#unparsed > MOST_UNPARSED) parsing = response;
         return { response };
       }
-      return { response: Promise.resolve(parseResponse(sent, text, policy)) };
+      return { response: Promise.resolve(parseResponse(received, text, policy)) };
     } catch (error) {
       if (error instanceof CallFailure) {
         overload ??= error.overload;
@@ -239,17 +243,22 @@ export class Client {
     }
   }
 
-  async #parseLater(sent: SentText, text: string, policy: ResponsePolicy): Promise<JsonResponse> {
+  async #parseLater(received: ResponseHead, text: string, policy: ResponsePolicy): Promise<JsonResponse> {
     this.#unparsed += 1;
     try {
       await yieldAfterInput();
-      return parseResponse(sent, text, policy);
+      return parseResponse(received, text, policy);
     } finally {
       this.#unparsed -= 1;
     }
   }
 
-  async #exchange(endpoint: string, request: Request, maxBytes: number, signal: AbortSignal): Promise<Sent> {
+  async #exchange(
+    endpoint: string,
+    request: Request,
+    maxBytes: number,
+    signal: AbortSignal,
+  ): Promise<ReceivedResponse> {
     const { observer, now, monotonic, requestTimeoutMs: timeoutMs } = this.#options;
     const mask = this.#key.current();
     const headers = this.#headers(mask.key, request);
@@ -281,14 +290,14 @@ export class Client {
 }
 
 /** Reads a response a turn later, so that the next calls start before any of the responses that arrived together is read. */
-async function readLater(sent: Sent, policy: ResponsePolicy): Promise<JsonResponse> {
+async function readLater(received: ReceivedResponse, policy: ResponsePolicy): Promise<JsonResponse> {
   await yieldSoonAfterInput();
-  return parseResponse(sent, await textOf(sent, policy), policy);
+  return parseResponse(received, await textOf(received, policy), policy);
 }
 
 /** Drops the body of a response whose text was read, because several responses may wait to be parsed. */
-function withoutBody({ raw: { status, headers }, ...sent }: Sent): SentText {
-  return { ...sent, raw: { status, headers } };
+function withoutBody({ raw: { status, headers }, ...received }: ReceivedResponse): ResponseHead {
+  return { ...received, raw: { status, headers } };
 }
 
 function isRetried(failure: CallFailure, { retries }: ResponsePolicy, { patient }: CallOptions): boolean {

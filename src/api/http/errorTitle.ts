@@ -1,5 +1,5 @@
 import { KeyMask } from './keyMask.ts';
-import { isList, isObject, type Json } from './validation.ts';
+import { isList, hasMembers, type Json } from './validation.ts';
 import { KEY_LIKE, MASKED } from '../../log/secrets.ts';
 
 const LONGEST_TITLE = 120;
@@ -37,15 +37,15 @@ export function titleOf(body: unknown, mask: KeyMask): string | undefined {
 /** True for a body that reports an error, which is possible even with status 200. */
 export function hasError(body: Json): boolean {
   const { error, errors } = body;
-  return (error ?? undefined) !== undefined || (Array.isArray(errors) ? errors.length > 0 : isObject(errors));
+  return (error ?? undefined) !== undefined || (Array.isArray(errors) ? errors.length > 0 : hasMembers(errors));
 }
 
 function findTitle(body: unknown): string | undefined {
-  if (!isObject(body)) return undefined;
+  if (!hasMembers(body)) return undefined;
   const errors: readonly unknown[] = Array.isArray(body['errors']) ? body['errors'] : [];
   for (const error of [body['error'], errors[0]]) {
     if (typeof error === 'string') return error;
-    if (!isObject(error)) continue;
+    if (!hasMembers(error)) continue;
     const title = error['title'] ?? error['message'];
     const reasons = reasonsIn(error['messages']);
     if (typeof title === 'string') return [title, reasons].filter((part) => part !== '').join(': ');
@@ -67,13 +67,13 @@ function echoedKeys(body: unknown): string[] {
   const unvisited = [body];
   let looked = 0;
   for (let each = unvisited.shift(); each !== undefined; each = unvisited.shift()) {
-    if (!isObject(each)) continue;
+    if (!hasMembers(each)) continue;
     for (const name in each) {
       looked += 1;
       if (looked > MOST_MEMBERS || keys.length === MOST_KEYS) return keys;
       const value = each[name];
       if (name === 'api_key' && typeof value === 'string' && value.length <= LONGEST_KEY) keys.push(value);
-      else if (isObject(value)) unvisited.push(value);
+      else if (hasMembers(value)) unvisited.push(value);
     }
   }
   return keys;

@@ -5,7 +5,7 @@ import { CallFailure } from './callFailure.ts';
 export type Json = Readonly<Record<string, unknown>>;
 
 /** True if a value read from JSON is an object or a list, so that its members can be read. */
-export function isObject(value: unknown): value is Json {
+export function hasMembers(value: unknown): value is Json {
   return typeof value === 'object' && value !== null;
 }
 
@@ -114,7 +114,7 @@ export function parseSingle<T>(schema: z.ZodType<T>, body: unknown, member: stri
 }
 
 function memberOf(body: unknown, member: string): unknown {
-  return isObject(body) ? body[member] : undefined;
+  return hasMembers(body) ? body[member] : undefined;
 }
 
 function without(value: unknown, [field, ...deeper]: readonly string[]): unknown {

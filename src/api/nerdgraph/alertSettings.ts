@@ -133,5 +133,5 @@ function recordsOf<T>(records: unknown, schema: z.ZodType<T>, member: string): T
 
 function tooMany(transport: Transport, count: number): Error {
   const words = `${count} of a kind, and at most ${MOST_CONDITIONS} conditions can be converted`;
-  return transport.fail(GROUP, new CallFailure('other', words));
+  return transport.reportFailure(GROUP, new CallFailure('other', words));
 }

@@ -252,7 +252,7 @@ export function rollingRead(account: NerdGraphAccount): BatchRead<RollingSubject
     if (known instanceof UpstreamError) return { error: known };
     if (known === undefined) {
       const failure = new CallFailure('not_found', `key transaction ${id} is not on the list`);
-      return { error: transport.fail('key_transactions', failure) };
+      return { error: transport.reportFailure('key_transactions', failure) };
     }
     const { guid, applicationId } = known;
     const own = found.get(guid);

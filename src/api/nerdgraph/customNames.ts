@@ -19,7 +19,7 @@ import {
 import { MetricSelector } from './metricSelector.ts';
 import type { CallGroup } from './transport.ts';
 import { CallFailure } from '../http/callFailure.ts';
-import { isList, isObject, type Json } from '../http/validation.ts';
+import { isList, hasMembers, type Json } from '../http/validation.ts';
 import {
   outcomeOf,
   type BatchRead,
@@ -70,8 +70,9 @@ async function readUniqueNames(
     queries += 1;
     for (const name of found) names.add(name);
     onQuery?.(queries, names.size);
-    if (found.length >= MOST_NAMES) open.push(...branches(branch, found, () => transport.fail(group, tooMany())));
-    if (open.length > 0 && queries >= MOST_QUERIES) throw transport.fail(group, tooMany());
+    if (found.length >= MOST_NAMES)
+      open.push(...branches(branch, found, () => transport.reportFailure(group, tooMany())));
+    if (open.length > 0 && queries >= MOST_QUERIES) throw transport.reportFailure(group, tooMany());
   }
   return [...names].sort();
 }
@@ -111,7 +112,7 @@ function sharedBeginning(names: readonly string[]): string {
 /** The window of the response is not checked, because any window is good enough for names. */
 function namesOf(response: Json): readonly string[] {
   const [row] = rowsOf(response).rows;
-  const names = isObject(row) ? (row['names'] ?? row[UNNAMED]) : undefined;
+  const names = hasMembers(row) ? (row['names'] ?? row[UNNAMED]) : undefined;
   if (!isList(names) || names.length > MOST_NAMES) {
     throw new CallFailure('invalid_response', 'the answer has no list of names');
   }

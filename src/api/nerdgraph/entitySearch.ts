@@ -5,7 +5,7 @@ import type { Document } from './failures.ts';
 import type { CallGroup, Transport } from './transport.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import { readPages } from '../http/paging.ts';
-import { isList, isObject, parseRecord, text, type Discarded, type Json } from '../http/validation.ts';
+import { isList, hasMembers, parseRecord, text, type Discarded, type Json } from '../http/validation.ts';
 import type { CallOptions } from '../upstreamReader.ts';
 import { UpstreamError, type Application } from '../types.ts';
 
@@ -105,8 +105,8 @@ export async function searchEntities<T>(
         : readFitting(pages, read, isCircuitOpen));
       const refused = (words: string): CallFailure => new CallFailure('invalid_response', `page ${page}: ${words}`);
       const results = parent['results'];
-      const entities = isObject(results) ? results['entities'] : undefined;
-      if (!isObject(results) || !isList(entities)) throw refused('the answer has no list "entities"');
+      const entities = hasMembers(results) ? results['entities'] : undefined;
+      if (!hasMembers(results) || !isList(entities)) throw refused('the answer has no list "entities"');
       if (entities.length > MOST_ON_A_PAGE) throw refused(`more than ${MOST_ON_A_PAGE} entities`);
       const count = parent['count'];
       if (typeof count === 'number' && count > most) {
@@ -114,10 +114,10 @@ export async function searchEntities<T>(
       }
       const before = guids.size;
       // Failed fields are reported, but the list is used.
-      if (failed !== undefined) transport.fail(group, failed.failure);
+      if (failed !== undefined) transport.reportFailure(group, failed.failure);
       for (const [place, each] of entities.entries()) {
         const fields = failed?.fields.get(place);
-        const written = isObject(each) && fields !== undefined ? withEarlier(each, fields, earlier) : each;
+        const written = hasMembers(each) && fields !== undefined ? withEarlier(each, fields, earlier) : each;
         take(written, schema, accountId, { guids, found }, discarded);
       }
       const next = results['nextCursor'] ?? '';
@@ -176,8 +176,8 @@ function take<T>(
   { guids, found }: { readonly guids: Set<string>; readonly found: Map<string, T> },
   discarded: Discarded,
 ): void {
-  const guid = isObject(each) ? each['guid'] : undefined;
-  if (!isObject(each) || typeof guid !== 'string' || guid === '') {
+  const guid = hasMembers(each) ? each['guid'] : undefined;
+  if (!hasMembers(each) || typeof guid !== 'string' || guid === '') {
     discarded.record('entities');
     return;
   }

@@ -1,6 +1,6 @@
 import { CallFailure } from '../http/callFailure.ts';
 import { titleOf } from '../http/errorTitle.ts';
-import { isList, isObject, type Json } from '../http/validation.ts';
+import { isList, hasMembers, type Json } from '../http/validation.ts';
 import type { KeyMask } from '../http/keyMask.ts';
 
 /** The meanings of errors, the most serious first. Where a body has several errors, the most serious meaning decides. */
@@ -167,7 +167,7 @@ export function badKeyOf(text: string, status: number, mask: KeyMask): CallFailu
   } catch {
     return undefined;
   }
-  const bad = isObject(body) ? errorsOf(body).find((error) => meaningOf(error) === 'auth') : undefined;
+  const bad = hasMembers(body) ? errorsOf(body).find((error) => meaningOf(error) === 'auth') : undefined;
   return bad === undefined ? undefined : verdictOn(bad, status, mask).failure;
 }
 
@@ -204,8 +204,8 @@ function failureOf(meaning: Meaning, words: string, known: Pick<CallFailure, 'st
 function meaningOf(error: unknown): Meaning {
   const codes = codesOf(error);
   const words = wordsOf(error);
-  const extensions = isObject(error) ? error['extensions'] : undefined;
-  const classification = isObject(extensions) ? extensions['classification'] : undefined;
+  const extensions = hasMembers(error) ? error['extensions'] : undefined;
+  const classification = hasMembers(extensions) ? extensions['classification'] : undefined;
   const row = TABLE.find(({ mark }) => {
     if ('database' in mark) return codes.includes(mark.database) || words.includes(mark.database);
     if ('classification' in mark) return classification === mark.classification && mark.and.test(words);
@@ -228,14 +228,14 @@ function isDeprecation(error: unknown): boolean {
 
 /** The codes of one error, the most precise first. */
 function codesOf(error: unknown): readonly string[] {
-  const extensions = isObject(error) ? error['extensions'] : undefined;
-  if (!isObject(extensions)) return [];
+  const extensions = hasMembers(error) ? error['extensions'] : undefined;
+  if (!hasMembers(extensions)) return [];
   const codes = CODES.map((name) => extensions[name]).filter((code) => typeof code === 'string');
   return codes.filter((code) => code.length <= LONGEST_CODE && /^[\w:.-]+$/.test(code));
 }
 
 function wordsOf(error: unknown): string {
-  const words = isObject(error) ? error['message'] : error;
+  const words = hasMembers(error) ? error['message'] : error;
   return typeof words === 'string' ? words.slice(0, LONGEST_WORDS) : '';
 }
 
@@ -245,17 +245,17 @@ function isBelow(error: unknown, root: readonly string[]): boolean {
 }
 
 function pathOf(error: unknown): readonly unknown[] {
-  const path = isObject(error) ? error['path'] : undefined;
+  const path = hasMembers(error) ? error['path'] : undefined;
   return isList(path) ? path : [];
 }
 
 /** The first missing member on the path to the root. */
 function missingAt(body: Json, root: readonly string[]): string | undefined {
   let value: unknown = body['data'];
-  if (!isObject(value)) return 'data';
+  if (!hasMembers(value)) return 'data';
   for (const name of root) {
-    value = isObject(value) ? value[name] : undefined;
-    if (!isObject(value)) return name;
+    value = hasMembers(value) ? value[name] : undefined;
+    if (!hasMembers(value)) return name;
   }
   return undefined;
 }

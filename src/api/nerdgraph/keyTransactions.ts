@@ -129,7 +129,7 @@ async function refreshDetails(
     try {
       const failure = await readDetails(account, chunk, now, call);
       // A required field that fails makes its whole entity null: the entity failed, it is not gone.
-      if (failure !== undefined && chunk.some(isMissing)) throw transport.fail(GROUP, failure);
+      if (failure !== undefined && chunk.some(isMissing)) throw transport.reportFailure(GROUP, failure);
     } catch (error) {
       if (!(error instanceof UpstreamError)) throw error;
       for (const guid of chunk.filter(isMissing)) failures.set(guid, error);

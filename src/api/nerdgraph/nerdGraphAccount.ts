@@ -84,7 +84,7 @@ export class NerdGraphAccount {
       this.#lookedUp = { at: now, words };
     }
     const { words } = this.#lookedUp;
-    if (words !== undefined) throw this.transport.fail('applications', new CallFailure('forbidden', words));
+    if (words !== undefined) throw this.transport.reportFailure('applications', new CallFailure('forbidden', words));
   }
 
   async #find(key: string | undefined, call: CallOptions): Promise<number> {
@@ -113,7 +113,7 @@ export class NerdGraphAccount {
       first === undefined
         ? 'the key sees no account'
         : `the key sees ${accounts.length} accounts, set account_id to one of them: ${namesOf(accounts)}`;
-    throw this.transport.fail('applications', new CallFailure('other', words));
+    throw this.transport.reportFailure('applications', new CallFailure('other', words));
   }
 }
 

@@ -63,7 +63,10 @@ export function createNerdGraphReader(options: NerdGraphReaderOptions, before?: 
     readApplication: async (id, call) => {
       const [found] = chosen(await listApplications(account, call), [id]);
       if (found !== undefined) return found;
-      throw transport.fail('applications', new CallFailure('not_found', `the account has no application ${id}`));
+      throw transport.reportFailure(
+        'applications',
+        new CallFailure('not_found', `the account has no application ${id}`),
+      );
     },
     listKeyTransactions: async ({ ids }, call) => chosen(await listKeyTransactions(account, call), ids),
     readKeyTransaction: async (id, call) => {
@@ -71,7 +74,7 @@ export function createNerdGraphReader(options: NerdGraphReaderOptions, before?: 
       if (found?.unread !== undefined) throw found.unread;
       if (found !== undefined) return found;
       const words = `the account has no key transaction ${id}`;
-      throw transport.fail('key_transactions', new CallFailure('not_found', words));
+      throw transport.reportFailure('key_transactions', new CallFailure('not_found', words));
     },
     alertSettings: (call) => readAlertSettings(account, call),
     listCalls: (count) => Math.max(1, Math.ceil(count / PAGE_SIZE)),
@@ -104,7 +107,7 @@ async function runQuery(
   const result = await transport.whole(read, call);
   if (result === undefined) {
     const words = 'New Relic has no data of any application that the query names';
-    throw transport.fail(group, new CallFailure('other', words));
+    throw transport.reportFailure(group, new CallFailure('other', words));
   }
   return transport.parseReporting(group, () => resultOf(result, rules, queried));
 }

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { CallFailure } from '../http/callFailure.ts';
-import { isList, isObject, type Json } from '../http/validation.ts';
+import { isList, hasMembers, type Json } from '../http/validation.ts';
 import { literal } from '../../nrql/goldenMetric.ts';
 import { MOST_FACETS } from '../../nrql/limits.ts';
 import { hasOthers } from '../../nrql/queryRows.ts';
@@ -219,7 +219,7 @@ function countFacets(rows: readonly unknown[], facets: readonly string[]): numbe
   if (rows.length < MOST_FACETS) return rows.length;
   const different = new Set<string>();
   for (const row of rows) {
-    if (isObject(row)) different.add(JSON.stringify(row['facet'] ?? facets.map((name) => row[name])));
+    if (hasMembers(row)) different.add(JSON.stringify(row['facet'] ?? facets.map((name) => row[name])));
   }
   return different.size;
 }

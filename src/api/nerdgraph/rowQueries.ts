@@ -21,7 +21,7 @@ import {
 } from '../../nrql/goldenMetric.ts';
 import { BOUNDS } from '../http/bounds.ts';
 import { CallFailure } from '../http/callFailure.ts';
-import { isObject, type Discarded, type Json } from '../http/validation.ts';
+import { hasMembers, type Discarded, type Json } from '../http/validation.ts';
 import { UpstreamError } from '../types.ts';
 
 /** The count is the first function, because New Relic ranks the returned facets by the first function. */
@@ -143,8 +143,8 @@ async function takeGoldenRows(
   }
   const byId: (readonly [id: string, row: Json])[] = [];
   await inSlices(response.rows, (row) => {
-    const keys = isObject(row) ? facets.keysOf(row) : undefined;
-    if (!isObject(row) || keys === undefined) {
+    const keys = hasMembers(row) ? facets.keysOf(row) : undefined;
+    if (!hasMembers(row) || keys === undefined) {
       throw new CallFailure('invalid_response', 'a row does not say which entity it is about');
     }
     byId.push([withoutPadding(keys[0] ?? ''), row]);

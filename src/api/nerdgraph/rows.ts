@@ -5,7 +5,7 @@ import { isNeverNegative } from './metricSelector.ts';
 import { inSlices } from '../../eventLoop/turns.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import type { SubjectId } from '../http/failureMemory.ts';
-import { isObject, type Json, type Discarded } from '../http/validation.ts';
+import { hasMembers, type Json, type Discarded } from '../http/validation.ts';
 import type { CallOptions, TimeRange } from '../upstreamReader.ts';
 import type { UpstreamError } from '../types.ts';
 import { isDatastore } from '../../formulas/metricInputs.ts';
@@ -196,8 +196,8 @@ export async function takeRows(
 
 function takeRow(response: RowsResponse, row: unknown): void {
   const { query, targets, facets, discarded } = response;
-  const keys = isObject(row) ? facets.keysOf(row) : undefined;
-  if (!isObject(row) || keys === undefined) throw new CallFailure('invalid_response', NO_SUBJECT);
+  const keys = hasMembers(row) ? facets.keysOf(row) : undefined;
+  if (!hasMembers(row) || keys === undefined) throw new CallFailure('invalid_response', NO_SUBJECT);
   const { groupBy } = query;
   const [id = ''] = keys;
   const target = targets.get(withoutPadding(id));

@@ -314,7 +314,7 @@ class SplitRead {
   #fail(batch: Batch, error: UpstreamError | undefined): false {
     const { account, query, found } = this.#context;
     const tooBig = (): UpstreamError =>
-      account.transport.fail(
+      account.transport.reportFailure(
         query.group,
         new CallFailure('invalid_response', 'more rows than an answer holds', { isTooBig: true }),
       );

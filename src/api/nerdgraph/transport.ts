@@ -12,7 +12,7 @@ import type { ResponsePolicy } from '../http/body.ts';
 import { BOUNDS, type Bounds } from '../http/bounds.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import type { Client, ClientOptions } from '../http/client.ts';
-import { isList, isObject, type Json, type Discarded } from '../http/validation.ts';
+import { isList, hasMembers, type Json, type Discarded } from '../http/validation.ts';
 import type { CallOptions } from '../upstreamReader.ts';
 import { UpstreamError } from '../types.ts';
 
@@ -238,8 +238,8 @@ export class Transport {
     };
     const response = await this.http.call(endpointOf(group), request, policy, call);
     let value: unknown = response.body['data'];
-    for (const name of root) value = isObject(value) ? value[name] : undefined;
-    return { found: isObject(value) ? value : {}, meaning, failed };
+    for (const name of root) value = hasMembers(value) ? value[name] : undefined;
+    return { found: hasMembers(value) ? value : {}, meaning, failed };
   }
 
   /** Runs a query that cannot be read in parts; undefined where no application of the query has data. */
@@ -251,11 +251,11 @@ export class Transport {
   }
 
   invalid(group: CallGroup, words: string): UpstreamError {
-    return this.fail(group, new CallFailure('invalid_response', words));
+    return this.reportFailure(group, new CallFailure('invalid_response', words));
   }
 
-  fail(group: CallGroup, failure: CallFailure): UpstreamError {
-    return this.http.fail(endpointOf(group), failure);
+  reportFailure(group: CallGroup, failure: CallFailure): UpstreamError {
+    return this.http.reportFailure(endpointOf(group), failure);
   }
 
   /** Reads a response, and reports the parts that were left out, or that it cannot be used. */
@@ -271,7 +271,7 @@ function endpointOf(group: CallGroup): string {
 /** New Relic's messages about the result, in one line for the log. */
 function messagesOf(result: Json): string | undefined {
   const { metadata } = result;
-  const messages = isObject(metadata) ? metadata['messages'] : undefined;
+  const messages = hasMembers(metadata) ? metadata['messages'] : undefined;
   if (!isList(messages)) return undefined;
   const texts = messages.slice(0, MOST_MESSAGES).filter((each) => typeof each === 'string');
   const plain = texts.map((each) =>

@@ -1,6 +1,6 @@
 import { BOUNDS } from '../http/bounds.ts';
 import { CallFailure } from '../http/callFailure.ts';
-import { isList, isObject, parseTime, type Json, type Discarded } from '../http/validation.ts';
+import { isList, hasMembers, parseTime, type Json, type Discarded } from '../http/validation.ts';
 import { endOf, secondsOf, type MetricData, type Timeslice } from '../types.ts';
 import {
   oneByOne,
@@ -37,8 +37,8 @@ const NO_VALUES: Timeslice['values'] = Object.freeze({});
  * @param range the requested range, Unix seconds
  */
 export function parseMetricData(body: unknown, range: TimeRange, discarded: Discarded): MetricData {
-  const data = isObject(body) ? body['metric_data'] : undefined;
-  if (!isObject(data) || !isList(data['metrics'])) {
+  const data = hasMembers(body) ? body['metric_data'] : undefined;
+  if (!hasMembers(data) || !isList(data['metrics'])) {
     throw new CallFailure('invalid_response', 'the answer has no "metric_data" with "metrics"');
   }
   const given = data['metrics'];
@@ -46,8 +46,9 @@ export function parseMetricData(body: unknown, range: TimeRange, discarded: Disc
   const times = new Map<string, number | undefined>();
   const metrics = new Map<string, readonly Timeslice[]>();
   for (const metric of given) {
-    const name = isObject(metric) ? metric['name'] : undefined;
-    if (!isObject(metric) || typeof name !== 'string' || name === '' || metrics.has(name)) discarded.record('metrics');
+    const name = hasMembers(metric) ? metric['name'] : undefined;
+    if (!hasMembers(metric) || typeof name !== 'string' || name === '' || metrics.has(name))
+      discarded.record('metrics');
     else metrics.set(name, timeslicesOf(name, metric['timeslices'], times, discarded));
   }
   if (given.length > 0 && metrics.size === 0) {
@@ -71,13 +72,14 @@ function timeslicesOf(
   const parsed: Timeslice[] = [];
   let isUntimed = false;
   for (const each of isList(given) ? given : [undefined]) {
-    const values = isObject(each) ? each['values'] : undefined;
-    const from = isObject(each) ? timeOf(each['from'], times) : undefined;
-    const to = isObject(each) ? timeOf(each['to'], times) : undefined;
+    const values = hasMembers(each) ? each['values'] : undefined;
+    const from = hasMembers(each) ? timeOf(each['from'], times) : undefined;
+    const to = hasMembers(each) ? timeOf(each['to'], times) : undefined;
     const isTimed = from !== undefined && to !== undefined && to > from;
-    if (!isTimed || !isObject(values)) discarded.value('metrics.timeslices');
+    if (!isTimed || !hasMembers(values)) discarded.value('metrics.timeslices');
     // A timeslice without values is unknown, not empty.
-    if (isTimed) parsed.push({ from, to, values: isObject(values) ? valuesOf(metric, values, discarded) : NO_VALUES });
+    if (isTimed)
+      parsed.push({ from, to, values: hasMembers(values) ? valuesOf(metric, values, discarded) : NO_VALUES });
     else isUntimed = true;
   }
   // A timeslice without a time may belong anywhere in the range, so the whole metric is unknown.

@@ -117,7 +117,7 @@ export class RestClient {
   ): Promise<boolean> {
     const { http } = this;
     const address = joinPath(this.#base, path);
-    const refuse = (words: string): Error => http.fail(endpoint, new CallFailure('invalid_response', words));
+    const refuse = (words: string): Error => http.reportFailure(endpoint, new CallFailure('invalid_response', words));
     return readPages(address.search, limits, refuse, async (search, page) => {
       address.search = search;
       const policy = { bounds: BOUNDS.list, retries: 'but_timeouts' } as const;

@@ -1,6 +1,6 @@
 import { BOUNDS } from '../../api/http/bounds.ts';
 import { Client } from '../../api/http/client.ts';
-import { isList, isObject, type Json } from '../../api/http/validation.ts';
+import { isList, hasMembers, type Json } from '../../api/http/validation.ts';
 import { joinPath, resolve } from '../../api/http/address.ts';
 import type { Document } from '../../api/nerdgraph/failures.ts';
 import { AccountMemory } from '../../api/nerdgraph/accountMemory.ts';
@@ -208,7 +208,7 @@ export function byThroughput<T extends Pick<Application, 'summary'>>(listed: rea
 
 /** The objects of a list; none where there is no list. */
 export function objectsIn(value: unknown): readonly Json[] {
-  return isList(value) ? value.filter(isObject) : [];
+  return isList(value) ? value.filter(hasMembers) : [];
 }
 
 /** The number at a key of a row; 0 without one. */

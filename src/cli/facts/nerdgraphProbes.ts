@@ -22,7 +22,7 @@ import {
   USER,
   type NrqlEnd,
 } from '../../api/nerdgraph/transport.ts';
-import { isList, isObject, type Json } from '../../api/http/validation.ts';
+import { isList, hasMembers, type Json } from '../../api/http/validation.ts';
 import { UpstreamError, type Application, type FailureReason } from '../../api/types.ts';
 import { METRIC } from '../../formulas/metricInputs.ts';
 import { SIGN_OF_LIFE } from '../../formulas/valueFormulas.ts';
@@ -94,7 +94,7 @@ function judgeFacets(
 ): Judged {
   if (rows.length === 0) return undecided('too few rows');
   const place = (returned.length === requested.length ? returned : requested).indexOf('appId');
-  const facets = rows.map((row) => (isObject(row) ? row['facet'] : undefined));
+  const facets = rows.map((row) => (hasMembers(row) ? row['facet'] : undefined));
   if (!facets.every((facet) => isList(facet) && ids.has(String(facet[place]))))
     return holds(false, word('shape', 'other'));
   const areTexts = facets.flat().every((each) => typeof each === 'string');
@@ -105,7 +105,7 @@ async function checkOtherResult(account: GraphAccount): Promise<Verdicts> {
   const text = nrql(countingOfLargest(account, isNotNull(TIMESLICE), [NAME])).replace('LIMIT MAX', `LIMIT ${FEW_ROWS}`);
   const result = await account.graph.result(text);
   const counts = rowsIn(result).map((row) => numberAt(row, 'c'));
-  const others = isObject(result['otherResult']) ? numberAt(result['otherResult'], 'c') : undefined;
+  const others = hasMembers(result['otherResult']) ? numberAt(result['otherResult'], 'c') : undefined;
   return {
     nerdgraph_other_result: judgeOtherResult(counts, FEW_ROWS, others),
     nerdgraph_first_function: judgeFirstFunction(counts, FEW_ROWS),
@@ -304,8 +304,8 @@ async function checkPercentile(account: GraphAccount): Promise<Judged> {
   const [row] = rowsIn(await account.graph.result(query));
   if (numberAt(row, 'n') === 0) return undecided('too few events');
   const value = row?.['p'];
-  const keys = isObject(value) ? Object.keys(value) : [];
-  const shape = isObject(value) ? `key "${keys.join()}"` : value === null ? 'null' : typeof value;
+  const keys = hasMembers(value) ? Object.keys(value) : [];
+  const shape = hasMembers(value) ? `key "${keys.join()}"` : value === null ? 'null' : typeof value;
   return holds(keys.length === 1 && ['75', '75.0'].includes(keys[0] ?? ''), word('shape', shape));
 }
 
@@ -329,7 +329,7 @@ function checkFields({ from, fields, over, ofApplication, where, counted = '*', 
 /** Reads a page of an entity search with a GraphQL document of the exporter, so that probes see what the exporter sees. */
 async function readPage({ graph }: Pick<GraphAccount, 'graph'>, document: Document, search: string, more: Json = {}) {
   const found = await graph.read(document, { search, cursor: null, ...more });
-  const results = isObject(found['results']) ? found['results'] : {};
+  const results = hasMembers(found['results']) ? found['results'] : {};
   return { entities: objectsIn(results['entities']), next: results['nextCursor'], total: numberAt(found, 'count') };
 }
 
@@ -377,7 +377,7 @@ async function checkKeyTransactions(account: GraphAccount): Promise<Verdicts | J
   const guids = found.slice(0, 25).map(({ guid }) => guid);
   const details = await account.graph.read(KEY_TRANSACTION_DETAILS, { guids });
   const owners = objectsIn(details['entities']).flatMap(({ application }) =>
-    isObject(application) ? [application['guid']] : [],
+    hasMembers(application) ? [application['guid']] : [],
   );
   const readable = owners.filter((guid) => typeof guid === 'string' && applicationIdOf(guid) !== undefined);
   const judgePart = (part: number): Judged => holds(part === 1, ratio('seen by expected', part));
@@ -399,11 +399,11 @@ async function checkGoldenMetrics(account: GraphAccount): Promise<Judged> {
   const search = `domain IN ('EXT', 'BROWSER', 'INFRA', 'APM') AND reporting = 'true' AND accountId = ${account.accountId}`;
   const { entities } = await readPage(account, ENTITIES, search, { limit: 25 });
   const metrics = entities.flatMap(({ goldenMetrics }) =>
-    isObject(goldenMetrics) ? objectsIn(goldenMetrics['metrics']) : [],
+    hasMembers(goldenMetrics) ? objectsIn(goldenMetrics['metrics']) : [],
   );
   if (metrics.length === 0) return undecided('too few entities');
   const missing = NEEDED.filter((field) =>
-    metrics.some(({ definition }) => !isObject(definition) || typeof definition[field] !== 'string'),
+    metrics.some(({ definition }) => !hasMembers(definition) || typeof definition[field] !== 'string'),
   );
   return holds(missing.length === 0, ...missing.map((field) => word('field', field)));
 }
