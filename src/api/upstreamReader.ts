@@ -125,19 +125,20 @@ function* from<S>(subjects: readonly S[], start: number): Generator<S> {
   for (let index = start; index < subjects.length; index += 1) yield subjects[index] as S;
 }
 
-/** The number of calls that read all of these subjects when nothing fails. */
-export function countCalls<S, R extends TimeRange>(
+/**
+ * The numbers of calls that together read all of these subjects when nothing fails. The caller adds them up, and may let other
+ * work run in between.
+ */
+export function* countCalls<S, R extends TimeRange>(
   read: {
     plan(subjects: Iterable<S>, range: R): Pick<PlannedCall<S, unknown>, 'subjects' | 'calls'>;
     readonly callsOf?: BatchRead<S, unknown, R>['callsOf'];
   },
   subjects: readonly S[],
   range: R,
-): number {
-  let total = 0;
-  if (read.callsOf === undefined) for (const { calls } of planAll(read, subjects, range)) total += calls;
-  else for (const subject of subjects) total += read.callsOf(subject, range);
-  return total;
+): Generator<number> {
+  if (read.callsOf === undefined) for (const { calls } of planAll(read, subjects, range)) yield calls;
+  else for (const subject of subjects) yield read.callsOf(subject, range);
 }
 
 /**

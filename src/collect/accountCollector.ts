@@ -64,10 +64,12 @@ export class AccountCollector {
 
   /** True when the last read of the application list succeeded completely (`newrelic_up`). */
   get up(): boolean {
-    const { applicationList } = this.inventory;
+    const { applicationList, entities, queries } = this.inventory;
     const isUp = ({ lastRead, failures }: Task): boolean => lastRead !== undefined && failures === 0;
+    if (this.context.account.applications.read) return isUp(applicationList);
     // An account without applications is up while at least one query, or one read of entities, succeeds.
-    return this.context.account.applications.read ? isUp(applicationList) : this.inventory.tasks().some(isUp);
+    for (const records of [entities, queries]) for (const task of records.tasks()) if (isUp(task)) return true;
+    return false;
   }
 
   /**

@@ -4,7 +4,7 @@ import type { AccountCollector } from './accountCollector.ts';
 import type { Task } from './task.ts';
 import { concerns } from './inventory.ts';
 import { listedSamples, type ApplicationRecord, type ListRecord, type WindowReading } from './records.ts';
-import type { EntityRecord } from './entityRecords.ts';
+import type { EntityRecord, TypeRecord } from './entityRecords.ts';
 import type { QueryRecord } from './queryRecords.ts';
 import { isEnabled } from './selection.ts';
 import { neededGroups, type Needs, type Scope } from './scope.ts';
@@ -90,7 +90,7 @@ export class AccountSnapshot {
       const isListed = this.#single(type.list) !== 'missing';
       for (const record of type.entities.values()) {
         inventory.entities.removeTooOld(type, record);
-        this.#monitored(record, isListed);
+        this.#monitored(type, record, isListed);
         yield undefined;
       }
     }
@@ -106,8 +106,11 @@ export class AccountSnapshot {
     if (this.#scope.groups.has('queries')) this.cut.push(...cut);
   }
 
-  #monitored({ labels, samples, task, goldenLabels, goldenSamples }: EntityRecord, isListed: boolean): void {
-    if (isListed) this.#add('entities', labels, samples);
+  #monitored(type: TypeRecord, record: EntityRecord, isListed: boolean): void {
+    const { labels, task, goldenLabels, goldenSamples } = record;
+    if (isListed && this.#scope.groups.has('entities')) {
+      this.#add('entities', labels, this.#account.inventory.entities.listedSamples(type, record));
+    }
     if (task === undefined || this.#single(task) === 'missing') return;
     this.#add('golden_metrics', goldenLabels, goldenSamples);
   }

@@ -31,9 +31,10 @@ export function noticesOf(account: AccountCollector): string[] {
 }
 
 /** An account without applications looks like an account without problems. */
-function fewApplications({ inventory, up }: AccountCollector): string[] {
+function fewApplications(account: AccountCollector): string[] {
+  const { inventory } = account;
   const listed = inventory.listedApplications?.length;
-  if (listed === undefined || !up) return [];
+  if (listed === undefined || !account.up) return [];
   const most = inventory.mostListed();
   const remedy = 'look whether the key still sees all of the account (role, account_id, region)';
   if (listed === 0) return [`the account lists no application: ${remedy}`];
@@ -203,7 +204,9 @@ export function summaryOf(account: AccountCollector, snapshot: AccountSnapshot, 
     },
     keyTransactions: inventory.keyTransactions.size,
     /** Types of entities, and queries, in the order of the configuration. */
-    entities: [...inventory.entities.types()].map((record) => typeStatus(account, record, time)),
+    entities: Array.from(inventory.entities.types(), ({ selection: { type }, listed, leftOut }) => {
+      return { type, listed: listed?.length, leftOut };
+    }),
     queries: [...inventory.queries.all()].map((record) => queryStatus(account, record, time)),
     /** The missed seconds and late transactions of its counters since the start; undefined when counters are off. */
     counters: isEnabled(context, 'counters') ? { ...inventory.counterTotals } : undefined,
@@ -218,6 +221,7 @@ export function statusOf(account: AccountCollector, snapshot: AccountSnapshot, t
   const { inventory, schedule } = account;
   return {
     ...summaryOf(account, snapshot, time, wallNow),
+    entities: Array.from(inventory.entities.types(), (record) => typeStatus(account, record, time)),
     /** The served applications; undefined until the application list has been read once. */
     applications: inventory.listedApplications === undefined ? undefined : applicationViews(account),
     tasks: inventory.tasks().map((task) => taskStatus(account, task, schedule.stateOf(task, time), wallNow - time.now)),

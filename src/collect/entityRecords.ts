@@ -30,7 +30,8 @@ export interface EntityRecord {
   readonly entity: MonitoredEntity;
   /** The labels from the list. */
   readonly labels: WrittenLabels;
-  readonly samples: WrittenSamples;
+  /** The samples from the list; undefined until the next exposition writes them. */
+  samples: WrittenSamples | undefined;
   readonly goldenLabels: WrittenLabels;
   /** Undefined while it does not report, or has no golden metric that can be read. */
   readonly task: Task | undefined;
@@ -183,6 +184,10 @@ export class EntityRecords {
     record.goldenSamples = this.#write(type.selection.type, record);
   }
 
+  listedSamples({ selection: { tags } }: TypeRecord, record: EntityRecord): WrittenSamples {
+    return (record.samples ??= this.#context.writer.write('entities', monitoredSamples(record.entity, tags)));
+  }
+
   /** Removes the values of metrics that have failed alone for `max_age`, also while later reads fail as a whole. */
   removeTooOld({ selection }: TypeRecord, record: EntityRecord): void {
     if (record.failures.size === 0) return;
@@ -208,8 +213,8 @@ export class EntityRecords {
   #select(record: TypeRecord): void {
     const { selection, entities: before, listed } = record;
     if (listed === undefined) return;
-    const { type, max_entities, tags, interval } = selection;
-    const { account, writer, clock } = this.#context;
+    const { type, max_entities, interval } = selection;
+    const { account, clock } = this.#context;
     const now = clock.monotonic();
     const chosen = listed
       .filter((entity) => selects(selection, entity))
@@ -235,7 +240,7 @@ export class EntityRecords {
       next.set(entity.guid, {
         ...{ entity, task, columns, values },
         labels: writeLabels(entityLabels(account, type, entity), known?.labels),
-        samples: writer.write('entities', monitoredSamples(entity, tags)),
+        samples: undefined,
         goldenLabels: writeLabels(goldenLabels(account, entity), known?.goldenLabels),
         goldenSamples: known?.columns === columns ? known.goldenSamples : this.#write(type, { columns, values }),
         failures: known?.failures ?? new Map(),
@@ -349,6 +354,7 @@ function valueProblems({ entities }: TypeRecord): {
   const failing = new Map<string, UpstreamError>();
   const notNumbers = new Set<string>();
   for (const { failures, notNumbers: names } of entities.values()) {
+    if (failures.size + names.length === 0) continue;
     for (const [name, error] of failures) failing.set(name, error);
     for (const name of names) notNumbers.add(name);
   }

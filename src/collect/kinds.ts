@@ -20,7 +20,8 @@ import { type AccountContext, onlyIds, ownersToRequest } from './selection.ts';
 /** The way to read tasks of one kind, as many as one call carries. */
 interface TaskRead {
   plan(tasks: Iterable<Task>, range: TimeRange): PlannedTasks;
-  readonly callsOf?: BatchRead<Task, unknown>['callsOf'];
+  /** Numbers of calls as of `countCalls`; a task that is removed in the middle still counts. */
+  readonly countCalls: (tasks: readonly Task[], range: TimeRange) => Iterable<number>;
 }
 
 export interface PlannedTasks extends Pick<PlannedCall<Task, unknown>, 'subjects' | 'calls'> {
@@ -38,8 +39,8 @@ export interface Failed {
 
 interface KindRow {
   readonly read: () => TaskRead;
-  /** The number of calls for these tasks in a steady state, when it differs from the number now. */
-  readonly callsFor?: (tasks: readonly Task[], window: TimeRange) => number;
+  /** Counts the calls for these tasks in a steady state, when they differ from the calls now. */
+  readonly countCalls?: TaskRead['countCalls'];
   /** False while the task waits for the first read of other data. Kinds without this function wait for nothing. */
   readonly isReady?: (task: Task) => boolean;
   /** True while its call may hang like a related call: it is then a trial in the queue. */
@@ -97,7 +98,7 @@ export class Kinds {
       application_metrics: metricData,
       counters: {
         read: () => this.#counters(),
-        callsFor: (tasks, { to }) => {
+        countCalls: (tasks, { to }) => {
           const fresh = newCounterRecord();
           const { reader, collection, selections } = this.#context;
           const subjects = tasks.map((task) =>
@@ -161,10 +162,10 @@ export class Kinds {
     return this.#rows[kind].read().plan(tasks, window);
   }
 
-  /** The number of calls to read all of these tasks of one kind. */
-  callsFor(kind: Kind, tasks: readonly Task[], window: TimeRange): number {
-    const { read, callsFor } = this.#rows[kind];
-    return callsFor?.(tasks, window) ?? countCalls(read(), tasks, window);
+  /** The numbers of calls that together read all of these tasks of one kind; other work may run in between. */
+  countCalls(kind: Kind, tasks: readonly Task[], window: TimeRange): Iterable<number> {
+    const { read, countCalls: inSteadyState } = this.#rows[kind];
+    return inSteadyState?.(tasks, window) ?? read().countCalls(tasks, window);
   }
 
   isReady(task: Task): boolean {
@@ -330,9 +331,11 @@ function mapped<S, R, Own extends S>(
       return { error };
     }
   };
-  const { callsOf } = read;
   return {
-    callsOf: callsOf === undefined ? undefined : (task, range) => callsOf(subjectOf(task, range), range),
+    countCalls: (tasks, range) => {
+      const subjects = tasks.map((task) => subjectOf(task, range));
+      return countCalls(read, subjects, range);
+    },
     plan: (tasks, range) => {
       const seen: { readonly task: Task; readonly subject: Own }[] = [];
       const subjects = function* (): Generator<Own> {

@@ -228,7 +228,7 @@ export class Schedule {
     return this.#inventory.version + this.#newlyInDemand;
   }
 
-  /** Makes the plan; yields to other work after counting the calls of each kind. */
+  /** Makes the plan; yields to other work while it counts the calls of each kind. */
   *#makePlan(): Generator<undefined> {
     const now = this.#context.clock.monotonic();
     const changes = this.#changes;
@@ -248,10 +248,13 @@ export class Schedule {
       // Other work may have removed tasks during the yield.
       const present = ofKind.filter(({ gone }) => !gone);
       if (present.length === 0) continue;
-      const needed = this.#kinds.callsFor(kind, present, this.window);
+      let needed = 0;
+      for (const count of this.#kinds.countCalls(kind, present, this.window)) {
+        needed += count;
+        yield undefined;
+      }
       calls.set(GROUP_OF[kind], (calls.get(GROUP_OF[kind]) ?? 0) + needed * this.#shareOfRefreshes(present));
       callsPerTask.set(kind, Math.min(1, needed / present.length));
-      yield undefined;
     }
     const { slowdown } = this.plan;
     this.plan = this.#planOf(calls);

@@ -122,4 +122,25 @@ describe('the plan of a large fleet', () => {
     // Once for each application.
     expect(counted.mock.calls.length).toBe(50);
   });
+
+  it('lets other work have its turn while it counts the calls of one kind', async () => {
+    const world = new World([accountConfig({ hosts: false })]);
+    world.populate(200);
+    await world.scrape();
+    await world.clock.advance(10_000);
+    let milliseconds = 0;
+    const time = vi.spyOn(performance, 'now').mockImplementation(() => (milliseconds += 2));
+    const counted = { all: 0, inThisTurn: 0, most: 0 };
+    const plan = world.reader.metricData.plan.bind(world.reader.metricData);
+    vi.spyOn(world.reader.metricData, 'plan').mockImplementation((...of) => {
+      if (counted.inThisTurn === 0) setImmediate(() => (counted.inThisTurn = 0));
+      counted.all += 1;
+      counted.inThisTurn += 1;
+      counted.most = Math.max(counted.most, counted.inThisTurn);
+      return plan(...of);
+    });
+    await world.clock.run(world.collector.refresh(EVERYTHING, 5_000)).finally(() => time.mockRestore());
+    expect(counted.all).toBe(200);
+    expect(counted.most).toBeLessThan(10);
+  });
 });
