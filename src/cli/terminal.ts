@@ -40,6 +40,7 @@ export function showProgress(what: string): Progress {
     },
     stop: () => {
       if (started) bar.stop();
+      started = false;
     },
   };
 }

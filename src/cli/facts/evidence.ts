@@ -25,7 +25,15 @@ export const WORDS = {
     ...['absent', 'zeros', 'empty', 'present', 'number', 'text', 'list of texts', 'list', 'object', 'null'],
     ...['key "75"', 'key "75.0"', 'rounded', 'unrounded', 'ascending', 'descending', 'unordered', 'cut', 'error'],
     ...['without quotes', 'in quotes', 'sum of the minutes', 'mean of the minutes', 'mean of a process'],
-    ...['filter kept', 'filter lost', 'one minute earlier', 'one minute later', 'other minutes', 'no cursor'],
+    ...[
+      'filter kept',
+      'filter lost',
+      'the same minutes',
+      'one minute earlier',
+      'one minute later',
+      'other minutes',
+      'no cursor',
+    ],
   ],
   failure: FAILURE_REASONS,
   'error class': [

@@ -1,5 +1,5 @@
 import type { TimeRange } from '../../api/upstreamReader.ts';
-import { AGES, count, holds, ratio, undecided, word, type Judged } from './evidence.ts';
+import { AGES, count, holds, ratio, undecided, word, type Judged, type Seen, type WORDS } from './evidence.ts';
 
 /** Values of the same minutes from two interfaces, or of the same quantity from two requests. */
 export interface Pair {
@@ -16,36 +16,47 @@ export interface Minute {
   readonly milliseconds: number;
 }
 
-/** A rolling summary from REST. */
-interface Summary {
+/** A summary of New Relic with its throughput and response time, and the minutes of the same subject read at the same time. */
+export interface Summarized {
+  readonly minutes: readonly Minute[];
   readonly throughput: number;
   readonly responseTime: number;
 }
 
 const LENGTHS = [3, 4, 10, 30] as const;
-/** A summary may end up to this many minutes before it was read. */
-const MOST_EARLIER = 5;
+/** The minutes before it was read at which a summary may end. */
+const EARLIER = [0, 1, 2, 3, 4, 5] as const;
 /** Relative difference up to which a window fits: rounding to three digits included. */
 const FITS = 0.02;
 /** The largest relative difference that rounding to three digits makes. */
 const ROUNDING = 0.006;
-/** Relative difference up to which memory counts as the same, because processes start and end. */
-const MEMORY_FITS = 0.05;
-/** The best window decides only if its error is smaller by this than that of the best window with another verdict. */
+/** Relative difference up to which memory, and calls by minute, count as the same, because processes and calls come and go. */
+const ABOUT = 0.05;
+/** The best form decides only if its error is smaller by this than that of the best form with another verdict. */
 const CLEARLY = 0.01;
-
 /** Factors between units in which an interface may give the same quantity. */
 const FACTORS = [1 / 1000, 1 / 100, 1 / 60, 1, 60, 100, 1000] as const;
 
-/**
- * The factor of the unit that brings the seen value nearest to the expected one, 1 where they agree; undefined where no factor
- * comes within a factor of three.
- */
-export function unitFactor({ seen, expected }: Pair): number | undefined {
-  if (!(seen > 0) || !(expected > 0)) return undefined;
-  const distance = (factor: number): number => Math.abs(Math.log(seen / expected / factor));
-  const best = FACTORS.reduce((nearest, factor) => (distance(factor) < distance(nearest) ? factor : nearest));
-  return distance(best) <= Math.log(3) ? best : undefined;
+/** A form that values may have, and how far they are from it. */
+interface Form {
+  readonly name: string;
+  readonly isAssumed: boolean;
+  readonly error: number;
+}
+
+/** Decides which form the values have: the nearest. `none` is the verdict where no form is within `most`. */
+function judgeForm(
+  of: keyof typeof WORDS,
+  forms: readonly Form[],
+  most: number,
+  none: Judged,
+  ...seen: readonly Seen[]
+): Judged {
+  const [best, ...others] = forms.toSorted((a, b) => a.error - b.error);
+  if (best === undefined || !(best.error <= most)) return none;
+  const rival = others.find(({ isAssumed }) => isAssumed !== best.isAssumed);
+  if (rival !== undefined && rival.error - best.error < CLEARLY) return undecided('traffic hardly changes');
+  return holds(best.isAssumed, word(of, best.name), ...seen);
 }
 
 /** Decides the unit of a value by its sum over applications; `units` gives the meaning of each factor. */
@@ -54,70 +65,39 @@ export function judgeUnit(
   units: Readonly<Record<number, string>>,
   none: 'no traffic' | 'no errors' | 'no browser data',
 ): Judged {
-  const seen = sum(pairs.map((pair) => pair.seen));
-  const expected = sum(pairs.map((pair) => pair.expected));
-  if (expected === 0 || seen === 0) return undecided(none);
-  const factor = unitFactor({ seen, expected });
-  const unit = units[factor ?? NaN] ?? 'other';
-  return holds(factor === 1, word('unit', unit), ratio('seen by expected', seen / expected));
+  const part = sum(pairs.map(({ seen }) => seen)) / sum(pairs.map(({ expected }) => expected));
+  if (!(part > 0 && part < Infinity)) return undecided(none);
+  const forms = Object.entries(units).map(([factor, name]) => ({
+    name,
+    isAssumed: Number(factor) === 1,
+    error: Math.abs(Math.log(part / Number(factor))),
+  }));
+  const seen = ratio('seen by expected', part);
+  return judgeForm('unit', forms, Math.log(3), holds(false, word('unit', 'other'), seen), seen);
 }
 
-/** Throughput and response time of a window of `length` minutes that ended `earlier` minutes before the last one. */
-function windowOf(minutes: readonly Minute[], length: number, earlier: number): Summary | undefined {
-  const end = minutes.length - earlier;
-  if (end - length < 0) return undefined;
-  const part = minutes.slice(end - length, end);
-  const calls = sum(part.map((minute) => minute.calls));
-  const time = sum(part.map((minute) => minute.milliseconds));
-  return calls === 0 ? undefined : { throughput: calls / length, responseTime: time / calls };
-}
-
-/** A summary, with the minutes of the same subject read at the same time. */
-export interface Summarized {
-  readonly minutes: readonly Minute[];
-  readonly summary: Summary;
-}
-
-/** The summary in the unit of its minutes, because a different unit is a fact of its own. */
-function inUnits({ minutes, summary: { throughput, responseTime } }: Summarized): Summary {
-  const typical = windowOf(minutes, 4, 0) ?? windowOf(minutes, 30, 0);
-  return {
-    throughput: throughput / (unitFactor({ seen: throughput, expected: typical?.throughput ?? 0 }) ?? 1),
-    responseTime: responseTime / (unitFactor({ seen: responseTime, expected: typical?.responseTime ?? 0 }) ?? 1),
-  };
-}
-
-/**
- * The fit of each window length, best first: the worst relative difference of throughput and response time over all subjects,
- * at the best common end.
- */
-export function fitWindows(
-  subjects: readonly Summarized[],
-): readonly { readonly length: (typeof LENGTHS)[number]; readonly error: number }[] {
-  const plain = subjects.map((subject) => ({ minutes: subject.minutes, summary: inUnits(subject) }));
-  const errorOf = (length: number, earlier: number): number =>
-    plain.reduce((most, { minutes, summary }) => {
-      const window = windowOf(minutes, length, earlier);
-      if (window === undefined) return Infinity;
-      const { throughput, responseTime } = window;
-      return Math.max(most, difference(throughput, summary.throughput), difference(responseTime, summary.responseTime));
-    }, 0);
-  const ends = Array.from({ length: MOST_EARLIER + 1 }, (_, earlier) => earlier);
-  return LENGTHS.map((length) => ({
-    length,
-    error: Math.min(...ends.map((earlier) => errorOf(length, earlier))),
-  })).sort((a, b) => a.error - b.error);
-}
-
-/** Decides the window of summaries: the length that fits clearly better than every length with another verdict. */
+/** Decides the window of summaries: the length that fits all subjects, with the same end, in any unit. */
 export function judgeWindow(subjects: readonly Summarized[], assumed: readonly number[]): Judged {
-  const [best, ...others] = fitWindows(subjects);
-  if (subjects.length === 0 || best === undefined) return undecided('no traffic');
-  if (best.error > FITS) return undecided('no window fits');
-  const isAssumed = assumed.includes(best.length);
-  const other = others.find(({ length }) => assumed.includes(length) !== isAssumed);
-  if (other === undefined || other.error - best.error < CLEARLY) return undecided('traffic hardly changes');
-  return holds(isAssumed, word('window', `${best.length} minutes`), ratio('best fit', 1 - best.error));
+  if (subjects.length === 0) return undecided('no traffic');
+  const forms = LENGTHS.map((length) => ({
+    name: `${length} minutes`,
+    isAssumed: assumed.includes(length),
+    error: Math.min(
+      ...EARLIER.map((earlier) => Math.max(...subjects.map((subject) => errorOfWindow(subject, length, earlier)))),
+    ),
+  }));
+  const fit = 1 - Math.min(...forms.map(({ error }) => error));
+  return judgeForm('window', forms, FITS, undecided('no window fits'), ratio('best fit', fit));
+}
+
+/** The difference between a summary and the window of `length` minutes that ended `earlier` minutes before the last one. */
+function errorOfWindow({ minutes, throughput, responseTime }: Summarized, length: number, earlier: number): number {
+  const part = minutes.slice(0, minutes.length - earlier).slice(-length);
+  const calls = sum(part.map((minute) => minute.calls));
+  if (part.length < length || calls === 0) return Infinity;
+  const time = sum(part.map((minute) => minute.milliseconds));
+  const inAnyUnit = (a: number, b: number) => Math.min(...FACTORS.map((factor) => difference(a, b * factor)));
+  return Math.max(inAnyUnit(throughput, calls / length), inAnyUnit(responseTime, time / calls));
 }
 
 /** The pair with the largest relative difference; undefined without pairs. */
@@ -150,10 +130,12 @@ export function judgeRaw(pairs: readonly Pair[]): Judged {
 export function judgeMemoryMinutes(whole: number | undefined, minutes: readonly number[]): Judged {
   if (whole === undefined || minutes.length < 2 || sum(minutes) === 0) return undecided('no host');
   const mean = sum(minutes) / minutes.length;
-  const isMean = difference(whole, mean) <= MEMORY_FITS;
-  const isSum = difference(whole, sum(minutes)) <= MEMORY_FITS;
-  const form = isMean ? 'mean of the minutes' : isSum ? 'sum of the minutes' : 'other';
-  return holds(isMean, word('shape', form), ratio('seen by expected', whole / mean));
+  const forms = [
+    { name: 'mean of the minutes', isAssumed: true, error: difference(whole, mean) },
+    { name: 'sum of the minutes', isAssumed: false, error: difference(whole, sum(minutes)) },
+  ];
+  const seen = ratio('seen by expected', whole / mean);
+  return judgeForm('shape', forms, ABOUT, holds(false, word('shape', 'other'), seen), seen);
 }
 
 /** Compares `total_used_mb` of an application with the mean of a process and the number of processes of each host. */
@@ -163,7 +145,7 @@ export function judgeMemoryHosts(
 ): Judged {
   const expected = sum(hosts.map(({ megabytes, processes }) => megabytes * processes));
   if (whole === undefined || hosts.length === 0 || expected === 0) return undecided('no host');
-  const fits = difference(whole, expected) <= MEMORY_FITS;
+  const fits = difference(whole, expected) <= ABOUT;
   return holds(fits, ratio('seen by expected', whole / expected), count('hosts', hosts.length));
 }
 
@@ -207,14 +189,12 @@ export function judgeMinutes(rest: readonly number[], nerdgraph: readonly number
     return sum(pairs.map(([a, b]) => Math.abs(a - b * scale))) / sum(pairs.map(([a]) => a));
   };
   if (sum(rest) === 0 || sum(nerdgraph) === 0) return undecided('no traffic');
-  const errors = [-1, 0, 1].map((shift) => ({ shift, error: errorAt(shift) })).sort((a, b) => a.error - b.error);
-  const [best, second] = errors;
-  if (best === undefined || second === undefined || !(best.error <= 0.05)) {
-    return holds(false, word('shape', 'other minutes'));
-  }
-  if (second.error - best.error < 0.01) return undecided('traffic hardly changes');
-  const shapes: Readonly<Record<number, string>> = { [-1]: 'one minute later', 1: 'one minute earlier' };
-  return best.shift === 0 ? holds(true) : holds(false, word('shape', shapes[best.shift] ?? 'other minutes'));
+  const forms = [
+    { name: 'one minute later', isAssumed: false, error: errorAt(-1) },
+    { name: 'the same minutes', isAssumed: true, error: errorAt(0) },
+    { name: 'one minute earlier', isAssumed: false, error: errorAt(1) },
+  ];
+  return judgeForm('shape', forms, ABOUT, holds(false, word('shape', 'other minutes')));
 }
 
 /** The share of its final value at which a minute counts as complete. */

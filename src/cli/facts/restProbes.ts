@@ -1,4 +1,4 @@
-import { endOf, UpstreamError, type Application, type Timeslice } from '../../api/types.ts';
+import { endOf, UpstreamError, type Timeslice } from '../../api/types.ts';
 import type { CallOptions, MetricDataResult, TimeRange, UpstreamReader } from '../../api/upstreamReader.ts';
 import { METRIC } from '../../formulas/metricInputs.ts';
 import { readEach, readOne } from '../upstream/readForCommand.ts';
@@ -6,7 +6,7 @@ import { before, byThroughput, TEN_MINUTES } from './connections.ts';
 import type { Probe, RestAccount, RestConnection, Verdicts } from './connections.ts';
 import { count, holds, ratio, undecided, word, type Judged } from './evidence.ts';
 import { judgeCut, judgeMemoryHosts, judgeMemoryMinutes, judgeRaw, judgeUnit, judgeWindow, sum } from './judges.ts';
-import type { Minute, Summarized } from './judges.ts';
+import type { Minute, Pair, Summarized } from './judges.ts';
 
 /** A metric name that no agent sends. */
 export const NO_METRIC = 'Exporter/Facts/NoSuchMetric';
@@ -53,52 +53,33 @@ function responseTimeOf(minutes: readonly Minute[]): number {
   return sum(minutes.map(({ milliseconds }) => milliseconds)) / (callsIn(minutes) || Infinity);
 }
 
-const SUMMARY_IDS = [
-  'rest_summary_window',
-  'rest_response_time_unit',
-  'rest_throughput_unit',
-  'rest_error_rate_scale',
-  'rest_end_user_unit',
-] as const;
-
 /** Checks the summaries of the three largest applications, read again together with their minutes. */
 async function checkSummaries({ rest, largest, minute }: RestAccount): Promise<Verdicts> {
   const ids = largest.slice(0, 3).map(({ id }) => id);
-  const listed = await rest.reader.listApplications({ ids }, rest.call);
-  const names = [METRIC.web, METRIC.errors, 'EndUser'];
-  const read: { readonly application: Application; readonly ofMinutes: readonly MinuteValues[] }[] = [];
-  for (const application of listed) {
-    read.push({
-      application,
-      ofMinutes: await readMinutes(rest, application.id, names, before(minute, MINUTES * 60)),
-    });
+  const summaries: Summarized[] = [];
+  const times: Pair[] = [];
+  const rates: Pair[] = [];
+  const errors: Pair[] = [];
+  const browsers: Pair[] = [];
+  for (const { id, summary, endUserSummary } of await rest.reader.listApplications({ ids }, rest.call)) {
+    const read = await readMinutes(rest, id, [METRIC.web, METRIC.errors, 'EndUser'], before(minute, MINUTES * 60));
+    const { throughput = 0, responseTime, errorRate = 0 } = summary ?? {};
+    if (throughput > 0 && responseTime !== undefined) {
+      const minutes = minutesOf(read, METRIC.web);
+      const calls = callsIn(minutes.slice(-4));
+      const failed = sum(read.slice(-4).map((each) => valueAt(each, METRIC.errors, 'error_count')));
+      summaries.push({ minutes, throughput, responseTime });
+      times.push({ seen: responseTime, expected: responseTimeOf(minutes.slice(-4)) });
+      rates.push({ seen: throughput, expected: calls / 4 });
+      errors.push({ seen: errorRate, expected: failed / (calls || Infinity) });
+    }
+    const seconds = responseTimeOf(minutesOf(read, 'EndUser')) / 1000;
+    if (endUserSummary?.responseTime !== undefined && seconds > 0) {
+      browsers.push({ seen: endUserSummary.responseTime, expected: seconds });
+    }
   }
-  const busy = read.flatMap(({ application: { summary }, ofMinutes }) => {
-    const { throughput, responseTime, errorRate = 0 } = summary ?? {};
-    if (!(throughput !== undefined && throughput > 0) || responseTime === undefined) return [];
-    const minutes = minutesOf(ofMinutes, METRIC.web);
-    const recent = minutes.slice(-4);
-    const errors = sum(ofMinutes.slice(-4).map((each) => valueAt(each, METRIC.errors, 'error_count')));
-    return [
-      {
-        minutes,
-        summary: { throughput, responseTime },
-        time: { seen: responseTime, expected: responseTimeOf(recent) },
-        rate: { seen: throughput, expected: callsIn(recent) / 4 },
-        errors: { seen: errorRate, expected: errors / (callsIn(recent) || Infinity) },
-      },
-    ];
-  });
-  const browsers = read.flatMap(({ application: { endUserSummary }, ofMinutes }) => {
-    const views = minutesOf(ofMinutes, 'EndUser');
-    const seen = endUserSummary?.responseTime;
-    return seen === undefined || callsIn(views) === 0 ? [] : [{ seen, expected: responseTimeOf(views) / 1000 }];
-  });
-  const times = busy.map(({ time }) => time);
-  const rates = busy.map(({ rate }) => rate);
-  const errors = busy.map((each) => each.errors);
   return {
-    rest_summary_window: judgeWindow(busy, [3, 4]),
+    rest_summary_window: judgeWindow(summaries, [3, 4]),
     rest_response_time_unit: judgeUnit(times, { 1: 'milliseconds', [1 / 1000]: 'seconds' }, 'no traffic'),
     rest_throughput_unit: judgeUnit(rates, { 1: 'per minute', [1 / 60]: 'per second', 60: 'per hour' }, 'no traffic'),
     rest_error_rate_scale: judgeUnit(errors, { 1: 'fraction', 100: 'percent' }, 'no errors'),
@@ -272,16 +253,22 @@ async function checkKeyTransactions({ rest, listed, keyTransactions, minute }: R
   const subjects: Summarized[] = [];
   for (const { transactionName = '', applicationId = 0, summary } of busy.slice(0, 3)) {
     const read = await readMinutes(rest, applicationId, [transactionName], before(minute, MINUTES * 60));
-    const { throughput, responseTime } = summary ?? {};
-    if (throughput === undefined || responseTime === undefined) continue;
-    subjects.push({ minutes: minutesOf(read, transactionName), summary: { throughput, responseTime } });
+    const { throughput = 0, responseTime } = summary ?? {};
+    if (responseTime === undefined) continue;
+    subjects.push({ minutes: minutesOf(read, transactionName), throughput, responseTime });
   }
   return judgeWindow(subjects, [10]);
 }
 
 /** The probes of REST, in order. */
 export const REST_PROBES: readonly Probe<RestAccount>[] = [
-  { ids: SUMMARY_IDS, check: checkSummaries },
+  {
+    ids: [
+      ...(['rest_summary_window', 'rest_response_time_unit', 'rest_throughput_unit'] as const),
+      ...(['rest_error_rate_scale', 'rest_end_user_unit'] as const),
+    ],
+    check: checkSummaries,
+  },
   { ids: ['rest_raw', 'rest_window_as_asked'], check: checkRaw },
   { ids: NAME_IDS, check: checkNames },
   { ids: ['rest_unknown_name'], check: checkUnknown },

@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import type { Judged } from '../../../src/cli/facts/evidence.ts';
 import {
-  fitWindows,
   judgeCut,
   judgeFields,
   judgeFirstFunction,
@@ -16,7 +15,6 @@ import {
   judgeSame,
   judgeUnit,
   judgeWindow,
-  unitFactor,
   type Minute,
 } from '../../../src/cli/facts/judges.ts';
 
@@ -46,27 +44,26 @@ describe('the window of a summary', () => {
         fc.constantFrom(1, 1 / 60, 1000),
         (length, earlier, unit) => {
           const { throughput, responseTime } = summaryOf(WILD, length, earlier);
-          const [best] = fitWindows([
-            { minutes: WILD, summary: { throughput: throughput * unit, responseTime: responseTime / unit } },
-          ]);
-          expect(best?.length).toBe(length);
+          const subject = { minutes: WILD, throughput: throughput * unit, responseTime: responseTime / unit };
+          const judged = judgeWindow([subject], [length]);
+          expect(judged).toMatchObject({ verdict: 'as assumed', seen: [{ word: `${length} minutes` }, {}] });
         },
       ),
     );
   });
 
   it.each([
-    ['of four minutes', [{ minutes: WILD, summary: summaryOf(WILD, 4) }], 'as assumed'],
-    ['of ten minutes', [{ minutes: WILD, summary: summaryOf(WILD, 10) }], 'differs'],
-    ['of traffic without change', [{ minutes: CALM, summary: summaryOf(CALM, 10) }], 'traffic hardly changes'],
-    ['of no length', [{ minutes: WILD, summary: { throughput: 5, responseTime: 1 } }], 'no window fits'],
+    ['of four minutes', [{ minutes: WILD, ...summaryOf(WILD, 4) }], 'as assumed'],
+    ['of ten minutes', [{ minutes: WILD, ...summaryOf(WILD, 10) }], 'differs'],
+    ['of traffic without change', [{ minutes: CALM, ...summaryOf(CALM, 10) }], 'traffic hardly changes'],
+    ['of no length', [{ minutes: WILD, throughput: 5, responseTime: 1 }], 'no window fits'],
     ['of nothing', [], 'no traffic'],
   ])('%s is judged against 3 or 4 minutes', (_, subjects, verdict) => {
     expect(said(judgeWindow(subjects, [3, 4]))).toBe(verdict);
   });
 
   it('is told, and has to fit every application', () => {
-    const of = (length: number) => ({ minutes: WILD, summary: summaryOf(WILD, length) });
+    const of = (length: number) => ({ minutes: WILD, ...summaryOf(WILD, length) });
     const seen = [{ of: 'window', word: '10 minutes' }, { of: 'best fit' }];
     expect(judgeWindow([of(10), of(10)], [3, 4])).toMatchObject({ verdict: 'differs', seen });
     expect(said(judgeWindow([of(10), of(4)], [3, 4]))).toBe('no window fits');
@@ -75,23 +72,20 @@ describe('the window of a summary', () => {
 
 describe('the unit of a value', () => {
   it.each([
-    [1.2, 1, 1],
-    [0.0012, 1, 1 / 1000],
-    [120, 1, 100],
-    [55, 1, 60],
-    [0, 1, undefined],
-    [1e9, 1, undefined],
-  ])('of %d where %d is expected has the factor %s', (seen, expected, factor) => {
-    expect(unitFactor({ seen, expected })).toBe(factor);
+    [1.2, 'fraction'],
+    [120, 'percent'],
+    [0.012, 'other'],
+    [1e9, 'other'],
+  ])('of %d where 1 is expected is a %s', (seen, unit) => {
+    const judged = judgeUnit([{ seen, expected: 1 }], { 1: 'fraction', 100: 'percent' }, 'no errors');
+    expect(judged).toMatchObject({
+      verdict: unit === 'fraction' ? 'as assumed' : 'differs',
+      seen: [{ word: unit }, {}],
+    });
   });
 
-  it('is told by its name, and not judged over nothing', () => {
+  it('is not judged over nothing', () => {
     const units = { 1: 'fraction', 100: 'percent' };
-    expect(judgeUnit([{ seen: 2.1, expected: 0.02 }], units, 'no errors')).toMatchObject({
-      verdict: 'differs',
-      seen: [{ word: 'percent' }, {}],
-    });
-    expect(said(judgeUnit([{ seen: 0.02, expected: 0.02 }], units, 'no errors'))).toBe('as assumed');
     expect(said(judgeUnit([{ seen: 0, expected: 0 }], units, 'no errors'))).toBe('no errors');
   });
 });
