@@ -36,6 +36,8 @@ export interface QueryKind {
   readonly mostRows?: number;
   /** True: buckets with an unreadable count or sum are kept, as NaN. By default they fail their subject. */
   readonly keepsUnreadable?: true;
+  /** True for a query of a column that broke an earlier one: it is not retried. */
+  readonly isTrial?: true;
   /** The length, in seconds, of a window that ends with the range; undefined: the range itself. */
   readonly seconds?: number;
 }

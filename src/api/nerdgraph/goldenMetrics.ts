@@ -128,7 +128,7 @@ class SourceRead {
     this.#together = this.#plan(others, entities);
     this.#suspects = suspects.map((select) => {
       const having = entities.filter((entity) => selectsOf(entity).includes(select));
-      return [this.#plan([select], having.slice(0, 1)), this.#plan([select], having.slice(1))];
+      return [this.#plan([select], having.slice(0, 1), { isTrial: true }), this.#plan([select], having.slice(1))];
     });
     const planned = [this.#together, ...this.#suspects.flat()];
     this.calls = planned.reduce((sum, { calls }) => sum + calls, 0);
@@ -139,15 +139,19 @@ class SourceRead {
     await Promise.all([this.#readColumns(this.#together, call), ...suspects]);
   }
 
-  #plan(selects: readonly string[], entities: readonly Entity[]): PlannedColumns {
+  #plan(
+    selects: readonly string[],
+    entities: readonly Entity[],
+    kind: Pick<QueryKind, 'isTrial'> = {},
+  ): PlannedColumns {
     let planned: PlannedQueries | undefined;
     // Where only the number of calls is needed, queries are planned just for an entity that may need several.
-    const queries = (): PlannedQueries => (planned ??= this.#queries(selects, entities));
+    const queries = (): PlannedQueries => (planned ??= this.#queries(selects, entities, kind));
     const isOne = entities.length < 2 || selects.length === 0;
     return { selects, entities, calls: isOne ? queries().calls : 1, read: (call) => queries().read(call) };
   }
 
-  #queries(selects: readonly string[], entities: readonly Entity[]): PlannedQueries {
+  #queries(selects: readonly string[], entities: readonly Entity[], kind: Pick<QueryKind, 'isTrial'>): PlannedQueries {
     const narrowed = new Map<MetricSelector, MetricSelector>();
     const parts = entities.flatMap(({ subject, selectors }): QueryPart[] => {
       const whole = selectors.get(this.#source);
@@ -157,7 +161,7 @@ class SourceRead {
       narrowed.set(whole, selector);
       return [partOf(subject, selector)];
     });
-    return planTimeslices(this.#account, parts, { ...kindOf(this.#source), range: this.#range });
+    return planTimeslices(this.#account, parts, { ...kindOf(this.#source), ...kind, range: this.#range });
   }
 
   /** Reads columns of all these entities, and remembers the columns that break queries. */

@@ -323,7 +323,7 @@ class SplitRead {
   }
 
   async #runQuery(batch: Batch, isFirst: boolean): Promise<NrqlEnd> {
-    const { name } = this.#context.query;
+    const { name, isTrial } = this.#context.query;
     const failures = this.#failures;
     if (batch.length > 1) {
       // After a transient failure at its previous read, a batch is divided and not retried.
@@ -334,7 +334,9 @@ class SplitRead {
     const isSuspect = failures.isSuspect(name, id) || failures.isSuspect(name, id, host);
     const error = isSuspect ? failures.tooManyFailures(name, id, host) : undefined;
     if (error !== undefined) return { kind: 'failed', error };
-    if (isFirst && !isSuspect) return queryBatch(this.#context, batch, isShared(batch) ? 'transient' : 'all');
+    if (isFirst && !isSuspect) {
+      return queryBatch(this.#context, batch, isTrial === true ? 'none' : isShared(batch) ? 'transient' : 'all');
+    }
     const end = await queryBatch(this.#context, batch, 'none');
     // A result that is too large is no failure of the subject: it is read in smaller parts.
     const isCounted = end.kind === 'failed' && end.error.failure.reason !== 'too_large';

@@ -74,7 +74,7 @@ describe('golden metrics', () => {
   ])(
     'fail alone where one breaks queries (%s): it is remembered, and asked of one entity from then on',
     async (_, fault) => {
-      const between = await startBetween(WORLD, { maxRetries: 0 });
+      const between = await startBetween(WORLD, { maxRetries: 2 });
       const subjects = await subjectsOf(between, SERVICE);
       between.fault = where((nrql) => nrql.includes('sum(apm.service.error.count)'), fault);
       const first = await read(between, subjects);
