@@ -123,6 +123,11 @@ export class FailureMemory {
     this.#omitted.set(from, items.set(item, this.#monotonic() + ms));
   }
 
+  /** Ends the omissions of an item, because there is news of it. */
+  readmit(item: SubjectId): void {
+    for (const items of this.#omitted.values()) items.delete(item);
+  }
+
   isOmitted(from: string, item: SubjectId): boolean {
     const until = this.#omitted.size === 0 ? undefined : this.#omitted.get(from)?.get(item);
     return until !== undefined && until > this.#monotonic();

@@ -69,6 +69,10 @@ export class AccountMemory {
 
   /** Stores the whole application list, and removes the records of applications that are no longer on it. */
   listed(applications: readonly Pick<Application, 'id' | 'language' | 'reporting' | 'hosts'>[]): void {
+    // An application that New Relic had no data of has some once it reports again.
+    for (const { id, reporting } of applications) {
+      if (reporting === true && this.#listed.get(id)?.reporting !== true) this.failures.readmit(id);
+    }
     this.#listed = new Map(
       applications.map(({ id, language, reporting, hosts }) => [id, { language, reporting, hosts }]),
     );

@@ -243,6 +243,25 @@ describe('applications of which the service says that none was matched', () => {
     expect((await counted(between, () => readAll(between, unmatched)))[1]).toBe(3);
   });
 
+  it('are read again once they report again', async () => {
+    const between = await startBetween({ ...WORLD, applications: 2 });
+    const { reader, call } = between;
+    await reader.listApplications({}, call);
+    between.fault = where(() => true, say(UNMATCHED, 'INVALID_INPUT'));
+    await readAll(between, IDS.slice(0, 2));
+    for (const reporting of [false, true]) {
+      between.fault = (response, _, good) => (
+        response.end(good.replace(/"reporting":\w+/, `"reporting":${reporting}`)),
+        true
+      );
+      await reader.listApplications({}, call);
+    }
+    between.fault = undefined;
+    between.asked.length = 0;
+    await readAll(between, IDS.slice(0, 2));
+    expect(between.asked.map(({ nrql }) => idsIn(nrql))).toEqual([IDS.slice(0, 1)]);
+  });
+
   it('have no rows of their hosts either, which one call says of all hosts of one', async () => {
     const between = await startBetween({ applications: 1, hostsPerApplication: 1 });
     between.fault = where(() => true, say(UNMATCHED, 'INVALID_INPUT'));
