@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { patternOf } from '../nrql/condition.ts';
 
 /** The kinds of calls: those of the REST interface, one per path template, and the data that a GraphQL document can ask for. */
 export const CALL_KINDS = [
@@ -29,7 +30,7 @@ const MATCHER = {
   on: z.union([z.enum(CALL_KINDS), z.array(z.enum(CALL_KINDS)).min(1)]).optional(),
   /** The path, query included, or `/graphql` with the texts of the queries; `*` stands for any run of characters. */
   path: z.string().min(1).optional(),
-  /** The application in the path, or in the conditions of the NRQL query. */
+  /** The application in the path, or one that the NRQL query selects by `appId`. */
   app: z.int().positive().optional(),
   /** The number of calls that the rule applies to; all if left out. */
   times: z.int().positive().optional(),
@@ -187,11 +188,6 @@ export interface FaultTarget {
   readonly isGraphql: boolean;
 }
 
-function matchesGlob(text: string, glob: string): boolean {
-  const parts = glob.split('*').map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`));
-  return new RegExp(`^${parts.join('.*')}$`, 's').test(text);
-}
-
 /** Whether a rule applies to calls, or parts of a call, of one of these kinds about these applications. */
 export function isMeant(rule: FaultRule, kinds: readonly CallKind[], applicationIds: readonly number[]): boolean {
   if (rule.app !== undefined && !applicationIds.includes(rule.app)) return false;
@@ -200,7 +196,8 @@ export function isMeant(rule: FaultRule, kinds: readonly CallKind[], application
 
 function strikes(rule: FaultRule, { kinds, applicationIds, text, isGraphql }: FaultTarget): boolean {
   if (FOR_GRAPHQL.has(rule.effect) && !isGraphql) return false;
-  return (rule.path === undefined || matchesGlob(text, rule.path)) && isMeant(rule, kinds, applicationIds);
+  const isOnPath = rule.path === undefined || new RegExp(`^${patternOf(rule.path, '*')}$`, 's').test(text);
+  return isOnPath && isMeant(rule, kinds, applicationIds);
 }
 
 /** The fault rules in force. The first rule that matches a call decides what happens to it. */

@@ -52,6 +52,8 @@ interface DocumentCall {
 const MOST_GUIDS = 25;
 /** The most calls in flight of one user, over all keys of the user. */
 const MOST_CALLS_AT_ONCE = 25;
+/** The most calls a minute of one key with the same NRQL query. */
+const MOST_IDENTICAL = 120;
 const USER = 1_000_000;
 /** The most entities of a page under the planted fact of shorter pages. */
 const PLANTED_PAGE = 100;
@@ -83,6 +85,7 @@ export class GraphqlService {
   readonly #options: ServiceOptions;
   readonly #schema: GraphQLSchema;
   readonly #queries: MinuteLimit;
+  readonly #identical = new MinuteLimit(MOST_IDENTICAL);
   /** Calls in flight, by user. */
   readonly #running = new Map<number, number>();
 
@@ -120,6 +123,10 @@ export class GraphqlService {
         if (incoming.headers['api-key'] === undefined || !this.#options.apiKeys.has(key))
           return refusal(401, 'authentication required');
         if (running > MOST_CALLS_AT_ONCE) return refusal(429, 'Too many requests at once');
+        const now = this.#options.state.now();
+        const isRepeated = ({ entry: { kind, text } }: DocumentCall): boolean =>
+          kind === 'graphql_nrql' && !this.#identical.count(`${key} ${text}`, now);
+        if (requested.some(isRepeated)) return refusal(429, 'Too many identical queries');
         if (request === undefined) return refusal(400, 'The body must be a JSON object with a query');
         const field = answerRequests(requested, rule, this.#options.settings.facts);
         return { status: 200, body: await this.#execute(request, this.#root(field, key, rule)), headers: {} };

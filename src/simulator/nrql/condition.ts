@@ -122,7 +122,7 @@ export interface NrqlCondition {
    * not known yet. Undefined when the result depends on an unknown attribute.
    */
   readonly meets: (lookup: (attribute: string) => Value | null | undefined) => boolean | undefined;
-  /** Every comparison in it, also under a NOT; `values` are those of `=`, `IN` and their opposites, else empty. */
+  /** Every comparison in it; `values` are those of `=` and `IN`, empty where the comparison, or a NOT around it, excludes them. */
   readonly comparisons: readonly { readonly attribute: string; readonly values: readonly string[] }[];
 }
 
@@ -138,7 +138,8 @@ export function parseCondition(reader: TokenReader, likeContains = false): NrqlC
     if (reader.takeWord('NOT')) {
       const { meets, comparisons } = parseFactor();
       const opposite = (result: boolean | undefined) => (result === undefined ? undefined : !result);
-      return { meets: (lookup) => opposite(meets(lookup)), comparisons };
+      const excluding = comparisons.map(({ attribute }) => ({ attribute, values: [] }));
+      return { meets: (lookup) => opposite(meets(lookup)), comparisons: excluding };
     }
     if (reader.takeSign('(') === undefined) return parseComparison(reader, likeContains);
     const inner = parseCondition(reader, likeContains);
@@ -188,7 +189,7 @@ function comparison(
 /** Values of every type are compared as texts. */
 function isOneOf(attribute: string, isNot: boolean, values: readonly string[]): NrqlCondition {
   const wanted = new Set(values);
-  return comparison(attribute, isNot, (value) => wanted.has(String(value)), values);
+  return comparison(attribute, isNot, (value) => wanted.has(String(value)), isNot ? [] : values);
 }
 
 const COMPARISONS: Readonly<Record<string, (value: number, bound: number) => boolean>> = {
@@ -243,14 +244,19 @@ function parseValue(reader: TokenReader): string {
   return literal === 'true' || literal === 'false' ? literal : reader.fail('a text or a number');
 }
 
+/** The source of a regular expression for a text in which the wildcard is any run of characters. */
+export function patternOf(text: string, wildcard: string): string {
+  const parts = text.split(wildcard).map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`));
+  return parts.join('.*');
+}
+
 /** LIKE ignores case; `%` is any run of characters. */
 function likePattern(like: string, contains: boolean): RegExp {
-  const parts = like.split('%').map((part) => part.replace(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`));
-  const pattern = parts.join('.*');
+  const pattern = patternOf(like, '%');
   return new RegExp(contains ? pattern : `^${pattern}$`, 'is');
 }
 
-/** Every value that a condition compares an attribute with by `=`, `IN` or their opposites. */
+/** Every value that a condition selects an attribute by, with `=` or `IN`. */
 export function comparedValues({ comparisons }: NrqlCondition, attribute: string): readonly string[] {
   return comparisons.flatMap((one) => (one.attribute === attribute ? one.values : []));
 }

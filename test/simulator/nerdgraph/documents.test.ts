@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { DEMO_API_KEY } from '../../../src/simulator/simulatorSettings.ts';
-import { call, simulatorOfFile, simulatorOfTest, NOW } from '../client.ts';
+import { call, simulatorOfFile, simulatorOfTest, MINUTE, NOW } from '../client.ts';
 import { ACCOUNT, ask, body, nrql, send, V, TO } from './client.ts';
 
 const COUNT = `SELECT count(${V}) AS c FROM Metric WHERE appId = 1000001 SINCE ${TO - 60_000} UNTIL ${TO}`;
@@ -143,6 +143,21 @@ describe('the GraphQL call', () => {
       outcomes.push(errors?.[0]?.extensions?.['errorClass']);
     }
     expect(outcomes).toEqual([undefined, undefined, 'TOO_MANY_REQUESTS', undefined]);
+  });
+
+  it('gets 429 beyond 120 identical NRQL queries of one key in a minute of the clock', async () => {
+    let now = NOW;
+    const limited = await simulatorOfTest({ now: () => now, apiKeys: [DEMO_API_KEY, 'another'] });
+    const query = (text: string) => `{ actor { account(id: ${ACCOUNT}) { nrql(query: "${text}") { results } } } }`;
+    const status = async (text: string, key = DEMO_API_KEY): Promise<number> =>
+      (await send(limited, query(text), {}, { 'Api-Key': key })).status;
+    const repeated = 'SELECT count(*) FROM PageView';
+    for (let calls = 1; calls <= 120; calls += 1) expect(await status(repeated)).toBe(200);
+    expect([await status(repeated), await status(`${repeated} LIMIT 5`), await status(repeated, 'another')]).toEqual([
+      429, 200, 200,
+    ]);
+    now += MINUTE;
+    expect(await status(repeated)).toBe(200);
   });
 
   it('answers for the account it was started with, and names those it was told to name', async () => {

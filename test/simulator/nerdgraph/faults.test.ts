@@ -55,6 +55,8 @@ describe('a fault on a GraphQL call', () => {
     expect(error(await ask(simulator, BOTH))).toBe('TIMEOUT');
     expect(error(await ask(simulator, query('1000002')))).toBe('TIMEOUT');
     expect(error(await ask(simulator, query('1000001')))).toBeUndefined();
+    const others = `SELECT count(${V}) FROM Metric WHERE appId = 1000001 AND appId != 1000002`;
+    expect(error(await ask(simulator, others))).toBeUndefined();
   });
 
   it('strikes the queries whose text its path matches', async () => {

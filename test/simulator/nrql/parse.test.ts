@@ -171,9 +171,12 @@ describe('a condition', () => {
     expect(holds(`NOT host = 'a'`, {})).toBeUndefined();
   });
 
-  it('says which values it compares an attribute with', () => {
+  it('says which values it selects an attribute by, not those that it excludes', () => {
     expect(
-      comparedValues(where(`appId = 1 OR (appId IN (2, 3) AND NOT appId = 4) AND host LIKE '5'`), 'appId'),
-    ).toEqual(['1', '2', '3', '4']);
+      comparedValues(
+        where(`appId = 1 OR (appId IN (2, 3) AND NOT appId = 4) AND appId != 5 AND host LIKE '6'`),
+        'appId',
+      ),
+    ).toEqual(['1', '2', '3']);
   });
 });
