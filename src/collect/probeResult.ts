@@ -138,7 +138,7 @@ function groupsRead({ inventory }: AccountCollector, { application, data }: Appl
 function absentFamilies(account: AccountCollector, record: ApplicationRecord, blocks: readonly Block[]): string[] {
   const groups = groupsRead(account, record);
   const { api } = account.context.account;
-  const present = new Set<Family>(blocks.flatMap(({ samples }) => samples.columns.list.map(({ family }) => family)));
+  const present = new Set<Family>(blocks.flatMap(({ samples }) => samples.columns.map(({ family }) => family)));
   return FAMILIES.filter((family) => groups.has(family.group) && !present.has(family)).map(
     (family) => `${family.name} is absent: ${reasonFor(family, api, record)}; it comes from ${family.source}`,
   );

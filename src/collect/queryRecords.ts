@@ -144,13 +144,13 @@ export class QueryRecords {
       isChanged ||= record === first;
       if (isChanged) record.samples = isShared ? this.#without(taken, record) : all;
       if (!isShared || this.#tooOld.has(record)) continue;
-      for (const { family, seriesKey } of all.columns.list) if (this.#shared.has(family.name)) taken.add(seriesKey);
+      for (const { family, seriesKey } of all.columns) if (this.#shared.has(family.name)) taken.add(seriesKey);
     }
   }
 
   /** The series of a query without the taken ones. */
   #without(taken: ReadonlySet<string>, { all, samples }: QueryRecord): WrittenSamples {
-    const isTaken = all.columns.list.map(({ seriesKey }) => taken.has(seriesKey));
+    const isTaken = all.columns.map(({ seriesKey }) => taken.has(seriesKey));
     if (!isTaken.includes(true)) return all;
     const own = readSamples(all).filter((_, index) => !isTaken[index]);
     return this.#context.writer.write('queries', own, samples);
@@ -160,8 +160,8 @@ export class QueryRecords {
 /** The number of rows of which a query leaves out series, because an earlier query has them. */
 function rowsLeftOut({ all, samples }: QueryRecord): number {
   if (samples === all) return 0;
-  const published = new Set(samples.columns.list.map(({ seriesKey }) => seriesKey));
-  const leftOut = all.columns.list.filter(({ seriesKey }) => !published.has(seriesKey));
+  const published = new Set(samples.columns.map(({ seriesKey }) => seriesKey));
+  const leftOut = all.columns.filter(({ seriesKey }) => !published.has(seriesKey));
   // The percentiles of a row are several series.
   return new Set(leftOut.map(({ labels }) => JSON.stringify({ ...labels, [PERCENTILE_LABEL]: undefined }))).size;
 }

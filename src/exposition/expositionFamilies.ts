@@ -1,6 +1,5 @@
 import { yieldIfDue } from '../eventLoop/turns.ts';
 import type { Columns, DroppedSeries, Family, Block } from '../metrics/sample.ts';
-import { withoutLabelsOf } from '../metrics/writeSamples.ts';
 
 /** The numbers of written and omitted series of an exposition. */
 export interface ExpositionCounts {
@@ -8,10 +7,6 @@ export interface ExpositionCounts {
   readonly series: ReadonlyMap<string, number>;
   /** Series of the families that were left out because of `max_series`, task by task. */
   readonly dropped: readonly DroppedSeries[];
-  /**
-   * Samples that are not written: the value is not finite, a label repeats one of the task's own, or the series exists already.
-   */
-  readonly refused: number;
 }
 
 /** The positions of the series of one family, in the order of the exposition. */
@@ -45,8 +40,8 @@ export async function expositionFamilies(
   maxSeries: number,
 ): Promise<{ readonly families: readonly FamilySeries[]; readonly counts: ExpositionCounts }> {
   const found = new Map<string, { readonly family: Family; series: number }>();
-  for (const [{ list }, { rows: times }] of rows.rowsWith) {
-    for (const { family } of list) {
+  for (const [columns, { rows: times }] of rows.rowsWith) {
+    for (const { family } of columns) {
       const counted = found.get(family.name);
       if (counted === undefined) found.set(family.name, { family, series: times });
       else counted.series += times;
@@ -78,14 +73,14 @@ export async function expositionFamilies(
     if (yielded !== undefined) await yielded;
   }
   const series = new Map(Array.from(kept, ([name, family]) => [name, family.rows.length]));
-  return { families: [...kept.values()], counts: { series, dropped, refused: rows.refused } };
+  return { families: [...kept.values()], counts: { series, dropped } };
 }
 
 /** The destination of each column, and the number of dropped series of a row with these columns, by family. */
-function positionsOf({ list }: Columns, families: ReadonlyMap<string, FamilySeries>) {
-  const kept = list.map(({ family }) => families.get(family.name));
+function positionsOf(columns: Columns, families: ReadonlyMap<string, FamilySeries>) {
+  const kept = columns.map(({ family }) => families.get(family.name));
   const dropped = new Map<string, number>();
-  for (const [index, { family }] of list.entries()) {
+  for (const [index, { family }] of columns.entries()) {
     if (kept[index] === undefined) dropped.set(family.name, (dropped.get(family.name) ?? 0) + 1);
   }
   return { kept, dropped: [...dropped] };
@@ -109,8 +104,6 @@ export interface ExpositionRows {
   readonly rowsWith: ReadonlyMap<Columns, { readonly rows: number }>;
   /** The number of series of all blocks. */
   readonly series: number;
-  /** Samples that are not written; see ExpositionCounts. */
-  readonly refused: number;
 }
 
 /** After this number of blocks, which takes less than two milliseconds, other work may get its turn. */
@@ -125,7 +118,6 @@ export async function expositionRows(blocks: readonly Block[]): Promise<Expositi
   const rowsWith = new Map<Columns, { rows: number }>();
   let same = { rows: 0 };
   let series = 0;
-  let refused = 0;
   for (let row = 0; row < blocks.length; row += 1) {
     if (row % BLOCKS_AT_ONCE === 0) {
       const yielded = yieldIfDue();
@@ -133,7 +125,7 @@ export async function expositionRows(blocks: readonly Block[]): Promise<Expositi
     }
     const block = blocks[row];
     if (block === undefined) break;
-    const samples = withoutLabelsOf(block.labels, block.samples);
+    const { samples } = block;
     labels[row] = block.labelBytes;
     columns[row] = samples.columns;
     values[row] = samples.values;
@@ -144,9 +136,8 @@ export async function expositionRows(blocks: readonly Block[]): Promise<Expositi
     }
     same.rows += 1;
     series += samples.values.length;
-    refused += samples.refused;
   }
-  return { blocks, labels, columns, values, numbers, rowsWith, series, refused };
+  return { blocks, labels, columns, values, numbers, rowsWith, series };
 }
 
 /**

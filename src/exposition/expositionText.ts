@@ -44,7 +44,7 @@ function addLines(
     if (row === undefined || column === undefined) break;
     const ofEntity = labels[row];
     const value = values[row]?.[column];
-    const added = columns[row]?.list[column]?.labelBytes;
+    const added = columns[row]?.[column]?.labelBytes;
     if (ofEntity === undefined || value === undefined || added === undefined) continue;
     writer.addLine(name, ofEntity, added, value);
   }

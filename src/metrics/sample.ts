@@ -20,7 +20,10 @@ export interface Family {
   readonly labelNames: readonly string[];
 }
 
-/** One value of a family. The labels of its entity are added when an exposition is made. */
+/**
+ * One value of a family. The labels of its entity are added when an exposition is made; the check of the configuration ensures
+ * that no label has two values.
+ */
 export interface Sample {
   readonly family: Family;
   /** Labels beyond those of the entity; undefined where there are none. */
@@ -39,12 +42,8 @@ export interface Column {
   readonly seriesKey: string;
 }
 
-/** The columns of a task's samples, in order. Tasks with the same columns share one object. */
-export interface Columns {
-  readonly list: readonly Column[];
-  /** The names of all labels that are added to those of the task. */
-  readonly addedNames: readonly string[];
-}
+/** The columns of a task's samples, in order. Tasks with the same columns share one list. */
+export type Columns = readonly Column[];
 
 /**
  * Samples as they are kept: each value is the text that an exposition shows, which takes a quarter of the memory of samples.
@@ -55,8 +54,6 @@ export interface WrittenSamples {
   readonly number: number;
   readonly columns: Columns;
   readonly values: readonly string[];
-  /** Samples that are not written: their value is not finite, or the task has their series already. */
-  readonly refused: number;
 }
 
 /** The number of series of one family that are left out of an exposition, all from the samples of one task. */

@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto';
 import type { Group, Column, Columns, Family, Labels, Sample, WrittenSamples, WrittenLabels } from './sample.ts';
 
 const NO_LABELS: Labels = {};
-const NO_COLUMNS: Columns = { list: [], addedNames: [] };
+const NO_COLUMNS: Columns = [];
 
-export const NO_SAMPLES: WrittenSamples = { number: 0, columns: NO_COLUMNS, values: [], refused: 0 };
+export const NO_SAMPLES: WrittenSamples = { number: 0, columns: NO_COLUMNS, values: [] };
 
 /** Below this size a map is not searched for entries whose object was garbage-collected. */
 const FEW = 64;
@@ -19,7 +19,7 @@ export class SampleWriter {
   #written = 0;
 
   /**
-   * Refuses values that are not finite, and repeated series, which only custom metrics can have.
+   * Leaves out values that are not finite, and repeated series, which only custom metrics can have.
    *
    * @param before the earlier samples of the task, for a group whose tasks differ in their columns
    */
@@ -31,18 +31,18 @@ export class SampleWriter {
     const list: Column[] = [];
     const values: string[] = [];
     for (const { family, labels = NO_LABELS, value } of samples) {
-      const next = expected.list[list.length];
+      const next = expected[list.length];
       const column = next?.family === family && isEqual(next.labels, labels) ? next : this.#columnOf(family, labels);
       if (!Number.isFinite(value) || taken?.has(column.seriesKey) === true) continue;
       taken?.add(column.seriesKey);
       list.push(column);
       values.push(String(value));
     }
-    const isExpected = list.length === expected.list.length && list.every((each, at) => each === expected.list[at]);
-    const columns = isExpected ? expected : columnsOf(list);
+    const isExpected = list.length === expected.length && list.every((each, at) => each === expected[at]);
+    const columns = isExpected ? expected : list;
     if (!isExpected && before === undefined) keep(this.#newest, layout, columns);
     this.#written += 1;
-    return { number: this.#written, columns, values, refused: samples.length - list.length };
+    return { number: this.#written, columns, values };
   }
 
   #columnOf(family: Family, labels: Labels): Column {
@@ -81,32 +81,9 @@ function isEqual(a: Labels, b: Labels): boolean {
 }
 
 export function readSamples({ columns, values }: WrittenSamples): Sample[] {
-  return columns.list.map(({ family, labels }, index) => {
+  return columns.map(({ family, labels }, index) => {
     return { family, labels: labels === NO_LABELS ? undefined : labels, value: Number(values[index]) };
   });
-}
-
-/** Leaves out the samples that repeat a label of their task; these count as refused. */
-export function withoutLabelsOf(entity: Labels, samples: WrittenSamples): WrittenSamples {
-  const { number, columns, values, refused } = samples;
-  if (!hasOne(entity, columns.addedNames)) return samples;
-  const isKept = columns.list.map(({ labels }) => !Object.keys(labels).some((name) => Object.hasOwn(entity, name)));
-  const list = columns.list.filter((_, index) => isKept[index]);
-  return {
-    number,
-    columns: columnsOf(list),
-    values: values.filter((_, index) => isKept[index]),
-    refused: refused + columns.list.length - list.length,
-  };
-}
-
-function hasOne(labels: Labels, names: readonly string[]): boolean {
-  for (const name of names) if (Object.hasOwn(labels, name)) return true;
-  return false;
-}
-
-function columnsOf(list: readonly Column[]): Columns {
-  return { list, addedNames: [...new Set(list.flatMap(({ labels }) => Object.keys(labels)))] };
 }
 
 /** Longest label value that is written, in bytes of UTF-8 before escaping. */

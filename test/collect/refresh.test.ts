@@ -536,9 +536,7 @@ describe('a probe', () => {
     world.reader.keyTransactions = [keyTransaction(9, 1)];
     const probed = await world.clock.run(world.collector.probe('main', 1, 9_500));
     if (probed.kind !== 'result') throw new Error(`the probe ended with ${probed.kind}`);
-    const present = new Set(
-      probed.blocks.flatMap(({ samples }) => samples.columns.list.map(({ family }) => family.name)),
-    );
+    const present = new Set(probed.blocks.flatMap(({ samples }) => samples.columns.map(({ family }) => family.name)));
     const absent = probed.notes.flatMap(
       (note) => /^(newrelic_\w+) is absent: .+; it comes from ./.exec(note)?.[1] ?? [],
     );

@@ -414,7 +414,7 @@ describe('custom metrics', () => {
     queues(world);
     const familyOf = async () =>
       (await world.collector.snapshot(EVERYTHING)).blocks
-        .flatMap(({ samples }) => samples.columns.list)
+        .flatMap(({ samples }) => samples.columns)
         .find(({ family }) => family.name === QUEUE.name)?.family;
     await world.scrape();
     const before = await familyOf();

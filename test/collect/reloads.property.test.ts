@@ -126,7 +126,7 @@ async function served(world: World): Promise<ReadonlySet<string>> {
     blocks
       .filter(({ group }) => WATCHED.has(group))
       .flatMap(({ group, labels, samples }) => {
-        const families = samples.columns.list.map(({ family }) => family.name);
+        const families = samples.columns.map(({ family }) => family.name);
         const subject = labels.host_id ?? labels.app_id ?? families[0] ?? '';
         const kinds = group === 'custom_metrics' ? families : [group];
         return kinds.map((kind) => `${labels['account'] ?? ''} ${kind} ${subject}`);

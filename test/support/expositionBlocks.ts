@@ -69,14 +69,11 @@ const anyText = fc.oneof(
 
 const value = fc.oneof(fc.double(), fc.integer(), fc.constantFrom(NaN, Infinity, -Infinity, -0, 1e21, 5e-324));
 
-const labels = fc.dictionary(
-  fc.constantFrom('a', 'b', 'c', 'constructor'),
-  fc.oneof(fc.constantFrom('1', '2'), anyText),
-  {
+const labels = (...names: string[]) =>
+  fc.dictionary(fc.constantFrom(...names), fc.oneof(fc.constantFrom('1', '2'), anyText), {
     maxKeys: 3,
     noNullPrototype: true,
-  },
-);
+  });
 
 const family = fc
   .record({
@@ -90,7 +87,7 @@ const family = fc
 function samplesOf(group: Group, families: readonly Family[]): fc.Arbitrary<readonly Sample[]> {
   const sample = fc.record({
     family: fc.constantFrom(...families),
-    labels: fc.option(labels, { nil: undefined }),
+    labels: fc.option(labels('a', 'b', 'c', 'constructor'), { nil: undefined }),
     value,
   });
   if (group === 'custom_metrics') return fc.array(sample, { maxLength: 8 });
@@ -104,14 +101,14 @@ function samplesOf(group: Group, families: readonly Family[]): fc.Arbitrary<read
 }
 
 /**
- * Blocks as collectors make them and worse: families under several objects, in several groups, labels that clash, values
+ * Blocks as collectors make them and worse: families under several objects, in several groups, values
  * that are not finite, samples that stay while the labels change. As in the inventory, every block has an id among the
  * labels of its entity that no other has.
  */
 export const anyBlocks: fc.Arbitrary<SampleBlock[]> = fc
   .record({
     families: fc.array(family, { minLength: 1, maxLength: 4 }),
-    entities: fc.array(labels, { minLength: 1, maxLength: 4 }),
+    entities: fc.array(labels('d', 'e', 'f', 'valueOf'), { minLength: 1, maxLength: 4 }),
   })
   .chain(({ families, entities }) => {
     const one = fc.constantFrom<Group>('applications', 'hosts', 'custom_metrics').chain((group) =>

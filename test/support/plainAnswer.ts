@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Format } from '../../src/exposition/formats.ts';
 import type { OwnFamily } from '../../src/exposition/ownFamilies.ts';
-import type { Family, Labels, Sample } from '../../src/metrics/sample.ts';
+import type { Family } from '../../src/metrics/sample.ts';
 import type { SampleBlock } from './expositionBlocks.ts';
 
 export interface PlainAnswer {
@@ -9,7 +9,6 @@ export interface PlainAnswer {
   readonly series: ReadonlyMap<string, number>;
   /** Series left out, by family. */
   readonly dropped: ReadonlyMap<string, number>;
-  readonly refused: number;
   readonly text: string;
 }
 
@@ -23,7 +22,6 @@ export function plainAnswer(
   { format, maxSeries }: { readonly format: Format; readonly maxSeries: number },
 ): PlainAnswer {
   const families = new Map<string, { family: Family; lines: Map<string, string> }>();
-  let refused = 0;
   for (const block of blocks) {
     for (const sample of block.samples) {
       const { family } = sample;
@@ -31,10 +29,7 @@ export function plainAnswer(
       const all = [...Object.entries(block.labels), ...Object.entries(sample.labels ?? {})];
       const labels = all.map(([name, text]) => [name, shortened(text)] as const);
       const key = JSON.stringify(labels.toSorted(([a], [b]) => (a < b ? -1 : 1)));
-      if (!isWritable(sample, block.labels) || entry.lines.has(key)) {
-        refused += 1;
-        continue;
-      }
+      if (!Number.isFinite(sample.value) || entry.lines.has(key)) continue;
       families.set(family.name, entry);
       entry.lines.set(key, sampleLine(family.name, labels, sample.value));
     }
@@ -51,12 +46,7 @@ export function plainAnswer(
   const series = new Map([...kept.keys()].map((name) => [name, seriesOf(name)]));
   const parts = [...kept.values()].map(({ family, lines }) => head(family, format) + [...lines.values()].join(''));
   const others = own.filter(({ name }) => !kept.has(name)).map((family) => ownFamily(family, format));
-  return { text: [...parts, ...others, format === 'openmetrics' ? '# EOF\n' : ''].join(''), series, dropped, refused };
-}
-
-/** A finite value, and no label of the entity a second time. */
-function isWritable({ labels = {}, value }: Sample, entity: Labels): boolean {
-  return Number.isFinite(value) && !Object.keys(labels).some((name) => Object.hasOwn(entity, name));
+  return { text: [...parts, ...others, format === 'openmetrics' ? '# EOF\n' : ''].join(''), series, dropped };
 }
 
 /** One line: the name, the labels in their order with the three escapes, the value. */
