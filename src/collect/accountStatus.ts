@@ -235,12 +235,16 @@ const NAME_LISTS: ReadonlySet<Kind> = new Set<Kind>(['metric_names', 'custom_nam
 
 /**
  * The beginning and the reason of an outage, and the time until which the last good values are served, in Unix seconds.
- * Undefined while the account is up, or before its first task has failed: the application list, where the account has one.
+ * Undefined while the account is up, or before a task that would show it as up has failed: the application list, or, in an
+ * account without applications, the last of its tasks that failed after a success.
  */
 function outageOf({ up, inventory, schedule, context }: AccountCollector, { now }: EvaluationTime, wallNow: number) {
-  const [first] = inventory.tasks();
-  if (up || first?.problem === undefined) return undefined;
-  const { reason, text, since } = first.problem;
+  const tasks = context.account.applications.read ? [inventory.applicationList] : inventory.tasks();
+  const failed = tasks.flatMap(({ problem, lastRead }) => (problem === undefined ? [] : { problem, lastRead }));
+  const wereRead = failed.filter(({ lastRead }) => lastRead !== undefined);
+  const [decisive = failed[0]] = wereRead.sort((a, b) => b.problem.since - a.problem.since);
+  if (up || decisive === undefined) return undefined;
+  const { reason, text, since } = decisive.problem;
   const shown = (time: number): number => (wallNow + time - now) / 1000;
   let servedUntil = -Infinity;
   for (const task of inventory.tasks()) {

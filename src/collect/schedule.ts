@@ -27,8 +27,8 @@ const MINUTE = 60_000;
 /** A jump of the wall clock by less than this counts as a correction, not as a new setting; milliseconds. */
 const CLOCK_TOLERANCE = 2_000;
 
-/** The longest interval of the groups of queries and golden metrics, also for an account without them; milliseconds. */
-const LONGEST_OWN_INTERVAL = 86_400_000;
+/** Stands for the interval of the groups of queries and golden metrics in an account without them; milliseconds. */
+const NO_OWN_INTERVAL = 86_400_000;
 
 /** The minimum time for which a task is in demand after a request, in milliseconds. */
 const DEMAND_TTL = 300_000;
@@ -134,7 +134,7 @@ export class Schedule {
     const { account, collection } = this.#context;
     if (group === 'queries' || group === 'golden_metrics') {
       const each = group === 'queries' ? account.queries : account.entities;
-      return Math.min(...each.map((one) => one.interval), LONGEST_OWN_INTERVAL);
+      return each.length === 0 ? NO_OWN_INTERVAL : Math.min(...each.map((one) => one.interval));
     }
     return collection.intervals[group === 'custom_metrics' ? 'metric_names' : group];
   }

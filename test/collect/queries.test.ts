@@ -56,6 +56,31 @@ describe('queries', () => {
     ]);
   });
 
+  it('have a group with the shortest of their intervals, although it is longer than a day', async () => {
+    world = worldWith([{ ...ORDERS, interval: 2_880 * MINUTE }], { applications: { read: false } });
+    await world.scrape();
+    expect(world.group('queries')).toMatchObject({ intervalSeconds: 172_800, effectiveIntervalSeconds: 172_800 });
+  });
+
+  it('show an outage of an account without applications from the last success of all, beside a list never requested', async () => {
+    const entities = [{ type: 'EXT-SERVICE', exclude: [], tags: [], interval: MINUTE, max_entities: 10 }];
+    world = worldWith([ORDERS, QUEUES], { applications: { read: false }, entities });
+    await world.scrape(only);
+    let unread = [ORDERS];
+    world.reader.fault = ({ subjects: [subject] }) =>
+      unread.some(({ nrql }) => nrql === (subject as QuerySubject).nrql)
+        ? { reason: 'network', latency: 0 }
+        : undefined;
+    await world.nextMinute(5);
+    await world.scrape(only);
+    expect(world.status).toMatchObject({ up: true, outage: undefined });
+    unread = [ORDERS, QUEUES];
+    await world.clock.advance(5 * MINUTE);
+    const since = world.clock.now() / 1000;
+    await world.scrape(only);
+    expect(world.status).toMatchObject({ up: false, outage: { since, reason: 'network' } });
+  });
+
   it('are answered at once when those that are due cannot be read in time, however long their intervals are', async () => {
     const names = Array.from({ length: 12 }, (_, index) => `q${index}`);
     const queries = names.map((name, index) => query({ name, interval: index === 0 ? MINUTE : 60 * MINUTE }));
