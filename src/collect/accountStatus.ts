@@ -238,7 +238,7 @@ const NAME_LISTS: ReadonlySet<Kind> = new Set<Kind>(['metric_names', 'custom_nam
  * Undefined while the account is up, or before a task that would show it as up has failed: the application list, or, in an
  * account without applications, the last of its tasks that failed after a success.
  */
-function outageOf({ up, inventory, schedule, context }: AccountCollector, { now }: EvaluationTime, wallNow: number) {
+function outageOf({ up, inventory, context }: AccountCollector, { now }: EvaluationTime, wallNow: number) {
   const tasks = context.account.applications.read ? [inventory.applicationList] : inventory.tasks();
   const failed = tasks.flatMap(({ problem, lastRead }) => (problem === undefined ? [] : { problem, lastRead }));
   const wereRead = failed.filter(({ lastRead }) => lastRead !== undefined);
@@ -246,11 +246,11 @@ function outageOf({ up, inventory, schedule, context }: AccountCollector, { now 
   if (up || decisive === undefined) return undefined;
   const { reason, text, since } = decisive.problem;
   const shown = (time: number): number => (wallNow + time - now) / 1000;
-  let servedUntil = -Infinity;
-  for (const task of inventory.tasks()) {
-    if (!NAME_LISTS.has(task.kind)) servedUntil = Math.max(servedUntil, schedule.dueAt(task));
+  let lastDue = -Infinity;
+  for (const { kind, lastRead } of inventory.tasks()) {
+    if (!NAME_LISTS.has(kind)) lastDue = Math.max(lastDue, lastRead?.dueAt ?? -Infinity);
   }
-  servedUntil += context.collection.max_age;
+  const servedUntil = lastDue + context.collection.max_age;
   return {
     since: shown(since),
     reason,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { application, TRAFFIC } from './support/bodies.ts';
-import { accountConfig } from './support/config.ts';
+import { accountConfig, config } from './support/config.ts';
 import { World } from './support/world.ts';
 
 const warned = (world: World, words: string): number =>
@@ -162,5 +162,19 @@ describe('an account that cannot be read', () => {
     world.reader.fault = () => undefined;
     await world.scrapeFor(600);
     expect(world.status.outage).toBeUndefined();
+  });
+
+  it('says so after a reload, too, that has its list read again before it is due', async () => {
+    const world = new World([accountConfig({ key_transactions: false })]);
+    world.reader.applications = [application(1, { reporting: false })];
+    await world.scrape();
+    world.reader.fault = () => ({ reason: 'network', latency: 0 });
+    await world.nextMinute(5);
+    await world.scrape();
+    const before = world.status.outage;
+    world.collector.reconfigure(
+      config(accountConfig({ key_transactions: false, applications: { include: [{ id: 1 }] } })),
+    );
+    expect(world.status.outage).toEqual(before);
   });
 });
