@@ -50,8 +50,6 @@ export interface ClientOptions extends DispatcherOptions {
   /** Limit for each attempt, from connecting to the last byte of the body. */
   readonly requestTimeoutMs: number;
   readonly maxRetries: number;
-  /** Limit for a body, as sent and as unpacked, where it is lower than the limit of its kind. */
-  readonly maxBytes?: number | undefined;
   readonly observer: CallObserver;
   /** Unix milliseconds of the wall clock, for comparison with times in headers. */
   readonly now: () => number;
@@ -143,15 +141,13 @@ export class Client {
 
   /** Makes a call. Rejects with an UpstreamError after the last attempt, or with the reason of the signal. */
   async call(endpoint: string, request: Request, policy: ResponsePolicy, call: CallOptions): Promise<JsonResponse> {
-    const { maxBytes = Infinity, maxRetries, observer, random, sleep } = this.#options;
-    const { bounds } = policy;
-    const bounded = { ...policy, bounds: { ...bounds, bytes: Math.min(bounds.bytes, maxBytes) } };
+    const { maxRetries, observer, random, sleep } = this.#options;
     let failures = 0;
     let overloads = 0;
     // One signal serves many calls at once; without this, Node.js warns of a leak.
     setMaxListeners(0, call.signal);
     for (;;) {
-      const result = await this.#attempt(endpoint, request, bounded, call);
+      const result = await this.#attempt(endpoint, request, policy, call);
       if (!(result instanceof CallFailure)) {
         this.#failures.recordCall(this.#key.last, true);
         return result;

@@ -50,21 +50,19 @@ function encoded(text: string): string {
   }
 }
 
+/** Limit for the pages of a list. */
+const MOST_PAGES = 200;
+
 /** Calls the endpoints of the REST interface, and reads lists and records from their responses. */
 export class RestClient {
   /** Makes the calls, and reports problems with responses. */
   readonly http: Client;
   readonly #base: URL;
-  readonly #mostPages: number;
 
-  /**
-   * @param base the base address of all paths
-   * @param mostPages limit for the pages of a list
-   */
-  constructor(http: Client, base: URL, mostPages: number) {
+  /** @param base the base address of all paths */
+  constructor(http: Client, base: URL) {
     this.http = http;
     this.#base = base;
-    this.#mostPages = mostPages;
   }
 
   /** Reads the body of one response with `read`. */
@@ -93,7 +91,7 @@ export class RestClient {
     call: CallOptions,
   ): Promise<T[]> {
     const found = new Map<number | string, T>();
-    await this.pages(target, member, schema, { mostPages: this.#mostPages }, call, (records) => {
+    await this.pages(target, member, schema, { mostPages: MOST_PAGES }, call, (records) => {
       const before = found.size;
       for (const record of records) found.set(keyOf(record), record);
       return found.size - before;

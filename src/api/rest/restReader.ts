@@ -36,8 +36,6 @@ export interface RestReaderOptions extends ClientOptions {
    */
   readonly nerdgraph?:
     Pick<UpstreamReader, 'user' | 'queries' | 'entities' | 'memory' | 'retire' | 'close'> | undefined;
-  /** Limit for the pages of a list; 200 by default. */
-  readonly maxPages?: number;
 }
 
 /**
@@ -50,7 +48,7 @@ export interface RestReaderOptions extends ClientOptions {
 export function createRestReader(options: RestReaderOptions, before?: object): UpstreamReader {
   const memory = before instanceof RestMemory ? before : new RestMemory(options.monotonic);
   const client = new Client(options, memory.failures);
-  const rest = new RestClient(client, new URL(options.baseUrl), options.maxPages ?? 200);
+  const rest = new RestClient(client, new URL(options.baseUrl));
   const { nameCalls } = memory;
   const { nerdgraph } = options;
   memory.nerdgraph = nerdgraph?.memory;

@@ -130,7 +130,7 @@ export class RestConnection {
       ...(raw ? [['raw', 'true'] as const] : []),
     ]);
     const target = metricTarget('metrics/data.json', { applicationId }, query);
-    const client = new RestClient(this.#client, this.#base, 1);
+    const client = new RestClient(this.#client, this.#base);
     return client.one(target, this.call, BOUNDS.metricData, (body, discarded) =>
       parseMetricData(body, range, discarded),
     );
