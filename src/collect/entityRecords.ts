@@ -36,8 +36,8 @@ export interface EntityRecord {
   /** Undefined while it does not report, or has no golden metric that can be read. */
   readonly task: Task | undefined;
   readonly columns: Columns;
-  /** By golden metric: its last values and, while it fails alone, the time when that began (monotonic clock, milliseconds). */
-  readonly values: Map<string, { readonly values: GoldenResult['values']; failedAt?: number }>;
+  /** By golden metric: its last values and, while it fails alone, the time when they were due (monotonic clock, milliseconds). */
+  readonly values: Map<string, { readonly values: GoldenResult['values']; dueAt?: number }>;
   goldenSamples: WrittenSamples;
   /** Golden metrics that failed in a read in which others succeeded. */
   failures: GoldenResult['failures'];
@@ -175,7 +175,7 @@ export class EntityRecords {
     for (const { name } of record.columns) {
       const last = record.values.get(name);
       if (!failures.has(name)) record.values.set(name, { values });
-      else if (last !== undefined) last.failedAt ??= this.#context.clock.monotonic();
+      else if (last !== undefined) last.dueAt ??= task.lastRead?.dueAt ?? -Infinity;
     }
     const [error] = failures.values();
     task.partial = error === undefined ? undefined : { reason: error.failure.reason, text: error.message };
@@ -188,12 +188,12 @@ export class EntityRecords {
     return (record.samples ??= this.#context.writer.write('entities', monitoredSamples(record.entity, tags)));
   }
 
-  /** Removes the values of metrics that have failed alone for `max_age`, also while later reads fail as a whole. */
+  /** Removes the values of metrics that fail alone, `max_age` after they were due, also while later reads fail as a whole. */
   removeTooOld({ selection }: TypeRecord, record: EntityRecord): void {
     if (record.failures.size === 0) return;
     const { clock, collection } = this.#context;
     const oldest = clock.monotonic() - collection.max_age;
-    const tooOld = [...record.values].filter(([, { failedAt = Infinity }]) => failedAt < oldest);
+    const tooOld = [...record.values].filter(([, { dueAt = Infinity }]) => dueAt < oldest);
     if (tooOld.length === 0) return;
     for (const [name] of tooOld) record.values.delete(name);
     record.goldenSamples = this.#write(selection.type, record);
@@ -236,15 +236,17 @@ export class EntityRecords {
         // Otherwise a value that the last read did not request would be absent for a whole interval.
         if (known?.task === task && hasMore(known.columns, columns)) task.overdue = true;
       }
-      const values = known?.values ?? new Map<string, never>();
+      // Values from before a silence would be too old when it reports again.
+      const kept = known?.task === task ? known : undefined;
+      const values = kept?.values ?? new Map<string, never>();
       next.set(entity.guid, {
         ...{ entity, task, columns, values },
         labels: writeLabels(entityLabels(account, type, entity), known?.labels),
         samples: undefined,
         goldenLabels: writeLabels(goldenLabels(account, entity), known?.goldenLabels),
-        goldenSamples: known?.columns === columns ? known.goldenSamples : this.#write(type, { columns, values }),
-        failures: known?.failures ?? new Map(),
-        notNumbers: known?.notNumbers ?? [],
+        goldenSamples: kept?.columns === columns ? kept.goldenSamples : this.#write(type, { columns, values }),
+        failures: kept?.failures ?? new Map(),
+        notNumbers: kept?.notNumbers ?? [],
       });
     }
     record.entities = next;

@@ -293,6 +293,28 @@ describe('golden metrics', () => {
     expect(await served()).toEqual([5, undefined]);
   });
 
+  it.each([
+    [
+      'an outage',
+      (world: World, isOver: boolean) => (world.reader.fault = () => (isOver ? undefined : { reason: 'network' })),
+    ],
+    [
+      'a silence',
+      (world: World, reporting: boolean) => world.reader.monitored.set(SERVICE, [entity('a', { reporting })]),
+    ],
+  ])('that fail alone after %s longer than max_age do not return with values from before', async (_, set) => {
+    const world = worldWith([selection()], [entity('a')]);
+    await world.scrape();
+    set(world, false);
+    await world.scrapeFor(30 * 60, 60);
+    set(world, true);
+    world.reader.failingMetrics = ['errorRate'];
+    world.reader.golden = () => ({ throughput: 6 });
+    let answer = await world.scrape();
+    for (; world.value(answer, THROUGHPUT) !== 6; answer = await world.scrape()) await world.nextMinute(1);
+    expect(world.value(answer, 'newrelic_ext_service_error_rate')).toBeUndefined();
+  });
+
   it('whose definition cannot be read are never asked for, with one warning', async () => {
     const bad = metric('bad');
     const definition = { ...bad.definition, from: 'Metric LIMIT 5' };
