@@ -12,14 +12,6 @@ export interface KeyTransactionDetails {
   readonly applicationId: number | undefined;
 }
 
-export interface KeyTransactionEntity {
-  readonly id: number;
-  readonly guid: string;
-  readonly name: string;
-  readonly reporting: boolean;
-  readonly healthStatus: string | undefined;
-}
-
 /** Size of New Relic's pages of entities; a larger one cannot be requested. */
 export const PAGE_SIZE = 200;
 
@@ -41,9 +33,9 @@ const FIRST_SIZES = { hosts: 1, datastores: 3, matches: 50 };
 export class AccountMemory {
   readonly failures: FailureMemory;
   onlyAccount: { readonly id: number; readonly key: string | undefined } | undefined;
-  /** The entities of the last searches, by guid: a field that fails keeps its earlier value. */
-  applications: ReadonlyMap<string, Application> = new Map();
-  keyTransactionEntities: ReadonlyMap<string, KeyTransactionEntity> = new Map();
+  /** The entities of the last searches, by guid, with the names of their fields in New Relic. */
+  applications: ReadonlyMap<string, Json> = new Map();
+  keyTransactionEntities: ReadonlyMap<string, Json> = new Map();
   /** Fields of key transactions that only their full entities have, by guid. */
   readonly keyTransactionDetails = new Map<string, KeyTransactionDetails & { readAt: number; isWhole: boolean }>();
   /** The key transactions of the last list by id, or the error if their details were never read. */

@@ -1,9 +1,9 @@
 import * as z from 'zod';
-import { entity, healthStatus, searchEntities, severityOf } from './entitySearch.ts';
+import { entity, healthStatus, searchEntities } from './entitySearch.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import { NO_SUMMARY } from './rowValues.ts';
 import { APPLICATIONS } from './transport.ts';
-import { amount, count, id, type Json } from '../http/validation.ts';
+import { amount, count, id } from '../http/validation.ts';
 import type { Application } from '../types.ts';
 import type { CallOptions } from '../upstreamReader.ts';
 
@@ -15,63 +15,56 @@ export async function listApplications(account: NerdGraphAccount, call: CallOpti
     document: APPLICATIONS,
     what: "domain = 'APM' AND type = 'APPLICATION'",
     schema: application,
-    earlier: (guid: string) => fieldsOf(memory.applications.get(guid)),
+    earlier: memory.applications,
   } as const;
-  memory.applications = await searchEntities(account, search, call);
+  const entities = await searchEntities(account, search, call);
+  memory.applications = entities;
   const found = new Map<number, Application>();
-  for (const each of memory.applications.values()) if (!found.has(each.id)) found.set(each.id, each);
+  for (const each of entities.values()) {
+    if (!found.has(each.applicationId)) found.set(each.applicationId, toApplication(each));
+  }
   const applications = [...found.values()];
   await account.checkEmpty(applications.length === 0, call);
   memory.listed(applications);
   return applications;
 }
 
-/**
- * An application of the entity search. Its summary has only the Apdex target and the numbers of hosts and instances. New Relic's
- * other figures have an unknown window and scale, so the rolling values are calculated from timeslices.
- */
-const application = entity
-  .extend({
-    applicationId: id,
-    language: z.string().nullish(),
-    apmSummary: z.object({ hostCount: count.nullish(), instanceCount: count.nullish() }).nullish(),
-    settings: z.object({ apdexTarget: amount.nullish(), serverSideConfig: z.boolean().nullish() }).nullish(),
-  })
-  .transform((fields): Application => {
-    const { reporting } = fields;
-    const apdexTarget = fields.settings?.apdexTarget ?? undefined;
-    const hosts = fields.apmSummary?.hostCount ?? undefined;
-    const instances = fields.apmSummary?.instanceCount ?? undefined;
-    return {
-      id: fields.applicationId,
-      name: fields.name,
-      language: fields.language?.toLowerCase(),
-      healthStatus: healthStatus(reporting, fields.alertSeverity),
-      reporting,
-      lastReportedAt: undefined,
-      summary: { ...NO_SUMMARY, apdexTarget, hostCount: hosts, instanceCount: instances },
-      endUserSummary: undefined,
-      settings: {
-        apdexThreshold: apdexTarget,
-        endUserApdexThreshold: undefined,
-        realUserMonitoring: undefined,
-        serverSideConfig: fields.settings?.serverSideConfig ?? undefined,
-      },
-      alertPolicyId: undefined,
-      hosts,
-      instances,
-      // Tags that failed and were never read are unknown, not empty.
-      tags: fields.tags === undefined ? undefined : (fields.tags ?? []),
-    };
-  });
+/** An application of the entity search. */
+const application = entity.extend({
+  applicationId: id,
+  language: z.string().nullish(),
+  apmSummary: z.object({ hostCount: count.nullish(), instanceCount: count.nullish() }).nullish(),
+  settings: z.object({ apdexTarget: amount.nullish(), serverSideConfig: z.boolean().nullish() }).nullish(),
+});
 
-/** The fields of an application as New Relic names them. */
-function fieldsOf(record: Application | undefined): Json | undefined {
-  if (record === undefined) return undefined;
-  const { id, name, language, reporting, healthStatus: health, settings, hosts, instances } = record;
+/**
+ * The summary has only the Apdex target and the numbers of hosts and instances. New Relic's other figures have an unknown window
+ * and scale, so the rolling values are calculated from timeslices.
+ */
+function toApplication(fields: z.infer<typeof application>): Application {
+  const { reporting } = fields;
+  const apdexTarget = fields.settings?.apdexTarget ?? undefined;
+  const hosts = fields.apmSummary?.hostCount ?? undefined;
+  const instances = fields.apmSummary?.instanceCount ?? undefined;
   return {
-    ...{ applicationId: id, name, language, reporting, tags: record.tags, alertSeverity: severityOf(health) },
-    apmSummary: { hostCount: hosts, instanceCount: instances },
-    settings: { apdexTarget: settings?.apdexThreshold, serverSideConfig: settings?.serverSideConfig },
+    id: fields.applicationId,
+    name: fields.name,
+    language: fields.language?.toLowerCase(),
+    healthStatus: healthStatus(reporting, fields.alertSeverity),
+    reporting,
+    lastReportedAt: undefined,
+    summary: { ...NO_SUMMARY, apdexTarget, hostCount: hosts, instanceCount: instances },
+    endUserSummary: undefined,
+    settings: {
+      apdexThreshold: apdexTarget,
+      endUserApdexThreshold: undefined,
+      realUserMonitoring: undefined,
+      serverSideConfig: fields.settings?.serverSideConfig ?? undefined,
+    },
+    alertPolicyId: undefined,
+    hosts,
+    instances,
+    // Tags that failed and were never read are unknown, not empty.
+    tags: fields.tags === undefined ? undefined : (fields.tags ?? []),
   };
 }

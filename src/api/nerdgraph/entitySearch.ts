@@ -55,11 +55,6 @@ export function healthStatus(
   return alerts === null || alerts === undefined ? undefined : HEALTH[alerts];
 }
 
-/** The severity behind a health status; undefined where there is none, or the entity did not report. */
-export function severityOf(health: string | undefined): string | undefined {
-  return Object.entries(HEALTH).find(([, status]) => status === health)?.[0];
-}
-
 const MOST_ON_A_PAGE = 2_000;
 const MOST_PAGES = 200;
 
@@ -77,8 +72,8 @@ export async function searchEntities<T>(
     readonly document: Document;
     readonly what: string;
     readonly schema: z.ZodType<T>;
-    /** The fields of an entity at the last search: a field that fails keeps its earlier value. */
-    readonly earlier: (guid: string) => Json | undefined;
+    /** The entities of the last search by guid: a field that fails keeps its earlier value. */
+    readonly earlier: ReadonlyMap<string, Json>;
     /** The size of pages, where the document has a parameter for it; reduced where pages are too big. */
     readonly pages?: Pick<EntityList, 'limit'>;
     readonly most?: number;
@@ -136,8 +131,8 @@ export async function searchEntities<T>(
  * The entity with the earlier values of its failed fields, because null would mean that there is nothing. A field of which only
  * a part failed is replaced, too.
  */
-function withEarlier(written: Json, failed: ReadonlySet<string>, earlier: (guid: string) => Json | undefined): Json {
-  const fields = earlier(String(written['guid']));
+function withEarlier(written: Json, failed: ReadonlySet<string>, earlier: ReadonlyMap<string, Json>): Json {
+  const fields = earlier.get(String(written['guid']));
   const known = [...failed].map((name) => [name, fields?.[name] ?? written[name] ?? undefined] as const);
   return { ...written, ...Object.fromEntries(known) };
 }

@@ -1,35 +1,22 @@
 import * as z from 'zod';
-import { entity, healthStatus, searchEntities, severityOf } from './entitySearch.ts';
-import type { AccountMemory, KeyTransactionDetails, KeyTransactionEntity } from './accountMemory.ts';
+import { entity, healthStatus, searchEntities } from './entitySearch.ts';
+import type { AccountMemory, KeyTransactionDetails } from './accountMemory.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import { withoutPadding } from './rows.ts';
 import { NO_SUMMARY } from './rowValues.ts';
 import { KEY_TRANSACTION_DETAILS, KEY_TRANSACTIONS } from './transport.ts';
 import type { CallFailure } from '../http/callFailure.ts';
-import { amount, isList, parseRecord, text, type Json } from '../http/validation.ts';
+import { amount, isList, parseRecord, text } from '../http/validation.ts';
 import { UpstreamError, type KeyTransaction } from '../types.ts';
 import type { CallOptions } from '../upstreamReader.ts';
 
 /** The tag that holds the id of a key transaction in the REST interface. */
 const ID_TAG = 'keyTransactionId';
 
-const keyTransaction = entity.transform((fields, context) => {
-  const written = fields.tags?.find(({ key }) => key === ID_TAG)?.values[0] ?? '';
-  const id = idIn(written);
-  if (id === undefined) {
-    context.issues.push({ code: 'custom', message: `no tag ${ID_TAG}`, input: fields.tags, path: ['tags'] });
-    return z.NEVER;
-  }
-  const { guid, name, reporting } = fields;
-  return { id, guid, name, reporting, healthStatus: healthStatus(reporting, fields.alertSeverity) };
-});
+const keyTransaction = entity.refine((fields) => idOf(fields) !== undefined, { path: ['tags'] });
 
-/** The fields of a key transaction as New Relic names them. */
-function fieldsOf(entity: KeyTransactionEntity | undefined): Json | undefined {
-  if (entity === undefined) return undefined;
-  const { id, name, reporting, healthStatus: health } = entity;
-  const tags = [{ key: ID_TAG, values: [String(id)] }];
-  return { name, reporting, tags, alertSeverity: severityOf(health) };
+function idOf({ tags }: z.infer<typeof entity>): number | undefined {
+  return idIn(tags?.find(({ key }) => key === ID_TAG)?.values[0] ?? '');
 }
 
 const keyTransactionDetails = z
@@ -75,20 +62,22 @@ export async function listKeyTransactions(account: NerdGraphAccount, call: CallO
     document: KEY_TRANSACTIONS,
     what: "domain = 'EXT' AND type = 'KEY_TRANSACTION'",
     schema: keyTransaction,
-    earlier: (guid: string) => fieldsOf(memory.keyTransactionEntities.get(guid)),
+    earlier: memory.keyTransactionEntities,
   } as const;
   const entities = await searchEntities(account, search, call);
   memory.keyTransactionEntities = entities;
   const failures = await refreshDetails(account, new Set(entities.keys()), call);
   const found = new Map<number, KeyTransaction>();
   const listed = new Map<number, (KeyTransactionDetails & { readonly name: string }) | UpstreamError>();
-  for (const { guid, ...each } of entities.values()) {
+  for (const entity of entities.values()) {
+    const { guid, name, reporting, alertSeverity } = entity;
+    const id = idOf(entity);
     const details = memory.keyTransactionDetails.get(guid);
-    const known = details === undefined ? failures.get(guid) : { ...details, name: each.name };
-    if (found.has(each.id) || known === undefined) continue;
-    listed.set(each.id, known);
-    found.set(each.id, {
-      ...each,
+    const known = details === undefined ? failures.get(guid) : { ...details, name };
+    if (id === undefined || found.has(id) || known === undefined) continue;
+    listed.set(id, known);
+    found.set(id, {
+      ...{ id, name, reporting, healthStatus: healthStatus(reporting, alertSeverity) },
       transactionName: details?.transactionName,
       applicationId: details?.applicationId,
       lastReportedAt: undefined,

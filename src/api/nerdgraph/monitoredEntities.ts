@@ -55,7 +55,7 @@ export async function listEntities(
     schema: monitoredEntity,
     pages: list,
     most: MOST_ENTITIES,
-    earlier: (guid: string) => list.entities.get(guid),
+    earlier: list.entities,
   } as const;
   const found = await searchEntities(account, search, call);
   memory.failures.forgetOld();
