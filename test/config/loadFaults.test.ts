@@ -58,7 +58,7 @@ describe('faults of a configuration', () => {
   });
 
   it.each([
-    ['one long text of placeholders without an end', `a: "${'${A:-'.repeat(80_000)}"\n`],
+    ['one long text of placeholders without an end', `a: "${'${A:-'.repeat(13_000)}"\n`],
     ['one long line of commas', `a: [${','.repeat(100_000)}]\n`],
     ['one long line of closing brackets', ']'.repeat(100_000)],
     ['one long line of colons', 'a: '.repeat(50_000)],
@@ -68,10 +68,21 @@ describe('faults of a configuration', () => {
       `a: [${'x,'.repeat(30_000)}&b y]\nb: [${'*b,'.repeat(1_000)}]\n`,
     ],
     ['two megabytes of short items', '- a\n'.repeat(500_000)],
-    ['a key of a megabyte with thousands of values', `a: {${'k'.repeat(1_000_000)}: [${'x,'.repeat(40_000)}]}\n`],
+    ['a long key with thousands of values', `a: {${'k'.repeat(60_000)}: [${'x,'.repeat(40_000)}]}\n`],
+    ['a hundred thousand unknown tags', `a: [${'!t 1,'.repeat(100_000)}]\n`],
     ['twenty thousand empty accounts', `accounts:\n${'  - {}\n'.repeat(20_000)}`],
   ])('come in a moment from %s', (_, text) => {
     expect(faultsOf(text)).not.toEqual([]);
+  });
+
+  it.each([
+    ['quotes', `a: "${'('.repeat(65_600)}"\n`],
+    ['a block', `a: |\n  ${'x'.repeat(65_600)}\n`],
+    ['placeholders', `accounts: [{api_key: abcd, name: "${'${LONG}'.repeat(100)}"}]\n`],
+  ])('include a text in %s that is too long, as it stands or with what is put in', (_, text) => {
+    expect(faultsOf(text, { LONG: 'x'.repeat(700) })).toEqual([
+      expect.stringMatching(/^c\.yaml:[12]:\d+: .*a text is longer than 65,536 characters: shorten it$/),
+    ]);
   });
 
   it('include values nested beyond any sense, at every depth', () => {

@@ -60,6 +60,8 @@ export class DocumentValues {
   readonly #anchors = new Map<string, Node>();
   /** The target of each alias, recorded where the alias stands: its anchor may be defined again further down. */
   readonly #targets = new Map<Alias, Node>();
+  /** The positions of the items of a list that has invalid ones. */
+  readonly #positions = new Map<YAMLSeq, ReadonlyMap<unknown, number>>();
 
   constructor(document: Document.Parsed, env: Environment) {
     this.#document = document;
@@ -122,7 +124,7 @@ export class DocumentValues {
       }
       const message = pairs.has(key.value) ? 'duplicate key: keep one of them' : keyProblem(key.value);
       if (message === undefined) pairs.set(key.value, pair);
-      else this.problems.push({ path: [...pathOf(node, ancestors), key.value], offset: startOf(key), message });
+      else this.problems.push({ path: [...this.#pathOf(node, ancestors), key.value], offset: startOf(key), message });
       return message === undefined;
     });
     this.#pairs.set(node, pairs);
@@ -167,17 +169,23 @@ export class DocumentValues {
 
   #fail(node: Node, ancestors: Ancestors, message: string, offset = startOf(node)): void {
     this.#invalid.add(node);
-    this.problems.push({ offset, path: pathOf(node, ancestors), message });
+    this.problems.push({ offset, path: this.#pathOf(node, ancestors), message });
   }
-}
 
-/** The keys and list positions that lead to a node. */
-function pathOf(node: Node, ancestors: Ancestors): Path {
-  const nodes = [...ancestors, node];
-  return ancestors.flatMap((each, index): Path => {
-    if (isPair<Scalar<string>>(each)) return [each.key.value];
-    return isSeq(each) ? [each.items.indexOf(nodes[index + 1])] : [];
-  });
+  /** The keys and list positions that lead to a node. */
+  #pathOf(node: Node, ancestors: Ancestors): Path {
+    const nodes = [...ancestors, node];
+    return ancestors.flatMap((each, index): Path => {
+      if (isPair<Scalar<string>>(each)) return [each.key.value];
+      return isSeq(each) ? [this.#positionsIn(each).get(nodes[index + 1]) ?? 0] : [];
+    });
+  }
+
+  #positionsIn(list: YAMLSeq): ReadonlyMap<unknown, number> {
+    const positions = this.#positions.get(list) ?? new Map(list.items.map((item, index) => [item, index]));
+    this.#positions.set(list, positions);
+    return positions;
+  }
 }
 
 /** The offset of a value; for an empty one, the offset of its key, or of the list item. */

@@ -13,6 +13,10 @@ export interface Replacement {
 /** A `${`, with the name and the end of its placeholder, or the name and the beginning of its default. */
 const PLACEHOLDER = /\$\{(?:([A-Za-z_][A-Za-z0-9_]*)(\}|:-))?/y;
 
+/** Longest text of a file, in characters, before and after placeholders are replaced; no valid value is as long. */
+export const MAX_TEXT = 65_536;
+export const TOO_LONG = 'a text is longer than 65,536 characters: shorten it';
+
 const INCOMPLETE = '"${" must begin ${NAME} or ${NAME:-default}: complete it, or write "$${" for a literal "${"';
 
 /**
@@ -53,6 +57,7 @@ export function expandPlaceholders(
     if (value === undefined && fallback === undefined) return { problem: notSet(name) };
     const by = value === undefined || value === '' ? (fallback ?? '') : value;
     replace(at, fallback === undefined ? end : end + 1, by);
+    if (length > MAX_TEXT) return { problem: TOO_LONG };
   }
   return { text: parts.join('') + text.slice(done), replacements };
 }

@@ -11,7 +11,7 @@ import {
 } from 'yaml';
 import { firstDiagnostics, MOST_DIAGNOSTICS, showPath, type Diagnostic, type Issue, type Path } from '../diagnostic.ts';
 import { DocumentValues, type YamlProblem } from './documentValues.ts';
-import type { Environment } from './placeholders.ts';
+import { type Environment, MAX_TEXT, TOO_LONG } from './placeholders.ts';
 import { positionInText } from './textPosition.ts';
 
 const TOO_DEEP = 'lists and mappings are nested too deeply';
@@ -150,6 +150,9 @@ function parse(text: string, lineCounter: LineCounter): Document.Parsed | YamlPr
     tokens.push(...parser.next(piece));
     pieces += 1;
     if (parser.stack.length > MAX_NESTING) return { offset: parser.offset, path: [], message: TOO_DEEP };
+    // The library, and the checks of a value, take up to a kilobyte for each character of a text.
+    if (piece.length > MAX_TEXT && !piece.startsWith('#'))
+      return { offset: parser.offset - piece.length, path: [], message: TOO_LONG };
     if (pieces > MAX_PIECES) return { offset: parser.offset, path: [], message: TOO_LARGE };
   }
   tokens.push(...parser.end());
