@@ -195,6 +195,16 @@ export interface Probe<A> {
   readonly check: (account: A) => Promise<Verdicts | Judged>;
 }
 
+/** A probe of one fact, or of several. */
+export function probe<A>(ids: FactId | readonly FactId[], check: Probe<A>['check']): Probe<A> {
+  return { ids: [ids].flat(), check };
+}
+
+/** A probe that runs only where another fact is as assumed. */
+export function probeAfter<A>(needs: FactId, ...probed: Parameters<typeof probe<A>>): Probe<A> {
+  return { ...probe(...probed), needs };
+}
+
 export const TEN_MINUTES = 600;
 
 export function before(to: number, seconds: number): TimeRange {

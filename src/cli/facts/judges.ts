@@ -223,14 +223,13 @@ export function judgeLate(
   return holds(isComplete, ...seen, word('delay', delay === undefined ? 'more than 10m' : `${delay}m`));
 }
 
-/** Judges each field that a pack reads by the number of events that have it. */
-export function judgeFields(events: number, fields: Readonly<Record<string, number>>, least = LEAST_EVENTS): Judged {
+/** Judges the fields that a pack reads: a missing one is on none of the events. */
+export function judgeFields(events: number, missing: readonly string[], least = LEAST_EVENTS): Judged {
   if (events === 0) return undecided('too few events');
-  const missing = Object.entries(fields).filter(([, present]) => present === 0);
   if (missing.length === 0) return holds(true);
   // A few events may lack a field by chance, such as an interaction that no visitor made.
   if (events < least) return undecided('too few events');
-  return holds(false, ...missing.map(([field]) => word('field', field)));
+  return holds(false, ...missing.map((field) => word('field', field)));
 }
 
 const LEAST_EVENTS = 10;

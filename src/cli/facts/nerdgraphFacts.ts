@@ -208,6 +208,7 @@ export interface PackFact extends FactRow {
   readonly over: number;
   /** True to read only the largest application; other events are rare, or read for only an hour. */
   readonly ofApplication?: boolean;
+  /** A condition; not with `ofApplication`. */
   readonly where?: string;
   /** Only events with this attribute are counted; all of them by default. */
   readonly counted?: string;

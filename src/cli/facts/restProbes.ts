@@ -2,8 +2,8 @@ import { endOf, UpstreamError, type Timeslice } from '../../api/types.ts';
 import type { CallOptions, MetricDataResult, TimeRange, UpstreamReader } from '../../api/upstreamReader.ts';
 import { METRIC } from '../../formulas/metricInputs.ts';
 import { readEach, readOne } from '../upstream/readForCommand.ts';
-import { before, byThroughput, TEN_MINUTES } from './connections.ts';
-import type { Probe, RestAccount, RestConnection, Verdicts } from './connections.ts';
+import { before, byThroughput, probe, TEN_MINUTES } from './connections.ts';
+import type { Probe, RestAccount, RestConnection } from './connections.ts';
 import { count, holds, ratio, undecided, word, type Judged } from './evidence.ts';
 import { judgeCut, judgeMemoryHosts, judgeMemoryMinutes, judgeRaw, judgeUnit, judgeWindow, sum } from './judges.ts';
 import type { Minute, Pair, Summarized } from './judges.ts';
@@ -51,81 +51,6 @@ const callsIn = (minutes: readonly Minute[]): number => sum(minutes.map(({ calls
 /** The mean response time in milliseconds; 0 without calls. */
 function responseTimeOf(minutes: readonly Minute[]): number {
   return sum(minutes.map(({ milliseconds }) => milliseconds)) / (callsIn(minutes) || Infinity);
-}
-
-/** Checks the summaries of the three largest applications, read again together with their minutes. */
-async function checkSummaries({ rest, largest, minute }: RestAccount): Promise<Verdicts> {
-  const ids = largest.slice(0, 3).map(({ id }) => id);
-  const summaries: Summarized[] = [];
-  const times: Pair[] = [];
-  const rates: Pair[] = [];
-  const errors: Pair[] = [];
-  const browsers: Pair[] = [];
-  for (const { id, summary, endUserSummary } of await rest.reader.listApplications({ ids }, rest.call)) {
-    const read = await readMinutes(rest, id, [METRIC.web, METRIC.errors, 'EndUser'], before(minute, MINUTES * 60));
-    const { throughput = 0, responseTime, errorRate = 0 } = summary ?? {};
-    if (throughput > 0 && responseTime !== undefined) {
-      const minutes = minutesOf(read, METRIC.web);
-      const calls = callsIn(minutes.slice(-4));
-      const failed = sum(read.slice(-4).map((each) => valueAt(each, METRIC.errors, 'error_count')));
-      summaries.push({ minutes, throughput, responseTime });
-      times.push({ seen: responseTime, expected: responseTimeOf(minutes.slice(-4)) });
-      rates.push({ seen: throughput, expected: calls / 4 });
-      errors.push({ seen: errorRate, expected: failed / (calls || Infinity) });
-    }
-    const seconds = responseTimeOf(minutesOf(read, 'EndUser')) / 1000;
-    if (endUserSummary?.responseTime !== undefined && seconds > 0) {
-      browsers.push({ seen: endUserSummary.responseTime, expected: seconds });
-    }
-  }
-  return {
-    rest_summary_window: judgeWindow(summaries, [3, 4]),
-    rest_response_time_unit: judgeUnit(times, { 1: 'milliseconds', [1 / 1000]: 'seconds' }, 'no traffic'),
-    rest_throughput_unit: judgeUnit(rates, { 1: 'per minute', [1 / 60]: 'per second', 60: 'per hour' }, 'no traffic'),
-    rest_error_rate_scale: judgeUnit(errors, { 1: 'fraction', 100: 'percent' }, 'no errors'),
-    rest_end_user_unit: judgeUnit(browsers, { 1: 'seconds', 1000: 'milliseconds' }, 'no browser data'),
-  };
-}
-
-/** Compares all values of one metric over half an hour, with raw=true and without. */
-async function checkRaw({ rest, first, to }: RestAccount): Promise<Verdicts> {
-  const range = before(to, 3 * TEN_MINUTES);
-  const [slice] = (await rest.metricData(first.id, [METRIC.web], range)).get(METRIC.web) ?? [];
-  const [other] = (await rest.metricData(first.id, [METRIC.web], range, false)).get(METRIC.web) ?? [];
-  const pairs = Object.entries(slice?.values ?? {}).flatMap(([name, raw]) => {
-    const plain = other?.values[name];
-    return plain === undefined || /count$/.test(name) ? [] : [{ seen: raw, expected: plain }];
-  });
-  return {
-    rest_raw: judgeRaw(pairs),
-    rest_window_as_asked:
-      slice === undefined ? undecided('no traffic') : judgeCut(range, { from: slice.from, to: endOf(slice) }, 0),
-  };
-}
-
-const NAME_IDS = ['rest_next_keeps_filters', 'rest_names_page', 'rest_names_most', 'rest_name_filter'] as const;
-
-/** Checks the pages of metric names, and requests with those names. */
-async function checkNames({ rest, first, largest, to }: RestAccount): Promise<Verdicts> {
-  const pages: { readonly id: number; readonly names: readonly string[]; readonly next: URL | undefined }[] = [];
-  for (const { id } of largest) {
-    if (pages.at(-1)?.next === undefined) pages.push({ id, ...(await rest.namesPage(id, '/')) });
-  }
-  const [ofFirst] = pages;
-  const [longest] = pages.toSorted((a, b) => b.names.length - a.names.length);
-  const { names = [], next } = pages.at(-1) ?? {};
-  const size = count('names', names.length);
-  const keeps = next?.searchParams.get('name') === '/';
-  return {
-    rest_next_keeps_filters:
-      next === undefined
-        ? undecided('no list of several pages')
-        : holds(keeps, word('shape', keeps ? 'filter kept' : 'filter lost')),
-    rest_names_page:
-      next === undefined ? undecided('no list of several pages', size) : holds(names.length === PAGE_OF_NAMES, size),
-    rest_name_filter: await checkFilter(rest, first.id, ofFirst?.names ?? [], ofFirst?.next === undefined),
-    rest_names_most: await checkMost(rest, longest?.id ?? first.id, longest?.names ?? [], before(to, 60)),
-  };
 }
 
 /** Checks that the filtered list has every name of the first page that contains the text of the filter. */
@@ -180,100 +105,153 @@ function shapeOf(timeslices: readonly Timeslice[] | undefined): 'absent' | 'empt
   return values.every((value) => value === 0) ? 'zeros' : 'present';
 }
 
-/** Checks a request with an unknown name beside a known one. */
-async function checkUnknown({ rest, first, to }: RestAccount): Promise<Judged> {
-  try {
-    const data = await rest.metricData(first.id, [METRIC.web, NO_METRIC], before(to, TEN_MINUTES));
-    const shape = shapeOf(data.get(NO_METRIC));
-    return data.has(METRIC.web) ? holds(shape === 'absent', word('shape', shape)) : undecided('no traffic');
-  } catch (error) {
-    if (!(error instanceof UpstreamError) || ![400, 404, 422].includes(error.failure.status ?? 0)) throw error;
-    return holds(false, word('shape', 'error'), word('failure', error.failure.reason));
-  }
-}
-
-/** Checks Errors/all of at most two applications without errors. */
-async function checkErrorsAbsent({ rest, listed, to }: RestAccount): Promise<Judged> {
-  const without = listed.filter(
-    ({ reporting, summary }) => reporting !== false && summary?.errorRate === 0 && (summary.throughput ?? 0) > 0,
-  );
-  for (const { id } of byThroughput(without).slice(0, 2)) {
-    const data = await rest.metricData(id, [METRIC.web, METRIC.errors], before(to, TEN_MINUTES));
-    const shape = shapeOf(data.get(METRIC.errors));
-    // Errors in earlier minutes of the range make the metric present; the next application is tried then.
-    if (shape !== 'present') return holds(shape !== 'empty', word('shape', shape));
-  }
-  return undecided('no application without errors');
-}
-
-/** Checks the memory of the largest application with two or three hosts, else of one with a single host. */
-async function checkMemory({ rest, largest, to }: RestAccount): Promise<Verdicts | Judged> {
-  const chosen = largest.find(({ hosts = 0 }) => hosts >= 2 && hosts <= 3) ?? largest.find(({ hosts }) => hosts === 1);
-  if (chosen === undefined) return undecided('no application with one to three hosts');
-  const applicationId = chosen.id;
-  const range = before(to, TEN_MINUTES);
-  const data = await rest.metricData(applicationId, [METRIC.memory], range);
-  const whole = data.get(METRIC.memory)?.at(-1)?.values['total_used_mb'];
-  const minutes = await readMinutes(rest, applicationId, [METRIC.memory], range);
-  const hosts = await readOne(rest.reader.hosts, { applicationId }, range, rest.call);
-  const isCounted = hosts.every(({ summary }) => summary?.instanceCount !== undefined) && hosts.length <= 3;
-  const metrics = rest.reader.select([METRIC.memory]);
-  const subjectOf = ({ key }: (typeof hosts)[number]) => ({ applicationId, hostKey: key, metrics });
-  const read = await readEach(rest.reader.metricData, isCounted ? hosts : [], subjectOf, range, rest.call);
-  return {
-    rest_memory_minutes: judgeMemoryMinutes(
-      whole,
-      minutes.map((each) => valueAt(each, METRIC.memory, 'total_used_mb')).filter((value) => value > 0),
-    ),
-    rest_memory_hosts: judgeMemoryHosts(
-      whole,
-      read.map(([{ summary }, result]) => ({
-        megabytes: valueAt(result, METRIC.memory, 'used_mb_by_host'),
-        processes: summary?.instanceCount ?? 0,
-      })),
-    ),
-  };
-}
-
-/** Checks that applications that do not report have no summary; the list shows it without another call. */
-function checkSilent({ listed }: RestAccount): Promise<Judged> {
-  const silent = listed.filter(({ reporting }) => reporting === false);
-  const shape = silent.every(({ summary }) => summary === undefined) ? 'absent' : 'present';
-  const judged = holds(shape === 'absent', word('shape', shape));
-  return Promise.resolve(silent.length === 0 ? undecided('no application that does not report') : judged);
-}
-
-/** Checks three busy key transactions of listed applications. */
-async function checkKeyTransactions({ rest, listed, keyTransactions, minute }: RestAccount): Promise<Judged> {
-  const ids = new Set(listed.map(({ id }) => id));
-  const busy = byThroughput(keyTransactions).filter(
-    ({ summary, applicationId }) => (summary?.throughput ?? 0) > 0 && ids.has(applicationId ?? NaN),
-  );
-  if (busy.length === 0) return undecided('no key transaction');
-  const subjects: Summarized[] = [];
-  for (const { transactionName = '', applicationId = 0, summary } of busy.slice(0, 3)) {
-    const read = await readMinutes(rest, applicationId, [transactionName], before(minute, MINUTES * 60));
-    const { throughput = 0, responseTime } = summary ?? {};
-    if (responseTime === undefined) continue;
-    subjects.push({ minutes: minutesOf(read, transactionName), throughput, responseTime });
-  }
-  return judgeWindow(subjects, [10]);
-}
+const SUMMARY_IDS = [
+  'rest_summary_window',
+  'rest_response_time_unit',
+  'rest_throughput_unit',
+  'rest_error_rate_scale',
+  'rest_end_user_unit',
+] as const;
+const NAME_IDS = ['rest_next_keeps_filters', 'rest_names_page', 'rest_names_most', 'rest_name_filter'] as const;
 
 /** The probes of REST, in order. */
 export const REST_PROBES: readonly Probe<RestAccount>[] = [
-  {
-    ids: [
-      ...(['rest_summary_window', 'rest_response_time_unit', 'rest_throughput_unit'] as const),
-      ...(['rest_error_rate_scale', 'rest_end_user_unit'] as const),
-    ],
-    check: checkSummaries,
-  },
-  { ids: ['rest_raw', 'rest_window_as_asked'], check: checkRaw },
-  { ids: NAME_IDS, check: checkNames },
-  { ids: ['rest_unknown_name'], check: checkUnknown },
-  { ids: ['rest_errors_absent'], check: checkErrorsAbsent },
-  { ids: ['rest_memory_minutes', 'rest_memory_hosts'], check: checkMemory },
-  { ids: ['rest_silent_application'], check: checkSilent },
-  { ids: ['rest_key_transaction_window'], check: checkKeyTransactions },
+  probe(SUMMARY_IDS, async ({ rest, largest, minute }) => {
+    const ids = largest.slice(0, 3).map(({ id }) => id);
+    const summaries: Summarized[] = [];
+    const times: Pair[] = [];
+    const rates: Pair[] = [];
+    const errors: Pair[] = [];
+    const browsers: Pair[] = [];
+    for (const { id, summary, endUserSummary } of await rest.reader.listApplications({ ids }, rest.call)) {
+      const read = await readMinutes(rest, id, [METRIC.web, METRIC.errors, 'EndUser'], before(minute, MINUTES * 60));
+      const { throughput = 0, responseTime, errorRate = 0 } = summary ?? {};
+      if (throughput > 0 && responseTime !== undefined) {
+        const minutes = minutesOf(read, METRIC.web);
+        const calls = callsIn(minutes.slice(-4));
+        const failed = sum(read.slice(-4).map((each) => valueAt(each, METRIC.errors, 'error_count')));
+        summaries.push({ minutes, throughput, responseTime });
+        times.push({ seen: responseTime, expected: responseTimeOf(minutes.slice(-4)) });
+        rates.push({ seen: throughput, expected: calls / 4 });
+        errors.push({ seen: errorRate, expected: failed / (calls || Infinity) });
+      }
+      const seconds = responseTimeOf(minutesOf(read, 'EndUser')) / 1000;
+      if (endUserSummary?.responseTime !== undefined && seconds > 0) {
+        browsers.push({ seen: endUserSummary.responseTime, expected: seconds });
+      }
+    }
+    return {
+      rest_summary_window: judgeWindow(summaries, [3, 4]),
+      rest_response_time_unit: judgeUnit(times, { 1: 'milliseconds', [1 / 1000]: 'seconds' }, 'no traffic'),
+      rest_throughput_unit: judgeUnit(rates, { 1: 'per minute', [1 / 60]: 'per second', 60: 'per hour' }, 'no traffic'),
+      rest_error_rate_scale: judgeUnit(errors, { 1: 'fraction', 100: 'percent' }, 'no errors'),
+      rest_end_user_unit: judgeUnit(browsers, { 1: 'seconds', 1000: 'milliseconds' }, 'no browser data'),
+    };
+  }),
+  probe(['rest_raw', 'rest_window_as_asked'], async ({ rest, first, to }) => {
+    const range = before(to, 3 * TEN_MINUTES);
+    const [slice] = (await rest.metricData(first.id, [METRIC.web], range)).get(METRIC.web) ?? [];
+    const [other] = (await rest.metricData(first.id, [METRIC.web], range, false)).get(METRIC.web) ?? [];
+    const pairs = Object.entries(slice?.values ?? {}).flatMap(([name, raw]) => {
+      const plain = other?.values[name];
+      return plain === undefined || /count$/.test(name) ? [] : [{ seen: raw, expected: plain }];
+    });
+    return {
+      rest_raw: judgeRaw(pairs),
+      rest_window_as_asked:
+        slice === undefined ? undecided('no traffic') : judgeCut(range, { from: slice.from, to: endOf(slice) }, 0),
+    };
+  }),
+  probe(NAME_IDS, async ({ rest, first, largest, to }) => {
+    const pages: { readonly id: number; readonly names: readonly string[]; readonly next: URL | undefined }[] = [];
+    for (const { id } of largest) {
+      if (pages.at(-1)?.next === undefined) pages.push({ id, ...(await rest.namesPage(id, '/')) });
+    }
+    const [ofFirst] = pages;
+    const [longest] = pages.toSorted((a, b) => b.names.length - a.names.length);
+    const { names = [], next } = pages.at(-1) ?? {};
+    const size = count('names', names.length);
+    const keeps = next?.searchParams.get('name') === '/';
+    return {
+      rest_next_keeps_filters:
+        next === undefined
+          ? undecided('no list of several pages')
+          : holds(keeps, word('shape', keeps ? 'filter kept' : 'filter lost')),
+      rest_names_page:
+        next === undefined ? undecided('no list of several pages', size) : holds(names.length === PAGE_OF_NAMES, size),
+      rest_name_filter: await checkFilter(rest, first.id, ofFirst?.names ?? [], ofFirst?.next === undefined),
+      rest_names_most: await checkMost(rest, longest?.id ?? first.id, longest?.names ?? [], before(to, 60)),
+    };
+  }),
+  probe('rest_unknown_name', async ({ rest, first, to }) => {
+    try {
+      const data = await rest.metricData(first.id, [METRIC.web, NO_METRIC], before(to, TEN_MINUTES));
+      const shape = shapeOf(data.get(NO_METRIC));
+      return data.has(METRIC.web) ? holds(shape === 'absent', word('shape', shape)) : undecided('no traffic');
+    } catch (error) {
+      if (!(error instanceof UpstreamError) || ![400, 404, 422].includes(error.failure.status ?? 0)) throw error;
+      return holds(false, word('shape', 'error'), word('failure', error.failure.reason));
+    }
+  }),
+  probe('rest_errors_absent', async ({ rest, listed, to }) => {
+    const without = listed.filter(
+      ({ reporting, summary }) => reporting !== false && summary?.errorRate === 0 && (summary.throughput ?? 0) > 0,
+    );
+    for (const { id } of byThroughput(without).slice(0, 2)) {
+      const data = await rest.metricData(id, [METRIC.web, METRIC.errors], before(to, TEN_MINUTES));
+      const shape = shapeOf(data.get(METRIC.errors));
+      // Errors in earlier minutes of the range make the metric present; the next application is tried then.
+      if (shape !== 'present') return holds(shape !== 'empty', word('shape', shape));
+    }
+    return undecided('no application without errors');
+  }),
+  probe(['rest_memory_minutes', 'rest_memory_hosts'], async ({ rest, largest, to }) => {
+    const chosen =
+      largest.find(({ hosts = 0 }) => hosts >= 2 && hosts <= 3) ?? largest.find(({ hosts }) => hosts === 1);
+    if (chosen === undefined) return undecided('no application with one to three hosts');
+    const applicationId = chosen.id;
+    const range = before(to, TEN_MINUTES);
+    const data = await rest.metricData(applicationId, [METRIC.memory], range);
+    const whole = data.get(METRIC.memory)?.at(-1)?.values['total_used_mb'];
+    const minutes = await readMinutes(rest, applicationId, [METRIC.memory], range);
+    const hosts = await readOne(rest.reader.hosts, { applicationId }, range, rest.call);
+    const isCounted = hosts.every(({ summary }) => summary?.instanceCount !== undefined) && hosts.length <= 3;
+    const metrics = rest.reader.select([METRIC.memory]);
+    const subjectOf = ({ key }: (typeof hosts)[number]) => ({ applicationId, hostKey: key, metrics });
+    const read = await readEach(rest.reader.metricData, isCounted ? hosts : [], subjectOf, range, rest.call);
+    return {
+      rest_memory_minutes: judgeMemoryMinutes(
+        whole,
+        minutes.map((each) => valueAt(each, METRIC.memory, 'total_used_mb')).filter((value) => value > 0),
+      ),
+      rest_memory_hosts: judgeMemoryHosts(
+        whole,
+        read.map(([{ summary }, result]) => ({
+          megabytes: valueAt(result, METRIC.memory, 'used_mb_by_host'),
+          processes: summary?.instanceCount ?? 0,
+        })),
+      ),
+    };
+  }),
+  probe('rest_silent_application', ({ listed }) => {
+    const silent = listed.filter(({ reporting }) => reporting === false);
+    const shape = silent.every(({ summary }) => summary === undefined) ? 'absent' : 'present';
+    const judged = holds(shape === 'absent', word('shape', shape));
+    return Promise.resolve(silent.length === 0 ? undecided('no application that does not report') : judged);
+  }),
+  probe('rest_key_transaction_window', async ({ rest, listed, keyTransactions, minute }) => {
+    const ids = new Set(listed.map(({ id }) => id));
+    const busy = byThroughput(keyTransactions).filter(
+      ({ summary, applicationId }) => (summary?.throughput ?? 0) > 0 && ids.has(applicationId ?? NaN),
+    );
+    if (busy.length === 0) return undecided('no key transaction');
+    const subjects: Summarized[] = [];
+    for (const { transactionName = '', applicationId = 0, summary } of busy.slice(0, 3)) {
+      const read = await readMinutes(rest, applicationId, [transactionName], before(minute, MINUTES * 60));
+      const { throughput = 0, responseTime } = summary ?? {};
+      if (responseTime === undefined) continue;
+      subjects.push({ minutes: minutesOf(read, transactionName), throughput, responseTime });
+    }
+    return judgeWindow(subjects, [10]);
+  }),
 ];
