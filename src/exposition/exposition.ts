@@ -80,6 +80,7 @@ interface Kept {
  * a pair asks for the same one. Large expositions are made one after the other, because each takes memory while it is made.
  */
 export class Exposition {
+  /** By format and compression. */
   readonly #newest = new Map<string, CollectedExposition>();
   #kept: Kept[] = [];
   #last: Promise<unknown> = Promise.resolve();
@@ -107,7 +108,7 @@ export class Exposition {
       if (kept.waiters.every((waiter) => waiter?.aborted === true))
         throw new Error('all clients of this exposition have left');
       const made = await make();
-      this.#newest.set(kept.kind, made);
+      this.#newest.set(`${made.format} ${made.start instanceof GzipStart}`, made);
       kept.made = new WeakRef(made);
       return made;
     });

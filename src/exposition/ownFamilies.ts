@@ -28,7 +28,7 @@ export function ownText(
     .map((family) => ({ ...family, series: family.series.filter(({ value }) => Number.isFinite(value)) }))
     .filter(({ series }) => series.length > 0)
     .map((family) => {
-      const unit = unitOf(family.name.replace(/_total$/, ''));
+      const unit = unitOf(family.name);
       const lines = family.series.map(({ suffix, labels, value }) => {
         const { le, ...others } = labels;
         const ordered = le === undefined ? others : { ...others, le: format === 'openmetrics' ? canonical(le) : le };

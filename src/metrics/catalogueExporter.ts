@@ -40,7 +40,7 @@ export const EXPORTER = {
   collectionEntities: gauge(
     'newrelic_exporter_collection_entities',
     ['account', 'group', 'state'],
-    'Entities that are fresh (not past due), stale (past due, last good values are served) or missing (nothing to serve).',
+    'Tasks, such as a list or the data of one application, that are fresh (not past due), stale (past due, last good values are served) or missing (nothing to serve).',
   ),
   windowEnd: gauge(
     'newrelic_exporter_window_end_timestamp_seconds',
@@ -98,7 +98,7 @@ export const EXPORTER = {
   scrapes: counter(
     'newrelic_exporter_scrapes_total',
     ['result'],
-    'Answered scrapes: partial when any due entity was not fresh, else complete.',
+    'Answered scrapes: partial when any due task was not fresh, else complete.',
   ),
   series: gauge('newrelic_exporter_series', ['family'], 'Series in the last exposition by family.'),
   lostSeconds: counter(

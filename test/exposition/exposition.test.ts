@@ -342,19 +342,20 @@ describe('large answers', () => {
     expect(new Set(taken.map(({ madeOf }) => madeOf)).size).toBe(2);
   });
 
-  it('hold nothing of who has waited for them', async () => {
+  it('hold nothing of who has waited for them, and are not kept for a limit that is no longer in force', async () => {
     const exposition = new Exposition();
-    const ask = async (): Promise<WeakRef<object>> => {
+    const ask = async (maxSeries: number): Promise<WeakRef<object>[]> => {
       const { signal } = new AbortController();
-      await render(blocksOf(0), { exposition, gone: signal });
-      return new WeakRef(signal);
+      const { madeOf } = await render(blocksOf(0), { exposition, gone: signal, maxSeries });
+      return [new WeakRef(signal), new WeakRef(madeOf)];
     };
-    const waiter = await ask();
+    const left = await ask(90_000);
+    await ask(80_000);
     setFlagsFromString('--expose-gc');
     const collectGarbage = runInNewContext('gc') as () => void;
     const isLeft = (): boolean => {
       collectGarbage();
-      return waiter.deref() !== undefined;
+      return left.some((reference) => reference.deref() !== undefined);
     };
     await expect.poll(isLeft).toBe(false);
   });
