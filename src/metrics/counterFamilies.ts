@@ -3,13 +3,15 @@ import { secondsOf } from '../api/types.ts';
 import { METRIC } from '../formulas/metricInputs.ts';
 import { catalogueFamily, samplesOf, type FamilyRow, type FamilySpec } from './family.ts';
 import type { Labels, Sample } from './sample.ts';
+import { ZONES } from './windowFamilies.ts';
 
 const MINUTE = 60;
 
 type Values = Readonly<Record<string, number>>;
 
-/** A number that is counted for each minute. */
+/** A number that is counted for each minute, and becomes a series of its family. */
 interface Counted {
+  readonly labels: Labels;
   /** The metric and its values from which the number is calculated. */
   readonly metric: string;
   readonly reads: readonly string[];
@@ -17,28 +19,52 @@ interface Counted {
   readonly of: (values: Values) => number;
 }
 
-function value(metric: string, name: string): Counted {
-  return { metric, reads: [name], of: (values) => values[name] ?? NaN };
+function value(metric: string, name: string, labels: Labels = {}): Counted {
+  return { labels, metric, reads: [name], of: (values) => values[name] ?? NaN };
 }
 
-/** The mean time may be absent where there were no transactions. */
-const seconds: Counted = {
-  metric: METRIC.web,
-  reads: ['call_count', 'average_response_time'],
-  of: ({ call_count: calls = NaN, average_response_time: milliseconds = NaN }) =>
-    calls === 0 ? 0 : (calls * milliseconds) / 1000,
-};
+/** Every family, a row each, with its series. */
+const COUNTERS: readonly (FamilySpec & { readonly series: readonly Counted[] })[] = [
+  {
+    suffix: 'transactions_total',
+    meaning: 'Transactions, web and non-web by kind',
+    source: 'HttpDispatcher and OtherTransaction/all: call_count of each minute',
+    labelNames: ['kind'],
+    series: [value(METRIC.web, 'call_count', { kind: 'web' }), value(METRIC.nonWeb, 'call_count', { kind: 'non_web' })],
+  },
+  {
+    suffix: 'transaction_errors_total',
+    meaning: 'Errors of web and non-web transactions',
+    source: 'Errors/all: error_count of each minute',
+    series: [value(METRIC.errors, 'error_count')],
+  },
+  {
+    suffix: 'web_transaction_seconds_total',
+    meaning:
+      'Seconds spent on web transactions, without queueing; divided by the rate of web transactions it is their mean time',
+    source: 'HttpDispatcher: call_count * average_response_time / 1000 of each minute',
+    series: [
+      {
+        labels: {},
+        metric: METRIC.web,
+        reads: ['call_count', 'average_response_time'],
+        // The mean time may be absent where there were no transactions.
+        of: ({ call_count: calls = NaN, average_response_time: milliseconds = NaN }) =>
+          calls === 0 ? 0 : (calls * milliseconds) / 1000,
+      },
+    ],
+  },
+  {
+    suffix: 'apdex_transactions_total',
+    meaning: 'Web transactions by Apdex zone',
+    source: 'Apdex: s, t and f of each minute',
+    labelNames: ['zone'],
+    series: ZONES.map(({ value: name, labels }) => value(METRIC.apdex, name, labels)),
+  },
+];
 
 /** The numbers that are counted for each minute. The values of a minute and the counters are in the same order. */
-export const COUNTED: readonly Counted[] = [
-  value(METRIC.web, 'call_count'),
-  value(METRIC.nonWeb, 'call_count'),
-  value(METRIC.errors, 'error_count'),
-  seconds,
-  value(METRIC.apdex, 's'),
-  value(METRIC.apdex, 't'),
-  value(METRIC.apdex, 'f'),
-];
+export const COUNTED: readonly Counted[] = COUNTERS.flatMap(({ series }) => series);
 
 /** How many of the first values of a minute are numbers of transactions: web and non-web. */
 export const TRANSACTION_VALUES = 2;
@@ -89,58 +115,10 @@ function count(name: string, values: Values, minute: number[]): boolean {
 /** The counters of an application, in the order of `COUNTED`. */
 type Totals = ArrayLike<number>;
 
-function counterFamily(
-  spec: FamilySpec,
-  series: readonly (readonly [labels: Labels, index: number])[],
-): FamilyRow<Totals> {
-  return {
-    ...catalogueFamily('newrelic_application', 'counters', 'counter', spec),
-    calculate: (totals) => series.map(([labels, index]) => ({ labels, value: totals[index] })),
-  };
-}
-
-const APDEX = ['satisfied', 'tolerating', 'frustrated'].map((zone, index) => [{ zone }, 4 + index] as const);
-
-export const COUNTER_FAMILIES: readonly FamilyRow<Totals>[] = [
-  counterFamily(
-    {
-      suffix: 'transactions_total',
-      meaning: 'Transactions, web and non-web by kind',
-      source: 'HttpDispatcher and OtherTransaction/all: call_count of each minute',
-      labelNames: ['kind'],
-    },
-    [
-      [{ kind: 'web' }, 0],
-      [{ kind: 'non_web' }, 1],
-    ],
-  ),
-  counterFamily(
-    {
-      suffix: 'transaction_errors_total',
-      meaning: 'Errors of web and non-web transactions',
-      source: 'Errors/all: error_count of each minute',
-    },
-    [[{}, 2]],
-  ),
-  counterFamily(
-    {
-      suffix: 'web_transaction_seconds_total',
-      meaning:
-        'Seconds spent on web transactions, without queueing; divided by the rate of web transactions it is their mean time',
-      source: 'HttpDispatcher: call_count * average_response_time / 1000 of each minute',
-    },
-    [[{}, 3]],
-  ),
-  counterFamily(
-    {
-      suffix: 'apdex_transactions_total',
-      meaning: 'Web transactions by Apdex zone',
-      source: 'Apdex: s, t and f of each minute',
-      labelNames: ['zone'],
-    },
-    APDEX,
-  ),
-];
+export const COUNTER_FAMILIES: readonly FamilyRow<Totals>[] = COUNTERS.map(({ series, ...spec }) => ({
+  ...catalogueFamily('newrelic_application', 'counters', 'counter', spec),
+  calculate: (totals) => series.map((counted) => ({ labels: counted.labels, value: totals[COUNTED.indexOf(counted)] })),
+}));
 
 export function counterSamples(totals: Totals): Sample[] {
   return samplesOf(COUNTER_FAMILIES, totals);

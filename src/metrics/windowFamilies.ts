@@ -17,14 +17,7 @@ import {
   totalTime,
   type DatabaseChoice,
 } from '../formulas/responseTimes.ts';
-import {
-  catalogueFamily,
-  samplesOf,
-  type FamilyRow,
-  type FamilyScope,
-  type FamilySpec,
-  type LabelledValue,
-} from './family.ts';
+import { catalogueFamily, samplesOf, type FamilyRow, type FamilyScope, type FamilySpec } from './family.ts';
 import type { Labels, Sample } from './sample.ts';
 
 /** The data of one application or host over one window. */
@@ -104,14 +97,52 @@ const ERROR_READS = {
   nonWeb: read(METRIC.nonWeb, 'call_count'),
 };
 
-const ZONES = [
+/** The zones of an Apdex, by the value that counts them. */
+export const ZONES = [
   { value: 's', labels: { zone: 'satisfied' } },
   { value: 't', labels: { zone: 'tolerating' } },
   { value: 'f', labels: { zone: 'frustrated' } },
 ] as const;
 
-function zonesOf(apdex: Values<'s' | 't' | 'f'> | undefined): LabelledValue[] {
-  return ZONES.map(({ value, labels }) => ({ labels, value: apdex?.[value] }));
+/** The rows of one Apdex; `of`, `counted` and `none` are the words of HELP for what it judges. */
+function apdexRows(
+  scope: FamilyScope,
+  metric: string,
+  {
+    prefix,
+    of,
+    counted,
+    none,
+    ...where
+  }: Readonly<Record<'prefix' | 'of' | 'counted' | 'none', string>> & Pick<FamilySpec, 'nerdgraph'>,
+): WindowRow[] {
+  return [
+    windowRow(scope, {
+      suffix: `${prefix}apdex_score`,
+      meaning: `Apdex score${of}, from 0 to 1`,
+      source: `${metric}:score, absent without ${none}`,
+      ...where,
+      reads: { apdex: read(metric, 'score', 'count', 's', 't', 'f') },
+      calculate: ({ apdex }) => apdexScore(apdex),
+    }),
+    windowRow(scope, {
+      suffix: `${prefix}apdex_threshold_seconds`,
+      meaning: `Apdex threshold T${of} that was in force (the highest in the window)`,
+      source: `${metric}:threshold`,
+      ...where,
+      reads: { apdex: read(metric, 'threshold') },
+      calculate: ({ apdex }) => apdex?.threshold,
+    }),
+    windowRow(scope, {
+      suffix: `${prefix}apdex_requests`,
+      meaning: `${counted} in the window by Apdex zone: satisfied, tolerating, frustrated`,
+      source: `${metric}:s, t, f`,
+      labelNames: ['zone'],
+      ...where,
+      reads: { apdex: read(metric, 's', 't', 'f') },
+      calculate: ({ apdex }) => ZONES.map(({ value, labels }) => ({ labels, value: apdex?.[value] })),
+    }),
+  ];
 }
 
 const MEMORY = {
@@ -231,29 +262,7 @@ function rowsOf(scope: FamilyScope): readonly WindowRow[] {
       reads: ERROR_READS,
       calculate: (of, seconds) => errorsPerSecond({ scope, ...of }, seconds),
     }),
-    // Apdex of web requests.
-    windowRow(scope, {
-      suffix: 'apdex_score',
-      meaning: 'Apdex score, from 0 to 1',
-      source: 'Apdex:score, absent without requests',
-      reads: { apdex: read(METRIC.apdex, 'score', 'count', 's', 't', 'f') },
-      calculate: (of) => apdexScore(of.apdex),
-    }),
-    windowRow(scope, {
-      suffix: 'apdex_threshold_seconds',
-      meaning: 'Apdex threshold T that was in force (the highest in the window)',
-      source: 'Apdex:threshold',
-      reads: { apdex: read(METRIC.apdex, 'threshold') },
-      calculate: (of) => of.apdex?.threshold,
-    }),
-    windowRow(scope, {
-      suffix: 'apdex_requests',
-      meaning: 'Requests in the window by Apdex zone: satisfied, tolerating, frustrated',
-      source: 'Apdex:s, t, f',
-      labelNames: ['zone'],
-      reads: { apdex: read(METRIC.apdex, 's', 't', 'f') },
-      calculate: (of) => zonesOf(of.apdex),
-    }),
+    ...apdexRows(scope, METRIC.apdex, { prefix: '', of: '', counted: 'Requests', none: 'requests' }),
     // Page loads in the browser. NerdGraph has them for applications only, because browser metrics name no host.
     windowRow(scope, {
       suffix: 'end_user_response_time_seconds',
@@ -271,30 +280,9 @@ function rowsOf(scope: FamilyScope): readonly WindowRow[] {
       reads: { views: read(METRIC.endUser, 'call_count') },
       calculate: (of, seconds) => perSecond(of.views?.call_count, seconds),
     }),
-    windowRow(scope, {
-      suffix: 'end_user_apdex_score',
-      meaning: 'Apdex score of page loads, from 0 to 1',
-      source: 'EndUser/Apdex:score, absent without page views',
+    ...apdexRows(scope, METRIC.endUserApdex, {
+      ...{ prefix: 'end_user_', of: ' of page loads', counted: 'Page loads', none: 'page views' },
       ...browser,
-      reads: { apdex: read(METRIC.endUserApdex, 'score', 'count', 's', 't', 'f') },
-      calculate: (of) => apdexScore(of.apdex),
-    }),
-    windowRow(scope, {
-      suffix: 'end_user_apdex_threshold_seconds',
-      meaning: 'Apdex threshold T of page loads that was in force (the highest in the window)',
-      source: 'EndUser/Apdex:threshold',
-      ...browser,
-      reads: { apdex: read(METRIC.endUserApdex, 'threshold') },
-      calculate: (of) => of.apdex?.threshold,
-    }),
-    windowRow(scope, {
-      suffix: 'end_user_apdex_requests',
-      meaning: 'Page loads in the window by Apdex zone: satisfied, tolerating, frustrated',
-      source: 'EndUser/Apdex:s, t, f',
-      labelNames: ['zone'],
-      ...browser,
-      reads: { apdex: read(METRIC.endUserApdex, 's', 't', 'f') },
-      calculate: (of) => zonesOf(of.apdex),
     }),
     // Memory and processor time.
     windowRow(scope, {
