@@ -53,8 +53,6 @@ export class Inventory {
   listedKeyTransactions: readonly KeyTransaction[] | undefined;
   /** The ids to which the application list was narrowed; empty for the whole list. */
   #listedIds: readonly number[] = [];
-  /** A counter of added and removed tasks: the plan is made again after a change. */
-  version = 0;
   #context: AccountContext;
   #keyTransactions: ReadonlyMap<number, KeyTransactionRecord> = new Map();
   /** Applications of key transactions that the request for the application list left out. */
@@ -402,7 +400,6 @@ export class Inventory {
   }
 
   #make(kind: Kind, subject: Subject): Task {
-    this.version += 1;
     return new Task(kind, subject, this.#context.clock.monotonic());
   }
 
@@ -426,15 +423,12 @@ export class Inventory {
   /** Removes the tasks of entities and queries that no longer exist. */
   #retireMissing(before: readonly Task[]): void {
     const now = new Set(this.#tasksOfRecords());
-    const missing = before.filter((task) => !now.has(task));
-    this.version += now.size - (before.length - missing.length);
-    this.#retire(missing);
+    this.#retire(before.filter((task) => !now.has(task)));
   }
 
   /** Removes these tasks: results that still arrive are dropped. */
   #retire(tasks: readonly Task[]): void {
     for (const task of tasks) {
-      this.version += 1;
       task.gone = true;
       this.#removed.push(task);
     }

@@ -60,11 +60,12 @@ export class Schedule {
   everythingDueSince = -Infinity;
   /** The number of calls that a task of a kind takes; below 1 when a call carries several tasks. */
   #callsPerTask: ReadonlyMap<Kind, number> = new Map();
-  /** When the plan was made, its number of tasks, and `#changes` at that time. */
-  #planned = { at: -Infinity, tasks: 0, changes: 0 };
+  /** When the plan was made, its number of tasks, and `#newlyInDemand` at that time. */
+  #planned = { at: -Infinity, tasks: 0, newlyInDemand: 0 };
   #planning: Promise<void> | undefined;
   /** The factor by which the limit of concurrent calls slows the account. */
   #slowdown = 1;
+  /** The number of times that a task came into demand. */
   #newlyInDemand = 0;
 
   constructor(context: AccountContext, inventory: Inventory, kinds: Kinds, limiter: AccountLimiter) {
@@ -202,17 +203,17 @@ export class Schedule {
   /**
    * Makes the plan again when it is old or the demand has doubled, in portions so that other work gets a turn.
    *
-   * @param exact also after any other change
+   * @param exact also for any other new demand
    */
   async update(exact = false): Promise<void> {
-    const changes = this.#changes;
-    const changed = changes - this.#planned.changes;
-    const isOutdated = changed > 0 && (exact || changed >= this.#planned.tasks);
+    const newlyInDemand = this.#newlyInDemand;
+    const added = newlyInDemand - this.#planned.newlyInDemand;
+    const isOutdated = added > 0 && (exact || added >= this.#planned.tasks);
     if (!isOutdated && this.#context.clock.monotonic() - this.#planned.at < PLAN_AGE) return;
     // Only one plan is made at a time: for a large fleet, the next requests of tasks may come before it is finished.
     while (this.#planning !== undefined) {
       await this.#planning;
-      if (!exact || this.#planned.changes >= changes) return;
+      if (!exact || this.#planned.newlyInDemand >= newlyInDemand) return;
     }
     this.#planning = inSlices(this.#makePlan()).finally(() => (this.#planning = undefined));
     await this.#planning;
@@ -223,15 +224,10 @@ export class Schedule {
     Array.from(this.#makePlan());
   }
 
-  /** A number that grows when the demand may have changed. */
-  get #changes(): number {
-    return this.#inventory.version + this.#newlyInDemand;
-  }
-
   /** Makes the plan; yields to other work while it counts the calls of each kind. */
   *#makePlan(): Generator<undefined> {
     const now = this.#context.clock.monotonic();
-    const changes = this.#changes;
+    const newlyInDemand = this.#newlyInDemand;
     const byKind = new Map<Kind, Task[]>();
     let tasks = 0;
     for (const task of this.#inventory.tasks()) {
@@ -260,7 +256,7 @@ export class Schedule {
     this.plan = this.#planOf(calls);
     if (this.plan.slowdown !== slowdown) this.#reschedule(0);
     this.#callsPerTask = callsPerTask;
-    this.#planned = { at: now, tasks, changes };
+    this.#planned = { at: now, tasks, newlyInDemand };
   }
 
   #planOf(calls: ReadonlyMap<Group, number>): Plan {
