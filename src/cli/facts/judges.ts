@@ -1,3 +1,4 @@
+import { isList, hasMembers } from '../../api/http/validation.ts';
 import type { TimeRange } from '../../api/upstreamReader.ts';
 import { AGES, count, holds, ratio, undecided, word, type Judged, type Seen, type WORDS } from './evidence.ts';
 
@@ -176,6 +177,25 @@ export function judgeFirstFunction(rows: readonly number[], limit: number): Judg
   const isFalling = rows.every((value, index) => value <= (rows[index - 1] ?? Infinity));
   const isRising = rows.every((value, index) => value >= (rows[index - 1] ?? 0));
   return holds(isFalling, word('shape', isFalling ? 'descending' : isRising ? 'ascending' : 'unordered'));
+}
+
+/**
+ * Decides whether the facets of a row are texts in the order of `metadata.facets`, as the exporter assumes: each row then has
+ * the id of an application at the index of `appId`.
+ */
+export function judgeFacets(
+  rows: readonly unknown[],
+  returned: readonly string[],
+  requested: readonly string[],
+  ids: ReadonlySet<string>,
+): Judged {
+  if (rows.length === 0) return undecided('too few rows');
+  const place = (returned.length === requested.length ? returned : requested).indexOf('appId');
+  const facets = rows.map((row) => (hasMembers(row) ? row['facet'] : undefined));
+  if (!facets.every((facet) => isList(facet) && ids.has(String(facet[place]))))
+    return holds(false, word('shape', 'other'));
+  const areTexts = facets.flat().every((each) => typeof each === 'string');
+  return holds(areTexts, word('shape', areTexts ? 'list of texts' : 'list'));
 }
 
 /** Compares the calls of the same minutes in both interfaces, and finds the shift at which they agree best. */

@@ -31,7 +31,15 @@ import { before, numberAt, objectsIn, probe, TEN_MINUTES } from './connections.t
 import type { GraphAccount, Probe } from './connections.ts';
 import { count, holds, ratio, undecided, word, type Judged, type Seen } from './evidence.ts';
 import type { FactId } from './facts.ts';
-import { judgeCut, judgeFields, judgeFirstFunction, judgeLimitMax, judgeOtherResult, sum } from './judges.ts';
+import {
+  judgeCut,
+  judgeFacets,
+  judgeFields,
+  judgeFirstFunction,
+  judgeLimitMax,
+  judgeOtherResult,
+  sum,
+} from './judges.ts';
 import { DAY, HOUR, PACK_FACTS, type PackFact } from './nerdgraphFacts.ts';
 import { NO_METRIC, readMinutes } from './restProbes.ts';
 
@@ -63,25 +71,6 @@ async function hasRows({ graph, to }: GraphAccount, where: Condition): Promise<b
 }
 
 const facetOf = (row: Json): string => [row['facet'] ?? []].flat().map(String).join('\n');
-
-/**
- * Decides whether the facets of a row are texts in the order of `metadata.facets`, as the exporter assumes: each row then has
- * the id of an application at the index of `appId`.
- */
-function judgeFacets(
-  rows: readonly unknown[],
-  returned: readonly string[],
-  requested: readonly string[],
-  ids: ReadonlySet<string>,
-): Judged {
-  if (rows.length === 0) return undecided('too few rows');
-  const place = (returned.length === requested.length ? returned : requested).indexOf('appId');
-  const facets = rows.map((row) => (hasMembers(row) ? row['facet'] : undefined));
-  if (!facets.every((facet) => isList(facet) && ids.has(String(facet[place]))))
-    return holds(false, word('shape', 'other'));
-  const areTexts = facets.flat().every((each) => typeof each === 'string');
-  return holds(areTexts, word('shape', areTexts ? 'list of texts' : 'list'));
-}
 
 /** A minute of the hour that is on none of the steps (5, 10, 15, 20, 30 or 60 minutes) to which New Relic may cut a range. */
 const OFF_MINUTE = 27;
