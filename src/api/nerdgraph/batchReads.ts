@@ -4,7 +4,7 @@ import { aligned } from './nrql.ts';
 import { ITSELF, SubjectRows, type FoundRows, type TimesliceQuery } from './rows.ts';
 import { keyTransactionOf, rollingOf, ValueMapper } from './rowValues.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
-import { planTimeslices, type PlannedQueries } from './timeslices.ts';
+import { planLater, planTimeslices, type PlannedQueries } from './timeslices.ts';
 import { MetricSelector } from './metricSelector.ts';
 import type {
   ApplicationSubject,
@@ -49,19 +49,13 @@ function planRows<S, R extends TimeRange>(
   range: R,
 ): PlannedRows<S> {
   const { taken, kind, isOne } = takeSubjects(reads, subjects, account.memory, reads.mostRows?.(range));
-  let planned: PlannedQueries | undefined;
-  // Where only the number of calls is needed, queries are planned just for a subject that may need several.
-  const queries = (): PlannedQueries => {
+  const { calls, read } = planLater(isOne, () => {
     const parts = partsOf(taken.flatMap(({ request }) => request ?? []));
     const needsSquares = taken.some(({ request }) => request?.needsSquares === true);
     const query = needsSquares ? ({ ...kind, columns: 'squares' } as const) : kind;
     return reads.plan?.(parts, query, range) ?? planTimeslices(account, parts, queryOver(query, range));
-  };
-  return {
-    taken,
-    calls: isOne ? Math.max(1, (planned = queries()).calls) : 1,
-    read: (call) => (planned ??= queries()).read(call),
-  };
+  });
+  return { taken, calls: Math.max(1, calls), read };
 }
 
 function queryOver(kind: QueryKind, range: TimeRange): TimesliceQuery {

@@ -2,7 +2,7 @@ import { Size, type QueryKind, type QueryPart } from './batching.ts';
 import type { AccountMemory } from './accountMemory.ts';
 import { MetricSelector } from './metricSelector.ts';
 import type { SubjectRows } from './rows.ts';
-import { planTimeslices, type PlannedQueries } from './timeslices.ts';
+import { planLater, planTimeslices, type PlannedQueries } from './timeslices.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import { sourceKey, type GoldenSource } from '../../nrql/goldenMetric.ts';
 import { numberOf, percentilesOf } from '../../nrql/queryRows.ts';
@@ -144,11 +144,8 @@ class SourceRead {
     entities: readonly Entity[],
     kind: Pick<QueryKind, 'isTrial'> = {},
   ): PlannedColumns {
-    let planned: PlannedQueries | undefined;
-    // Where only the number of calls is needed, queries are planned just for an entity that may need several.
-    const queries = (): PlannedQueries => (planned ??= this.#queries(selects, entities, kind));
     const isOne = entities.length < 2 || selects.length === 0;
-    return { selects, entities, calls: isOne ? queries().calls : 1, read: (call) => queries().read(call) };
+    return { selects, entities, ...planLater(isOne, () => this.#queries(selects, entities, kind)) };
   }
 
   #queries(selects: readonly string[], entities: readonly Entity[], kind: Pick<QueryKind, 'isTrial'>): PlannedQueries {

@@ -30,6 +30,15 @@ export interface PlannedQueries {
   readonly read: (call: CallOptions) => Promise<FoundRows>;
 }
 
+/**
+ * Plans queries when they are read: counting the calls for thousands of subjects needs no plan, except for one subject (`isOne`),
+ * which may need several queries.
+ */
+export function planLater(isOne: boolean, plan: () => PlannedQueries): PlannedQueries {
+  const planned = isOne ? plan() : undefined;
+  return { calls: planned?.calls ?? 1, read: (call) => (planned ?? plan()).read(call) };
+}
+
 /** Plans the queries that read these parts when nothing fails, without the subjects that `failures` omits. */
 export function planTimeslices(
   account: NerdGraphAccount,
