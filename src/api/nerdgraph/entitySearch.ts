@@ -65,7 +65,7 @@ const MOST_PAGES = 200;
  *
  * @param search.what the condition in New Relic's search language, without the account
  */
-export async function searchEntities<T>(
+export async function searchEntities<T extends Pick<z.infer<typeof entity>, 'reporting'>>(
   account: NerdGraphAccount,
   search: {
     readonly group: CallGroup;
@@ -124,6 +124,10 @@ export async function searchEntities<T>(
       return { fresh: guids.size - before, next: undefined };
     }),
   );
+  // An entity that New Relic had no data of has some once it reports again.
+  for (const [guid, { reporting }] of found) {
+    if (reporting && earlier.get(guid)?.['reporting'] !== true) account.memory.failures.readmit(guid);
+  }
   return found;
 }
 

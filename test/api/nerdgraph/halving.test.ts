@@ -244,22 +244,31 @@ describe('applications of which the service says that none was matched', () => {
   });
 
   it('are read again once they report again', async () => {
-    const between = await startBetween({ ...WORLD, applications: 2 });
+    const between = await startBetween({ applications: 2, keyTransactions: 2 });
     const { reader, call } = between;
-    await reader.listApplications({}, call);
+    const list = async () => [await reader.listApplications({}, call), await reader.listKeyTransactions({}, call)];
+    const keys = (await list())[1]!.map(({ id }) => ({ kind: 'key_transaction', keyTransactionId: id }) as const);
+    const read = async () => {
+      between.asked.length = 0;
+      await readAll(between, IDS.slice(0, 2));
+      await readSubjects(reader.rolling!, keys, RANGE, call);
+    };
     between.fault = where(() => true, say(UNMATCHED, 'INVALID_INPUT'));
-    await readAll(between, IDS.slice(0, 2));
+    await read();
+    await read();
+    expect(between.asked).toEqual([]);
     for (const reporting of [false, true]) {
       between.fault = (response, _, good) => (
         response.end(good.replace(/"reporting":\w+/, `"reporting":${reporting}`)),
         true
       );
-      await reader.listApplications({}, call);
+      await list();
     }
     between.fault = undefined;
-    between.asked.length = 0;
-    await readAll(between, IDS.slice(0, 2));
-    expect(between.asked.map(({ nrql }) => idsIn(nrql))).toEqual([IDS.slice(0, 1)]);
+    await read();
+    const [metrics, key] = between.asked.filter(({ nrql }) => !nrql.includes(`'Apdex/`)).map(({ nrql }) => nrql);
+    expect(idsIn(metrics!)).toEqual(IDS.slice(0, 1));
+    expect(key).toContain('entity.guid = ');
   });
 
   it('have no rows of their hosts either, which one call says of all hosts of one', async () => {
