@@ -27,7 +27,10 @@ export function observeCalls(observer: CallObserver | undefined, logger: Logger)
     },
     retried: (endpoint, reason, delayMs) => {
       observer?.retried(endpoint, reason, delayMs);
-      logger.debug({ endpoint, reason, delay_ms: delayMs }, 'Will try again');
+      // Only commands repeat a call after an overload; without this line they would wait for minutes in silence.
+      if (reason === 'rate_limited')
+        logger.warn({ endpoint, reason }, 'New Relic asked for a pause: waiting for its end');
+      else logger.debug({ endpoint, reason, delay_ms: delayMs }, 'Will try again');
     },
     split: (reason) => {
       observer?.split(reason);
