@@ -226,15 +226,18 @@ const SHOWN_SLOWEST = 5;
 
 /** The tasks with the longest last attempt. Tasks of a group that took equally long share a row, because one call reads many. */
 function slowestTasks(tasks: readonly TaskStatus[]): Html | undefined {
-  const rows = new Map<string, { readonly task: TaskStatus; readonly seconds: number; together: number }>();
+  let slowest: { readonly task: TaskStatus; readonly seconds: number; together: number }[] = [];
   for (const task of tasks) {
     const { group, seconds } = task;
     if (seconds === undefined) continue;
-    const row = rows.get(`${group} ${seconds}`);
-    if (row === undefined) rows.set(`${group} ${seconds}`, { task, seconds, together: 1 });
-    else row.together += 1;
+    const same = slowest.find((row) => row.seconds === seconds && row.task.group === group);
+    if (same !== undefined) same.together += 1;
+    // A row that falls out cannot return, so only the rows that are shown are kept.
+    else if (slowest.length < SHOWN_SLOWEST || seconds > (slowest.at(-1)?.seconds ?? 0)) {
+      const rows = [...slowest, { task, seconds, together: 1 }];
+      slowest = rows.sort((a, b) => b.seconds - a.seconds).slice(0, SHOWN_SLOWEST);
+    }
   }
-  const slowest = [...rows.values()].toSorted((a, b) => b.seconds - a.seconds).slice(0, SHOWN_SLOWEST);
   if (slowest.length === 0) return undefined;
   return table(
     'Slowest to read',
