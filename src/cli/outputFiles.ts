@@ -1,10 +1,10 @@
-import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, lstatSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { UsageError } from './process.ts';
 
 /**
- * Checks the files that `--output` names, before a command reads anything. Throws a UsageError where one of them is a folder,
- * would be replaced without `--force`, or cannot be written.
+ * Checks the files that `--output` names, before a command reads anything. Throws a UsageError where one of them has no
+ * name, is a folder, would be replaced without `--force`, or cannot be written.
  *
  * @param options.makesFolder true when the command makes their folder
  */
@@ -12,13 +12,8 @@ export function checkOutput(
   files: readonly string[],
   { force, makesFolder = false }: { readonly force: boolean; readonly makesFolder?: boolean },
 ): void {
-  const existing = files.filter((file) => existsSync(file));
-  const folders = existing.filter(isFolder);
-  if (folders.length > 0) {
-    throw new UsageError(`--output: ${folders.join(', ')} cannot be replaced: a folder has that name. Choose another`);
-  }
-  if (existing.length > 0 && !force) {
-    throw new UsageError(`--output: ${existing.join(', ')} would be replaced: give --force, or choose another name`);
+  if (files.some((file) => /(?:^|[/\\])$/.test(file))) {
+    throw new UsageError('--output: the name of a file is missing behind the folder');
   }
   const folderOf = (path: string): string =>
     makesFolder && !existsSync(dirname(path)) ? folderOf(dirname(path)) : dirname(path);
@@ -26,6 +21,15 @@ export function checkOutput(
   const missing = needed.find((folder) => !isFolder(folder));
   if (missing !== undefined) {
     throw new UsageError(`--output: there is no folder ${missing}: make it, or choose another name`);
+  }
+  // A link to nowhere exists, too: it would be replaced, or lead somewhere else.
+  const existing = files.filter((file) => lstatSync(file, { throwIfNoEntry: false }) !== undefined);
+  const folders = existing.filter(isFolder);
+  if (folders.length > 0) {
+    throw new UsageError(`--output: ${folders.join(', ')} cannot be replaced: a folder has that name. Choose another`);
+  }
+  if (existing.length > 0 && !force) {
+    throw new UsageError(`--output: ${existing.join(', ')} would be replaced: give --force, or choose another name`);
   }
   const refusing = [...needed, ...existing].find((path) => !isWritable(path));
   if (refusing !== undefined) {

@@ -40,7 +40,6 @@ export function showProgress(what: string): Progress {
     },
     stop: () => {
       if (started) bar.stop();
-      started = false;
     },
   };
 }

@@ -97,7 +97,7 @@ describe('the command alert-rules', () => {
       expect(refused.stderr).toContain(`${join(folder, 'report.md')} cannot be replaced`);
       expect(readdirSync(folder)).toEqual(['report.md']);
       writeFileSync(join(folder, 'file'), '');
-      expect((await runIn(join(folder, 'file', 'rules'))).status).toBe(2);
+      for (const output of [join(folder, 'file', 'rules'), '']) expect((await runIn(output)).status).toBe(2);
     });
   });
 

@@ -52,6 +52,7 @@ export async function runAlertRules(options: AlertRulesOptions): Promise<void> {
     (config) => {
       const { output, force } = options;
       const account = theAccount(config);
+      if (output === '') throw new UsageError('--output: the name of the folder is missing');
       checkOutput(
         FILE_NAMES.map((name) => join(output, name)),
         { force, makesFolder: true },
