@@ -13,7 +13,8 @@ const ago = (minutes: number): string => new Date(begin - minutes * MINUTE).toIS
 
 function backfill(api: 'rest' | 'nerdgraph', ...flags: readonly string[]): Promise<Run> {
   const base_url = `${simulator.url}/${api === 'rest' ? 'v2' : 'graphql'}`;
-  const limits = { request_timeout: '1s', max_concurrent_requests: 2 };
+  // Long enough for a healthy call on a busy machine.
+  const limits = { request_timeout: '3s', max_concurrent_requests: 2 };
   return runProgram(['backfill', `--from=${ago(300)}`, `--to=${ago(60)}`, ...flags], {
     config: { accounts: [account(simulator, 'shop', { api, base_url, limits })] },
   });

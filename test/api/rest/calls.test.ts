@@ -130,10 +130,10 @@ describe('a call', () => {
   });
 
   it('does not wait at the limiter on the clock of its timeout', async () => {
-    const { reader, call } = await serve((response) => json(response, NONE), { requestTimeoutMs: 300 });
+    const { reader, call } = await serve((response) => json(response, NONE), { requestTimeoutMs: 2_000 });
     const limiter = {
       acquire: async (signal: AbortSignal) => {
-        await new Promise((resolve) => setTimeout(resolve, 600));
+        await new Promise((resolve) => setTimeout(resolve, 2_100));
         return await call.limiter.acquire(signal);
       },
     };
