@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { CallFailure } from './callFailure.ts';
+import { inSlices } from '../../eventLoop/turns.ts';
 
 /** An object of a response. */
 export type Json = Readonly<Record<string, unknown>>;
@@ -66,9 +67,7 @@ function counted(count: number, what: string): string {
   return count === 0 ? '' : `${count} bad ${what}${count === 1 ? '' : 's'}`;
 }
 
-/**
- * Limit for the records of a page. Pages have 200 records, or 1,000 metric names; a much longer one would block the event loop.
- */
+/** Limit for the records of a page. Pages have 200 records, or 1,000 metric names. */
 const MOST_RECORDS = 5_000;
 
 /**
@@ -92,14 +91,23 @@ export function parseRecord<T>(
   return rest.data;
 }
 
-/** The records of a list. Throws a CallFailure when the list is missing, or when none of them can be read. */
-export function parseList<T>(schema: z.ZodType<T>, body: unknown, member: string, discarded: Discarded): T[] {
+/** The records of a list. Rejects with a CallFailure when the list is missing, or when none of them can be read. */
+export async function parseList<T>(
+  schema: z.ZodType<T>,
+  body: unknown,
+  member: string,
+  discarded: Discarded,
+): Promise<T[]> {
   const records = memberOf(body, member);
   if (!isList(records)) throw new CallFailure('invalid_response', `the answer has no list "${member}"`);
   if (records.length > MOST_RECORDS) {
     throw new CallFailure('invalid_response', `"${member}" has more than ${MOST_RECORDS} records on one page`);
   }
-  const parsed = records.flatMap((record) => parseRecord(schema, record, discarded, member) ?? []);
+  const parsed: T[] = [];
+  await inSlices(records, (each) => {
+    const record = parseRecord(schema, each, discarded, member);
+    if (record !== undefined) parsed.push(record);
+  });
   if (records.length > 0 && parsed.length === 0) {
     throw new CallFailure('invalid_response', `none of the ${records.length} records in "${member}" can be read`);
   }

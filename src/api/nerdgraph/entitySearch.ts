@@ -7,6 +7,7 @@ import { CallFailure } from '../http/callFailure.ts';
 import { readPages } from '../http/paging.ts';
 import { isList, hasMembers, parseRecord, text, type Discarded, type Json } from '../http/validation.ts';
 import type { CallOptions } from '../upstreamReader.ts';
+import { inSlices } from '../../eventLoop/turns.ts';
 import { UpstreamError, type Application } from '../types.ts';
 
 /** REST's health status by severity of the open alerts. That the two are equal is our inference. */
@@ -110,11 +111,11 @@ export async function searchEntities<T extends Pick<z.infer<typeof entity>, 'rep
       const before = guids.size;
       // Failed fields are reported, but the list is used.
       if (failed !== undefined) transport.reportFailure(group, failed.failure);
-      for (const [place, each] of entities.entries()) {
+      await inSlices(entities.entries(), ([place, each]) => {
         const fields = failed?.fields.get(place);
         const written = hasMembers(each) && fields !== undefined ? withEarlier(each, fields, earlier) : each;
         take(written, schema, accountId, { guids, found }, discarded);
-      }
+      });
       const next = results['nextCursor'] ?? '';
       if (typeof next !== 'string') throw refused('its next page has no cursor');
       if (next !== '') return { fresh: guids.size - before, next };

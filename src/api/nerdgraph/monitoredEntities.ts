@@ -3,7 +3,7 @@ import type { AccountMemory } from './accountMemory.ts';
 import { entity, healthStatus, searchEntities } from './entitySearch.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import { ENTITIES, ENTITY_TYPES } from './transport.ts';
-import { count, isList, parseRecord, text, type Json } from '../http/validation.ts';
+import { count, parseList, parseRecord, text, type Json } from '../http/validation.ts';
 import type { CallOptions, GoldenMetric, MonitoredEntity } from '../upstreamReader.ts';
 import { inSlices } from '../../eventLoop/turns.ts';
 
@@ -95,11 +95,7 @@ export async function readEntityTypes(
   const { transport } = account;
   const search = `accountId = ${await account.id(call)}`;
   const { found } = await transport.read(GROUP, ENTITY_TYPES, { search }, call, { keyHeader: 'Api-Key' });
-  const { types } = found;
-  if (!isList(types)) throw transport.invalid(GROUP, 'the answer has no list "types"');
-  const known = await transport.parseReporting(GROUP, (discarded) =>
-    types.flatMap((each) => parseRecord(entityType, each, discarded, 'types') ?? []),
-  );
+  const known = await transport.parseReporting(GROUP, (discarded) => parseList(entityType, found, 'types', discarded));
   return known
     .map(({ domain, type, count: entities }) => ({ type: `${domain}-${type}`, count: entities }))
     .sort((a, b) => (a.type < b.type ? -1 : 1));

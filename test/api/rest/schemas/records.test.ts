@@ -192,9 +192,17 @@ describe('a metric name entry', () => {
 });
 
 describe('parseList', () => {
-  it.each([[{}], [{ applications: null }], [{ applications: {} }], [null]])('refuses %j', (body) => {
-    expect(() => parseList(application, body, 'applications', new Discarded())).toThrow(
+  it.each([[{}], [{ applications: null }], [{ applications: {} }], [null]])('refuses %j', async (body) => {
+    await expect(parseList(application, body, 'applications', new Discarded())).rejects.toThrow(
       'the answer has no list "applications"',
     );
+  });
+
+  it('lets other work run while it reads thousands of records', async () => {
+    const applications = Array.from({ length: 5_000 }, (_, index) => ({ ...WHOLE, id: index + 1, settings: 'none' }));
+    const list = parseList(application, { applications }, 'applications', new Discarded());
+    const turn = new Promise((resolve) => setImmediate(() => resolve('another turn')));
+    expect(await Promise.race([list, turn])).toBe('another turn');
+    expect(await list).toHaveLength(5_000);
   });
 });
