@@ -1,4 +1,7 @@
-import type { Block } from '../metrics/sample.ts';
+import type { ExporterFamily } from '../metrics/catalogueExporter.ts';
+import { unitOf } from '../metrics/family.ts';
+import type { Block, Labels } from '../metrics/sample.ts';
+import { bracedLabels, labelPairs } from '../metrics/writeSamples.ts';
 import {
   expositionFamilies,
   expositionRows,
@@ -6,9 +9,8 @@ import {
   type ExpositionRows,
 } from './expositionFamilies.ts';
 import { expositionPieces } from './expositionText.ts';
-import { type Format, END_OF_EXPOSITION } from './formats.ts';
+import { type Format, END_OF_EXPOSITION, metadata } from './formats.ts';
 import { COMPRESSED, GzipStart } from './gzip.ts';
-import { type OwnFamily, ownText } from './ownFamilies.ts';
 
 /** The pieces of an uncompressed exposition, in bytes; all of them stay valid. */
 const PLAIN = { size: 128 * 1024, inUse: Infinity };
@@ -23,10 +25,20 @@ export interface RenderOptions {
 }
 
 /** The collected part of an exposition, without its end. */
-export interface CollectedExposition {
+interface CollectedExposition {
   readonly format: Format;
   readonly counts: ExpositionCounts;
   readonly start: readonly Buffer[] | GzipStart;
+}
+
+/** A family of the exporter itself, of the client library, or of `/probe`; its values are new for every exposition. */
+export interface OwnFamily extends Pick<ExporterFamily, 'name' | 'help' | 'type'> {
+  readonly series: readonly {
+    /** `_bucket`, `_sum` or `_count` after the family's name (histograms only), else empty. */
+    readonly suffix: string;
+    readonly labels: Labels;
+    readonly value: number;
+  }[];
 }
 
 /** An exposition ready to be written, piece by piece, with back pressure. */
@@ -53,6 +65,35 @@ export async function finishExposition(
     pieces: compressed ? await start.endedBy(rest) : [...start, rest],
     madeOf: collected,
   };
+}
+
+/**
+ * The text of each family. Left out are values that are not finite, families without a series, and a family whose name
+ * the collected data have taken: Prometheus refuses a scrape that has two families of one name.
+ */
+export function ownText(
+  families: readonly OwnFamily[],
+  taken: ReadonlyMap<string, number>,
+  format: Format,
+): readonly string[] {
+  return families
+    .filter(({ name }) => !taken.has(name))
+    .map((family) => ({ ...family, series: family.series.filter(({ value }) => Number.isFinite(value)) }))
+    .filter(({ series }) => series.length > 0)
+    .map((family) => {
+      const unit = unitOf(family.name);
+      const lines = family.series.map(({ suffix, labels, value }) => {
+        const { le, ...others } = labels;
+        const ordered = le === undefined ? others : { ...others, le: format === 'openmetrics' ? canonical(le) : le };
+        return `${family.name}${suffix}${bracedLabels(labelPairs(ordered).join(','))}${value}\n`;
+      });
+      return metadata({ ...family, unit }, format) + lines.join('');
+    });
+}
+
+/** OpenMetrics writes a bucket's bound as a float: `1.0`, not `1`. */
+function canonical(bound: string): string {
+  return /^-?\d+$/.test(bound) ? `${bound}.0` : bound;
 }
 
 /** An exposition with fewer series is not kept: it is made quickly, and would take the place of a large one. */

@@ -4,7 +4,7 @@ import type { Family } from '../metrics/sample.ts';
 /** The two formats an exposition is written in: text 0.0.4 and OpenMetrics 1.0.0. */
 export type Format = 'text' | 'openmetrics';
 
-export const CONTENT_TYPES: Readonly<Record<Format, string>> = {
+const CONTENT_TYPES: Readonly<Record<Format, string>> = {
   text: 'text/plain; version=0.0.4; charset=utf-8',
   openmetrics: 'application/openmetrics-text; version=1.0.0; charset=utf-8',
 };

@@ -54,7 +54,7 @@ function rankAt(text: string, at: number): number {
 }
 
 /** A text of New Relic on one line: without control characters, and at most 200 characters long. */
-export function oneLine(text: string): string {
+function oneLine(text: string): string {
   const plain = text
     .slice(0, 4 * MOST_TEXT)
     .replace(/[\s\p{C}]+/gu, ' ')

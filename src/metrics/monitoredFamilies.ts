@@ -43,7 +43,7 @@ export function monitoredSamples(entity: MonitoredInput['entity'], tags: readonl
   return samplesOf(MONITORED_FAMILIES, { entity, tags });
 }
 
-export interface TypeMetrics {
+interface TypeMetrics {
   /** `DOMAIN-TYPE`. */
   readonly type: string;
   readonly metrics: readonly GoldenMetric[];

@@ -2,8 +2,7 @@ import type { Request, Response } from 'express';
 import type { AccountSummary } from '../collect/accountStatus.ts';
 import type { Collector } from '../collect/collector.ts';
 import type { CollectionConfig } from '../config/config.ts';
-import type { Exposition } from '../exposition/exposition.ts';
-import type { OwnFamily } from '../exposition/ownFamilies.ts';
+import type { Exposition, OwnFamily } from '../exposition/exposition.ts';
 import type { DroppedSeries } from '../metrics/sample.ts';
 
 /** The collector as scrapes, pages and service discovery use it. */

@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
-import { ownText } from '../../src/exposition/ownFamilies.ts';
+import { ownText } from '../../src/exposition/exposition.ts';
 import { registryFamilies } from '../../src/telemetry/telemetry.ts';
 
 const NONE: ReadonlyMap<string, number> = new Map();

@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import {
   Exposition,
   finishExposition,
+  type OwnFamily,
   type RenderedExposition,
   type RenderOptions,
 } from '../../src/exposition/exposition.ts';
-import type { OwnFamily } from '../../src/exposition/ownFamilies.ts';
 import { type Block, type Family, type Labels, type Sample, GROUPS, type Group } from '../../src/metrics/sample.ts';
 import { labelBytes, SampleWriter } from '../../src/metrics/writeSamples.ts';
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Format } from '../../src/exposition/formats.ts';
-import type { OwnFamily } from '../../src/exposition/ownFamilies.ts';
+import type { OwnFamily } from '../../src/exposition/exposition.ts';
 import type { Family } from '../../src/metrics/sample.ts';
 import type { SampleBlock } from './expositionBlocks.ts';
 

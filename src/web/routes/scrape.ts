@@ -1,5 +1,4 @@
-import type { OwnFamily } from '../../exposition/ownFamilies.ts';
-import { finishExposition, type RenderedExposition } from '../../exposition/exposition.ts';
+import { finishExposition, type OwnFamily, type RenderedExposition } from '../../exposition/exposition.ts';
 import { ClientGoneError, unlessGone } from '../clientGone.ts';
 import { sendExposition, sendPieces } from '../sending.ts';
 import { type LimitedHandler } from '../requestLimiter.ts';

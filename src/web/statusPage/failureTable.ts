@@ -2,7 +2,7 @@ import type { TaskStatus } from '../../collect/accountStatus.ts';
 import { breakable, counted, DOT, html, table, timeAgo, type Html } from './markup.ts';
 
 /** Tasks with the same kind of failure: the same group, reason and message. */
-export interface FailureGroup extends Pick<TaskStatus, 'group'> {
+interface FailureGroup extends Pick<TaskStatus, 'group'> {
   readonly reason: NonNullable<TaskStatus['reason']>;
   readonly problem: string;
   /** The time since which the first of them fails, Unix seconds. */
