@@ -53,7 +53,12 @@ export function allCommands(): readonly Command[] {
       .addOption(accountFlag('all of them'))
       .option('--app <id or name>', 'only this application; repeatable', parsedEach(String))
       .option('--key-transaction <id>', 'only this key transaction; repeatable', parsedEach(wholeNumber(1)))
-      .option('--entities [type]', 'types of entities, or the entities of one type with their golden metrics')
+      .addOption(
+        new Option(
+          '--entities [type]',
+          'types of entities, or the entities of one type with their golden metrics',
+        ).conflicts(['app', 'keyTransaction']),
+      )
       .addOption(formatFlag(['table', 'yaml', 'json'])),
     readingCommand(
       'metric-names',

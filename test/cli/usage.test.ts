@@ -24,6 +24,10 @@ describe('wrong usage', () => {
       "too many arguments for 'check'. Expected 0 arguments but got 1. The configuration is named with --config.file=<path>.",
     ],
     [['discover', '--format=xml'], "option '--format <format>' argument 'xml' is invalid"],
+    [
+      ['discover', '--app=1', '--entities'],
+      "option '--entities [type]' cannot be used with option '--app <id or name>'",
+    ],
     [['metric-names'], "required option '--app <id or name>' not specified"],
     [['metric-names', '--ap=1'], `unknown option '--ap'; did you mean "--app"?`],
     [['metric-names', '--api-key=NRAK-SECRET'], `unknown option '--api-key'`],
