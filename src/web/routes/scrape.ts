@@ -91,7 +91,7 @@ export function probeHandler(deps: WebDependencies): LimitedHandler {
         [Buffer.from(inWords(account, applicationId, result, seconds)), ...exposition.pieces],
         slot,
       );
-    } else if (await sendExposition(response, exposition, slot)) {
+    } else if ((await sendExposition(response, exposition, slot)) && request.method === 'GET') {
       lastWrite = deps.monotonic() - writingFrom;
     }
   };

@@ -45,11 +45,14 @@ describe('/probe', () => {
     expect(app.collector.probes[0]?.waitMs).toBe(2_500);
   });
 
-  test('leaves the time free that the last probe took to write', async () => {
-    const { app, origin } = await served({ dependencies: { dropped: () => void (app.clock += 1_500) } });
+  test('leaves the time free that the last probe took to write; a HEAD tells nothing', async () => {
+    let took = 1_500;
+    const { app, origin } = await served({ dependencies: { dropped: () => void (app.clock += took) } });
     await get(`${origin}${PROBE}`);
+    took = 0;
+    await get(`${origin}${PROBE}`, { method: 'HEAD' });
     await get(`${origin}${PROBE}`);
-    expect(app.collector.probes.map(({ waitMs }) => waitMs)).toEqual([9_500, 9_500 - 1_500]);
+    expect(app.collector.probes.map(({ waitMs }) => waitMs)).toEqual([9_500, 9_500 - 1_500, 9_500 - 1_500]);
   });
 
   test('succeeds only when nothing failed', async () => {
