@@ -1,4 +1,5 @@
 import { UpstreamError, type Application, type KeyTransaction } from '../../api/types.ts';
+import { REMEDIES } from '../../collect/remedies.ts';
 import { METRIC } from '../../formulas/metricInputs.ts';
 import { readAll } from '../upstream/readForCommand.ts';
 import type { LiveAccount } from '../upstream/session.ts';
@@ -37,7 +38,7 @@ export interface Timing {
 export interface AccountFacts {
   readonly account: string;
   readonly rows: readonly (Fact & { readonly judged: Judged })[];
-  /** The reason why the account cannot be read; then every row gives it. */
+  /** The reason why the account cannot be read, with a hint; then every row gives the reason. */
   readonly problem?: string;
 }
 
@@ -64,7 +65,8 @@ export async function checkAccount(account: FactAccount, timing: Timing): Promis
     return { account: name, rows: rows(undecided('no reporting application')) };
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error;
-    return { account: name, rows: rows(failed(error)), problem: error.message };
+    const problem = `${error.message}; hint: ${REMEDIES[error.failure.reason]}`;
+    return { account: name, rows: rows(failed(error)), problem };
   }
 }
 
