@@ -152,11 +152,10 @@ const MOST_EARLIER = 300;
 const MINUTE = 60;
 const TIMES = ['beginTimeSeconds', 'endTimeSeconds'];
 
-const metadata = z.object({
-  // A facet whose name is no text loses only its name.
-  facets: z.array(z.string().catch('')).nullish().catch(undefined),
-  timeWindow: z.object({ begin: z.number(), end: z.number() }).nullish().catch(undefined),
-});
+/** Limit for the named facets, far above the number of facets that a query can have. */
+const MOST_NAMED = 100;
+
+const timeWindow = z.object({ begin: z.number(), end: z.number() });
 
 /** The rows of a response. */
 interface NrqlRows {
@@ -184,8 +183,14 @@ export function completeRowsOf(result: Json, facets: readonly string[], bucketed
 export function rowsOf(response: Json): NrqlRows {
   const rows = response['results'];
   if (!isList(rows)) throw new CallFailure('invalid_response', 'the answer has no list "results"');
-  const { data } = metadata.safeParse(response['metadata']);
-  return { rows, window: windowOf(data?.timeWindow), facets: data?.facets ?? [] };
+  const metadata = hasMembers(response['metadata']) ? response['metadata'] : {};
+  const facets = isList(metadata['facets']) ? metadata['facets'].slice(0, MOST_NAMED) : [];
+  return {
+    rows,
+    window: windowOf(timeWindow.safeParse(metadata['timeWindow']).data),
+    // A facet whose name is no text loses only its name.
+    facets: facets.map((name) => (typeof name === 'string' ? name : '')),
+  };
 }
 
 /**
@@ -208,8 +213,8 @@ export function nearWindowUnaligned(rows: NrqlRows, range: TimeRange): TimeRange
 }
 
 /** Rounded to whole minutes, because the end may be the last millisecond of the window. */
-function windowOf(given: { readonly begin: number; readonly end: number } | null | undefined): TimeRange | undefined {
-  if (given === null || given === undefined) return undefined;
+function windowOf(given: z.infer<typeof timeWindow> | undefined): TimeRange | undefined {
+  if (given === undefined) return undefined;
   const [from = 0, to = 0] = [given.begin, given.end].map((time) => Math.round(time / 1000 / MINUTE) * MINUTE);
   return Number.isSafeInteger(from) && Number.isSafeInteger(to) && to > from ? { from, to } : undefined;
 }
