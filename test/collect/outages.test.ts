@@ -41,6 +41,27 @@ describe('while New Relic refuses every connection', () => {
   });
 });
 
+describe('an account that was idle for an hour', () => {
+  it('makes progress while its first work waits for a slot that another account of its key has', async () => {
+    const accounts = ['one', 'two'].map((name) =>
+      accountConfig({ name, api: 'nerdgraph', hosts: false, limits: { max_concurrent_requests: 25 } }),
+    );
+    const world = new World(accounts, collectionConfig(), { api: 'nerdgraph', perCall: 1 });
+    for (const reader of world.readers.values()) {
+      reader.applications = Array.from({ length: 30 }, (_, index) => application(index + 1));
+    }
+    await world.scrape({ ...EVERYTHING, account: 'two' });
+    await world.clock.advance(4 * QUARTER_HOUR);
+    world.reader.latency = () => 30_000;
+    void world.collector.refresh({ ...EVERYTHING, account: 'one' }, 0);
+    await world.clock.advance(31_000);
+    void world.collector.refresh({ ...EVERYTHING, account: 'two' }, 0);
+    await world.clock.advance(1_000);
+    expect(world.reader.inFlight).toBe(25);
+    expect(world.collector.progressing()).toBe(true);
+  });
+});
+
 describe('in background mode', () => {
   it('the exporter is ready once everything was tried, although a part of the fleet never answers', async () => {
     const world = new World([accountConfig({ hosts: false })], collectionConfig({ background: true }));
