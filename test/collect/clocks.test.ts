@@ -137,3 +137,19 @@ describe('a wall clock that is corrected by half a second', () => {
     expect(world.reader.of('metric_data', 1).length).toBeLessThanOrEqual(Math.ceil(minutes) + 1);
   });
 });
+
+describe('a wall clock that is slightly behind the monotonic one', () => {
+  it('has nothing read twice for one window, and everything once in the next', async () => {
+    const world = new World([accountConfig({ hosts: false })]);
+    world.populate(1);
+    await world.scrape();
+    const before = world.reader.calls.length;
+    world.clock.step(-100);
+    await world.clock.until(Math.ceil(world.clock.now() / MINUTE) * MINUTE - 50);
+    expect(await world.scrape()).toMatchObject({ took: 0 });
+    expect(world.reader.calls).toHaveLength(before);
+    await world.clock.advance(1_000);
+    await world.scrape();
+    expect(world.reader.of('metric_data')).toHaveLength(2);
+  });
+});
