@@ -99,12 +99,6 @@ export class AccountCollector {
     for (const group of GROUPS) if (!isEnabled(next, group)) this.log.groupDisabled(group);
     this.noticeKey();
     this.#forgetRemoved();
-    for (const list of [this.inventory.applicationList, this.inventory.keyTransactionList]) {
-      if (list.state !== 'queued' || this.#isRead(list)) continue;
-      this.#queue.remove(list);
-      list.state = 'idle';
-      this.tracker.ended(list, false);
-    }
     this.tracker.notify();
     this.#pump();
   }
@@ -219,12 +213,7 @@ export class AccountCollector {
 
   /** True for tasks that may be read: while New Relic refuses the account, only the application list. */
   #accepts(task: Task): boolean {
-    return this.#isRead(task) && (this.refused === undefined || task === this.inventory.applicationList);
-  }
-
-  #isRead(task: Task): boolean {
-    const { applicationList, keyTransactionList } = this.inventory;
-    return (task !== applicationList && task !== keyTransactionList) || isEnabled(this.context, task.group);
+    return this.refused === undefined || task === this.inventory.applicationList;
   }
 
   /** True when the refresh of a group that needs this task only once no longer needs it (`known` of `covers`). */

@@ -39,8 +39,8 @@ const REMEMBERED = 3_600_000;
  * queries, each with its tasks. The lists decide: an entry that is missing in a completely read list is removed here.
  */
 export class Inventory {
-  readonly applicationList: Task;
-  readonly keyTransactionList: Task;
+  applicationList: Task;
+  keyTransactionList: Task;
   readonly entities: EntityRecords;
   readonly queries: QueryRecords;
   /** By id, in the order of the list. */
@@ -281,19 +281,22 @@ export class Inventory {
         recalculate(data, this.#context);
       }
     }
-    if (!this.#context.account.applications.read) {
+    // A list that is read again later is a new task: a result that still arrives is dropped, and the entries are unknown.
+    if (!account.applications.read) {
       this.setApplications([]);
-      this.setKeyTransactions([], []);
       this.listedApplications = undefined;
-      this.listedKeyTransactions = undefined;
-      // The next read is treated as the first one: until then, the entries are unknown.
-      this.applicationList.lastRead = undefined;
-      this.keyTransactionList.lastRead = undefined;
       this.#counts = [];
+      this.#retire([this.applicationList]);
+      this.applicationList = this.#make('applications', {});
+    }
+    if (!account.applications.read || account.key_transactions === false) {
+      this.setKeyTransactions([], []);
+      this.listedKeyTransactions = undefined;
+      this.#retire([this.keyTransactionList]);
+      this.keyTransactionList = this.#make('key_transactions', {});
     }
     if (this.listedApplications !== undefined) this.setApplications(this.listedApplications);
     else if (this.listedKeyTransactions !== undefined) this.setKeyTransactions(this.listedKeyTransactions);
-    if (this.#context.account.key_transactions === false) this.setKeyTransactions([]);
   }
 
   /**

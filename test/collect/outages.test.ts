@@ -126,6 +126,21 @@ describe('a reload while work is under way', () => {
     expect(held).toEqual([]);
   });
 
+  it('that no longer reads applications takes over no list that was under way', async () => {
+    const queries = [query('one')];
+    const world = new World([accountConfig({ account_id: 7, queries })], collectionConfig(), NERDGRAPH);
+    world.populate(2, 1);
+    const scrape = world.collector.refresh(EVERYTHING, 5_000);
+    await world.clock.advance(50);
+    expect(world.reader.inFlight).toBeGreaterThan(0);
+    world.collector.reconfigure(config(accountConfig({ account_id: 7, queries, applications: { read: false } })));
+    await world.clock.run(scrape);
+    const { blocks, complete } = await world.scrape();
+    expect(complete).toBe(true);
+    expect(blocks.filter(({ labels }) => labels['app_id'] !== undefined)).toEqual([]);
+    expect(world.reader.of('metric_data')).toEqual([]);
+  });
+
   it.each([
     ['both accounts', (name: string) => `key of ${name}`],
     ['the account that holds the slots', (name: string) => (name === 'one' ? 'another key' : 'key')],
