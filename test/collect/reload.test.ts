@@ -4,7 +4,7 @@ import { application, host, instance, keyTransaction, TRAFFIC } from './support/
 import type { Snapshot } from '../../src/collect/collector.ts';
 import { accountConfig, collectionConfig, config } from './support/config.ts';
 import { FakeReader } from './support/fakeReader.ts';
-import { EVERYTHING, World } from './support/world.ts';
+import { EVERYTHING, NERDGRAPH, World } from './support/world.ts';
 
 const QUEUE: AccountConfig['custom_metrics'][number] = {
   name: 'newrelic_custom_queue_depth',
@@ -15,6 +15,17 @@ const QUEUE: AccountConfig['custom_metrics'][number] = {
   scope: 'application',
   max_series: 100,
 };
+
+function queues(world: World): void {
+  world.reader.names.set(1, [
+    'Custom/Queue/a/depth',
+    'Custom/Queue/b/depth',
+    'Custom/Queue/\ud800/depth',
+    'Datastore/MySQL/allWeb',
+  ]);
+  const custom = { average_value: 7, max_value: 9, unused: 1 };
+  world.reader.values = () => ({ ...TRAFFIC, 'Custom/Queue/a/depth': custom, 'Custom/Queue/b/depth': custom });
+}
 
 describe('a reload', () => {
   it('keeps what is held and calls nothing for it', async () => {
@@ -311,17 +322,6 @@ describe('a reload', () => {
 });
 
 describe('custom metrics', () => {
-  function queues(world: World): void {
-    world.reader.names.set(1, [
-      'Custom/Queue/a/depth',
-      'Custom/Queue/b/depth',
-      'Custom/Queue/\ud800/depth',
-      'Datastore/MySQL/allWeb',
-    ]);
-    const custom = { average_value: 7, max_value: 9, unused: 1 };
-    world.reader.values = () => ({ ...TRAFFIC, 'Custom/Queue/a/depth': custom, 'Custom/Queue/b/depth': custom });
-  }
-
   it('travel in the same call, without names that cannot be asked for', async () => {
     const world = new World([accountConfig({ custom_metrics: [QUEUE], hosts: false })]);
     world.populate(1);
@@ -423,6 +423,31 @@ describe('custom metrics', () => {
     await world.scrape();
     expect(await familyOf()).toBe(before);
   });
+});
+
+it('a label that a reload makes static is on no series twice', async () => {
+  const tags = { account: { applications: { tags: ['team'] }, custom_metrics: [QUEUE] }, label: 'tag_team' };
+  const captured = { account: { custom_metrics: [QUEUE] }, label: 'queue' };
+  for (const { account, label } of [tags, captured]) {
+    const world = new World([accountConfig(account)], collectionConfig(), NERDGRAPH);
+    world.populate(1, 1);
+    world.reader.applications = [{ ...application(1), tags: [{ key: 'team', values: ['web'] }] }];
+    queues(world);
+    const added = async () => {
+      const { blocks } = await world.collector.snapshot(EVERYTHING);
+      return blocks.flatMap(({ labels, samples }) =>
+        samples.columns.map((column) => [Object.keys(labels), Object.keys(column.labels)] as const),
+      );
+    };
+    await world.scrape();
+    expect((await added()).some(([, names]) => names.includes(label))).toBe(true);
+    const custom_metrics = [{ ...QUEUE, match: 'Custom/Queue/{name}/depth' }];
+    world.collector.reconfigure(config(accountConfig({ custom_metrics, labels: { [label]: 'static' } })));
+    const after = await added();
+    expect(after.length).toBeGreaterThan(0);
+    expect(after.every(([ofTask]) => ofTask.includes(label))).toBe(true);
+    expect(after.some(([, names]) => names.includes(label))).toBe(false);
+  }
 });
 
 describe('background mode', () => {
