@@ -64,10 +64,8 @@ export function failureTable(tasks: readonly TaskStatus[], now: number, docs: st
 
 /** The names of the first few tasks, and the number of the others; a list of the account has no name. */
 function namesOf({ tasks }: FailureGroup): Html {
-  const named = tasks.slice(0, NAMED).map(subjectOf);
-  const parts = named.flatMap((name) => (name === undefined ? [] : [name]));
+  const parts = tasks.slice(0, NAMED).map((task) => subjectOf(task) ?? html`the list of the account`);
   const more = tasks.length - NAMED;
-  if (parts.length === 0) return html`the list of the account`;
   return html`${parts.map((part, index) => html`${index > 0 ? ', ' : ''}${part}`)}${
     more > 0 ? ` and ${more.toLocaleString('en-US')} more` : ''
   }`;

@@ -518,6 +518,9 @@ describe('the entities of an account', () => {
     const text = words(await pageOfAccount({ tasks }));
     expect(text).toContain('golden_metrics 1 timeout: timed out What to do cart-<b>api</b> · EXT-SERVICE 20 min ago');
     expect(text).toContain('entities 1 timeout: timed out What to do INFRA-HOST 20 min ago');
+    const list = entity({ ...none, group: 'applications', failures: 5 });
+    const listed = words(await pageOfAccount({ tasks: [list, { ...list, applicationId: 7, application: 'shop' }] }));
+    expect(listed).toContain('applications 2 timeout: timed out What to do the list of the account, shop 7');
   });
 
   test('are in the JSON with every figure', async () => {
