@@ -141,6 +141,19 @@ describe('a reload while work is under way', () => {
     expect(world.reader.of('metric_data')).toEqual([]);
   });
 
+  it('has a list whose request it changes read again before it is due, also after an attempt that failed', async () => {
+    const world = new World([accountConfig()], collectionConfig({ intervals: { key_transactions: QUARTER_HOUR } }));
+    await world.scrape();
+    const account = accountConfig({ key_transactions: { include: [{ id: 7 }], exclude: [] } });
+    world.collector.reconfigure(config(account, collectionConfig({ intervals: { key_transactions: QUARTER_HOUR } })));
+    world.reader.fault = ({ kind }) => (kind === 'key_transactions' ? { reason: 'network' } : undefined);
+    await world.scrape();
+    world.reader.fault = () => undefined;
+    await world.clock.advance(10_000);
+    await world.scrape();
+    expect(world.reader.of('key_transactions').map(({ outcome }) => outcome)).toEqual(['ok', 'network', 'ok']);
+  });
+
   it.each([
     ['both accounts', (name: string) => `key of ${name}`],
     ['the account that holds the slots', (name: string) => (name === 'one' ? 'another key' : 'key')],
