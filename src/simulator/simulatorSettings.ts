@@ -23,6 +23,8 @@ export const DEFAULT_SETTINGS = {
   users: undefined as Readonly<Record<string, number>> | undefined,
   /** NRQL queries beyond this many in a minute of the clock get an error; 0 for no limit. */
   nrqlPerMinute: 3000,
+  /** Calls of one key beyond this many with the same NRQL query in a minute of the clock get 429; 0 for no limit. */
+  identicalPerMinute: 120,
   /** Long ranges of NRQL over metrics are answered for whole steps: 5 minutes from an hour on, 10 from a day on. */
   nrqlSnapping: false,
   /** The facts that the simulator contradicts. */

@@ -52,8 +52,6 @@ interface DocumentCall {
 const MOST_GUIDS = 25;
 /** The most calls in flight of one user, over all keys of the user. */
 const MOST_CALLS_AT_ONCE = 25;
-/** The most calls a minute of one key with the same NRQL query. */
-const MOST_IDENTICAL = 120;
 const USER = 1_000_000;
 /** The most entities of a page under the planted fact of shorter pages. */
 const PLANTED_PAGE = 100;
@@ -85,7 +83,7 @@ export class GraphqlService {
   readonly #options: ServiceOptions;
   readonly #schema: GraphQLSchema;
   readonly #queries: MinuteLimit;
-  readonly #identical = new MinuteLimit(MOST_IDENTICAL);
+  readonly #identical: MinuteLimit;
   /** Calls in flight, by user. */
   readonly #running = new Map<number, number>();
 
@@ -93,6 +91,7 @@ export class GraphqlService {
     this.#options = options;
     this.#schema = schema;
     this.#queries = new MinuteLimit(options.settings.nrqlPerMinute);
+    this.#identical = new MinuteLimit(options.settings.identicalPerMinute);
   }
 
   /** The schema lies beside this file, and in `dist` beside the bundle. */

@@ -40,7 +40,7 @@ async function simulatorWith(
   const facts = simulators.get(key)?.facts ?? new Set<string>();
   facts.clear();
   for (const fact of planted) facts.add(fact);
-  const options = { facts, now: () => now, nrqlPerMinute: Infinity, applications };
+  const options = { facts, now: () => now, nrqlPerMinute: 0, identicalPerMinute: 0, applications };
   const { simulator } = simulators.get(key) ?? { simulator: await startSimulator(options) };
   simulators.set(key, { simulator, facts });
   simulator.requests.clear();
