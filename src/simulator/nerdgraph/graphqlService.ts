@@ -1,7 +1,16 @@
 import * as z from 'zod';
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type GraphQLSchema, buildSchema, graphql, GraphQLError } from 'graphql';
+import {
+  type DocumentNode,
+  type ExecutionResult,
+  type GraphQLSchema,
+  buildSchema,
+  execute,
+  GraphQLError,
+  parse,
+  validate,
+} from 'graphql';
 import { type CallKind, type FaultRule, isMeant } from '../faults/faultRules.ts';
 import type { PlantedFacts } from '../simulatorSettings.ts';
 import { comparedValues, NrqlError } from '../nrql/condition.ts';
@@ -34,6 +43,9 @@ function readRequest(text: string): z.infer<typeof REQUEST> | undefined {
     return undefined;
   }
 }
+
+/** The text of a request as it is executed, first to note what it requests, then to answer; or why it is invalid. */
+type Document = { readonly document: DocumentNode } | { readonly errors: readonly GraphQLError[] };
 
 /** Resolves one request of a document: notes it and returns null, or returns the result of `answer`, unless a fault applies. */
 type Field = <Answer>(
@@ -106,7 +118,8 @@ export class GraphqlService {
     const running = this.#count(user, 1);
     response.once('close', () => this.#count(user, -1));
     const request = readRequest(body);
-    const requested = request === undefined ? [] : await this.#requestsOf(request);
+    const document = this.#documentOf(request?.query ?? '');
+    const requested = request === undefined ? [] : await this.#requestsOf(request, document);
     return {
       kinds: requested.map(({ entry }) => entry.kind),
       applicationIds: requested.flatMap(({ applicationIds }) => applicationIds),
@@ -128,27 +141,45 @@ export class GraphqlService {
         if (requested.some(isRepeated)) return refusal(429, 'Too many identical queries');
         if (request === undefined) return refusal(400, 'The body must be a JSON object with a query');
         const field = answerRequests(requested, rule, this.#options.settings.facts);
-        return { status: 200, body: await this.#execute(request, this.#root(field, key, rule)), headers: {} };
+        return { status: 200, body: await this.#execute(request, document, this.#root(field, key, rule)), headers: {} };
       },
     };
   }
 
   /** The requests of a document, in its order, found by executing it with null for each; none when it is invalid. */
-  async #requestsOf(request: z.infer<typeof REQUEST>): Promise<readonly DocumentCall[]> {
+  async #requestsOf(request: z.infer<typeof REQUEST>, document: Document): Promise<readonly DocumentCall[]> {
     const requested: DocumentCall[] = [];
     const note: Field = (kind, text) => {
       const applicationIds = kind === 'graphql_nrql' ? orElse([], () => applicationIdsOf(text)) : [];
       requested.push({ entry: { kind, text }, applicationIds });
       return null;
     };
-    await this.#execute(request, this.#root(note));
+    await this.#execute(request, document, this.#root(note));
     return requested;
   }
 
+  #documentOf(query: string): Document {
+    try {
+      const document = parse(query);
+      const errors = validate(this.#schema, document);
+      return errors.length > 0 ? { errors } : { document };
+    } catch (error) {
+      if (error instanceof GraphQLError) return { errors: [error] };
+      throw error;
+    }
+  }
+
   /** The body of the response: the data, and errors where fields failed. */
-  async #execute({ query, variables, operationName }: z.infer<typeof REQUEST>, rootValue: object): Promise<JsonObject> {
+  async #execute(
+    { variables, operationName }: z.infer<typeof REQUEST>,
+    read: Document,
+    rootValue: object,
+  ): Promise<JsonObject> {
     const schema = this.#schema;
-    const answer = await graphql({ schema, source: query, rootValue, variableValues: variables, operationName });
+    const answer: ExecutionResult =
+      'errors' in read
+        ? read
+        : await execute({ schema, document: read.document, rootValue, variableValues: variables, operationName });
     const errors = answer.errors?.map((error) => error.toJSON());
     return { ...(errors && { errors }), ...('data' in answer && { data: answer.data }) } as JsonObject;
   }

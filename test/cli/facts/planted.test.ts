@@ -24,7 +24,7 @@ it('decides the pages of entities where there are enough', async () => {
 });
 
 it('searches no more pages of applications in an account of many', async () => {
-  const [few, many] = [await checkSimulator('rest'), await checkSimulator('rest', [], { applications: 450 })];
+  const [few, many] = [await checkSimulator('rest'), await checkSimulator('rest', [], { applications: 210 })];
   expect(many.searches).toBe(few.searches);
 });
 
