@@ -67,7 +67,6 @@ describe('faults of a configuration', () => {
       'a thousand aliases of the last of many anchors',
       `a: [${'x,'.repeat(30_000)}&b y]\nb: [${'*b,'.repeat(1_000)}]\n`,
     ],
-    ['two megabytes of short items', '- a\n'.repeat(500_000)],
     ['a long key with thousands of values', `a: {${'k'.repeat(60_000)}: [${'x,'.repeat(40_000)}]}\n`],
     ['a hundred thousand unknown tags', `a: [${'!t 1,'.repeat(100_000)}]\n`],
     ['twenty thousand empty accounts', `accounts:\n${'  - {}\n'.repeat(20_000)}`],
@@ -83,6 +82,11 @@ describe('faults of a configuration', () => {
     expect(faultsOf(text, { LONG: 'x'.repeat(700) })).toEqual([
       expect.stringMatching(/^c\.yaml:[12]:\d+: .*a text is longer than 65,536 characters: shorten it$/),
     ]);
+  });
+
+  it('include more values than a configuration can have, which are counted before they are parsed', () => {
+    const message = 'the file has more values than a configuration can have';
+    expect(faultsOf('- a\n'.repeat(500_000))).toEqual([expect.stringContaining(message)]);
   });
 
   it('include values nested beyond any sense, at every depth', () => {
