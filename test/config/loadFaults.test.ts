@@ -75,12 +75,12 @@ describe('faults of a configuration', () => {
   });
 
   it.each([
-    ['quotes', `a: "${'('.repeat(65_600)}"\n`],
-    ['a block', `a: |\n  ${'x'.repeat(65_600)}\n`],
-    ['placeholders', `accounts: [{api_key: abcd, name: "${'${LONG}'.repeat(100)}"}]\n`],
+    ['quotes', `a: "${'('.repeat(656_000)}"\n`],
+    ['a block', `a: |\n  ${'x'.repeat(656_000)}\n`],
+    ['placeholders', `accounts: [{api_key: abcd, name: "${'${LONG}'.repeat(1_000)}"}]\n`],
   ])('include a text in %s that is too long, as it stands or with what is put in', (_, text) => {
     expect(faultsOf(text, { LONG: 'x'.repeat(700) })).toEqual([
-      expect.stringMatching(/^c\.yaml:[12]:\d+: .*a text is longer than 65,536 characters: shorten it$/),
+      expect.stringMatching(/^c\.yaml:[12]:\d+: .*a text is longer than 655,360 characters: shorten it$/),
     ]);
   });
 

@@ -14,8 +14,8 @@ export interface Replacement {
 const PLACEHOLDER = /\$\{(?:([A-Za-z_][A-Za-z0-9_]*)(\}|:-))?/y;
 
 /** Longest text of a file, in characters, before and after placeholders are replaced; no valid value is as long. */
-export const MAX_TEXT = 65_536;
-export const TOO_LONG = 'a text is longer than 65,536 characters: shorten it';
+export const MAX_TEXT = 655_360;
+export const TOO_LONG = 'a text is longer than 655,360 characters: shorten it';
 
 const INCOMPLETE = '"${" must begin ${NAME} or ${NAME:-default}: complete it, or write "$${" for a literal "${"';
 
