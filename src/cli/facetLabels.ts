@@ -21,8 +21,14 @@ export function facetLabels(
     const isReserved = reserved.has(plain) || queryLabelProblem(plain, staticLabels) !== undefined;
     let label = isReserved ? `facet_${plain.replace(/^_+/, '')}` : plain;
     if (label === 'facet_' || taken.has(label)) label = `facet_${index + 1}`;
-    while (taken.has(label)) label = `${label}_`;
-    taken.add(label);
-    return label;
+    return freeName(label, taken);
   });
+}
+
+/** The name, with `_` appended until it is not taken; adds the result to `taken`. */
+export function freeName(name: string, taken: Set<string>): string {
+  let free = name;
+  while (taken.has(free)) free = `${free}_`;
+  taken.add(free);
+  return free;
 }

@@ -12,7 +12,7 @@ import { prepareQueries, querySamples, type QueryDefinition } from '../metrics/q
 import { SampleWriter, writeLabels } from '../metrics/writeSamples.ts';
 import { isRecord, readRows } from '../nrql/queryRows.ts';
 import { readStatement } from '../nrql/statement.ts';
-import { facetLabels } from './facetLabels.ts';
+import { facetLabels, freeName } from './facetLabels.ts';
 import type { CommonOptions } from './flags.ts';
 import { UsageError } from './process.ts';
 import { jsonText, table } from './terminal.ts';
@@ -152,17 +152,8 @@ function metricsOf(query: string, columns: readonly string[]): { name: string; h
     let name = `${query}_${column}`.replace(/[^a-zA-Z0-9_]/gu, '_');
     if (metricNameProblem(name) !== undefined) name = `${name}_value`;
     if (metricNameProblem(name) !== undefined) name = `query_${name}`;
-    name = freeName(name, taken);
-    return { name, help: `Column ${column} of the query ${query}`, value: column };
+    return { name: freeName(name, taken), help: `Column ${column} of the query ${query}`, value: column };
   });
-}
-
-/** The name, with `_` appended until it is not taken; adds the result to `taken`. */
-function freeName(name: string, taken: Set<string>): string {
-  let free = name;
-  while (taken.has(free)) free = `${free}_`;
-  taken.add(free);
-  return free;
 }
 
 /** The series that `/metrics` would show for the query. */
