@@ -10,6 +10,12 @@ function refusedAt(query: string): string[] {
 const columnsOf = (query: string): unknown[] => readStatement(query).columns.map(({ key }) => key);
 const facetsOf = (query: string): unknown[] => readStatement(query).facets.map(({ name }) => name);
 
+it('a query of more than 65,536 characters is refused unread', () => {
+  const problems = (length: number) => readStatement('SELECT 1 FROM A '.padEnd(length, ')')).problems;
+  expect(problems(65_536)[0]?.message).toMatch(/parenthesis/);
+  expect(problems(65_537)).toEqual([{ at: 65_536, message: 'the query is longer than 65,536 characters: shorten it' }]);
+});
+
 describe('what the exporter runs', () => {
   it.each([
     ['a plain query', "SELECT count(*) FROM Transaction WHERE appName = 'Storefront' FACET region, plan"],

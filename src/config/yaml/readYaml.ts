@@ -150,7 +150,7 @@ function parse(text: string, lineCounter: LineCounter): Document.Parsed | YamlPr
     tokens.push(...parser.next(piece));
     pieces += 1;
     if (parser.stack.length > MAX_NESTING) return { offset: parser.offset, path: [], message: TOO_DEEP };
-    // The library, and the checks of a value, take up to a kilobyte for each character of a text.
+    // The checks of a value take up to 100 bytes for each character of a text.
     if (piece.length > MAX_TEXT && !piece.startsWith('#'))
       return { offset: parser.offset - piece.length, path: [], message: TOO_LONG };
     if (pieces > MAX_PIECES) return { offset: parser.offset, path: [], message: TOO_LARGE };
