@@ -8,7 +8,7 @@ const FLEET: FleetSize = { applications: 1000, hostsPerApplication: 5 };
 /** After the first two: the first reading of counters is shorter, and the code is compiled. */
 const REFRESHES = 3;
 const LONGEST_BLOCK_MS = 20;
-const MOST_MEGABYTES = 10;
+const MAX_MEGABYTES = 10;
 
 /** What one refresh costs in a steady state. */
 interface Cost {
@@ -47,8 +47,8 @@ async function rowsOf(name: string, reading: Reading, processorTime: Aim | undef
       what: `${what}: memory that counters add`,
       unit: 'MB',
       runs: counting.map(({ peakRssMegabytes }, run) => peakRssMegabytes - (without[run]?.peakRssMegabytes ?? NaN)),
-      reference: { what: 'the most it may be', runs: [MOST_MEGABYTES] },
-      aim: { kind: 'most', limit: MOST_MEGABYTES },
+      reference: { what: 'the most it may be', runs: [MAX_MEGABYTES] },
+      aim: { kind: 'most', limit: MAX_MEGABYTES },
     },
     {
       what: `${what}: longest block, three refreshes`,

@@ -35,7 +35,7 @@ function fewApplications(account: AccountCollector): string[] {
   const { inventory } = account;
   const listed = inventory.listedApplications?.length;
   if (listed === undefined || !account.up) return [];
-  const most = inventory.mostListed();
+  const most = inventory.largestList();
   const remedy = 'look whether the key still sees all of the account (role, account_id, region)';
   if (listed === 0) return [`the account lists no application: ${remedy}`];
   if (listed >= most) return [];

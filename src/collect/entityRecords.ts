@@ -59,7 +59,7 @@ export interface TypeRecord {
 }
 
 /** The maximum number of golden metrics that one warning names. */
-const MOST_NAMED = 5;
+const MAX_NAMED = 5;
 
 /** The types of entities that an account publishes, in the order of its configuration. */
 export class EntityRecords {
@@ -371,6 +371,6 @@ function unreadable({ plans }: TypeRecord): readonly MetricProblem[] {
 }
 
 function quoted(names: readonly string[]): string {
-  const shown = names.slice(0, MOST_NAMED).map((name) => `golden metric ${JSON.stringify(name)}`);
-  return names.length > MOST_NAMED ? `${shown.join(', ')} and ${names.length - MOST_NAMED} more` : shown.join(', ');
+  const shown = names.slice(0, MAX_NAMED).map((name) => `golden metric ${JSON.stringify(name)}`);
+  return names.length > MAX_NAMED ? `${shown.join(', ')} and ${names.length - MAX_NAMED} more` : shown.join(', ');
 }

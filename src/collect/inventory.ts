@@ -81,7 +81,7 @@ export class Inventory {
   }
 
   /** The highest number of applications listed within the last hour, for the same ids as the last list. */
-  mostListed(): number {
+  largestList(): number {
     const of = this.#counts.at(-1)?.of;
     return Math.max(0, ...this.#recentCounts().map((count) => (count.of === of ? count.listed : 0)));
   }

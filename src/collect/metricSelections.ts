@@ -5,7 +5,7 @@ import type { FamilyScope } from '../metrics/family.ts';
 import { queryNames, usedValues } from '../metrics/windowFamilies.ts';
 
 /** The maximum number of remembered selections, which differ by datastores and custom metrics; when full, all are forgotten. */
-const MOST_REMEMBERED = 10_000;
+const MAX_REMEMBERED = 10_000;
 
 /** The request for the metric data of an application, or of each of its hosts. */
 interface SelectedMetrics {
@@ -72,7 +72,7 @@ export class MetricSelections {
     const key = [...datastores, ...Array.from(values, ([name, of]) => `${name} ${of.join()}`)].join('\n');
     let metrics = this.#known.get(key);
     if (metrics === undefined) {
-      if (this.#known.size >= MOST_REMEMBERED) this.#known.clear();
+      if (this.#known.size >= MAX_REMEMBERED) this.#known.clear();
       const names = new Set([...queryNames(datastores), ...values.keys()]);
       metrics = this.#select([...names], (name) => values.get(name) ?? usedValues(name));
       this.#known.set(key, metrics);

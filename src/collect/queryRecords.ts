@@ -27,7 +27,7 @@ export interface QueryRecord {
 }
 
 /** The maximum number of columns that a warning names. */
-const MOST_NAMED = 20;
+const MAX_NAMED = 20;
 
 /** The queries of an account, in the order of its configuration. */
 export class QueryRecords {
@@ -173,6 +173,6 @@ function isSame(a: Query, b: Query): boolean {
 }
 
 function notANumber(name: string, bad: readonly string[], columns: readonly string[]): string {
-  const named = columns.slice(0, MOST_NAMED).map((column) => `"${column}"`);
+  const named = columns.slice(0, MAX_NAMED).map((column) => `"${column}"`);
   return `queries: "${name}" has rows without a number in ${bad.map((column) => `"${column}"`).join(', ')}: the columns are ${named.join(', ')}`;
 }

@@ -8,7 +8,7 @@ import type { AccountContext } from './selection.ts';
 import type { Task } from './task.ts';
 
 /** The maximum number of refreshes to keep: scrapers and probes of one account do not use more scopes. */
-const MOST_REFRESHES = 10_000;
+const MAX_REFRESHES = 10_000;
 
 /**
  * The refreshes of one group. A refresh begins when the first task is queued for a window, and ends when all tasks of that
@@ -55,7 +55,7 @@ export class Tracker {
   /** The refresh of a scope that is requested now: an open one of the same scope, or a new one. */
   request(scope: Scope, context: AccountContext): Refresh {
     const refresh = this.#openRefresh(scope) ?? new Refresh(scope, context);
-    if (this.#refreshes.size >= MOST_REFRESHES) this.drop(false, -Infinity);
+    if (this.#refreshes.size >= MAX_REFRESHES) this.drop(false, -Infinity);
     this.#refreshes.add(refresh);
     refresh.request(context);
     return refresh;
@@ -119,7 +119,7 @@ export class Tracker {
   drop(isIdle: boolean, oldest: number): void {
     for (const refresh of this.#refreshes) {
       if (refresh.isWaitedFor || refresh.requesting > 0) continue;
-      const isOld = refresh.requestedAt < oldest || this.#refreshes.size >= MOST_REFRESHES;
+      const isOld = refresh.requestedAt < oldest || this.#refreshes.size >= MAX_REFRESHES;
       if (isIdle || isOld) this.#refreshes.delete(refresh);
     }
   }

@@ -3,7 +3,7 @@ const SHORT = 5;
 /** Longest text that is ever shown, in characters: no key of a configuration is longer. */
 const LONG = 48;
 /** A text of more words than this, such as a file name with many folders, is not shown. */
-const MOST_WORDS = 8;
+const MAX_WORDS = 8;
 /** One word of a name such as `max_series`, `toString`, `NEW_RELIC_API_KEY` or `eu1`; keys are random letters and digits. */
 const WORD = /^(?=.{1,14}$)(?:[A-Za-z][a-z]*(?:[A-Z][a-z]+)*|[A-Z]+|[a-z]{1,3}[0-9]{1,2}|[0-9]{1,4})$/;
 /** The beginning of New Relic's own keys, in any case of letters: NRAK, NRAL, NRAA and so on. */
@@ -17,7 +17,7 @@ export function mayBeSecret(text: string): boolean {
   if (text.length <= SHORT) return false;
   if (text.length > LONG || KEY_PREFIX.test(text)) return true;
   const words = text.replace(/^[._/]+|(?<!_)_+$/g, '').split(/[-_./]/);
-  return words.length > MOST_WORDS || !words.every((word) => WORD.test(word));
+  return words.length > MAX_WORDS || !words.every((word) => WORD.test(word));
 }
 
 /** One mistake in a configuration file, or in the environment variables that replace it. */
@@ -59,16 +59,16 @@ export function showPath(path: Path): string {
 }
 
 /** Most diagnostics that are shown for a file; further ones would only hide the first. */
-export const MOST_DIAGNOSTICS = 100;
+export const MAX_DIAGNOSTICS = 100;
 
 /** The first diagnostics in the order of the file. When there are more, a last one gives their number. */
 export function firstDiagnostics(diagnostics: readonly Diagnostic[]): Diagnostic[] {
   const sorted = diagnostics.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
   const [first] = sorted;
-  const left = sorted.length - MOST_DIAGNOSTICS;
+  const left = sorted.length - MAX_DIAGNOSTICS;
   if (first === undefined || left <= 0) return sorted;
   const rest = { file: first.file, line: undefined, column: undefined, path: '', message: `and ${left} more` };
-  return [...sorted.slice(0, MOST_DIAGNOSTICS), rest];
+  return [...sorted.slice(0, MAX_DIAGNOSTICS), rest];
 }
 
 /** A diagnostic before its position in the file is known. */

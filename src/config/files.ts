@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { TextDecoder } from 'node:util';
 
 /** Largest file that the program reads, in bytes: a larger one is a mistake, and would fill the memory. */
-const MOST_BYTES = 8 * 1024 * 1024;
+const MAX_BYTES = 8 * 1024 * 1024;
 
 /** Time in which a pipe must deliver all its text, in milliseconds. */
 const PIPE_LIMIT = 5_000;
@@ -46,7 +46,7 @@ export function readFile(
     if (problem !== undefined) return { problem, identity };
     // The stated size says little: generated files such as those of /proc state 0.
     const bytes = readFileSync(file);
-    return bytes.length > MOST_BYTES ? { problem: TOO_LARGE, identity } : { bytes, identity };
+    return bytes.length > MAX_BYTES ? { problem: TOO_LARGE, identity } : { bytes, identity };
   } catch (error) {
     return { problem: fileProblem(error), identity: undefined };
   } finally {
@@ -93,13 +93,13 @@ function fileProblem(error: unknown): string {
 function kindProblem(stats: Stats): string | undefined {
   if (stats.isDirectory()) return 'is a directory, not a file';
   if (!stats.isFile()) return 'is not a regular file';
-  return stats.size > MOST_BYTES ? TOO_LARGE : undefined;
+  return stats.size > MAX_BYTES ? TOO_LARGE : undefined;
 }
 
 async function readPipe(file: number): Promise<{ readonly bytes: Buffer } | FileProblem> {
   const pieces: Buffer[] = [];
   const begin = performance.now();
-  for (let size = 0; size <= MOST_BYTES;) {
+  for (let size = 0; size <= MAX_BYTES;) {
     const piece = Buffer.allocUnsafe(65_536);
     const count = readNow(file, piece);
     // A named pipe reads as ended until a writer has opened it, so an empty one is read again.

@@ -41,7 +41,7 @@ function certificateFileProblem(path: string): string | undefined {
 }
 
 /** In milliseconds. A query gets the timeout of its call less one second, at least 5: below 7 little is left for the network. */
-const LEAST_NERDGRAPH_TIMEOUT = 7_000;
+const MIN_NERDGRAPH_TIMEOUT = 7_000;
 
 /** Calls per account and minute at New Relic's own addresses; a proxy at a `base_url` may allow more. */
 const ALLOWED_PER_MINUTE = { rest: 1_000, nerdgraph: 3_000 };
@@ -64,8 +64,8 @@ function warningsOf({ accounts }: Config): Issue[] {
     if (api_key_header === 'X-Api-Key') {
       tell(['api_key_header'], 'NerdGraph takes its key in the header Api-Key: remove this key, or set it to Api-Key');
     }
-    if (limits.request_timeout < LEAST_NERDGRAPH_TIMEOUT) {
-      const least = formatDuration(LEAST_NERDGRAPH_TIMEOUT);
+    if (limits.request_timeout < MIN_NERDGRAPH_TIMEOUT) {
+      const least = formatDuration(MIN_NERDGRAPH_TIMEOUT);
       tell(['limits', 'request_timeout'], `is short for NerdGraph, whose queries take longer: set at least ${least}`);
     }
     return warnings;

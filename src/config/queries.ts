@@ -20,7 +20,7 @@ import { readYaml, type YamlFile } from './yaml/readYaml.ts';
 const PACK_FOLDERS = ['./packs/', '../../packs/'].map((folder) => fileURLToPath(new URL(folder, import.meta.url)));
 
 /** The most problems that are reported for one query: further ones mostly follow from the first. */
-const MOST_PROBLEMS = 20;
+const MAX_PROBLEMS = 20;
 
 /** A list of queries, valid or not, and its location. */
 interface QueryList {
@@ -125,7 +125,7 @@ function checkText(written: Readonly<Record<string, unknown>>, staticLabels: rea
   const text = written['nrql'];
   if (typeof text !== 'string' || text === '') return;
   const { problems, columns, facets } = readStatement(text);
-  for (const { at, message } of problems.slice(0, MOST_PROBLEMS)) tell(['nrql'], message, at);
+  for (const { at, message } of problems.slice(0, MAX_PROBLEMS)) tell(['nrql'], message, at);
   const labels = written['labels'];
   const taken = new Set<string>();
   const check = (name: string, path: Path, inText: number | undefined): void => {

@@ -8,7 +8,7 @@ const waiting: (() => void)[] = [];
 const waitingToBegin: (() => void)[] = [];
 
 /** The number of turns in a row that other work may take before one of `waitingToBegin` has its turn. */
-const MOST_TURNS_BEFORE = 8;
+const MAX_TURNS_BEFORE = 8;
 
 let turnsBefore = 0;
 
@@ -31,7 +31,7 @@ function turnFrom(waiters: (() => void)[]): Promise<void> {
 }
 
 function giveTurn(): void {
-  const begins = waitingToBegin.length > 0 && (waiting.length === 0 || turnsBefore >= MOST_TURNS_BEFORE);
+  const begins = waitingToBegin.length > 0 && (waiting.length === 0 || turnsBefore >= MAX_TURNS_BEFORE);
   turnsBefore = begins || waitingToBegin.length === 0 ? 0 : turnsBefore + 1;
   const resolve = (begins ? waitingToBegin : waiting).shift();
   if (waiting.length + waitingToBegin.length > 0) setImmediate(giveTurn);

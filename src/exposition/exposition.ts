@@ -97,7 +97,7 @@ function canonical(bound: string): string {
 }
 
 /** An exposition with fewer series is not kept: it is made quickly, and would take the place of a large one. */
-const LEAST_SERIES = 2000;
+const MIN_SERIES = 2000;
 
 interface Kept {
   /** Format, compression and limit. */
@@ -130,7 +130,7 @@ export class Exposition {
   async collect(blocks: readonly Block[], options: RenderOptions): Promise<CollectedExposition> {
     const rows = await expositionRows(blocks);
     const { series, labels, numbers } = rows;
-    if (series < LEAST_SERIES) return await collect(rows, options);
+    if (series < MIN_SERIES) return await collect(rows, options);
     const kind = `${options.format} ${options.gzip} ${options.maxSeries}`;
     this.#kept = this.#kept.filter(({ making, made }) => making !== undefined || made?.deref() !== undefined);
     const same = this.#kept.find(

@@ -55,7 +55,7 @@ function addLines(
 const ROOM = 16 * 1024;
 
 /** The most bytes that one UTF-16 unit takes in UTF-8; a character of four bytes has two units. */
-const MOST_BYTES = 3;
+const MAX_BYTES = 3;
 
 /** The characters of a line besides its name, labels and value: `{`, `,`, `}`, a space and the end of the line. */
 const MARKS = 5;
@@ -98,7 +98,7 @@ class PieceWriter {
   }
 
   addText(text: string): void {
-    this.#makeRoom(text.length * MOST_BYTES);
+    this.#makeRoom(text.length * MAX_BYTES);
     this.#length += this.#bytes.write(text, this.#length, 'utf8');
   }
 

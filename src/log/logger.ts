@@ -94,7 +94,7 @@ function unicodeEscape(code: number): string {
   return `\\u${code.toString(16).padStart(4, '0')}`;
 }
 
-const MOST_ERRORS = 8;
+const MAX_ERRORS = 8;
 
 /** An error of which the log shows the stack at every level. */
 class WithStack {
@@ -122,7 +122,7 @@ export function isMistake(error: unknown): boolean {
 export function errorText(error: unknown, stack: boolean): string {
   const parts: string[] = [];
   let current = error;
-  while (current !== undefined && parts.length < MOST_ERRORS) {
+  while (current !== undefined && parts.length < MAX_ERRORS) {
     parts.push(ownText(current, stack));
     current = current instanceof Error ? current.cause : undefined;
   }

@@ -11,7 +11,7 @@ const HASHED = 3;
 const TABLE_SIZE = 4096;
 
 /** The most places of one text that are compared with the runs: an ordinary text has hardly any that may begin a run. */
-const MOST_LOOKS = 100_000;
+const MAX_COMPARISONS = 100_000;
 
 /** A New Relic key of any account, or the beginning of one; licence keys are 40 characters that end in NRAL. */
 export const KEY_LIKE = /NR[A-Z]{2}-[A-Z0-9]+|\b[A-Z0-9]{36}NRAL\b/gi;
@@ -89,7 +89,7 @@ export class Secrets {
       while (last < index + step - 1 && this.#table[hashAt(text, last + 1)] === 1) last += 1;
       for (let start = first; start + step - 1 <= last; start += 1) {
         looks += 1;
-        if (looks > MOST_LOOKS || this.#runs.has(text.slice(start, start + RUN).toLowerCase())) return true;
+        if (looks > MAX_COMPARISONS || this.#runs.has(text.slice(start, start + RUN).toLowerCase())) return true;
       }
     }
     return false;

@@ -112,7 +112,7 @@ export class TemplateError extends Error {
   override readonly name = 'TemplateError';
 }
 
-const MINIMUM_LITERAL = 3;
+const MIN_LITERAL = 3;
 
 /**
  * Parses the `match` of a custom metric: segments, each a literal, `{label}` (captures it), `*` (any one) or, at the end, `**`
@@ -130,9 +130,9 @@ export function parseTemplate(match: string) {
   // A line feed replaces parts that are not literal: no metric name has one, and a literal may not.
   const literals = parts.map((part) => (isLiteral(part) ? part : '\n')).join('/');
   const filter = literals.split('\n').reduce((longest, part) => (weight(part) > weight(longest) ? part : longest), '');
-  if (weight(filter) < MINIMUM_LITERAL) {
+  if (weight(filter) < MIN_LITERAL) {
     throw new TemplateError(
-      `The template needs a literal part of at least ${MINIMUM_LITERAL} characters, ` +
+      `The template needs a literal part of at least ${MIN_LITERAL} characters, ` +
         'which narrows the metric name list that is read.',
     );
   }

@@ -2,8 +2,8 @@
 const TYPE_ENDING = /_(?:total|count|sum|bucket|created|info)$/;
 
 /** The most characters of a name: a longer one does not help to find a metric. */
-const MOST_NAME = 200;
-const MOST_TEXT = 200;
+const MAX_NAME = 200;
+const MAX_TEXT = 200;
 
 /**
  * The name of the family of a golden metric, such as `newrelic_ext_service_response_time_ms`; undefined where it would be
@@ -13,13 +13,13 @@ const MOST_TEXT = 200;
  */
 export function goldenFamilyName(type: string, metric: string): string | undefined {
   const words = `${type}_${metric}`
-    .slice(0, 2 * MOST_NAME)
+    .slice(0, 2 * MAX_NAME)
     .replace(/[^a-zA-Z0-9_]/gu, '_')
     .replace(/(?<=[a-z0-9])(?=[A-Z])/g, '_')
     .toLowerCase();
   const name = `newrelic_${words}`;
   const safe = TYPE_ENDING.test(name) ? `${name}_value` : name;
-  return safe.length > MOST_NAME ? undefined : safe;
+  return safe.length > MAX_NAME ? undefined : safe;
 }
 
 /** HELP of a golden metric: title and unit as New Relic names them, on one line of bounded length. */
@@ -56,9 +56,9 @@ function rankAt(text: string, at: number): number {
 /** A text of New Relic on one line: without control characters, and at most 200 characters long. */
 function oneLine(text: string): string {
   const plain = text
-    .slice(0, 4 * MOST_TEXT)
+    .slice(0, 4 * MAX_TEXT)
     .replace(/[\s\p{C}]+/gu, ' ')
     .trim();
   const characters = Array.from(plain);
-  return characters.length > MOST_TEXT ? `${characters.slice(0, MOST_TEXT - 1).join('')}…` : plain;
+  return characters.length > MAX_TEXT ? `${characters.slice(0, MAX_TEXT - 1).join('')}…` : plain;
 }

@@ -27,7 +27,7 @@ export interface GoldenColumn {
 }
 
 /** A definition of more characters than this leaves too little of a query for the entities. */
-const MOST_CHARACTERS = 4_000;
+const MAX_CHARACTERS = 4_000;
 
 /** Thrown for a definition that cannot be put into a query; the message gives the reason in words. */
 export class UnreadableDefinition extends Error {
@@ -37,8 +37,8 @@ export class UnreadableDefinition extends Error {
 /** Reads a definition. Throws UnreadableDefinition for a part that could change the query around it. */
 export function readDefinition({ select, from, where, eventId, eventObjectId }: GoldenDefinition): GoldenColumn {
   const condition = where ?? '';
-  if (select.length + from.length + condition.length + eventId.length > MOST_CHARACTERS) {
-    throw new UnreadableDefinition(`has more than ${MOST_CHARACTERS} characters`);
+  if (select.length + from.length + condition.length + eventId.length > MAX_CHARACTERS) {
+    throw new UnreadableDefinition(`has more than ${MAX_CHARACTERS} characters`);
   }
   const source = {
     from: readPart('from', from, 'source'),

@@ -1,5 +1,5 @@
 import { Facets } from './facets.ts';
-import { MOST_FACETS } from './limits.ts';
+import { MAX_FACETS } from './limits.ts';
 
 /** The rules by which the rows of a query become series. */
 export interface RowRules {
@@ -58,7 +58,7 @@ export class UnreadableRows extends Error {
 
 /** The reason why the rows are incomplete, in words; undefined when they are complete. Throws UnreadableRows. */
 export function whyIncomplete({ rows, otherResult }: QueryRows, { limit, failAt }: RowRules): string | undefined {
-  if (limit === undefined && rows.length >= MOST_FACETS) {
+  if (limit === undefined && rows.length >= MAX_FACETS) {
     return `the answer has ${rows.length} rows, as many as New Relic gives: narrow the query, or set "limit"`;
   }
   if (limit === undefined && hasOthers(otherResult)) {

@@ -1,4 +1,4 @@
-import { MOST_FACET_ATTRIBUTES } from './limits.ts';
+import { MAX_FACET_ATTRIBUTES } from './limits.ts';
 
 /** The facts that the text of a query gives about its result. */
 export interface Statement {
@@ -148,7 +148,7 @@ function readClauses(tokens: readonly Token[], problems: NrqlProblem[]): Group {
   for (const { clauses, query } of groups) {
     for (const { word, at, entries } of clauses) {
       if (word !== 'facet') continue;
-      const sixth = entries[MOST_FACET_ATTRIBUTES]?.[0]?.at;
+      const sixth = entries[MAX_FACET_ATTRIBUTES]?.[0]?.at;
       if (sixth !== undefined) problems.push({ at: sixth, message: SIXTH_FACET });
       if (query !== outermost && query?.hasLimit === false) problems.push({ at, message: INNER_FACET });
     }

@@ -6,7 +6,7 @@ import { isReporting } from './world/worldEntities.ts';
 
 const LOOPBACK = /^(127\.|::1$|::ffff:127\.)/;
 const CONTROL = /^\/control\/(?<what>faults|requests|applications|key_transactions)(?:\/(?<id>\d{1,15}))?$/;
-const MOST_ENTRIES = 1000;
+const MAX_ENTRIES = 1000;
 
 export function isControl(path: string): boolean {
   return path === '/control' || path.startsWith('/control/');
@@ -22,7 +22,7 @@ function requests(state: SimulatorState): unknown {
     max_concurrency: log.maxConcurrency,
     busiest_minute: log.busiest(),
     ranges: log.ranges(),
-    newest: log.all().slice(-MOST_ENTRIES),
+    newest: log.all().slice(-MAX_ENTRIES),
   };
 }
 

@@ -9,15 +9,15 @@ import { createServer as createHttpsServer } from 'node:https';
 import { type Server, type Socket, createServer as createNetServer } from 'node:net';
 import { gzipSync } from 'node:zlib';
 
-const MOST_CHARACTERS = 1024 * 1024;
+const MAX_CHARACTERS = 1024 * 1024;
 
-/** The text of a body; undefined when it has more than `MOST_CHARACTERS`. */
+/** The text of a body; undefined when it has more than `MAX_CHARACTERS`. */
 export async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
   let body = '';
   for await (const chunk of request.setEncoding('utf8') as AsyncIterable<string>) {
-    if (body.length <= MOST_CHARACTERS) body += chunk;
+    if (body.length <= MAX_CHARACTERS) body += chunk;
   }
-  return body.length > MOST_CHARACTERS ? undefined : body;
+  return body.length > MAX_CHARACTERS ? undefined : body;
 }
 
 /** PEM texts. */

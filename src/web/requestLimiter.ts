@@ -9,13 +9,13 @@ import { HttpError } from './request.ts';
 const STALLED_MS = 2_000;
 
 /** The most bytes of all responses under way together; a response that is alone may be larger. */
-const MOST_BYTES = 128_000_000;
+const MAX_BYTES = 128_000_000;
 
 const FULL = 'Other clients are taking as many bytes as may be under way at once; try again later.';
 
 /** Counts and limits the bytes of all responses under way: the memory that clients can hold by reading slowly. */
 export class InFlightBytes {
-  readonly #mostBytes: number;
+  readonly #maxBytes: number;
   readonly #now: () => number;
   /** For each response its pieces, and when its client last took some. `madeOf` is held so that others can share the pieces. */
   readonly #readers = new Map<
@@ -27,9 +27,9 @@ export class InFlightBytes {
   #bytes = 0;
 
   /** `now` gives milliseconds of a clock that never goes back. */
-  constructor(now: () => number, mostBytes = MOST_BYTES) {
+  constructor(now: () => number, maxBytes = MAX_BYTES) {
     this.#now = now;
-    this.#mostBytes = mostBytes;
+    this.#maxBytes = maxBytes;
   }
 
   get bytes(): number {
@@ -38,12 +38,12 @@ export class InFlightBytes {
 
   /** Throws a {@link HttpError} where no further response may start, so that none is made without room for it. */
   checkRoom(): void {
-    if (this.#bytes >= this.#mostBytes && this.cutOffStalled() === undefined) throw new HttpError(503, FULL);
+    if (this.#bytes >= this.#maxBytes && this.cutOffStalled() === undefined) throw new HttpError(503, FULL);
   }
 
   /** Counts a response until `end` is called. Throws a {@link HttpError} where the others leave no room for it. */
   begin(response: ServerResponse, pieces: readonly Buffer[], madeOf?: object): void {
-    while (this.#bytes > 0 && this.#bytes + this.#addedBy(pieces) > this.#mostBytes) {
+    while (this.#bytes > 0 && this.#bytes + this.#addedBy(pieces) > this.#maxBytes) {
       if (this.cutOffStalled() === undefined) throw new HttpError(503, FULL);
     }
     this.#bytes += this.#addedBy(pieces);

@@ -14,10 +14,10 @@ import { eventually } from '../support/eventually.ts';
 const LARGE = Buffer.alloc(16_000_000, 'x');
 
 /** A limiter, of whose slots two are held by clients that read nothing of a large response; the first asked before the second. */
-async function taken({ max = 2, mostBytes = 1e9, fresh = false, count = 2 } = {}) {
+async function taken({ max = 2, maxBytes = 1e9, fresh = false, count = 2 } = {}) {
   const state = { clock: 0 };
   const sockets: Socket[] = [];
-  const inFlight = new InFlightBytes(() => state.clock, mostBytes);
+  const inFlight = new InFlightBytes(() => state.clock, maxBytes);
   const limiter = new RequestLimiter(max, 'Two are being answered already.', inFlight);
   const app = express();
   const errors =
@@ -114,7 +114,7 @@ describe('the bytes of responses in flight', () => {
   });
 
   test('leave no room for one more while every reader takes its response, and take it from one that does not', async () => {
-    const { origin, deaf, inFlight, state } = await taken({ max: 0, mostBytes: 2 * LARGE.length + 100, fresh: true });
+    const { origin, deaf, inFlight, state } = await taken({ max: 0, maxBytes: 2 * LARGE.length + 100, fresh: true });
     expect(inFlight.bytes).toBe(2 * LARGE.length);
     const refused = await get(`${origin}/large`);
     expect([refused.status, refused.text]).toEqual([503, expect.stringContaining('as many bytes as may be under way')]);
@@ -128,7 +128,7 @@ describe('the bytes of responses in flight', () => {
   });
 
   test('let one response go that is larger than all may be together', async () => {
-    const { origin, deaf, inFlight } = await taken({ max: 0, mostBytes: 1, count: 1 });
+    const { origin, deaf, inFlight } = await taken({ max: 0, maxBytes: 1, count: 1 });
     expect(inFlight.bytes).toBe(LARGE.length);
     expect((await get(`${origin}/small`)).status).toBe(503);
     deaf[0]?.socket.destroy();

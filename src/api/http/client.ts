@@ -37,10 +37,10 @@ export function retryDelay(attempt: number, random: () => number): number {
 const MESSAGE_INTERVAL_MS = 3_600_000;
 const LONGEST_MESSAGE = 500;
 /** A patient caller repeats one call after at most this number of overloads; these repeats do not count as retries. */
-const MOST_OVERLOADS = 20;
+const MAX_OVERLOADS = 20;
 
 /** While more responses than this wait to be parsed, a new one keeps its slot: their texts may be megabytes long. */
-const MOST_UNPARSED = 2;
+const MAX_UNPARSED = 2;
 
 export interface ClientOptions extends DispatcherOptions {
   readonly keyHeader: string;
@@ -162,7 +162,7 @@ export class Client {
         failures += 1;
       } else {
         // The limiter admits the next attempt only after the pause.
-        if (call.patient !== true || overloads >= MOST_OVERLOADS) throw failed;
+        if (call.patient !== true || overloads >= MAX_OVERLOADS) throw failed;
         overloads += 1;
       }
       await sleep(delay, call.signal);
@@ -220,7 +220,7 @@ export class Client {
       const text = await textOf(received, policy);
       if (mayBeOverload?.(text) === false) {
         const response = this.#parseLater(withoutBody(received), text, policy);
-        if (this.#unparsed > MOST_UNPARSED) parsing = response;
+        if (this.#unparsed > MAX_UNPARSED) parsing = response;
         return { response };
       }
       return { response: Promise.resolve(parseResponse(received, text, policy)) };

@@ -6,9 +6,9 @@ const LONGEST_TITLE = 120;
 /** Limits for the work on a hostile body: characters, keys, members and reasons. */
 const LONGEST_READ = 10_000;
 const LONGEST_KEY = 256;
-const MOST_KEYS = 10;
-const MOST_MEMBERS = 1_000;
-const MOST_REASONS = 5;
+const MAX_KEYS = 10;
+const MAX_MEMBERS = 1_000;
+const MAX_REASONS = 5;
 
 /**
  * The title of an error body, for a message: read in the shapes that public clients know, without control characters, with the
@@ -57,7 +57,7 @@ function findTitle(body: unknown): string | undefined {
 /** The title says what failed ("The metric data could not be read"), and the messages beside it say why. */
 function reasonsIn(messages: unknown): string {
   if (!isList(messages)) return '';
-  const texts = messages.slice(0, MOST_REASONS).filter((each) => typeof each === 'string');
+  const texts = messages.slice(0, MAX_REASONS).filter((each) => typeof each === 'string');
   return texts.map((each) => each.slice(0, LONGEST_READ)).join('; ');
 }
 
@@ -70,7 +70,7 @@ function echoedKeys(body: unknown): string[] {
     if (!hasMembers(each)) continue;
     for (const name in each) {
       looked += 1;
-      if (looked > MOST_MEMBERS || keys.length === MOST_KEYS) return keys;
+      if (looked > MAX_MEMBERS || keys.length === MAX_KEYS) return keys;
       const value = each[name];
       if (name === 'api_key' && typeof value === 'string' && value.length <= LONGEST_KEY) keys.push(value);
       else if (hasMembers(value)) unvisited.push(value);

@@ -8,7 +8,7 @@ const FAILURES_TO_OPEN = 3;
 /** A suspect is read together with others again after this number of successful queries for it alone. */
 const GOOD_RESPONSES = 30;
 /** A suspect makes at most this number of failing calls in this time. */
-const MOST_FAILURES = 4;
+const MAX_FAILURES = 4;
 const FAILURES_MS = 60_000;
 /** A subject that was not read for this long is forgotten. */
 const FORGOTTEN_MS = 3_600_000;
@@ -92,7 +92,7 @@ export class FailureMemory {
   /** The last failure of a suspect that has failed too often in the last minute to be read again now. */
   tooManyFailures(kind: string, id: SubjectId, host: string | undefined): UpstreamError | undefined {
     const key = this.#subjectOf(kind, id, host);
-    return this.#recent(key).length >= MOST_FAILURES ? this.#failures.get(key)?.error : undefined;
+    return this.#recent(key).length >= MAX_FAILURES ? this.#failures.get(key)?.error : undefined;
   }
 
   /** True when, at the last read of any of these subjects, its batch failed with a transient error. */

@@ -1,10 +1,10 @@
 /** Limit for successive pages without a new record: such a list repeats itself under new cursors, and would never end. */
-const MOST_STALE_PAGES = 3;
+const MAX_STALE_PAGES = 3;
 
 /** Limits for reading a list. */
 export interface PageLimits {
   /** A list with more pages than this is rejected as invalid. */
-  readonly mostPages: number;
+  readonly maxPages: number;
   /** Reading stops after this number of pages. */
   readonly stopAfter?: number | undefined;
 }
@@ -20,7 +20,7 @@ export interface PageLimits {
  */
 export async function readPages(
   first: string,
-  { mostPages, stopAfter }: PageLimits,
+  { maxPages, stopAfter }: PageLimits,
   refuse: (words: string) => Error,
   readPage: (position: string, page: number) => Promise<{ readonly fresh: number; readonly next: string | undefined }>,
 ): Promise<boolean> {
@@ -32,10 +32,10 @@ export async function readPages(
     const { fresh, next } = await readPage(position, page);
     if (next === undefined) return true;
     if (page === stopAfter) return false;
-    if (page >= mostPages) throw refuse(`the list does not end within ${page} pages`);
+    if (page >= maxPages) throw refuse(`the list does not end within ${page} pages`);
     if (seen.has(next)) throw refuse(`page ${page}: its next page has been read before`);
     stale = fresh === 0 ? stale + 1 : 0;
-    if (stale === MOST_STALE_PAGES) throw refuse(`pages ${page - stale + 1} to ${page} repeat what was read before`);
+    if (stale === MAX_STALE_PAGES) throw refuse(`pages ${page - stale + 1} to ${page} repeat what was read before`);
     position = next;
   }
 }

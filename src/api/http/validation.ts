@@ -68,7 +68,7 @@ function counted(count: number, what: string): string {
 }
 
 /** Limit for the records of a page. Pages have 200 records, or 1,000 metric names. */
-const MOST_RECORDS = 5_000;
+const MAX_RECORDS = 5_000;
 
 /**
  * Reads a record without its invalid optional fields. Undefined when it is still invalid: a required field is missing or wrong.
@@ -100,8 +100,8 @@ export async function parseList<T>(
 ): Promise<T[]> {
   const records = memberOf(body, member);
   if (!isList(records)) throw new CallFailure('invalid_response', `the answer has no list "${member}"`);
-  if (records.length > MOST_RECORDS) {
-    throw new CallFailure('invalid_response', `"${member}" has more than ${MOST_RECORDS} records on one page`);
+  if (records.length > MAX_RECORDS) {
+    throw new CallFailure('invalid_response', `"${member}" has more than ${MAX_RECORDS} records on one page`);
   }
   const parsed: T[] = [];
   await inSlices(records, (each) => {

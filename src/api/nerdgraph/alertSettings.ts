@@ -10,8 +10,8 @@ import type { CallOptions } from '../upstreamReader.ts';
 
 const GROUP = 'alerts';
 /** Limit for conditions: each converted one needs a query every minute, and no budget allows more. */
-const MOST_CONDITIONS = 10_000;
-const MOST_PAGES = 1_000;
+const MAX_CONDITIONS = 10_000;
+const MAX_PAGES = 1_000;
 
 const CONDITION_FIELDS = `id policyId name description runbookUrl enabled type
           nrql { query dataAccountId }
@@ -74,7 +74,7 @@ export async function readAlertSettings(account: NerdGraphAccount, call: CallOpt
   const older = await pages(OLDER_CONDITIONS, condition);
   const known = new Set(conditions.map((each) => each.id));
   const all = [...conditions, ...older.filter((each) => !known.has(each.id))];
-  if (all.length > MOST_CONDITIONS) throw tooMany(transport, all.length);
+  if (all.length > MAX_CONDITIONS) throw tooMany(transport, all.length);
   const compoundConditions = await pages(COMPOUND_CONDITIONS, compoundCondition);
   const { found } = await transport.read(GROUP, MUTING_RULES, { account: accountId }, call);
   const mutingRules = await transport.parseReporting(GROUP, () =>
@@ -100,13 +100,13 @@ async function readList<T extends { readonly id: string }>(
   const found = new Map<string, T>();
   const refuse = (words: string): Error => transport.invalid(GROUP, words);
   await transport.parseReporting(GROUP, () =>
-    readPages('', { mostPages: MOST_PAGES }, refuse, async (cursor, page) => {
+    readPages('', { maxPages: MAX_PAGES }, refuse, async (cursor, page) => {
       const variables = { account, cursor: cursor === '' ? null : cursor };
       const { found: result } = await transport.read(GROUP, document, variables, call);
       const refused = (words: string): CallFailure => new CallFailure('invalid_response', `page ${page}: ${words}`);
       const total = result['totalCount'];
       if (typeof total !== 'number') throw refused('the answer has no "totalCount"');
-      if (total > MOST_CONDITIONS) throw tooMany(transport, total);
+      if (total > MAX_CONDITIONS) throw tooMany(transport, total);
       const before = found.size;
       const records = total === 0 ? (result[member] ?? []) : result[member];
       for (const record of recordsOf(records, schema, member)) found.set(record.id, record);
@@ -132,6 +132,6 @@ function recordsOf<T>(records: unknown, schema: z.ZodType<T>, member: string): T
 }
 
 function tooMany(transport: Transport, count: number): Error {
-  const words = `${count} of a kind, and at most ${MOST_CONDITIONS} conditions can be converted`;
+  const words = `${count} of a kind, and at most ${MAX_CONDITIONS} conditions can be converted`;
   return transport.reportFailure(GROUP, new CallFailure('other', words));
 }

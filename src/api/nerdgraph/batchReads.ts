@@ -31,7 +31,7 @@ interface RowsQuery<S, R extends TimeRange = TimeRange> {
   /** The part of the query for a subject; undefined: the subject needs no query. */
   subjectOf(subject: S): BatchSubject | undefined;
   /** Limit for the rows of a query over a range, where the limit of its kind is too high. */
-  mostRows?(range: R): number;
+  maxRows?(range: R): number;
   /** Plans the queries of a call, where one query over the range for each batch is not enough. */
   plan?(parts: readonly QueryPart[], kind: QueryKind, range: R): PlannedQueries;
 }
@@ -48,7 +48,7 @@ function planRows<S, R extends TimeRange>(
   subjects: Iterable<S>,
   range: R,
 ): PlannedRows<S> {
-  const { taken, kind, isOne } = takeSubjects(reads, subjects, account.memory, reads.mostRows?.(range));
+  const { taken, kind, isOne } = takeSubjects(reads, subjects, account.memory, reads.maxRows?.(range));
   const { calls, read } = planLater(isOne, () => {
     const parts = partsOf(taken.flatMap(({ request }) => request ?? []));
     const needsSquares = taken.some(({ request }) => request?.needsSquares === true);

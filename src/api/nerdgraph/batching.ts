@@ -7,7 +7,7 @@ import type { SubjectId } from '../http/failureMemory.ts';
 import { frameLength, idLength, literal, recordId, type GoldenSource } from '../../nrql/goldenMetric.ts';
 
 /** Limit for the characters of a query. New Relic has one, but no public page documents it. */
-const MOST_CHARACTERS = 8_000;
+const MAX_CHARACTERS = 8_000;
 /** Characters of a query without its conditions, and of a condition without its ids, hosts and metrics. */
 const FRAME = 420;
 const FRAME_OF_CONDITION = 70;
@@ -33,7 +33,7 @@ export interface QueryKind {
   /** `names`: only facets are used. `sums`: counts, sums. `values` (default): extremes, too. `squares`: sums of squares, too. */
   readonly columns?: 'names' | 'sums' | 'values' | 'squares';
   /** Limit for the expected rows of a query; 4,500 by default. */
-  readonly mostRows?: number;
+  readonly maxRows?: number;
   /** True: buckets with an unreadable count or sum are kept, as NaN. By default they fail their subject. */
   readonly keepsUnreadable?: true;
   /** True for a query of a column that broke an earlier one: it is not retried. */
@@ -105,7 +105,7 @@ export class Size {
   }
 
   get fits(): boolean {
-    return this.rows <= (this.#kind.mostRows ?? PLANNED_FACETS) && this.characters <= MOST_CHARACTERS;
+    return this.rows <= (this.#kind.maxRows ?? PLANNED_FACETS) && this.characters <= MAX_CHARACTERS;
   }
 }
 
@@ -150,7 +150,7 @@ export function takeSubjects<S>(
     const kindOf = reads.kindOf(subject);
     if (firstKind !== undefined && kindOf !== firstKind) break;
     firstKind = kindOf;
-    kind ??= limit === undefined ? firstKind : { ...firstKind, mostRows: limit };
+    kind ??= limit === undefined ? firstKind : { ...firstKind, maxRows: limit };
     size ??= new Size(memory, kind);
     const request = reads.subjectOf(subject);
     if (request !== undefined) {

@@ -31,12 +31,12 @@ import {
 } from '../upstreamReader.ts';
 
 /** Limit of New Relic for the names of one query; the response does not say when there are more. */
-const MOST_NAMES = 10_000;
+const MAX_NAMES = 10_000;
 const LONGEST_NAME = 10_000;
 const DAY = 86_400;
 /** Limit for the queries of one list: a list that needs more is longer than a person can use. */
-const MOST_QUERIES = 500;
-const SELECTION: Selection = { of: 'uniques', from: 'metricTimesliceName', most: MOST_NAMES, as: 'names' };
+const MAX_QUERIES = 500;
+const SELECTION: Selection = { of: 'uniques', from: 'metricTimesliceName', most: MAX_NAMES, as: 'names' };
 /** From this number of names that begin alike, a query takes their longest shared beginning, not one more character. */
 const MANY = 1_000;
 /** The name of the column in a response that ignores our own name for it. */
@@ -70,9 +70,9 @@ async function readUniqueNames(
     queries += 1;
     for (const name of found) names.add(name);
     onQuery?.(queries, names.size);
-    if (found.length >= MOST_NAMES)
+    if (found.length >= MAX_NAMES)
       open.push(...branches(branch, found, () => transport.reportFailure(group, tooMany())));
-    if (open.length > 0 && queries >= MOST_QUERIES) throw transport.reportFailure(group, tooMany());
+    if (open.length > 0 && queries >= MAX_QUERIES) throw transport.reportFailure(group, tooMany());
   }
   return [...names].sort();
 }
@@ -113,7 +113,7 @@ function sharedBeginning(names: readonly string[]): string {
 function namesOf(response: Json): readonly string[] {
   const [row] = rowsOf(response).rows;
   const names = hasMembers(row) ? (row['names'] ?? row[UNNAMED]) : undefined;
-  if (!isList(names) || names.length > MOST_NAMES) {
+  if (!isList(names) || names.length > MAX_NAMES) {
     throw new CallFailure('invalid_response', 'the answer has no list of names');
   }
   return names.map((name) => {

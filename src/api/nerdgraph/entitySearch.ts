@@ -19,7 +19,7 @@ const HEALTH = {
 } as const;
 
 /** New Relic's limit is 100 tags for each entity. */
-const MOST_TAGS = 200;
+const MAX_TAGS = 200;
 
 const severity = z.enum(['CRITICAL', 'WARNING', 'NOT_ALERTING', 'NOT_CONFIGURED']);
 
@@ -27,7 +27,7 @@ const tag = z.object({ key: text, values: z.array(z.unknown()).nullish() });
 
 /** An invalid tag is dropped alone, and so is a value that is not a text. */
 const tags = z.array(z.unknown()).transform((list): NonNullable<Application['tags']> =>
-  list.slice(0, MOST_TAGS).flatMap((each) => {
+  list.slice(0, MAX_TAGS).flatMap((each) => {
     const { data } = tag.safeParse(each);
     const values = data?.values?.filter((value) => typeof value === 'string') ?? [];
     return data === undefined ? [] : [{ key: data.key, values }];
@@ -56,8 +56,8 @@ export function healthStatus(
   return alerts === null || alerts === undefined ? undefined : HEALTH[alerts];
 }
 
-const MOST_ON_A_PAGE = 2_000;
-const MOST_PAGES = 200;
+const MAX_PAGE_SIZE = 2_000;
+const MAX_PAGES = 200;
 
 /**
  * Reads all valid entities of a search in the account, by guid, page by page. Rejects with an UpstreamError when the search is
@@ -84,14 +84,14 @@ export async function searchEntities<T extends Pick<z.infer<typeof entity>, 'rep
   const { transport } = account;
   const { group, document, what, schema, earlier, pages, most = Infinity } = search;
   // Pages may become as small as one entity.
-  const mostPages = pages === undefined ? MOST_PAGES : most + 1;
+  const maxPages = pages === undefined ? MAX_PAGES : most + 1;
   const accountId = await account.id(call);
   const query = `${what} AND accountId = ${accountId}`;
   const guids = new Set<string>();
   const found = new Map<string, T>();
   const refuse = (words: string): Error => transport.invalid(group, words);
   await transport.parseReporting(group, (discarded) =>
-    readPages('', { mostPages }, refuse, async (cursor, page) => {
+    readPages('', { maxPages }, refuse, async (cursor, page) => {
       const variables = { search: query, cursor: cursor === '' ? null : cursor };
       const read = (limit: Json, options?: PageOptions) =>
         transport.read(group, document, { ...variables, ...limit }, call, options);
@@ -103,7 +103,7 @@ export async function searchEntities<T extends Pick<z.infer<typeof entity>, 'rep
       const results = parent['results'];
       const entities = hasMembers(results) ? results['entities'] : undefined;
       if (!hasMembers(results) || !isList(entities)) throw refused('the answer has no list "entities"');
-      if (entities.length > MOST_ON_A_PAGE) throw refused(`more than ${MOST_ON_A_PAGE} entities`);
+      if (entities.length > MAX_PAGE_SIZE) throw refused(`more than ${MAX_PAGE_SIZE} entities`);
       const count = parent['count'];
       if (typeof count === 'number' && count > most) {
         throw new CallFailure('too_large', `New Relic counts ${count} entities, and at most ${most} are read`);

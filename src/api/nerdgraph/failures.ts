@@ -84,7 +84,7 @@ export const TABLE: readonly {
 const CODES = ['errorClass', 'errorCode', 'error_code', 'code', 'classification'] as const;
 const DEPRECATED = 'This field is deprecated';
 /** Limits for the errors of a body, and for the text of each, because a body can be made to be expensive. */
-const MOST_ERRORS = 100;
+const MAX_ERRORS = 100;
 const LONGEST_WORDS = 1_000;
 const LONGEST_CODE = 60;
 
@@ -217,7 +217,7 @@ function meaningOf(error: unknown): Meaning {
 /** All errors but deprecations, which come beside good data. An `errors` member that is not a list is one error. */
 function errorsOf(body: Json): readonly unknown[] {
   const errors = body['errors'] ?? undefined;
-  const list = isList(errors) ? errors.slice(0, MOST_ERRORS) : errors === undefined ? [] : [errors];
+  const list = isList(errors) ? errors.slice(0, MAX_ERRORS) : errors === undefined ? [] : [errors];
   const alone = body['error'] ?? undefined;
   return [...list, ...(alone === undefined ? [] : [alone])].filter((error) => !isDeprecation(error));
 }

@@ -21,7 +21,7 @@ export function isNeverNegative(name: string): boolean {
 }
 
 /** Limit for the remembered names; where it is reached, names that matched a pattern are forgotten. */
-const MOST_FOUND = 10_000;
+const MAX_FOUND = 10_000;
 
 /** The metrics that a query reads of an application or its hosts. */
 export class MetricSelector {
@@ -66,7 +66,7 @@ export class MetricSelector {
   find(name: string): string | undefined {
     const known = this.#found.get(name);
     if (known !== undefined || !this.#matches(name)) return known;
-    if (this.#found.size >= MOST_FOUND) this.#forget();
+    if (this.#found.size >= MAX_FOUND) this.#forget();
     this.#found.set(name, name);
     return name;
   }

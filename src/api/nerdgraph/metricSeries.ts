@@ -1,4 +1,4 @@
-import { MOST_BUCKETS, PLANNED_FACETS } from '../../nrql/limits.ts';
+import { MAX_BUCKETS, PLANNED_FACETS } from '../../nrql/limits.ts';
 import { planChunks, type SeriesLimits } from '../seriesChunks.ts';
 import { expectedRows, type QueryKind, type QueryPart } from './batching.ts';
 import { metricDataOf, QuerySelection, rowsRead } from './batchReads.ts';
@@ -36,7 +36,7 @@ const HOUR = 60 * MINUTE;
 
 /** The most rows (buckets times facets) that a query is planned for: half of the most that a response may have. */
 const PLANNED_BUCKET_ROWS = 25_000;
-/** 360 minutes are the most whole hours, and 360 hours the most whole days, that fit into MOST_BUCKETS buckets. */
+/** 360 minutes are the most whole hours, and 360 hours the most whole days, that fit into MAX_BUCKETS buckets. */
 const LIMITS: SeriesLimits = { longestByMinute: 360 * MINUTE, longestByHour: 360 * HOUR, leastByHour: 0, stepOf };
 
 type BucketQuery = TimesliceQuery & { readonly bucketMinutes: number };
@@ -52,7 +52,7 @@ export function metricSeriesRead(account: NerdGraphAccount): SeriesRead {
     ...rowsRead<MetricDataSubject, MetricSeries, SeriesChunk>(account, {
       kindOf: ({ hostKey }) => KINDS[hostKey === undefined ? 'application' : 'host'],
       subjectOf: metricDataOf,
-      mostRows: (chunk) => mostFacets(Math.min(MOST_BUCKETS, bucketsOf(chunk))),
+      maxRows: (chunk) => facetLimit(Math.min(MAX_BUCKETS, bucketsOf(chunk))),
       plan: (parts, kind, chunk) => planBuckets(account, parts, kind, chunk),
       valueOf: ({ hostKey }, found, { granule }) => {
         const metrics = [...(found.buckets.get(hostKey ?? ITSELF) ?? [])];
@@ -73,9 +73,9 @@ function planBuckets(
 ): PlannedQueries {
   const rows = parts.map((part) => expectedRows(part, 'application', account.memory));
   const most = Math.floor(PLANNED_BUCKET_ROWS / (Math.max(...rows) + 1));
-  const buckets = Math.max(1, Math.min(MOST_BUCKETS, bucketsOf(chunk), most));
+  const buckets = Math.max(1, Math.min(MAX_BUCKETS, bucketsOf(chunk), most));
   const ranges = rangesOf(chunk, onSteps(buckets * chunk.granule)).map((range) => {
-    const query = { ...kind, range, mostRows: mostFacets(buckets), bucketMinutes: chunk.granule / 60 };
+    const query = { ...kind, range, maxRows: facetLimit(buckets), bucketMinutes: chunk.granule / 60 };
     return { query, planned: planTimeslices(account, parts, query) };
   });
   return {
@@ -178,7 +178,7 @@ export function counterRead(account: NerdGraphAccount): BatchRead<MetricDataSubj
       id: applicationId,
       selector: QuerySelection.of(metrics).selectorOf('names'),
     }),
-    mostRows: most,
+    maxRows: most,
     plan: (parts, kind, range) => planTimeslices(account, parts, { ...kind, range, bucketMinutes: 1 }),
     valueOf: (subject, found, range) => {
       const { mapper } = QuerySelection.of(subject.metrics);
@@ -203,7 +203,7 @@ function gapsIn(range: TimeRange, window: TimeRange | undefined): TimeRange[] {
 }
 
 /** The most facets that a query with this number of buckets is planned for: both facets and rows are limited. */
-function mostFacets(buckets: number): number {
+function facetLimit(buckets: number): number {
   return Math.min(PLANNED_FACETS, Math.max(1, Math.floor(PLANNED_BUCKET_ROWS / buckets) - 1));
 }
 

@@ -10,13 +10,13 @@ import { inSlices } from '../../eventLoop/turns.ts';
 const GROUP = 'entities';
 
 /** The most entities of one type: the definitions of more would be tens of megabytes. */
-const MOST_ENTITIES = 10_000;
+const MAX_ENTITIES = 10_000;
 /** The most golden metrics of one entity; the longest public list has 12. */
-const MOST_METRICS = 100;
+const MAX_METRICS = 100;
 const LONGEST_NAME = 200;
 const LONGEST_DEFINITION = 10_000;
 /** The most different lists of definitions that are kept: a type has one list for each provider of its data. */
-const MOST_REMEMBERED = 1_000;
+const MAX_REMEMBERED = 1_000;
 
 const definitionText = z.string().max(LONGEST_DEFINITION);
 
@@ -54,7 +54,7 @@ export async function listEntities(
     what: `domain = '${domain}' AND type = '${rest.join('-')}'`,
     schema: monitoredEntity,
     pages: list,
-    most: MOST_ENTITIES,
+    most: MAX_ENTITIES,
     earlier: list.entities,
   } as const;
   const found = await searchEntities(account, search, call);
@@ -64,7 +64,7 @@ export async function listEntities(
     const listed: MonitoredEntity[] = [];
     await inSlices(found, ([guid, record]) => {
       const { name, reporting, alertSeverity, tags, goldenMetrics } = record;
-      const written = goldenMetrics?.metrics.slice(0, MOST_METRICS) ?? [];
+      const written = goldenMetrics?.metrics.slice(0, MAX_METRICS) ?? [];
       const metrics = sharedMetrics(
         memory,
         written.flatMap((each) => parseRecord(goldenMetric, each, discarded, 'entities.goldenMetrics.metrics') ?? []),
@@ -82,7 +82,7 @@ function sharedMetrics({ goldenMetrics }: AccountMemory, metrics: readonly Golde
   const key = JSON.stringify(metrics);
   const known = goldenMetrics.get(key);
   if (known !== undefined) return known;
-  if (goldenMetrics.size >= MOST_REMEMBERED) goldenMetrics.clear();
+  if (goldenMetrics.size >= MAX_REMEMBERED) goldenMetrics.clear();
   goldenMetrics.set(key, metrics);
   return metrics;
 }

@@ -9,7 +9,7 @@ import { id, parseList } from '../http/validation.ts';
 import type { CallOptions, Diagnosis, TimeRange } from '../upstreamReader.ts';
 import { UpstreamError } from '../types.ts';
 
-const MOST_SHOWN = 20;
+const MAX_SHOWN = 20;
 
 /** The id of the user who owns the key. Rejects with an UpstreamError, or with the reason of the signal. */
 export async function readUser(transport: Transport, call: CallOptions): Promise<number> {
@@ -124,15 +124,15 @@ function notListed(configured: number, accounts: readonly AccountOutline[]): str
 
 /** Ids with names, for a message: names come from outside, and there may be thousands. */
 function namesOf(accounts: readonly AccountOutline[]): string {
-  const shown = accounts.slice(0, MOST_SHOWN).map(({ id: number, name }) => {
+  const shown = accounts.slice(0, MAX_SHOWN).map(({ id: number, name }) => {
     const plain = (name ?? '').slice(0, 60).replace(/\p{C}/gu, ' ').trim();
     return plain === '' ? String(number) : `${number} (${plain})`;
   });
-  return shown.join(', ') + (accounts.length > MOST_SHOWN ? ` and ${accounts.length - MOST_SHOWN} more` : '');
+  return shown.join(', ') + (accounts.length > MAX_SHOWN ? ` and ${accounts.length - MAX_SHOWN} more` : '');
 }
 
 /** Limit for the applications in the check: a small query is enough to see whether there are any rows. */
-const MOST_TRIED = 50;
+const MAX_CHECKED = 50;
 
 /**
  * Checks, after the lists were read, what they do not show: whether the key sees the account, and whether NRQL returns any
@@ -147,7 +147,7 @@ export async function diagnose(account: NerdGraphAccount, range: TimeRange, call
   if (!accounts.some((each) => each.id === id)) {
     warnings.push(`account_id: the key does not list account ${id}: correct it, or give the key's user access to it`);
   }
-  const tried = filled(memory.reporting.slice(0, MOST_TRIED));
+  const tried = filled(memory.reporting.slice(0, MAX_CHECKED));
   if (tried === undefined) return { facts, warnings };
   const where = all([isIn('appId', tried), isIn('metricTimesliceName', [SIGN_OF_LIFE, METRIC.web])]);
   const facet = ['appId'] as const;

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { CallFailure } from '../http/callFailure.ts';
 import { isList, hasMembers, type Json } from '../http/validation.ts';
 import { literal } from '../../nrql/goldenMetric.ts';
-import { MOST_FACETS } from '../../nrql/limits.ts';
+import { MAX_FACETS } from '../../nrql/limits.ts';
 import { hasOthers } from '../../nrql/queryRows.ts';
 import type { TimeRange } from '../upstreamReader.ts';
 
@@ -143,17 +143,17 @@ export function stepOf(seconds: number): number {
 }
 
 /** The most rows of a query with buckets; facets have a limit of their own. */
-const MOST_BUCKET_ROWS = 50_000;
+const MAX_BUCKET_ROWS = 50_000;
 /** Limits for the length of a response's window, in shares of the requested length: New Relic may move both ends to steps. */
-const LEAST_SHARE = 0.8;
-const MOST_SHARE = 1.25;
+const MIN_SHARE = 0.8;
+const MAX_SHARE = 1.25;
 /** The most seconds that a response may end before the requested time. */
-const MOST_EARLIER = 300;
+const MAX_LAG = 300;
 const MINUTE = 60;
 const TIMES = ['beginTimeSeconds', 'endTimeSeconds'];
 
 /** Limit for the named facets, far above the number of facets that a query can have. */
-const MOST_NAMED = 100;
+const MAX_FACET_NAMES = 100;
 
 const timeWindow = z.object({ begin: z.number(), end: z.number() });
 
@@ -174,8 +174,8 @@ export function completeRowsOf(result: Json, facets: readonly string[], bucketed
   const response = rowsOf(result);
   const { rows } = response;
   const isFull = bucketed
-    ? rows.length >= MOST_BUCKET_ROWS || countFacets(rows, facets) >= MOST_FACETS
-    : rows.length >= MOST_FACETS;
+    ? rows.length >= MAX_BUCKET_ROWS || countFacets(rows, facets) >= MAX_FACETS
+    : rows.length >= MAX_FACETS;
   return facets.length > 0 && (isFull || hasOthers(result['otherResult'], TIMES)) ? undefined : response;
 }
 
@@ -184,7 +184,7 @@ export function rowsOf(response: Json): NrqlRows {
   const rows = response['results'];
   if (!isList(rows)) throw new CallFailure('invalid_response', 'the answer has no list "results"');
   const metadata = hasMembers(response['metadata']) ? response['metadata'] : {};
-  const facets = isList(metadata['facets']) ? metadata['facets'].slice(0, MOST_NAMED) : [];
+  const facets = isList(metadata['facets']) ? metadata['facets'].slice(0, MAX_FACET_NAMES) : [];
   return {
     rows,
     window: windowOf(timeWindow.safeParse(metadata['timeWindow']).data),
@@ -196,12 +196,12 @@ export function rowsOf(response: Json): NrqlRows {
 /**
  * The window of the values in a response. Throws a CallFailure where it is too far from the requested one.
  *
- * @param mostEarlier the most seconds that the window may end before the requested one; it may not end later
+ * @param maxLag the most seconds that the window may end before the requested one; it may not end later
  */
-export function nearWindow({ window }: NrqlRows, { from, to }: TimeRange, mostEarlier = MOST_EARLIER): TimeRange {
+export function nearWindow({ window }: NrqlRows, { from, to }: TimeRange, maxLag = MAX_LAG): TimeRange {
   if (window === undefined) throw new CallFailure('invalid_response', 'the answer does not say which time it is for');
   const share = (window.to - window.from) / (to - from);
-  if (to - window.to > mostEarlier || window.to > to || share < LEAST_SHARE || share > MOST_SHARE) {
+  if (to - window.to > maxLag || window.to > to || share < MIN_SHARE || share > MAX_SHARE) {
     throw new CallFailure('invalid_response', 'the answer is for another time than requested');
   }
   return window;
@@ -209,7 +209,7 @@ export function nearWindow({ window }: NrqlRows, { from, to }: TimeRange, mostEa
 
 /** The same for a query whose range is not aligned: its response may end a whole step earlier. */
 export function nearWindowUnaligned(rows: NrqlRows, range: TimeRange): TimeRange {
-  return nearWindow(rows, range, Math.max(MOST_EARLIER, stepOf(range.to - range.from)));
+  return nearWindow(rows, range, Math.max(MAX_LAG, stepOf(range.to - range.from)));
 }
 
 /** Rounded to whole minutes, because the end may be the last millisecond of the window. */
@@ -221,7 +221,7 @@ function windowOf(given: z.infer<typeof timeWindow> | undefined): TimeRange | un
 
 /** The number of different facets in rows of buckets; or the number of rows, where that is below the limit of facets. */
 function countFacets(rows: readonly unknown[], facets: readonly string[]): number {
-  if (rows.length < MOST_FACETS) return rows.length;
+  if (rows.length < MAX_FACETS) return rows.length;
   const different = new Set<string>();
   for (const row of rows) {
     if (hasMembers(row)) different.add(JSON.stringify(row['facet'] ?? facets.map((name) => row[name])));

@@ -22,7 +22,7 @@ const BLAMABLE: Partial<Record<FailureReason, SplitReason>> = {
 };
 
 /** After this number of subjects failed and none was read, further batches are read from their last subject (`#readFromLast`). */
-const MOST_UNREADABLE = 3;
+const MAX_UNREADABLE = 3;
 
 /** Planned queries, and their read, which returns the rows by subject and rejects only with the reason of the signal. */
 export interface PlannedQueries {
@@ -142,7 +142,7 @@ class SplitRead {
   async #read(given: Batch, isFirst: boolean): Promise<boolean> {
     const batch = this.#withoutBadColumns(given);
     if (batch.length === 0) return false;
-    if (!this.#isAnyRead && this.#unreadable >= MOST_UNREADABLE) return this.#readFromLast(batch);
+    if (!this.#isAnyRead && this.#unreadable >= MAX_UNREADABLE) return this.#readFromLast(batch);
     const end = await this.#runQuery(batch, isFirst);
     if (end.kind === 'failed') return this.#afterFailure(batch, end.error, isFirst);
     return this.#afterResponse(batch, end.kind);

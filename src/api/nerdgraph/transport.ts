@@ -130,7 +130,7 @@ export type CallGroup =
 const SHORTEST_TIMEOUT = 5;
 const LONGEST_TIMEOUT = 30;
 
-const MOST_MESSAGES = 5;
+const MAX_MESSAGES = 5;
 const LONGEST_MESSAGE = 10_000;
 
 export interface NrqlRead {
@@ -273,7 +273,7 @@ function messagesOf(result: Json): string | undefined {
   const { metadata } = result;
   const messages = hasMembers(metadata) ? metadata['messages'] : undefined;
   if (!isList(messages)) return undefined;
-  const texts = messages.slice(0, MOST_MESSAGES).filter((each) => typeof each === 'string');
+  const texts = messages.slice(0, MAX_MESSAGES).filter((each) => typeof each === 'string');
   const plain = texts.map((each) =>
     each
       .slice(0, LONGEST_MESSAGE)

@@ -4,7 +4,7 @@ import type { MetricDataSubject } from '../upstreamReader.ts';
 import { UpstreamError, type MetricData } from '../types.ts';
 
 /** Limit for the characters of the query of one metric data call. */
-export const MOST_CHARACTERS = 4_000;
+export const MAX_CHARACTERS = 4_000;
 
 /** Names for each call after New Relic refused a longer list. */
 const CAUTIOUS_NAMES = 10;
@@ -21,14 +21,14 @@ const LONGEST_CHARACTER = '%E8%AA%9E'.length;
  * Splits names into as few calls as the limits allow, in order. A single name that is too long gets a call of its own. If all
  * names certainly fit, the same list is returned.
  */
-export function batches(names: readonly string[], mostNames: number): readonly (readonly string[])[] {
-  if (names.length <= mostNames && longestQuery(names) <= MOST_CHARACTERS) return names.length === 0 ? [] : [names];
+export function batches(names: readonly string[], maxNames: number): readonly (readonly string[])[] {
+  if (names.length <= maxNames && longestQuery(names) <= MAX_CHARACTERS) return names.length === 0 ? [] : [names];
   const result: string[][] = [];
   let batch: string[] = [];
   let characters = REST_OF_QUERY;
   for (const name of names) {
     const length = PER_NAME + encodeURIComponent(name).length;
-    if (batch.length > 0 && (batch.length >= mostNames || characters + length > MOST_CHARACTERS)) {
+    if (batch.length > 0 && (batch.length >= maxNames || characters + length > MAX_CHARACTERS)) {
       result.push(batch);
       batch = [];
       characters = REST_OF_QUERY;
@@ -83,7 +83,7 @@ export class NameSplitting {
 
   /** The number of calls that the names of a subject take when nothing is refused. */
   calls(subject: MetricDataSubject): number {
-    return batches(this.#allowed(subject), this.#memory.mostNames).length;
+    return batches(this.#allowed(subject), this.#memory.maxNames).length;
   }
 
   /**
@@ -108,8 +108,8 @@ export class NameSplitting {
     while (left.length > 0) {
       // The names are split again before each call, because an earlier call, perhaps of another subject, may have lowered the
       // limit.
-      const [batch = left] = batches(left, this.#memory.mostNames);
-      if (await reading.isTooLong(batch)) this.#memory.mostNames = CAUTIOUS_NAMES;
+      const [batch = left] = batches(left, this.#memory.maxNames);
+      if (await reading.isTooLong(batch)) this.#memory.maxNames = CAUTIOUS_NAMES;
       left = left.slice(batch.length);
     }
     const { data } = reading;

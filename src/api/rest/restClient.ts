@@ -51,7 +51,7 @@ function encoded(text: string): string {
 }
 
 /** Limit for the pages of a list. */
-const MOST_PAGES = 200;
+const MAX_PAGES = 200;
 
 /** Calls the endpoints of the REST interface, and reads lists and records from their responses. */
 export class RestClient {
@@ -91,7 +91,7 @@ export class RestClient {
     call: CallOptions,
   ): Promise<T[]> {
     const found = new Map<number | string, T>();
-    await this.pages(target, member, schema, { mostPages: MOST_PAGES }, call, (records) => {
+    await this.pages(target, member, schema, { maxPages: MAX_PAGES }, call, (records) => {
       const before = found.size;
       for (const record of records) found.set(keyOf(record), record);
       return found.size - before;

@@ -1,7 +1,7 @@
 import { FailureMemory } from '../http/failureMemory.ts';
 
 /** The first limit for the metric names of one metric data call. */
-const MOST_NAMES = 30;
+const MAX_NAMES = 30;
 
 /** Facts learned from responses about an account. The memory belongs to the account: a reload hands it to the next reader. */
 export class RestMemory {
@@ -10,7 +10,7 @@ export class RestMemory {
    * The present limit for the names of a call. A list that New Relic refused as a whole, but not in parts, lowers it for good,
    * because its length was the reason.
    */
-  mostNames = MOST_NAMES;
+  maxNames = MAX_NAMES;
   /** The number of calls that the custom names of an application took at the last read. */
   readonly nameCalls = new Map<number, number>();
   /** The memory of the account's NerdGraph reader, which reads queries and entities. A reload hands it on with this one. */

@@ -17,7 +17,7 @@ import { application, host, instance, keyTransaction, metricName } from './schem
 /** Number of records on a page of a list, and limit for the ids in one `filter[ids]`. */
 const PAGE_SIZE = 200;
 /** Limit for the pages of metric names; the longest reported list has 1,240 pages. */
-const MOST_NAME_PAGES = 2_000;
+const MAX_NAME_PAGES = 2_000;
 /** Limit for the pages of a custom metric's name list. */
 const CUSTOM_PAGES = 20;
 /** All database metrics have this suffix; the whole name list would be large. */
@@ -132,7 +132,7 @@ async function byIds<T>(ids: readonly number[] | undefined, read: (filter: strin
 }
 
 async function listNames(rest: RestClient, query: MetricNameQuery, call: CallOptions): Promise<MetricNameList> {
-  const limits = { mostPages: Math.max(MOST_NAME_PAGES, query.maxPages ?? 0), stopAfter: query.maxPages };
+  const limits = { maxPages: Math.max(MAX_NAME_PAGES, query.maxPages ?? 0), stopAfter: query.maxPages };
   const found = new Map<string, MetricName>();
   const complete = await rest.pages(namesTarget(query), 'metrics', metricName, limits, call, (names, page) => {
     const before = found.size;

@@ -22,7 +22,7 @@ const TRANSIENT: ReadonlySet<FailureReason> = new Set(['timeout', 'network', 'se
 
 const FIRST_WAIT_MS = 5_000;
 const LONGEST_WAIT_MS = 60_000;
-const MOST_ATTEMPTS = 6;
+const MAX_ATTEMPTS = 6;
 
 /**
  * Reads, and repeats the read after a transient failure: first after 5 seconds, then after waits that double up to a minute, with
@@ -37,7 +37,7 @@ export async function persistently<T>(read: () => Promise<T>, sleep: (ms: number
       return await read();
     } catch (error) {
       const mayPass = error instanceof UpstreamError && TRANSIENT.has(error.failure.reason);
-      if (!mayPass || attempt >= MOST_ATTEMPTS) throw error;
+      if (!mayPass || attempt >= MAX_ATTEMPTS) throw error;
       await sleep(backoff(attempt, FIRST_WAIT_MS, LONGEST_WAIT_MS));
     }
   }

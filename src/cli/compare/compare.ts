@@ -200,7 +200,7 @@ function otherNames(
 }
 
 /** More differences than this are counted, not shown; JSON has all of them. */
-const MOST_SHOWN = 100;
+const MAX_SHOWN = 100;
 
 /** The result for a person: a table of families, the differences, and what they mean. Ends in a line feed. */
 export function comparisonText(comparison: Comparison, most: number): string {
@@ -234,7 +234,7 @@ function unexplained(differences: readonly Difference[], most: number): string {
       ? `${each.reason} ${labelText(entityLabels(each.labels))}`
       : String(index),
   );
-  const rows = [...groups.values()].slice(0, MOST_SHOWN).map((group) => {
+  const rows = [...groups.values()].slice(0, MAX_SHOWN).map((group) => {
     const [[, { family, labels, difference, rest, nerdgraph, reason }]] = group as [[number, Difference]];
     const has = (value: number | null): string => (group.length > 1 && value !== null ? 'listed' : numberText(value));
     const what =

@@ -3,7 +3,7 @@ import { REMEDIES } from '../../collect/remedies.ts';
 import { METRIC } from '../../formulas/metricInputs.ts';
 import { readAll } from '../upstream/readForCommand.ts';
 import type { LiveAccount } from '../upstream/session.ts';
-import { before, byThroughput, CallsSpent, MOST_CALLS, TEN_MINUTES } from './connections.ts';
+import { before, byThroughput, CallsSpent, MAX_CALLS, TEN_MINUTES } from './connections.ts';
 import type { CountedCalls, GraphAccount, GraphConnection, Probe } from './connections.ts';
 import type { RestAccount, RestConnection, Verdicts } from './connections.ts';
 import { AGES, undecided, word, type Judged } from './evidence.ts';
@@ -44,7 +44,7 @@ export interface AccountFacts {
 
 const LARGEST = 5;
 /** Most applications that are compared by traffic to find the largest, and read by id through the second interface. */
-const MOST_RANKED = 200;
+const MAX_RANKED = 200;
 /** The most reads of one minute by `checkLate`. */
 const LATE_CALLS = 5;
 const MINUTE = 60_000;
@@ -60,7 +60,7 @@ export async function checkAccount(account: FactAccount, timing: Timing): Promis
     await runProbes(found, NERDGRAPH_PROBES, graph);
     await runProbes(found, SHARED_PROBES, isJudged(rest) ? rest : isJudged(graph) ? graph : { ...graph, ...rest });
     await runProbes(found, PACK_PROBES, graph);
-    account.calls.most = MOST_CALLS;
+    account.calls.most = MAX_CALLS;
     found.late_minutes = await checkLate(account, largest, timing);
     return { account: name, rows: rows(undecided('no reporting application')) };
   } catch (error) {
@@ -72,7 +72,7 @@ export async function checkAccount(account: FactAccount, timing: Timing): Promis
 
 /** Reads the lists. Those of the account's own interface do not count as calls, all other reads do. */
 async function openSides({ own, calls, rest, graph }: FactAccount, { now, delayMs, waitMs }: Timing) {
-  calls.most = MOST_CALLS - (waitMs > 0 ? LATE_CALLS : 0);
+  calls.most = MAX_CALLS - (waitMs > 0 ? LATE_CALLS : 0);
   const { api } = own.reader;
   const minute = Math.floor(now() / MINUTE) * 60;
   const to = Math.floor((now() - delayMs) / MINUTE) * 60;
@@ -91,7 +91,7 @@ async function openSides({ own, calls, rest, graph }: FactAccount, { now, delayM
       return { largest, to, minute, rest, listed, keyTransactions };
     }
     const silent = listed.filter((application) => application.reporting === false);
-    const ids = [...ranked, ...silent].slice(0, MOST_RANKED).map(({ id }) => id);
+    const ids = [...ranked, ...silent].slice(0, MAX_RANKED).map(({ id }) => id);
     const ofRest = await rest.reader.listApplications({ ids }, rest.call);
     const largestOfRest = largest.flatMap(({ id }) => ofRest.find((application) => application.id === id) ?? []);
     const keyTransactions = isJudged(overGraph) ? [] : await listedKeyTransactions(rest, overGraph).catch(noneOf);
@@ -132,7 +132,7 @@ async function byRolling(
   applications: readonly Application[],
   to: number,
 ): Promise<readonly Application[]> {
-  const ranked = applications.toSorted((a, b) => (b.hosts ?? 0) - (a.hosts ?? 0)).slice(0, MOST_RANKED);
+  const ranked = applications.toSorted((a, b) => (b.hosts ?? 0) - (a.hosts ?? 0)).slice(0, MAX_RANKED);
   const { rolling } = reader;
   if (rolling === undefined || ranked.length === 0) return ranked;
   const subjects = ranked.map(({ id }) => ({ kind: 'application', applicationId: id }) as const);

@@ -17,7 +17,7 @@ import type { Judged } from './evidence.ts';
 import type { FactId } from './facts.ts';
 
 /** Most calls to an account for the facts, beyond the calls that read its lists. */
-export const MOST_CALLS = 80;
+export const MAX_CALLS = 80;
 
 /** Thrown instead of a call when an account has used up its calls. */
 export class CallsSpent extends Error {
@@ -27,7 +27,7 @@ export class CallsSpent extends Error {
 /** Passes calls to the limiter of the account until their number is used up. */
 export class CountedCalls {
   /** The most calls now; lower while some are reserved. */
-  most = MOST_CALLS;
+  most = MAX_CALLS;
   #made = 0;
 
   get made(): number {

@@ -244,7 +244,7 @@ export function judgeLate(
 }
 
 /** Judges the fields that a pack reads: a missing one is on none of the events. */
-export function judgeFields(events: number, missing: readonly string[], least = LEAST_EVENTS): Judged {
+export function judgeFields(events: number, missing: readonly string[], least = MIN_EVENTS): Judged {
   if (events === 0) return undecided('too few events');
   if (missing.length === 0) return holds(true);
   // A few events may lack a field by chance, such as an interaction that no visitor made.
@@ -252,7 +252,7 @@ export function judgeFields(events: number, missing: readonly string[], least = 
   return holds(false, ...missing.map((field) => word('field', field)));
 }
 
-const LEAST_EVENTS = 10;
+const MIN_EVENTS = 10;
 
 /** |a - b| divided by the larger of both. */
 export function difference(a: number, b: number): number {

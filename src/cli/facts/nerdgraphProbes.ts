@@ -49,7 +49,7 @@ const FOREIGN_ACCOUNT = 2_147_483_647;
 /** The limit of a query that has to leave rows out. */
 const FEW_ROWS = 5;
 /** The length of the longest query that the exporter writes. */
-const MOST_CHARACTERS = 8_000;
+const MAX_CHARACTERS = 8_000;
 /** Sums over a whole application: none of their rows should have a scope, which is a single transaction. */
 const SUMS = [METRIC.web, METRIC.nonWeb, METRIC.errors, METRIC.apdex, METRIC.memory, METRIC.cpu] as const;
 const IS_ALIVE = equals(NAME, SIGN_OF_LIFE);
@@ -132,7 +132,7 @@ function judgeReason(end: NrqlEnd, reason: FailureReason): Judged {
 async function checkLength(account: GraphAccount, names: readonly string[]): Promise<Judged> {
   const chosen: string[] = [];
   let length = 200;
-  for (let index = 0; length < MOST_CHARACTERS - 150; index += 1) {
+  for (let index = 0; length < MAX_CHARACTERS - 150; index += 1) {
     const { [index]: given = '' } = names;
     const name = given === '' || given.length > 120 ? `${NO_METRIC}/${index}` : given;
     chosen.push(name);

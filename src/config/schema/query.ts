@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { MOST_FACETS } from '../../nrql/limits.ts';
+import { MAX_FACETS } from '../../nrql/limits.ts';
 import { metricNameProblem } from './customMetric.ts';
 import { duration, list, notes, scale, text, textWithout, whole } from './parts.ts';
 
@@ -68,7 +68,7 @@ export const query = z.strictObject({
   interval: notes(duration({ least: '1m' }).prefault('1m'), {
     description: 'How often it is run at most.',
   }),
-  limit: notes(whole(1, MOST_FACETS).optional(), {
+  limit: notes(whole(1, MAX_FACETS).optional(), {
     description: 'Publish only the top N facets; the rest is dropped deliberately.',
     otherwise: 'all of them; 5,000 or more are a failure, because New Relic leaves out the rest silently',
     example: 100,

@@ -9,7 +9,7 @@ import {
   type YAMLError,
   YAMLParseError,
 } from 'yaml';
-import { firstDiagnostics, MOST_DIAGNOSTICS, showPath, type Diagnostic, type Issue, type Path } from '../diagnostic.ts';
+import { firstDiagnostics, MAX_DIAGNOSTICS, showPath, type Diagnostic, type Issue, type Path } from '../diagnostic.ts';
 import { DocumentValues, type YamlProblem } from './documentValues.ts';
 import { type Environment, MAX_TEXT, TOO_LONG } from './placeholders.ts';
 import { positionInText } from './textPosition.ts';
@@ -135,7 +135,7 @@ function valuesOf(
   const values = new DocumentValues(document, env);
   const { problems, value } = values;
   // The values are not needed: the diagnostics already exceed the number that is shown.
-  if (problems.length > MOST_DIAGNOSTICS) return { problems };
+  if (problems.length > MAX_DIAGNOSTICS) return { problems };
   if (value === undefined) return { problems: [{ offset: 0, path: [], message: TOO_MANY_ALIASES }] };
   return { values, problems };
 }

@@ -61,9 +61,9 @@ interface DocumentCall {
   readonly applicationIds: readonly number[];
 }
 
-const MOST_GUIDS = 25;
+const MAX_GUIDS = 25;
 /** The most calls in flight of one user, over all keys of the user. */
-const MOST_CALLS_AT_ONCE = 25;
+const MAX_CALLS_AT_ONCE = 25;
 const USER = 1_000_000;
 /** The most entities of a page under the planted fact of shorter pages. */
 const PLANTED_PAGE = 100;
@@ -134,7 +134,7 @@ export class GraphqlService {
         // The REST interface accepts the key in another header, too; this one does not.
         if (incoming.headers['api-key'] === undefined || !this.#options.apiKeys.has(key))
           return refusal(401, 'authentication required');
-        if (running > MOST_CALLS_AT_ONCE) return refusal(429, 'Too many requests at once');
+        if (running > MAX_CALLS_AT_ONCE) return refusal(429, 'Too many requests at once');
         const now = this.#options.state.now();
         const isRepeated = ({ entry: { kind, text } }: DocumentCall): boolean =>
           kind === 'graphql_nrql' && !this.#identical.count(`${key} ${text}`, now);
@@ -265,8 +265,8 @@ export class GraphqlService {
       },
       entities: ({ guids }: { readonly guids: readonly (string | null)[] }) =>
         field('graphql_entities', textOf(guids), (fault) => {
-          if (isListed && guids.length > MOST_GUIDS)
-            throw invalidInput(`At most ${MOST_GUIDS} guids can be asked for, not ${guids.length}`);
+          if (isListed && guids.length > MAX_GUIDS)
+            throw invalidInput(`At most ${MAX_GUIDS} guids can be asked for, not ${guids.length}`);
           const keys = isListed ? world.keyTransactions() : [];
           const found = guids.flatMap((wanted) => {
             const match = keys.find(

@@ -1,7 +1,7 @@
 import { GraphQLError } from 'graphql';
 import type { FaultRule } from '../faults/faultRules.ts';
 
-const MOST_PER_PAGE = 200;
+const MAX_PER_PAGE = 200;
 
 /** The number of rows to show: all, or with a `truncate` fault the number that it gives, else half of them; at least one. */
 export function truncated(fault: FaultRule | undefined, rows: number): number {
@@ -22,7 +22,7 @@ export function pageOf<One>(
   limit: number | null | undefined,
   fault: FaultRule | undefined,
 ) {
-  const size = Math.max(1, Math.min(limit ?? MOST_PER_PAGE, MOST_PER_PAGE));
+  const size = Math.max(1, Math.min(limit ?? MAX_PER_PAGE, MAX_PER_PAGE));
   const given = cursor ?? encodeCursor(0);
   const offset = Number(/^from:(\d{1,9})$/.exec(Buffer.from(given, 'base64url').toString())?.[1] ?? NaN);
   if (Number.isNaN(offset)) throw invalidInput('Invalid cursor');

@@ -150,7 +150,7 @@ const ALWAYS: NrqlCondition = { meets: () => true, comparisons: [] };
 
 const UNIQUES_DEFAULT = 1000;
 const UNIQUES_MOST = 10_000;
-const MOST_FACETS = 5;
+const MAX_FACETS = 5;
 const MILLISECONDS: Readonly<Record<string, number>> = {
   SECOND: 1000,
   MINUTE: 60_000,
@@ -400,7 +400,7 @@ class QueryParser {
       const plain: NrqlQuery['facets'][number]['valueOf'] = (lookup) => lookup(attribute ?? '');
       return { attribute, key: this.#alias() ?? attribute ?? 'if', valueOf: choice ?? plain };
     });
-    return facets.length > MOST_FACETS ? reader.fail(`at most ${MOST_FACETS} attributes`) : facets;
+    return facets.length > MAX_FACETS ? reader.fail(`at most ${MAX_FACETS} attributes`) : facets;
   }
 
   /** `(condition, value, value)` behind `if`: a value is an attribute or a text. */

@@ -3,7 +3,7 @@ import { NrqlError } from './condition.ts';
 import { type ColumnValue, type NrqlQuery, Tally } from './parseQuery.ts';
 
 const HOUR = 60 * MINUTE;
-const MOST_BUCKETS = 366;
+const MAX_BUCKETS = 366;
 const FROM_NRDB = "External Service 'NRDB' execution resulted in 400 - cause: ";
 
 /**
@@ -26,7 +26,7 @@ export function timeRange(
   if (bucket > until - since)
     throw new NrqlError(`${FROM_NRDB}TIMESERIES step size is larger than the current time window.`);
   const count = Math.ceil((until - since) / bucket);
-  if (count > MOST_BUCKETS) throw new NrqlError(`TIMESERIES supports a maximum of ${MOST_BUCKETS} buckets`);
+  if (count > MAX_BUCKETS) throw new NrqlError(`TIMESERIES supports a maximum of ${MAX_BUCKETS} buckets`);
   const begin = until - count * bucket;
   return {
     since,

@@ -21,17 +21,17 @@ interface NrqlContext {
 }
 
 const DEFAULT_FACETS = 10;
-const MOST_FACETS = 5000;
-const MOST_CHARACTERS = 10_000;
+const MAX_FACETS = 5000;
+const MAX_CHARACTERS = 10_000;
 /** A result of more rows (facets times buckets) is too big. */
-const MOST_ROWS = 50_000;
+const MAX_ROWS = 50_000;
 const TOO_BIG =
   'that query is a little too big. If using TIMESERIES, try fewer buckets and if faceting, reduce the LIMIT';
 
 /** Answers an NRQL query from the world: the rows, the facets (undefined without FACET) and the range answered. Throws an NrqlError. */
 export function runNrql(text: string, context: NrqlContext) {
   const { world, now, facts } = context;
-  if (text.length > (facts.has('nerdgraph_query_length') ? 5000 : MOST_CHARACTERS)) throw new NrqlError(TOO_BIG);
+  if (text.length > (facts.has('nerdgraph_query_length') ? 5000 : MAX_CHARACTERS)) throw new NrqlError(TOO_BIG);
   const query = parseNrql(withoutCase(text, facts));
   checkQuery(text, query, (id) => world.application(Number(id)) !== undefined, facts);
   const range = timeRange(query, now, (length) => (isOfMetrics(query) ? stepOf(length, context.snaps, facts) : 1));
@@ -65,9 +65,9 @@ function run(query: NrqlQuery, range: ReturnType<typeof timeRange>, context: Nrq
   }
   const isRising = context.facts.has('nerdgraph_first_function');
   const ranked = isRising ? groups.ranked().toReversed() : groups.ranked();
-  const most = context.facts.has('nerdgraph_limit_max') ? 4000 : MOST_FACETS;
+  const most = context.facts.has('nerdgraph_limit_max') ? 4000 : MAX_FACETS;
   const shown = ranked.slice(0, Math.min(query.limit ?? DEFAULT_FACETS, most, context.truncate(ranked.length)));
-  if (shown.length * range.buckets.length > MOST_ROWS) throw new NrqlError(TOO_BIG);
+  if (shown.length * range.buckets.length > MAX_ROWS) throw new NrqlError(TOO_BIG);
   return groups.rows(shown);
 }
 

@@ -14,7 +14,7 @@ import { roundFigures, formatTimestamp, parseTimestamp, type RestCall, isTrue, p
 import { type ServiceResponse, failure, type JsonObject, NOT_FOUND, ok } from '../simulatorHttp.ts';
 
 const DEFAULT_RANGE = 30 * MINUTE;
-const LEAST_LAG = 1.5 * MINUTE;
+const MIN_LAG = 1.5 * MINUTE;
 const HOUR = 60;
 const DAY = 24 * HOUR;
 const EVEN_POINTS = 10;
@@ -42,7 +42,7 @@ export function granuleOf(minutes: number): number {
 
 /** The end of a range without bounds, in minutes since 1970: 1.5 to 3.5 minutes ago, as with New Relic. */
 export function defaultEnd(now: number): number {
-  const minute = Math.floor((now - LEAST_LAG) / MINUTE);
+  const minute = Math.floor((now - MIN_LAG) / MINUTE);
   return minute - (fraction(minute, 4) < 0.5 ? 0 : 1);
 }
 

@@ -11,7 +11,7 @@ import { formatAddress } from '../server/listening.ts';
 const LISTS: ReadonlySet<Group> = new Set(['applications']);
 
 /** The most labels whose conflict of two tags is logged; each is logged once. */
-const MOST_TOLD = 100;
+const MAX_LOGGED_CONFLICTS = 100;
 
 /**
  * `/sd`: Prometheus HTTP service discovery, a target group per application, to be scraped at `/probe`. `?account=`, repeatable,
@@ -20,7 +20,7 @@ const MOST_TOLD = 100;
 export function discoveryHandler(deps: WebDependencies): LimitedHandler {
   const told = new Set<string>();
   const tellOnce = (label: string, message: string): void => {
-    if (told.has(label) || told.size >= MOST_TOLD) return;
+    if (told.has(label) || told.size >= MAX_LOGGED_CONFLICTS) return;
     told.add(label);
     deps.warn(message);
   };

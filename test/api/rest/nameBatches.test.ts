@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { batches, MOST_CHARACTERS } from '../../../src/api/rest/nameSplitting.ts';
+import { batches, MAX_CHARACTERS } from '../../../src/api/rest/nameSplitting.ts';
 
 const names = (count: number, length = 4): string[] =>
   Array.from({ length: count }, (_, index) => `M/${String(index).padStart(length, '0')}`);
@@ -13,7 +13,7 @@ describe('the batches of metric names', () => {
 
   it('are split where the query would grow beyond 4,000 characters as it travels', () => {
     const long = names(20, 300);
-    for (const batch of batches(long, 30)) expect(queryOf(batch).length).toBeLessThanOrEqual(MOST_CHARACTERS);
+    for (const batch of batches(long, 30)) expect(queryOf(batch).length).toBeLessThanOrEqual(MAX_CHARACTERS);
     expect(batches(long, 30)).toHaveLength(2);
     // Each of these characters travels as nine.
     expect(batches(['語'.repeat(200), '語'.repeat(200), '語'.repeat(200)], 30)).toHaveLength(2);
@@ -39,7 +39,7 @@ describe('the batches of metric names', () => {
           expect(result.flat()).toEqual(all);
           for (const batch of result) {
             expect(batch.length).toBeLessThanOrEqual(most);
-            if (batch.length > 1) expect(queryOf(batch).length).toBeLessThanOrEqual(MOST_CHARACTERS);
+            if (batch.length > 1) expect(queryOf(batch).length).toBeLessThanOrEqual(MAX_CHARACTERS);
           }
         },
       ),

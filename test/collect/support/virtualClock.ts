@@ -102,7 +102,7 @@ export class VirtualClock implements Clock {
 const QUIET_TURNS = 3;
 
 /** Work that does not come to rest in so many turns never does. */
-const MOST_TURNS = 100_000;
+const MAX_TURNS = 100_000;
 
 /** How many of the turns that are waited for are those of `settled` itself. */
 let asking = 0;
@@ -111,7 +111,7 @@ let asking = 0;
 export async function settled(): Promise<void> {
   let quiet = 0;
   for (let turn = 0; quiet < QUIET_TURNS; turn += 1) {
-    if (turn === MOST_TURNS) throw new Error(`work goes on after ${MOST_TURNS} turns of the event loop`);
+    if (turn === MAX_TURNS) throw new Error(`work goes on after ${MAX_TURNS} turns of the event loop`);
     asking += 1;
     await new Promise((resolve) => setImmediate(resolve));
     asking -= 1;
