@@ -1,7 +1,7 @@
-/** Endings that Prometheus reads as another type than gauge. */
-const TYPE_ENDING = /_(?:total|count|sum|bucket|created|info)$/;
+/** Suffixes that Prometheus reserves for types other than gauge. */
+const RESERVED_SUFFIX = /_(?:total|count|sum|bucket|created|info)$/;
 
-/** The most characters of a name: a longer one does not help to find a metric. */
+/** Limits in characters for a family's name, and for a title or unit in its HELP: longer ones do not help to find a metric. */
 const MAX_NAME = 200;
 const MAX_TEXT = 200;
 
@@ -18,7 +18,7 @@ export function goldenFamilyName(type: string, metric: string): string | undefin
     .replace(/(?<=[a-z0-9])(?=[A-Z])/g, '_')
     .toLowerCase();
   const name = `newrelic_${words}`;
-  const safe = TYPE_ENDING.test(name) ? `${name}_value` : name;
+  const safe = RESERVED_SUFFIX.test(name) ? `${name}_value` : name;
   return safe.length > MAX_NAME ? undefined : safe;
 }
 
@@ -30,7 +30,7 @@ export function goldenHelp(
   return `${oneLine(title)} (${oneLine(unit)}); golden metric ${oneLine(name)} of ${type} as New Relic defines it`;
 }
 
-/** Order of definitions of one metric, of which the first gives HELP: by title, then by unit, in code points. */
+/** Sorts the definitions of one metric by title, then by unit: HELP comes from the first, in any order of responses. */
 export function byTitle(
   a: { readonly title: string; readonly unit: string },
   b: { readonly title: string; readonly unit: string },
@@ -38,7 +38,7 @@ export function byTitle(
   return compareText(a.title, b.title) || compareText(a.unit, b.unit);
 }
 
-/** Compares two texts by code points; `<` compares UTF-16 units, which puts characters beyond U+FFFF before some others. */
+/** Compares two texts by code points. The operator `<` compares UTF-16 units, and would put U+1F600 before U+FFFD. */
 export function compareText(a: string, b: string): number {
   const shorter = Math.min(a.length, b.length);
   for (let at = 0; at < shorter; at += 1) {
@@ -48,6 +48,7 @@ export function compareText(a: string, b: string): number {
   return a.length - b.length;
 }
 
+/** The rank of a UTF-16 unit: surrogates, which write the characters beyond U+FFFF, come after all others. */
 function rankAt(text: string, at: number): number {
   const unit = text.charCodeAt(at);
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;

@@ -14,69 +14,16 @@ import { DocumentValues, type YamlProblem } from './documentValues.ts';
 import { type Environment, MAX_TEXT, TOO_LONG } from './placeholders.ts';
 import { positionInText } from './textPosition.ts';
 
-const TOO_DEEP = 'lists and mappings are nested too deeply';
-const TOO_LARGE = 'the file has more values than a configuration can have';
-const TOO_MANY_ALIASES = 'the aliases stand for too many values';
-const BAD_INDENT = 'the indentation does not fit what stands around it';
-const LINE_TOO_EARLY = `${BAD_INDENT}, or a colon, comma or bracket is missing before it`;
-
-/** Messages for YAML errors. Those of the library may quote the invalid text, which may be a key. */
-const SENTENCES: Partial<Record<YAMLError['code'], string>> = {
-  BAD_ALIAS: 'an anchor or alias needs a name',
-  BAD_DIRECTIVE: 'this directive is not one of YAML 1.2: remove the line',
-  BAD_DQ_ESCAPE: 'this escape is not one of YAML 1.2: write the backslash twice, or use single quotes',
-  BAD_INDENT,
-  BAD_SCALAR_START: 'a value cannot begin with this character: put the value in quotes',
-  BLOCK_AS_IMPLICIT_KEY:
-    'a mapping cannot begin here: look at the indentation of the next line, begin the mapping on a line of its own, or put ' +
-    'a value that holds ": " in quotes',
-  KEY_OVER_1024_CHARS: 'a key is at most 1,024 characters long',
-  MISSING_CHAR: 'a bracket, quote, comma, colon or space is missing here',
-  MULTILINE_IMPLICIT_KEY: 'a key must stand on one line and be followed by ": "',
-  MULTIPLE_DOCS: 'the file must hold one document: remove this "---" and what follows, or merge it into the first',
-  NON_STRING_KEY: 'a key must be plain text',
-  RESOURCE_EXHAUSTION: TOO_DEEP,
-  TAB_AS_INDENT: 'indentation must be spaces, not tabs',
-  TAG_RESOLVE_FAILED: 'the tag is unknown: remove it',
-  UNEXPECTED_TOKEN: 'this is not expected here: look for a missing quote, comma or line end before it',
-};
-
-const PLACEHOLDER_HINT = '; a ${NAME} inside [ ] or { } must stand in quotes';
-
-/**
- * Deepest nesting of a text; no valid file has as many levels, and with more the library takes minutes, or overflows the stack.
- */
-const MAX_NESTING = 50;
-/** Most tokens of a text; no configuration has as many, and the library takes some 300 bytes for each. */
-const MAX_PIECES = 1_000_000;
-
-/** One problem per line, because further problems on a line mostly follow from the first. */
-function syntaxProblems(errors: readonly YAMLError[], text: string, lines: LineCounter): YamlProblem[] {
-  const locations = new Map<number, YamlProblem>();
-  for (const { pos, code } of errors) {
-    const offset = Math.min(pos[0], text.length);
-    const { line } = lines.linePos(offset);
-    if (locations.has(line)) continue;
-    const start = lines.lineStarts[line - 1] ?? 0;
-    const lineText = text.slice(start, lines.lineStarts[line]);
-    const isAtStart = offset < text.length && text.slice(start, offset).trim() === '';
-    const sentence =
-      code === 'MISSING_CHAR' && isAtStart ? LINE_TOO_EARLY : (SENTENCES[code] ?? 'this is not valid YAML 1.2');
-    const hasBracket = /[[{,]/.test(lineText.slice(0, Math.max(0, lineText.lastIndexOf('${'))));
-    locations.set(line, { offset, path: [], message: `${sentence}${hasBracket ? PLACEHOLDER_HINT : ''}` });
-  }
-  return [...locations.values()];
-}
-
 /** A YAML file as plain values, with their locations. */
 export interface YamlFile {
   /** Mappings, lists and scalars of the file, null for an invalid value; undefined when the file is not readable as YAML. */
   readonly value: unknown;
-  /** The diagnostics of the file and of these issues, in its order; one for each invalid value. */
+  /** The problems found while reading, and these issues, in the order of the file; one diagnostic for each invalid value. */
   diagnosticsWith(issues: readonly Issue[]): Diagnostic[];
   /**
-   * A diagnostic at a value or at its key; for a missing value, at the nearest mapping or list that should contain it. `inText`
-   * is the index of a character in a text.
+   * A diagnostic at a value or at its key; for a missing value, at the nearest mapping or list that should contain it.
+   *
+   * @param inText for a value that is text: the index of the character that the message is about
    */
   diagnostic(path: Path, message: string, at: 'key' | 'value', inText?: number): Diagnostic;
   /** The expanded text of a value with placeholders, before it got a type. */
@@ -140,20 +87,29 @@ function valuesOf(
   return { values, problems };
 }
 
+const TOO_DEEP = 'lists and mappings are nested too deeply';
+const TOO_LARGE = 'the file has more values than a configuration can have';
+const TOO_MANY_ALIASES = 'the aliases stand for too many values';
+
+/** Limit for nesting, far above that of any valid file: deeper texts take the library minutes, or overflow its stack. */
+const MAX_NESTING = 50;
+/** Limit for the lexer's tokens, far above that of any configuration: the library takes some 300 bytes for each. */
+const MAX_LEXEMES = 1_000_000;
+
 /** The first document of a text, as the library's `parseDocument` gives it; a text too large for the library is refused. */
-function parse(text: string, lineCounter: LineCounter): Document.Parsed | YamlProblem {
-  const parser = new Parser(lineCounter.addNewLine);
-  lineCounter.addNewLine(0);
+function parse(text: string, lines: LineCounter): Document.Parsed | YamlProblem {
+  const parser = new Parser(lines.addNewLine);
+  lines.addNewLine(0);
   const tokens: CST.Token[] = [];
-  let pieces = 0;
-  for (const piece of new Lexer().lex(text)) {
-    tokens.push(...parser.next(piece));
-    pieces += 1;
+  let lexemes = 0;
+  for (const lexeme of new Lexer().lex(text)) {
+    tokens.push(...parser.next(lexeme));
+    lexemes += 1;
     if (parser.stack.length > MAX_NESTING) return { offset: parser.offset, path: [], message: TOO_DEEP };
     // The checks of a value take up to 100 bytes for each character of a text.
-    if (piece.length > MAX_TEXT && !piece.startsWith('#'))
-      return { offset: parser.offset - piece.length, path: [], message: TOO_LONG };
-    if (pieces > MAX_PIECES) return { offset: parser.offset, path: [], message: TOO_LARGE };
+    if (lexeme.length > MAX_TEXT && !lexeme.startsWith('#'))
+      return { offset: parser.offset - lexeme.length, path: [], message: TOO_LONG };
+    if (lexemes > MAX_LEXEMES) return { offset: parser.offset, path: [], message: TOO_LARGE };
   }
   tokens.push(...parser.end());
   const { stackTraceLimit } = Error;
@@ -176,4 +132,49 @@ function documentProblem({ directives, contents }: Document.Parsed, text: string
   if (explicit === true && version !== '1.2') return 'the file must be YAML 1.2: remove the %YAML directive';
   if (contents !== null && text.trim() !== '') return undefined;
   return 'the file is empty: it needs "accounts" with at least one account';
+}
+
+const BAD_INDENT = 'the indentation does not fit what stands around it';
+const LINE_TOO_EARLY = `${BAD_INDENT}, or a colon, comma or bracket is missing before it`;
+
+/** Messages for syntax errors, in place of the library's own, which may quote a secret. */
+const SYNTAX_MESSAGES: Partial<Record<YAMLError['code'], string>> = {
+  BAD_ALIAS: 'an anchor or alias needs a name',
+  BAD_DIRECTIVE: 'this directive is not one of YAML 1.2: remove the line',
+  BAD_DQ_ESCAPE: 'this escape is not one of YAML 1.2: write the backslash twice, or use single quotes',
+  BAD_INDENT,
+  BAD_SCALAR_START: 'a value cannot begin with this character: put the value in quotes',
+  BLOCK_AS_IMPLICIT_KEY:
+    'a mapping cannot begin here: look at the indentation of the next line, begin the mapping on a line of its own, or put ' +
+    'a value that holds ": " in quotes',
+  KEY_OVER_1024_CHARS: 'a key is at most 1,024 characters long',
+  MISSING_CHAR: 'a bracket, quote, comma, colon or space is missing here',
+  MULTILINE_IMPLICIT_KEY: 'a key must stand on one line and be followed by ": "',
+  MULTIPLE_DOCS: 'the file must hold one document: remove this "---" and what follows, or merge it into the first',
+  NON_STRING_KEY: 'a key must be plain text',
+  RESOURCE_EXHAUSTION: TOO_DEEP,
+  TAB_AS_INDENT: 'indentation must be spaces, not tabs',
+  TAG_RESOLVE_FAILED: 'the tag is unknown: remove it',
+  UNEXPECTED_TOKEN: 'this is not expected here: look for a missing quote, comma or line end before it',
+};
+
+const PLACEHOLDER_HINT = '; a ${NAME} inside [ ] or { } must stand in quotes';
+
+/** One problem per line, because further problems on a line mostly follow from the first. */
+function syntaxProblems(errors: readonly YAMLError[], text: string, lines: LineCounter): YamlProblem[] {
+  const byLine = new Map<number, YamlProblem>();
+  for (const { pos, code } of errors) {
+    const offset = Math.min(pos[0], text.length);
+    const { line } = lines.linePos(offset);
+    if (byLine.has(line)) continue;
+    const start = lines.lineStarts[line - 1] ?? 0;
+    const lineText = text.slice(start, lines.lineStarts[line]);
+    const isAtStart = offset < text.length && text.slice(start, offset).trim() === '';
+    const explanation =
+      code === 'MISSING_CHAR' && isAtStart ? LINE_TOO_EARLY : (SYNTAX_MESSAGES[code] ?? 'this is not valid YAML 1.2');
+    // Inside brackets, YAML reads the braces of a placeholder as a mapping.
+    const isInBrackets = /[[{,]/.test(lineText.slice(0, Math.max(0, lineText.lastIndexOf('${'))));
+    byLine.set(line, { offset, path: [], message: `${explanation}${isInBrackets ? PLACEHOLDER_HINT : ''}` });
+  }
+  return [...byLine.values()];
 }

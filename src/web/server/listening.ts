@@ -7,17 +7,17 @@ export interface ListenAddress {
   readonly port: number;
 }
 
-/** An address or a socket is not available: exit status 1. The message is one sentence. */
+/** Thrown when an address or a socket is not available. The message is one sentence, complete without a stack trace. */
 export class ListenError extends Error {
   override readonly name = 'ListenError';
 }
 
-const SHAPE = /^(?:\[(?<six>[^\]]*)\]|(?<plain>[^:[\]]*)):(?<port>\d{1,5})$/;
+const ADDRESS = /^(?:\[(?<six>[^\]]*)\]|(?<plain>[^:[\]]*)):(?<port>\d{1,5})$/;
 const HOST_NAME = /^[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?$/;
 
 /** Reads `host:port`, `:port` or `[::1]:port`; for port 0 the system chooses one. Throws an error that says what to change. */
 export function parseListenAddress(text: string): ListenAddress {
-  const groups = SHAPE.exec(text)?.groups;
+  const groups = ADDRESS.exec(text)?.groups;
   if (groups === undefined) {
     throw new Error(`"${text}" is no listen address: write host:port, :port or [IPv6 address]:port.`);
   }
@@ -65,26 +65,27 @@ export function systemdSockets(environment: Readonly<Record<string, string | und
   return Array.from({ length: Number(count) }, (_, index) => FIRST_SOCKET + index);
 }
 
-const UNKNOWN = 'the host name is not known; correct --web.listen-address.';
+const UNKNOWN_HOST = 'the host name is not known; correct --web.listen-address.';
 
-const WHY_NOT: Readonly<Record<string, string>> = {
+/** Cause and remedy by the error code of the system. */
+const EXPLANATIONS: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another process uses this address; stop it or choose another --web.listen-address.',
   EACCES: 'no permission for this port; choose one above 1023 with --web.listen-address.',
   EADDRNOTAVAIL: 'this machine has no such address; correct --web.listen-address.',
-  ENOTFOUND: UNKNOWN,
-  EAI_AGAIN: UNKNOWN,
+  ENOTFOUND: UNKNOWN_HOST,
+  EAI_AGAIN: UNKNOWN_HOST,
 };
 
 /**
- * Listens on an address, or on a socket that systemd has opened, and returns the address as `host:port`. Throws a {@link
- * ListenError}.
+ * Listens on an address, or on a socket that systemd has opened, and returns the address as `host:port`. Rejects with a
+ * {@link ListenError}.
  */
 export async function listen(server: Server, target: ListenAddress | { readonly fd: number }): Promise<string> {
-  const wanted =
+  const description =
     'fd' in target ? `the socket of file descriptor ${target.fd}` : formatAddress(target.host ?? '', target.port);
   await new Promise<void>((resolve, reject) => {
     const fail = ({ code = '', message }: NodeJS.ErrnoException) =>
-      reject(new ListenError(`Cannot listen on ${wanted}: ${WHY_NOT[code] ?? message}`));
+      reject(new ListenError(`Cannot listen on ${description}: ${EXPLANATIONS[code] ?? message}`));
     server.once('error', fail);
     server.listen('fd' in target ? { fd: target.fd } : { port: target.port, host: target.host }, () => {
       server.off('error', fail);
@@ -92,7 +93,7 @@ export async function listen(server: Server, target: ListenAddress | { readonly 
     });
   });
   const address = server.address();
-  // Node does not tell the path of a unix socket that systemd handed over.
-  if (address === null || typeof address === 'string') return address ?? wanted;
+  // Node.js gives no address for a unix socket that systemd handed over.
+  if (address === null || typeof address === 'string') return address ?? description;
   return formatAddress(address.address, address.port);
 }
