@@ -37,10 +37,8 @@ export class UpstreamError extends Error {
   }
 }
 
-/**
- * The records of New Relic, after validation, in the units of the REST interface: milliseconds and per-minute rates.
- * The NerdGraph reader converts to these units. A field is undefined where the response lacks it or has an invalid value.
- */
+// The types below are New Relic's records after validation, in the units of the REST interface (milliseconds, rates per minute),
+// to which the NerdGraph reader converts. A field is undefined where the response lacks it or has an invalid value.
 
 /** `application_summary` or `end_user_summary`. */
 export interface RollingSummary {
@@ -102,7 +100,7 @@ export interface Instance extends Omit<Host, 'key'> {
 export interface KeyTransaction extends RollingValues {
   readonly id: number;
   readonly name: string;
-  /** The error of the call for the other fields, where the interface reads them separately: only id and name are known. */
+  /** The error of the call for the fields below, where the interface reads them separately: only id and name are known. */
   readonly unread?: UpstreamError;
   readonly transactionName: string | undefined;
   readonly healthStatus: string | undefined;
@@ -115,13 +113,13 @@ export interface KeyTransaction extends RollingValues {
 /** An entry of the metric name list. */
 export interface MetricName {
   readonly name: string;
-  /** Names of the metric's values; undefined: the interface does not return them. */
+  /** The names of the values in a timeslice of the metric; undefined: the interface does not return them. */
   readonly values: readonly string[] | undefined;
 }
 
 /** One timeslice of one metric. */
 export interface Timeslice {
-  /** Unix times in seconds; `to` as in the response (it may be inclusive, so round differences to the minute). */
+  /** Unix times in seconds; `to` as in the response, where it may be inclusive: `endOf` gives the exclusive end. */
   readonly from: number;
   readonly to: number;
   readonly values: Readonly<Record<string, number>>;
@@ -130,15 +128,12 @@ export interface Timeslice {
 /** Timeslices by metric name, oldest first. */
 export type MetricData = ReadonlyMap<string, readonly Timeslice[]>;
 
-/**
- * Length of a timeslice in seconds: whole minutes, because the end from New Relic may be inclusive (`:59`), and at least one,
- * the shortest timeslice there is.
- */
+/** Length of a timeslice in seconds: whole minutes, because `to` may be inclusive (`:59`), and at least one, the shortest. */
 export function secondsOf({ from, to }: Pick<Timeslice, 'from' | 'to'>): number {
   return Math.max(60, Math.round((to - from) / 60) * 60);
 }
 
-/** The end of a timeslice, rounded to the minute. */
+/** The exclusive end of a timeslice in Unix seconds. */
 export function endOf(timeslice: Timeslice): number {
   return timeslice.from + secondsOf(timeslice);
 }

@@ -2,7 +2,8 @@ import * as z from 'zod';
 import { formatPath, issue, mayBeSecret, showPath, type Issue, type Path } from './diagnostic.ts';
 import { suggest } from './wording.ts';
 
-const WANTED: Readonly<Record<string, string>> = {
+/** The types of values in words, by their names in the schema library. */
+const EXPECTED: Readonly<Record<string, string>> = {
   string: 'text',
   number: 'a number',
   int: 'a whole number',
@@ -12,19 +13,19 @@ const WANTED: Readonly<Record<string, string>> = {
   array: 'a list',
 };
 
-/** "expected ..., not ..." in words; never quotes the value, which may be a secret. */
-export function typeMismatch(input: unknown, wanted: string): string {
-  if (input === undefined) return `is required (${wanted})`;
-  if (input === null) return `is empty, expected ${wanted}: give it a value or remove the key`;
-  const advice = wanted === 'text' && typeof input !== 'object' ? ' (put it in quotes)' : '';
-  return `expected ${wanted}, not ${kindOf(input)}${advice}`;
+/** The message for a value of another type than expected. It never quotes the value, which may be a secret. */
+export function typeMismatch(input: unknown, expected: string): string {
+  if (input === undefined) return `is required (${expected})`;
+  if (input === null) return `is empty, expected ${expected}: give it a value or remove the key`;
+  const advice = expected === 'text' && typeof input !== 'object' ? ' (put it in quotes)' : '';
+  return `expected ${expected}, not ${kindOf(input)}${advice}`;
 }
 
 /**
  * Checks the values of a file against a schema; reports every problem.
  *
- * @param textAt gives the text of a value that came from a placeholder: a key that expects text takes it where the value was read
- * as another type, such as a number
+ * @param textAt gives the text of a value that came from a placeholder. It replaces a value that was read as another type, such as
+ * a number, where text is expected
  */
 export function parseWritten<T extends z.ZodType>(
   schema: T,
@@ -51,23 +52,23 @@ function replaceAt(file: unknown, path: Path, value: unknown): void {
 }
 
 /** The message for an issue of the schema. A message from the schema itself takes precedence. */
-function explain(issue: z.core.$ZodRawIssue): string | undefined {
-  switch (issue.code) {
+function explain(raw: z.core.$ZodRawIssue): string | undefined {
+  switch (raw.code) {
     case 'invalid_type':
-      if (issue.expected === 'int' && typeof issue.input === 'number') return 'must be a whole number';
-      return typeMismatch(issue.input, WANTED[issue.expected] ?? issue.expected);
+      if (raw.expected === 'int' && typeof raw.input === 'number') return 'must be a whole number';
+      return typeMismatch(raw.input, EXPECTED[raw.expected] ?? raw.expected);
     case 'invalid_value': {
-      const values = issue.values.map(String);
-      const meant = typeof issue.input === 'string' ? suggest(issue.input, values) : '';
-      return `must be ${alternatives(values)}${meant}`;
+      const values = raw.values.map(String);
+      const hint = typeof raw.input === 'string' ? suggest(raw.input, values) : '';
+      return `must be ${alternatives(values)}${hint}`;
     }
     case 'invalid_union':
-      return typeMismatch(issue.input, 'true, false or a mapping');
+      return typeMismatch(raw.input, 'true, false or a mapping');
     case 'too_small':
-      if (issue.origin === 'number' || issue.origin === 'int') return `must be at least ${String(issue.minimum)}`;
-      return issue.origin === 'array' ? 'must have at least one entry' : 'must not be empty';
+      if (raw.origin === 'number' || raw.origin === 'int') return `must be at least ${String(raw.minimum)}`;
+      return raw.origin === 'array' ? 'must have at least one entry' : 'must not be empty';
     case 'too_big':
-      return `must be at most ${String(issue.maximum)}`;
+      return `must be at most ${String(raw.maximum)}`;
     default:
       return undefined;
   }
@@ -75,11 +76,11 @@ function explain(issue: z.core.$ZodRawIssue): string | undefined {
 
 /**
  * The schema's issues, one per diagnostic: unknown keys one by one; for a union, the issues of the alternative that was meant;
- * for a value that breaks several bounds, the last one, which is the narrowest.
+ * for a number above two limits, that of the setting, which comes after that of whole numbers.
  */
 function flatten(issues: readonly z.core.$ZodIssue[], schema: z.ZodType): Issue[] {
   let root: JsonSchema | undefined;
-  const all = flattenBelow(issues, (path) => keysAt((root ??= inputSchemaOf(schema)), path), []);
+  const all = flattenBelow(issues, (path) => keysInSchema((root ??= inputSchemaOf(schema)), path), []);
   return [...new Map(all.map((each) => [`${each.at} ${formatPath(each.path)}`, each])).values()];
 }
 
@@ -96,7 +97,7 @@ function flattenBelow(
       case 'invalid_key':
         return flattenBelow(found.issues, keysAt, path).map((inner) => issue(inner.path, inner.message, 'key'));
       case 'invalid_union': {
-        const meant = found.errors.find((errors) => !errors.some(isAboutTheWhole));
+        const meant = found.errors.find((errors) => !errors.some(isWrongType));
         return meant === undefined ? [issue(path, found.message)] : flattenBelow(meant, keysAt, path);
       }
       default: {
@@ -107,7 +108,7 @@ function flattenBelow(
   });
 }
 
-/** Suggests the known key or mapping that was likely meant. Never repeats a key that may be a secret. */
+/** The message for an unknown key, with the key or mapping that was likely meant. It never repeats a key that may be a secret. */
 function unknownKey(key: string, path: Path, keysAt: (path: Path) => readonly string[]): string {
   const known = keysAt(path);
   const typo = /^([a-z_]+)([:=])/.exec(key);
@@ -120,10 +121,10 @@ function unknownKey(key: string, path: Path, keysAt: (path: Path) => readonly st
   const near = mayBeSecret(key) ? '' : suggest(key, known);
   const below = known.map((name) => [...path, name]);
   const above = near === '' ? path.map((_, depth) => path.slice(0, depth)).toReversed() : [];
-  const home = [...below, ...above].find((place) => keysAt(place).includes(key));
-  if (home !== undefined) {
-    const place = home.length === 0 ? 'the top of the file' : showPath(home);
-    return `unknown key here, it belongs to ${place}: look at the indentation`;
+  const owner = [...below, ...above].find((mapping) => keysAt(mapping).includes(key));
+  if (owner !== undefined) {
+    const where = owner.length === 0 ? 'the top of the file' : showPath(owner);
+    return `unknown key here, it belongs to ${where}: look at the indentation`;
   }
   if (!mayBeSecret(key)) return `unknown key${near}`;
   return 'unknown key, not shown because it may hold a secret: write the name of a key, a colon, a space and the value';
@@ -137,7 +138,7 @@ export function inputSchemaOf(schema: z.ZodType): JsonSchema {
 }
 
 /** The valid keys of the mapping at a path; none where there is no mapping with fixed keys. */
-function keysAt(root: JsonSchema, path: Path): readonly string[] {
+function keysInSchema(root: JsonSchema, path: Path): readonly string[] {
   let schemas = withAlternatives([root]);
   for (const step of path) {
     schemas = withAlternatives(
@@ -154,7 +155,8 @@ function withAlternatives(schemas: readonly JsonSchema[]): readonly JsonSchema[]
   return schemas.flatMap((schema) => [schema, ...(schema.anyOf ?? [])]);
 }
 
-function isAboutTheWhole({ code, path }: z.core.$ZodIssue): boolean {
+/** True when the value as a whole has another type: this alternative of a union was not meant. */
+function isWrongType({ code, path }: z.core.$ZodIssue): boolean {
   return code === 'invalid_type' && path.length === 0;
 }
 

@@ -18,9 +18,9 @@ import { application, host, instance, keyTransaction, metricName } from './schem
 const PAGE_SIZE = 200;
 /** Limit for the pages of metric names; the longest reported list has 1,240 pages. */
 const MAX_NAME_PAGES = 2_000;
-/** Limit for the pages of a custom metric's name list. */
-const CUSTOM_PAGES = 20;
-/** All database metrics have this suffix; the whole name list would be large. */
+/** Limit for the pages of names that contain one filter of custom metrics. */
+const MAX_CUSTOM_PAGES = 20;
+/** The suffix of all database metrics. As a filter it saves the other pages of the name list. */
 const DATABASE_FILTER = '/allWeb';
 
 export interface RestReaderOptions extends ClientOptions {
@@ -31,8 +31,8 @@ export interface RestReaderOptions extends ClientOptions {
   /** Milliseconds for which a refused metric name is left out. */
   readonly refusedNamesMs: number;
   /**
-   * The reader for queries and entities of the account, through NerdGraph; undefined: the account has none. It is closed with
-   * this reader.
+   * The reader for queries and entities of the account, which only NerdGraph has; undefined where neither is configured. It is
+   * closed with this reader.
    */
   readonly nerdgraph?:
     Pick<UpstreamReader, 'user' | 'queries' | 'entities' | 'memory' | 'retire' | 'close'> | undefined;
@@ -119,8 +119,8 @@ export function createRestReader(options: RestReaderOptions, before?: object): U
 }
 
 /**
- * Reads a list, or some ids of it in the necessary number of calls. An empty list of ids makes no call, because an empty filter
- * selects everything.
+ * Reads a whole list, or the records with these ids, 200 a call. Without any id there is no call, because an empty filter selects
+ * everything.
  */
 async function byIds<T>(ids: readonly number[] | undefined, read: (filter: string) => Promise<T[]>): Promise<T[]> {
   if (ids === undefined) return read('');
@@ -143,9 +143,7 @@ async function listNames(rest: RestClient, query: MetricNameQuery, call: CallOpt
   return { names: [...found.values()], complete };
 }
 
-/**
- * The names that contain any of the filters, from at most 20 pages for each filter, with the number of calls that they took.
- */
+/** The names that contain any of the filters, from at most 20 pages for each, and the number of calls made. */
 async function readCustomNames(
   rest: RestClient,
   { applicationId, filters }: CustomNamesSubject,
@@ -155,11 +153,11 @@ async function readCustomNames(
   let calls = 0;
   for (const name of new Set(filters)) {
     const onPage = (): void => void (calls += 1);
-    const query = { applicationId, name, maxPages: CUSTOM_PAGES, onPage };
+    const query = { applicationId, name, maxPages: MAX_CUSTOM_PAGES, onPage };
     const { names, complete } = await listNames(rest, query, call);
     if (!complete) {
       const words =
-        `application ${applicationId}: more than ${CUSTOM_PAGES} pages of metric names contain ${JSON.stringify(name)}: ` +
+        `application ${applicationId}: more than ${MAX_CUSTOM_PAGES} pages of metric names contain ${JSON.stringify(name)}: ` +
         'the rest is left out; a longer literal part in "match" narrows the list';
       rest.http.reportDiscarded(namesTarget(query).endpoint, words);
     }
