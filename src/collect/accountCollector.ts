@@ -406,6 +406,6 @@ export class AccountCollector {
 
   /** Runs work that has no waiter. An internal error ends it and is logged. */
   #detach(work: Promise<unknown>): void {
-    work.catch((error: unknown) => this.log.broke(error));
+    work.catch((error: unknown) => this.log.internalError(error));
   }
 }

@@ -3,8 +3,8 @@ import type { Group } from '../metrics/sample.ts';
 import type { Task } from './task.ts';
 
 /**
- * The log of one account: a line per refresh, a line for each reason when a group begins to fail, and a line when it works
- * again, independent of the number of tasks and attempts.
+ * The log of one account. A refresh has one line; a group that fails has one for each reason, and one when it works again, no
+ * matter how many tasks failed how often.
  */
 export class AccountLog {
   readonly #logger: Logger;
@@ -12,8 +12,8 @@ export class AccountLog {
   readonly #failing = new Map<Group, { readonly logged: ReadonlySet<string>; readonly last: ReadonlySet<string> }>();
   #warnings: ReadonlySet<string> = new Set();
   #isRefused = false;
-  /** True after the refusal was logged and before its end is logged. */
-  #refusalSaid = false;
+  /** True from the line of a refusal to the line of its end. */
+  #refusalLogged = false;
 
   constructor(logger: Logger) {
     this.#logger = logger;
@@ -25,11 +25,12 @@ export class AccountLog {
     this.#logger.debug({ ...about, problem: problem?.text }, 'An attempt failed');
   }
 
-  /** The refresh of a group has ended; `failed` are its failing tasks. */
+  /** Logs the end of a group's refresh; `failed` are its failing tasks. */
   groupEnded(group: Group, failed: readonly Task[]): void {
     const problems = failed.flatMap(({ problem, partial }) => problem ?? partial ?? []);
     const reasons = new Set<string>(problems.map(({ reason }) => reason));
     const { logged, last } = this.#failing.get(group) ?? { logged: new Set<string>(), last: new Set<string>() };
+    // The reasons of the last refresh are gone: the group fails for others now.
     const isChanged = last.size > 0 && ![...last].some((reason) => reasons.has(reason));
     for (const reason of reasons) {
       if (logged.has(reason)) continue;
@@ -43,13 +44,13 @@ export class AccountLog {
     this.#endRefusal();
   }
 
-  /** The new configuration has disabled this group: its failure ends without a line. */
+  /** Forgets the failure of a group that a reload has disabled: it does not work again. */
   groupDisabled(group: Group): void {
     this.#failing.delete(group);
     this.#endRefusal();
   }
 
-  /** The wait for a refresh has ended; `left` tasks have not, and continue in the background. */
+  /** Logs the end of the wait for a refresh; `left` tasks have not ended, and continue in the background. */
   refreshed(
     applicationId: number | undefined,
     summary: { readonly tasks: number; readonly failed: number; readonly left: number; readonly seconds: number },
@@ -64,22 +65,22 @@ export class AccountLog {
   }
 
   /**
-   * Logs the consequence of a refusal; the line of the failing group gives its reason. With a key that may read only the list,
-   * each read of the list ends the refusal and the next task renews it: this is logged as one refusal.
+   * Logs the consequence of a refusal; the line of the failing group has its reason. With a key that may read only the list,
+   * each read of the list ends the refusal, and the next task renews it: all together have one line.
    */
   refused(isRefused: boolean): void {
     this.#isRefused = isRefused;
-    if (isRefused && !this.#refusalSaid) {
+    if (isRefused && !this.#refusalLogged) {
       this.#logger.error(
         'The account is refused: look at its key, the rights of the user of the key, and the region; ' +
           'meanwhile only its application list is read, once per interval',
       );
-      this.#refusalSaid = true;
+      this.#refusalLogged = true;
     }
     this.#endRefusal();
   }
 
-  /** New Relic requested a pause: the account, or its limit, is overloaded. */
+  /** Logs a pause that New Relic requested because of an overload. */
   paused(seconds: number): void {
     this.#logger.warn(
       { seconds: Math.ceil(seconds) },
@@ -87,20 +88,21 @@ export class AccountLog {
     );
   }
 
-  broke(error: unknown): void {
+  /** Logs an error that only a mistake in the exporter can cause. */
+  internalError(error: unknown): void {
     this.#logger.error({ err: error }, 'Work on an account was ended by a fault of the exporter: please report it');
   }
 
-  #endRefusal(): void {
-    if (this.#isRefused || !this.#refusalSaid) return;
-    for (const { last } of this.#failing.values()) if (last.has('auth')) return;
-    this.#logger.info('The account is accepted again');
-    this.#refusalSaid = false;
-  }
-
-  /** The current warnings, as sentences; each is logged once while it lasts. */
+  /** Logs the new ones among the current warnings, which are sentences. */
   warnings(warnings: readonly string[]): void {
     for (const warning of warnings) if (!this.#warnings.has(warning)) this.#logger.warn(warning);
     this.#warnings = new Set(warnings);
+  }
+
+  #endRefusal(): void {
+    if (this.#isRefused || !this.#refusalLogged) return;
+    for (const { last } of this.#failing.values()) if (last.has('auth')) return;
+    this.#logger.info('The account is accepted again');
+    this.#refusalLogged = false;
   }
 }

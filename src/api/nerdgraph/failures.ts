@@ -3,14 +3,14 @@ import { titleOf } from '../http/errorTitle.ts';
 import { isList, hasMembers, type Json } from '../http/validation.ts';
 import type { KeyMask } from '../http/keyMask.ts';
 
-/** The meanings of errors, the most serious first. Where a body has several errors, the most serious meaning decides. */
+/** The meanings of errors, the most serious first, which decides where a body has several errors. */
 const MEANINGS = [
   ...(['auth', 'forbidden', 'rate_limited'] as const),
-  /** The request or its result is too big, so less has to be requested at a time. */
+  /** The request or its result is too big: the caller requests less at a time. */
   'too_big',
   ...(['timeout', 'server'] as const),
   /** New Relic reports a transient failure. */
-  'passing',
+  'transient',
   /** None of the requested applications has data. */
   'unmatched',
   ...(['other', 'invalid_response'] as const),
@@ -19,10 +19,10 @@ const MEANINGS = [
 export type Meaning = (typeof MEANINGS)[number];
 
 /**
- * The first row that fits an error decides its meaning. Codes are exact, so they come before words; what fits many errors comes
- * last. `database` is a code of the database behind NRQL, in `extensions` or in the message. `classification` is
- * `extensions.classification`, which alone says too little, so the message must also match `and`. `code` is any code in
- * `extensions`. `source` says who saw New Relic return the error, or where New Relic documents it.
+ * The first row that fits an error decides its meaning. Codes are exact, so they come before words, and rows that fit many
+ * errors come last. Marks: `database` is a code of the database behind NRQL, in `extensions` or in the message.
+ * `classification` is `extensions.classification`; alone it says too little, so the message must also match `and`. `code` is any
+ * code in `extensions`, and `words` are in the message. `source` is the page or program that shows New Relic returning the error.
  */
 export const TABLE: readonly {
   readonly mark:
@@ -73,17 +73,17 @@ export const TABLE: readonly {
       words:
         /timed out or we're under heavy load|something went wrong while executing|short-circuited|error occurred resolving this field/i,
     },
-    meaning: 'passing',
+    meaning: 'transient',
     source: 'the page "Troubleshooting chart errors"',
   },
   { mark: { code: 'INVALID_INPUT' }, meaning: 'other', source: 'CodeStream: the query was not liked' },
   { mark: { words: /nrql|syntax|query|NRDB:/i }, meaning: 'other', source: 'our reading: a complaint about the query' },
 ];
 
-/** The members of `extensions` that may contain a code. */
+/** The members of `extensions` that may contain a code, the most precise first. */
 const CODES = ['errorClass', 'errorCode', 'error_code', 'code', 'classification'] as const;
 const DEPRECATED = 'This field is deprecated';
-/** Limits for the errors of a body, and for the text of each, because a body can be made to be expensive. */
+/** Limits for the errors of a body, and for the characters of each: a hostile body must not take long to read. */
 const MAX_ERRORS = 100;
 const LONGEST_WORDS = 1_000;
 const LONGEST_CODE = 60;
@@ -98,11 +98,11 @@ export interface Document {
   readonly text: string;
   /** The path in `data` to the part that is read, such as `['actor', 'account', 'nrql']`. */
   readonly root: readonly string[];
-  /** The path from `root` to a list, where an error below it makes only one field null. Undefined: every error counts. */
+  /** The path from `root` to a list. An error below it makes only one field null; without a list every error fails the call. */
   readonly list: readonly string[] | undefined;
 }
 
-/** The failure that a body with status 200 reports; undefined for a good one. */
+/** The meaning and failure of the most serious error in a body with status 200; undefined for a good body. */
 export function judge(
   body: Json,
   status: number,
@@ -113,7 +113,7 @@ export function judge(
   const missing = missingAt(body, root);
   const listPath = list === undefined ? root : [...root, ...list];
   const isPartial = list !== undefined && missingAt(body, listPath) === undefined;
-  // An error about the account counts at any path; any other counts unless it concerns only a field.
+  // An error about the account counts at any path, another one not where it makes only a field of a list null.
   const isOfAccount = (error: unknown): boolean => ['auth', 'rate_limited'].includes(meaningOf(error));
   const serious = errors.filter((error) => !isPartial || !isBelow(error, listPath) || isOfAccount(error));
   for (const meaning of MEANINGS) {
@@ -146,19 +146,19 @@ export function failedBelow(
   const fields = new Map<number, Set<string>>();
   // Every error is read here, not only the first ones, because each of thousands of records may lack one field.
   for (const error of isList(body['errors']) ? body['errors'] : []) {
-    const [place, name] = isBelow(error, listPath) ? pathOf(error).slice(listPath.length) : [];
-    if (isDeprecation(error) || typeof place !== 'number' || typeof name !== 'string') continue;
-    fields.set(place, (fields.get(place) ?? new Set()).add(name));
+    const [index, field] = isBelow(error, listPath) ? pathOf(error).slice(listPath.length) : [];
+    if (isDeprecation(error) || typeof index !== 'number' || typeof field !== 'string') continue;
+    fields.set(index, (fields.get(index) ?? new Set()).add(field));
   }
   return { failure: verdictOn(first, status, mask).failure, fields };
 }
 
-/** False for a text that has no member `error` or `errors`, even an escaped one, and thus reports no overload. */
+/** False for a body that cannot report an overload: it has no member `error` or `errors`, not even with escapes in its name. */
 export function mayReportError(text: string): boolean {
   return text.includes('"error') || text.includes('\\u00');
 }
 
-/** The failure of a body whose code says that the key is invalid. Undefined: the status alone decides, as 403 always does. */
+/** The failure of a refused call whose body says that the key is invalid; undefined where the status decides, as 403 does. */
 export function badKeyOf(text: string, status: number, mask: KeyMask): CallFailure | undefined {
   if (status === 403 || !text.includes('BAD_API_KEY')) return undefined;
   let body: unknown;
@@ -175,8 +175,8 @@ function verdictOn(error: unknown, status: number, mask: KeyMask): Verdict {
   const meaning = meaningOf(error);
   // A class such as TIMEOUT says more than the message beside it ("An error occurred").
   const [code] = codesOf(error);
-  const said = [code, titleOf({ errors: [error] }, mask)].filter((part) => part !== undefined);
-  const words = `status ${status} with an error: ${said.length === 0 ? 'it says nothing' : said.join(': ')}`;
+  const parts = [code, titleOf({ errors: [error] }, mask)].filter((part) => part !== undefined);
+  const words = `status ${status} with an error: ${parts.length === 0 ? 'it says nothing' : parts.join(': ')}`;
   return { meaning, failure: failureOf(meaning, words, { status, code }) };
 }
 
@@ -187,7 +187,7 @@ function failureOf(meaning: Meaning, words: string, known: Pick<CallFailure, 'st
     case 'timeout':
     case 'server':
       return new CallFailure(meaning, words, { ...known, retriable: true });
-    case 'passing':
+    case 'transient':
       return new CallFailure('server', words, { ...known, retriable: true, isTransient: true });
     case 'auth':
     case 'forbidden':
@@ -214,7 +214,7 @@ function meaningOf(error: unknown): Meaning {
   return row?.meaning ?? 'invalid_response';
 }
 
-/** All errors but deprecations, which come beside good data. An `errors` member that is not a list is one error. */
+/** The errors of a body, without deprecations, which accompany good data. A member `errors` that is no list is one error. */
 function errorsOf(body: Json): readonly unknown[] {
   const errors = body['errors'] ?? undefined;
   const list = isList(errors) ? errors.slice(0, MAX_ERRORS) : errors === undefined ? [] : [errors];
@@ -226,7 +226,7 @@ function isDeprecation(error: unknown): boolean {
   return wordsOf(error).startsWith(DEPRECATED);
 }
 
-/** The codes of one error, the most precise first. */
+/** The codes of one error, in the order of `CODES`, which begins with the most precise. */
 function codesOf(error: unknown): readonly string[] {
   const extensions = hasMembers(error) ? error['extensions'] : undefined;
   if (!hasMembers(extensions)) return [];

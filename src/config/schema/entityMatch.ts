@@ -5,14 +5,14 @@ import { notes, text, whole } from './parts.ts';
 
 const GLOB = '`*` any run of characters, `?` one, the rest literal, case counts';
 
-/** The error for a plain name or id where a mapping is expected. */
+/** The message for a plain name or id in place of a mapping; undefined for other issues. */
 const error = ({ code, input }: z.core.$ZodRawIssue): string | undefined => {
   const key = typeof input === 'string' ? 'name' : typeof input === 'number' ? 'id' : undefined;
   if (code !== 'invalid_type' || key === undefined) return undefined;
   return `${typeMismatch(input, 'a mapping')}: write {${key}: ...} around it`;
 };
 
-const nameKey = (more = '') =>
+const nameGlob = (more = '') =>
   notes(text().optional(), {
     description: `A glob over the whole name: ${GLOB}.${more}`,
     placeholder: '<glob>',
@@ -29,14 +29,10 @@ const tagKeys = (description: string, tag: string, value: string) => ({
   }),
 });
 
-const VALUE_ALONE = 'has a value without the tag that has it: add tag';
-
-function hasTagOfValue({ tag, value }: EntityMatch): boolean {
-  return value === undefined || tag !== undefined;
-}
+const VALUE_WITHOUT_TAG = 'has a value without the tag that has it: add tag';
 
 const nameOrId = {
-  name: nameKey(' Either this or `id`.'),
+  name: nameGlob(' Either this or `id`.'),
   id: notes(whole(1).optional(), { description: 'The id. Either this or `name`.', example: 1234567 }),
 };
 
@@ -46,7 +42,7 @@ export const entityMatch = z
   .refine(({ name, id }) => (name === undefined) !== (id === undefined), 'must have either name or id, one of them')
   .meta({ placeholder: '<match>' });
 
-/** The same for an application, with tags as a further choice. */
+/** The same for an application, which can be matched by a tag, too. */
 export const applicationMatch = z
   .strictObject(
     {
@@ -63,14 +59,14 @@ export const applicationMatch = z
     error: 'must have either id, or name, tag or both',
     abort: true,
   })
-  .refine(hasTagOfValue, VALUE_ALONE)
+  .refine(isValueOfTag, VALUE_WITHOUT_TAG)
   .meta({ placeholder: '<application_match>' });
 
-/** Matches entities by name or tag, not by guid: a guid is long, and changes when the entity is created anew. */
+/** Entities by name or tag, not by guid, because a guid is long and changes when the entity is created anew. */
 export const tagMatch = z
   .strictObject(
     {
-      name: nameKey(),
+      name: nameGlob(),
       ...tagKeys('The key of a tag that the entity has, whose case does not count.', 'environment', 'production'),
     },
     { error },
@@ -79,5 +75,9 @@ export const tagMatch = z
     error: 'must have name, tag or both',
     abort: true,
   })
-  .refine(hasTagOfValue, VALUE_ALONE)
+  .refine(isValueOfTag, VALUE_WITHOUT_TAG)
   .meta({ placeholder: '<entity_match>' });
+
+function isValueOfTag({ tag, value }: EntityMatch): boolean {
+  return value === undefined || tag !== undefined;
+}

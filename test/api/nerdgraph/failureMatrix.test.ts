@@ -16,7 +16,7 @@ const ERRORS: readonly (readonly [meaning: Meaning, message: string, extensions?
     ['forbidden', 'x', { errorClass: 'ACCESS_DENIED' }],
     ['auth', 'x', { error_code: 'BAD_API_KEY' }],
     ['server', 'x', { errorClass: 'SERVER_ERROR' }],
-    ['passing', 'Something went wrong while executing your query'],
+    ['transient', 'Something went wrong while executing your query'],
     ['unmatched', 'No application was matched (did you specify appId, appName or entity.guid?)'],
     ['other', 'NRQL Syntax Error: Error at line 1 position 8'],
     ['invalid_response', 'odd'],
@@ -24,13 +24,13 @@ const ERRORS: readonly (readonly [meaning: Meaning, message: string, extensions?
 
 const CASES = ERRORS.map(([meaning, message, extensions]) => ({ meaning, message, extensions }));
 
-const REASONS: Partial<Record<Meaning, FailureReason>> = { passing: 'server' };
+const REASONS: Partial<Record<Meaning, FailureReason>> = { transient: 'server' };
 
 /** How many queries it takes when each is answered so: of one subject, and of several. */
 function queriesFor(meaning: Meaning, subjects: number): number {
   if (meaning === 'auth' || meaning === 'rate_limited') return 1;
   if (meaning === 'unmatched') return 2 * subjects - 1;
-  const isRetried = ['timeout', 'server', 'passing'].includes(meaning);
+  const isRetried = ['timeout', 'server', 'transient'].includes(meaning);
   if (subjects === 1) return isRetried ? 1 + RETRIES : 1;
   // Of several, one is asked first and then another one; what passes is tried again as it is.
   return 3;
@@ -59,7 +59,7 @@ const OPERATIONS: Readonly<Record<string, Read>> = {
 const IDS = Array.from({ length: 16 }, (_, index) => 1_000_001 + index);
 
 /** Every error strikes metric data; the other queries, which fail in the same way, a sample. */
-const SAMPLE: readonly Meaning[] = ['auth', 'passing', 'unmatched'];
+const SAMPLE: readonly Meaning[] = ['auth', 'transient', 'unmatched'];
 
 describe.each(Object.entries(OPERATIONS))('every query for %s', (operation, read) => {
   it.each(CASES.filter(({ meaning }) => operation === 'metric data' || SAMPLE.includes(meaning)))(

@@ -90,19 +90,19 @@ describe('the body of an answer', () => {
     [
       'tells a heavy load, which passes',
       { errors: errors("Your query either timed out or we're under heavy load") },
-      'passing',
+      'transient',
     ],
     [
       'tells what went wrong for a moment',
       { errors: errors('Something went wrong while executing your query', { errorClass: 'INVALID_INPUT' }) },
-      'passing',
+      'transient',
     ],
     [
       'tells a circuit that is open',
       { errors: errors('NerdGraphGetAuthorizedAccountsCommand short-circuited and fallback failed') },
-      'passing',
+      'transient',
     ],
-    ['tells a field that failed', { errors: errors('An error occurred resolving this field') }, 'passing'],
+    ['tells a field that failed', { errors: errors('An error occurred resolving this field') }, 'transient'],
     [
       'tells that nothing matched',
       { errors: errors('No application was matched (did you specify appId, appName or entity.guid?)') },
@@ -127,8 +127,8 @@ describe('the body of an answer', () => {
     const verdict = judge(body, 200, MASK, { root: ROOT, list: undefined });
     expect(verdict?.meaning).toBe(meaning);
     expect(verdict?.failure.overload !== undefined).toBe(meaning === 'rate_limited');
-    expect(verdict?.failure.retriable ?? false).toBe(['timeout', 'server', 'passing'].includes(meaning ?? ''));
-    expect(verdict?.failure.isTransient ?? false).toBe(meaning === 'passing');
+    expect(verdict?.failure.retriable ?? false).toBe(['timeout', 'server', 'transient'].includes(meaning ?? ''));
+    expect(verdict?.failure.isTransient ?? false).toBe(meaning === 'transient');
   });
 
   it('is judged by rows that each have a source', () => {
