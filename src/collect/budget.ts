@@ -8,8 +8,8 @@ const SHORTEST_PAUSE = 1_000;
 const RECOVERY_PERIOD = 10_000;
 const RECOVERY_STEPS = 10;
 
-/** Ended calls count for a minute and one millisecond, because times are rounded down to milliseconds. */
-const COUNTED = MINUTE + 1;
+/** Time for which an ended call still counts: a millisecond more than a minute, because times are rounded down. */
+const COUNTED_AFTER_END = MINUTE + 1;
 
 /**
  * The calls an account may make: at most `perMinute` in any 60 seconds, none while paused. Pure: every method gets the time, in
@@ -17,17 +17,17 @@ const COUNTED = MINUTE + 1;
  * time in between, so no 60 seconds of New Relic's clock can have more calls than the budget.
  */
 export class Budget {
-  /** The limit; a reload may change it, and the spent calls stay spent. */
+  /** The configured limit. When a reload changes it, the calls already made still count. */
   perMinute: number;
   inFlight = 0;
   /** The times when ended calls stop counting, oldest first. */
   #release: number[] = [];
-  /** The starts of the last minute, oldest first, for the status. */
+  /** The starts of the last minute, oldest first: for the status, and for trials, which need room in the minute. */
   #starts: number[] = [];
   #pausedUntil = -Infinity;
   /**
-   * The number of consecutive overload responses, and the time of the last one that was counted. Responses to calls that began
-   * before that time are not counted again.
+   * The number of consecutive overloads, and the time of the last. Further overload responses to calls that began before that
+   * time belong to the same overload.
    */
   #overloads = 0;
   #overloadedAt = -Infinity;
@@ -87,34 +87,34 @@ export class Budget {
     return Number.isFinite(next) ? next : undefined;
   }
 
-  /** A call starts; `nextStart` must have allowed it. */
+  /** Records the start of a call, which `nextStart` must have allowed. */
   start(now: number): void {
     this.inFlight += 1;
-    // Old starts are dropped here too, because the status may never be read.
+    // Starts that no one reads would pile up, so old ones are dropped here, too.
     if (this.#starts.length > 2 * this.perMinute) this.#starts = after(this.#starts, now - MINUTE);
     this.#starts.push(now);
   }
 
   end(now: number): void {
     this.inFlight -= 1;
-    this.#release.push(now + COUNTED);
+    this.#release.push(now + COUNTED_AFTER_END);
   }
 
-  /** A started call was not sent after all. */
+  /** Takes back the last start: its call was not sent. */
   refund(): void {
     this.inFlight -= 1;
     this.#starts.pop();
   }
 
-  /** A call that began at `startedAt` succeeded: the next pause without a given length is short again. */
+  /** Records that a call that began at `startedAt` succeeded: the next pause of unknown length is short again. */
   accepted(startedAt: number): void {
     if (startedAt > this.#overloadedAt) this.#overloads = 0;
   }
 
   /**
-   * New Relic responded with an overload to a call that began at `startedAt`. Pauses for `waitMs`; without it for 5 seconds,
-   * doubling up to 60 while overloads repeat; never for more than 5 minutes. Afterwards half the rate is in force and rises by
-   * a tenth every 10 seconds. Responses to calls that were in flight together count once.
+   * Records an overload response to a call that began at `startedAt`. Pauses for `waitMs`; without it for 5 seconds, doubling up
+   * to 60 while overloads repeat; never for more than 5 minutes. Afterwards half the rate is in force, and rises by a tenth of
+   * the limit every 10 seconds. Responses to calls that were in flight together count once.
    */
   overloaded(now: number, startedAt: number, waitMs: number | undefined): void {
     const isFirst = startedAt > this.#overloadedAt;

@@ -3,7 +3,7 @@ import { isList, hasMembers, type Json } from './validation.ts';
 import { KEY_LIKE, MASKED } from '../../log/secrets.ts';
 
 const LONGEST_TITLE = 120;
-/** Limits for the work on a hostile body: characters, keys, members and reasons. */
+/** Limits for reading a hostile body, far above those of genuine errors: characters, keys, members and reasons. */
 const LONGEST_READ = 10_000;
 const LONGEST_KEY = 256;
 const MAX_KEYS = 10;
@@ -11,8 +11,8 @@ const MAX_MEMBERS = 1_000;
 const MAX_REASONS = 5;
 
 /**
- * The title of an error body, for a message: read in the shapes that public clients know, without control characters, with the
- * key hidden, cut to 120 characters. Undefined for any other body, such as a web page.
+ * The title of an error body, for a message: without control characters, with keys hidden, at most 120 characters long. The
+ * shapes are those that public clients of New Relic read; undefined for any other body, such as a web page.
  */
 export function errorTitle(text: string, mask: KeyMask): string | undefined {
   try {
@@ -22,14 +22,14 @@ export function errorTitle(text: string, mask: KeyMask): string | undefined {
   }
 }
 
-/** The same as `errorTitle`, for a body that was already parsed. */
+/** The same for a parsed body. */
 export function titleOf(body: unknown, mask: KeyMask): string | undefined {
   const title = findTitle(body);
   if (title === undefined) return undefined;
-  // A 401 echoes the key of the request, which may be older than the current one.
+  // The body of a 401 echoes the key of its request, which `mask` does not know if the key has changed since.
   const echoed = echoedKeys(body).map((key) => new KeyMask(key));
   const plain = title.slice(0, LONGEST_READ).replace(/\s+/g, ' ').replace(/\p{C}/gu, '').trim();
-  // New Relic may show a part of the key that it received.
+  // New Relic may show a part of the received key.
   const shown = [mask, ...echoed].reduce((text, each) => each.hide(text), plain).replace(KEY_LIKE, MASKED);
   return shown === '' ? undefined : Array.from(shown).slice(0, LONGEST_TITLE).join('');
 }
@@ -54,23 +54,23 @@ function findTitle(body: unknown): string | undefined {
   return undefined;
 }
 
-/** The title says what failed ("The metric data could not be read"), and the messages beside it say why. */
+/** The messages beside a title: it says what failed ("The metric data could not be read"), and they say why. */
 function reasonsIn(messages: unknown): string {
   if (!isList(messages)) return '';
   const texts = messages.slice(0, MAX_REASONS).filter((each) => typeof each === 'string');
   return texts.map((each) => each.slice(0, LONGEST_READ)).join('; ');
 }
 
-/** The keys that an error body echoes. Only its first members are searched, as many as a genuine error has. */
+/** The keys that an error body echoes in members named `api_key`, among its first 1,000 members. */
 function echoedKeys(body: unknown): string[] {
   const keys: string[] = [];
   const unvisited = [body];
-  let looked = 0;
+  let visited = 0;
   for (let each = unvisited.shift(); each !== undefined; each = unvisited.shift()) {
     if (!hasMembers(each)) continue;
     for (const name in each) {
-      looked += 1;
-      if (looked > MAX_MEMBERS || keys.length === MAX_KEYS) return keys;
+      visited += 1;
+      if (visited > MAX_MEMBERS || keys.length === MAX_KEYS) return keys;
       const value = each[name];
       if (name === 'api_key' && typeof value === 'string' && value.length <= LONGEST_KEY) keys.push(value);
       else if (hasMembers(value)) unvisited.push(value);

@@ -5,7 +5,7 @@ import { isApdex, SIGN_OF_LIFE } from '../../formulas/valueFormulas.ts';
 /** Metrics that are 0 for a reporting application or host when they have no row. */
 export const ZERO_WITHOUT_ROW: readonly string[] = [METRIC.web, METRIC.nonWeb, METRIC.errors];
 
-/** Totals over all transactions: agents never report these for a single transaction. */
+/** Metrics of all transactions together, which agents never report for a single transaction. */
 const ROLLUPS: ReadonlySet<string> = new Set([...Object.values(METRIC), SIGN_OF_LIFE]);
 
 /** The pattern for the metrics of all datastore types, such as `Datastore/MySQL/allWeb`. */
@@ -15,12 +15,12 @@ function isRollup(name: string): boolean {
   return ROLLUPS.has(name) || isDatastore(name);
 }
 
-/** Whether a metric's numbers cannot be below zero: times, counts and sizes, but not the gauges that agents report. */
+/** True for times, counts and sizes, which cannot be below zero; false for the gauges that agents report. */
 export function isNeverNegative(name: string): boolean {
   return isRollup(name) || isApdex(name);
 }
 
-/** Limit for the remembered names; where it is reached, names that matched a pattern are forgotten. */
+/** Limit for the remembered names. When it is reached, those that matched a pattern are forgotten. */
 const MAX_FOUND = 10_000;
 
 /** The metrics that a query reads of an application or its hosts. */
@@ -33,14 +33,15 @@ export class MetricSelector {
   readonly condition: Condition | undefined;
   /** The text of the condition, empty without one: subjects with equal texts share it in a query. */
   readonly text: string;
+  /** Names of responses that are selected, by themselves: the value is the text to share. */
   readonly #found = new Map<string, string>();
 
   constructor(names: readonly string[], filters: readonly string[] = [], hasDatastores = false) {
     this.names = names;
     this.filters = filters;
     this.hasDatastores = hasDatastores;
-    // Agents report some names also for single transactions, with the attribute `scope`. A query without a condition on the scope
-    // may count these rows twice (not documented), so names that may have such rows are read where the scope is null.
+    // Agents report some metrics for single transactions, too, in rows with the attribute `scope`, which a query may count
+    // again (not documented). Metrics that may have such rows are therefore read where the scope is null.
     const rollups = conditionOf(names.filter(isRollup), hasDatastores ? [DATASTORES_LIKE] : []);
     const others = conditionOf(
       names.filter((name) => !isRollup(name)),
@@ -50,7 +51,7 @@ export class MetricSelector {
     const conditions = filled([rollups, unscoped].filter((condition) => condition !== undefined));
     this.condition = conditions === undefined ? undefined : any(conditions);
     this.text = this.condition?.text ?? '';
-    this.#forget();
+    this.#rememberSelected();
   }
 
   /** The expected rows of one application or host with these numbers of datastore types and matching names. */
@@ -60,13 +61,13 @@ export class MetricSelector {
   }
 
   /**
-   * The selected name that equals this one, or undefined. A response repeats each name in thousands of rows: they are found by one
-   * look-up, and share one text instead of a copy each. Patterns are matched again, because New Relic ignores case.
+   * The name as it was selected, or undefined for another one: New Relic ignores the case of patterns. A response repeats each
+   * name in thousands of rows, which share the returned text instead of keeping a copy each.
    */
   find(name: string): string | undefined {
     const known = this.#found.get(name);
     if (known !== undefined || !this.#matches(name)) return known;
-    if (this.#found.size >= MAX_FOUND) this.#forget();
+    if (this.#found.size >= MAX_FOUND) this.#rememberSelected();
     this.#found.set(name, name);
     return name;
   }
@@ -94,7 +95,7 @@ export class MetricSelector {
     return (this.hasDatastores && isDatastore(name)) || this.filters.some((filter) => name.includes(filter));
   }
 
-  #forget(): void {
+  #rememberSelected(): void {
     this.#found.clear();
     for (const name of this.names) this.#found.set(name, name);
   }

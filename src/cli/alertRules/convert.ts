@@ -24,7 +24,7 @@ export interface ReportRow {
   readonly notes: readonly string[];
 }
 
-/** The contents of the files, and the report. */
+/** The contents of the written files, and of the report. */
 export interface Conversion {
   readonly queries: object;
   readonly rules: object;
@@ -87,14 +87,22 @@ function rowOf(
   { id, name }: NamedAlerting,
   policy: string,
   problem: string | undefined,
-  into?: ConvertedCondition,
+  converted?: ConvertedCondition,
 ): ReportRow {
-  const { query = null, metric = null, notes = [] } = into ?? {};
-  const isMapped = into !== undefined;
-  return { id, kind, policy, name, mapped: isMapped, query, metric, notes: problem === undefined ? notes : [problem] };
+  const { query = null, metric = null, notes = [] } = converted ?? {};
+  return {
+    id,
+    kind,
+    policy,
+    name,
+    mapped: converted !== undefined,
+    query,
+    metric,
+    notes: problem === undefined ? notes : [problem],
+  };
 }
 
-/** The conditions by id, each converted under names of its own. */
+/** The mapped conditions by id, converted: each has a query, a metric and an alert under names that no other one has. */
 function convertAll(
   mapped: readonly PolicyCondition[],
   account: RuleAccount,
@@ -107,11 +115,11 @@ function convertAll(
     (name) => takenQueries.includes(name),
   );
   const metrics = uniqueNames(mapped, ({ policy, name }) => metricOf(policy, name), metricWithId, isNoMetric);
-  const withId = (name: string, id: string): string => (name === '' ? `Condition ${id}` : nameWithId(name, id));
+  const alertWithId = (name: string, id: string): string => (name === '' ? `Condition ${id}` : nameWithId(name, id));
   const alerts = new Map(
     [...new Set(mapped.map(({ policyId }) => policyId))].flatMap((policyId) => {
       const own = mapped.filter((each) => each.policyId === policyId);
-      return [...uniqueNames(own, ({ name }) => name.trim(), withId)];
+      return [...uniqueNames(own, ({ name }) => name.trim(), alertWithId)];
     }),
   );
   return new Map(

@@ -2,26 +2,27 @@ import type { Request } from 'express';
 import { tagLabel } from '../../metrics/labelNames.ts';
 import type { Group } from '../../metrics/sample.ts';
 import { sendPage } from '../sending.ts';
-import { type LimitedHandler } from '../requestLimiter.ts';
+import type { LimitedHandler } from '../requestLimiter.ts';
 import type { ApplicationView } from '../../collect/accountStatus.ts';
 import { PATHS, type WebCollector, type WebDependencies } from '../dependencies.ts';
 import { isHostHeader, timeToRespond, relativeRoot, HttpError, queryOf } from '../request.ts';
 import { formatAddress } from '../server/listening.ts';
 
+/** The groups to refresh before targets are listed. */
 const LISTS: ReadonlySet<Group> = new Set(['applications']);
 
-/** The most labels whose conflict of two tags is logged; each is logged once. */
+/** Limit for the labels whose conflict between two tags is logged, once for each label. */
 const MAX_LOGGED_CONFLICTS = 100;
 
 /**
  * `/sd`: Prometheus HTTP service discovery, a target group per application, to be scraped at `/probe`. `?account=`, repeatable,
- * narrows it, so that one account whose list cannot be read does not hide the others.
+ * chooses accounts: a job for each keeps its targets when the list of another account cannot be read.
  */
 export function discoveryHandler(deps: WebDependencies): LimitedHandler {
-  const told = new Set<string>();
-  const tellOnce = (label: string, message: string): void => {
-    if (told.has(label) || told.size >= MAX_LOGGED_CONFLICTS) return;
-    told.add(label);
+  const logged = new Set<string>();
+  const warnOnce = (label: string, message: string): void => {
+    if (logged.has(label) || logged.size >= MAX_LOGGED_CONFLICTS) return;
+    logged.add(label);
     deps.warn(message);
   };
   return async (request, response, slot) => {
@@ -35,16 +36,16 @@ export function discoveryHandler(deps: WebDependencies): LimitedHandler {
     };
     const collection = deps.collection();
     const waitMs = timeToRespond(request, collection, 0);
-    const wanted = new Set(queryOf(request.originalUrl).getAll('account'));
+    const chosen = new Set(queryOf(request.originalUrl).getAll('account'));
     const collector = deps.collector();
     const known = collector.applicationLists().map(({ account }) => account);
-    const unknown = [...wanted].find((account) => !known.includes(account));
+    const unknown = [...chosen].find((account) => !known.includes(account));
     if (unknown !== undefined) {
       const name = JSON.stringify(unknown.slice(0, 60));
       throw new HttpError(404, `The configuration has no account ${name}, or the account reads no applications.`);
     }
-    if (!collection.background) await slot.waitFor((signal) => readLists(collector, wanted, waitMs, signal));
-    const lists = collector.applicationLists().filter(({ account }) => wanted.size === 0 || wanted.has(account));
+    if (!collection.background) await slot.waitFor((signal) => readLists(collector, chosen, waitMs, signal));
+    const lists = collector.applicationLists().filter(({ account }) => chosen.size === 0 || chosen.has(account));
     // A list without the targets of one account would make Prometheus drop them; on an error it keeps them.
     const absent = lists.flatMap(({ account, listed, applications }) => {
       if (applications === undefined) return [`the application list of ${account} cannot be read now`];
@@ -56,7 +57,7 @@ export function discoveryHandler(deps: WebDependencies): LimitedHandler {
     const groups = lists.flatMap(({ account, applications = [] }) =>
       applications.map((application) => ({
         targets: [target],
-        labels: { ...address, ...labelsOf(account, application), ...tagLabels(application, tellOnce) },
+        labels: { ...address, ...labelsOf(account, application), ...tagLabels(application, warnOnce) },
       })),
     );
     const body = Buffer.from(JSON.stringify(groups));
@@ -67,13 +68,13 @@ export function discoveryHandler(deps: WebDependencies): LimitedHandler {
 /** Reads the lists that are due: those of the chosen accounts, or of all. */
 async function readLists(
   collector: WebCollector,
-  wanted: ReadonlySet<string>,
+  chosen: ReadonlySet<string>,
   waitMs: number,
   signal: AbortSignal,
 ): Promise<void> {
   const scope = { groups: LISTS, listsOnly: true };
-  if (wanted.size === 0) await collector.refresh(scope, waitMs, signal);
-  else await Promise.all([...wanted].map((account) => collector.refresh({ ...scope, account }, waitMs, signal)));
+  if (chosen.size === 0) await collector.refresh(scope, waitMs, signal);
+  else await Promise.all([...chosen].map((account) => collector.refresh({ ...scope, account }, waitMs, signal)));
 }
 
 function labelsOf(account: string, application: ApplicationView): Record<string, string> {
@@ -90,10 +91,10 @@ function labelsOf(account: string, application: ApplicationView): Record<string,
   };
 }
 
-/** Labels of tags. Where two keys become one label, the first by name is used, and the conflict is logged. */
+/** Labels of tags. Where the keys of two tags become one label, the first in alphabetical order is used, with a warning. */
 function tagLabels(
   { tags = [] }: ApplicationView,
-  tell: (label: string, message: string) => void,
+  warn: (label: string, message: string) => void,
 ): Record<string, string> {
   const keys = new Map<string, string>();
   const labels: Record<string, string> = {};
@@ -105,8 +106,10 @@ function tagLabels(
       labels[label] = values.toSorted().join(',');
       continue;
     }
-    const which = `${first} and ${key} are one label, ${label}: it has the values of ${first}`;
-    tell(label, `Service discovery: the tags ${which}.`);
+    warn(
+      label,
+      `Service discovery: the tags ${first} and ${key} are one label, ${label}: it has the values of ${first}.`,
+    );
   }
   return labels;
 }

@@ -9,7 +9,7 @@ import { CIPHER_SUITES, CURVES, TLS13_CIPHER_SUITES, TLS_VERSIONS, type TlsSecti
 /** The settings of a TLS server; `context` can be swapped while it runs. */
 export interface TlsSettings {
   readonly context: SecureContextOptions;
-  /** Undefined where the file does not have it: clients need no certificate then. */
+  /** Undefined without the key in the file: new clients need no certificate, but a reload that takes the key away changes nothing. */
   readonly clientAuth: TlsSection['client_auth_type'];
   /** Undefined: any subject alternative name is accepted. */
   readonly allowedSans: readonly string[] | undefined;
@@ -21,13 +21,19 @@ export function asksForCertificate({ clientAuth }: TlsSettings): boolean {
 
 type Pem = 'cert' | 'key' | 'client_ca';
 
+/** A mistake in the section, at a key; `key` is undefined for the section as a whole. */
+interface Problem {
+  readonly key: keyof TlsSection | undefined;
+  readonly message: string;
+}
+
 /** Reads the files of `tls_server_config`, relative to `folder`, and checks that the parts fit together. */
 export function readTlsSettings(
   section: TlsSection,
   folder: string,
 ): {
   readonly settings: TlsSettings | undefined;
-  readonly problems: ReturnType<typeof contradictions>;
+  readonly problems: readonly Problem[];
   readonly files: readonly string[];
 } {
   const problems = contradictions(section);
@@ -40,7 +46,7 @@ export function readTlsSettings(
     files.push(path);
     const pem = readFile(path);
     if ('bytes' in pem) return pem.bytes.toString('utf8');
-    // The name may be the key itself, written there by mistake: a possible secret is not repeated.
+    // A file name that may be a key, written there by mistake, is not repeated.
     problems.push({ key: `${name}_file`, message: `${mayBeSecret(file) ? 'the file' : path} ${pem.problem}` });
     return undefined;
   };
@@ -51,7 +57,7 @@ export function readTlsSettings(
   const context = contextOptions(section, pems);
   try {
     createSecureContext(context);
-    // OpenSSL takes a key of another kind than the certificate's, and then every handshake fails.
+    // OpenSSL accepts a key of another kind than the certificate's, with which every handshake would fail.
     const { cert, key } = pems;
     if (cert !== undefined && key !== undefined && !new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))) {
       problems.push({ key: keyOf(section, 'key'), message: 'is not the key of the certificate' });
@@ -63,9 +69,9 @@ export function readTlsSettings(
   return { settings: problems.length > 0 ? undefined : settings, problems, files };
 }
 
-/** The contradictions within the section, each with its key; a `key` of undefined means the whole section. */
-function contradictions(section: TlsSection) {
-  const problems: { readonly key: keyof TlsSection | undefined; readonly message: string }[] = [];
+/** The contradictions within the section, before any file is read. */
+function contradictions(section: TlsSection): Problem[] {
+  const problems: Problem[] = [];
   const auth = section.client_auth_type ?? 'NoClientCert';
   for (const name of ['cert', 'key'] as const) {
     if (section[name] === undefined && section[`${name}_file`] === undefined) {
@@ -116,7 +122,7 @@ function keyOf(section: TlsSection, name: Pem): keyof TlsSection {
   return section[name] === undefined ? `${name}_file` : name;
 }
 
-/** A code such as ENOENT or ERR_OSSL_...: messages of OpenSSL are not for operators, and a key must not leak. */
+/** A code such as ERR_OSSL_..., because the messages of OpenSSL do not help an operator, and might quote a key. */
 function errorCode(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'not readable';
 }

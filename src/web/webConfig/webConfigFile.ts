@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { validateHeaderValue } from 'node:http';
 import { parseDuration } from '../../config/duration.ts';
 
-/** The cipher suites before TLS 1.3: OpenSSL's name of each by Go's name. */
+/** OpenSSL's names of the cipher suites before TLS 1.3, by Go's names, which the file has. */
 export const CIPHER_SUITES: Readonly<Record<string, string>> = {
   TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256: 'ECDHE-ECDSA-AES128-GCM-SHA256',
   TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256: 'ECDHE-RSA-AES128-GCM-SHA256',
@@ -20,7 +20,7 @@ export const CIPHER_SUITES: Readonly<Record<string, string>> = {
   TLS_RSA_WITH_AES_256_CBC_SHA: 'AES256-SHA',
 };
 
-/** Accepted among `cipher_suites` because Go lists them; they are on whether named or not. */
+/** Accepted among `cipher_suites` because Go lists them, but always on. */
 export const TLS13_CIPHER_SUITES = [
   'TLS_AES_128_GCM_SHA256',
   'TLS_AES_256_GCM_SHA384',
@@ -34,7 +34,7 @@ export const CURVES: Readonly<Record<string, string>> = {
   X25519: 'X25519',
 };
 
-/** Oldest first. */
+/** Node's names of the TLS versions, by the names of the file, whose alphabetical order is that of age. */
 export const TLS_VERSIONS = { TLS10: 'TLSv1', TLS11: 'TLSv1.1', TLS12: 'TLSv1.2', TLS13: 'TLSv1.3' } as const;
 
 const CLIENT_AUTH_TYPES = [
@@ -55,7 +55,7 @@ const text = z.string().min(1, { error: 'must not be empty' });
 
 const header = z.string().refine(isHeaderValue, { error: 'has a character that an HTTP header cannot carry' });
 
-/** A blank value means that the header is not set. */
+/** A header with one of these values; an empty value means that it is not set. */
 const headerOf = (...allowed: string[]) =>
   header.refine((value) => value === '' || allowed.includes(value), { error: `must be ${allowed.join(' or ')}` });
 
@@ -125,7 +125,7 @@ export const webConfigSchema = z.strictObject({
 
 export type TlsSection = z.infer<typeof tlsSection>;
 
-/** The TLS section of a file; undefined if it is missing, or wrong in more than unknown keys. */
+/** The TLS section of a file, without unknown keys; undefined if it is missing, or wrong in another way. */
 export function tlsSectionOf(file: unknown): TlsSection | undefined {
   return z.object({ tls_server_config: tlsSection.strip() }).safeParse(file).data?.tls_server_config;
 }
