@@ -3,7 +3,7 @@ import { constants } from 'node:os';
 import { getSystemErrorMap } from 'node:util';
 import { setMaxListeners } from 'node:events';
 
-/** A command has ended with this exit status; the message for the user is already printed. */
+/** Ends the command with this exit status; the message for the user is already printed. */
 export class ExitStatus extends Error {
   readonly status: number;
 
@@ -13,12 +13,12 @@ export class ExitStatus extends Error {
   }
 }
 
-/** The command was used wrongly; the message is a sentence, and the exit status is 2. */
+/** A wrong use of the command: exit status 2. The message is a sentence. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** A command was stopped by a signal; shells expect 128 and the number of the signal as its exit status. */
+/** The stop of a command by a signal. Shells expect 128 plus the number of the signal as the exit status. */
 export class StoppedError extends Error {
   override readonly name = 'StoppedError';
   readonly status: number;
@@ -29,10 +29,10 @@ export class StoppedError extends Error {
   }
 }
 
-/** Thrown when standard output did not take the text written to it. */
+/** The failure of standard output. */
 export class OutputError extends Error {
   override readonly name = 'OutputError';
-  /** 0 when the reader has closed the pipe, as `head` does once it has enough; else 1. */
+  /** 0 when the reader closed the pipe, as `head` does after its last line; else 1. */
   readonly status: 0 | 1;
 
   constructor(cause: NodeJS.ErrnoException) {

@@ -17,17 +17,17 @@ import type { Inventory } from './inventory.ts';
 import { takeOverMetrics, type ApplicationData } from './records.ts';
 import { type AccountContext, onlyIds, ownersToRequest } from './selection.ts';
 
-/** The way to read tasks of one kind, as many as one call carries. */
+/** Plans and counts the calls for tasks of one kind. */
 interface TaskRead {
   plan(tasks: Iterable<Task>, range: TimeRange): PlannedTasks;
-  /** Numbers of calls as of `countCalls`; a task that is removed in the middle still counts. */
+  /** The numbers of calls that together read all of these tasks, even of tasks that are removed during the count. */
   readonly countCalls: (tasks: readonly Task[], range: TimeRange) => Iterable<number>;
 }
 
 export interface PlannedTasks extends Pick<PlannedCall<Task, unknown>, 'subjects' | 'calls'> {
   /**
-   * Reads the tasks, takes over the results in portions, so that other work gets a turn, and gives for each task the end of the
-   * window of the response, or the error. Never rejects.
+   * Reads the tasks and takes over the results, in portions, so that other work gets a turn. Gives for each task the end of the
+   * window of its response, or the error. Never rejects.
    */
   readonly read: (call: CallOptions) => Promise<readonly (number | Failed)[]>;
 }
@@ -39,15 +39,15 @@ export interface Failed {
 
 interface KindRow {
   readonly read: () => TaskRead;
-  /** Counts the calls for these tasks in a steady state, when they differ from the calls now. */
+  /** Counts the calls in a steady state, where they differ from the present ones. */
   readonly countCalls?: TaskRead['countCalls'];
   /** False while the task waits for the first read of other data. Kinds without this function wait for nothing. */
   readonly isReady?: (task: Task) => boolean;
-  /** True while its call may hang like a related call: it is then a trial in the queue. */
+  /** True for a task whose call may hang, because no related data were read so far: the queue treats it as a trial. */
   readonly mayHang?: (task: Task) => boolean;
   /**
-   * The tasks that may become due after a read of this kind: of the whole account, of its application, of all entities, or at
-   * most the task itself.
+   * The tasks that may become due after a read of this kind: those of the whole account, of its application, of all entities,
+   * or none but the task itself.
    */
   readonly unlocks: 'everything' | 'application' | 'entities' | 'itself';
   /** The interface for this kind, when it is not always the account's. */
@@ -55,8 +55,8 @@ interface KindRow {
 }
 
 /**
- * The table of the kinds of data of an account. `GROUP_OF` has the group of each kind, and its order decides ties. A new kind
- * needs a name there, a row here, and tasks from the inventory.
+ * The table of the kinds of data of an account. A new kind needs a row here, a name in `GROUP_OF`, which has the group of each
+ * kind in the order that decides between tasks due at the same time, and tasks from the inventory.
  */
 export class Kinds {
   #context: AccountContext;
@@ -176,7 +176,7 @@ export class Kinds {
     return this.#rows[task.kind].mayHang?.(task) ?? false;
   }
 
-  /** True when a task is read through the account's own interface: the other interface may refuse the same key. */
+  /** True when a task is read through the interface of the account: the other one may refuse the same key. */
   usesOwnInterface({ kind }: Task): boolean {
     const { api } = this.#rows[kind];
     return api === undefined || api === this.#context.reader.api;
@@ -296,7 +296,7 @@ export class Kinds {
   }
 }
 
-/** A list of the account: the read gives a function that takes it over. */
+/** The read of a list of the account; it resolves with a function that takes the list over. */
 function wholeList(calls: number, read: (call: CallOptions) => Promise<() => void>): TaskRead {
   return mapped(
     oneByOne(
@@ -309,7 +309,7 @@ function wholeList(calls: number, read: (call: CallOptions) => Promise<() => voi
 }
 
 /**
- * A batch read of the upstream reader, by task instead of by subject.
+ * The read of tasks through a batch read of the upstream reader.
  *
  * @param windowEnd the end of the window of the response, which may differ from the requested window
  */
@@ -322,7 +322,7 @@ function mapped<S, R, Own extends S>(
   if (read === undefined) throw new Error('this interface has no such data');
   const takeOver = (task: Task, subject: Own, outcome: Outcome<R> | undefined, range: TimeRange): number | Failed => {
     if (outcome === undefined || 'error' in outcome) return { error: outcome?.error };
-    // The task was removed from the inventory during the call.
+    // A task that was removed from the inventory during the call takes over nothing.
     if (task.gone) return range.to;
     try {
       arrive(task, outcome.value, subject);

@@ -102,9 +102,9 @@ const MIN_SERIES = 2000;
 interface Kept {
   /** Format, compression and limit. */
   readonly kind: string;
-  /** Labels and numbers identify the rows; keeping the rows themselves would keep the values of an earlier refresh in memory. */
+  /** Labels and versions identify the rows; keeping the rows themselves would keep the values of an earlier refresh in memory. */
   readonly labels: ExpositionRows['labels'];
-  readonly numbers: ExpositionRows['numbers'];
+  readonly versions: ExpositionRows['versions'];
   /** The `gone` signal of each request that waits for the exposition. */
   readonly waiters: (AbortSignal | undefined)[];
   /** Set while the exposition is being made. */
@@ -129,16 +129,16 @@ export class Exposition {
   /** Returns the kept exposition of this kind if it was made of the same rows, else a new one. */
   async collect(blocks: readonly Block[], options: RenderOptions): Promise<CollectedExposition> {
     const rows = await expositionRows(blocks);
-    const { series, labels, numbers } = rows;
+    const { series, labels, versions } = rows;
     if (series < MIN_SERIES) return await collect(rows, options);
     const kind = `${options.format} ${options.gzip} ${options.maxSeries}`;
     this.#kept = this.#kept.filter(({ making, made }) => making !== undefined || made?.deref() !== undefined);
     const same = this.#kept.find(
-      (kept) => kind === kept.kind && isSame(numbers, kept.numbers) && isSame(labels, kept.labels),
+      (kept) => kind === kept.kind && isSame(versions, kept.versions) && isSame(labels, kept.labels),
     );
     const made = same?.made?.deref();
     if (made !== undefined) return made;
-    const kept = same ?? { kind, labels, numbers, waiters: [], making: undefined, made: undefined };
+    const kept = same ?? { kind, labels, versions, waiters: [], making: undefined, made: undefined };
     kept.waiters.push(options.gone);
     return await (kept.making ?? this.#make(kept, () => collect(rows, options)));
   }

@@ -98,8 +98,8 @@ export interface ExpositionRows {
   readonly columns: readonly Columns[];
   /** For each block its values, one for each column. */
   readonly values: readonly (readonly string[])[];
-  /** For each block its `WrittenSamples.number`, which is not a count: equal numbers mean equal samples. */
-  readonly numbers: Float64Array;
+  /** For each block its `WrittenSamples.version`: equal versions mean equal samples. */
+  readonly versions: Float64Array;
   /** The number of blocks with the same columns, in the order in which these first appear. */
   readonly rowsWith: ReadonlyMap<Columns, { readonly rows: number }>;
   /** The number of series of all blocks. */
@@ -114,7 +114,7 @@ export async function expositionRows(blocks: readonly Block[]): Promise<Expositi
   const labels = new Array<Buffer>(blocks.length);
   const columns = new Array<Columns>(blocks.length);
   const values = new Array<readonly string[]>(blocks.length);
-  const numbers = new Float64Array(blocks.length);
+  const versions = new Float64Array(blocks.length);
   const rowsWith = new Map<Columns, { rows: number }>();
   let same = { rows: 0 };
   let series = 0;
@@ -129,7 +129,7 @@ export async function expositionRows(blocks: readonly Block[]): Promise<Expositi
     labels[row] = block.labelBytes;
     columns[row] = samples.columns;
     values[row] = samples.values;
-    numbers[row] = samples.number;
+    versions[row] = samples.version;
     if (samples.columns !== columns[row - 1]) {
       same = rowsWith.get(samples.columns) ?? { rows: 0 };
       rowsWith.set(samples.columns, same);
@@ -137,7 +137,7 @@ export async function expositionRows(blocks: readonly Block[]): Promise<Expositi
     same.rows += 1;
     series += samples.values.length;
   }
-  return { blocks, labels, columns, values, numbers, rowsWith, series };
+  return { blocks, labels, columns, values, versions, rowsWith, series };
 }
 
 /**

@@ -1,7 +1,7 @@
 /** Label names and values, in the order in which they are written. */
 export type Labels = Readonly<Record<string, string>>;
 
-/** The labels of all samples of an entity, as names and values and in written form. */
+/** The labels of all samples of a task, as names and values and in written form. */
 export interface WrittenLabels {
   readonly labels: Labels;
   readonly bytes: Buffer;
@@ -50,17 +50,17 @@ export type Columns = readonly Column[];
  * The task's labels are stored separately, because labels and values change independently.
  */
 export interface WrittenSamples {
-  /** Increases with each writing: the same number means the same samples. */
-  readonly number: number;
+  /** Increases with each writing: the same version means the same samples. */
+  readonly version: number;
   readonly columns: Columns;
   readonly values: readonly string[];
 }
 
-/** The number of series of one family that are left out of an exposition, all from the samples of one task. */
+/** A number of series of one family that were left out of an exposition, all from the samples of one task. */
 export interface DroppedSeries {
   readonly family: string;
   readonly series: number;
-  /** Identifies the refresh of their values: an object that is only compared. */
+  /** Identifies the read of their values; the object is only compared. */
   readonly reading: object;
 }
 
@@ -74,9 +74,8 @@ export interface Block {
 }
 
 /**
- * The groups of data that are refreshed together: those of `collection.intervals`, `custom_metrics`, `golden_metrics` and
- * `queries`.
- * A group is what `collect[]` names and what the exporter's own metrics report on.
+ * The groups of data: those of `collection.intervals`, `custom_metrics`, `golden_metrics` and `queries`. `collect[]` names groups,
+ * and the exporter's own metrics have them as a label.
  */
 export const GROUPS = [
   'applications',

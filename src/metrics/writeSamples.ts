@@ -5,7 +5,7 @@ import type { Group, Column, Columns, Family, Labels, Sample, WrittenSamples, Wr
 const NO_LABELS: Labels = {};
 const NO_COLUMNS: Columns = [];
 
-export const NO_SAMPLES: WrittenSamples = { number: 0, columns: NO_COLUMNS, values: [] };
+export const NO_SAMPLES: WrittenSamples = { version: 0, columns: NO_COLUMNS, values: [] };
 
 /** Below this size a map is not searched for entries whose object was garbage-collected. */
 const FEW = 64;
@@ -16,7 +16,7 @@ export class SampleWriter {
   readonly #columns = new WeakMap<Family, Map<string, WeakRef<Column>>>();
   /** The newest columns, by group and number of samples: the next samples of that group mostly have the same. */
   readonly #newest = new Map<string, WeakRef<Columns>>();
-  #written = 0;
+  #lastVersion = 0;
 
   /**
    * Leaves out values that are not finite, and repeated series, which only custom metrics can have.
@@ -41,8 +41,8 @@ export class SampleWriter {
     const isExpected = list.length === expected.length && list.every((each, at) => each === expected[at]);
     const columns = isExpected ? expected : list;
     if (!isExpected && before === undefined) keep(this.#newest, layout, columns);
-    this.#written += 1;
-    return { number: this.#written, columns, values };
+    this.#lastVersion += 1;
+    return { version: this.#lastVersion, columns, values };
   }
 
   #columnOf(family: Family, labels: Labels): Column {

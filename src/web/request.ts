@@ -5,12 +5,12 @@ import type { RenderOptions } from '../exposition/exposition.ts';
 import { acceptsGzip, negotiate } from '../exposition/formats.ts';
 import type { WebSettings } from './dependencies.ts';
 
-/** True if the request target is a path, or an http address as proxies receive it, of which the router takes the path. */
+/** True if the request target is a path, or a whole address, as proxies receive it, whose path the router takes. */
 export function hasPath({ url = '' }: IncomingMessage): boolean {
   return url.startsWith('/') || (/^https?:\/\//i.test(url) && URL.canParse(url));
 }
 
-/** The path of a request target as it is written; of an http address, what follows a host of ordinary characters. */
+/** The path of a request target, not decoded; of a whole address, the part after a host of ordinary characters. */
 export function pathOf({ url = '' }: IncomingMessage): string {
   return url.replace(/^https?:\/\/[\w.:[\]-]+(?=\/)/i, '').split('?', 1)[0] ?? '';
 }
@@ -38,14 +38,14 @@ export class HttpError extends Error {
   }
 }
 
-/** The value of `collect[]` for the exporter's own metrics. */
-const OWN = 'exporter';
-
 /** The query of a request target, flat: no nested objects. */
 export function queryOf(target: string): URLSearchParams {
   const mark = target.indexOf('?');
   return new URLSearchParams(mark < 0 ? '' : target.slice(mark + 1));
 }
+
+/** The value of `collect[]` for the exporter's own metrics. */
+const OWN = 'exporter';
 
 /**
  * The groups that `collect[]` names, and whether it names the exporter's own; without `collect[]` everything. Throws a {@link
@@ -98,7 +98,7 @@ function quote(value: string): string {
   return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}...` : value);
 }
 
-/** The longest scrape timeout; a longer one in the header counts as this. */
+/** Limit for the scrape timeout in the header; a longer one counts as this. */
 const MAX_TIMEOUT_MS = 120_000;
 
 const DECIMAL = /^\+?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
@@ -117,7 +117,7 @@ export function timeToRespond(
   return Math.max(timeout - collection.scrape_timeout_offset - lastWrite, timeout / 2);
 }
 
-/** Reads a number of seconds above 0, such as `9.5` or `1e1`, as milliseconds, at most two minutes; undefined if invalid. */
+/** Milliseconds of a number of seconds above 0, such as `9.5` or `1e1`, at most two minutes; undefined if it is invalid. */
 function readTimeout(header: string | undefined): number | undefined {
   const text = header?.trim() ?? '';
   const milliseconds = DECIMAL.test(text) ? Number(text) * 1000 : 0;
@@ -150,7 +150,7 @@ export function linkPrefix({ routePrefix, externalUrl }: Pick<WebSettings, 'rout
   return normalisePrefix(externalUrl?.pathname ?? routePrefix);
 }
 
-/** Prefix and scheme under which `host` leads to this server: those of the external address if `host` is its host. */
+/** Prefix and scheme under which clients reach this server at `host`: those of the external address if it has this host. */
 export function relativeRoot(
   { externalUrl, routePrefix }: WebSettings,
   host: string,

@@ -12,7 +12,7 @@ const MAX_REASONS = 5;
 
 /**
  * The title of an error body, for a message: without control characters, with keys hidden, at most 120 characters long. The
- * shapes are those that public clients of New Relic read; undefined for any other body, such as a web page.
+ * shapes are known from public clients of New Relic; undefined for any other body, such as a web page.
  */
 export function errorTitle(text: string, mask: KeyMask): string | undefined {
   try {

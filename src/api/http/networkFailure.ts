@@ -25,8 +25,8 @@ const UNTRUSTED =
   /^(CERT_|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_|UNABLE_TO_|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_|HOSTNAME_)/;
 
 /**
- * Translates an error of the system, TLS or the HTTP library into a reason and a message. These errors name the peer, never the
- * content of requests or responses.
+ * The reason and message for an error of the system, TLS or the HTTP library. Such errors may name the peer, but never contain
+ * parts of requests or responses.
  *
  * @param status of the response, if it had begun
  */
@@ -64,7 +64,7 @@ interface SystemError extends Error {
   readonly hostname?: string;
 }
 
-/** The first error of the chain that says what happened; the outer ones say only that a tunnel or a connection failed. */
+/** The outermost error in the chain of causes that has a code: those around it say only that a tunnel or connection failed. */
 function rootCause(error: Error): SystemError {
   let each: unknown = error;
   while (each instanceof Error) {

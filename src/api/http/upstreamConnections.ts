@@ -2,7 +2,7 @@ import { DecoratorHandler, EnvHttpProxyAgent, Pool, type Dispatcher } from 'undi
 
 export interface DispatcherOptions {
   readonly maxConcurrent: number;
-  /** Limit for connecting, too. */
+  /** Limit for one attempt, and for connecting. */
   readonly requestTimeoutMs: number;
   readonly tls: { readonly ca?: string | undefined; readonly serverName?: string | undefined };
   /** Source of `HTTPS_PROXY` and `NO_PROXY`, in upper or lower case. */
@@ -13,7 +13,7 @@ export interface DispatcherOptions {
  * Connections for each concurrent call. undici frees a connection one turn of the event loop after its response. Without spare
  * connections the next call would wait until all responses of the same turn are read, and calls would start in bursts.
  */
-const SPARE = 1.25;
+const CONNECTIONS_PER_CALL = 1.25;
 
 /**
  * The pool of connections to New Relic. `HTTPS_PROXY` and `NO_PROXY` are honoured. Plain HTTP, which the configuration allows
@@ -21,7 +21,7 @@ const SPARE = 1.25;
  * replaces the public certificate authorities, and `serverName` the name of the host.
  *
  * @param keepAlive false: each call has its own connection
- * @throws Error when the proxy's address is not a valid URL; the message does not repeat it, because it may contain a password
+ * @throws Error when the proxy's address is not a valid URL; the message does not show it, because it may contain a password
  */
 function createDispatcher(options: DispatcherOptions, keepAlive = true): Dispatcher {
   const { environment, tls } = options;
@@ -32,7 +32,7 @@ function createDispatcher(options: DispatcherOptions, keepAlive = true): Dispatc
     ...(tls.serverName === undefined ? {} : { servername: tls.serverName }),
   };
   return new EnvHttpProxyAgent({
-    connections: Math.ceil(options.maxConcurrent * SPARE),
+    connections: Math.ceil(options.maxConcurrent * CONNECTIONS_PER_CALL),
     // With 0 undici keeps no connection open.
     pipelining: keepAlive ? 1 : 0,
     connect: upstreamTls,
@@ -53,10 +53,12 @@ function createDispatcher(options: DispatcherOptions, keepAlive = true): Dispatc
  * that broke, and reconnects forever, even after the call was given up. Another error makes the call fail instead.
  */
 function createTunnelPool(origin: URL, options: Pool.Options): Dispatcher {
-  return new Pool(origin, options).compose((dispatch) => (request, handler) => dispatch(request, failing(handler)));
+  return new Pool(origin, options).compose(
+    (dispatch) => (request, handler) => dispatch(request, withOtherError(handler)),
+  );
 }
 
-function failing(handler: Dispatcher.DispatchHandler): Dispatcher.DispatchHandler {
+function withOtherError(handler: Dispatcher.DispatchHandler): Dispatcher.DispatchHandler {
   const decorated: Dispatcher.DispatchHandler = new DecoratorHandler(handler);
   const fail = decorated.onResponseError?.bind(decorated);
   decorated.onResponseError = (controller, error) => {

@@ -25,23 +25,23 @@ import { UpstreamError, type Host, type RollingValues } from '../types.ts';
 
 const HOUR = 3_600;
 
-/** The queries for the rows of a kind of data. The subjects of one call share one kind of query. */
+/** The way to query the rows of a kind of data. A call carries subjects of one kind of query. */
 interface RowsQuery<S, R extends TimeRange = TimeRange> {
   kindOf(subject: S): QueryKind;
   /** The part of the query for a subject; undefined: the subject needs no query. */
   subjectOf(subject: S): BatchSubject | undefined;
-  /** Limit for the rows of a query over a range, where the limit of its kind is too high. */
+  /** Limit for the rows of a query over this range, in place of that of its kind. */
   maxRows?(range: R): number;
-  /** Plans the queries of a call, where one query over the range for each batch is not enough. */
+  /** Plans the queries of a call, where each batch needs more than one query over the range. */
   plan?(parts: readonly QueryPart[], kind: QueryKind, range: R): PlannedQueries;
 }
 
-/** A planned call: its subjects, each with its request, and the read of their rows. */
+/** A planned call, with its subjects and the part of the query for each. */
 interface PlannedRows<S> extends PlannedQueries {
   readonly taken: readonly { readonly subject: S; readonly request: BatchSubject | undefined }[];
 }
 
-/** Plans the next call for subjects whose data are calculated from rows, with as few queries as possible. */
+/** Plans the next call: the subjects that fit, and the fewest queries for their rows. */
 function planRows<S, R extends TimeRange>(
   account: NerdGraphAccount,
   reads: RowsQuery<S, R>,
@@ -63,13 +63,13 @@ function queryOver(kind: QueryKind, range: TimeRange): TimesliceQuery {
   return { ...kind, range: seconds === undefined ? range : aligned({ from: range.to - seconds, to: range.to }) };
 }
 
-/** The rows of a request, or the error that it failed with. */
+/** The rows of a subject, or the error of its request; no rows for a subject without a request. */
 function rowsOfRequest(request: BatchSubject | undefined, found: FoundRows): SubjectRows | UpstreamError {
   const rows = request === undefined ? undefined : found.get(request.id);
   return rows?.failureOf(request?.host) ?? rows ?? new SubjectRows();
 }
 
-/** Reads data that are calculated from the rows of each subject alone. */
+/** The read of a kind of data that is calculated, for each subject, from its own rows. */
 export function rowsRead<S, V, R extends TimeRange = TimeRange>(
   account: NerdGraphAccount,
   reads: RowsQuery<S, R> & {
@@ -101,8 +101,8 @@ function fromOwnRows<S, V>(
   };
 }
 
-/** Browser metrics, which have no host. */
-const OF_BROWSERS: readonly string[] = [METRIC.endUser, METRIC.endUserApdex];
+/** Metrics of page loads, which belong to no host. */
+const BROWSER_METRICS: readonly string[] = [METRIC.endUser, METRIC.endUserApdex];
 
 /** A selection of metrics, with the selectors of its queries and the mapper of their rows, each made at its first use. */
 export class QuerySelection implements MetricSelection {
@@ -136,7 +136,7 @@ export class QuerySelection implements MetricSelection {
   #newSelector(scope: 'application' | 'host' | 'names'): MetricSelector {
     if (scope === 'names') return new MetricSelector(this.names);
     const isRead = (name: string): boolean =>
-      !isDatastore(name) && name !== SIGN_OF_LIFE && !(scope === 'host' && OF_BROWSERS.includes(name));
+      !isDatastore(name) && name !== SIGN_OF_LIFE && !(scope === 'host' && BROWSER_METRICS.includes(name));
     return new MetricSelector([...this.names.filter(isRead), SIGN_OF_LIFE], [], true);
   }
 }
@@ -180,7 +180,7 @@ export function hostsRead(account: NerdGraphAccount): BatchRead<ApplicationSubje
   });
 }
 
-/** The lengths of the windows of rolling values, in seconds, for key transactions and for other subjects. */
+/** The lengths of the windows of rolling values, in seconds: of key transactions, and of applications and hosts. */
 const KEY_TRANSACTION_SECONDS = 600;
 const SECONDS = 240;
 
@@ -208,9 +208,9 @@ const LONGEST_NAME_SHOWN = 120;
  */
 export function rollingRead(account: NerdGraphAccount): BatchRead<RollingSubject, RollingValues> {
   const { memory, transport } = account;
-  const ofHosts = [SIGN_OF_LIFE, METRIC.web, METRIC.nonWeb, METRIC.errors, METRIC.apdex];
-  const host = new MetricSelector(ofHosts);
-  const application = new MetricSelector([...ofHosts, METRIC.endUser, METRIC.endUserApdex]);
+  const hostMetrics = [SIGN_OF_LIFE, METRIC.web, METRIC.nonWeb, METRIC.errors, METRIC.apdex];
+  const host = new MetricSelector(hostMetrics);
+  const application = new MetricSelector([...hostMetrics, ...BROWSER_METRICS]);
   const keyTransaction = new MetricSelector([]);
   const reads: RowsQuery<RollingSubject> = {
     kindOf: ({ kind }) => ROLLING[kind],
@@ -223,7 +223,7 @@ export function rollingRead(account: NerdGraphAccount): BatchRead<RollingSubject
       return { id: known.guid, selector: keyTransaction, called };
     },
   };
-  /** The metrics to read of owning applications: signs that they report, and the Apdex of the transactions. */
+  /** The applications of key transactions, with the metrics to read: signs that it reports, and the Apdex. */
   const ownersOf = (subjects: readonly KeyTransactionSubject[]): BatchSubject[] => {
     const names = new Map<number, Set<string>>();
     for (const { keyTransactionId } of subjects) {
@@ -252,7 +252,7 @@ export function rollingRead(account: NerdGraphAccount): BatchRead<RollingSubject
     const own = found.get(guid);
     const owner = applicationId === undefined ? undefined : owners.get(applicationId);
     const ownerError = owner?.failureOf(undefined);
-    // For a forbidden application that is not listed, the data of the key transaction's own entity are used alone.
+    // Without permission for an application outside the list, the data of the key transaction's own entity are used alone.
     const isListed = applicationId !== undefined && memory.isListed(applicationId);
     const error =
       own?.failureOf(undefined) ?? (ownerError?.failure.reason === 'forbidden' && !isListed ? undefined : ownerError);
@@ -290,7 +290,7 @@ export function rollingRead(account: NerdGraphAccount): BatchRead<RollingSubject
 
 const WEB_TRANSACTION = 'WebTransaction/';
 
-/** The owning application's Apdex metric of the transaction. That it has this name is our inference. */
+/** The application's Apdex metric for the transaction; this name is inferred, no page of New Relic has it. */
 function apdexName({ transactionName = '' }: KeyTransactionDetails): string | undefined {
   if (transactionName === '') return undefined;
   const isWeb = transactionName.startsWith(WEB_TRANSACTION);

@@ -20,7 +20,7 @@ export function isNeverNegative(name: string): boolean {
   return isRollup(name) || isApdex(name);
 }
 
-/** Limit for the remembered names. When it is reached, those that matched a pattern are forgotten. */
+/** Limit for the remembered names. When it is reached, names that matched a pattern are forgotten. */
 const MAX_FOUND = 10_000;
 
 /** The metrics that a query reads of an application or its hosts. */

@@ -9,8 +9,6 @@ import { id, parseList } from '../http/validation.ts';
 import type { CallOptions, Diagnosis, TimeRange } from '../upstreamReader.ts';
 import { UpstreamError } from '../types.ts';
 
-const MAX_SHOWN = 20;
-
 /** The id of the user who owns the key. Rejects with an UpstreamError, or with the reason of the signal. */
 export async function readUser(transport: Transport, call: CallOptions): Promise<number> {
   const { found } = await transport.read('applications', USER, {}, call);
@@ -23,13 +21,13 @@ const outline = z.object({ id, name: z.string().nullish() });
 
 type AccountOutline = z.infer<typeof outline>;
 
-/** An account, and all that its reads share. Its number is the configured one, or the only one that the key sees. */
+/** An account as its reads share it: its number, the transport and the memory. */
 export class NerdGraphAccount {
   readonly transport: Transport;
   readonly memory: AccountMemory;
   readonly options: NerdGraphReaderOptions;
   #pending: Promise<number> | undefined;
-  /** The last lookup for an empty application list: its time, and why the account cannot be read (undefined: it can). */
+  /** The last lookup for an empty application list: its time, and the reason why the key cannot read the account, if any. */
   #lookedUp: { readonly at: number; readonly words: string | undefined } | undefined;
 
   constructor(transport: Transport, memory: AccountMemory, options: NerdGraphReaderOptions) {
@@ -38,7 +36,10 @@ export class NerdGraphAccount {
     this.options = options;
   }
 
-  /** The account number: configured, or looked up once for each key. Rejects when the key does not see exactly one account. */
+  /**
+   * The account number: the configured one, or the only one that the key sees, looked up once for each key. Rejects with an
+   * UpstreamError when the key sees none or several.
+   */
   async id(call: CallOptions): Promise<number> {
     const { accountId } = this.options;
     if (accountId !== undefined) return accountId;
@@ -51,7 +52,7 @@ export class NerdGraphAccount {
       try {
         return await this.#pending;
       } catch (error) {
-        // The caller that made the shared call may have been stopped, which is not a failure for the others.
+        // A lookup that was stopped by its caller's signal has not failed for the other callers, who look again.
         if (isOwnCall || error instanceof UpstreamError) throw error;
         call.signal.throwIfAborted();
       }
@@ -122,7 +123,10 @@ function notListed(configured: number, accounts: readonly AccountOutline[]): str
   return `the key does not list account ${configured} (account_id), ${listed}: correct account_id, or give the key's user access to it`;
 }
 
-/** Ids with names, for a message: names come from outside, and there may be thousands. */
+/** Limit for the accounts that a message names: a key may see thousands. */
+const MAX_SHOWN = 20;
+
+/** Ids with names, for a message: the names are cut and have no control characters. */
 function namesOf(accounts: readonly AccountOutline[]): string {
   const shown = accounts.slice(0, MAX_SHOWN).map(({ id: number, name }) => {
     const plain = (name ?? '').slice(0, 60).replace(/\p{C}/gu, ' ').trim();
@@ -131,7 +135,7 @@ function namesOf(accounts: readonly AccountOutline[]): string {
   return shown.join(', ') + (accounts.length > MAX_SHOWN ? ` and ${accounts.length - MAX_SHOWN} more` : '');
 }
 
-/** Limit for the applications in the check: a small query is enough to see whether there are any rows. */
+/** Limit for the checked applications: a small query is enough to see whether there are any rows. */
 const MAX_CHECKED = 50;
 
 /**
@@ -147,9 +151,9 @@ export async function diagnose(account: NerdGraphAccount, range: TimeRange, call
   if (!accounts.some((each) => each.id === id)) {
     warnings.push(`account_id: the key does not list account ${id}: correct it, or give the key's user access to it`);
   }
-  const tried = filled(memory.reporting.slice(0, MAX_CHECKED));
-  if (tried === undefined) return { facts, warnings };
-  const where = all([isIn('appId', tried), isIn('metricTimesliceName', [SIGN_OF_LIFE, METRIC.web])]);
+  const checked = filled(memory.reporting.slice(0, MAX_CHECKED));
+  if (checked === undefined) return { facts, warnings };
+  const where = all([isIn('appId', checked), isIn('metricTimesliceName', [SIGN_OF_LIFE, METRIC.web])]);
   const facet = ['appId'] as const;
   const select = [{ of: 'count', from: TIMESLICE, as: 'c' }] as const;
   const query = { select, where, facet, range };
@@ -158,7 +162,7 @@ export async function diagnose(account: NerdGraphAccount, range: TimeRange, call
   // Data that a key may not read can be hidden without an error, and not every region has timeslices in NRQL.
   if (rows.length === 0) {
     warnings.push(
-      `NRQL has no timeslice of ${tried.length} reporting application${tried.length === 1 ? '' : 's'} in account ${id}: ` +
+      `NRQL has no timeslice of ${checked.length} reporting application${checked.length === 1 ? '' : 's'} in account ${id}: ` +
         'the user of the key may lack the role to query data there, or the region may not offer timeslices over NRQL',
     );
   }

@@ -60,7 +60,7 @@ export async function checkAccount(account: FactAccount, timing: Timing): Promis
     await runProbes(found, NERDGRAPH_PROBES, graph);
     await runProbes(found, SHARED_PROBES, isJudged(rest) ? rest : isJudged(graph) ? graph : { ...graph, ...rest });
     await runProbes(found, PACK_PROBES, graph);
-    account.calls.most = MAX_CALLS;
+    account.calls.limit = MAX_CALLS;
     found.late_minutes = await checkLate(account, largest, timing);
     return { account: name, rows: rows(undecided('no reporting application')) };
   } catch (error) {
@@ -72,7 +72,7 @@ export async function checkAccount(account: FactAccount, timing: Timing): Promis
 
 /** Reads the lists. Those of the account's own interface do not count as calls, all other reads do. */
 async function openSides({ own, calls, rest, graph }: FactAccount, { now, delayMs, waitMs }: Timing) {
-  calls.most = MAX_CALLS - (waitMs > 0 ? LATE_CALLS : 0);
+  calls.limit = MAX_CALLS - (waitMs > 0 ? LATE_CALLS : 0);
   const { api } = own.reader;
   const minute = Math.floor(now() / MINUTE) * 60;
   const to = Math.floor((now() - delayMs) / MINUTE) * 60;

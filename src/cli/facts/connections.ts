@@ -16,7 +16,7 @@ import type { RestReaderOptions } from '../../api/rest/restReader.ts';
 import type { Judged } from './evidence.ts';
 import type { FactId } from './facts.ts';
 
-/** Most calls to an account for the facts, beyond the calls that read its lists. */
+/** Limit for the calls to an account for the facts, beyond the calls that read its lists. */
 export const MAX_CALLS = 80;
 
 /** Thrown instead of a call when an account has used up its calls. */
@@ -24,10 +24,10 @@ export class CallsSpent extends Error {
   override readonly name = 'CallsSpent';
 }
 
-/** Passes calls to the limiter of the account until their number is used up. */
+/** Counts calls, and passes them to the limiter of the account up to a number. */
 export class CountedCalls {
-  /** The most calls now; lower while some are reserved. */
-  most = MAX_CALLS;
+  /** The present limit; lower while some calls are reserved. */
+  limit = MAX_CALLS;
   #made = 0;
 
   get made(): number {
@@ -37,7 +37,7 @@ export class CountedCalls {
   through(call: CallOptions): CallOptions {
     const limiter: RateLimiter = {
       acquire: async (signal) => {
-        if (this.#made >= this.most) throw new CallsSpent('the calls are spent');
+        if (this.#made >= this.limit) throw new CallsSpent('the calls are spent');
         this.#made += 1;
         return call.limiter.acquire(signal);
       },
@@ -58,7 +58,7 @@ export class GraphConnection {
     this.reader = reader;
     this.call = call;
     this.#options = { ...options, accountId, detailsMs: options.refusedNamesMs };
-    // A memory of its own, because an expected refusal is no failure of the account.
+    // The memory is not the reader's, because a refusal that a fact expects is no failure of the account.
     const memory = new AccountMemory(options.monotonic);
     const transport = new Transport(new Client(options, memory.failures), this.#options);
     this.#account = new NerdGraphAccount(transport, memory, this.#options);
@@ -83,7 +83,7 @@ export class GraphConnection {
     query: QueryParts | string,
     { account, timeout = 29 }: { readonly account?: number; readonly timeout?: number } = {},
   ): Promise<NrqlEnd> {
-    // The transport sends New Relic a timeout that is a second shorter than its own.
+    // The transport sends New Relic a timeout one second shorter than that of its own request.
     const options = { ...this.#options, requestTimeoutMs: 1000 * (timeout + 1) };
     const transport = new Transport(this.#account.transport.http, options);
     const id = account ?? (await this.accountId());
@@ -160,7 +160,7 @@ export class RestConnection {
 /** The verdicts of an account on some facts. */
 export type Verdicts = Partial<Record<FactId, Judged>>;
 
-/** The account under check: its connections, and the contents of its lists. */
+/** The account whose facts are checked, and the contents of its lists. */
 interface CheckedAccount {
   /** The reporting applications whose values are read, largest first. */
   readonly largest: readonly Application[];
