@@ -25,73 +25,37 @@ import { loadOrExit, readFiles, describeInterfaceEnd, openLog } from './configur
 import { ExitStatus } from './process.ts';
 import { runService } from './service.ts';
 
-export interface ReloaderOptions {
-  /** Reads the configuration again from its source. */
-  readonly read: () => Promise<ConfigResult>;
-  /** Applies a valid configuration as a whole; throws, and changes nothing, when a part cannot be built from it. */
-  readonly apply: (config: Config) => void;
-  /** Called at the end of each reload, with the diagnostics if it failed. */
-  readonly ended: (diagnostics: readonly string[] | undefined) => void;
-  readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>;
-  readonly mask: (text: string) => string;
-}
-
-/** Pause between two reloads, in milliseconds. */
-const PAUSE = 100;
-
-/**
- * Reloads the configuration, one reload at a time: of two at once, the one with the older file could win. A request during a
- * reload shares the next one, because the current one may have read the file before its change.
- */
-export class Reloader {
-  readonly #options: ReloaderOptions;
-  #running: Promise<unknown> | undefined;
-  #next: Promise<ReloadResult> | undefined;
-
-  constructor(options: ReloaderOptions) {
-    this.#options = options;
+/** The command `serve`: runs until a signal stops it. Throws an ExitStatus when it cannot start. */
+export async function serve(options: Readonly<Record<string, unknown>> & CommonOptions): Promise<void> {
+  const flags = readServeFlags(options);
+  if (flags.configCheck) {
+    const { check } = await import('./check.ts');
+    throw new ExitStatus(check((await readFiles({ ...flags, once: true })).findings, process));
   }
-
-  /** Applies the configuration if it is valid and everything can be built from it; otherwise changes nothing. Never rejects. */
-  reload(trigger: string): Promise<ReloadResult> {
-    this.#next ??= Promise.resolve(this.#running).then(() => {
-      this.#next = undefined;
-      const reloaded = this.#reload(trigger);
-      // Reading is fast, so without a pause each request of a flood would start a reload of its own.
-      this.#running = reloaded.then(() => sleep(PAUSE, undefined, { ref: false }));
-      return reloaded;
-    });
-    return this.#next;
-  }
-
-  async #reload(trigger: string): Promise<ReloadResult> {
-    const { read, apply, ended, logger, mask } = this.#options;
-    try {
-      const result = await read();
-      if ('diagnostics' in result) {
-        const diagnostics = result.diagnostics.map(formatDiagnostic);
-        ended(diagnostics);
-        logger.error({ trigger, faults: diagnostics }, 'The configuration is invalid, the running one stays');
-        return { ok: false, diagnostics };
+  const { logger, secrets } = openLog(options);
+  await runService(
+    logger,
+    async () => {
+      const { path, config, warnings } = await loadOrExit({ ...flags, once: false });
+      logger.info(describeOrigin(path));
+      for (const warning of warnings) logger.warn(formatDiagnostic(warning));
+      for (const account of config.accounts) {
+        const end = describeInterfaceEnd(account, Date.now());
+        if (end !== undefined)
+          logger.warn({ account: account.name, interface: end }, 'The interface of an account ends');
       }
-      apply(result.config);
-      ended(undefined);
-      for (const warning of result.warnings) logger.warn(formatDiagnostic(warning));
-      logger.info({ trigger }, 'Configuration reloaded');
-      return { ok: true };
-    } catch (error) {
-      const diagnostics = [mask(errorText(error, false))];
-      ended(diagnostics);
-      logger.error({ trigger, err: withStack(error) }, 'The configuration cannot be used, the running one stays');
-      return { ok: false, diagnostics };
-    }
-  }
+      const readConfig = (): Promise<ConfigResult> => readFrom(path, process.env, false);
+      const daemon = await startDaemon({ config, readConfig, flags, logger, secrets, environment: process.env });
+      return { stop: () => daemon.stop(), reload: () => daemon.reload('SIGHUP') };
+    },
+    'reload',
+  );
 }
 
 /** Time for responses in flight after a shutdown has begun, in milliseconds. */
 const GRACE = 3_500;
 
-/** Time for the calls to New Relic that those responses wait for, in milliseconds. */
+/** Time for the calls to New Relic that those responses wait for, in milliseconds; then they show the last values read. */
 const CALLS_GRACE = 2_500;
 
 export interface Daemon {
@@ -217,7 +181,6 @@ export async function startDaemon(options: {
       stopping = true;
       stopBackground?.();
       const closed = servers.close(GRACE);
-      // Scrapes in flight may finish; after this time their calls are aborted, and they get the last values read.
       await Promise.race([closed, sleep(CALLS_GRACE, undefined, { ref: false })]);
       await collector.stop();
       await closed;
@@ -235,29 +198,65 @@ async function listen(logger: Logger, start: () => Promise<Servers>): Promise<Se
   }
 }
 
-/** The command `serve`: runs until a signal stops it. Throws an ExitStatus when it cannot start. */
-export async function serve(options: Readonly<Record<string, unknown>> & CommonOptions): Promise<void> {
-  const flags = readServeFlags(options);
-  if (flags.configCheck) {
-    const { check } = await import('./check.ts');
-    throw new ExitStatus(check((await readFiles({ ...flags, once: true })).findings, process));
+export interface ReloaderOptions {
+  /** Reads the configuration again from its source. */
+  readonly read: () => Promise<ConfigResult>;
+  /** Applies a valid configuration as a whole; throws, and changes nothing, when a part cannot be built from it. */
+  readonly apply: (config: Config) => void;
+  /** Called at the end of each reload, with the diagnostics if it failed. */
+  readonly ended: (diagnostics: readonly string[] | undefined) => void;
+  readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>;
+  readonly mask: (text: string) => string;
+}
+
+/** Pause between two reloads, in milliseconds. */
+const PAUSE = 100;
+
+/**
+ * Reloads the configuration, one reload at a time: of two at once, the one with the older file could win. A request during a
+ * reload shares the next one, because the current one may have read the file before its change.
+ */
+export class Reloader {
+  readonly #options: ReloaderOptions;
+  #running: Promise<unknown> | undefined;
+  #next: Promise<ReloadResult> | undefined;
+
+  constructor(options: ReloaderOptions) {
+    this.#options = options;
   }
-  const { logger, secrets } = openLog(options);
-  await runService(
-    logger,
-    async () => {
-      const { path, config, warnings } = await loadOrExit({ ...flags, once: false });
-      logger.info(describeOrigin(path));
-      for (const warning of warnings) logger.warn(formatDiagnostic(warning));
-      for (const account of config.accounts) {
-        const end = describeInterfaceEnd(account, Date.now());
-        if (end !== undefined)
-          logger.warn({ account: account.name, interface: end }, 'The interface of an account ends');
+
+  /** Applies the configuration if it is valid and everything can be built from it; otherwise changes nothing. Never rejects. */
+  reload(trigger: string): Promise<ReloadResult> {
+    this.#next ??= Promise.resolve(this.#running).then(() => {
+      this.#next = undefined;
+      const reloaded = this.#reload(trigger);
+      // Reading is fast, so without a pause each request of a flood would start a reload of its own.
+      this.#running = reloaded.then(() => sleep(PAUSE, undefined, { ref: false }));
+      return reloaded;
+    });
+    return this.#next;
+  }
+
+  async #reload(trigger: string): Promise<ReloadResult> {
+    const { read, apply, ended, logger, mask } = this.#options;
+    try {
+      const result = await read();
+      if ('diagnostics' in result) {
+        const diagnostics = result.diagnostics.map(formatDiagnostic);
+        ended(diagnostics);
+        logger.error({ trigger, faults: diagnostics }, 'The configuration is invalid, the running one stays');
+        return { ok: false, diagnostics };
       }
-      const readConfig = (): Promise<ConfigResult> => readFrom(path, process.env, false);
-      const daemon = await startDaemon({ config, readConfig, flags, logger, secrets, environment: process.env });
-      return { stop: () => daemon.stop(), reload: () => daemon.reload('SIGHUP') };
-    },
-    'reload',
-  );
+      apply(result.config);
+      ended(undefined);
+      for (const warning of result.warnings) logger.warn(formatDiagnostic(warning));
+      logger.info({ trigger }, 'Configuration reloaded');
+      return { ok: true };
+    } catch (error) {
+      const diagnostics = [mask(errorText(error, false))];
+      ended(diagnostics);
+      logger.error({ trigger, err: withStack(error) }, 'The configuration cannot be used, the running one stays');
+      return { ok: false, diagnostics };
+    }
+  }
 }

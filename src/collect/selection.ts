@@ -9,12 +9,12 @@ import type { SampleWriter } from '../metrics/writeSamples.ts';
 import type { Clock } from './clock.ts';
 import type { MetricSelections } from './metricSelections.ts';
 
-/** The context of one account, shared by all of its parts; a reload replaces it. */
+/** The configuration, reader and tools that all parts of an account share; a reload replaces them together. */
 export interface AccountContext {
   readonly account: AccountConfig;
   readonly collection: CollectionConfig;
   readonly reader: UpstreamReader;
-  /** A mark that changes exactly when the key changes; it is only compared and never shown. */
+  /** Changes exactly when the key changes; it is only compared and never shown. */
   readonly keyMark: () => string;
   readonly customMetrics: readonly CustomMetric[];
   readonly selections: MetricSelections;
@@ -70,8 +70,8 @@ export function onlyIds(filter: Filter): readonly number[] | undefined {
 }
 
 /**
- * Ids of the applications that own selected key transactions, but that the application list leaves out because its request is
- * narrowed to other ids. Without their names, these key transactions would look as if the key could not see the applications.
+ * Ids of applications whose key transactions are selected, but that the application list leaves out because its request names
+ * other ids. Without their names, the key transactions would look as if the key could not see the applications.
  */
 export function ownersToRequest(account: AccountConfig, keyTransactions: readonly KeyTransaction[]): readonly number[] {
   const filter = account.key_transactions;
@@ -84,7 +84,7 @@ export function ownersToRequest(account: AccountConfig, keyTransactions: readonl
   return [...new Set(owners)];
 }
 
-/** The entries of `include` that match no entity of the list; none while the list is not known. */
+/** The entries of `include` that match nothing in the list; none before the list is read. */
 export function unmatched(
   filter: Filter | boolean,
   entities: readonly Matchable[] | undefined,

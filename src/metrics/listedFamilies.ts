@@ -13,7 +13,7 @@ interface ListedInput {
   readonly tags: readonly string[];
 }
 
-/** A row before it belongs to a kind of entity. */
+/** A row without the prefix and group of its kind of entity. */
 type Spec = FamilySpec & Pick<FamilyRow<ListedInput>, 'calculate'>;
 
 /** The rows of one group. Families with `rolling` in their suffix get this time base, the others `state`. */
@@ -33,7 +33,7 @@ function rowsOf(
   }));
 }
 
-/** The known health statuses of New Relic, each with its labels. */
+/** The health statuses that New Relic is known to return, each with its labels. */
 const KNOWN_STATUSES: ReadonlyMap<string, Labels> = new Map(
   ['green', 'orange', 'red', 'gray', 'unknown'].map((status) => [status, { status }]),
 );
@@ -77,6 +77,7 @@ export function info(labels: Labels): LabelledValue[] {
   return [{ labels, value: 1 }];
 }
 
+/** 1 or 0; undefined where it is not known. */
 export function flag(value: boolean | undefined): number | undefined {
   return value === undefined ? undefined : Number(value);
 }
@@ -88,7 +89,7 @@ export function statuses(current: string | undefined): LabelledValue[] | undefin
   return KNOWN_STATUSES.has(current) ? known : [...known, { labels: { status: current }, value: 1 }];
 }
 
-/** Keys are compared without case; a tag that the application lacks is an empty label. */
+/** The labels of published tags: keys are compared without case, and a tag that the application lacks gives an empty label. */
 export function tagLabels(tags: Tags, keys: readonly string[]): Labels {
   return Object.fromEntries(keys.map((key) => [tagLabel(key), [...new Set(tagValues(tags, key))].sort().join(',')]));
 }
@@ -360,19 +361,21 @@ export const LISTED_FAMILIES = {
 };
 
 /**
- * State and rolling values of an entry of a list; none of a key transaction that cannot be labelled. `apart` has rolling values
- * that were read separately; otherwise the list's are shown, without averages that are 0 because there is no traffic. `tags`
- * has the keys of published tags.
+ * State and rolling values of an entry of a list; none of a key transaction that cannot be labelled.
+ *
+ * @param separate rolling values that were read separately; without them the list's are shown, except for averages that are 0
+ * only because there is no traffic
+ * @param tags the keys of published tags
  */
 export function listedFamilySamples(
   group: keyof typeof LISTED_FAMILIES,
   entry: ListedInput['entry'],
-  apart?: RollingValues,
+  separate?: RollingValues,
   tags: readonly string[] = [],
 ): Sample[] {
   const { summary, endUserSummary, unread } = entry;
   if (unread !== undefined) return [];
-  const rolling = apart ?? {
+  const rolling = separate ?? {
     summary: withoutEmptyAverages(summary),
     endUserSummary: withoutEmptyAverages(endUserSummary),
   };

@@ -8,9 +8,6 @@ export interface Pair {
   readonly expected: number;
 }
 
-/** The relative difference up to which values count as the same, as in the command `compare`. */
-const TOLERANCE = 0.01;
-
 /** A minute of an application: its calls, and their total time in milliseconds. */
 export interface Minute {
   readonly calls: number;
@@ -24,43 +21,46 @@ export interface Summarized {
   readonly responseTime: number;
 }
 
-const LENGTHS = [3, 4, 10, 30] as const;
-/** The minutes before it was read at which a summary may end. */
-const EARLIER = [0, 1, 2, 3, 4, 5] as const;
-/** Relative difference up to which a window fits: rounding to three digits included. */
-const FITS = 0.02;
+/** Lengths in minutes that the window of a summary may have, and minutes by which it may end before it was read. */
+const WINDOW_LENGTHS = [3, 4, 10, 30] as const;
+const WINDOW_DELAYS = [0, 1, 2, 3, 4, 5] as const;
+
+/** Relative difference up to which values count as the same, as in the command `compare`. */
+const SAME = 0.01;
+/** Relative difference up to which a window fits, rounding to three digits included. */
+const WINDOW_FITS = 0.02;
 /** The largest relative difference that rounding to three digits makes. */
 const ROUNDING = 0.006;
-/** Relative difference up to which memory, and calls by minute, count as the same, because processes and calls come and go. */
-const ABOUT = 0.05;
-/** The best form decides only if its error is smaller by this than that of the best form with another verdict. */
-const CLEARLY = 0.01;
+/** Relative difference up to which memory, and calls by minute, count as the same: processes and calls come and go. */
+const FLUCTUATION = 0.05;
+/** Difference in error by which the best form must lead the best one with another verdict; otherwise nothing is decided. */
+const CLEAR_LEAD = 0.01;
 /** Factors between units in which an interface may give the same quantity. */
 const FACTORS = [1 / 1000, 1 / 100, 1 / 60, 1, 60, 100, 1000] as const;
 
-/** A form that values may have, and how far they are from it. */
+/** A form that values may have, and their distance from it. */
 interface Form {
   readonly name: string;
   readonly isAssumed: boolean;
   readonly error: number;
 }
 
-/** Decides which form the values have: the nearest. `none` is the verdict where no form is within `most`. */
+/** Decides for the form with the smallest error; `none` is the verdict where every error is above `maxError`. */
 function judgeForm(
   of: keyof typeof WORDS,
   forms: readonly Form[],
-  most: number,
+  maxError: number,
   none: Judged,
   ...seen: readonly Seen[]
 ): Judged {
   const [best, ...others] = forms.toSorted((a, b) => a.error - b.error);
-  if (best === undefined || !(best.error <= most)) return none;
+  if (best === undefined || !(best.error <= maxError)) return none;
   const rival = others.find(({ isAssumed }) => isAssumed !== best.isAssumed);
-  if (rival !== undefined && rival.error - best.error < CLEARLY) return undecided('traffic hardly changes');
+  if (rival !== undefined && rival.error - best.error < CLEAR_LEAD) return undecided('traffic hardly changes');
   return holds(best.isAssumed, word(of, best.name), ...seen);
 }
 
-/** Decides the unit of a value by its sum over applications; `units` gives the meaning of each factor. */
+/** Decides the unit of a value by its sum over applications; `units` gives the unit that each factor would mean. */
 export function judgeUnit(
   pairs: readonly Pair[],
   units: Readonly<Record<number, string>>,
@@ -80,20 +80,20 @@ export function judgeUnit(
 /** Decides the window of summaries: the length that fits all subjects, with the same end, in any unit. */
 export function judgeWindow(subjects: readonly Summarized[], assumed: readonly number[]): Judged {
   if (subjects.length === 0) return undecided('no traffic');
-  const forms = LENGTHS.map((length) => ({
+  const forms = WINDOW_LENGTHS.map((length) => ({
     name: `${length} minutes`,
     isAssumed: assumed.includes(length),
     error: Math.min(
-      ...EARLIER.map((earlier) => Math.max(...subjects.map((subject) => errorOfWindow(subject, length, earlier)))),
+      ...WINDOW_DELAYS.map((delay) => Math.max(...subjects.map((subject) => errorOfWindow(subject, length, delay)))),
     ),
   }));
   const fit = 1 - Math.min(...forms.map(({ error }) => error));
-  return judgeForm('window', forms, FITS, undecided('no window fits'), ratio('best fit', fit));
+  return judgeForm('window', forms, WINDOW_FITS, undecided('no window fits'), ratio('best fit', fit));
 }
 
-/** The difference between a summary and the window of `length` minutes that ended `earlier` minutes before the last one. */
-function errorOfWindow({ minutes, throughput, responseTime }: Summarized, length: number, earlier: number): number {
-  const part = minutes.slice(0, minutes.length - earlier).slice(-length);
+/** The difference between a summary and the window of `length` minutes that ended `delay` minutes before the last one. */
+function errorOfWindow({ minutes, throughput, responseTime }: Summarized, length: number, delay: number): number {
+  const part = minutes.slice(0, minutes.length - delay).slice(-length);
   const calls = sum(part.map((minute) => minute.calls));
   if (part.length < length || calls === 0) return Infinity;
   const time = sum(part.map((minute) => minute.milliseconds));
@@ -109,7 +109,7 @@ function worstOf(pairs: readonly Pair[]): Pair | undefined {
 const ratioOf = ({ seen, expected }: Pair): number => (expected === 0 ? 0 : seen / expected);
 
 /** Decides whether values are the same in both interfaces, each pair separately. */
-export function judgeSame(pairs: readonly Pair[], tolerance = TOLERANCE): Judged {
+export function judgeSame(pairs: readonly Pair[], tolerance = SAME): Judged {
   const worst = worstOf(pairs.filter(({ seen, expected }) => seen > 0 || expected > 0));
   if (worst === undefined) return undecided('no traffic');
   return holds(difference(worst.seen, worst.expected) <= tolerance, ratio('REST by NerdGraph', ratioOf(worst)));
@@ -136,7 +136,7 @@ export function judgeMemoryMinutes(whole: number | undefined, minutes: readonly 
     { name: 'sum of the minutes', isAssumed: false, error: difference(whole, sum(minutes)) },
   ];
   const seen = ratio('seen by expected', whole / mean);
-  return judgeForm('shape', forms, ABOUT, holds(false, word('shape', 'other'), seen), seen);
+  return judgeForm('shape', forms, FLUCTUATION, holds(false, word('shape', 'other'), seen), seen);
 }
 
 /** Compares `total_used_mb` of an application with the mean of a process and the number of processes of each host. */
@@ -146,11 +146,11 @@ export function judgeMemoryHosts(
 ): Judged {
   const expected = sum(hosts.map(({ megabytes, processes }) => megabytes * processes));
   if (whole === undefined || hosts.length === 0 || expected === 0) return undecided('no host');
-  const fits = difference(whole, expected) <= ABOUT;
+  const fits = difference(whole, expected) <= FLUCTUATION;
   return holds(fits, ratio('seen by expected', whole / expected), count('hosts', hosts.length));
 }
 
-/** Decides whether both ends of the returned window are at most `most` seconds from those of the requested one. */
+/** Decides whether each end of the returned window is at most `most` seconds from the requested one. */
 export function judgeCut(requested: TimeRange, answered: TimeRange | undefined, most: number): Judged {
   if (answered === undefined) return holds(false, word('shape', 'absent'));
   const length = requested.to - requested.from;
@@ -214,7 +214,7 @@ export function judgeMinutes(rest: readonly number[], nerdgraph: readonly number
     { name: 'the same minutes', isAssumed: true, error: errorAt(0) },
     { name: 'one minute earlier', isAssumed: false, error: errorAt(1) },
   ];
-  return judgeForm('shape', forms, ABOUT, holds(false, word('shape', 'other minutes')));
+  return judgeForm('shape', forms, FLUCTUATION, holds(false, word('shape', 'other minutes')));
 }
 
 /** The share of its final value at which a minute counts as complete. */
