@@ -12,7 +12,7 @@ const STEPS = [
 ] as const;
 
 describe.each(STEPS)('a wall clock that is set %s', (_, ms) => {
-  it('leaves the budget as it is in real time, whatever the clock shows', async () => {
+  it('leaves the budget as it is in real time', async () => {
     const limits = { requests_per_minute: 40, max_concurrent_requests: 4 };
     const world = new World([accountConfig({ hosts: false, limits })]);
     world.populate(60);
@@ -25,7 +25,7 @@ describe.each(STEPS)('a wall clock that is set %s', (_, ms) => {
     expect(world.reader.calls.length).toBeGreaterThan(7 * 40);
   });
 
-  it('makes nobody forget a pause, nor pause for longer', async () => {
+  it('neither shortens nor lengthens a pause', async () => {
     const world = new World([accountConfig({ hosts: false })]);
     world.populate(3);
     await world.scrape();

@@ -34,7 +34,7 @@ await describeReal('an account that shows less than before', {
       const { simulator, server, later } = watched;
       const listed = 'newrelic_exporter_applications{state="listed"}';
       await until('a scrape', async () => (await server.query(`${listed} == 12`))[0]);
-      // What the past shows counts once the start is as long ago as the rule looks back.
+      // The rule needs a start that is longer ago than the range it looks back over.
       await until(
         'an hour after the start',
         async () =>

@@ -12,20 +12,20 @@ const HOURS = Number(process.env['SOAK_HOURS'] ?? 24);
 const SCRAPE_EVERY = 15_000;
 const MAX_AGE = 300;
 
-/** By how much the wall clock may be wrong, in milliseconds. */
+/** Errors of the wall clock, in milliseconds. */
 const CLOCK_STEPS = [0, 0, 61_000, -61_000, 3_600_000, -3_600_000, 86_400_000, -86_400_000];
 
-/** What a scrape of some groups asks for. */
+/** The scope of a scrape of some groups. */
 const SUBSET: Scope = { groups: new Set(['application_metrics', 'key_transactions']) };
 
-/** The families whose value is the time at which upstream gave it, and what that time is multiplied with. */
-const TIMES: Readonly<Record<string, number>> = {
-  newrelic_application_rolling_hosts: 1,
-  newrelic_host_rolling_instances: 1,
-  newrelic_key_transaction_last_reported_timestamp_seconds: 1,
-  newrelic_application_memory_used_bytes: 1,
-  newrelic_host_memory_used_bytes: 1,
-};
+/** The families whose value is the time, in seconds, at which upstream sent it. */
+const TIMES: ReadonlySet<string> = new Set([
+  'newrelic_application_rolling_hosts',
+  'newrelic_host_rolling_instances',
+  'newrelic_key_transaction_last_reported_timestamp_seconds',
+  'newrelic_application_memory_used_bytes',
+  'newrelic_host_memory_used_bytes',
+]);
 
 const rejections: unknown[] = [];
 const remember = (reason: unknown): void => void rejections.push(reason);
@@ -33,7 +33,7 @@ const remember = (reason: unknown): void => void rejections.push(reason);
 beforeAll(() => void process.on('unhandledRejection', remember));
 afterAll(() => void process.off('unhandledRejection', remember));
 
-/** Counts the calls upstream sees, and the most of them in any 60 seconds. */
+/** Counts the calls that upstream sees, and their highest number in any 60 seconds. */
 function watchBudget(world: World, account: string): { calls: number; most: number } {
   const seen = { calls: 0, most: 0 };
   const recent: number[] = [];
@@ -48,7 +48,7 @@ function watchBudget(world: World, account: string): { calls: number; most: numb
   return seen;
 }
 
-/** The age in seconds of the oldest value in an answer, less the interval at which its group is due. */
+/** The age in seconds of the oldest value in a snapshot, minus the interval of its group. */
 function oldestOverdue(
   answer: Snapshot,
   now: number,
@@ -57,9 +57,8 @@ function oldestOverdue(
   let oldest = -Infinity;
   for (const { group, labels, samples } of answer.blocks) {
     for (const { family, value } of readSamples(samples)) {
-      const factor = TIMES[family.name];
-      if (factor === undefined) continue;
-      oldest = Math.max(oldest, now / 1000 - value * factor - effectiveInterval(labels['account'] ?? '', group));
+      if (!TIMES.has(family.name)) continue;
+      oldest = Math.max(oldest, now / 1000 - value - effectiveInterval(labels['account'] ?? '', group));
     }
   }
   return oldest;
@@ -108,7 +107,7 @@ describe('a day of random faults', () => {
       if (random() < 0.0005) world.collector.reconfigure({ accounts, collection });
       if (random() < 0.001) world.keyOf = () => 'another key';
       if (random() < 0.002) {
-        // The wall clock is set; every so often back to the right time.
+        // The wall clock is set: a quarter of the errors are 0, the right time.
         const wrong = CLOCK_STEPS[Math.floor(random() * CLOCK_STEPS.length)] ?? 0;
         world.clock.step(wrong - off);
         off = wrong;
@@ -127,7 +126,7 @@ describe('a day of random faults', () => {
       for (const [index, { perMinute }] of limits.entries()) expect(seen[index]?.most).toBeLessThanOrEqual(perMinute);
       for (const { name, groups, budget } of world.collector.status()) {
         expect(budget.inFlight).toBeLessThanOrEqual(8);
-        // The due time of what is held follows the plan of now, which changes as the fleet does.
+        // Due times follow the current plan, which changes with the number of applications.
         for (const { group, effectiveIntervalSeconds } of groups)
           effective.set(`${name}/${group}`, effectiveIntervalSeconds);
       }
@@ -136,7 +135,7 @@ describe('a day of random faults', () => {
         world.clock.monotonic(),
         (account, group) => effective.get(`${account}/${group}`) ?? 0,
       );
-      // A list or a value is given up to a step and the slowest call before it is held.
+      // Upstream sends a value up to a step of the scrape and the slowest call before it is stored.
       expect(overdue).toBeLessThanOrEqual(MAX_AGE + 35);
       worst = Math.max(worst, overdue);
       if (answer.complete) complete += 1;

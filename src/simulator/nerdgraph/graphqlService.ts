@@ -44,10 +44,10 @@ function readRequest(text: string): z.infer<typeof REQUEST> | undefined {
   }
 }
 
-/** The text of a request as it is executed, first to note what it requests, then to answer; or why it is invalid. */
+/** A parsed document, which is executed twice: first to list its requests, then to answer them; or its errors. */
 type Document = { readonly document: DocumentNode } | { readonly errors: readonly GraphQLError[] };
 
-/** Resolves one request of a document: notes it and returns null, or returns the result of `answer`, unless a fault applies. */
+/** Resolves one request of a document. The first execution lists it and returns null, the second returns the result of `answer`. */
 type Field = <Answer>(
   kind: CallKind,
   text: string,
@@ -62,17 +62,17 @@ interface DocumentCall {
 }
 
 const MAX_GUIDS = 25;
-/** The most calls in flight of one user, over all keys of the user. */
+/** Limit for the calls in flight of one user, with all keys of the user together. */
 const MAX_CALLS_AT_ONCE = 25;
 const USER = 1_000_000;
-/** The most entities of a page under the planted fact of shorter pages. */
-const PLANTED_PAGE = 100;
+/** Number of entities on a page under the planted fact of shorter pages. */
+const PLANTED_PAGE_SIZE = 100;
 
 function refusal(status: number, message: string, headers: Readonly<Record<string, string>> = {}): ServiceResponse {
   return { status, body: { errors: [{ message }] }, headers };
 }
 
-/** The result of `read`, or `fallback` for an invalid query: the response to that query has the error. */
+/** The result of `read`, or `fallback` for an invalid query, whose error is reported when it is answered. */
 function orElse<Found>(fallback: Found, read: () => Found): Found {
   try {
     return read();
@@ -149,12 +149,12 @@ export class GraphqlService {
   /** The requests of a document, in its order, found by executing it with null for each; none when it is invalid. */
   async #requestsOf(request: z.infer<typeof REQUEST>, document: Document): Promise<readonly DocumentCall[]> {
     const requested: DocumentCall[] = [];
-    const note: Field = (kind, text) => {
+    const list: Field = (kind, text) => {
       const applicationIds = kind === 'graphql_nrql' ? orElse([], () => applicationIdsOf(text)) : [];
       requested.push({ entry: { kind, text }, applicationIds });
       return null;
     };
-    await this.#execute(request, document, this.#root(note));
+    await this.#execute(request, document, this.#root(list));
     return requested;
   }
 
@@ -185,8 +185,9 @@ export class GraphqlService {
   }
 
   /**
-   * The root object of execution: the members of the schema's `Query`, with their arguments. `key` is left out where requests
-   * are only noted; then any account may be named.
+   * The root object of execution: the members of the schema's `Query`, with their arguments.
+   *
+   * @param key undefined where requests are only listed: they may then name any account
    */
   #root(field: Field, key?: string, rule?: FaultRule) {
     const { state, settings } = this.#options;
@@ -254,7 +255,7 @@ export class GraphqlService {
         return field(kindOf(text), text, (fault) => {
           const condition = parseSearch(text);
           const found = isListed ? findEntities(world, now, condition, facts) : [];
-          const most = facts.has('nerdgraph_entity_page') ? PLANTED_PAGE : Infinity;
+          const most = facts.has('nerdgraph_entity_page') ? PLANTED_PAGE_SIZE : Infinity;
           const limit = Math.min(search.options?.limit ?? Infinity, most);
           const results = ({ cursor }: { readonly cursor?: string | null }) => {
             const { page, nextCursor } = pageOf(found, cursor, Number.isFinite(limit) ? limit : undefined, fault);

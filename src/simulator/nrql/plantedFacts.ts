@@ -6,7 +6,8 @@ import type { StoredEvent } from '../world/events.ts';
 import type { PlantedFacts } from '../simulatorSettings.ts';
 
 const UNMATCHED = 'No application was matched (did you specify appId, appName or entity.guid?)';
-const NUMBERED = /\bappId\s*(?:=|IN\s*\()\s*\d/;
+/** An application id without quotes. */
+const UNQUOTED_ID = /\bappId\s*(?:=|IN\s*\()\s*\d/;
 const LISTS = /\bIN\s*\(([^()]*)\)/g;
 const LIKE = /\bLIKE\s+'((?:[^'\\]|\\.)*)'/g;
 
@@ -18,7 +19,7 @@ export function checkQuery(
   facts: PlantedFacts,
 ): void {
   const applications = comparedValues(query.where, 'appId');
-  if (facts.has('nerdgraph_app_id') && NUMBERED.test(text)) throw new NrqlError(UNMATCHED);
+  if (facts.has('nerdgraph_app_id') && UNQUOTED_ID.test(text)) throw new NrqlError(UNMATCHED);
   if (facts.has('nerdgraph_unmatched') && applications.some((id) => !isApplication(id))) throw new NrqlError(UNMATCHED);
   if (facts.has('nerdgraph_in_list') && hasMixedList(text)) throw new NrqlError('NRQL Syntax Error: mixed types in IN');
   if (
@@ -40,8 +41,8 @@ function hasMixedList(text: string): boolean {
   });
 }
 
-/** The query under the planted fact of a case-sensitive LIKE: a pattern in small letters then finds nothing. */
-export function withoutCase(text: string, facts: PlantedFacts): string {
+/** The query, in which, where a planted fact makes LIKE case-sensitive, a pattern in lower case matches nothing. */
+export function withCaseSensitiveLike(text: string, facts: PlantedFacts): string {
   if (!facts.has('nerdgraph_like')) return text;
   return text.replace(LIKE, (whole, pattern: string) => (pattern === pattern.toLowerCase() ? "LIKE '\u0000'" : whole));
 }
@@ -50,7 +51,7 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** The step, in milliseconds, to whose multiples a range of metrics of this length begins and ends. */
+/** The step, in milliseconds, to whose multiples both ends of a range are moved, by the length of the range. */
 export function stepOf(length: number, snaps: boolean, facts: PlantedFacts): number {
   if (length >= DAY) return facts.has('nerdgraph_day') ? 3 * HOUR : snaps ? 10 * MINUTE : 1;
   if (length >= HOUR) return facts.has('nerdgraph_hour') ? HOUR : snaps ? 5 * MINUTE : 1;
@@ -67,7 +68,7 @@ const FACTORS: readonly (readonly [string, metric: string, { readonly count?: nu
   ['same_errors', 'Errors/all', { count: 2 }],
 ];
 
-/** How planted facts change the timeslices of a metric in NRQL; the function returns undefined where they remove them. */
+/** The change that planted facts make to the timeslices of a metric in NRQL; undefined for a timeslice that they remove. */
 export function plantedRecord(
   metric: string,
   language: string,
@@ -88,15 +89,15 @@ export function plantedRecord(
     );
 }
 
-/** The name of a metric in NRQL: a planted fact writes the types of datastores in small letters. */
+/** The name of a metric in NRQL; a planted fact writes the types of datastores in lower case. */
 export function plantedName(metric: string, facts: PlantedFacts): string {
   return facts.has('same_database_types') && /^Datastore\/[^/]+\/allWeb$/.test(metric)
     ? metric.replace(/(?<=^Datastore\/)[^/]+/, (type) => type.toLowerCase())
     : metric;
 }
 
-/** By planted fact, a field that events of these types lack. */
-const LACKING: readonly (readonly [string, types: readonly string[], field: string])[] = [
+/** Fields that a planted fact removes from the events of these types. */
+const REMOVED_FIELDS: readonly (readonly [string, types: readonly string[], field: string])[] = [
   ['pack_alert_events', ['NrAiIncident'], 'openTime'],
   ['pack_service_levels', ['ServiceLevelSnapshot'], 'remainingErrorBudget'],
   ['pack_deployments', ['ChangeTrackingEvent', 'Deployment'], 'version'],
@@ -107,13 +108,17 @@ const LACKING: readonly (readonly [string, types: readonly string[], field: stri
   ['pack_usage', ['NrConsumption', 'NrMTDConsumption'], 'GigabytesIngested'],
 ];
 
-/** Reads events of a type without the fields that are planted as missing. */
+/** Removes from events of a type the fields that planted facts remove. */
 export function eventReader(type: string, facts: PlantedFacts): (event: StoredEvent) => StoredEvent {
-  const lost = LACKING.flatMap(([fact, types, field]) => (facts.has(fact) && types.includes(type) ? [field] : []));
-  if (lost.length === 0) return (event) => event;
-  return (event) => Object.fromEntries(Object.entries(event).filter(([name]) => !lost.includes(name))) as StoredEvent;
+  const removed = REMOVED_FIELDS.flatMap(([fact, types, field]) =>
+    facts.has(fact) && types.includes(type) ? [field] : [],
+  );
+  if (removed.length === 0) return (event) => event;
+  return (event) =>
+    Object.fromEntries(Object.entries(event).filter(([name]) => !removed.includes(name))) as StoredEvent;
 }
 
+/** The planted facts that change the shape of single cells. */
 const SHAPES = ['nerdgraph_series', 'nerdgraph_facets', 'nerdgraph_percentile'] as const;
 
 /** The rows with planted differences: other shapes of facets and percentiles, and rows of names without data. */

@@ -7,9 +7,9 @@ const MAX_BUCKETS = 366;
 const FROM_NRDB = "External Service 'NRDB' execution resulted in 400 - cause: ";
 
 /**
- * The range of a query in milliseconds since 1970; without SINCE it is an hour long, without UNTIL it ends now. Its buckets (one
- * without TIMESERIES) end with the range and have one length, so the first may `begin` before the range. Ranges are moved back to
- * whole steps of `stepOf(length)` milliseconds. Throws an NrqlError for a range that New Relic refuses.
+ * The range of a query in milliseconds since 1970, and its buckets. Without SINCE it is an hour long, without UNTIL it ends now;
+ * both ends are moved back to multiples of `stepOf(length)`. The buckets (one without TIMESERIES) are of equal length, and the
+ * last ends with the range, so the first may begin before it. Throws an NrqlError for a range that New Relic refuses.
  */
 export function timeRange(
   { since: from, until: to, bucketMinutes }: Pick<NrqlQuery, 'since' | 'until' | 'bucketMinutes'>,
@@ -32,9 +32,9 @@ export function timeRange(
     since,
     until,
     begin,
-    buckets: Array.from({ length: count }, (_, place) => ({
-      begin: begin + place * bucket,
-      end: begin + (place + 1) * bucket,
+    buckets: Array.from({ length: count }, (_, index) => ({
+      begin: begin + index * bucket,
+      end: begin + (index + 1) * bucket,
     })),
     bucketOf: (time: number) => count - 1 - Math.floor((until - 1 - time) / bucket),
   };
@@ -45,14 +45,14 @@ interface FacetGroup {
   readonly facet: readonly string[];
   /** By bucket, a tally for each input of the query; undefined where nothing was stored. */
   readonly buckets: (readonly Tally[] | undefined)[];
-  /** Whether one of its records has the attribute of the first function: only such groups are shown. */
+  /** True if one of its records has the attribute of the first function: other groups are not shown. */
   isChosen: boolean;
 }
 
 /** One row of a result. */
 export type NrqlRow = Readonly<Record<string, ColumnValue>>;
 
-/** Sorts the records of a query into groups, adds them up, and makes the rows of the response. */
+/** The groups of a query's records, each with its sums, and the rows that they make. */
 export class Groups {
   readonly query: NrqlQuery;
   readonly range: ReturnType<typeof timeRange>;
@@ -75,7 +75,7 @@ export class Groups {
     return (group.buckets[bucket] ??= this.query.inputs.map(() => new Tally()));
   }
 
-  /** The groups that may be shown, by the first column, highest first. */
+  /** The groups to show, in falling order of the first column. */
   ranked(): readonly FacetGroup[] {
     const [first] = this.query.select;
     return [...this.#groups.values()]

@@ -1,5 +1,5 @@
 import type { PlantedFacts } from '../simulatorSettings.ts';
-import { checkQuery, eventReader, plantedRows, stepOf, withoutCase } from './plantedFacts.ts';
+import { checkQuery, eventReader, plantedRows, stepOf, withCaseSensitiveLike } from './plantedFacts.ts';
 import { findEvents, type StoredEvent } from '../world/events.ts';
 import type { World } from '../world/world.ts';
 import { MINUTE } from '../world/worldEntities.ts';
@@ -32,7 +32,7 @@ const TOO_BIG =
 export function runNrql(text: string, context: NrqlContext) {
   const { world, now, facts } = context;
   if (text.length > (facts.has('nerdgraph_query_length') ? 5000 : MAX_CHARACTERS)) throw new NrqlError(TOO_BIG);
-  const query = parseNrql(withoutCase(text, facts));
+  const query = parseNrql(withCaseSensitiveLike(text, facts));
   checkQuery(text, query, (id) => world.application(Number(id)) !== undefined, facts);
   const range = timeRange(query, now, (length) => (isOfMetrics(query) ? stepOf(length, context.snaps, facts) : 1));
   const rows = run(query, range, context);

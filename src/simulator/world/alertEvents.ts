@@ -19,7 +19,7 @@ const DAY_MINUTES = 1440;
 /** The longest duration of an event. */
 export const LONGEST_EVENT_MINUTES = 3 * DAY_MINUTES;
 
-/** The time in which a condition had an open event; whole minutes since 1970. */
+/** An event of a condition, open from one minute to another (whole minutes since 1970). */
 interface AlertEvent {
   readonly conditionId: number;
   readonly conditionName: string;
@@ -32,16 +32,16 @@ interface AlertEvent {
   readonly toMinute: number;
 }
 
-/** A range of minutes in which a threshold may be violated, with a margin on both sides. */
+/** A range of minutes in which a threshold may be violated: incidents, with a margin on both sides. */
 interface Stretch {
   readonly from: number;
   readonly to: number;
 }
 
-/** Minutes beyond an incident that matter: the longest window and the longest duration of a threshold. */
-const AROUND = 12;
+/** Minutes of the margin: the longest window and the longest duration of a threshold. */
+const MARGIN = 12;
 
-/** The events that conditions open about an application from minute `from` to `until`, and possibly some outside. */
+/** The events about an application that are open between these minutes, and possibly some others. */
 export function* alertEvents(
   world: World,
   application: SimulatedApplication,
@@ -78,7 +78,7 @@ function eventOf(condition: SimulatedCondition, policyName: string, priority: Si
   };
 }
 
-/** Incidents with a margin on both sides; those whose margins meet are merged. */
+/** The incidents with their margins; where margins meet, they are merged. */
 function stretches(
   world: World,
   { index, amendment }: SimulatedApplication,
@@ -92,8 +92,8 @@ function stretches(
   const merged: { from: number; to: number }[] = [];
   for (const { fromMinute, toMinute } of incidents.toSorted((a, b) => a.fromMinute - b.fromMinute)) {
     const last = merged.at(-1);
-    if (last !== undefined && fromMinute - AROUND <= last.to) last.to = Math.max(last.to, toMinute + AROUND);
-    else merged.push({ from: fromMinute - AROUND, to: toMinute + AROUND });
+    if (last !== undefined && fromMinute - MARGIN <= last.to) last.to = Math.max(last.to, toMinute + MARGIN);
+    else merged.push({ from: fromMinute - MARGIN, to: toMinute + MARGIN });
   }
   return merged;
 }
@@ -124,7 +124,7 @@ function openTimes(
   const needed = thresholdOccurrences === 'ALL' ? Math.max(1, duration - window + 1) : 1;
   const found: { fromMinute: number; toMinute: number }[] = [];
   let violated = 0;
-  let sound = 0;
+  let unviolated = 0;
   let open: number | undefined;
   for (let end = from + window; end <= to; end += 1) {
     const minutes = response.slice(end - window - from, end - from);
@@ -132,9 +132,9 @@ function openTimes(
     const seconds = minutes.reduce((sum, minute) => sum + minute.seconds, 0);
     const isViolated = calls > 0 && COMPARISONS[operator](seconds / calls, threshold);
     violated = isViolated ? violated + 1 : 0;
-    sound = isViolated ? 0 : sound + 1;
+    unviolated = isViolated ? 0 : unviolated + 1;
     if (open === undefined && violated >= needed) open = end;
-    if (open === undefined || sound < duration) continue;
+    if (open === undefined || unviolated < duration) continue;
     found.push({ fromMinute: open, toMinute: end });
     open = undefined;
   }
@@ -145,7 +145,7 @@ function openTimes(
 type MinuteResponse = Record<'calls' | 'seconds', number>;
 
 /** A cache: a `World` object never changes, and each query reads the same stretches again. */
-const KNOWN = new WeakMap<World, Map<string, readonly MinuteResponse[]>>();
+const RESPONSE_TIMES = new WeakMap<World, Map<string, readonly MinuteResponse[]>>();
 
 function responseTimes(
   world: World,
@@ -153,8 +153,8 @@ function responseTimes(
   from: number,
   to: number,
 ): readonly MinuteResponse[] {
-  const known = KNOWN.get(world) ?? new Map<string, readonly MinuteResponse[]>();
-  KNOWN.set(world, known);
+  const known = RESPONSE_TIMES.get(world) ?? new Map<string, readonly MinuteResponse[]>();
+  RESPONSE_TIMES.set(world, known);
   const key = `${application.id} ${from} ${to}`;
   const read = known.get(key);
   if (read !== undefined) return read;
@@ -195,12 +195,12 @@ function* baselineEvents(
   const { index } = application;
   const policyName = policyOf(application)?.name ?? '';
   const period = LONGEST_EVENT_MINUTES;
-  for (const [place, condition] of baselineConditions(application).entries()) {
+  for (const [position, condition] of baselineConditions(application).entries()) {
     for (let start = Math.floor(from / period) * period; start < until; start += period) {
       const chance = fraction(world.options.seed, index, start / period, 8300);
       const fromMinute = start + (index % 3) * DAY_MINUTES + Math.floor(chance * 0.3 * DAY_MINUTES);
-      const times = { fromMinute: fromMinute + 30 * place, toMinute: fromMinute + 2.5 * DAY_MINUTES };
-      // A condition over all the data of an account is about no entity.
+      const times = { fromMinute: fromMinute + 30 * position, toMinute: fromMinute + 2.5 * DAY_MINUTES };
+      // A condition without a filter by application concerns the account, not an entity.
       const hasEntity = condition.query.includes('appId');
       yield { ...eventOf(condition, policyName, 'WARNING'), hasEntity, ...times };
     }

@@ -49,7 +49,7 @@ const FIRST_KEY_TRANSACTION_ID = 5_000_001;
 const MAX_HOSTS = 10_000;
 const MAX_INSTANCES = 100;
 
-/** The states of the key transactions that are not busy, by their index in the list. */
+/** States of single key transactions by their index in the list; all others are busy. */
 const SPECIAL_STATES: Readonly<Record<number, SimulatedKeyTransaction['state']>> = {
   1: 'idle',
   3: 'bare',
@@ -79,12 +79,12 @@ function instancesOf(
 ): readonly SimulatedInstance[] {
   const { instancesPerHost, port } = archetype;
   return hosts.flatMap((host) =>
-    Array.from({ length: instancesPerHost }, (_, place) => ({
-      id: host.id * MAX_INSTANCES + place,
-      ordinal: host.index * instancesPerHost + place,
+    Array.from({ length: instancesPerHost }, (_, index) => ({
+      id: host.id * MAX_INSTANCES + index,
+      ordinal: host.index * instancesPerHost + index,
       hostId: host.id,
       host: host.host,
-      port: port === undefined || port === 0 ? port : port + place,
+      port: port === undefined || port === 0 ? port : port + index,
     })),
   );
 }
@@ -201,13 +201,13 @@ export class World {
     });
   }
 
-  /** The scope of a whole application. */
+  /** The scope of a whole application, with all of its hosts. */
   whole(application: SimulatedApplication): WorldScope {
     const instances = instancesOf(application, this.#hostsOf(application));
     return { level: 'application', application, instances, instancesOfApplication: instances.length };
   }
 
-  /** The scope of these ids, or undefined when one of them does not exist. Give a host or an instance, not both. */
+  /** The scope of these ids, at most one of a host or an instance; undefined when one of them does not exist. */
   scope(ids: { application: number; host?: number; instance?: number }): WorldScope | undefined {
     const application = this.application(ids.application);
     if (application === undefined) return undefined;
@@ -269,13 +269,14 @@ export class World {
     undefined
   > {
     const { seed, lateData } = this.options;
-    const seen = now / MINUTE;
+    const currentMinute = now / MINUTE;
     const end = Math.min(toMinute, silentFrom(application));
     for (let minute = fromMinute; minute < end; minute += 1) {
       const shared = applicationMinute(seed, application, minute);
       for (const instance of instances) {
         const { ordinal } = instance;
-        const isLate = lateData > 0 && arrivalMinute(seed, application.index, ordinal, minute, lateData) > seen;
+        const isLate =
+          lateData > 0 && arrivalMinute(seed, application.index, ordinal, minute, lateData) > currentMinute;
         if (isLate) continue;
         const done = instanceMinute(seed, application, ordinal, instancesOfApplication, shared);
         yield { done, instance, minute };
@@ -285,13 +286,13 @@ export class World {
 
   #definitionsOf(scope: WorldScope): ReadonlyMap<string, MetricDefinition> {
     const { archetype } = scope.application;
-    const known = this.#definitions.get(archetype) ?? metricDefinitions(archetype);
-    this.#definitions.set(archetype, known);
-    return known;
+    const definitions = this.#definitions.get(archetype) ?? metricDefinitions(archetype);
+    this.#definitions.set(archetype, definitions);
+    return definitions;
   }
 }
 
-/** A world of sixteen applications unless told otherwise: one of each archetype. */
+/** A world of these options; by default of sixteen applications, one of each archetype. */
 export function createWorld(options: Partial<WorldOptions> = {}): World {
   const applications = options.applications ?? 16;
   return new World({

@@ -4,21 +4,21 @@ import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import type { Certificate } from './certificates.ts';
 
-/** What a test server was asked. */
-interface Asked {
+/** A request that a test server got. */
+interface TestRequest {
   readonly url: URL;
-  /** Path and query as they came over the wire. */
+  /** Path and query as the client sent them. */
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
 }
 
 /** Answers the request of this number, the first being 0. */
-export type Responder = (response: ServerResponse, asked: Asked, index: number) => void;
+export type Responder = (response: ServerResponse, request: TestRequest, index: number) => void;
 
 export interface TestServer {
   readonly port: number;
   readonly origin: string;
-  readonly asked: Asked[];
+  readonly asked: TestRequest[];
   /** Connections accepted so far. */
   readonly connections: () => number;
   /** Connections that are open now. */
@@ -29,7 +29,7 @@ export interface TestServer {
 
 /** A real server on a free port of this machine; HTTPS with a certificate. */
 export async function startServer(answer: Responder, tls?: Certificate): Promise<TestServer> {
-  const asked: Asked[] = [];
+  const asked: TestRequest[] = [];
   const handler = (request: IncomingMessage, response: ServerResponse): void => {
     const path = request.url ?? '/';
     const each = { url: new URL(path, server.origin), path, headers: request.headers };

@@ -11,7 +11,8 @@ const HOUR = 3_600;
 const TO = 1_790_000_040;
 const RANGE = { from: TO - 1_800, to: TO };
 
-interface Asked {
+/** A request that the server got. */
+interface SentRequest {
   readonly path: string | undefined;
   readonly key: unknown;
   readonly otherKey: unknown;
@@ -26,7 +27,7 @@ const DEFINITION: QueryDefinition = {
   max_series: 5_000,
 };
 
-let asked: Asked[];
+let asked: SentRequest[];
 let answer: (begin: number, end: number) => object;
 
 /** Reads the query through an account of the REST interface, from a server that answers as `answer` says. */
@@ -35,7 +36,7 @@ async function read(over: Partial<QueryDefinition> = {}, more: object = {}): Pro
     const pieces: Buffer[] = [];
     request.on('data', (piece: Buffer) => pieces.push(piece));
     request.on('end', () => {
-      const { variables } = JSON.parse(Buffer.concat(pieces).toString()) as Pick<Asked, 'variables'>;
+      const { variables } = JSON.parse(Buffer.concat(pieces).toString()) as Pick<SentRequest, 'variables'>;
       const { headers, url } = request;
       asked.push({ path: url, key: headers['api-key'], otherKey: headers['x-api-key'], variables });
       const [begin, end] = [...variables.nrql.matchAll(/(?:SINCE|UNTIL) (\d+)/g)].map(([, time]) => Number(time));
@@ -133,7 +134,7 @@ describe('a query of an account of the REST interface', () => {
   it.each([
     ['something in otherResult', answered([], { otherResult: { count: 1 } }), 'too_large'],
     [
-      'as many rows as the service gives',
+      'as many rows as New Relic returns',
       answered(Array.from({ length: 5_000 }, (_, n) => ({ facet: String(n), count: 1 }))),
       'too_large',
     ],

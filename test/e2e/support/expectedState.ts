@@ -13,13 +13,13 @@ type Labels = Readonly<Record<string, string>>;
 
 const STATUSES = ['green', 'orange', 'red', 'gray', 'unknown'];
 
-/** What New Relic says of an application, a host or an instance, which is passed on as it is. */
+/** Health of an application, a host or an instance, as New Relic gives it and the exporter publishes it. */
 export function healthOf(world: World, scope: WorldScope, now: number): string {
   const { reporting, alertPolicy } = scope.application.archetype;
   return health(reporting, alertPolicy, rollingSummary(world, scope, now));
 }
 
-/** What New Relic says of a key transaction. */
+/** Health of a key transaction, as New Relic gives it. */
 export function keyTransactionHealth(world: World, key: SimulatedKeyTransaction, now: number): string {
   const { alertPolicy } = key.source.application.archetype;
   return health(keyTransactionReports(key, now), alertPolicy, keyTransactionSummary(world, key, now));
@@ -32,7 +32,7 @@ export function expectHealth(series: SeriesMap, prefix: string, labels: Labels, 
   }
 }
 
-/** The metrics a rolling summary is made of. */
+/** The metrics of which a rolling summary is calculated. */
 interface Sources {
   readonly calls: string;
   readonly errors: string;
@@ -41,7 +41,7 @@ interface Sources {
 
 export const WEB: Sources = { calls: 'HttpDispatcher', errors: 'Errors/allWeb', apdex: 'Apdex' };
 
-/** The rolling families of `application_summary`: what is an average of nothing is no verdict. */
+/** The rolling families of `application_summary`; without calls, averages are absent. */
 export function expectRolling(
   series: SeriesMap,
   world: World,
@@ -91,7 +91,7 @@ function score(world: World, scope: WorldScope, name: string, minutes: Minutes):
   return (zones.count + zones.total / 2) / (zones.count + zones.total + zones.totalExclusive);
 }
 
-/** Everything about one key transaction. */
+/** All families of one key transaction. */
 export function expectKeyTransaction(series: SeriesMap, world: World, key: SimulatedKeyTransaction, now: number): void {
   const minute = Math.floor(now / 60_000);
   const minutes = { from: minute - 10, to: minute };

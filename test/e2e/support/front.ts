@@ -3,8 +3,8 @@ import type { AddressInfo, Server, Socket } from 'node:net';
 import { connect, createServer } from 'node:net';
 
 /**
- * A port in front of an upstream that passes bytes through and keeps what is sent, until told to refuse connections. That ends
- * those that there are, as a restart of the upstream would.
+ * A port in front of a server. It passes bytes through, and keeps those of clients, until `refuse` closes all connections and
+ * accepts no more, as a restart of the server would.
  */
 export class Front {
   readonly port: number;
@@ -25,12 +25,12 @@ export class Front {
     return new Front(await listen(0), target);
   }
 
-  /** What was sent to the upstream, by connection. */
+  /** The bytes of clients, by connection. */
   get sent(): readonly string[] {
     return this.#sent.map((chunks) => Buffer.concat(chunks).toString());
   }
 
-  /** Nobody listens any more. */
+  /** Stops listening, and ends every connection. */
   async refuse(): Promise<void> {
     const closed = once(this.#server, 'close');
     this.#server.close();

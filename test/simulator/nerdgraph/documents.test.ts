@@ -111,7 +111,7 @@ describe('the GraphQL call', () => {
     }
   });
 
-  it('gets 429 beyond 25 at once of one user, by whichever key, whatever other users do', async () => {
+  it('gets 429 beyond 25 at once of one user, with all keys together, independent of other users', async () => {
     const busy = await simulatorOfTest({ apiKeys: [DEMO_API_KEY, 'second', 'another'], users: { another: 2 } });
     busy.faults.add({ effect: 'hang', times: 25 });
     const aborting = new AbortController();
@@ -133,7 +133,7 @@ describe('the GraphQL call', () => {
     expect(await status()).toBe(200);
   });
 
-  it('gets an error beyond so many NRQL queries in a minute of the clock', async () => {
+  it('gets an error beyond the limit of NRQL queries in a minute of the clock', async () => {
     let now = NOW;
     const limited = await simulatorOfTest({ now: () => now, nrqlPerMinute: 2 });
     const outcomes: unknown[] = [];
@@ -160,7 +160,7 @@ describe('the GraphQL call', () => {
     expect(await status(repeated)).toBe(200);
   });
 
-  it('answers for the account it was started with, and names those it was told to name', async () => {
+  it('answers for the account of its settings, and lists the accounts of its settings', async () => {
     const accounts = [
       { id: 42, name: 'Mine' },
       { id: 43, name: 'Another' },
@@ -174,7 +174,7 @@ describe('the GraphQL call', () => {
     expect(foreign.data!.actor!['account']).toBeNull();
   });
 
-  it('is in the log with what it asked for and how many rows it got, without the key', async () => {
+  it('is in the log with its requests and their numbers of rows, without the key', async () => {
     simulator.requests.clear();
     await nrql(simulator, COUNT);
     await ask(simulator, 'SELECT nothing');

@@ -94,7 +94,7 @@ describe('metric data', () => {
     );
   });
 
-  it('default to a half hour that the service moves into the past', async () => {
+  it('default to a half hour that New Relic moves into the past', async () => {
     const data = await metricData(rounded, APP, ['HttpDispatcher'], SUMMARIZED);
     expect([data.from, data.to]).toEqual(['2026-05-20T13:37:31+00:00', '2026-05-20T14:07:31+00:00']);
     const slice = data.metrics[0]!.timeslices[0]!;
@@ -164,7 +164,7 @@ describe('metric data', () => {
     expect([data.metrics_found, data.metrics_not_found]).toEqual([['EndUser/Apdex'], ['constructor']]);
   });
 
-  it('end their timeslices with the last second, and say nothing of names, when told so', async () => {
+  it('end their timeslices with the last second, and list no names, when the settings say so', async () => {
     const old = await simulatorOfTest({ inclusiveTo: true, metricsFound: false });
     const data = await metricData(old, APP, ['Apdex'], { ...SUMMARIZED, ...WINDOW });
     const today = await metricData(rounded, APP, ['Apdex'], { ...SUMMARIZED, ...WINDOW });

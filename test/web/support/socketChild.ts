@@ -1,7 +1,9 @@
 import { startServers } from '../../../src/web/server/servers.ts';
 import { systemdSockets } from '../../../src/web/server/listening.ts';
 
-/** Serves on the sockets that its parent hands over, as systemd does, and prints their addresses. */
+// This program serves on the sockets that its parent hands over, as systemd does, and prints their addresses.
+
+// The parent cannot know the id of this process before it starts.
 const environment = { LISTEN_FDS: process.env.LISTEN_FDS, LISTEN_PID: String(process.pid) };
 const { addresses } = await startServers({
   app: (_request, response) => response.end('from the handed-over socket'),
