@@ -20,8 +20,6 @@ export class UpstreamError extends Error {
   override readonly name = 'UpstreamError';
   readonly failure: {
     readonly reason: FailureReason;
-    /** Path template, such as `/applications/{id}/hosts.json`, or `graphql:` with the group of the requested data. */
-    readonly endpoint: string;
     readonly status?: number | undefined;
     /** True if New Relic itself calls the failure transient. */
     readonly isTransient?: boolean;
@@ -31,8 +29,8 @@ export class UpstreamError extends Error {
     readonly code?: string | undefined;
   };
 
-  constructor(message: string, failure: UpstreamError['failure'], options?: ErrorOptions) {
-    super(message, options);
+  constructor(message: string, failure: UpstreamError['failure']) {
+    super(message);
     this.failure = failure;
   }
 }

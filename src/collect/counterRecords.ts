@@ -75,17 +75,16 @@ export function steadyRange(interval: number, to: number): TimeRange {
 /**
  * Adds the response about an application to its counters.
  *
- * @param endpoint the endpoint of the calls, which the error names
  * @throws UpstreamError when a minute cannot be read, or the response is for another time
  */
 export function book(
   record: CounterRecord,
   series: MinuteSeries,
   { applicationId, requested }: CounterSubject,
-  { totals, writer, endpoint }: { totals: CounterTotals; readonly writer: SampleWriter; readonly endpoint: string },
+  { totals, writer }: { totals: CounterTotals; readonly writer: SampleWriter },
 ): void {
   const fail = (problem: string): never => {
-    throw new UpstreamError(`application ${applicationId}: ${problem}`, { reason: 'invalid_response', endpoint });
+    throw new UpstreamError(`application ${applicationId}: ${problem}`, { reason: 'invalid_response' });
   };
   const received = {
     from: Math.ceil(series.window.from / MINUTE) * MINUTE,

@@ -254,7 +254,6 @@ export class Kinds {
   #counters(): TaskRead {
     const { reader, selections, writer } = this.#context;
     const inventory = this.#inventory;
-    const endpoint = reader.api === 'rest' ? '/applications/{id}/metrics/data.json' : 'graphql:counters';
     return mapped(
       overFirstRange(reader.counters),
       (task, { to }) => {
@@ -263,8 +262,7 @@ export class Kinds {
       },
       ({ subject }, series, requested) => {
         const record = inventory.recordOf(subject)?.counters;
-        if (record !== undefined)
-          book(record, series, requested, { totals: inventory.counterTotals, writer, endpoint });
+        if (record !== undefined) book(record, series, requested, { totals: inventory.counterTotals, writer });
       },
       ({ window }) => window.to,
     );

@@ -97,7 +97,7 @@ export class Client {
     const { reason, status, isTransient, isTooBig, code } = failure;
     // The message has the same reason as the metrics, so that a log line leads to a series and a series to a log line.
     const message = this.#report(endpoint, failure, ` (reason ${reason})`);
-    return new UpstreamError(message, { reason, endpoint, status, isTransient, isTooBig, code });
+    return new UpstreamError(message, { reason, status, isTransient, isTooBig, code });
   }
 
   /** Reports that a part of a response was left out. */

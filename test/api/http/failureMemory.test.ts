@@ -11,7 +11,7 @@ function start() {
   return { failures: new FailureMemory(() => now), pass: (ms: number) => (now += ms) };
 }
 
-const failure = new UpstreamError('no', { reason: 'server', endpoint: 'graphql:hosts' });
+const failure = new UpstreamError('no', { reason: 'server' });
 
 describe('what once broke a query that others shared', () => {
   it('is asked alone until it has answered well 30 times, and begins anew when it breaks a query again', () => {

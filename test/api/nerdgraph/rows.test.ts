@@ -37,7 +37,7 @@ describe('the datastores of what was found of an application', () => {
 
   it('are unknown where the read failed, whatever was found before', () => {
     const failed = found({ [ITSELF]: [MYSQL] });
-    failed.failure = new UpstreamError('down', { reason: 'server', endpoint: 'graphql:application_metrics' });
+    failed.failure = new UpstreamError('down', { reason: 'server' });
     expect(failed.datastores()).toBeUndefined();
   });
 });
@@ -52,7 +52,7 @@ describe('what was found of an application', () => {
     result.buckets.set(host, new Map([[name, from.map(bucket)]]));
     return result;
   };
-  const failure = (words: string) => new UpstreamError(words, { reason: 'server', endpoint: 'graphql:hosts' });
+  const failure = (words: string) => new UpstreamError(words, { reason: 'server' });
 
   it('goes on with the buckets of a later range, by host and metric', () => {
     const first = bucketsOf('a', WEB, 0, 60);

@@ -262,7 +262,7 @@ describe('a failed status', () => {
       json(response, { error: { title: 'No such thing' } }, {}, status),
     );
     const { failure, message } = await failureOf(listHosts(reader, 5, call));
-    expect(failure).toMatchObject({ reason, status, endpoint: '/applications/{id}/hosts.json' });
+    expect(failure).toMatchObject({ reason, status });
     expect(message).toMatch(/^GET \/applications\/{id}\/hosts\.json: status \d+/);
     expect(notes.ended.map(({ code }) => code)).toEqual([status]);
     expect(notes.failures).toEqual([{ reason, message }]);

@@ -11,8 +11,7 @@ const application = (asked: readonly string[]) => ({
   hostKey: undefined,
   metrics: { names: asked, values: undefined },
 });
-const refusal = (status = 422): UpstreamError =>
-  new UpstreamError('refused', { reason: 'other', endpoint: '/applications/{id}/metrics/data.json', status });
+const refusal = (status = 422): UpstreamError => new UpstreamError('refused', { reason: 'other', status });
 
 /** An account whose upstream answers a list of names, or refuses it. */
 function account(isRefused: (asked: readonly string[]) => boolean, status?: number) {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { UpstreamError, type FailureReason } from '../../../src/api/types.ts';
 import { persistently } from '../../../src/cli/backfill/backfillApplication.ts';
 
-const failure = (reason: FailureReason): UpstreamError => new UpstreamError(reason, { reason, endpoint: '/x' });
+const failure = (reason: FailureReason): UpstreamError => new UpstreamError(reason, { reason });
 
 function reading(failures: number, error: Error) {
   const waits: number[] = [];

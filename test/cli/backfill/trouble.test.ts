@@ -51,7 +51,7 @@ describe('a run that meets trouble', () => {
       const planned = metricSeries.plan(subjects, chunk);
       sizes.push(planned.subjects.length);
       const isFirst = sizes.length === 2;
-      const error = new UpstreamError('the first host cannot be read', { reason: 'server', endpoint: '/x' });
+      const error = new UpstreamError('the first host cannot be read', { reason: 'server' });
       const failFirst = async (call: CallOptions) => [{ error }, ...(await planned.read(call)).slice(1)];
       return { ...planned, read: isFirst ? failFirst : planned.read };
     };

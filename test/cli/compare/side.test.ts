@@ -11,10 +11,7 @@ import { FREE_CALL } from '../upstream/support.ts';
 it('a side of which one chosen key transaction cannot be read is no side to compare', async () => {
   const clock = new VirtualClock();
   const reader = new FakeReader(clock);
-  const unread = new UpstreamError('the application of the key transaction cannot be read', {
-    reason: 'server',
-    endpoint: '/applications/{id}.json',
-  });
+  const unread = new UpstreamError('the application of the key transaction cannot be read', { reason: 'server' });
   reader.applications = [application(1)];
   reader.keyTransactions = [keyTransaction(8, 1), { ...keyTransaction(9, 1), unread }];
   const account = { config: accountConfig(), reader, call: FREE_CALL, close: () => Promise.resolve() };

@@ -372,9 +372,9 @@ function overloadOf({ reason, retryAfter }: Fault): Overload | undefined {
 }
 
 function errorOf({ kind }: Pick<About, 'kind'>, { reason, status }: Fault): UpstreamError {
-  return new UpstreamError(`${kind}: ${reason}`, { reason, endpoint: kind, status });
+  return new UpstreamError(`${kind}: ${reason}`, { reason, status });
 }
 
 function notFound(): never {
-  throw new UpstreamError('not found', { reason: 'not_found', endpoint: '/', status: 404 });
+  throw new UpstreamError('not found', { reason: 'not_found', status: 404 });
 }
