@@ -5,6 +5,7 @@ import { effectiveSettings, selects } from '../../collect/selection.ts';
 import { type AccountConfig, accountThrough, type Config } from '../../config/config.ts';
 import type { CommonOptions } from '../flags.ts';
 import { ExitStatus, UsageError } from '../process.ts';
+import { matchers } from '../alertRules/expressions.ts';
 import { formatMinute, jsonText, lineLength, table, wrapped } from '../terminal.ts';
 import { isId } from '../upstream/readForCommand.ts';
 import {
@@ -231,7 +232,7 @@ function unexplained(differences: readonly Difference[], most: number): string {
   const open = differences.filter(({ expected }) => !expected);
   const groups = grouped([...open.entries()], ([index, each]) =>
     each.difference === null && each.reason !== null
-      ? `${each.reason} ${labelText(entityLabels(each.labels))}`
+      ? `${each.reason} ${matchers(entityLabels(each.labels))}`
       : String(index),
   );
   const rows = [...groups.values()].slice(0, MAX_SHOWN).map((group) => {
@@ -239,8 +240,8 @@ function unexplained(differences: readonly Difference[], most: number): string {
     const has = (value: number | null): string => (group.length > 1 && value !== null ? 'listed' : numberText(value));
     const what =
       group.length > 1
-        ? `${group.length} series of ${labelText(entityLabels(labels))}`
-        : family + labelText(identifyingLabels(labels));
+        ? `${group.length} series of ${matchers(entityLabels(labels))}`
+        : family + matchers(identifyingLabels(labels));
     return [
       difference === null ? '-' : percentText(difference),
       has(rest),
@@ -298,11 +299,6 @@ const IMPLIED_LABELS: Readonly<Record<string, readonly string[]>> = {
 function identifyingLabels(labels: Difference['labels']): Difference['labels'] {
   const named = new Set(Object.keys(labels).flatMap((label) => IMPLIED_LABELS[label] ?? []));
   return Object.fromEntries(Object.entries(labels).filter(([label]) => label !== 'account' && !named.has(label)));
-}
-
-function labelText(labels: Difference['labels']): string {
-  const pairs = Object.entries(labels).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
-  return `{${pairs.join(',')}}`;
 }
 
 function percentText(difference: number): string {
