@@ -76,8 +76,14 @@ export interface Application extends RollingValues {
   /** The number of hosts and instances linked to the application. */
   readonly hosts: number | undefined;
   readonly instances: number | undefined;
-  /** Tags in New Relic's spelling; undefined where the interface does not return tags. */
-  readonly tags?: readonly { readonly key: string; readonly values: readonly string[] }[] | undefined;
+  /** Undefined where the interface does not return tags. */
+  readonly tags?: readonly Tag[] | undefined;
+}
+
+/** A tag in New Relic's spelling. */
+export interface Tag {
+  readonly key: string;
+  readonly values: readonly string[];
 }
 
 export interface Host {

@@ -10,6 +10,7 @@ import {
   type KeyTransaction,
   type MetricName,
   type RollingValues,
+  type Tag,
   type Timeslice,
 } from './types.ts';
 
@@ -298,7 +299,7 @@ export interface MonitoredEntity {
   readonly reporting: boolean;
   /** Health status in the words of the REST interface; undefined where New Relic returns none. */
   readonly healthStatus: string | undefined;
-  readonly tags: readonly { readonly key: string; readonly values: readonly string[] }[];
+  readonly tags: readonly Tag[];
   /** Golden metrics; entities with equal definitions share one object. */
   readonly metrics: readonly GoldenMetric[];
 }
@@ -322,15 +323,27 @@ export interface GoldenSubject {
   readonly window: number | undefined;
 }
 
+/** A value of a golden metric; `percentile` names it where there are several. */
+export interface GoldenValue {
+  readonly percentile: string | undefined;
+  readonly value: number;
+}
+
 /** The golden metrics that were read for one entity. */
 export interface GoldenResult {
   readonly window: TimeRange;
-  /** Values by golden metric; metrics without a value are left out. A value has a percentile where there are several. */
-  readonly values: ReadonlyMap<string, readonly { readonly percentile: string | undefined; readonly value: number }[]>;
+  /** Values by golden metric; metrics without a value are left out. */
+  readonly values: ReadonlyMap<string, readonly GoldenValue[]>;
   /** Golden metrics that failed while others were read. */
   readonly failures: ReadonlyMap<string, UpstreamError>;
   /** Golden metrics whose column is not a number. */
   readonly notNumbers: readonly string[];
+}
+
+/** A type of entities, `DOMAIN-TYPE`, and the number of its entities in the account. */
+export interface EntityTypeCount {
+  readonly type: string;
+  readonly count: number;
 }
 
 /** Reads entities of any type, always through NerdGraph. */
@@ -340,8 +353,8 @@ export interface EntityReader {
   /** The number of calls for a list of this length. */
   listCalls(type: string, entities: number): number;
   readonly goldenMetrics: BatchRead<GoldenSubject, GoldenResult>;
-  /** The entity types of the account, sorted, with the number of entities of each. */
-  types(call: CallOptions): Promise<readonly { readonly type: string; readonly count: number }[]>;
+  /** The entity types of the account, sorted. */
+  types(call: CallOptions): Promise<readonly EntityTypeCount[]>;
 }
 
 /** A request for metric names that a person will read. */

@@ -1,5 +1,5 @@
 import { Document } from 'yaml';
-import type { Application, KeyTransaction, Host, Instance } from '../api/types.ts';
+import type { Application, KeyTransaction, Host, Instance, Tag } from '../api/types.ts';
 import {
   findApplications,
   findKeyTransactions,
@@ -273,7 +273,7 @@ function keyTransactionRows({ applications, keyTransactions, everything }: Disco
 }
 
 /** A tag in New Relic's form: `team=shop,web`. */
-function tagText({ key, values }: NonNullable<Application['tags']>[number]): string {
+function tagText({ key, values }: Tag): string {
   return `${key}=${values.join(',')}`;
 }
 

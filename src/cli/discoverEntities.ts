@@ -1,7 +1,7 @@
 import { stringify } from 'yaml';
 import type { Config } from '../config/config.ts';
 import { entitySelection } from '../config/schema/entities.ts';
-import type { MonitoredEntity } from '../api/upstreamReader.ts';
+import type { EntityTypeCount, MonitoredEntity } from '../api/upstreamReader.ts';
 import { errorText, escapeUnsafe } from '../log/logger.ts';
 import type { CommonOptions } from './flags.ts';
 import { ExitStatus, UsageError } from './process.ts';
@@ -18,7 +18,7 @@ interface DiscoverEntitiesOptions extends CommonOptions {
 
 interface Found {
   readonly account: string;
-  readonly types?: readonly { readonly type: string; readonly count: number }[];
+  readonly types?: readonly EntityTypeCount[];
   readonly entities?: readonly MonitoredEntity[];
 }
 

@@ -1,3 +1,5 @@
+import type { GoldenMetric } from '../api/upstreamReader.ts';
+
 /** Suffixes that Prometheus reserves for types other than gauge. */
 const RESERVED_SUFFIX = /_(?:total|count|sum|bucket|created|info)$/;
 
@@ -23,18 +25,12 @@ export function goldenFamilyName(type: string, metric: string): string | undefin
 }
 
 /** HELP of a golden metric: title and unit as New Relic names them, on one line of bounded length. */
-export function goldenHelp(
-  type: string,
-  { name, title, unit }: { readonly name: string; readonly title: string; readonly unit: string },
-): string {
+export function goldenHelp(type: string, { name, title, unit }: Pick<GoldenMetric, 'name' | 'title' | 'unit'>): string {
   return `${oneLine(title)} (${oneLine(unit)}); golden metric ${oneLine(name)} of ${type} as New Relic defines it`;
 }
 
 /** Sorts the definitions of one metric by title, then by unit: HELP comes from the first, in any order of responses. */
-export function byTitle(
-  a: { readonly title: string; readonly unit: string },
-  b: { readonly title: string; readonly unit: string },
-): number {
+export function byTitle(a: Pick<GoldenMetric, 'title' | 'unit'>, b: Pick<GoldenMetric, 'title' | 'unit'>): number {
   return compareText(a.title, b.title) || compareText(a.unit, b.unit);
 }
 

@@ -1,4 +1,4 @@
-import type { Application, Host, Instance, KeyTransaction } from '../api/types.ts';
+import type { Application, Host, Instance, KeyTransaction, Tag } from '../api/types.ts';
 import type { Labels } from './sample.ts';
 
 /** The grammar of label names. It also fits names that begin with `__`, which belong to Prometheus: callers refuse them. */
@@ -25,7 +25,7 @@ export function tagLabel(key: string): string {
   return `tag_${key.replace(/[^a-zA-Z0-9_]/g, '_')}`;
 }
 
-export type Tags = readonly { readonly key: string; readonly values: readonly string[] }[];
+export type Tags = readonly Tag[];
 
 /** The values of a tag by its case-insensitive key; undefined without such a key. */
 export function tagValues(tags: Tags, key: string): readonly string[] | undefined {

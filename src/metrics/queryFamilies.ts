@@ -21,7 +21,7 @@ export interface QueryDefinition {
   readonly window?: number | undefined;
   readonly interval: number;
   readonly limit?: number | undefined;
-  readonly fail_at?: { readonly value: string; readonly at_least: number } | undefined;
+  readonly fail_at?: RowRules['failAt'];
   readonly max_series: number;
 }
 

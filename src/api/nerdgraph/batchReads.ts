@@ -1,5 +1,12 @@
 import type { AccountMemory, KeyTransactionDetails } from './accountMemory.ts';
-import { partsOf, takeSubjects, type BatchSubject, type QueryKind, type QueryPart } from './batching.ts';
+import {
+  partsOf,
+  takeSubjects,
+  type BatchSubject,
+  type QueryKind,
+  type QueryPart,
+  type TakenSubject,
+} from './batching.ts';
 import { aligned } from './nrql.ts';
 import { ITSELF, SubjectRows, type FoundRows, type TimesliceQuery } from './rows.ts';
 import { keyTransactionOf, rollingOf, ValueMapper } from './rowValues.ts';
@@ -36,9 +43,9 @@ interface RowsQuery<S, R extends TimeRange = TimeRange> {
   plan?(parts: readonly QueryPart[], kind: QueryKind, range: R): PlannedQueries;
 }
 
-/** A planned call, with its subjects and the part of the query for each. */
+/** A planned call and its subjects. */
 interface PlannedRows<S> extends PlannedQueries {
-  readonly taken: readonly { readonly subject: S; readonly request: BatchSubject | undefined }[];
+  readonly taken: readonly TakenSubject<S>[];
 }
 
 /** Plans the next call: the subjects that fit, and the fewest queries for their rows. */

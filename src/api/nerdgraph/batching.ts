@@ -120,9 +120,15 @@ export function expectedRows(
   return groupBy !== 'host' ? rows : rows * (namesHosts && hosts !== undefined ? hosts.length : sizes.hosts);
 }
 
-/** The subjects of the next query, all of one kind; a request is undefined where the subject needs no query. */
+/** A subject of the next query, and its part of the query; undefined: it needs no query. */
+export interface TakenSubject<S> {
+  readonly subject: S;
+  readonly request: BatchSubject | undefined;
+}
+
+/** The subjects of the next query, all of one kind. */
 interface TakenSubjects<S> {
-  readonly taken: readonly { readonly subject: S; readonly request: BatchSubject | undefined }[];
+  readonly taken: readonly TakenSubject<S>[];
   readonly kind: QueryKind;
   /** True: all belong to one application or key transaction, which may need several queries. */
   readonly isOne: boolean;
@@ -140,7 +146,7 @@ export function takeSubjects<S>(
   memory: AccountMemory,
   limit?: number,
 ): TakenSubjects<S> {
-  const taken: { readonly subject: S; readonly request: BatchSubject | undefined }[] = [];
+  const taken: TakenSubject<S>[] = [];
   const selectors = new Map<SubjectId, string>();
   let firstKind: QueryKind | undefined;
   let kind: QueryKind | undefined;

@@ -8,7 +8,7 @@ import { readPages } from '../http/paging.ts';
 import { isList, hasMembers, parseRecord, text, type Discarded, type Json } from '../http/validation.ts';
 import type { CallOptions } from '../upstreamReader.ts';
 import { inSlices } from '../../eventLoop/turns.ts';
-import { UpstreamError, type Application } from '../types.ts';
+import { UpstreamError, type Tag } from '../types.ts';
 
 /** REST's health status by severity of the open alerts. That the two are equal is our inference. */
 const HEALTH = {
@@ -26,7 +26,7 @@ const severity = z.enum(['CRITICAL', 'WARNING', 'NOT_ALERTING', 'NOT_CONFIGURED'
 const tag = z.object({ key: text, values: z.array(z.unknown()).nullish() });
 
 /** An invalid tag is dropped alone, and so is a value that is not a text. */
-const tags = z.array(z.unknown()).transform((list): NonNullable<Application['tags']> =>
+const tags = z.array(z.unknown()).transform((list): readonly Tag[] =>
   list.slice(0, MAX_TAGS).flatMap((each) => {
     const { data } = tag.safeParse(each);
     const values = data?.values?.filter((value) => typeof value === 'string') ?? [];

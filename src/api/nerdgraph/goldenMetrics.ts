@@ -6,7 +6,7 @@ import { planLater, planTimeslices, type PlannedQueries } from './timeslices.ts'
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import { sourceKey, type GoldenSource } from '../../nrql/goldenMetric.ts';
 import { numberOf, percentilesOf } from '../../nrql/queryRows.ts';
-import type { BatchRead, CallOptions, GoldenResult, GoldenSubject, TimeRange } from '../upstreamReader.ts';
+import type { BatchRead, CallOptions, GoldenResult, GoldenSubject, GoldenValue, TimeRange } from '../upstreamReader.ts';
 import type { UpstreamError } from '../types.ts';
 
 /** The kinds under which failures of entities, and failures of columns, are remembered. */
@@ -19,7 +19,7 @@ interface Entity {
   /** The selected columns of each of its sources. */
   readonly selectors: Selectors;
   window: TimeRange | undefined;
-  readonly values: Map<string, readonly { readonly percentile: string | undefined; readonly value: number }[]>;
+  readonly values: Map<string, readonly GoldenValue[]>;
   readonly failures: Map<string, UpstreamError>;
   readonly notNumbers: string[];
 }

@@ -4,7 +4,7 @@ import { entity, healthStatus, searchEntities } from './entitySearch.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import { ENTITIES, ENTITY_TYPES } from './transport.ts';
 import { count, parseList, parseRecord, text, type Json } from '../http/validation.ts';
-import type { CallOptions, GoldenMetric, MonitoredEntity } from '../upstreamReader.ts';
+import type { CallOptions, EntityTypeCount, GoldenMetric, MonitoredEntity } from '../upstreamReader.ts';
 import { inSlices } from '../../eventLoop/turns.ts';
 
 const GROUP = 'entities';
@@ -91,7 +91,7 @@ function sharedMetrics({ goldenMetrics }: AccountMemory, metrics: readonly Golde
 export async function readEntityTypes(
   account: NerdGraphAccount,
   call: CallOptions,
-): Promise<readonly { readonly type: string; readonly count: number }[]> {
+): Promise<readonly EntityTypeCount[]> {
   const { transport } = account;
   const search = `accountId = ${await account.id(call)}`;
   const { found } = await transport.read(GROUP, ENTITY_TYPES, { search }, call, { keyHeader: 'Api-Key' });

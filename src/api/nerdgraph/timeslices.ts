@@ -10,6 +10,12 @@ import type { FailureMemory, SubjectId } from '../http/failureMemory.ts';
 import type { CallOptions, SplitReason } from '../upstreamReader.ts';
 import { UpstreamError, type FailureReason } from '../types.ts';
 
+/** The failure of a whole batch, and the reason to report for its split. */
+interface FailedRead {
+  readonly error: UpstreamError;
+  readonly reason: SplitReason;
+}
+
 /** Failures that one subject of a batch may cause, with the reason to report for a split; others concern the account or address. */
 const BLAMABLE: Partial<Record<FailureReason, SplitReason>> = {
   timeout: 'timeout',
@@ -191,10 +197,7 @@ class SplitRead {
    * Finds the columns that make the query fail, and reads the batch without them. One column of one entity is read first, and
    * another one of another entity if that fails, for the reason that `SplitRead` gives.
    */
-  async #readColumns(
-    batch: Batch,
-    failed: { readonly error: UpstreamError; readonly reason: SplitReason } | undefined,
-  ): Promise<boolean> {
+  async #readColumns(batch: Batch, failed: FailedRead | undefined): Promise<boolean> {
     let lastError = failed?.error;
     if (failed !== undefined) this.#context.account.transport.http.split(failed.reason);
     for (const [part, columns] of probesOf(batch)) {
@@ -263,10 +266,7 @@ class SplitRead {
    *
    * @param failed the error of the whole batch; undefined: it was not read, because the circuit was open
    */
-  async #readFromOne(
-    batch: Batch,
-    failed: { readonly error: UpstreamError; readonly reason: SplitReason } | undefined,
-  ): Promise<boolean> {
+  async #readFromOne(batch: Batch, failed: FailedRead | undefined): Promise<boolean> {
     let others = batch;
     const tried: Batch[] = [];
     let lastError: UpstreamError | undefined = failed?.error;

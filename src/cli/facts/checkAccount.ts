@@ -8,7 +8,7 @@ import type { CountedCalls, GraphAccount, GraphConnection, Probe } from './conne
 import type { RestAccount, RestConnection, Verdicts } from './connections.ts';
 import { AGES, undecided, word, type Judged } from './evidence.ts';
 import { FACTS, type Fact, type FactId } from './facts.ts';
-import { judgeLate } from './judges.ts';
+import { judgeLate, type Reading } from './judges.ts';
 import { NERDGRAPH_PROBES, PACK_PROBES, readKeyTransactions, readLargest } from './nerdgraphProbes.ts';
 import { readMinutes, REST_PROBES, valueAt } from './restProbes.ts';
 import { SHARED_PROBES } from './sharedProbes.ts';
@@ -197,7 +197,7 @@ async function checkLate(
   // The last reading counts as final, so it is at the end of the wait.
   const last = Math.floor((started + waitMs - end) / MINUTE);
   const ages = [...AGES.filter((age) => age < last), last];
-  const readings: { readonly age: number; readonly calls: number }[] = [];
+  const readings: Reading[] = [];
   const range = { from: end / 1000 - 60, to: end / 1000 };
   return orFailure(async () => {
     for (const age of ages) {

@@ -220,14 +220,17 @@ export function judgeMinutes(rest: readonly number[], nerdgraph: readonly number
 /** The share of its final value at which a minute counts as complete. */
 const COMPLETE = 0.99;
 
+/** The calls of a minute, read at an age in minutes after its end. */
+export interface Reading {
+  readonly age: number;
+  readonly calls: number;
+}
+
 /**
  * Decides whether a minute was complete after the configured delay, and which delay would be enough, from its calls at several
- * ages (in minutes after its end), the last taken as final.
+ * ages, the last taken as final.
  */
-export function judgeLate(
-  readings: readonly { readonly age: number; readonly calls: number }[],
-  delayMinutes: number,
-): Judged {
+export function judgeLate(readings: readonly Reading[], delayMinutes: number): Judged {
   const last = readings.at(-1);
   if (last === undefined || readings.length < 2) return undecided('needs --wait');
   if (last.calls === 0) return undecided('no traffic');

@@ -1,7 +1,7 @@
 import { isAlias, isMap, isPair, isScalar, isSeq, Scalar, visit } from 'yaml';
 import type { Alias, Document, Node, Pair, YAMLMap, YAMLSeq } from 'yaml';
 import type { Path } from '../diagnostic.ts';
-import { expandPlaceholders, type Environment, type Replacement } from './placeholders.ts';
+import { expandPlaceholders, type Environment, type Expansion } from './placeholders.ts';
 
 /** Aliases of aliases can make a billion values out of a few lines. */
 const MAX_ALIASED_VALUES = 10_000;
@@ -54,7 +54,7 @@ export class DocumentValues {
   /** Invalid nodes; further problems of their values are not reported. */
   readonly #invalid = new Set<Node>();
   /** The expanded text of values with placeholders, before it got a type. */
-  readonly #expansions = new Map<Node, { readonly text: string; readonly replacements: readonly Replacement[] }>();
+  readonly #expansions = new Map<Node, Expansion>();
   /** The valid pairs of each mapping, by key. */
   readonly #pairs = new Map<YAMLMap, ReadonlyMap<unknown, Pair>>();
   readonly #anchors = new Map<string, Node>();

@@ -19,14 +19,17 @@ export const TOO_LONG = 'a text is longer than 655,360 characters: shorten it';
 
 const INCOMPLETE = '"${" must begin ${NAME} or ${NAME:-default}: complete it, or write "$${" for a literal "${"';
 
+/** A text with its placeholders replaced, and the places of the replacements. */
+export interface Expansion {
+  readonly text: string;
+  readonly replacements: readonly Replacement[];
+}
+
 /**
  * Replaces `${NAME}` and `${NAME:-default}` (the default is for a variable that is not set or empty); `$${` stands for `${`.
  * The value of a variable is inserted unchanged, without a search for placeholders in it.
  */
-export function expandPlaceholders(
-  text: string,
-  env: Environment,
-): { readonly text: string; readonly replacements: readonly Replacement[] } | { readonly problem: string } {
+export function expandPlaceholders(text: string, env: Environment): Expansion | { readonly problem: string } {
   const parts: string[] = [];
   const replacements: Replacement[] = [];
   let length = 0;

@@ -3,7 +3,7 @@ import { cutOffSlowReader, sendInternalError, sendText } from '../sending.ts';
 import { clientGone } from '../clientGone.ts';
 import { BasicAuthenticator, type Compare } from '../authentication/passwords.ts';
 import { PATHS } from '../dependencies.ts';
-import type { WebConfigStore } from '../webConfig/webConfig.ts';
+import type { RateLimit, WebConfigStore } from '../webConfig/webConfig.ts';
 import { hasPath, namesSeveralHosts, normalisePrefix, pathOf } from '../request.ts';
 
 /**
@@ -100,7 +100,7 @@ export class TokenBucket {
   #countedAt: number;
 
   /** `now` gives milliseconds of a clock that never goes back. */
-  constructor({ intervalMs, burst }: { readonly intervalMs: number; readonly burst: number }, now: () => number) {
+  constructor({ intervalMs, burst }: RateLimit, now: () => number) {
     this.#intervalMs = intervalMs;
     this.#burst = burst;
     this.#now = now;

@@ -6,6 +6,12 @@ import { readYaml } from '../../config/yaml/readYaml.ts';
 import { asksForCertificate, readTlsSettings, type TlsSettings } from './tlsSettings.ts';
 import { tlsSectionOf, webConfigSchema } from './webConfigFile.ts';
 
+/** One request every `intervalMs`, and up to `burst` requests that were not made earlier. */
+export interface RateLimit {
+  readonly intervalMs: number;
+  readonly burst: number;
+}
+
 /** A web configuration in the exporter-toolkit format, its files read in. */
 interface WebConfig {
   /** Undefined: plain HTTP. */
@@ -13,8 +19,7 @@ interface WebConfig {
   readonly headers: Readonly<Record<string, string>>;
   /** User name to bcrypt hash. Empty or undefined: no authentication; undefined where the file does not mention users. */
   readonly users: ReadonlyMap<string, string> | undefined;
-  /** `rate_limit`: one request every `intervalMs`, at most `burst` saved up. */
-  readonly rateLimit: { readonly intervalMs: number; readonly burst: number } | undefined;
+  readonly rateLimit: RateLimit | undefined;
 }
 
 /** The result of reading a file, and every file that the result depends on. */
