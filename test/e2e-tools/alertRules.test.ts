@@ -114,14 +114,14 @@ describe('the command alert-rules', () => {
     });
   });
 
-  it('ends with 1 and writes nothing where a search fails', async () => {
+  it('ends with 1, writes nothing and names the account where a search fails', async () => {
     const fault = { effect: 'graphql-error', class: 'ACCESS_DENIED', on: 'graphql_alerts', skip: 1, times: 1 } as const;
     const failing = await simulatorForTest({ applications: 2, faults: [fault] });
     await inFolder(async (folder) => {
       const output = join(folder, 'rules');
       const { status, stdout, stderr } = await runIn(output, [], [nerdgraph(failing)]);
       expect([status, stdout]).toEqual([1, '']);
-      expect(stderr).toContain('ACCESS_DENIED');
+      expect(stderr).toMatch(/^account shop: the alert conditions cannot be read: .*ACCESS_DENIED/);
       expect(existsSync(output)).toBe(false);
     });
   });

@@ -9,6 +9,7 @@ import type { CommonOptions } from '../flags.ts';
 import { checkOutput } from '../outputFiles.ts';
 import { UsageError } from '../process.ts';
 import { jsonText, lineLength, table, wrapped } from '../terminal.ts';
+import { unreadable } from '../upstream/readForCommand.ts';
 import { theAccount, withAccounts } from '../upstream/session.ts';
 import { type Conversion, convert, costWords } from './convert.ts';
 import { FILE_NAMES, fileTexts, writeAll } from './files.ts';
@@ -31,7 +32,9 @@ export async function runAlertRules(options: AlertRulesOptions): Promise<void> {
     async ({ accounts: [account], print, mask }) => {
       if (account?.reader.alertSettings === undefined) throw new Error('there is no account to read');
       const { config } = account;
-      const found = await account.reader.alertSettings(account.call);
+      const found = await account.reader.alertSettings(account.call).catch((error: unknown) => {
+        throw unreadable(account, 'the alert conditions', error);
+      });
       const settings = cleaned(choosePolicies(found, options.policy), mask);
       const conversion = convert(
         settings,

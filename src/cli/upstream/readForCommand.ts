@@ -198,6 +198,7 @@ export function listApplications(
   });
 }
 
-function unreadable({ config }: LiveAccount, what: string, cause: unknown): Error {
+/** The error of a read that failed, with the account and what was read. */
+export function unreadable({ config }: LiveAccount, what: string, cause: unknown): Error {
   return new Error(`account ${config.name}: ${what} cannot be read`, { cause });
 }
