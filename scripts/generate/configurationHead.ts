@@ -11,7 +11,7 @@ The file is YAML 1.2 in UTF-8. [\`config.example.yaml\`](../config.example.yaml)
 | Placeholder | What to write |
 | --- | --- |
 | \`<boolean>\` | \`true\` or \`false\` |
-| \`<duration>\` | whole numbers with units, largest unit first, each at most once: \`d\`, \`h\`, \`m\`, \`s\`, \`ms\`; such as \`30s\`, \`5m\`, \`1h30m\`, \`500ms\`, \`0s\`; at most \`24d\` |
+| \`<duration>\` | whole numbers with units, largest unit first, each at most once: \`d\`, \`h\`, \`m\`, \`s\`, \`ms\`; such as \`30s\`, \`5m\`, \`1h30m\`, \`500ms\`, \`0s\`; at most \`24d\`, unless its key says more |
 | \`<glob>\` | a pattern for the whole name: \`*\` is any run of characters (also none), \`?\` is one, the rest is literal (\`.\`, \`[\` and \`+\` too), case counts |
 | \`<hostname>\` | a DNS name, such as \`api.example\` |
 | \`<int>\` | a whole number |

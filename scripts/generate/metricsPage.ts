@@ -25,7 +25,6 @@ REST interface. Where an account with \`api: nerdgraph\` has another source, it 
 - **rolling average of 10 minutes** (\`rolling\` in a name): the same of a key transaction, with NerdGraph over 10 minutes.
 - **collection window**: the last \`collection.window\`, which ends \`collection.delay\` before the refresh, on the minute;
   \`newrelic_exporter_window_end_timestamp_seconds\` says when that was.
-
 - **every minute once** (counters): each minute is added when it was read, and what arrives late is added later.
 
 A rolling value and a window value of one entity differ, because they speak about different times. The length of the

@@ -20,6 +20,7 @@ test('the address of the project is that of package.json', () => {
   expect(textOf('Dockerfile')).toContain(`org.opencontainers.image.source="${HOME}"`);
   expect(textOf('deploy/systemd/newrelic-apm-exporter.service')).toContain(`\nDocumentation=${HOME}\n`);
   expect(textOf('package.json')).toContain(`"url": "git+${HOME}.git"`);
+  expect(textOf('deploy/helm/Chart.yaml')).toContain(`\nhome: ${HOME}\n`);
 });
 
 test.each([

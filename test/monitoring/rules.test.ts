@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { HOME } from '../../src/cli/version.ts';
 import { REST_ONLY } from '../real/incidents/fleet.ts';
 import { unknownNames } from './names.ts';
-import { ROOT, ruleTestsOf, rulesOf, type Rule } from './ruleFiles.ts';
+import { ROOT, ruleTestsOf, rulesOf, strictYaml, type Rule } from './ruleFiles.ts';
 
 const recording = rulesOf('recording.yaml');
 const packs = rulesOf('packs.yaml');
@@ -96,6 +96,25 @@ describe('alerts', () => {
       return labels.every((label) => summary.includes(`{{ $labels.${label} }}`));
     });
     expect(wrong).toEqual([]);
+  });
+
+  test('of severity warning are kept quiet by Alertmanager while the critical one of the same quantity fires', () => {
+    const names = shipped.map(({ alert }) => alert);
+    const pairs = names.flatMap((page) => {
+      const stem = /^(\w+)Critical$/.exec(page)?.[1];
+      return names.filter((each) => each === `${stem}High` || each === `${stem}Low`).map((ticket) => [page, ticket]);
+    });
+    expect(pairs).toHaveLength(3);
+    for (const [page, ticket] of pairs)
+      expect(strictYaml('deploy/alertmanager/alertmanager.yaml')).toHaveProperty(
+        'inhibit_rules',
+        expect.arrayContaining([
+          expect.objectContaining({
+            source_matchers: [`alertname="${page}"`],
+            target_matchers: [`alertname="${ticket}"`],
+          }),
+        ]),
+      );
   });
 
   test('have cases in which they fire and in which they do not, before and after', () => {
