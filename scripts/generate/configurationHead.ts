@@ -11,14 +11,18 @@ The file is YAML 1.2 in UTF-8. [\`config.example.yaml\`](../config.example.yaml)
 | Placeholder | What to write |
 | --- | --- |
 | \`<boolean>\` | \`true\` or \`false\` |
+| \`<column>\` | the key of a value in the rows of a query: its alias, or as New Relic names it |
+| \`<DOMAIN-TYPE>\` | a type of entity in capitals, such as \`EXT-SERVICE\`; \`newrelic-apm-exporter discover --entities\` lists those of the account |
 | \`<duration>\` | whole numbers with units, largest unit first, each at most once: \`d\`, \`h\`, \`m\`, \`s\`, \`ms\`; such as \`30s\`, \`5m\`, \`1h30m\`, \`500ms\`, \`0s\`; at most \`24d\`, unless its key says more |
 | \`<glob>\` | a pattern for the whole name: \`*\` is any run of characters (also none), \`?\` is one, the rest is literal (\`.\`, \`[\` and \`+\` too), case counts |
 | \`<hostname>\` | a DNS name, such as \`api.example\` |
 | \`<int>\` | a whole number |
-| \`<label_name>\` | letters, digits and \`_\`, no digit first, not \`__\` first, none of the exporter's own labels (see [metrics.md](metrics.md)) nor \`job\`, \`instance\`, \`le\`, \`quantile\` |
+| \`<label_name>\` | letters, digits and \`_\`, no digit first, not \`__\` first, none of the exporter's own labels (see [metrics.md](metrics.md)) nor \`job\`, \`instance\`, \`le\`, \`quantile\`; the facets of a query may be called as the exporter's own labels, except \`account\`, \`percentile\` and the static labels of the account |
 | \`<match>\` | a mapping with exactly one key: \`name: <glob>\` or \`id: <int>\` |
 | \`<application_match>\` | a mapping: \`id: <int>\` alone, or \`name: <glob>\`, \`tag: <string>\` (with \`api: nerdgraph\`; the key of a tag, whose case does not count) or both; beside \`tag\`, \`value: <glob>\` for any of its values |
+| \`<entity_match>\` | a mapping: \`name: <glob>\`, \`tag: <string>\` or both, as of an application |
 | \`<metric_name>\` | letters, digits and \`_\`, no digit first |
+| \`<nrql>\` | a query in New Relic's language ([queries.md](queries.md#write-one)) |
 | \`<number>\` | a finite number |
 | \`<path>\` | a file name; a relative one is relative to the folder of the configuration file |
 | \`<secret>\` | text that is never shown: \`/config\` and the logs say \`<secret>\` in its place |

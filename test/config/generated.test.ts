@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { Ajv } from 'ajv';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import { parse } from 'yaml';
 import { GENERATED_FILES } from '../../scripts/generate.ts';
 import { editorSchema } from '../../scripts/generate/editorSchema.ts';
@@ -47,6 +47,12 @@ describe('what is made of the schema', () => {
       if (key !== 'tag') expect(example).toMatch(new RegExp(`^[ #-]*${key}:`, 'm'));
     }
   });
+});
+
+test('the reference page explains every placeholder that it uses', () => {
+  const [head = '', tables = ''] = page.split('\n## The file\n');
+  const used = [...tables.matchAll(/<[A-Za-z_-]+>/g)].map(([placeholder]) => placeholder);
+  expect(used.filter((placeholder) => !head.includes(`| \`${placeholder}\` `))).toEqual([]);
 });
 
 describe('the example file', () => {
