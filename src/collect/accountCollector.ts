@@ -336,7 +336,9 @@ export class AccountCollector {
     this.#notePause();
     // While the account is refused, its application list is tried once per interval, after any kind of failure.
     const isRefused = this.refused !== undefined && task === this.inventory.applicationList;
-    task.retryAt = isRefused ? this.schedule.nextRegularAttempt(task) : this.schedule.retryAt(task, window);
+    // New Relic would leave out rows of an earlier attempt, too.
+    const isCut = reason === 'too_large' && task.kind === 'queries';
+    task.retryAt = isRefused || isCut ? this.schedule.nextRegularAttempt(task) : this.schedule.retryAt(task, window);
   }
 
   #forgetRemoved(): void {

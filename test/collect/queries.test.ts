@@ -125,6 +125,13 @@ describe('queries', () => {
     expect(world.value(last, 'queue', { region: 'us' })).toBe(4);
   });
 
+  it('whose rows New Relic has cut are read again after their whole interval', async () => {
+    world.reader.subjectFault = (_kind, subject) =>
+      (subject as QuerySubject).nrql === QUEUES.nrql ? { reason: 'too_large' } : undefined;
+    await world.scrapeFor(10 * 60, 15);
+    expect(asked(world).filter((name) => name === 'queues')).toHaveLength(2);
+  });
+
   it('that are refused are each tried again: no list would tell when they are accepted', async () => {
     world.reader.fault = () => ({ reason: 'auth', status: 401 });
     await world.scrape();
