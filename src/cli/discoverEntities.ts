@@ -93,7 +93,8 @@ function toJson({ account, types, entities }: Found) {
 /** YAML that can be copied to `entities` of an account. */
 function toYaml({ account, types, entities = [] }: Found, type: string | undefined): string {
   const metrics = [...new Set(entities.flatMap((entity) => entity.metrics.map(({ name }) => name)))].sort();
-  const selections = types === undefined ? [{ type, metrics }] : types.map((each) => ({ type: each.type }));
+  const ofType = metrics.length === 0 ? { type } : { type, metrics };
+  const selections = types?.map((each) => ({ type: each.type })) ?? [ofType];
   return `# account ${JSON.stringify(account)}\n${stringify({ entities: selections }, { lineWidth: 0 })}`;
 }
 

@@ -10,13 +10,14 @@ import { escapePlaceholders } from '../config/yaml/placeholders.ts';
 import { Exposition, finishExposition } from '../exposition/exposition.ts';
 import { prepareQueries, querySamples, type QueryDefinition } from '../metrics/queryFamilies.ts';
 import { SampleWriter, writeLabels } from '../metrics/writeSamples.ts';
+import { Facets } from '../nrql/facets.ts';
 import { isRecord, readRows } from '../nrql/queryRows.ts';
 import { readStatement } from '../nrql/statement.ts';
 import { facetLabels, freeName } from './facetLabels.ts';
 import type { CommonOptions } from './flags.ts';
 import { UsageError } from './process.ts';
 import { jsonText, table } from './terminal.ts';
-import { readOne } from './upstream/readForCommand.ts';
+import { readOne, unreadable } from './upstream/readForCommand.ts';
 import { theAccount, withAccounts } from './upstream/session.ts';
 
 export interface QueryOptions extends CommonOptions {
@@ -40,7 +41,10 @@ export async function runQuery(nrql: string | undefined, options: QueryOptions):
       const { rules } = preparedAlone(definition);
       const window = definition.window === undefined ? undefined : definition.window / 1000;
       const subject = { nrql: definition.nrql, window, rules };
-      const result = await readOne(account.reader.queries, subject, range, account.call);
+      const what = options.name === undefined ? 'the query' : `the query "${options.name}"`;
+      const result = await readOne(account.reader.queries, subject, range, account.call).catch((error: unknown) => {
+        throw unreadable(account, what, error);
+      });
       const { from, to } = result.window;
       const times = [from, to].map((time) => new Date(time * 1000).toISOString().replace(':00.000Z', 'Z'));
       process.stderr.write(`${counted(result.rows.length, 'row')}, from ${times.join(' to ')}\n`);
@@ -98,20 +102,20 @@ function formatted(
 }
 
 function rowTable(definition: QueryDefinition, result: QueryResult): string {
-  const facets = readStatement(definition.nrql).facets.map(({ name }, index) => name ?? `facet ${String(index + 1)}`);
+  const names = readStatement(definition.nrql).facets.map(({ name }) => name);
+  const facets = new Facets(result.facets, names);
   const columns = columnsOf(definition, result);
-  const lines = result.rows.map((row) => {
-    const record = isRecord(row) ? row : {};
-    const { facet } = record;
-    const listed: readonly unknown[] = Array.isArray(facet) ? facet : [facet];
-    const values = facets.map((name, index) => listed[index] ?? record[name]);
-    return [...values, ...columns.map((column) => record[column])].map(cell);
-  });
-  return `${table([[...facets, ...columns], ...lines])}\n`;
+  const lines = result.rows.filter(isRecord).map((row) => [
+    ...(facets.labelsOf(row) ?? []),
+    // A row is a parsed object, so it inherits members that are no columns.
+    ...columns.map((column) => cell(Object.hasOwn(row, column) ? row[column] : null)),
+  ]);
+  const heading = [...names.map((name, index) => name ?? `facet ${index + 1}`), ...columns];
+  return `${table([heading, ...lines])}\n`;
 }
 
 function cell(value: unknown): string | number {
-  if (value === null || value === undefined) return '';
+  if (value === null) return '';
   return typeof value === 'string' || typeof value === 'number' ? value : JSON.stringify(value);
 }
 

@@ -103,10 +103,15 @@ describe('discover --entities', () => {
   });
 
   it('prints YAML that check accepts', async () => {
-    for (const flag of ['--entities', '--entities=EXT-SERVICE']) {
+    for (const [flag, known] of [
+      ['--entities', 'EXT-SERVICE'],
+      ['--entities=EXT-SERVICE', 'EXT-SERVICE'],
+      // The account has none.
+      ['--entities=MOBILE-APPLICATION', 'MOBILE-APPLICATION'],
+    ] as const) {
       const { stdout } = await runInProcess(['discover', flag, '--format=yaml'], { config });
       const { entities } = parse(stdout) as { readonly entities: readonly { readonly type: string }[] };
-      expect(entities.map(({ type }) => type)).toContain('EXT-SERVICE');
+      expect(entities.map(({ type }) => type)).toContain(known);
       const checked = { accounts: [account(simulator, 'shop', { account_id: ACCOUNT_ID, entities })] };
       expect(await runInProcess(['check'], { config: checked })).toMatchObject({ status: 0 });
     }

@@ -1,5 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
+import { json, startServer } from '../api/support/testServer.ts';
 import { account } from '../e2e/support/config.ts';
 import { exporterForTest } from '../e2e/support/forTest.ts';
 import { SAME_WINDOW } from '../e2e/support/movedClock.ts';
@@ -65,7 +66,20 @@ describe('the command query', () => {
       config: { accounts: [rest()] },
     });
     expect(result.status).toBe(1);
-    expect(result.stderr).toContain('graphql:queries');
+    expect(result.stderr).toMatch(/^account shop: the query cannot be read: graphql:queries/);
+  });
+
+  it('prints facets under their own names, and nothing for a column that a row lacks', async () => {
+    const end = Math.floor(Date.now() / 60_000) * 60_000 - 180_000;
+    const metadata = { facets: ['plan', 'region'], timeWindow: { begin: end - 1_800_000, end } };
+    const results: object[] = [{ facet: ['basic', 'eu'], constructor: 7 }, { facet: ['pro', 'us'] }];
+    const service = await startServer((response) => {
+      json(response, { data: { actor: { account: { nrql: { results, metadata } } } } });
+    });
+    onTestFinished(service.close);
+    const config = { accounts: [account({ url: service.origin }, 'shop', { account_id: 7 })] };
+    const { stdout } = await runInProcess(['query', 'SELECT max(x) FROM Y FACET region, plan'], { config });
+    expect(stdout).toBe('region  plan   constructor\neu      basic            7\nus      pro\n');
   });
 });
 
