@@ -1,3 +1,5 @@
+const LONE_SURROGATES = /\p{Surrogate}/gu;
+
 type Row = Readonly<Record<string, unknown>>;
 
 /**
@@ -24,12 +26,16 @@ export class Facets {
     this.#positions = isComplete ? found : requested.map((_, index) => index);
   }
 
-  /** The facets as the values of labels: a facet that is null is an empty label. Undefined where one is missing. */
+  /**
+   * The facets as the values of labels: a facet that is null is an empty label. Undefined where one is missing. Half a character
+   * of UTF-16 becomes the sign that is written for it, so that different texts are different labels.
+   */
   labelsOf(row: Row): readonly string[] | undefined {
     for (let index = 0; index < this.#positions.length; index += 1) {
       const value = this.#valueAt(row, index);
       if (value === undefined) return undefined;
-      this.#texts[index] = value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value);
+      const text = value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value);
+      this.#texts[index] = text.replace(LONE_SURROGATES, '\ufffd');
     }
     return this.#texts;
   }

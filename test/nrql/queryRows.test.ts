@@ -141,6 +141,14 @@ describe('rows of the same labels', () => {
       dropped: { not_a_number: 0, repeated: 2 },
     });
   });
+
+  it('are also those that differ only in halves of characters, for which one sign is written', () => {
+    const rows = ['\ud800', '\ud801', '\ufffd'].map((facet) => ({ facet, orders: 1 }));
+    expect(read(rows, one)).toMatchObject({
+      series: [[{ labels: { region: '\ufffd' } }]],
+      dropped: { repeated: 2 },
+    });
+  });
 });
 
 describe('the most series', () => {
