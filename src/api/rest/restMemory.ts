@@ -11,6 +11,8 @@ export class RestMemory {
    * because its length was the reason.
    */
   maxNames = MAX_NAMES;
+  /** The applications of the last whole list. */
+  listed: ReadonlySet<number> = new Set();
   /** The number of calls that the custom names of an application took at the last read. */
   readonly nameCalls = new Map<number, number>();
   /** The memory of the account's NerdGraph reader, which reads queries and entities. A reload hands it on with this one. */

@@ -7,7 +7,7 @@ import {
   type MetricNameQuery,
   type UpstreamReader,
 } from '../upstreamReader.ts';
-import type { MetricName } from '../types.ts';
+import type { Application, MetricName } from '../types.ts';
 import { metricDataReads } from './metricData.ts';
 import { datastoreNames } from '../../formulas/metricInputs.ts';
 import { metricTarget, queryOf, RestClient, target, type Target } from './restClient.ts';
@@ -81,15 +81,21 @@ export function createRestReader(options: RestReaderOptions, before?: object): U
     queries: nerdgraph?.queries,
     entities: nerdgraph?.entities,
     listApplications: async ({ ids }, call) => {
-      const list = await byIds(ids, (filter) =>
-        rest.list(target('/applications.json', {}, filter), 'applications', application, ({ id }) => id, call),
-      );
+      const list = (of: readonly number[] | undefined): Promise<Application[]> =>
+        byIds(of, (filter) =>
+          rest.list(target('/applications.json', {}, filter), 'applications', application, ({ id }) => id, call),
+        );
+      const found = await list(ids);
       if (ids === undefined) {
-        const listed = new Set(list.map(({ id }) => id));
-        for (const id of nameCalls.keys()) if (!listed.has(id)) nameCalls.delete(id);
+        const listed = new Set(found.map(({ id }) => id));
+        // An application that moves to an earlier page between two calls is on none of the pages that were read.
+        const missing = memory.listed.size > PAGE_SIZE ? [...memory.listed].filter((id) => !listed.has(id)) : [];
+        for (const each of await list(missing)) if (!listed.has(each.id)) found.push(each);
+        memory.listed = new Set(found.map(({ id }) => id));
+        for (const id of nameCalls.keys()) if (!memory.listed.has(id)) nameCalls.delete(id);
       }
       memory.failures.forgetOld();
-      return list;
+      return found;
     },
     readApplication: (id, call) =>
       rest.single(target('/applications/{id}.json', { id }), 'application', application, call),
