@@ -78,7 +78,7 @@ export async function readAlertSettings(account: NerdGraphAccount, call: CallOpt
   const compoundConditions = await pages(COMPOUND_CONDITIONS, compoundCondition);
   const { found } = await transport.read(GROUP, MUTING_RULES, { account: accountId }, call);
   const mutingRules = await transport.parseReporting(GROUP, () =>
-    recordsOf(found['mutingRules'], named, 'mutingRules'),
+    recordsOf(found['mutingRules'] ?? [], named, 'mutingRules'),
   );
   const ids = new Set(policies.map((policy) => policy.id));
   for (const { policyId } of [...all, ...compoundConditions]) {

@@ -73,28 +73,35 @@ function queryProblem(condition: AlertCondition, account: RuleAccount): string |
 /** The name that conditionQuery gives to a column that it changes. */
 const VALUE = 'value';
 
+/** Functions that give 0 over no rows. */
+const ZERO_WITHOUT_ROWS: ReadonlySet<string> = new Set(['count', 'uniquecount', 'sum']);
+
 /**
  * The text of a condition's query as the exporter runs it, and the name of its column where that was changed.
  *
- * Inner queries get LIMIT MAX: without it they give ten rows, but New Relic evaluates all rows of a condition. To a count,
- * `0 * rows / rows` is added: over no rows a count is 0, but a condition has no value then, and 0 / 0 gives none either.
+ * Inner queries get LIMIT MAX: without it they give ten rows, but New Relic evaluates all rows of a condition. To a count or a
+ * sum, `0 * rows / rows` is added: over no rows it is 0, but a condition has no value then, and 0 / 0 gives none either.
  */
 export function conditionQuery(text: string): { readonly nrql: string; readonly value: string | undefined } {
   const unlimited = readStatement(text).unlimited.toSorted((a, b) => b - a);
   const whole = unlimited.reduce((query, at) => insert(query, at, ' LIMIT MAX'), text);
   const { columns, facets, sources } = readStatement(whole);
   const [column] = columns;
-  const count = column?.calls.find(({ name }) => name === 'count' || name === 'uniquecount');
-  if (column === undefined || columns.length > 1 || facets.length > 0 || count === undefined) {
+  const call = column?.calls.find(({ name }) => ZERO_WITHOUT_ROWS.has(name));
+  if (column === undefined || columns.length > 1 || facets.length > 0 || call === undefined) {
     return { nrql: whole, value: undefined };
   }
-  // In Metric, the rows are those of the counted metric, not all rows.
-  const isOfMetrics = sources.some((name) => name.toLowerCase() === 'metric') && count.name === 'count';
-  const rows = isOfMetrics ? whole.slice(count.at, count.end) : 'count(*)';
+  // In Metric, the rows are those of the metric that the function names, not all rows.
+  const isOfMetrics = sources.some((name) => name.toLowerCase() === 'metric') && call.name !== 'uniquecount';
+  const [, metric = '*'] = (isOfMetrics && PLAIN_CALL.exec(whole.slice(call.at, call.end))) || [];
+  const rows = `count(${metric})`;
   // The alias written here replaces an alias of the text.
   const value = `${whole.slice(column.at, column.end)} + 0 * ${rows} / ${rows} AS ${VALUE}`;
   return { nrql: whole.slice(0, column.at) + value + whole.slice(column.aliasEnd), value: VALUE };
 }
+
+/** A call with one attribute, which is captured. */
+const PLAIN_CALL = /^\w+\s*\(\s*([^()*/+-]+?)\s*\)$/;
 
 function insert(text: string, at: number, words: string): string {
   return text.slice(0, at) + words + text.slice(at);

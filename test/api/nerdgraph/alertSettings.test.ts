@@ -20,6 +20,7 @@ interface Said {
   readonly conditions?: readonly object[];
   readonly older?: readonly object[];
   readonly compound?: readonly object[] | null;
+  readonly muting?: readonly object[] | null;
   readonly total?: number;
   /** Beside the first page of conditions. */
   readonly errors?: readonly object[];
@@ -31,6 +32,7 @@ async function read({
   conditions = [],
   older = [],
   compound = [],
+  muting = [],
   total,
   errors,
 }: Said) {
@@ -39,7 +41,7 @@ async function read({
     { nrqlConditionsSearch: { nrqlConditions: conditions, totalCount: total ?? conditions.length, nextCursor: null } },
     { asNrqlConditionsSearch: { nrqlConditions: older, totalCount: older.length, nextCursor: null } },
     { compoundConditions: { items: compound, totalCount: compound?.length ?? 0, nextCursor: null } },
-    { mutingRules: [] },
+    { mutingRules: muting },
   ];
   const server = await startServer((response, _, index) => {
     response.setHeader('Content-Type', 'application/json');
@@ -83,8 +85,8 @@ describe('the alert settings of an account', () => {
     ]);
   });
 
-  it('have no compound conditions where their list is null and none are counted', async () => {
-    expect((await read({ compound: null }))?.compoundConditions).toEqual([]);
+  it('have no compound conditions and no muting rules where those lists are null and none are counted', async () => {
+    expect(await read({ compound: null, muting: null })).toMatchObject({ compoundConditions: [], mutingRules: [] });
   });
 
   it.each<[string, Said, string]>([

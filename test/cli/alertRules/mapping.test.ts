@@ -99,9 +99,24 @@ describe('the query of a condition', () => {
       'FROM T SELECT 2 * uniqueCount(a) + 0 * count(*) / count(*) AS value WHERE b',
     ],
     [
+      'so is a sum, whose lost signal would otherwise be 0 for ever',
+      'SELECT sum(a) FROM T',
+      'SELECT sum(a) + 0 * count(*) / count(*) AS value FROM T',
+    ],
+    [
       'rows of metrics are counted by the metric',
       'SELECT rate(count(a.b), 1 minute) FROM Metric',
       'SELECT rate(count(a.b), 1 minute) + 0 * count(a.b) / count(a.b) AS value FROM Metric',
+    ],
+    [
+      'also those of a sum',
+      'SELECT sum( a.b ) FROM Metric',
+      'SELECT sum( a.b ) + 0 * count(a.b) / count(a.b) AS value FROM Metric',
+    ],
+    [
+      'all rows of Metric are counted where a function names no single metric',
+      'SELECT sum(a.b * 2) FROM Metric',
+      'SELECT sum(a.b * 2) + 0 * count(*) / count(*) AS value FROM Metric',
     ],
     ['a facet without rows has no row', 'SELECT count(*) FROM T FACET a', 'SELECT count(*) FROM T FACET a'],
     [
