@@ -1,3 +1,4 @@
+import { backoff } from '../backoff.ts';
 import type { UpstreamError } from '../types.ts';
 
 /** The subject of a read: an application by its id, or a key transaction by its guid. */
@@ -12,6 +13,8 @@ const MAX_FAILURES = 4;
 const FAILURES_MS = 60_000;
 /** A subject that was not read for this long is forgotten. */
 const FORGOTTEN_MS = 3_600_000;
+/** The first time for which an application without data is left out. */
+const FIRST_OMISSION_MS = 5 * 60_000;
 
 interface Suspicion {
   /** Successful responses until the subject is no longer a suspect; undefined: it is not a suspect. */
@@ -31,8 +34,8 @@ export class FailureMemory {
   readonly #suspicions = new Map<string, Suspicion>();
   /** Failures of calls for one subject alone, of all kinds together: their times, oldest first, and the last error. */
   readonly #failures = new Map<string, { readonly at: readonly number[]; readonly error: UpstreamError }>();
-  /** For each collection the items that are left out, with the end of their omission (monotonic milliseconds). */
-  readonly #omitted = new Map<string, Map<SubjectId, number>>();
+  /** For each collection the items that are left out, with the end of their omission (monotonic milliseconds) and its number. */
+  readonly #omitted = new Map<string, Map<SubjectId, { readonly until: number; readonly times: number }>>();
 
   constructor(monotonic: () => number) {
     this.#monotonic = monotonic;
@@ -118,19 +121,30 @@ export class FailureMemory {
   }
 
   /** Leaves an item (a subject of a kind, a metric name of an application) out for a time, in milliseconds. */
-  omit(from: string, item: SubjectId, ms: number): void {
-    const items = this.#omitted.get(from) ?? new Map<SubjectId, number>();
-    this.#omitted.set(from, items.set(item, this.#monotonic() + ms));
+  omit(from: string, item: SubjectId, ms: number, times = 1): void {
+    const items = this.#omitted.get(from) ?? new Map<SubjectId, { until: number; times: number }>();
+    this.#omitted.set(from, items.set(item, { until: this.#monotonic() + ms, times }));
   }
 
-  /** Ends the omissions of an item, because there is news of it. */
-  readmit(item: SubjectId): void {
-    for (const items of this.#omitted.values()) items.delete(item);
+  /** Leaves a subject without data out, each time in a row longer, because it may have been silent for a short time only. */
+  omitWithoutData(kind: string, id: SubjectId, longestMs: number): void {
+    const times = (this.#omitted.get(kind)?.get(id)?.times ?? 0) + 1;
+    this.omit(kind, id, backoff(times, FIRST_OMISSION_MS, longestMs), times);
+  }
+
+  /** Ends the omissions of an item, because there is news of it; `kind`: only its omission from this collection. */
+  readmit(item: SubjectId, kind?: string): void {
+    for (const [from, items] of this.#omitted) if (kind === undefined || from === kind) items.delete(item);
   }
 
   isOmitted(from: string, item: SubjectId): boolean {
-    const until = this.#omitted.size === 0 ? undefined : this.#omitted.get(from)?.get(item);
-    return until !== undefined && until > this.#monotonic();
+    const end = this.#omitted.size === 0 ? undefined : this.#omitted.get(from)?.get(item);
+    return end !== undefined && end.until > this.#monotonic();
+  }
+
+  /** True for an item that is no longer left out, but was not read since. */
+  isReturning(from: string, item: SubjectId): boolean {
+    return this.#omitted.size > 0 && this.#omitted.get(from)?.has(item) === true && !this.isOmitted(from, item);
   }
 
   /** True when any item is left out: a quick check before many names are compared. */
@@ -147,7 +161,7 @@ export class FailureMemory {
     }
     for (const key of this.#failures.keys()) if (this.#recent(key).length === 0) this.#failures.delete(key);
     for (const [from, items] of this.#omitted) {
-      for (const [item, until] of items) if (until <= now) items.delete(item);
+      for (const [item, { until }] of items) if (now - until > FORGOTTEN_MS) items.delete(item);
       if (items.size === 0) this.#omitted.delete(from);
     }
   }

@@ -191,9 +191,13 @@ function isAlone({ id, host }: BatchSubject, { failures }: AccountMemory, { name
   return failures.isSuspect(name, id) || failures.isSuspect(name, id, host);
 }
 
-/** The batches in which these parts are read when nothing fails. A suspect gets a batch of its own. */
+/**
+ * The batches in which these parts are read when nothing fails. A suspect gets a batch of its own. Subjects that return from an
+ * omission share no batch with others, which they might break again.
+ */
 export function planQueries(parts: readonly QueryPart[], memory: AccountMemory, kind: QueryKind): Batch[] {
   const together: QueryPart[] = [];
+  const returning: QueryPart[] = [];
   const batches: Batch[] = [];
   for (const part of parts) {
     const [healthy, suspects] = separateSuspects(part, memory, kind);
@@ -203,20 +207,22 @@ export function planQueries(parts: readonly QueryPart[], memory: AccountMemory, 
       batches.push(
         ...divided([{ ...healthy, namesHosts: healthy.hosts !== undefined && kind.groupBy === 'host' }], memory, kind),
       );
-    } else together.push(healthy);
+    } else (memory.failures.isReturning(kind.name, part.id) ? returning : together).push(healthy);
   }
-  let batch: QueryPart[] = [];
-  let size = new Size(memory, kind);
-  for (const part of together) {
-    size.add(part);
-    if (batch.length > 0 && !size.fits) {
-      batches.push(batch);
-      batch = [];
-      size = Size.of([part], memory, kind);
+  for (const parts of [together, returning]) {
+    let batch: QueryPart[] = [];
+    let size = new Size(memory, kind);
+    for (const part of parts) {
+      size.add(part);
+      if (batch.length > 0 && !size.fits) {
+        batches.push(batch);
+        batch = [];
+        size = Size.of([part], memory, kind);
+      }
+      batch.push(part);
     }
-    batch.push(part);
+    if (batch.length > 0) batches.push(batch);
   }
-  if (batch.length > 0) batches.push(batch);
   return batches;
 }
 

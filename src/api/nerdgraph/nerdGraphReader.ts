@@ -7,7 +7,7 @@ import { goldenMetricsRead } from './goldenMetrics.ts';
 import { listKeyTransactions } from './keyTransactions.ts';
 import { listEntities, readEntityTypes } from './monitoredEntities.ts';
 import { counterRead, metricSeriesRead } from './metricSeries.ts';
-import { rowsOf, nearWindowUnaligned } from './nrql.ts';
+import { rowsOf, nearWindow } from './nrql.ts';
 import { hostsRead, metricDataRead, QuerySelection, rollingRead } from './batchReads.ts';
 import { Transport, type NerdGraphReaderOptions } from './transport.ts';
 import { CallFailure } from '../http/callFailure.ts';
@@ -120,7 +120,7 @@ function resultOf(result: Json, rules: QuerySubject['rules'], queried: TimeRange
   try {
     const incomplete = whyIncomplete(response, rules);
     if (incomplete !== undefined) throw new CallFailure('too_large', incomplete);
-    return { window: nearWindowUnaligned(given, queried), rows, facets, reading: readRows(response, rules) };
+    return { window: nearWindow(given, queried), rows, facets, reading: readRows(response, rules) };
   } catch (error) {
     throw error instanceof UnreadableRows ? new CallFailure('invalid_response', error.message) : error;
   }

@@ -147,7 +147,7 @@ const MAX_BUCKET_ROWS = 50_000;
 /** Limits for the length of a response's window, in shares of the requested length: New Relic may move both ends to steps. */
 const MIN_SHARE = 0.8;
 const MAX_SHARE = 1.25;
-/** The most seconds that a response may end before the requested time. */
+/** The most seconds that a response to a short range may end before the requested time. */
 const MAX_LAG = 300;
 const MINUTE = 60;
 const TIMES = ['beginTimeSeconds', 'endTimeSeconds'];
@@ -194,22 +194,17 @@ export function rowsOf(response: Json): NrqlRows {
 }
 
 /**
- * The window of the values in a response. Throws a CallFailure where it is too far from the requested one.
- *
- * @param maxLag the most seconds that the window may end before the requested one; it may not end later
+ * The window of the values in a response. Throws a CallFailure where it is too far from the requested one: it may end a step of
+ * its length earlier, at least 5 minutes, and not later.
  */
-export function nearWindow({ window }: NrqlRows, { from, to }: TimeRange, maxLag = MAX_LAG): TimeRange {
+export function nearWindow({ window }: NrqlRows, { from, to }: TimeRange): TimeRange {
   if (window === undefined) throw new CallFailure('invalid_response', 'the answer does not say which time it is for');
+  const maxLag = Math.max(MAX_LAG, stepOf(to - from));
   const share = (window.to - window.from) / (to - from);
   if (to - window.to > maxLag || window.to > to || share < MIN_SHARE || share > MAX_SHARE) {
     throw new CallFailure('invalid_response', 'the answer is for another time than requested');
   }
   return window;
-}
-
-/** The same for a query whose range is not aligned: its response may end a whole step earlier. */
-export function nearWindowUnaligned(rows: NrqlRows, range: TimeRange): TimeRange {
-  return nearWindow(rows, range, Math.max(MAX_LAG, stepOf(range.to - range.from)));
 }
 
 /** Rounded to whole minutes, because the end may be the last millisecond of the window. */

@@ -1,13 +1,5 @@
 import { conditionOf, type Batch } from './batching.ts';
-import {
-  all,
-  completeRowsOf,
-  isNotNull,
-  nearWindowUnaligned,
-  TIMESLICE,
-  type Attribute,
-  type Selection,
-} from './nrql.ts';
+import { all, completeRowsOf, isNotNull, nearWindow, TIMESLICE, type Attribute, type Selection } from './nrql.ts';
 import { takeRows, withoutPadding, type RowsRead } from './rows.ts';
 import type { NrqlEnd, NrqlRead } from './transport.ts';
 import { inSlices } from '../../eventLoop/turns.ts';
@@ -134,7 +126,7 @@ async function takeGoldenRows(
   const attributes = [source.attribute];
   const response = completeRowsOf(result, attributes, false);
   if (response === undefined) return false;
-  const window = nearWindowUnaligned(response, range);
+  const window = nearWindow(response, range);
   const facets = new Facets(response.facets, attributes);
   const parts = new Map<string, Batch>();
   for (const part of batch) {

@@ -158,13 +158,16 @@ class SplitRead {
     this.#hasResponse = true;
     if (kind === 'too_big') return this.#readHalves(batch, 'truncated', undefined);
     this.#isAnyRead = true;
-    if (kind === 'result') return true;
+    const { query, account } = this.#context;
+    if (kind === 'result') {
+      for (const { id } of batch) this.#failures.readmit(id, query.name);
+      return true;
+    }
     // One application without data has none for any host or metric, so only several applications are divided.
     const halves = new Set(batch.map(({ id }) => id)).size > 1 ? halve(batch, false) : undefined;
     if (halves !== undefined) return this.#readBoth(batch, halves, 'error');
-    // New Relic has no data of the subject: a good response without rows, and the subject is left out for `detailsMs`.
-    const { query, account } = this.#context;
-    for (const { id } of batch) this.#failures.omit(query.name, id, account.options.detailsMs);
+    // New Relic has no data of the subject: a good response without rows, and the subject is left out for up to `detailsMs`.
+    for (const { id } of batch) this.#failures.omitWithoutData(query.name, id, account.options.detailsMs);
     return true;
   }
 

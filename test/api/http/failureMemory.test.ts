@@ -72,9 +72,26 @@ describe('an item that is left out', () => {
     ]);
     pass(6 * HOUR);
     expect(failures.isOmitted(KIND, 7)).toBe(false);
+    pass(HOUR);
+    failures.forgetOld();
     expect(failures.hasOmissions).toBe(true);
+    pass(1);
     failures.forgetOld();
     expect(failures.hasOmissions).toBe(false);
+  });
+
+  it('because it has no data is left out twice as long each time, up to the longest time, until it has some', () => {
+    const { failures, pass } = start();
+    const waits = [];
+    for (let round = 0; round < 9; round += 1) {
+      if (round === 7) failures.readmit(7, KIND);
+      failures.omitWithoutData(KIND, 7, HOUR);
+      let minutes = 0;
+      for (; failures.isOmitted(KIND, 7); minutes += 1) pass(MINUTE);
+      expect([failures.isReturning(KIND, 7), failures.isReturning('hosts', 7)]).toEqual([true, false]);
+      waits.push(minutes);
+    }
+    expect(waits).toEqual([5, 10, 20, 40, 60, 60, 60, 5, 10]);
   });
 });
 

@@ -224,7 +224,7 @@ describe('what the service words as passing', () => {
 });
 
 describe('applications of which the service says that none was matched', () => {
-  it('count as without rows, are found by halving, and are left out while metric names are kept', async () => {
+  it('count as without rows, are found by halving, left out for 5 minutes and then longer, and break no other query', async () => {
     let now = 0;
     const between = await startBetween(WORLD, { monotonic: () => now });
     const unmatched = [IDS[3]!, IDS[70]!];
@@ -239,8 +239,19 @@ describe('applications of which the service says that none was matched', () => {
     expect([failed(again), queries]).toEqual([[], 1]);
     expect((await counted(between, () => readAll(between, unmatched)))[1]).toBe(0);
     expect(between.notes.failures).toEqual([]);
-    now += 6 * 60 * MINUTE;
-    expect((await counted(between, () => readAll(between, unmatched)))[1]).toBe(3);
+    for (const minutes of [5, 10, 20]) {
+      now += minutes * MINUTE - 1;
+      expect((await counted(between, () => readAll(between)))[1]).toBe(1);
+      now += 1;
+      // The others together, the two together, and each of the two.
+      expect((await counted(between, () => readAll(between)))[1]).toBe(4);
+    }
+    between.fault = undefined;
+    now += 40 * MINUTE;
+    for (const least of [2, 1]) {
+      const [back, fewer] = await counted(between, () => readAll(between));
+      expect([back.map(isEmpty), fewer]).toEqual([silent, least]);
+    }
   });
 
   it('are read again once they report again', async () => {
@@ -280,7 +291,7 @@ describe('applications of which the service says that none was matched', () => {
     expect(between.notes.failures).toEqual([]);
   });
 
-  it('cost nothing more for their hosts until names are read again', async () => {
+  it('cost one more call for their hosts when their time is over, for each kind of data', async () => {
     let now = 0;
     const between = await startBetween({ applications: 8, hostsPerApplication: 5 }, { monotonic: () => now });
     const subjects = hostsOf(IDS.slice(0, 8), 5);
@@ -292,10 +303,12 @@ describe('applications of which the service says that none was matched', () => {
     const [, healthy] = await counted(between, read);
     between.fault = whereIds((ids) => ids.includes(IDS[5]!), say(UNMATCHED, 'INVALID_INPUT'));
     await read();
-    for (let minute = 0; minute < 10; minute += 1) {
+    const more = [];
+    for (let minute = 1; minute <= 10; minute += 1) {
       now += MINUTE;
-      expect((await counted(between, read))[1]).toBeLessThanOrEqual(healthy);
+      more.push((await counted(between, read))[1] - healthy);
     }
+    expect(more).toEqual([0, 0, 0, 0, 2, 0, 0, 0, 0, 0]);
   });
 
   it('leave the key transactions that they own their own values', async () => {

@@ -37,11 +37,11 @@ describe('the facets that an answer names', () => {
 });
 
 describe('the window that was answered', () => {
-  const near = (begin: number, end: number): unknown => {
+  const near = (begin: number, end: number, range = RANGE): unknown => {
     const timeWindow = { begin: begin * 1000, end: end * 1000 };
     const answer = completeRowsOf({ results: [], metadata: { facets: FACETS, timeWindow } }, FACETS, false);
     try {
-      return nearWindow(answer!, RANGE);
+      return nearWindow(answer!, range);
     } catch (error) {
       return (error as Error).message;
     }
@@ -61,5 +61,13 @@ describe('the window that was answered', () => {
     ['is refused where it is longer than that', from - 480, to, ANOTHER],
   ])('%s', (_, begin, end, expected) => {
     expect(near(begin, end)).toEqual(expected);
+  });
+
+  it('is taken for a range of a day where it ends ten minutes early, which is the step of such ranges', () => {
+    const day = { from: to - 86_400, to };
+    expect(near(day.from - 600, to - 600, day)).toEqual({ from: day.from - 600, to: to - 600 });
+    expect([near(day.from - 660, to - 660, day), near(day.from, to + 60, day)]).toEqual([ANOTHER, ANOTHER]);
+    const shorter = { from: day.from + 60, to };
+    expect(near(shorter.from - 360, to - 360, shorter)).toBe(ANOTHER);
   });
 });
