@@ -20,7 +20,7 @@ import { jsonText, table } from './terminal.ts';
 import { readOne, unreadable } from './upstream/readForCommand.ts';
 import { theAccount, withAccounts } from './upstream/session.ts';
 
-export interface QueryOptions extends CommonOptions {
+interface QueryOptions extends CommonOptions {
   /** The name of a query of the configuration. */
   readonly name?: string;
   readonly account?: string;

@@ -14,7 +14,7 @@ const SILENT_BEFORE = 10 * MINUTE;
 const BROKEN_FOR = 10 * MINUTE;
 
 /** The minutes of one application in a New Relic response. All times are Unix seconds, whole minutes. */
-export interface CounterReading {
+interface CounterReading {
   /** The requested range of this application; the range of the batch may be longer. */
   readonly requested: TimeRange;
   /** The range of the response for the whole batch. */

@@ -21,7 +21,7 @@ interface MetricPlan {
 }
 
 /** A golden metric that is not read, or not of all entities, and the reason as a part of a sentence. */
-export interface MetricProblem {
+interface MetricProblem {
   readonly metric: string;
   readonly problem: string;
 }

@@ -12,7 +12,7 @@ import type { Task } from './task.ts';
 import type { AccountContext, effectiveSettings } from './selection.ts';
 
 /** The response about an application or a host over one window. */
-export interface WindowInput {
+interface WindowInput {
   /** Only the values that the calculations and the custom metrics read. */
   readonly values: WindowValues;
   /**

@@ -1,7 +1,7 @@
 import { MAX_FACET_ATTRIBUTES } from './limits.ts';
 
 /** The facts that the text of a query gives about its result. */
-export interface Statement {
+interface Statement {
   /** The reasons why the exporter cannot run it, in the order of the text. */
   readonly problems: readonly NrqlProblem[];
   /** The columns that SELECT of the outermost query gives. */

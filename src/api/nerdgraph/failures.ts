@@ -88,7 +88,7 @@ const MAX_ERRORS = 100;
 const LONGEST_WORDS = 1_000;
 const LONGEST_CODE = 60;
 
-export interface Verdict {
+interface Verdict {
   readonly meaning: Meaning;
   readonly failure: CallFailure;
 }

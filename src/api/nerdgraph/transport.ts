@@ -51,7 +51,7 @@ export const KEY_TRANSACTION_DETAILS: Document = {
 };
 
 /** One query of the language NRQL; several in a document would fail and time out together. */
-export const NRQL: Document = {
+const NRQL: Document = {
   text: `query ($account: Int!, $nrql: Nrql!, $timeout: Seconds) {
   actor {
     account(id: $account) {

@@ -14,7 +14,7 @@ import { theAccount, withAccounts } from '../upstream/session.ts';
 import { type Conversion, convert, costWords } from './convert.ts';
 import { FILE_NAMES, fileTexts, writeAll } from './files.ts';
 
-export interface AlertRulesOptions extends CommonOptions {
+interface AlertRulesOptions extends CommonOptions {
   readonly account?: string;
   readonly output: string;
   /** A glob for the names of the policies to convert; undefined: all. */

@@ -55,7 +55,7 @@ function* linesOf(beginning: string, { times, values }: EntitySeries): Generator
 }
 
 /** A run's access to the outside: the time, its output, and waits. */
-export interface RunIo {
+interface RunIo {
   /** Unix milliseconds. */
   readonly now: number;
   readonly stdout: NodeJS.WritableStream;

@@ -258,7 +258,7 @@ export function judgeFields(events: number, missing: readonly string[], least = 
 const MIN_EVENTS = 10;
 
 /** |a - b| divided by the larger of both. */
-export function difference(a: number, b: number): number {
+function difference(a: number, b: number): number {
   return a === b ? 0 : Math.abs(a - b) / Math.max(Math.abs(a), Math.abs(b));
 }
 

@@ -5,7 +5,7 @@ import type { LoadedConfiguration } from '../configuration.ts';
 import type { CommonOptions } from '../flags.ts';
 import { checkOutput } from '../outputFiles.ts';
 import { ExitStatus } from '../process.ts';
-import { lineLength, showProgress, table, wrapped } from '../terminal.ts';
+import { jsonText, lineLength, showProgress, table, wrapped } from '../terminal.ts';
 import { withAccounts, type CommandContext, type LiveSession } from '../upstream/session.ts';
 import { NAME, VERSION } from '../version.ts';
 import { checkAccount, type AccountFacts, type FactAccount, type Timing } from './checkAccount.ts';
@@ -46,7 +46,7 @@ export async function runFacts(options: FactsOptions): Promise<void> {
         }),
       );
       progress.stop();
-      session.print(options.format === 'json' ? jsonText(found, new Date()) : factsText(found, lineLength()));
+      session.print(options.format === 'json' ? factsJson(found, new Date()) : factsText(found, lineLength()));
       if (output !== undefined) writeFileSync(output, shareText(found, new Date()), { flag: force ? 'w' : 'wx' });
       if (found.some(({ problem, rows }) => problem !== undefined || rows.some(isDifferent))) throw new ExitStatus(1);
     } finally {
@@ -64,7 +64,7 @@ type Row = AccountFacts['rows'][number];
 
 const isDifferent = ({ judged }: Row): boolean => judged.verdict === 'differs';
 
-/** The configuration with each account twice: its own interface first, then the other one. */
+/** The configuration with each account twice, through its own interface first, then through the other one. */
 export function throughBoth(config: Config): Config {
   const accounts = config.accounts.flatMap((each) => [
     each,
@@ -73,7 +73,7 @@ export function throughBoth(config: Config): Config {
   return { accounts, collection: { ...config.collection, raw_values: true } };
 }
 
-/** The accounts of a configuration made by throughBoth, each with a count of its calls. */
+/** The accounts of a configuration made by `throughBoth`, each with a counter of its calls. */
 export function openFactAccounts({
   accounts,
   config,
@@ -95,7 +95,7 @@ export function openFactAccounts({
   });
 }
 
-/** The observations of a row, after the reason if it is undecided. */
+/** The observations of a row; an undecided one begins with its reason. */
 function seenText(judged: Judged): string {
   const seen = sentenceOf(judged.seen);
   if (!('why' in judged)) return seen;
@@ -137,11 +137,11 @@ function rowOf({ id, judged }: Row) {
 
 function documentOf(head: object, time: Date, accounts: readonly object[]): string {
   const day = time.toISOString().slice(0, 10);
-  return `${JSON.stringify({ ...head, version: VERSION, day, accounts }, undefined, 2)}\n`;
+  return jsonText({ ...head, version: VERSION, day, accounts });
 }
 
 /** The rows as one JSON document, with the names of the accounts and the affected parts for each difference. */
-export function jsonText(found: readonly AccountFacts[], time: Date): string {
+function factsJson(found: readonly AccountFacts[], time: Date): string {
   const withParts = (row: Row) =>
     isDifferent(row) ? { ...rowOf(row), relies: row.relies, wrong: row.wrong } : rowOf(row);
   const accounts = found.map(({ account, rows, problem }) => ({ account, problem, rows: rows.map(withParts) }));
