@@ -52,8 +52,8 @@ export default defineConfig(
     rules: { 'no-console': 'off' },
   },
   {
-    // Turns that a reader whose second language is English meets twice before they make sense.
-    files: ['src/**/*.ts', 'scripts/**/*.ts'],
+    // Phrases that a reader whose second language is English must read twice.
+    files: ['{src,test,bench,scripts,monitoring}/**/*.ts'],
     rules: {
       'no-warning-comments': [
         'error',

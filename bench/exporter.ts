@@ -30,7 +30,7 @@ export interface Exporter {
   scrape(options?: { readonly gzip?: boolean; readonly query?: string }): Promise<Scrape>;
   /** The whole answer as text. */
   read(query: string): Promise<string>;
-  /** Goes on to the next window. */
+  /** Advances to the next window. */
   nextWindow(): Promise<void>;
   usage(): Promise<ProcessUsage>;
   /** Begins to watch the main thread, which costs processor time of its own (Linux only). */

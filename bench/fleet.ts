@@ -49,7 +49,7 @@ export const TIMED_METRICS = [
 /** Records on a page of a list, as upstream has them. */
 const PAGE_SIZE = 200;
 
-/** How many pages a list of so many records takes. */
+/** The number of pages of a list, by its number of records. */
 export function pagesOf(records: number): number {
   return Math.max(1, Math.ceil(records / PAGE_SIZE));
 }

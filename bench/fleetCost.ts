@@ -67,7 +67,7 @@ export function fleetCost(size: FleetSize, latencyMs: number, reading?: Reading)
   return withExporter(size, latencyMs, work, reading);
 }
 
-/** Scrapes so many windows, one after the other. */
+/** Scrapes a number of windows, one after the other. */
 export async function refreshes(exporter: Exporter, count: number, { gzip = false } = {}): Promise<void> {
   for (let refresh = 0; refresh < count; refresh += 1) {
     await exporter.nextWindow();

@@ -32,7 +32,7 @@ export const GROWTHS: readonly {
   },
 ];
 
-/** Medians of so many runs for each fleet, the range of the peak memory with them. */
+/** Medians of several runs for each fleet, with the range of the peak memory. */
 export async function growthTable(
   { latencyMs, sizes, reading }: (typeof GROWTHS)[number],
   runs: number,

@@ -1,4 +1,4 @@
-/** Does the work so many times, so many of them under way all the time. */
+/** Does the work a number of times, with a fixed number of runs at once. */
 export async function inParallel(times: number, atOnce: number, work: () => Promise<void>): Promise<void> {
   let left = times;
   const worker = async (): Promise<void> => {

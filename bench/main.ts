@@ -2,7 +2,7 @@
  * The benchmark of the built program: `npm run bench -- [--json] [--quick] [--only=<part> ...] [--growth] [--runs=<n>]`.
  * Every row is set against a reference that is measured in the same run. `--quick` takes three runs of smaller fleets,
  * `--only` some parts of the table, `--growth` shows in place of the rows how cost grows, `--runs` says how many runs there
- * are (5). Whatever it finds, it ends with status 0: no timing decides anything.
+ * are (5). It ends with status 0 in any case: no timing decides anything.
  */
 import { cpus, totalmem } from 'node:os';
 import { createRequire } from 'node:module';

@@ -1,5 +1,5 @@
 /**
- * Peak memory of the client library with so many series, a refresh and compression included. Run as plain JavaScript by
+ * Peak memory of the client library with a number of series, a refresh and compression included. Run as plain JavaScript by
  * the benchmark (rowsOfResources.ts), without a loader whose memory would count; prints megabytes.
  */
 import { promisify } from 'node:util';

@@ -10,7 +10,7 @@ import { measured, PROJECT, startUpstream } from './processes.ts';
 import type { Aim, Row } from './rows.ts';
 import type { FleetSize } from './fleet.ts';
 
-/** Fleets of so many series, as upstream.ts has them: 40 of an application or a host and some more. */
+/** Fleets by their number of series, as in upstream.ts: 40 of an application or a host, and some more. */
 export const FLEETS: Record<'10k' | '100k' | '500k', FleetSize> = {
   '10k': { applications: 42, hostsPerApplication: 5 },
   '100k': { applications: 421, hostsPerApplication: 5 },
@@ -39,7 +39,7 @@ export async function answerRows(runs: number): Promise<Row[]> {
 /** Refreshes before the peak is read: from a few on, it hardly grows. */
 const REFRESHES = { '100k': 10, '500k': 4 } as const;
 
-/** Peak memory of the client library in megabytes: a refresh of so many series, two compressed answers, and once more. */
+/** Peak memory of the client library in megabytes: a refresh of a number of series, two compressed responses, and once more. */
 async function libraryPeakMegabytes(series: number): Promise<number> {
   const source = await readFile(new URL('memoryCase.ts', import.meta.url), 'utf8');
   const { outputText } = transpileModule(source, {

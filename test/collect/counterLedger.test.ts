@@ -213,7 +213,7 @@ describe('a minute that cannot be read', () => {
       expect(booking.broken).toBeDefined();
       lost += booking.lost;
     }
-    // All but those that were first asked for within the last 10 minutes.
+    // All but the minutes that were first requested within the last 10 minutes.
     expect(lost).toBe(60 * 70);
   });
 

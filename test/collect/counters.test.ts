@@ -29,7 +29,7 @@ function worldOf(applications = 1, collection = {}, likeness?: typeof NERDGRAPH)
 const web = (world: World, answer: Snapshot): number | undefined =>
   world.value(answer, 'newrelic_application_transactions_total', { kind: 'web' });
 
-/** Scrapes after so many minutes without one. */
+/** Scrapes after a number of minutes without a scrape. */
 async function scrapeAfter(world: World, minutes: number): Promise<Snapshot> {
   await world.clock.advance(minutes * 60_000);
   return world.scrape();

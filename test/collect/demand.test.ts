@@ -5,7 +5,7 @@ import { EVERYTHING, World } from './support/world.ts';
 
 const TIGHT = accountConfig({ hosts: false, limits: { requests_per_minute: 20 } });
 
-/** Probes some applications every 30 seconds for so many seconds. */
+/** Probes some applications every 30 seconds for a number of seconds. */
 async function probeFor(world: World, ids: readonly number[], seconds: number): Promise<void> {
   const from = world.clock.now();
   for (let second = 0; second < seconds; second += 30) {

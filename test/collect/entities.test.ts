@@ -130,7 +130,7 @@ describe('entities', () => {
     const withEntities = world.collector.expectedSeries('main');
     world.collector.reconfigure(config(accountConfig({ account_id: 7 })));
     const without = world.collector.expectedSeries('main');
-    // Of each entity info, reporting and five statuses of health; of those that report two golden metrics.
+    // Each entity has info, reporting and five statuses of health; a reporting one has two golden metrics, too.
     expect((withEntities?.total ?? 0) - (without?.total ?? 0)).toBe(3 * 7 + 2 * 2);
     expect(withEntities?.perApplication).toBe(without?.perApplication);
   });

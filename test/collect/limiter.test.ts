@@ -3,7 +3,7 @@ import type { Clock } from '../../src/collect/clock.ts';
 import { AccountLimiter, SharedConcurrency } from '../../src/collect/limiter.ts';
 import { VirtualClock } from './support/virtualClock.ts';
 
-/** A clock that goes on a little with each reading, as a real one does, and whose timers ring `early` milliseconds too soon. */
+/** A clock that advances a little with each reading, as a real one does, and whose timers fire `early` milliseconds too soon. */
 class PassingClock implements Clock {
   #time = 1_000;
   #timer: { readonly at: number; readonly callback: () => void } | undefined;
@@ -27,7 +27,7 @@ class PassingClock implements Clock {
     return () => (this.#timer = undefined);
   }
 
-  /** Goes on to the next timer. False when there is none. */
+  /** Advances to the next timer. False when there is none. */
   ring(): boolean {
     if (this.#timer === undefined) return false;
     const { at, callback } = this.#timer;

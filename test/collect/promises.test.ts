@@ -223,7 +223,7 @@ describe('a window that has moved on by more than the monotonic clock says', () 
     await world.clock.advance(10_000);
     expect((await world.scrape()).complete).toBe(true);
     world.clock.step(ms);
-    // Nobody has asked again: what is held is of before.
+    // Without another request, the values are those of before.
     const before = await world.collector.snapshot(EVERYTHING);
     expect(before.complete).toBe(false);
     expect(world.group('host_metrics').tasks).toEqual({ fresh: 0, stale: 6, missing: 0 });
@@ -275,7 +275,7 @@ describe('a client that has gone', () => {
     expect(world.clock.monotonic() - asked).toBe(5_000);
     const answer = await world.collector.snapshot(EVERYTHING, asked);
     expect(answer.blocks.filter(({ group }) => group === 'application_metrics')).toHaveLength(2);
-    // Whoever else waits for the same goes on waiting.
+    // Others who wait for the same data continue to wait.
     await world.clock.run(other);
     expect(world.clock.monotonic() - asked).toBeGreaterThanOrEqual(30_000);
     expect((await world.collector.snapshot(EVERYTHING, asked)).complete).toBe(true);

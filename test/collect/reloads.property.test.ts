@@ -317,7 +317,7 @@ it.each<[string, Likeness]>([
           expect(quiet.length / 10).toBeLessThanOrEqual(planned * 1.25 + 2);
           expect(status.groups.filter(({ success }) => success !== true)).toEqual([]);
         }
-        // Nobody waits any more: what is left is at most one timer of the limits of each account.
+        // Without waiting scrapes, at most one timer of the limits of each account is left.
         expect(world.clock.timers).toBeLessThanOrEqual(2);
         await world.collector.stop();
         expect(world.opened.filter((reader) => !reader.closed)).toEqual([]);

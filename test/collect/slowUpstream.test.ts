@@ -97,7 +97,7 @@ describe('what failed', () => {
   });
 });
 
-/** Eight calls at once, three hosts per application; the metric data of the first, which has so many hosts, time out. */
+/** Eight calls at once, three hosts per application, but many for the first one, whose metric data time out. */
 function hangingWorld(shape: { applications: number; hanging: number; listLatency: number }): World {
   const world = new World([accountConfig({ limits: { max_concurrent_requests: 8 } })]);
   const { reader } = world;

@@ -16,7 +16,7 @@ const example = readFileSync(new URL('config.example.yaml', ROOT), 'utf8');
 const page = readFileSync(new URL('docs/configuration.md', ROOT), 'utf8');
 const ENV = { NEW_RELIC_API_KEY: 'abcd' };
 
-/** The names of all keys, with those that hold them. */
+/** The names of all keys, those of mappings included. */
 function allKeys(schema: JsonSchema): string[] {
   const inner = [
     schema,

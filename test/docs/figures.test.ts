@@ -9,7 +9,7 @@ import { pageAt, rowsOf, sectionOf } from './pages.ts';
 
 const PAGE_SIZE = 200;
 
-/** What a steady state of so many applications costs over REST, with the intervals that hold unless configured. */
+/** The cost of a steady state over REST, by the number of applications, with default intervals. */
 function planOf(applications: number, hostsEach: number) {
   const loaded = loadConfig({ path: 'config.yaml', text: 'accounts: [{api_key: k}]' }, {});
   if ('diagnostics' in loaded) throw new Error('the smallest configuration is not valid');

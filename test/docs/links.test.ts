@@ -3,7 +3,7 @@ import { dirname, join, normalize } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { PAGES, pageAt, ROOT } from './pages.ts';
 
-/** Documents that are not in this repository, or places in them: nobody who reads a page can look there. */
+/** Documents that are not in this repository, or places in them, where a reader of a page cannot look. */
 const OUTSIDE =
   /\bapi-facts\b|\bcontract(?:\.md| \d)|\bconventions(?:\.md| \d)|\bfindings\.md|\bpeers\.md|\bissue #?\d|\bsection \d|\bthe specification\b/i;
 

@@ -11,7 +11,7 @@ import { COMPILED, NODE } from '../e2e/support/program.ts';
 const MAIN = resolve(import.meta.dirname, '../../dist/main.js');
 const LIMIT_MS = 120_000;
 
-/** Help, what is written at once, what is written bit by bit, and what goes on after it has written. */
+/** Help, an output written at once, one written bit by bit, and a command that continues after its output. */
 const COMMANDS: readonly (readonly [string, ...string[]])[] = [
   ['--help'],
   ['discover'],

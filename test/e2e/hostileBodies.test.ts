@@ -9,7 +9,7 @@ import { startExporter, type Exporter } from './support/program.ts';
 const MIB = 1024 * 1024;
 const ACCOUNT = 1_234_567;
 
-/** As many of these as fit into so many bytes. */
+/** As many of these as fit into a number of bytes. */
 const fill = (part: string, bytes: number): string => part.repeat(Math.floor(bytes / part.length));
 
 /** Bodies that are broad, deep or long, each a little shorter than the longest that is read. */

@@ -14,7 +14,7 @@ import { startExporter, type Exporter } from './support/program.ts';
 /** So few that one slot which is not given back is noticed. */
 const SLOTS = 4;
 const RIGHT = 'prometheus:correct horse';
-/** A right one that nobody has sent before. */
+/** A right one that was not sent before. */
 const RIGHT_AND_NEW = 'second:battery staple';
 /** Memory that the process may have more than before an attack, in bytes: caches, and what the allocator keeps. */
 const MEMORY_ALLOWANCE = 80e6;

@@ -46,7 +46,7 @@ describe('waiting for the next turn of the event loop', () => {
   });
 });
 
-/** Keeps the event loop busy for so many milliseconds. */
+/** Keeps the event loop busy for a number of milliseconds. */
 function work(milliseconds: number): void {
   const until = performance.now() + milliseconds;
   while (performance.now() < until);

@@ -1,4 +1,4 @@
-/** A metric's values without those that are undefined, as upstream's answer is after validation. */
+/** The defined values of a metric, as a response has them after validation. */
 export function known<Value extends string>(
   values: Readonly<Partial<Record<Value, number | undefined>>>,
 ): Partial<Record<Value, number>> {

@@ -15,7 +15,7 @@ const FAMILY: Family = {
 
 const writer = new SampleWriter();
 
-/** Writes so many samples, whose labels are gone afterwards, and gives a weak reference to one of them. */
+/** Writes a number of samples, whose labels are gone afterwards, and gives a weak reference to one of them. */
 function writeAndForget(count: number): WeakRef<Labels> {
   const all = Array.from({ length: count }, (_, index): Labels => ({ queue: `${count}-${index}` }));
   const written = writer.write(

@@ -132,7 +132,7 @@ test('every expression reads families that exist, of its job and instance', () =
     expect(selectors.length, where).toBeGreaterThan(0);
     expect(unknownNames(expression, recorded), where).toEqual([]);
     for (const selector of selectors) {
-      // Copies of two exporters are folded by the rules; an alert may be about no job at all.
+      // Copies of two exporters are folded by the rules; an alert may be about no job.
       if (selector.startsWith('ALERTS')) expect(selector, where).toContain('account=~"$account|"');
       else if (/^account\w*:/.test(selector)) expect(selector, where).toContain('{job=~"$job", account=~"$account"');
       else expect(selector, where).toContain('{job=~"$job", instance=~"$instance"');

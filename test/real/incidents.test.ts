@@ -56,7 +56,7 @@ await describeReal('incidents', {
         })),
       ),
     ];
-    /** What promtool says of all cases, by the names of those that it refuses; it is started once for each step. */
+    /** The findings of promtool, by the names of the cases that it refuses; it is started once for each step. */
     let refused: Map<string, string>;
 
     const rules = [join(ROOT, 'monitoring/rules/alerts.yaml')];

@@ -85,8 +85,8 @@ await describeReal('the shipped rules and dashboards', {
 });
 
 /**
- * Writes each case of a file into a file of its own, and gives their paths. Its rules are those that it can notice, because
- * promtool evaluates every rule at every step: a case without expressions of its own needs only the alerts that it names.
+ * Writes each case of a file into a file of its own, and gives their paths. Each file has only the rules that matter for its
+ * case, because promtool evaluates every rule at every step: a case without own expressions needs only the alerts that it names.
  */
 function divided(path: string, folder: string): string[] {
   const { tests, rule_files: names, ...others } = caseFile.parse(parse(readFileSync(path, 'utf8')));
@@ -107,7 +107,7 @@ function divided(path: string, folder: string): string[] {
   });
 }
 
-/** These alerts, and those that their expressions name. */
+/** These alerts, and the alerts that their expressions name. */
 function withReferences(alerts: Set<string>, files: readonly z.output<typeof ruleFile>[]): ReadonlySet<string> {
   const rules = files.flatMap(({ groups }) => groups.flatMap((group) => group.rules));
   // The loop also visits the names that it adds.

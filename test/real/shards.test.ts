@@ -103,7 +103,7 @@ await describeReal('a server that probes a few applications, and one that reads 
       const clock = new MovedClock({ standsStill: true });
       const simulator = await startSimulator({ applications: APPLICATIONS, now: clock.now });
       calm(simulator);
-      // Each budget carries two refreshes a minute of what is asked for; all that there is would stretch the intervals.
+      // Each budget carries two refreshes a minute of the requested applications; all of them would lengthen the intervals.
       const start = (budget: number): Promise<Exporter> =>
         startExporter({
           ...clock.program,

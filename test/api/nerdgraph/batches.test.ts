@@ -329,7 +329,7 @@ describe('a query for many applications', () => {
 
 const NOTHING = { t: null, x: null, mn: null, mx: null };
 
-/** Moves the bucket of a row by so many seconds. */
+/** Moves the bucket of a row by a number of seconds. */
 function moved(row: Record<string, unknown>, seconds: number): void {
   for (const name of ['beginTimeSeconds', 'endTimeSeconds']) row[name] = Number(row[name]) + seconds;
 }

@@ -123,7 +123,7 @@ const change =
 
 const TIMEOUT_MS = 5_000;
 
-/** Faults of the body, and a sample of those that any call can meet: the tests of REST have their table. */
+/** Faults of the body, and a sample of the faults of any call: the tests of REST have their table. */
 const FAULTS: Record<string, { fault: Fault; reasons: readonly string[] }> = {
   'a reset connection': { fault: (r) => (r.socket?.resetAndDestroy(), true), reasons: ['network'] },
   // Only here do the reader's timers go on, so that no good answer can be too late.

@@ -47,7 +47,7 @@ function rowOf(rows: readonly NrqlRow[], guid: string): NrqlRow {
   return found;
 }
 
-/** What was left out, whatever else failed: the third key transaction belongs to an application that cannot be seen. */
+/** The reported omissions, without failures: the third key transaction belongs to an application that cannot be seen. */
 function leftOut({ notes }: Between): readonly string[] {
   return notes.failures.map(({ message }) => message).filter((message) => message.includes('left out'));
 }

@@ -5,7 +5,7 @@ import { RANGE } from './nerdGraphReading.ts';
 const FACETS = ['appId', 'metricTimesliceName'];
 const metadata = { facets: FACETS, timeWindow: { begin: RANGE.from * 1000, end: RANGE.to * 1000 } };
 
-/** Rows of so many facets, each in so many buckets, and nothing that says what was left out. */
+/** Rows of a number of facets, each in a number of buckets, without a sign that any was left out. */
 const rowsOf = (facets: number, buckets: number, isListed = true): unknown[] =>
   Array.from({ length: facets * buckets }, (_, index) => {
     const [appId, metricTimesliceName] = [String(index % facets), 'Apdex'];

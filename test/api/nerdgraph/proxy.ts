@@ -24,7 +24,7 @@ export interface NrqlAnswer {
   metadata: { messages: unknown; timeWindow: { begin: number; end: number } };
 }
 
-/** Changes the answers to queries; those that `isStruck` names. */
+/** Changes the responses to the queries for which `isStruck` is true. */
 export const edit =
   (change: (answer: NrqlAnswer, nrql: string) => void, isStruck = (nrql: string) => nrql !== ''): Fault =>
   (response, { nrql }, good) => {

@@ -11,7 +11,7 @@ const APPLICATION = 1_000_001;
 /** A day is asked for on the ten minutes before the end. */
 const DAY_END = Math.floor(RANGE.to / 600) * 600;
 
-/** The texts of `LIKE` in a part of a query; they match beginnings, whatever the case. */
+/** The texts of `LIKE` in a part of a query; they match beginnings, in any case. */
 function patternsIn(text: string): string[] {
   const literals = [...text.matchAll(/metricTimesliceName LIKE '((?:\\.|[^'\\])*)'/g)];
   return literals.map(([, literal = '']) => literal.replace(/\\(.)/g, '$1').replace(/%$/, '').toLowerCase());

@@ -455,7 +455,7 @@ describe('trying again', () => {
   });
 });
 
-/** Lets so many calls in at once, the others in turn. */
+/** Lets a number of calls in at once, the others in turn. */
 function gateOf(places: number): CallOptions['limiter'] {
   let free = places;
   const waiting: (() => void)[] = [];

@@ -17,7 +17,7 @@ const send =
 const PACKED_SMALL = gzipSync(Buffer.alloc(25_000_000, 32));
 const PACKED = gzipSync(Buffer.alloc(50_000_000, 32));
 
-/** Sends 50 MB as fast as they are taken, and no more once nobody takes them. */
+/** Sends 50 MB as fast as the client takes them. */
 const flood: Responder = (response) => {
   const chunk = Buffer.alloc(MIB, 32);
   response.writeHead(200);

@@ -1,6 +1,6 @@
 import type { CallObserver } from '../../../src/api/upstreamReader.ts';
 
-/** For readers whose calls nobody counts. */
+/** An observer for readers whose calls are not counted. */
 export const SILENT: CallObserver = {
   started: () => undefined,
   ended: () => undefined,

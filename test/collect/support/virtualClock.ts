@@ -51,17 +51,17 @@ export class VirtualClock implements Clock {
     this.#ahead += ms;
   }
 
-  /** Goes on by `ms`, firing what is due on the way; what follows from each firing is settled before the next. */
+  /** Advances by `ms`, and fires the timers on the way; the work that one starts settles before the next one fires. */
   async advance(ms: number): Promise<void> {
     await this.#until(this.#now + ms);
   }
 
-  /** Goes on until the wall clock, which nobody sets meanwhile, shows `time`, Unix milliseconds. */
+  /** Advances until the wall clock, which is not set meanwhile, shows `time`, Unix milliseconds. */
   async until(time: number): Promise<void> {
     await this.#until(time - this.#ahead);
   }
 
-  /** Goes on until the promise settles, at most `limit` ms. */
+  /** Advances until the promise settles, at most by `limit` ms. */
   async run<T>(promise: Promise<T>, limit = 3_600_000): Promise<T> {
     const state = { done: false };
     const finish = (): void => void (state.done = true);
@@ -98,16 +98,16 @@ export class VirtualClock implements Clock {
   }
 }
 
-/** In so many turns of the event loop one after the other nothing has waited for the next. */
+/** Number of idle turns of the event loop, one after the other, after which all work counts as settled. */
 const QUIET_TURNS = 3;
 
-/** Work that does not come to rest in so many turns never does. */
+/** Number of turns after which work that has not settled counts as endless. */
 const MAX_TURNS = 100_000;
 
 /** How many of the turns that are waited for are those of `settled` itself. */
 let asking = 0;
 
-/** Lets every promise that can settle do so, work that goes on in portions included. */
+/** Lets every promise settle that can, also in work that is done in portions. */
 export async function settled(): Promise<void> {
   let quiet = 0;
   for (let turn = 0; quiet < QUIET_TURNS; turn += 1) {

@@ -96,7 +96,7 @@ export class World {
     return { ...(await this.collector.snapshot(scope, asOf)), took };
   }
 
-  /** Scrapes every `every` seconds for so many seconds. */
+  /** Scrapes every `every` seconds for a number of seconds. */
   async scrapeFor(seconds: number, every = 15, each: () => void = () => undefined): Promise<void> {
     const from = this.clock.now();
     for (let second = 0; second < seconds; second += every) {
@@ -107,7 +107,7 @@ export class World {
     await this.clock.until(from + seconds * 1000);
   }
 
-  /** Goes on to `seconds` after the start of the next minute. */
+  /** Advances to `seconds` after the start of the next minute. */
   async nextMinute(seconds = 0): Promise<void> {
     await this.clock.until((Math.floor(this.clock.now() / 60_000) + 1) * 60_000 + seconds * 1000);
   }

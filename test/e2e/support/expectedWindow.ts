@@ -34,7 +34,7 @@ export interface WindowFigures {
   /** Seconds and counts of a metric; undefined when the interface has no data of it. */
   readonly get: (name: string) => TimesliceSum | undefined;
   readonly memoryMegabytes: number | undefined;
-  /** Errors where the interface has no data of them, while there were so many requests and background transactions. */
+  /** Errors where the interface has no data of them, by the number of requests and background transactions. */
   readonly errorsWithoutData: (requests: number) => number | undefined;
 }
 
@@ -47,7 +47,7 @@ export function restFigures(world: World, scope: WorldScope, minutes: Minutes): 
     level,
     get: (name) => reported(world, scope, name, minutes),
     memoryMegabytes: memory && divisor ? memory.total / divisor : undefined,
-    // Nothing was ever recorded: for an application with traffic that means no errors, for a host nobody knows.
+    // Without any record, an application with traffic has no errors; of a host it is not known.
     errorsWithoutData: (requests) => (level === 'application' && requests > 0 ? 0 : undefined),
   };
 }

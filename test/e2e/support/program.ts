@@ -72,7 +72,7 @@ export interface Exporter extends Program {
   get(path: string, headers?: Readonly<Record<string, string>>): Promise<Response>;
   /** Body of a path that answers 200. */
   text(path: string, headers?: Readonly<Record<string, string>>): Promise<string>;
-  /** A scrape, read strictly, by a scraper that says that it gives up after so many seconds, if any are given. */
+  /** A scrape, read strictly. A scraper with a timeout announces it, in seconds. */
   scrape(path?: string, within?: number): Promise<ParsedFamily[]>;
   /** Replaces config.yaml. */
   writeConfig(config: ConfigInput | string): void;

@@ -186,7 +186,7 @@ function allMissingAfter(minutes: number, labels: Series['labels']): Altered {
   return (minute) => (minute < minutes ? first : then)[labels['state'] ?? ''];
 }
 
-/** The given values for so many minutes, and none afterwards. */
+/** The given values for a number of minutes, and none afterwards. */
 function until(minutes: number, values: Altered): Altered {
   return (minute, now) => (minute < minutes ? values(minute, now) : undefined);
 }

@@ -171,7 +171,7 @@ export function runImage(image: Image, ip: RealProgram, folder: string, args: re
   child.stdout.setEncoding('utf8').on('data', (text: string) => (written += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (written += text));
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
-  // `unshare` has one child: the first process of the container, whatever that has become.
+  // `unshare` has one child: the first process of the container, under any name.
   const first = (): number => Number(readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8'));
   return {
     output: () => written,

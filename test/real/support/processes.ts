@@ -17,7 +17,7 @@ export interface RunOptions {
   readonly limit?: number;
 }
 
-/** Runs a command to its end; rejects only when it cannot be started at all or exceeds its limit. */
+/** Runs a command to its end; rejects only when it cannot be started or exceeds its limit. */
 export function runCommand(command: readonly [string, ...string[]], options: RunOptions = {}): Promise<Finished> {
   const [file, ...args] = command;
   const limit = options.limit ?? 120_000;

@@ -148,7 +148,7 @@ async function startOnce(
   throw new EndedEarly(`${failure}: it ended before it was ready\n${log}`);
 }
 
-/** A loopback port that nobody listens on at this moment. */
+/** A loopback port that is free at this moment. */
 async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -7,7 +7,7 @@ const DAY = 1440 * MINUTE;
 
 const simulator = await simulatorOfFile();
 
-/** The rows of a query over so many minutes, with the time behind it as the exporter sends it. */
+/** The rows of a query over a number of minutes, with the time after it, as the exporter sends it. */
 async function rows(text: string, minutes = 30, limit = 'MAX'): Promise<readonly Row[]> {
   const { results } = await nrql(simulator, `${text}\nSINCE ${TO - minutes * MINUTE} UNTIL ${TO} LIMIT ${limit}`);
   return results;

@@ -71,7 +71,7 @@ describe('--web.listen-address', () => {
     context.skip(process.platform !== 'linux', 'only Linux says which ports are free for everybody');
     const firstFree = Number(readFileSync('/proc/sys/net/ipv4/ip_unprivileged_port_start', 'utf8'));
     context.skip(firstFree < 2, 'this system lets everybody open every port');
-    // Root may open any port: for this one attempt the process is nobody.
+    // Root may open any port: for this one attempt the process has no rights.
     const user = process.geteuid?.();
     if (user === 0) process.seteuid?.('nobody');
     try {

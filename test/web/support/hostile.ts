@@ -15,7 +15,7 @@ interface HostileOptions {
   /** Never reads, so that the server's answers pile up. */
   readonly deaf?: boolean;
   readonly tls?: boolean;
-  /** Goes on reading after the server's end of the stream. */
+  /** Continues to read after the server's end of the stream. */
   readonly halfOpen?: boolean;
 }
 
@@ -37,7 +37,7 @@ export async function hostileClient(
   return { socket, closed, received: () => Buffer.concat(chunks).toString('latin1') };
 }
 
-/** Several of them; those that the server turned away are left out. */
+/** Several of them, without the ones that the server turned away. */
 export async function hostileClients(
   count: number,
   port: number,
