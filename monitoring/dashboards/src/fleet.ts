@@ -29,8 +29,7 @@ export function fleetDashboard(): ClassicDashboard {
       stat(
         {
           title: 'Applications',
-          description:
-            'Applications that are exported: those that New Relic lists and the configuration does not leave out.',
+          description: 'Exported applications: New Relic lists them, and the configuration does not leave them out.',
           unit: 'short',
         },
         [[`count(${each('info')})`, 'applications']],
