@@ -15,5 +15,5 @@ export const REMEDIES: Readonly<Record<FailureReason, string>> = {
   redirect: 'correct base_url: the key is never sent to the address that it leads to',
   invalid_response: "look whether a proxy answers in New Relic's place",
   too_large: 'look what answers at this address: the response is larger than any of New Relic',
-  other: 'report it, with the words of this failure',
+  other: 'correct what the message names; where it names nothing of yours, report it with these words',
 };

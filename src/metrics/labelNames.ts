@@ -22,7 +22,7 @@ export const MONITORED_LABEL_NAMES = ['entity_type', 'entity', 'entity_guid'] as
 
 /** The label that carries the values of a tag: characters that a label may not have become `_`. */
 export function tagLabel(key: string): string {
-  return `tag_${key.replace(/[^a-zA-Z0-9_]/g, '_')}`;
+  return `tag_${key.replace(/[^a-zA-Z0-9_]/gu, '_')}`;
 }
 
 export type Tags = readonly Tag[];

@@ -9,6 +9,7 @@ const TAGGED = {
   tags: [
     { key: 'Team', values: ['web', 'payments'] },
     { key: 'cost.center', values: [] },
+    { key: 'rollout 🚀', values: ['fast'] },
   ],
 };
 
@@ -20,9 +21,15 @@ function worldWith(tags: readonly string[]): World {
 
 describe('tags of applications', () => {
   it('are labels of a family of their own: values sorted, keys compared without case, empty where there are none', async () => {
-    const world = worldWith(['team', 'cost.center', 'environment']);
+    const world = worldWith(['team', 'cost.center', 'environment', 'rollout 🚀']);
     const answer = await world.scrape();
-    const labels = { app_id: '1', tag_team: 'payments,web', tag_cost_center: '', tag_environment: '' };
+    const labels = {
+      app_id: '1',
+      tag_team: 'payments,web',
+      tag_cost_center: '',
+      tag_environment: '',
+      tag_rollout__: 'fast',
+    };
     expect(world.value(answer, FAMILY, labels)).toBe(1);
     // One that does not report has it, too.
     expect(world.value(answer, FAMILY, { app_id: '2', tag_team: '' })).toBe(1);

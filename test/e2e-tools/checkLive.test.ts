@@ -206,6 +206,7 @@ describe('check --live', () => {
     ];
     const { status, stdout } = await runOnService({ applications: 1, accounts }, { api: 'nerdgraph' });
     expect(stdout).toMatch(/the application list cannot be read: .*1234567 \(Shop\), 7654321 \(Blog\)/);
+    expect(stdout).toMatch(/^ {2}hint: correct what the message names/m);
     expect(status).toBe(1);
   });
 

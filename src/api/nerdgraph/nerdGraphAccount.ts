@@ -112,7 +112,7 @@ export class NerdGraphAccount {
     if (first !== undefined && second === undefined) return first.id;
     const words =
       first === undefined
-        ? 'the key sees no account'
+        ? 'the key sees no account: give its user a role in the account'
         : `the key sees ${accounts.length} accounts, set account_id to one of them: ${namesOf(accounts)}`;
     throw this.transport.reportFailure('applications', new CallFailure('other', words));
   }

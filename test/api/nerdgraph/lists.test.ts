@@ -91,7 +91,7 @@ describe('the account', () => {
       ],
       /the key sees 2 accounts, set account_id to one of them: 7 \(Alpha\), 8 \(Beta\)/,
     ],
-    ['none', [], /the key sees no account/],
+    ['none', [], /the key sees no account: give its user a role in the account/],
   ])('is not guessed where the key sees %s', async (_, accounts, words) => {
     const { nerdGraph } = await startBoth({ applications: 2, accounts }, { accountId: undefined });
     const failure = await failureOf(nerdGraph.reader.listApplications({}, nerdGraph.call));
