@@ -35,7 +35,7 @@ export class AccountCollector {
   /** The end of the window in which the warnings were last logged, Unix seconds. */
   noticedFor: number | undefined;
   /** The end of the pause that was logged last. */
-  #notedPause = -Infinity;
+  #loggedPause = -Infinity;
   readonly #kinds: Kinds;
   readonly #queue: Queue;
   /** The running reads. Each has its own abort signal: on a shared one, removed listeners would keep later ones in memory. */
@@ -333,7 +333,7 @@ export class AccountCollector {
     const reason = error instanceof UpstreamError ? error.failure.reason : 'other';
     task.fail(reason, error instanceof Error ? error.message : String(error), this.context.clock.monotonic());
     this.log.failed(task);
-    this.#notePause();
+    this.#logPause();
     // While the account is refused, its application list is tried once per interval, after any kind of failure.
     const isRefused = this.refused !== undefined && task === this.inventory.applicationList;
     // New Relic would leave out rows of an earlier attempt, too.
@@ -380,12 +380,12 @@ export class AccountCollector {
     }
   }
 
-  /** A pause is one line of the log, even if several calls were told to pause. */
-  #notePause(): void {
+  /** Logs a pause, once even if several responses requested it. */
+  #logPause(): void {
     const now = this.context.clock.monotonic();
     const until = this.limiter.budget.pausedUntil(now);
-    if (until === undefined || now < this.#notedPause) return;
-    this.#notedPause = until;
+    if (until === undefined || now < this.#loggedPause) return;
+    this.#loggedPause = until;
     this.log.paused((until - now) / 1000);
   }
 

@@ -18,8 +18,8 @@ export interface GroupTally {
 }
 
 /**
- * What an account serves for a scope: the samples of last read values that are not too old, under the current labels, and the
- * numbers of fresh, stale and missing tasks. One walk collects both, so that no exposition counts a task as fresh without its
+ * The data that an account serves for a scope: samples of the last values read, unless they are too old, under current labels,
+ * and the numbers of fresh, stale and missing tasks. One walk collects both, so that no exposition counts a task as fresh without its
  * samples. List entries count one by one, each with the state of its list, or of its own rolling values where that is worse.
  */
 export class AccountSnapshot {

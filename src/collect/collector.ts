@@ -268,7 +268,7 @@ export class Collector {
     );
   }
 
-  /** Freshness is judged as of now by default; in background mode as of the newest refresh. */
+  /** The times for judging freshness: as of `asOf`, by default now; in background mode as of the newest refresh. */
   #time(asOf: number | undefined): EvaluationTime {
     const now = this.#dependencies.clock.monotonic();
     const startedAt = this.#config.collection.background ? this.#lastRefresh : asOf;

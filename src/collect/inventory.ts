@@ -86,7 +86,7 @@ export class Inventory {
     return Math.max(0, ...this.#recentCounts().map((count) => (count.of === of ? count.listed : 0)));
   }
 
-  /** The lengths that held within the last hour: each holds until the next entry. */
+  /** The lengths of the last hour; each is valid until the next entry. */
   #recentCounts() {
     const since = this.#context.clock.monotonic() - REMEMBERED;
     return this.#counts.filter((_, index) => (this.#counts[index + 1]?.at ?? Infinity) > since);

@@ -261,23 +261,23 @@ export class AccountLimiter implements RateLimiter {
 
 /** The concurrent calls of several accounts whose keys are of one user. Accounts that wait for a slot take turns. */
 export class SharedConcurrency {
-  readonly #most: number;
+  readonly #slots: number;
   /** The accounts that were refused a slot, in the order of their turns. */
   readonly #waiting = new Set<AccountLimiter>();
-  /** The number of slots that each account needs, and the time when it said so. */
+  /** The number of slots that each account last reported to need, and the time of that report. */
   readonly #needs = new Map<AccountLimiter, { readonly slots: number; readonly at: number }>();
   #taken = 0;
   /** The account that has its turn, or `used` once it has taken its slot; undefined while no account waits. */
   #turn: AccountLimiter | 'used' | undefined;
 
-  constructor(most = SLOTS_OF_USER) {
-    this.#most = most;
+  constructor(slots = SLOTS_OF_USER) {
+    this.#slots = slots;
   }
 
   /** True when the account may take a slot now; else it is woken when its turn comes. */
   isFreeFor(account: AccountLimiter): boolean {
     if (
-      this.#taken < this.#most &&
+      this.#taken < this.#slots &&
       (this.#turn === account || (this.#turn === undefined && this.#waiting.size === 0))
     ) {
       return true;
@@ -300,7 +300,7 @@ export class SharedConcurrency {
   /** Gives each waiting account one turn, as long as slots are free. */
   offerTurns(): void {
     if (this.#turn !== undefined) return;
-    while (this.#taken < this.#most) {
+    while (this.#taken < this.#slots) {
       const [next] = this.#waiting;
       if (next === undefined) break;
       this.#waiting.delete(next);
@@ -316,7 +316,7 @@ export class SharedConcurrency {
    */
   slotsFor(account: AccountLimiter, needed: number, now: number): number {
     this.#needs.set(account, { slots: needed, at: now });
-    let free = this.#most;
+    let free = this.#slots;
     const needs: number[] = [];
     for (const { slots, at } of this.#needs.values()) if (now - at <= NEED_HOLDS) needs.push(slots);
     needs.sort((a, b) => a - b);
@@ -325,7 +325,7 @@ export class SharedConcurrency {
       if (slots > share) return share;
       free -= slots;
     }
-    return this.#most;
+    return this.#slots;
   }
 
   /** Takes the slots of calls in flight; they may exceed the limit until some have ended. */

@@ -24,9 +24,7 @@ export interface Call {
   readonly isTrial: boolean;
 }
 
-/**
- * A waiting task, the time since which it is due, and whether its call may hang. `isRemoved` is true once it no longer waits.
- */
+/** A waiting task, the time since which it is due, and whether its call may hang. `isRemoved`: it no longer waits. */
 interface QueuedTask {
   readonly task: Task;
   readonly since: number;

@@ -84,11 +84,11 @@ export class Task {
   seconds: number | undefined;
   /** True when it must be read again before its interval has passed. */
   overdue = false;
-  /** True once it was removed from the inventory; a result that still arrives is dropped. */
+  /** True after the task was removed from the inventory; a result that still arrives is dropped. */
   gone = false;
   /** The time when a scrape, a probe or the background timer last requested it. */
   requestedAt = -Infinity;
-  /** The time when New Relic first said that it does not exist. */
+  /** The time of the first response that the subject does not exist. */
   unknownSince: number | undefined;
   #wasOverdue = false;
 
@@ -99,7 +99,7 @@ export class Task {
     this.firstSeen = firstSeen;
   }
 
-  /** True once it has been tried, with or without success. */
+  /** True after the first attempt, with or without success. */
   get tried(): boolean {
     return this.lastRead !== undefined || this.failures > 0;
   }

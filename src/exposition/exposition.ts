@@ -118,7 +118,7 @@ interface Kept {
  * order of the families.
  *
  * A large exposition is kept while it is made or written, and the newest of each kind longer, because the second Prometheus of
- * a pair asks for the same one. Large expositions are made one after the other, because each takes memory while it is made.
+ * a pair requests the same one. Large expositions are made one after the other, because each takes memory while it is made.
  */
 export class Exposition {
   /** By format and compression. */

@@ -55,7 +55,7 @@ export function contentTypeOf(format: Format, accept: string | undefined): strin
   return `text/plain; version=1.0.0; charset=utf-8; escaping=${scheme ?? 'underscores'}`;
 }
 
-/** Whether an `Accept-Encoding` header allows gzip; `gzip;q=0` forbids it, also beside a `*`. */
+/** True if an `Accept-Encoding` header allows gzip; `gzip;q=0` forbids it, also beside a `*`. */
 export function acceptsGzip(acceptEncoding: string | undefined): boolean {
   const preferences = parse(acceptEncoding);
   const named = preferences.filter(({ name }) => name === 'gzip' || name === 'x-gzip');

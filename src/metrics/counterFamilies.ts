@@ -66,7 +66,7 @@ const COUNTERS: readonly (FamilySpec & { readonly series: readonly Counted[] })[
 /** The numbers that are counted for each minute. The values of a minute and the counters are in the same order. */
 export const COUNTED: readonly Counted[] = COUNTERS.flatMap(({ series }) => series);
 
-/** How many of the first values of a minute are numbers of transactions: web and non-web. */
+/** The values of a minute begin with this number of counts of transactions: web and non-web. */
 export const TRANSACTION_VALUES = 2;
 
 /** The metrics to request. */

@@ -26,7 +26,7 @@ interface CustomMatch {
   readonly metricName: string;
   /** The captured labels; undefined where the template captures none. */
   readonly labels: Labels | undefined;
-  /** How many series the name may have: 1, or in the host scope the number of hosts that have it, the first by key. */
+  /** Limit for the series of the name: 1; in the host scope, the number of hosts that may have it, the first by key. */
   readonly series: number;
 }
 

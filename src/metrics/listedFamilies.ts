@@ -53,7 +53,7 @@ function healthStatus(listed: string, inNerdgraph: boolean): Spec {
   };
 }
 
-/** Whether an application or a key transaction reports, and when it last did. */
+/** The families about reporting: whether an application or a key transaction reports, and the time of its last report. */
 function reporting(listed: string): Spec[] {
   return [
     {

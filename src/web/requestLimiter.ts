@@ -17,7 +17,7 @@ const FULL = 'Other clients are taking as many bytes as may be under way at once
 export class InFlightBytes {
   readonly #maxBytes: number;
   readonly #now: () => number;
-  /** For each response its pieces, and when its client last took some. `madeOf` is held so that others can share the pieces. */
+  /** For each response its pieces, and the time when its client last took some. `madeOf` stays in memory for other responses. */
   readonly #readers = new Map<
     ServerResponse,
     { readonly pieces: readonly Buffer[]; readonly madeOf: object | undefined; tookAt: number }

@@ -125,7 +125,7 @@ export async function searchEntities<T extends Pick<z.infer<typeof entity>, 'rep
       return { fresh: guids.size - before, next: undefined };
     }),
   );
-  // An entity that New Relic had no data of has some once it reports again.
+  // New Relic may have had no data of an entity; once it reports again, they are requested again.
   for (const [guid, { reporting }] of found) {
     if (reporting && earlier.get(guid)?.['reporting'] !== true) account.memory.failures.readmit(guid);
   }

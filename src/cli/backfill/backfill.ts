@@ -120,7 +120,7 @@ export async function backfill(session: LiveSession, request: BackfillOptions, i
   await checkpoint.remove();
 }
 
-/** How many applications of an account are worked on at the same time, and how many of its calls. */
+/** Limit for the applications of an account that are worked on at the same time, and for its calls at once. */
 const AT_ONCE = 4;
 
 /** Reads and calculates every application; all accounts at the same time, each within its own limits. */

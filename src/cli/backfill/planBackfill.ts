@@ -64,7 +64,7 @@ function toSubject(
 const MINUTE = 60;
 const HOUR = 3_600;
 
-/** What a resumed run must have in common with the interrupted one: the flags, and the settings that change the output. */
+/** The flags, and the settings that change the output: a resumed run must have the same ones as the interrupted run. */
 export function resumeKeyOf({ accounts, config }: LiveSession, request: BackfillOptions): State['resumeKey'] {
   return {
     '--from': request.from,

@@ -156,7 +156,7 @@ export function grouped<T>(items: readonly T[], keyOf: (item: T) => string): Map
   return groups;
 }
 
-/** Whether a difference of the pair is expected (docs/migrating.md, "From REST to NerdGraph"), and the reason if known. */
+/** The verdict on a difference of the pair: expected or not (docs/migrating.md, "From REST to NerdGraph"), with the reason if known. */
 function verdictOn(pair: Pair, differs: boolean, known: Known): Pick<Difference, 'expected' | 'reason'> {
   const { family, entity, labels } = pair;
   if (!family.interfaces.includes('nerdgraph')) return expect('NerdGraph does not have this family');

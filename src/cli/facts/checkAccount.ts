@@ -28,7 +28,7 @@ export interface Timing {
   readonly now: () => number;
   /** Rejects with the reason of the signal. */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
-  /** How long the data of one new minute is watched as it arrives, in milliseconds; 0 to skip that. */
+  /** Time for which the arriving data of one new minute is watched, in milliseconds; 0: it is not. */
   readonly waitMs: number;
   /** `collection.delay`, in milliseconds. */
   readonly delayMs: number;

@@ -188,7 +188,7 @@ export interface FaultTarget {
   readonly isGraphql: boolean;
 }
 
-/** Whether a rule applies to calls, or parts of a call, of one of these kinds about these applications. */
+/** True if a rule applies to calls, or parts of a call, of one of these kinds about these applications. */
 export function isMeant(rule: FaultRule, kinds: readonly CallKind[], applicationIds: readonly number[]): boolean {
   if (rule.app !== undefined && !applicationIds.includes(rule.app)) return false;
   return rule.on === undefined || [rule.on].flat().some((kind) => kinds.includes(kind));

@@ -109,7 +109,7 @@ export interface Input {
   readonly field: (typeof FIELDS)[number] | undefined;
   /** Only records that meet it are read. */
   readonly where: NrqlCondition;
-  /** Whether every value is kept, not only sums. */
+  /** True if every value is kept, not only sums. */
   readonly keepsValues: boolean;
 }
 
@@ -170,7 +170,7 @@ export function parseNrql(text: string): NrqlQuery {
   return query;
 }
 
-/** Whether functions read the metrics of New Relic's limits, whose records are kept as events. */
+/** True if functions read the metrics of New Relic's limits, whose records are kept as events. */
 export function isOfResources(inputs: readonly Input[]): boolean {
   return inputs.some(({ attribute }) => attribute !== undefined && RESOURCE_VALUES.includes(attribute));
 }

@@ -18,7 +18,7 @@ export interface RestCall {
   readonly rule: FaultRule | undefined;
 }
 
-/** Whether a text contains this lower-case part, in any case. */
+/** True if a text contains this lower-case part, in any case. */
 export const contains = (text: string, part: string): boolean => text.toLowerCase().includes(part);
 
 /**

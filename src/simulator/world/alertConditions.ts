@@ -90,7 +90,7 @@ const term = (
 const responseOf = (where: string): string =>
   `SELECT average(newrelic.timeslice.value) FROM Metric WHERE ${where} AND metricTimesliceName = 'HttpDispatcher'`;
 
-/** Whether the response time of an application has a condition: every minute needs requests. */
+/** True if the response time of an application has a condition: every minute needs requests. */
 function isJudged({ alertPolicyId, archetype }: SimulatedApplication): boolean {
   return alertPolicyId !== undefined && archetype.reporting && (archetype.web?.perMinute ?? 0) >= STEADY;
 }

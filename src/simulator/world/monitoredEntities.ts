@@ -136,7 +136,7 @@ export function hostIdentity(account: number, hostId: number) {
   return identity(account, 'INFRA', 'NA', hostId);
 }
 
-/** Whether New Relic's agent watches the hosts of an application; otherwise an OpenTelemetry collector does. */
+/** True if New Relic's agent watches the hosts of an application; otherwise an OpenTelemetry collector does. */
 export function hasHostAgent({ index, archetype }: SimulatedApplication): boolean {
   return index % 2 === 0 || archetype.hostsShareOneName;
 }

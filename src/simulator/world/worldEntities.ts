@@ -65,7 +65,7 @@ export interface SimulatedInstance {
   readonly port: number | undefined;
 }
 
-/** Whether a host of this name is shown; the traffic of hidden hosts still counts for the application. */
+/** True if a host of this name is shown; the traffic of hidden hosts still counts for the application. */
 export function isShown({ amendment }: SimulatedApplication, host: string): boolean {
   return amendment.hosts_removed?.includes(host) !== true;
 }

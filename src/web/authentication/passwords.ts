@@ -118,7 +118,7 @@ class Remembered {
     this.#max = max;
   }
 
-  /** Whether the key is among them; it counts as used now. */
+  /** True if the key is among them; it then counts as used now. */
   has(key: string): boolean {
     if (!this.#keys.delete(key)) return false;
     this.#keys.add(key);
@@ -150,11 +150,11 @@ interface Waiting {
 }
 
 /**
- * Compares few passwords at a time, because each takes a processor for a while. The address whose turn was longest ago goes
- * first, so that the flood of one keeps no other waiting. Of an address the newest password goes first, because the client of an
- * old one may soon give up. When too many wait, the last of the address with most of them is turned away, and so is one whose
- * client leaves. A password that was turned away goes before the others of its address when it comes again: a right one gets
- * through a flood from there too, because few attackers guess the same one twice.
+ * Compares few passwords at a time, because each comparison takes a processor for a while. The address whose turn was longest
+ * ago goes first, so that a flood from one address does not delay the others. Within an address the newest password goes first,
+ * because the client of an old one may soon give up. A password is turned away (status 429) when too many wait and it is
+ * the last of the address with the most of them, or when its client leaves. If it comes again, it goes before the others of its
+ * address: a right one then gets through a flood from its own address, because attackers rarely guess the same one twice.
  */
 class ComparisonQueue {
   readonly #compare: Compare;
@@ -168,7 +168,7 @@ class ComparisonQueue {
     this.#compare = compare;
   }
 
-  /** Whether the password belongs to the hash; undefined where it was turned away. */
+  /** True if the password belongs to the hash; undefined if it was turned away. */
   async compare(comparison: Omit<Waiting, 'settle'>): Promise<boolean | undefined> {
     const { key, gone } = comparison;
     if (gone.aborted) return undefined;

@@ -58,7 +58,7 @@ export function accountSection(account: AccountStatus, id: string, now: number, 
   </section>`;
 }
 
-/** Whether the account reads the data of a group. */
+/** True if the account reads the data of a group. */
 export function hasGroup({ groups }: Pick<AccountStatus, 'groups'>, wanted: Group): boolean {
   return groups.some(({ group }) => group === wanted);
 }
