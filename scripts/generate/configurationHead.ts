@@ -63,7 +63,7 @@ part of YAML 1.2 and do not.
 
 No fault repeats a value of the file, which could be a key. The path says \`<hidden>\` in the place of a key that is not plainly a name.
 
-What is likely a mistake is a warning, and the exit status stays 0: \`requests_per_minute\` above what New Relic allows an account
-(not with \`base_url\`), and with \`api: nerdgraph\` a \`request_timeout\` under 7s or \`api_key_header: X-Api-Key\`.
+What is likely a mistake is a warning, and the exit status stays 0: a key that is no user key, \`query_files\` that match no file,
+\`requests_per_minute\` above what New Relic allows an account (not with \`base_url\`), and with \`api: nerdgraph\` a \`request_timeout\` under 7s or \`api_key_header: X-Api-Key\`.
 
 A change takes effect with a [reload](interface.md#reload).`;
