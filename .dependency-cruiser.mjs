@@ -14,7 +14,7 @@ const MAY_IMPORT = {
   exposition: ['eventLoop', 'metrics'],
   collect: ['api', 'config', 'eventLoop', 'formulas', 'metrics', 'nrql'],
   telemetry: ['api', 'collect', 'exposition', 'metrics', 'nrql'],
-  web: ['collect', 'config', 'exposition', 'metrics'],
+  web: ['collect', 'config', 'eventLoop', 'exposition', 'metrics'],
 };
 
 /** Folders in an order: each may import those before it, and none after it. */

@@ -53,8 +53,9 @@ export function statusPages(deps: WebDependencies): Record<'page' | 'json' | 'co
     },
     json: async (_request, response, slot) => {
       const body = await bodies.of('json', async () => {
+        const accounts = await view();
         return Buffer.from(
-          statusDocument(await view(), deps.reloadFailure(), deps.settings.version, deps.now() / 1000),
+          await statusDocument(accounts, deps.reloadFailure(), deps.settings.version, deps.now() / 1000),
         );
       });
       await sendPage(response, slot, 'application/json; charset=utf-8', body);

@@ -1,22 +1,44 @@
+import type { TaskStatus } from '../../collect/accountStatus.ts';
 import { REMEDIES } from '../../collect/remedies.ts';
+import { inSlices } from '../../eventLoop/turns.ts';
 import type { ReloadFailure } from '../dependencies.ts';
 import type { ShownAccount } from './breakdown.ts';
 import { failuresOf, groupFailures } from './failureTable.ts';
 
-/** The document of `/api/status`: snake case, Unix seconds. An unknown value is null, so every key is present. */
-export function statusDocument(
+/**
+ * The document of `/api/status`: snake case, Unix seconds. An unknown value is null, so every key is present. It is written in
+ * portions so that other work gets a turn: an account may have 100,000 tasks.
+ */
+export async function statusDocument(
   accounts: readonly ShownAccount[],
   reloadFailure: ReloadFailure | undefined,
   version: string,
   now: number,
-): string {
-  const document = {
+): Promise<string> {
+  const head = {
     version,
     now,
     reload_failure:
       reloadFailure === undefined ? undefined : { at: reloadFailure.at, faults: reloadFailure.diagnostics },
-    accounts: accounts.map(accountDocument),
   };
+  const parts: string[] = [];
+  await inSlices(documentParts(head, accounts), (part) => parts.push(part));
+  return parts.join('');
+}
+
+function* documentParts(head: object, accounts: readonly ShownAccount[]): Generator<string> {
+  yield `${json(head).slice(0, -1)},"accounts":[`;
+  for (const [index, account] of accounts.entries()) {
+    yield `${index === 0 ? '' : ','}${json(accountDocument(account)).slice(0, -1)},"entities":[`;
+    for (const [position, task] of account.tasks.entries()) {
+      yield `${position === 0 ? '' : ','}${json(taskDocument(task))}`;
+    }
+    yield ']}';
+  }
+  yield ']}';
+}
+
+function json(document: object): string {
   return JSON.stringify(document, (_key, value: unknown) => (value === undefined ? null : value));
 }
 
@@ -107,23 +129,26 @@ function accountDocument(account: ShownAccount) {
       rows_dropped: query.dropped,
       problem: query.problem,
     })),
-    entities: account.tasks.map((task) => ({
-      group: task.group,
-      application_id: task.applicationId,
-      application: task.application,
-      host_id: task.hostId,
-      host: task.host,
-      entity_type: task.entityType,
-      entity_guid: task.entityGuid,
-      entity: task.entity,
-      query: task.query,
-      state: task.state,
-      failures: task.failures,
-      reason: task.reason,
-      problem: task.problem,
-      since: task.since,
-      seconds: task.seconds,
-      window_end: task.windowEnd,
-    })),
+  };
+}
+
+function taskDocument(task: TaskStatus) {
+  return {
+    group: task.group,
+    application_id: task.applicationId,
+    application: task.application,
+    host_id: task.hostId,
+    host: task.host,
+    entity_type: task.entityType,
+    entity_guid: task.entityGuid,
+    entity: task.entity,
+    query: task.query,
+    state: task.state,
+    failures: task.failures,
+    reason: task.reason,
+    problem: task.problem,
+    since: task.since,
+    seconds: task.seconds,
+    window_end: task.windowEnd,
   };
 }
