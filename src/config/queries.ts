@@ -22,6 +22,13 @@ const PACK_FOLDERS = ['./packs/', '../../packs/'].map((folder) => fileURLToPath(
 /** The most problems that are reported for one query: further ones mostly follow from the first. */
 const MAX_PROBLEMS = 20;
 
+/** The most names that the patterns of a configuration are compared with, and the most query files that it may have. */
+const MOST_NAMES = 1_000_000;
+const MOST_FILES = 10_000;
+const TOO_MANY_NAMES =
+  'the patterns up to here are compared with more than 1,000,000 names of files: use fewer of them';
+const TOO_MANY_FILES = 'the query files up to here are more than 10,000: put more queries into each';
+
 /** A list of queries, valid or not, and its location. */
 interface QueryList {
   /** Its file; undefined for the configuration itself. */
@@ -47,6 +54,7 @@ export function readQueries(configuration: unknown, folder: string, env: Environ
   const issues = customMetricIssues(accounts, families);
   const unmatched: Path[] = [];
   const files: ReturnType<typeof readList>[] = [];
+  const left = { names: MOST_NAMES, files: MOST_FILES };
   const further = accounts.map((account, index) => {
     const at = ['accounts', index];
     const queries = listOf(account?.['queries']);
@@ -70,7 +78,12 @@ export function readQueries(configuration: unknown, folder: string, env: Environ
       if (typeof name !== 'string' || name === '') continue;
       const keyAt = [...at, 'query_files', position];
       const pattern = resolve(folder, name);
-      const paths = name.includes('*') ? matchingFiles(pattern) : [pattern];
+      const paths = name.includes('*') ? matchingFiles(pattern, left) : [pattern];
+      left.files -= paths.length;
+      if (left.names < 0 || left.files < 0) {
+        issues.push(issue(keyAt, left.names < 0 ? TOO_MANY_NAMES : TOO_MANY_FILES));
+        break;
+      }
       if (paths.length === 0) unmatched.push(keyAt);
       for (const path of paths) take(path, '', keyAt, mayBeSecret(name) ? 'the query file' : `the query file ${path}`);
     }
@@ -184,14 +197,22 @@ function readList(
   return { list, yaml, valid: parsed.value.queries.map((each) => ({ ...each, name: prefix + each.name })) };
 }
 
-/** The paths that match a pattern, sorted; `*` stands for any run of characters within one name, but not for a leading dot. */
-function matchingFiles(pattern: string): readonly string[] {
+/**
+ * The paths that match a pattern, sorted; `*` stands for any run of characters within one name, but not for a leading dot.
+ *
+ * @param left loses the number of names that were compared; below 0 the paths are not complete
+ */
+function matchingFiles(pattern: string, left: { names: number }): readonly string[] {
   const parts = pattern.split('/');
   let found = ['/'];
   for (const part of parts.slice(1)) {
     found = found.flatMap((folder) => {
+      left.names -= 1;
+      if (left.names < 0) return [];
       if (!part.includes('*')) return existsSync(join(folder, part)) ? [join(folder, part)] : [];
-      const names = namesIn(folder).filter((name) => globMatches(part, name));
+      const all = namesIn(folder);
+      left.names -= all.length;
+      const names = all.filter((name) => globMatches(part, name));
       return names.filter((name) => part.startsWith('.') || !name.startsWith('.')).map((name) => join(folder, name));
     });
   }

@@ -263,6 +263,16 @@ describe('query files', () => {
       warnings: ['c.yaml:2:52: accounts[0].query_files[0]: no file matches: it gives no query'],
     });
   });
+
+  it('are at most 10,000, and their patterns are compared with at most 1,000,000 names', () => {
+    const files = Object.fromEntries(Array.from({ length: 1000 }, (_, at) => [`queries/${at}.yaml`, 'queries: []\n']));
+    const faultsOfMany = (pattern: string): string =>
+      load(new Array(1000).fill(pattern).join(', '), files).faults.join();
+    expect(faultsOfMany('"queries/*"')).toMatch(
+      /^c\.yaml:2:\d+: accounts\[0\]\.query_files\[10\]: the query files up to here are more than 10,000: put more queries into each$/,
+    );
+    expect(faultsOfMany('"queries/x*"')).toMatch(/^c\.yaml:2:\d+: accounts\[0\]\.query_files\[99\d\]: the patterns /);
+  });
 });
 
 describe('packs', () => {
