@@ -102,9 +102,14 @@ function budgetInWords(budget: AccountStatus['budget']): Html {
     </svg>`;
 }
 
-function planInWords({ callsPerMinute, budget, slowdown }: AccountStatus['plan']): string {
+function planInWords({ callsPerMinute, budget, slowdown, concurrencyCapacity }: AccountStatus['plan']): string {
   const calls = `${trim(callsPerMinute)} calls a minute`;
-  return slowdown > 1 ? `${calls}, more than the ${trim(budget)} of the budget: every group gets slower` : calls;
+  if (slowdown <= 1) return calls;
+  const isOverBudget = slowdown <= callsPerMinute / budget || concurrencyCapacity === undefined;
+  const limit = isOverBudget
+    ? `more than the ${trim(budget)} of the budget`
+    : `and calls at once carry ${Math.floor(concurrencyCapacity)}`;
+  return `${calls}, ${limit}: every group gets slower`;
 }
 
 /** The groups of an account: their intervals, the result of the last refresh, and the age of their data. */

@@ -50,8 +50,7 @@ export function failureTable(tasks: readonly TaskStatus[], now: number, docs: st
         { style: 'number', value: failure.tasks.length },
         {
           style: 'long',
-          value: html`${failure.reason}: ${breakable(failure.problem)}
-            <a href="${docs}/errors.md#failed-calls">What to do</a>`,
+          value: html`${breakable(inWords(failure))} <a href="${docs}/errors.md#failed-calls">What to do</a>`,
         },
         { style: 'long', value: namesOf(failure) },
         timeAgo(failure.since, now),
@@ -60,6 +59,11 @@ export function failureTable(tasks: readonly TaskStatus[], now: number, docs: st
   );
   return html`${table('Failing', ['Group', 'Tasks', 'Why', 'Which', 'Since', 'Served'], rows)}
   ${rest > 0 ? html`<p class="more">and ${counted(rest, 'other failure')}, in the JSON of this page.</p>` : undefined}`;
+}
+
+/** The message, with the reason in front where it does not say the reason itself. */
+function inWords({ reason, problem }: FailureGroup): string {
+  return problem.endsWith(`(reason ${reason})`) ? problem : `${reason}: ${problem}`;
 }
 
 /** The names of the first few tasks, and the number of the others; a list of the account has no name. */

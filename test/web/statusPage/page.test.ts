@@ -1,6 +1,8 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { AccountStatus } from '../../../src/collect/accountStatus.ts';
 import type { Group } from '../../../src/metrics/sample.ts';
+import { withBreakdowns } from '../../../src/web/statusPage/breakdown.ts';
+import { statusDocument } from '../../../src/web/statusPage/statusDocument.ts';
 import { served, type TestApp } from '../support/app.ts';
 import { accountStatus, breakdownBlock, groupStatus, queryStatus, TEST_NOW, typeStatus } from '../support/collector.ts';
 import { get } from '../support/http.ts';
@@ -67,6 +69,13 @@ describe('the status page', () => {
     expect(text).toContain('stage = <prod>');
   });
 
+  test('names the limit that slows the groups', async () => {
+    const plan = { groups: [], callsPerMinute: 300, budget: 600, concurrencyCapacity: 200.5, slowdown: 300 / 200.5 };
+    expect(words(await pageOfAccount({ plan }))).toContain(
+      'Steady state 300 calls a minute, and calls at once carry 200: every group gets slower',
+    );
+  });
+
   test('shows each group with interval, effective interval, last success and entities', async () => {
     const text = words(await pageOf(large));
     expect(text).toContain(
@@ -105,14 +114,15 @@ describe('the status page', () => {
       failures: 300,
       state: 'missing',
       reason: 'server',
-      problem: 'GET /hosts.json: 503',
+      problem: 'GET /hosts.json: 503 (reason server)',
     });
     const text = words(await pageOfAccount({ tasks: [other, ...alike, entity()] }));
     expect(text).toContain(
       'application_metrics 200 timeout: no answer within 10 s What to do shop-199 199 , shop-198 198 , shop-197 197 and 197 more 4 min 59 s ago nothing (140), last good values (60)',
     );
-    expect(text).toContain('hosts 1 server: GET /hosts.json: 503 What to do checkout 7 20 min ago nothing');
-    expect(text.indexOf('hosts 1 server:')).toBeGreaterThan(text.indexOf('application_metrics 200'));
+    // A message that says its reason does not get it in front, too.
+    expect(text).toContain('hosts 1 GET /hosts.json: 503 (reason server) What to do checkout 7 20 min ago nothing');
+    expect(text.indexOf('hosts 1 GET')).toBeGreaterThan(text.indexOf('application_metrics 200'));
     expect(text).toContain('up, 201 failing');
   });
 
@@ -427,6 +437,22 @@ describe('/api/status', () => {
       reload_failure: { at: TEST_NOW, faults: ['c.yaml:1:1: a: b'] },
       accounts: [{ outage: null, failures: [] }],
     });
+  });
+
+  test('lets other work have a turn while it is written', async () => {
+    const accounts = [
+      accountStatus({ tasks: [entity(), entity(), entity()] }),
+      accountStatus({ name: 'b', tasks: [] }),
+    ];
+    let time = performance.now();
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => (time += 10));
+    let hadTurn = false;
+    setImmediate(() => (hadTurn = true));
+    const text = await statusDocument(withBreakdowns(accounts, []), undefined, '1.2.3', TEST_NOW);
+    clock.mockRestore();
+    expect(hadTurn).toBe(true);
+    const document = JSON.parse(text) as { accounts: { entities: unknown[] }[] };
+    expect(document.accounts.map(({ entities }) => entities.length)).toEqual([3, 0]);
   });
 
   test('says the same as JSON and calls nothing upstream', async () => {
