@@ -105,7 +105,8 @@ async function report(
   }
   if (status?.up !== true || status.applications === undefined) {
     const list = status?.tasks.find(({ group }) => group === 'applications');
-    const verdict = status?.refused === undefined ? 'the application list cannot be read' : 'the key is refused';
+    const refusal = list?.reason === 'forbidden' ? 'the key cannot read this account' : 'the key is refused';
+    const verdict = status?.refused === undefined ? 'the application list cannot be read' : refusal;
     const lines = [...(list?.reason === undefined ? [] : [`hint: ${REMEDIES[list.reason]}`]), ...warnings];
     return reported(`${verdict}: ${list?.problem ?? 'nothing was read'}`, lines, true);
   }

@@ -4,6 +4,7 @@ import {
   findApplications,
   findKeyTransactions,
   foundIn,
+  isId,
   readAll,
   type FoundRecord,
 } from './upstream/readForCommand.ts';
@@ -192,14 +193,19 @@ function asYaml({ account, applications }: Discovered): string {
   const document = new Document(applications.map(({ application }) => ({ id: application.id })));
   const comments = applications.map(({ application, hosts }) =>
     [
-      ...[application.name, application.language, stateOf(application), `${hosts?.length ?? UNKNOWN} hosts`],
+      ...[
+        application.name,
+        application.language,
+        stateOf(application),
+        hosts === undefined ? `${UNKNOWN} hosts` : counted(hosts.length, 'host'),
+      ],
       ...(application.tags ?? []).map(tagText),
     ].join(', '),
   );
   const lines = document.toString().trimEnd().split('\n');
   const entries =
     applications.length === 0 ? lines : lines.map((line, index) => `${line} # ${escapeUnsafe(comments[index] ?? '')}`);
-  return [`# account ${account}: under applications.include`, ...entries, ''].join('\n');
+  return [`# account ${escapeUnsafe(account)}: under applications.include`, ...entries, ''].join('\n');
 }
 
 type TableRows = Parameters<typeof table>[0];
@@ -215,7 +221,7 @@ function asTables(discovered: Discovered): string {
   return sections
     .filter(([, rows]) => isShown(rows))
     .map(([what, rows]) => {
-      const heading = `Account ${discovered.account}: ${counted(rows.length - 1, what)}\n`;
+      const heading = `Account ${escapeUnsafe(discovered.account)}: ${counted(rows.length - 1, what)}\n`;
       return rows.length > 1 ? `${heading}${table(rows)}\n` : heading;
     })
     .join('\n');
@@ -279,7 +285,7 @@ function tagText({ key, values }: Tag): string {
 
 /** The key as an id: a number over REST; NerdGraph knows a host only by its name. */
 function asId(key: string): number | string {
-  return /^\d{1,15}$/.test(key) ? Number(key) : key;
+  return isId(key) ? Number(key) : key;
 }
 
 function stateOf({ reporting }: Application): string {

@@ -135,7 +135,7 @@ function asTable(plan: ReturnType<typeof planOf>): string {
       ? `It does not fit: every group is refreshed ${stretch.toFixed(2)} times slower.`
       : 'It fits: every group keeps its interval.';
   return [
-    `Account ${account}`,
+    `Account ${escapeUnsafe(account)}`,
     table([
       ['GROUP', 'CALLS/MIN', 'SHARE', 'INTERVAL', 'EFFECTIVE'],
       ...rows,

@@ -106,7 +106,9 @@ describe('check --live', () => {
     expect(stdout).toContain(
       `account refused (${simulator.url}/v2): the key is refused: GET /applications.json: status 401`,
     );
-    expect(stdout).toMatch(/^account forbidden .*: the key is refused: GET \/applications\.json: status 403.*$/m);
+    expect(stdout).toMatch(
+      /^account forbidden .*: the key cannot read this account: GET \/applications\.json: status 403.*$/m,
+    );
     expect(stdout).toMatch(/^account gone .*: the application list cannot be read: .*connection refused.*$/m);
     expect(stdout).toMatch(/^account good .*: the key is accepted$/m);
     expect(stdout).toContain('  key transactions: not read\n');
@@ -178,7 +180,7 @@ describe('check --live', () => {
       { applications: 2, accounts: [{ id: 99, name: 'Another' }] },
       { api: 'nerdgraph', account_id: 1234567 },
     );
-    expect(stdout).toContain('the key does not list account 1234567');
+    expect(stdout).toMatch(/: the key cannot read this account: .*the key does not list account 1234567/);
     expect(stdout).toContain('99 (Another)');
     expect(status).toBe(1);
   });

@@ -30,6 +30,15 @@ describe('discover', () => {
     expect(stdout).toContain('- id: 1000013 # Retired intranet, php, not reporting, 0 hosts\n');
   });
 
+  it('prints YAML whose comments keep to their lines', async () => {
+    const single = await simulatorForTest({ applications: 1, hostsPerApplication: 1 });
+    const config = { accounts: [account(single, 'two\nlines')] };
+    const { stdout } = await runInProcess(['discover', '--format=yaml'], { config });
+    expect(stdout).toMatch(
+      /^# account two\\u000alines: under applications.include\n- id: 1000001 # .*, reporting, 1 host\n$/,
+    );
+  });
+
   it('prints a table with state, hosts, instances and key transactions', async () => {
     const { stdout } = await runInProcess(['discover'], { config: { accounts: [account(simulator, 'shop')] } });
     const rows = stdout.split('\n').map((line) => line.split(/ {2,}/));

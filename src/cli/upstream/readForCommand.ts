@@ -73,9 +73,9 @@ function valueOf<A>(outcome: Outcome<A>): A {
   return outcome.value;
 }
 
-/** True for a text that can be the id of an application. */
+/** True for a text that can be the id of an application or a host. */
 export function isId(text: string): boolean {
-  return /^[1-9][0-9]{0,14}$/.test(text);
+  return /^[1-9][0-9]{0,15}$/.test(text) && Number.isSafeInteger(Number(text));
 }
 
 /** A record of New Relic, and the account in which it was found. */
