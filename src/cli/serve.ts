@@ -21,7 +21,7 @@ import { type ServeFlags, type CommonOptions, readServeFlags } from './flags.ts'
 import { HOME, REVISION, VERSION } from './version.ts';
 import { observeCalls, openReader } from './upstream/createReader.ts';
 import { describeOrigin, readFrom } from '../config/configSource.ts';
-import { loadOrExit, readFiles, describeInterfaceEnd, openLog } from './configuration.ts';
+import { loadOrExit, describeInterfaceEnd, openLog } from './configuration.ts';
 import { ExitStatus } from './process.ts';
 import { runService } from './service.ts';
 
@@ -29,8 +29,8 @@ import { runService } from './service.ts';
 export async function serve(options: Readonly<Record<string, unknown>> & CommonOptions): Promise<void> {
   const flags = readServeFlags(options);
   if (flags.configCheck) {
-    const { check } = await import('./check.ts');
-    throw new ExitStatus(check((await readFiles({ ...flags, once: true })).findings, process));
+    const { runCheck } = await import('./check.ts');
+    return runCheck({ ...options, live: false, facts: false, force: false, format: 'table' });
   }
   const { logger, secrets } = openLog(options);
   await runService(

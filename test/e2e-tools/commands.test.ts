@@ -56,8 +56,8 @@ describe.concurrent('a command', () => {
     expect(stdout + stderr).not.toContain('NRAK-FROM');
   });
 
-  it('check without calls says so in one log line, too', async () => {
-    const { status, stdout, stderr } = await runProgram(['check'], {
+  it.each(['check', '--config.check'])('%s without calls says so in one log line, too', async (way) => {
+    const { status, stdout, stderr } = await runProgram([way], {
       env: { NEW_RELIC_API_KEY: 'NRAK-FROMTHEENVIRONMENT0000' },
     });
     expect({ status, stdout }).toEqual({ status: 0, stdout: 'environment: valid\n' });
