@@ -114,14 +114,14 @@ sum by (account) (newrelic_application_errors_per_second)
 ) / sum by (account) (newrelic_application_apdex_requests)
 
 # Web requests in the last hour (a rate already: no rate(), no increase())
-sum by (account, app_id, app) (avg_over_time(newrelic_application_web_requests_per_second[1h])) * 3600
+max by (account, app_id, app) (avg_over_time(newrelic_application_web_requests_per_second[1h])) * 3600
 
 # The breakdown of the main chart, stacked: components, and the rest
 newrelic_application_component_time_seconds or newrelic_application_total_time_seconds
 
 # The language of an application on any of its series
 newrelic_application_error_ratio
-  * on (account, app_id) group_left (language) newrelic_application_info
+  * on (instance, account, app_id) group_left (language) newrelic_application_info
 \`\`\`
 
 - A window value is an average over the whole window: an incident of one minute moves a 30 minute average by a thirtieth.

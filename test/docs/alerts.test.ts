@@ -29,6 +29,46 @@ test('the page names every alert that takes a limit', () => {
 /** Applications of one account, each of which would raise alerts by the limits of the rules. */
 const APPLICATIONS = ['checkout', 'report-daily', 'search-staging', 'import', 'catalogue'];
 
+/** The queries that pages show beside prose, by what they give of one application that two exporters read. */
+const OF_A_PAIR = blocksOf(pageAt('docs/metrics.md').text, 'promql').flatMap((block) =>
+  block.split(/^#.*$/m).filter((query) => /max by|group_left \(language\)/.test(query)),
+);
+
+await describeReal('the queries of docs/metrics.md', {
+  tools: ['promtool'],
+  define: (program) => {
+    test('hold where two exporters read one account', async () => {
+      const of = (instance: string, name: string, values: string) => ({
+        series: `${name}{job="newrelic-apm-exporter",instance="${instance}",account="a",app="b",app_id="1"}`,
+        values,
+      });
+      const series = ['one:9126', 'two:9126'].flatMap((instance) => [
+        of(instance, 'newrelic_application_web_requests_per_second', '2x60'),
+        of(instance, 'newrelic_application_error_ratio', '0.5x60'),
+        of(instance, 'newrelic_application_info', '1x60'),
+      ]);
+      expect(OF_A_PAIR).toHaveLength(2);
+      const results = [{ labels: '{account="a", app="b", app_id="1"}', value: 7200 }];
+      const [requests = '', language = ''] = OF_A_PAIR;
+      const file = {
+        rule_files: [],
+        evaluation_interval: '1m',
+        tests: [
+          {
+            interval: '1m',
+            input_series: series,
+            promql_expr_test: [
+              { expr: requests, eval_time: '60m', exp_samples: results },
+              { expr: `count(${language})`, eval_time: '60m', exp_samples: [{ labels: '{}', value: 2 }] },
+            ],
+          },
+        ],
+      };
+      expect(await testRules(program('promtool'), [file])).toMatchObject({ status: 0 });
+    });
+  },
+});
+
 await describeReal('the limits that the page shows', {
   tools: ['promtool'],
   lines: BOTH_LINES,
