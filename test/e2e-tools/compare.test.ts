@@ -66,11 +66,13 @@ describe('compare', () => {
     expect(status).toBe(0);
   });
 
-  it('fails with 1 and a sentence where one interface cannot be read', async () => {
+  it('fails with 1, and names the interface that cannot be read and what that may mean', async () => {
     simulator.faults.add(parseFault('graphql-error=SERVER_ERROR,on=graphql_nrql'));
     const { status, stdout, stderr } = await compare('--app=Storefront');
     expect([status, stdout]).toEqual([1, '']);
-    expect(stderr).toMatch(/graphql:\w+: /);
+    const words =
+      /^the data cannot be read over NerdGraph: graphql:\w+: .*\(reason server\); hint: New Relic itself fails/m;
+    expect(stderr).toMatch(words);
     expect(stderr).not.toContain(DEMO_API_KEY);
   });
 

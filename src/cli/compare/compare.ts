@@ -1,6 +1,7 @@
 import { aligned } from '../../api/nerdgraph/nrql.ts';
-import type { Application, KeyTransaction } from '../../api/types.ts';
+import { UpstreamError, type Application, type KeyTransaction } from '../../api/types.ts';
 import { windowAt } from '../../collect/due.ts';
+import { REMEDIES } from '../../collect/remedies.ts';
 import { effectiveSettings, selects } from '../../collect/selection.ts';
 import { type AccountConfig, accountThrough, type Config } from '../../config/config.ts';
 import type { CommonOptions } from '../flags.ts';
@@ -68,8 +69,8 @@ export async function compare(
   const [rest, nerdgraph] = accounts;
   if (rest === undefined || nerdgraph === undefined) throw new Error('both interfaces of an account are needed');
   const [restLists, nerdgraphLists] = await Promise.all([
-    readLists(rest, options.app, 'REST'),
-    readLists(nerdgraph, options.app, 'NerdGraph'),
+    readOver('REST', 'lists', readLists(rest, options.app)),
+    readOver('NerdGraph', 'lists', readLists(nerdgraph, options.app)),
   ]);
   const ids = chosenIds(rest.config, options.app, restLists.applications, nerdgraphLists.applications);
   const keyTransactionIds = chosenKeyTransactions(rest.config, ids, [
@@ -96,8 +97,8 @@ export async function compare(
     database: (id: number) => settings.get(id)?.database ?? 'auto',
   } as const;
   const [restSide, nerdgraphSide] = await Promise.all([
-    readSide(rest, restChoice, side),
-    readSide(nerdgraph, nerdgraphChoice, side),
+    readOver('REST', 'data', readSide(rest, restChoice, side)),
+    readOver('NerdGraph', 'data', readSide(nerdgraph, nerdgraphChoice, side)),
   ]);
   return {
     account: rest.config.name,
@@ -112,18 +113,25 @@ export async function compare(
 }
 
 /** All applications of an account, or those of the requested ids, and its key transactions. */
-async function readLists({ config, reader, call }: LiveAccount, apps: readonly string[], name: string) {
+async function readLists({ config, reader, call }: LiveAccount, apps: readonly string[]) {
+  const ids = apps.filter((app) => isId(app)).map(Number);
+  // A number that is no id of the account may be a name, which only the whole list shows.
+  const byId = ids.length > 0 && ids.length === apps.length ? await reader.listApplications({ ids }, call) : [];
+  const [applications, keyTransactions] = await Promise.all([
+    byId.length > 0 ? byId : reader.listApplications({}, call),
+    config.key_transactions === false ? [] : reader.listKeyTransactions({}, call),
+  ]);
+  return { applications, keyTransactions };
+}
+
+/** Waits for a read. Its failure names the interface, and what it may mean. */
+async function readOver<T>(api: 'REST' | 'NerdGraph', what: 'lists' | 'data', read: Promise<T>): Promise<T> {
   try {
-    const ids = apps.filter((app) => isId(app)).map(Number);
-    // A number that is no id of the account may be a name, which only the whole list shows.
-    const byId = ids.length > 0 && ids.length === apps.length ? await reader.listApplications({ ids }, call) : [];
-    const [applications, keyTransactions] = await Promise.all([
-      byId.length > 0 ? byId : reader.listApplications({}, call),
-      config.key_transactions === false ? [] : reader.listKeyTransactions({}, call),
-    ]);
-    return { applications, keyTransactions };
+    return await read;
   } catch (error) {
-    throw new Error(`the lists cannot be read over ${name}`, { cause: error });
+    if (!(error instanceof UpstreamError)) throw error;
+    const hint = REMEDIES[error.failure.reason];
+    throw new Error(`the ${what} cannot be read over ${api}: ${error.message}; hint: ${hint}`);
   }
 }
 
