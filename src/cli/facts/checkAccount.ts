@@ -74,28 +74,27 @@ export async function checkAccount(account: FactAccount, timing: Timing): Promis
 async function openSides({ own, calls, rest, graph }: FactAccount, { now, delayMs, waitMs }: Timing) {
   calls.limit = MAX_CALLS - (waitMs > 0 ? LATE_CALLS : 0);
   const { api } = own.reader;
-  const minute = Math.floor(now() / MINUTE) * 60;
   const to = Math.floor((now() - delayMs) / MINUTE) * 60;
   const listed = await own.reader.listApplications({}, own.call);
   const reporting = listed.filter((application) => application.reporting !== false);
   const ranked = api === 'rest' ? byThroughput(reporting) : await byRolling(graph, reporting, to);
   const largest = ranked.slice(0, LARGEST);
-  const overGraph = await sideOf(async (): Promise<Omit<GraphAccount, 'first'>> => {
+  const overGraph = await sideOf(now, async (): Promise<Omit<GraphAccount, 'first' | 'minute'>> => {
     const accountId = await graph.accountId();
-    const side = { largest, to, minute, graph, accountId, listed };
+    const side = { largest, to, graph, accountId, listed };
     return api === 'nerdgraph' || largest.length === 0 ? side : { ...side, largest: await readLargest(side) };
   });
-  const overRest = await sideOf(async (): Promise<Omit<RestAccount, 'first'>> => {
+  const overRest = await sideOf(now, async (): Promise<Omit<RestAccount, 'first' | 'minute'>> => {
     if (api === 'rest') {
       const keyTransactions = await own.reader.listKeyTransactions({}, own.call).catch(noneOf);
-      return { largest, to, minute, rest, listed, keyTransactions };
+      return { largest, to, rest, listed, keyTransactions };
     }
     const silent = listed.filter((application) => application.reporting === false);
     const ids = [...ranked, ...silent].slice(0, MAX_RANKED).map(({ id }) => id);
     const ofRest = await rest.reader.listApplications({ ids }, rest.call);
     const largestOfRest = largest.flatMap(({ id }) => ofRest.find((application) => application.id === id) ?? []);
     const keyTransactions = isJudged(overGraph) ? [] : await listedKeyTransactions(rest, overGraph).catch(noneOf);
-    return { largest: largestOfRest, to, minute, rest, listed: ofRest, keyTransactions };
+    return { largest: largestOfRest, to, rest, listed: ofRest, keyTransactions };
   });
   return { largest, rest: overRest, graph: overGraph };
 }
@@ -113,12 +112,15 @@ function noneOf(error: unknown): readonly KeyTransaction[] {
 
 /** An account through one interface, or the verdict on all its facts because that interface cannot be used. */
 async function sideOf<A extends Pick<RestAccount, 'largest'>>(
+  now: Timing['now'],
   open: () => Promise<A>,
-): Promise<(A & Pick<RestAccount, 'first'>) | Judged> {
+): Promise<(A & Pick<RestAccount, 'first' | 'minute'>) | Judged> {
   try {
     const account = await open();
     const [first] = account.largest;
-    return first === undefined ? undecided('no reporting application') : { ...account, first };
+    if (first === undefined) return undecided('no reporting application');
+    // The minute is that after the lists, because a summary in them may already cover a minute that ended meanwhile.
+    return { ...account, first, minute: Math.floor(now() / MINUTE) * 60 };
   } catch (error) {
     if (error instanceof CallsSpent) return undecided('the calls are spent');
     if (!(error instanceof UpstreamError)) throw error;

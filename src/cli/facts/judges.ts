@@ -127,6 +127,15 @@ export function judgeRaw(pairs: readonly Pair[]): Judged {
   return holds(isUnrounded, word('shape', isUnrounded ? 'unrounded' : 'rounded'));
 }
 
+/** Decides whether a list filtered by a text has every name with that text that the first page without the filter has. */
+export function judgeFilter(names: readonly string[], text: string, filtered: readonly string[]): Judged {
+  const expected = names.filter((name) => name.includes(text));
+  if (expected.length === 0 && filtered.length === 0 && names.length > 0) return undecided('no database');
+  if (expected.length === 0) return holds(filtered.length > 0, count('names', filtered.length));
+  const found = expected.filter((name) => filtered.includes(name));
+  return holds(found.length === expected.length, ratio('seen by expected', found.length / expected.length));
+}
+
 /** Compares `total_used_mb` of an application over some minutes with its value in each of these minutes. */
 export function judgeMemoryMinutes(whole: number | undefined, minutes: readonly number[]): Judged {
   if (whole === undefined || minutes.length < 2 || sum(minutes) === 0) return undecided('no host');

@@ -4,8 +4,17 @@ import { METRIC } from '../../formulas/metricInputs.ts';
 import { readEach, readOne } from '../upstream/readForCommand.ts';
 import { before, byThroughput, probe, TEN_MINUTES } from './connections.ts';
 import type { Probe, RestAccount, RestConnection } from './connections.ts';
-import { count, holds, ratio, undecided, word, type Judged } from './evidence.ts';
-import { judgeCut, judgeMemoryHosts, judgeMemoryMinutes, judgeRaw, judgeUnit, judgeWindow, sum } from './judges.ts';
+import { count, holds, undecided, word, type Judged } from './evidence.ts';
+import {
+  judgeCut,
+  judgeFilter,
+  judgeMemoryHosts,
+  judgeMemoryMinutes,
+  judgeRaw,
+  judgeUnit,
+  judgeWindow,
+  sum,
+} from './judges.ts';
 import type { Minute, Pair, Summarized } from './judges.ts';
 
 /** A metric name that no agent sends. */
@@ -51,24 +60,6 @@ const callsIn = (minutes: readonly Minute[]): number => sum(minutes.map(({ calls
 /** The mean response time in milliseconds; 0 without calls. */
 function responseTimeOf(minutes: readonly Minute[]): number {
   return sum(minutes.map(({ milliseconds }) => milliseconds)) / (callsIn(minutes) || Infinity);
-}
-
-/** Checks that the filtered list has every name of the first page that contains the text of the filter. */
-async function checkFilter(
-  rest: RestConnection,
-  id: number,
-  names: readonly string[],
-  isWhole: boolean,
-): Promise<Judged> {
-  const narrowed = await rest.namesPage(id, DATABASES);
-  const expected = names.filter((name) => name.includes(DATABASES));
-  if (expected.length === 0) {
-    if (narrowed.names.length > 0) return holds(true, count('names', narrowed.names.length));
-    // A complete list without database names leaves the filter untested; otherwise an empty filtered list is a difference.
-    return isWhole && names.length > 0 ? undecided('no database') : holds(false, count('names', 0));
-  }
-  const found = expected.filter((name) => narrowed.names.includes(name));
-  return holds(found.length === expected.length, ratio('seen by expected', found.length / expected.length));
 }
 
 const STEPS = [30, 60, 120] as const;
@@ -117,13 +108,12 @@ const NAME_IDS = ['rest_next_keeps_filters', 'rest_names_page', 'rest_names_most
 /** The probes of REST, in order. */
 export const REST_PROBES: readonly Probe<RestAccount>[] = [
   probe(SUMMARY_IDS, async ({ rest, largest, minute }) => {
-    const ids = largest.slice(0, 3).map(({ id }) => id);
     const summaries: Summarized[] = [];
     const times: Pair[] = [];
     const rates: Pair[] = [];
     const errors: Pair[] = [];
     const browsers: Pair[] = [];
-    for (const { id, summary, endUserSummary } of await rest.reader.listApplications({ ids }, rest.call)) {
+    for (const { id, summary, endUserSummary } of largest.slice(0, 3)) {
       const read = await readMinutes(rest, id, [METRIC.web, METRIC.errors, 'EndUser'], before(minute, MINUTES * 60));
       const { throughput = 0, responseTime, errorRate = 0 } = summary ?? {};
       if (throughput > 0 && responseTime !== undefined) {
@@ -179,7 +169,7 @@ export const REST_PROBES: readonly Probe<RestAccount>[] = [
           : holds(keeps, word('shape', keeps ? 'filter kept' : 'filter lost')),
       rest_names_page:
         next === undefined ? undecided('no list of several pages', size) : holds(names.length === PAGE_OF_NAMES, size),
-      rest_name_filter: await checkFilter(rest, first.id, ofFirst?.names ?? [], ofFirst?.next === undefined),
+      rest_name_filter: judgeFilter(ofFirst?.names ?? [], DATABASES, (await rest.namesPage(first.id, DATABASES)).names),
       rest_names_most: await checkMost(rest, longest?.id ?? first.id, longest?.names ?? [], before(to, 60)),
     };
   }),

@@ -4,6 +4,7 @@ import type { Judged } from '../../../src/cli/facts/evidence.ts';
 import {
   judgeCut,
   judgeFields,
+  judgeFilter,
   judgeFirstFunction,
   judgeLate,
   judgeLimitMax,
@@ -158,4 +159,16 @@ test.each(CASES)('%s are judged', (_, judged, verdict) => {
 test('the delay that would do is told where a minute is complete too late', () => {
   const delays = [late(2, [2, 50], [3, 50], [5, 100], [10, 100]), late(2, [2, 20], [3, 30], [5, 50], [10, 100])];
   expect(delays.map(({ seen }) => seen.at(-1))).toEqual(['5m', '10m'].map((text) => ({ of: 'delay', word: text })));
+});
+
+describe('a filter of metric names', () => {
+  it.each<[string, readonly string[], readonly string[], string]>([
+    ['that gives every name of the first page with its text', ['a/x', 'b'], ['a/x', 'c/x'], 'as assumed'],
+    ['that leaves one of them out', ['a/x', 'b/x'], ['a/x'], 'differs'],
+    ['that gives names that are on later pages', ['a', 'b'], ['c/x'], 'as assumed'],
+    ['that gives nothing where the first page has none, though it is one of many', ['a', 'b'], [], 'no database'],
+    ['that gives nothing, as the list without it', [], [], 'differs'],
+  ])('%s: %j by %j is %s', (_, names, filtered, verdict) => {
+    expect(said(judgeFilter(names, '/x', filtered))).toBe(verdict);
+  });
 });

@@ -42,6 +42,12 @@ it('asks no more than an hour of the account, a day of one application, and once
   expect(queries.filter((query) => / appId = 1 AND /.test(query))).toHaveLength(1);
 });
 
+it('decides the windows of summaries though minutes pass while the lists are read', async () => {
+  const found = await checkSimulator('nerdgraph', [], { passing: 5_000 });
+  const windows = ['rest_summary_window', 'rest_key_transaction_window'];
+  expect(idsOf(found, 'as assumed').filter((id) => windows.includes(id))).toEqual(windows);
+});
+
 describe('a planted difference', () => {
   it.each(ROWS)('%s is named, and no other row than those that follow from it', async (id) => {
     const found = await checkSimulator('rest', [id], { wait: id === 'late_minutes' ? 10 : 0 });

@@ -15,6 +15,8 @@ import { configOf } from '../../config/reading.ts';
 /** A busy hour, half a minute past it. */
 const NOW = Date.UTC(2026, 10, 20, 14, 7, 30);
 let now = NOW;
+/** Milliseconds that pass with each look of the simulator at its clock. */
+let tick = 0;
 
 /** The facts of one account over a simulator, and the calls they took beyond the lists. */
 export interface CheckedSimulator extends AccountFacts {
@@ -40,7 +42,7 @@ async function simulatorWith(
   const facts = simulators.get(key)?.facts ?? new Set<string>();
   facts.clear();
   for (const fact of planted) facts.add(fact);
-  const options = { facts, now: () => now, nrqlPerMinute: 0, identicalPerMinute: 0, applications };
+  const options = { facts, now: () => (now += tick), nrqlPerMinute: 0, identicalPerMinute: 0, applications };
   const { simulator } = simulators.get(key) ?? { simulator: await startSimulator(options) };
   simulators.set(key, { simulator, facts });
   simulator.requests.clear();
@@ -58,6 +60,7 @@ export async function checkSimulator(
     applications = 16,
     faults = [],
     account: name = 'default',
+    passing = 0,
     through,
   }: {
     /** Minutes of `--wait`. */
@@ -65,11 +68,14 @@ export async function checkSimulator(
     readonly applications?: number;
     readonly faults?: readonly FaultRuleInput[];
     readonly account?: string;
+    /** Milliseconds that pass with each look of the simulator at its clock; none by default. */
+    readonly passing?: number;
     /** Gives the address to call in place of that of the simulator. */
     readonly through?: (target: string) => Promise<string>;
   } = {},
 ): Promise<CheckedSimulator> {
   now = NOW;
+  tick = passing;
   const simulator = await simulatorWith(facts, faults, applications);
   const ending = api === 'rest' ? 'v2' : 'graphql';
   const url = (await through?.(simulator.url)) ?? simulator.url;
