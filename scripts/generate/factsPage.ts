@@ -30,11 +30,11 @@ const PLANTING = `\`newrelic-apm-exporter simulate --fact=<id>\` makes the simul
 
 /** The text of docs/facts.md. */
 export function factsPage(): string {
-  const rows = FACTS.map(({ id, relies, source, asked, wrong }) => [
+  const rows = FACTS.map(({ id, relies, source, checkedBy, wrong }) => [
     `\`${id}\``,
     relies,
     source,
-    asked,
+    checkedBy,
     wrong.map((each) => (/^[\w*.]+$/.test(each) ? `\`${each}\`` : each)).join(', ') || 'nothing',
     'not yet',
   ]);

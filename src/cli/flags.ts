@@ -27,11 +27,11 @@ export function parsedEach<T>(parse: (text: string) => T): (text: string, before
 }
 
 /** Makes a parser of whole numbers from `least` to `most` for commander. */
-export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): (text: string) => number {
-  const range = most === Number.MAX_SAFE_INTEGER ? `, ${least} or more` : ` from ${least} to ${most}`;
+export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): (text: string) => number {
+  const range = max === Number.MAX_SAFE_INTEGER ? `, ${min} or more` : ` from ${min} to ${max}`;
   return parsed((text) => {
     const value = /^\d{1,16}$/.test(text) ? Number(text) : NaN;
-    if (!(value >= least && value <= most)) throw new Error(`It must be a whole number${range}.`);
+    if (!(value >= min && value <= max)) throw new Error(`It must be a whole number${range}.`);
     return value;
   });
 }

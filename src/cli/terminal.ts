@@ -58,12 +58,12 @@ export function lineLength(): number {
  *
  * @param most characters of the longest line; the cells of the widest columns lose their middle to fit
  */
-export function table(rows: readonly (readonly (string | number)[])[], most = Infinity): string {
+export function table(rows: readonly (readonly (string | number)[])[], maxWidth = Infinity): string {
   // Not Math.max(...rows), because a list of names can exceed the number of arguments of a call.
   const widths = (rows[0] ?? []).map((_, column) =>
     rows.reduce((widest, row) => Math.max(widest, lengthOf(row[column])), 0),
   );
-  for (let over = widths.reduce((sum, width) => sum + width + 2, -2) - most; over > 0; over -= 1) {
+  for (let over = widths.reduce((sum, width) => sum + width + 2, -2) - maxWidth; over > 0; over -= 1) {
     const widest = widths.indexOf(Math.max(...widths));
     widths[widest] = Math.max(1, (widths[widest] ?? 0) - 1);
   }
@@ -76,17 +76,18 @@ export function table(rows: readonly (readonly (string | number)[])[], most = In
         return typeof cell === 'number' ? padding + shown : shown + padding;
       });
       const line = cells.join('  ').trimEnd();
-      return line.length <= most ? line : Array.from(line).slice(0, most).join('');
+      return line.length <= maxWidth ? line : Array.from(line).slice(0, maxWidth).join('');
     })
     .join('\n');
 }
 
-export function wrapped(sentence: string, most: number): string {
+export function wrapped(sentence: string, maxWidth: number): string {
   const lines: string[] = [];
   for (const word of text(sentence).split(' ')) {
     const last = lines.at(-1);
-    if (last !== undefined && lengthOf(last) + 1 + lengthOf(word) <= most) lines[lines.length - 1] = `${last} ${word}`;
-    else lines.push(cut(word, most));
+    if (last !== undefined && lengthOf(last) + 1 + lengthOf(word) <= maxWidth)
+      lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(cut(word, maxWidth));
   }
   return lines.join('\n');
 }

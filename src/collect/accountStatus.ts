@@ -35,11 +35,11 @@ function fewApplications(account: AccountCollector): string[] {
   const { inventory } = account;
   const listed = inventory.listedApplications?.length;
   if (listed === undefined || !account.up) return [];
-  const most = inventory.largestList();
+  const largest = inventory.largestList();
   const remedy = 'look whether the key still sees all of the account (role, account_id, region)';
   if (listed === 0) return [`the account lists no application: ${remedy}`];
-  if (listed >= most) return [];
-  return [`the account lists ${listed} applications, and listed ${most} within the last hour: ${remedy}`];
+  if (listed >= largest) return [];
+  return [`the account lists ${listed} applications, and listed ${largest} within the last hour: ${remedy}`];
 }
 
 /** Custom metrics whose metric exists in New Relic, but never with the configured value. */

@@ -147,13 +147,13 @@ export class Queue {
   #first(now: number): QueuedTask | undefined {
     const mayTry = this.#mayTry(now);
     let best: QueuedTask | undefined;
-    let most = -Infinity;
+    let highest = -Infinity;
     let longestFailed: QueuedTask | undefined;
     for (const { healthy, trials } of this.#lanes.values()) {
       const head = healthy.head();
       const overdue = head === undefined ? -Infinity : this.#overdue(head.task, now);
       // Only a strictly larger value wins: ties go to the first kind.
-      if (overdue > most) [best, most] = [head, overdue];
+      if (overdue > highest) [best, highest] = [head, overdue];
       const trialHead = mayTry ? trials.head() : undefined;
       if (trialHead === undefined) continue;
       const { task } = trialHead;
@@ -166,9 +166,9 @@ export class Queue {
         // A host that may hang goes after a healthy host that waits for its first read, too.
         trialOverdue = this.#overdue(task, now);
       }
-      if (trialOverdue > most) [best, most] = [trialHead, trialOverdue];
+      if (trialOverdue > highest) [best, highest] = [trialHead, trialOverdue];
     }
-    return best !== undefined && most >= 0 ? best : (longestFailed ?? best);
+    return best !== undefined && highest >= 0 ? best : (longestFailed ?? best);
   }
 
   #overdue(task: Task, now: number): number {
@@ -193,8 +193,8 @@ export class Queue {
    */
   #nextTry(now: number): number {
     if (this.#failedInRow < FAILING_AFTER) return now;
-    const most = Math.max(1, Math.floor(CALLS_WHILE_FAILING * this.#schedule.plan.callsPerMinute));
-    return this.#limiter.budget.fewerStarts(most, now);
+    const limit = Math.max(1, Math.floor(CALLS_WHILE_FAILING * this.#schedule.plan.callsPerMinute));
+    return this.#limiter.budget.fewerStarts(limit, now);
   }
 
   /**

@@ -37,21 +37,21 @@ export function customMetricIssues(accounts: readonly (Mapping | undefined)[], f
       if (metric === undefined) continue;
       const { name, match, scope, help, value } = metric;
       const at = ['accounts', accountIndex, 'custom_metrics', index];
-      const tell = (key: string, message: string): void => void issues.push(issue([...at, key], message));
+      const report = (key: string, message: string): void => void issues.push(issue([...at, key], message));
       const labels = parseTemplate(match).labelNames;
       if (labels.some((label) => labelsOf(account).includes(label))) {
-        tell('match', 'captures a static label of the account: choose another name');
+        report('match', 'captures a static label of the account: choose another name');
       }
       const values = nerdgraphValuesOf(match);
       if (apiOf(account) === 'nerdgraph' && !values.includes(value)) {
-        tell('value', `is no value that NerdGraph has for these metrics: use one of ${values.join(', ')}`);
+        report('value', `is no value that NerdGraph has for these metrics: use one of ${values.join(', ')}`);
       }
       const first = families.get(name) ?? { where: formatPath(at), scope, help, labels };
       families.set(name, first);
       const same = `as in ${first.where}, which feeds the same family`;
-      if (first.scope !== scope) tell('scope', `must be ${first.scope}, ${same}`);
-      if (first.help !== help) tell('help', `must be the same text ${same}`);
-      if (!areSame(first.labels, labels)) tell('match', `must capture the same labels ${same}`);
+      if (first.scope !== scope) report('scope', `must be ${first.scope}, ${same}`);
+      if (first.help !== help) report('help', `must be the same text ${same}`);
+      if (!areSame(first.labels, labels)) report('match', `must capture the same labels ${same}`);
     }
   }
   return issues;
@@ -66,7 +66,7 @@ export function checkQueryFamilies(
   written: unknown,
   where: string,
   families: Families,
-  tell: (path: Path, message: string) => void,
+  report: (path: Path, message: string) => void,
 ): void {
   // The schema reports its own diagnostics for an invalid query, which cannot be compared.
   const valid = query.safeParse(written).data;
@@ -77,10 +77,10 @@ export function checkQueryFamilies(
     const first = families.get(name) ?? { where: `${where}.metrics[${String(position)}]`, help, labels };
     families.set(name, first);
     const same = `as in ${first.where}, which feeds the same family`;
-    if (first.help !== help) tell(['metrics', position, 'help'], `must be the same text ${same}`);
+    if (first.help !== help) report(['metrics', position, 'help'], `must be the same text ${same}`);
     const ofEntity = first.scope === undefined ? [] : ENTITY_LABELS[first.scope];
     if (!areSame([...ofEntity, ...first.labels], labels)) {
-      tell(['metrics', position, 'name'], `must have the same labels ${same}: choose another name`);
+      report(['metrics', position, 'name'], `must have the same labels ${same}: choose another name`);
     }
   }
 }

@@ -51,22 +51,28 @@ function warningsOf({ accounts }: Config): Issue[] {
   return accounts.flatMap((account, index) => {
     const { api, api_key, api_key_header, limits, region } = account;
     const warnings: Issue[] = [];
-    const tell = (path: Path, message: string): void =>
+    const report = (path: Path, message: string): void =>
       void warnings.push(issue(['accounts', index, ...path], message));
     const ofKey = keyWarning(account);
-    if (ofKey !== undefined) tell([api_key === undefined ? 'api_key_file' : 'api_key'], ofKey);
+    if (ofKey !== undefined) report([api_key === undefined ? 'api_key_file' : 'api_key'], ofKey);
     const allowed = ALLOWED_PER_MINUTE[api];
     if (region !== undefined && limits.requests_per_minute > allowed) {
       const message = `is more than New Relic allows an account, so it will refuse calls: set at most ${allowed}, less where others use the account`;
-      tell(['limits', 'requests_per_minute'], message);
+      report(['limits', 'requests_per_minute'], message);
     }
     if (api !== 'nerdgraph') return warnings;
     if (api_key_header === 'X-Api-Key') {
-      tell(['api_key_header'], 'NerdGraph takes its key in the header Api-Key: remove this key, or set it to Api-Key');
+      report(
+        ['api_key_header'],
+        'NerdGraph takes its key in the header Api-Key: remove this key, or set it to Api-Key',
+      );
     }
     if (limits.request_timeout < MIN_NERDGRAPH_TIMEOUT) {
-      const least = formatDuration(MIN_NERDGRAPH_TIMEOUT);
-      tell(['limits', 'request_timeout'], `is short for NerdGraph, whose queries take longer: set at least ${least}`);
+      const shortest = formatDuration(MIN_NERDGRAPH_TIMEOUT);
+      report(
+        ['limits', 'request_timeout'],
+        `is short for NerdGraph, whose queries take longer: set at least ${shortest}`,
+      );
     }
     return warnings;
   });

@@ -116,40 +116,40 @@ function checkQueries(lists: readonly QueryList[], staticLabels: readonly string
   for (const { file, at, queries, prefix, issues } of lists) {
     for (const [position, written] of queries.entries()) {
       const queryAt = [...at, position];
-      const tell: Tell = (path, message, inText) => {
+      const report: Report = (path, message, inText) => {
         issues.push({ ...issue([...queryAt, ...path], message), inText });
       };
       const name = mappingOf(written)?.['name'];
       if (typeof name === 'string') {
-        if (names.has(prefix + name)) tell(['name'], 'is the name of another query of the account: choose another');
+        if (names.has(prefix + name)) report(['name'], 'is the name of another query of the account: choose another');
         names.add(prefix + name);
       }
-      checkText(mappingOf(written) ?? {}, staticLabels, tell);
+      checkText(mappingOf(written) ?? {}, staticLabels, report);
       const where = `${file === undefined ? '' : `${file}: `}${formatPath(queryAt)}`;
-      checkQueryFamilies(written, where, families, tell);
+      checkQueryFamilies(written, where, families, report);
     }
   }
 }
 
-type Tell = (path: Path, message: string, inText?: number) => void;
+type Report = (path: Path, message: string, inText?: number) => void;
 
 /** Reports what the exporter refuses in one query, beyond the checks of the schema for each key. */
-function checkText(written: Readonly<Record<string, unknown>>, staticLabels: readonly string[], tell: Tell): void {
+function checkText(written: Readonly<Record<string, unknown>>, staticLabels: readonly string[], report: Report): void {
   const text = written['nrql'];
   if (typeof text !== 'string' || text === '') return;
   const { problems, columns, facets } = readStatement(text);
-  for (const { at, message } of problems.slice(0, MAX_PROBLEMS)) tell(['nrql'], message, at);
+  for (const { at, message } of problems.slice(0, MAX_PROBLEMS)) report(['nrql'], message, at);
   const labels = written['labels'];
   const taken = new Set<string>();
   const check = (name: string, path: Path, inText: number | undefined): void => {
     const problem = taken.has(name) ? 'is a label of this query already' : queryLabelProblem(name, staticLabels);
     taken.add(name);
     if (problem !== undefined)
-      tell(path, `${problem}: choose another name${inText === undefined ? '' : ' in "labels"'}`, inText);
+      report(path, `${problem}: choose another name${inText === undefined ? '' : ' in "labels"'}`, inText);
   };
   if (Array.isArray(labels)) {
     if (labels.length !== facets.length && problems.length === 0) {
-      tell(
+      report(
         ['labels'],
         `has ${counted(labels.length, 'name')}, but the query has ${counted(facets.length, 'facet')}: give one for each`,
       );
@@ -158,7 +158,7 @@ function checkText(written: Readonly<Record<string, unknown>>, staticLabels: rea
       if (typeof name === 'string') check(name, ['labels', position], undefined);
   } else {
     for (const { at, name } of facets) {
-      if (name === undefined) tell(['nrql'], 'is no attribute and has no alias: name its label in "labels"', at);
+      if (name === undefined) report(['nrql'], 'is no attribute and has no alias: name its label in "labels"', at);
       else check(defaultLabel(name), ['nrql'], at);
     }
   }
@@ -166,9 +166,9 @@ function checkText(written: Readonly<Record<string, unknown>>, staticLabels: rea
   for (const [position, metric] of listOf(written['metrics']).entries()) {
     const { name, value } = mappingOf(metric) ?? {};
     if (columns.length > 1 && value === undefined && mappingOf(metric) !== undefined) {
-      tell(['metrics', position, 'value'], 'is required: the query has several columns');
+      report(['metrics', position, 'value'], 'is required: the query has several columns');
     }
-    if (seen.has(name)) tell(['metrics', position, 'name'], 'is a metric of this query already: choose another name');
+    if (seen.has(name)) report(['metrics', position, 'name'], 'is a metric of this query already: choose another name');
     if (name !== undefined) seen.add(name);
   }
 }

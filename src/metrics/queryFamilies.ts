@@ -71,7 +71,7 @@ function queryFamily(
 export function querySamples({ families, rules }: Query, { series }: RowReading): readonly Sample[] {
   return families.flatMap((family, index) => {
     const samples = (series[index] ?? []).map(({ labels, value }) => ({ family, labels, value }));
-    if (rules.labels.every((name, place) => name === family.labelNames[place])) return samples;
+    if (rules.labels.every((name, position) => name === family.labelNames[position])) return samples;
     const rank = ([name]: readonly [string, string]): number => family.labelNames.indexOf(name);
     return samples.map(({ labels, value }) => {
       const ordered = Object.entries(labels).sort((a, b) => rank(a) - rank(b));

@@ -69,18 +69,18 @@ function toAmendment({ incident, reporting, ...plain }: Omit<z.output<typeof CHA
 
 /** Counts calls per key in each minute of the clock. */
 export class MinuteLimit {
-  readonly most: number;
+  readonly perMinute: number;
   #minute = 0;
   #counts = new Map<string, number>();
 
   /** 0 means no limit. */
-  constructor(most: number) {
-    this.most = most;
+  constructor(perMinute: number) {
+    this.perMinute = perMinute;
   }
 
   /** Counts a call; false when it exceeds the limit. `now` is milliseconds since 1970. */
   count(key: string, now: number): boolean {
-    if (this.most === 0) return true;
+    if (this.perMinute === 0) return true;
     const minute = Math.floor(now / 60_000);
     if (minute !== this.#minute) {
       this.#minute = minute;
@@ -88,7 +88,7 @@ export class MinuteLimit {
     }
     const count = (this.#counts.get(key) ?? 0) + 1;
     this.#counts.set(key, count);
-    return count <= this.most;
+    return count <= this.perMinute;
   }
 }
 
@@ -182,12 +182,12 @@ export class RequestLog {
   busiest(milliseconds = 60_000): number {
     const times = this.all().map(({ elapsed }) => elapsed);
     let first = 0;
-    let most = 0;
+    let highest = 0;
     times.forEach((time, index) => {
       while (time - (times[first] ?? time) >= milliseconds) first += 1;
-      most = Math.max(most, index - first + 1);
+      highest = Math.max(highest, index - first + 1);
     });
-    return most;
+    return highest;
   }
 
   /** The distinct from/to pairs of the metric data calls, and how many sent each. */

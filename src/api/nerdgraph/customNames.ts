@@ -36,7 +36,7 @@ const LONGEST_NAME = 10_000;
 const DAY = 86_400;
 /** Limit for the queries of one list: a list that needs more is longer than a person can use. */
 const MAX_QUERIES = 500;
-const SELECTION: Selection = { of: 'uniques', from: 'metricTimesliceName', most: MAX_NAMES, as: 'names' };
+const SELECTION: Selection = { of: 'uniques', from: 'metricTimesliceName', limit: MAX_NAMES, as: 'names' };
 /** From this number of names that begin alike, a query takes their longest shared beginning, not one more character. */
 const MANY = 1_000;
 /** The name of the column in a response that ignores our own name for it. */

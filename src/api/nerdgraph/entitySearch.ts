@@ -77,14 +77,14 @@ export async function searchEntities<T extends Pick<z.infer<typeof entity>, 'rep
     readonly earlier: ReadonlyMap<string, Json>;
     /** The size of pages, where the document has a parameter for it; reduced where pages are too big. */
     readonly pages?: Pick<EntityList, 'limit'>;
-    readonly most?: number;
+    readonly maxEntities?: number;
   },
   call: CallOptions,
 ): Promise<ReadonlyMap<string, T>> {
   const { transport } = account;
-  const { group, document, what, schema, earlier, pages, most = Infinity } = search;
+  const { group, document, what, schema, earlier, pages, maxEntities = Infinity } = search;
   // Pages may become as small as one entity.
-  const maxPages = pages === undefined ? MAX_PAGES : most + 1;
+  const maxPages = pages === undefined ? MAX_PAGES : maxEntities + 1;
   const accountId = await account.id(call);
   const query = `${what} AND accountId = ${accountId}`;
   const guids = new Set<string>();
@@ -105,14 +105,14 @@ export async function searchEntities<T extends Pick<z.infer<typeof entity>, 'rep
       if (!hasMembers(results) || !isList(entities)) throw refused('the answer has no list "entities"');
       if (entities.length > MAX_PAGE_SIZE) throw refused(`more than ${MAX_PAGE_SIZE} entities`);
       const count = parent['count'];
-      if (typeof count === 'number' && count > most) {
-        throw new CallFailure('too_large', `New Relic counts ${count} entities, and at most ${most} are read`);
+      if (typeof count === 'number' && count > maxEntities) {
+        throw new CallFailure('too_large', `New Relic counts ${count} entities, and at most ${maxEntities} are read`);
       }
       const before = guids.size;
       // Failed fields are reported, but the list is used.
       if (failed !== undefined) transport.reportFailure(group, failed.failure);
-      await inSlices(entities.entries(), ([place, each]) => {
-        const fields = failed?.fields.get(place);
+      await inSlices(entities.entries(), ([index, each]) => {
+        const fields = failed?.fields.get(index);
         const written = hasMembers(each) && fields !== undefined ? withEarlier(each, fields, earlier) : each;
         take(written, schema, accountId, { guids, found }, discarded);
       });

@@ -54,7 +54,7 @@ export async function listEntities(
     what: `domain = '${domain}' AND type = '${rest.join('-')}'`,
     schema: monitoredEntity,
     pages: list,
-    most: MAX_ENTITIES,
+    maxEntities: MAX_ENTITIES,
     earlier: list.entities,
   } as const;
   const found = await searchEntities(account, search, call);

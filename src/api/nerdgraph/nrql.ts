@@ -21,7 +21,7 @@ export type Attribute = 'appId' | 'host' | 'entity.guid' | 'metricTimesliceName'
 /** A column of the response: a function, or the list of the names that an attribute has. */
 export type Selection =
   | { readonly as: string; readonly of: 'count' | 'sum' | 'min' | 'max'; readonly from: Expression }
-  | { readonly as: string; readonly of: 'uniques'; readonly from: 'metricTimesliceName'; readonly most: number };
+  | { readonly as: string; readonly of: 'uniques'; readonly from: 'metricTimesliceName'; readonly limit: number };
 
 /** A part of a WHERE clause, as text. Only the functions of this file make one. */
 export class Condition {
@@ -108,7 +108,7 @@ function join(conditions: readonly [Condition, ...Condition[]], word: 'AND' | 'O
 }
 
 function selection(each: Selection): string {
-  const what = each.of === 'uniques' ? `${each.from}, ${each.most}` : each.from;
+  const what = each.of === 'uniques' ? `${each.from}, ${each.limit}` : each.from;
   return `${each.of}(${what}) AS ${each.as}`;
 }
 

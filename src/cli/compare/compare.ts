@@ -212,7 +212,7 @@ function otherNames(
 const MAX_SHOWN = 100;
 
 /** The result for a person: a table of families, the differences, and what they mean. Ends in a line feed. */
-export function comparisonText(comparison: Comparison, most: number): string {
+export function comparisonText(comparison: Comparison, maxWidth: number): string {
   const { account, window, tolerance, families, differences, unexpected, notes } = comparison;
   const heading = `Account ${account}, window from ${formatMinute(window.from)} to ${formatMinute(window.to)}, tolerance ${percentText(tolerance)}`;
   const rows = families.map((each) => [
@@ -224,19 +224,19 @@ export function comparisonText(comparison: Comparison, most: number): string {
     each.only_nerdgraph,
   ]);
   const sections = [
-    [heading, ...notes.map((note) => `Note: ${note}.`)].map((line) => wrapped(line, most)).join('\n'),
-    table([['FAMILY', 'COMPARED', 'DIFFER', 'WORST', 'ONLY REST', 'ONLY NERDGRAPH'], ...rows], most),
-    `Differences that nothing explains: ${unexpected === 0 ? 'none' : unexpected}\n${unexplained(differences, most)}`,
-    `Differences that are expected: ${differences.length - unexpected || 'none'}\n${explained(differences, most)}`,
+    [heading, ...notes.map((note) => `Note: ${note}.`)].map((line) => wrapped(line, maxWidth)).join('\n'),
+    table([['FAMILY', 'COMPARED', 'DIFFER', 'WORST', 'ONLY REST', 'ONLY NERDGRAPH'], ...rows], maxWidth),
+    `Differences that nothing explains: ${unexpected === 0 ? 'none' : unexpected}\n${unexplained(differences, maxWidth)}`,
+    `Differences that are expected: ${differences.length - unexpected || 'none'}\n${explained(differences, maxWidth)}`,
     verdict(comparison)
-      .map((sentence) => wrapped(sentence, most))
+      .map((sentence) => wrapped(sentence, maxWidth))
       .join('\n'),
   ];
   return `${sections.map((section) => section.trimEnd()).join('\n\n')}\n`;
 }
 
 /** Differences of numbers one by one, then absences; all series of an entity that only one side lists share a line. */
-function unexplained(differences: readonly Difference[], most: number): string {
+function unexplained(differences: readonly Difference[], maxWidth: number): string {
   const open = differences.filter(({ expected }) => !expected);
   const groups = grouped([...open.entries()], ([index, each]) =>
     each.difference === null && each.reason !== null
@@ -259,12 +259,12 @@ function unexplained(differences: readonly Difference[], most: number): string {
   });
   if (rows.length === 0) return '';
   const more = groups.size - rows.length;
-  const text = table([['DIFFERENCE', 'REST', 'NERDGRAPH', 'SERIES'], ...rows], most);
+  const text = table([['DIFFERENCE', 'REST', 'NERDGRAPH', 'SERIES'], ...rows], maxWidth);
   return more > 0 ? `${text}\nand ${more} more: --format=json has them all` : text;
 }
 
 /** One line for each family and reason. */
-function explained(differences: readonly Difference[], most: number): string {
+function explained(differences: readonly Difference[], maxWidth: number): string {
   const groups = grouped(
     differences.filter(({ expected }) => expected),
     ({ family, reason }) => `${family} ${reason}`,
@@ -277,7 +277,7 @@ function explained(differences: readonly Difference[], most: number): string {
   ]);
   return table(
     rows.sort(([, , a = ''], [, , b = '']) => (a < b ? -1 : 1)),
-    most,
+    maxWidth,
   );
 }
 

@@ -128,6 +128,6 @@ export function sentenceOf(seen: readonly Seen[]): string {
   return seen.map((each) => Object.values(shareable(each)).join(' ')).join(', ');
 }
 
-function digits(value: number, most: number): number {
-  return Number.isFinite(value) ? Number(value.toPrecision(most)) : 0;
+function digits(value: number, precision: number): number {
+  return Number.isFinite(value) ? Number(value.toPrecision(precision)) : 0;
 }

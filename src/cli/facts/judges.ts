@@ -160,12 +160,12 @@ export function judgeMemoryHosts(
 }
 
 /** Decides whether each end of the returned window is at most `most` seconds from the requested one. */
-export function judgeCut(requested: TimeRange, answered: TimeRange | undefined, most: number): Judged {
+export function judgeCut(requested: TimeRange, answered: TimeRange | undefined, maxShift: number): Judged {
   if (answered === undefined) return holds(false, word('shape', 'absent'));
   const length = requested.to - requested.from;
   const shift = Math.max(Math.abs(requested.to - answered.to), Math.abs(requested.from - answered.from));
   const part = (answered.to - answered.from) / length;
-  return holds(shift <= most, ratio('answered by asked', part), ratio('shift by asked', shift / length));
+  return holds(shift <= maxShift, ratio('answered by asked', part), ratio('shift by asked', shift / length));
 }
 
 /** Judges the rows of a query with LIMIT MAX, and the total in its otherResult. */
@@ -199,9 +199,9 @@ export function judgeFacets(
   ids: ReadonlySet<string>,
 ): Judged {
   if (rows.length === 0) return undecided('too few rows');
-  const place = (returned.length === requested.length ? returned : requested).indexOf('appId');
+  const position = (returned.length === requested.length ? returned : requested).indexOf('appId');
   const facets = rows.map((row) => (hasMembers(row) ? row['facet'] : undefined));
-  if (!facets.every((facet) => isList(facet) && ids.has(String(facet[place]))))
+  if (!facets.every((facet) => isList(facet) && ids.has(String(facet[position]))))
     return holds(false, word('shape', 'other'));
   const areTexts = facets.flat().every((each) => typeof each === 'string');
   return holds(areTexts, word('shape', areTexts ? 'list of texts' : 'list'));
@@ -256,11 +256,11 @@ export function judgeLate(readings: readonly Reading[], delayMinutes: number): J
 }
 
 /** Judges the fields that a pack reads: a missing one is on none of the events. */
-export function judgeFields(events: number, missing: readonly string[], least = MIN_EVENTS): Judged {
+export function judgeFields(events: number, missing: readonly string[], minEvents = MIN_EVENTS): Judged {
   if (events === 0) return undecided('too few events');
   if (missing.length === 0) return holds(true);
   // A few events may lack a field by chance, such as an interaction that no visitor made.
-  if (events < least) return undecided('too few events');
+  if (events < minEvents) return undecided('too few events');
   return holds(false, ...missing.map((field) => word('field', field)));
 }
 

@@ -5,7 +5,7 @@ export interface FactRow {
   /** The source of the assumption: a page, public code, or our inference. */
   readonly source: string;
   /** The method by which an account is checked. */
-  readonly asked: string;
+  readonly checkedBy: string;
   /** The parts of the exporter that are wrong when the fact differs: families (`*`: any part of a name), or settings. */
   readonly wrong: readonly string[];
   /** Ids of facts that may differ with this one, because their checks rely on it. */
@@ -24,173 +24,173 @@ export const NERDGRAPH_FACTS = {
   nerdgraph_app_id: {
     relies: 'appId in a condition is a number, without quotes',
     source: 'both forms stand in pages of New Relic',
-    asked: 'the largest application by its number, and by its number in quotes where that finds nothing',
+    checkedBy: 'the largest application by its number, and by its number in quotes where that finds nothing',
     wrong: WINDOW,
   },
   nerdgraph_limit_max: {
     relies: 'LIMIT MAX gives 5,000 rows',
     source: `${REFERENCE}; one public project was cut at 4,899`,
-    asked: 'all metrics of the five largest applications by host, over ten minutes',
+    checkedBy: 'all metrics of the five largest applications by host, over ten minutes',
     wrong: WINDOW,
   },
   nerdgraph_other_result: {
     relies: 'what a LIMIT leaves out is summed up in otherResult',
     source: `${REFERENCE}; public code`,
-    asked: 'the metrics of the largest application with LIMIT 5',
+    checkedBy: 'the metrics of the largest application with LIMIT 5',
     wrong: [...WINDOW, QUERIES],
   },
   nerdgraph_first_function: {
     relies: 'a LIMIT keeps the facets with the most of the first function',
     source: REFERENCE,
-    asked: 'the order of the rows of the same query',
+    checkedBy: 'the order of the rows of the same query',
     wrong: [QUERIES],
   },
   nerdgraph_facets: {
     relies: 'the values of several facets are a list of texts, in the order of metadata.facets',
     source: 'a published body',
-    asked: 'the rows of the query of nerdgraph_limit_max',
+    checkedBy: 'the rows of the query of nerdgraph_limit_max',
     wrong: WINDOW,
   },
   nerdgraph_no_row: {
     relies: 'a metric without data has no row',
     source: 'inferred',
-    asked: 'HttpDispatcher and a name that no agent sends, by metric',
+    checkedBy: 'HttpDispatcher and a name that no agent sends, by metric',
     wrong: ['newrelic_*_component_time_seconds', 'newrelic_*_apdex_requests'],
   },
   nerdgraph_half_hour: {
     relies: 'a range of 30 minutes is answered to the minute',
     source: "New Relic's page on time ranges has no figure",
-    asked: 'metadata.timeWindow of a range that ends off the hour',
+    checkedBy: 'metadata.timeWindow of a range that ends off the hour',
     wrong: WINDOW,
   },
   nerdgraph_hour: {
     relies: 'a range of an hour is cut by at most 5 minutes',
     source: "New Relic's page on time ranges has no figure",
-    asked: 'metadata.timeWindow of a range that ends off the hour',
+    checkedBy: 'metadata.timeWindow of a range that ends off the hour',
     wrong: ['collection.window', QUERIES, 'backfill'],
   },
   nerdgraph_day: {
     relies: 'a range of a day is cut by at most 10 minutes',
     source: "New Relic's page on time ranges has no figure",
-    asked: 'metadata.timeWindow of a day of the largest application that ends off the hour',
+    checkedBy: 'metadata.timeWindow of a day of the largest application that ends off the hour',
     wrong: [QUERIES],
   },
   nerdgraph_timeout: {
     relies: 'the argument timeout takes 5 to 30 seconds',
     source: "New Relic's client library",
-    asked: 'the same small query with both',
+    checkedBy: 'the same small query with both',
     wrong: ['limits.request_timeout'],
   },
   nerdgraph_hosts: {
     relies: 'rows of an application have its hosts, as many as apmSummary.hostCount',
     source: "New Relic's page on timeslice data; the equality is inferred",
-    asked: 'the hosts of the five largest applications, as the exporter reads them',
+    checkedBy: 'the hosts of the five largest applications, as the exporter reads them',
     wrong: ['newrelic_host_*', 'newrelic_application_hosts'],
   },
   nerdgraph_host_query: {
     relies: "sum of value['totalExclusive'] by application, host and metric is legal",
     source: 'each part is documented, the whole was never seen',
-    asked: 'the metric data of up to three hosts, as the exporter reads them',
+    checkedBy: 'the metric data of up to three hosts, as the exporter reads them',
     wrong: ['newrelic_host_*'],
   },
   nerdgraph_sign_of_life: {
     relies: 'agents of every language send Agent/MetricsReported/count',
     source: "queries that New Relic's alerting generates; every language is inferred",
-    asked: 'up to three applications of each language that have other data',
+    checkedBy: 'up to three applications of each language that have other data',
     wrong: ['newrelic_application_memory_used_bytes', ...WINDOW],
   },
   nerdgraph_like: {
     relies: 'LIKE ignores case',
     source: REFERENCE,
-    asked: 'HttpDispatcher, written in small letters',
+    checkedBy: 'HttpDispatcher, written in small letters',
     wrong: ['custom_metrics'],
   },
   nerdgraph_in_list: {
     relies: 'a list of numbers and texts is legal in IN',
     source: 'inferred',
-    asked: 'the number of the largest application with and without quotes',
+    checkedBy: 'the number of the largest application with and without quotes',
     wrong: ['newrelic_<domain>_<type>_<metric> (entities)'],
   },
   nerdgraph_unmatched: {
     relies: 'an application without data does not spoil a query of several',
     source: "New Relic's page on chart errors does not say; queries are halved where it does",
-    asked: 'the largest application, and the number 1',
+    checkedBy: 'the largest application, and the number 1',
     wrong: ['the calls that plan counts for application_metrics'],
   },
   nerdgraph_query_length: {
     relies: 'a query may have 8,000 characters',
     source: 'inferred: a limit exists, its figure is not documented',
-    asked: 'a query of that length, made of metric names',
+    checkedBy: 'a query of that length, made of metric names',
     wrong: WINDOW,
   },
   nerdgraph_names: {
     relies: 'uniques() gives up to 10,000 metric names',
     source: REFERENCE,
-    asked: 'the names of a day of the largest application, as the exporter reads them',
+    checkedBy: 'the names of a day of the largest application, as the exporter reads them',
     wrong: ['custom_metrics'],
     follows: ['nerdgraph_query_length'],
   },
   nerdgraph_rollup_scope: {
     relies: 'sums such as HttpDispatcher are not stored again for single transactions',
     source: 'inferred',
-    asked: 'the sums of the largest application that have a scope',
+    checkedBy: 'the sums of the largest application that have a scope',
     wrong: WINDOW,
     follows: ['same_call_count', 'same_key_transactions'],
   },
   nerdgraph_series: {
     relies: 'TIMESERIES 1 minute gives whole minutes',
     source: "New Relic's page on time ranges",
-    asked: 'the minutes of the largest application, as backfill and counters read them',
+    checkedBy: 'the minutes of the largest application, as backfill and counters read them',
     wrong: ['counters', 'backfill'],
     follows: ['same_minutes'],
   },
   nerdgraph_syntax_error: {
     relies: 'a syntax error is told from a failure of New Relic',
     source: "New Relic's IDE extension: errorClass INVALID_INPUT",
-    asked: 'a query that ends with FACET',
+    checkedBy: 'a query that ends with FACET',
     wrong: ['newrelic_exporter_api_failures_total', QUERIES],
   },
   nerdgraph_foreign_account: {
     relies: 'an account that the key does not see is told as forbidden',
     source: "New Relic's IDE extension: SERVER_ERROR with DataFetchingException",
-    asked: 'account 2147483647, once',
+    checkedBy: 'account 2147483647, once',
     wrong: ['newrelic_exporter_api_failures_total'],
   },
   nerdgraph_percentile: {
     relies: 'percentile(x, 75) is an object with the key "75" or "75.0"',
     source: 'both were seen in public code',
-    asked: 'transactions of the largest application in the last hour',
+    checkedBy: 'transactions of the largest application in the last hour',
     wrong: ['newrelic_transaction_duration_seconds', 'newrelic_browser_*', QUERIES],
   },
   nerdgraph_entity_page: {
     relies: 'a page of entitySearch has 200 entities, and nextCursor leads to others',
     source: "New Relic's client library and command line",
-    asked: 'two pages of all entities of the account',
+    checkedBy: 'two pages of all entities of the account',
     wrong: ['newrelic_up', 'newrelic_application_*'],
   },
   nerdgraph_key_transaction_id: {
     relies: 'the tag keyTransactionId has the id that REST gives a key transaction',
     source: "New Relic's Terraform provider",
-    asked: 'the first page of key transactions',
+    checkedBy: 'the first page of key transactions',
     wrong: ['newrelic_key_transaction_*'],
     follows: ['same_key_transactions'],
   },
   nerdgraph_application_guid: {
     relies: 'the guid of the owning application holds its id',
     source: 'inferred from published guids',
-    asked: 'the details of 25 key transactions',
+    checkedBy: 'the details of 25 key transactions',
     wrong: ['newrelic_key_transaction_*'],
   },
   nerdgraph_user: {
     relies: 'actor { user { id } } says whose key it is',
     source: "New Relic's schema",
-    asked: 'that document',
+    checkedBy: 'that document',
     wrong: ['limits.max_concurrent_requests'],
   },
   nerdgraph_golden_metrics: {
     relies: 'an entity lists its golden metrics with select, from, where, eventId and eventObjectId',
     source: "New Relic's schema; that they are filled is inferred",
-    asked: 'the largest application',
+    checkedBy: 'the largest application',
     wrong: ['newrelic_<domain>_<type>_<metric> (entities)'],
   },
 } as const satisfies FactTable<`nerdgraph_${string}`>;
@@ -213,17 +213,17 @@ export interface PackFact extends FactRow {
   /** Only events with this attribute are counted; all of them by default. */
   readonly counted?: string;
   /** The least number of events that can show a missing field, because few may lack it by chance. */
-  readonly least?: number;
+  readonly minEvents?: number;
 }
 
-const LAST_HOUR = { asked: 'the last hour', over: HOUR } as const;
+const LAST_HOUR = { checkedBy: 'the last hour', over: HOUR } as const;
 
 /** The assumptions about the events that packs read, with the fields that they name. */
 export const PACK_FACTS = {
   pack_alert_events: {
     relies: 'NrAiIncident has the fields that the pack reads',
     source: 'public queries',
-    asked: 'the incidents of the last 30 days',
+    checkedBy: 'the incidents of the last 30 days',
     wrong: ['newrelic_alert_events_*'],
     from: 'NrAiIncident',
     fields: ['event', 'incidentId', 'openTime', 'policyName', 'conditionName', 'priority', 'entity.name'],
@@ -240,7 +240,7 @@ export const PACK_FACTS = {
   pack_deployments: {
     relies: 'ChangeTrackingEvent and Deployment have the fields that the pack reads',
     source: "New Relic's migration guide",
-    asked: 'the deployments of the last 30 days',
+    checkedBy: 'the deployments of the last 30 days',
     wrong: ['newrelic_deployment_timestamp_seconds'],
     from: 'ChangeTrackingEvent, Deployment',
     fields: ['timestamp', 'version', 'entity.guid', 'entity.name'],
@@ -249,7 +249,7 @@ export const PACK_FACTS = {
   pack_transactions: {
     relies: 'Transaction has the fields that the pack reads',
     source: "New Relic's data dictionary",
-    asked: 'the last day of the largest application',
+    checkedBy: 'the last day of the largest application',
     wrong: ['newrelic_transaction_*'],
     from: 'Transaction',
     fields: ['duration', 'transactionType', 'appName', 'appId'],
@@ -292,6 +292,6 @@ export const PACK_FACTS = {
       ...['GigabytesIngested', 'productLine', 'usageMetric', 'metric', 'consumption'],
       ...['FullPlatformUsersBillable', 'CoreUsersBillable'],
     ],
-    least: 1,
+    minEvents: 1,
   },
 } as const satisfies { readonly [id in `pack_${string}`]: PackFact };

@@ -81,11 +81,11 @@ const OFF_MINUTE = 27;
  * @param seconds the length of the range
  * @param most the longest move that is assumed, in seconds
  */
-function checkWindow(seconds: number, most: number): (account: GraphAccount) => Promise<Judged> {
+function checkWindow(seconds: number, maxShift: number): (account: GraphAccount) => Promise<Judged> {
   return async (account) => {
     const range = before(account.to - ((account.to - OFF_MINUTE * 60) % HOUR), seconds);
     const { window } = rowsOf(await account.graph.result({ ...countingOfLargest(account, IS_ALIVE), range }));
-    return judgeCut(range, window, most);
+    return judgeCut(range, window, maxShift);
   };
 }
 
@@ -148,7 +148,7 @@ function timesOf({ to }: GraphAccount, seconds: number): string {
 }
 
 /** Makes the check of one pack: each field that it reads should be on at least one event. */
-function checkFields({ from, fields, over, ofApplication, where, counted = '*', least }: PackFact) {
+function checkFields({ from, fields, over, ofApplication, where, counted = '*', minEvents }: PackFact) {
   return async (account: GraphAccount): Promise<Judged> => {
     const condition = ofApplication === true ? `appId = ${account.first.id}` : where;
     const query = [
@@ -158,7 +158,7 @@ function checkFields({ from, fields, over, ofApplication, where, counted = '*', 
     ].join(' ');
     const [row] = rowsIn(await account.graph.result(query));
     const missing = fields.filter((_, index) => numberAt(row, `f${index}`) === 0);
-    return judgeFields(numberAt(row, 'n'), missing, least);
+    return judgeFields(numberAt(row, 'n'), missing, minEvents);
   };
 }
 

@@ -74,19 +74,19 @@ async function checkMost(
   // Short names first, because the length of the address is another limit.
   const shortest = names.toSorted((a, b) => a.length - b.length);
   if (shortest.length < STEPS[0]) return undecided('too few metric names', count('names', shortest.length));
-  let most = 0;
+  let highest = 0;
   for (const step of STEPS) {
     if (shortest.length < step) break;
     try {
       await rest.metricData(id, shortest.slice(0, step), range);
-      most = step;
+      highest = step;
     } catch (error) {
       const isRefused = error instanceof UpstreamError && [400, 414, 422].includes(error.failure.status ?? 0);
       if (!isRefused) throw error;
       break;
     }
   }
-  return holds(most >= STEPS[0], count('names', most));
+  return holds(highest >= STEPS[0], count('names', highest));
 }
 
 /** The form of a metric in a response. */

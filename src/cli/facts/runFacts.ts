@@ -104,7 +104,7 @@ function seenText(judged: Judged): string {
 }
 
 /** The rows as text: a table for each account, and the affected parts for each difference. Ends in a line feed. */
-export function factsText(found: readonly AccountFacts[], most: number): string {
+export function factsText(found: readonly AccountFacts[], maxWidth: number): string {
   const parts = found.map(({ account, rows, problem }) => {
     const countOf = (verdict: Verdict): number => rows.filter(({ judged }) => judged.verdict === verdict).length;
     const heading =
@@ -117,8 +117,8 @@ export function factsText(found: readonly AccountFacts[], most: number): string 
     });
     return [
       [heading, ...(problem === undefined ? [] : [`The account cannot be read: ${problem}`])],
-      [table([['FACT', 'VERDICT', 'SEEN'], ...lines], most)],
-      different.map((line) => wrapped(line, most)),
+      [table([['FACT', 'VERDICT', 'SEEN'], ...lines], maxWidth)],
+      different.map((line) => wrapped(line, maxWidth)),
     ]
       .filter((section) => section.length > 0)
       .map((section) => section.join('\n'))

@@ -104,7 +104,7 @@ const limits = z.strictObject({
       'Calls per minute that this process may make. New Relic refuses more than 1,000 (NerdGraph: 3,000) per account ' +
       'and minute, all users of the account together.',
   }),
-  request_timeout: notes(duration({ least: '1ms' }).optional(), {
+  request_timeout: notes(duration({ min: '1ms' }).optional(), {
     description: 'Longest time for one call.',
     otherwise: `\`${formatDuration(INTERFACE_DEFAULTS.rest.request_timeout)}\`; \`${formatDuration(INTERFACE_DEFAULTS.nerdgraph.request_timeout)}\` with \`api: nerdgraph\``,
     example: formatDuration(INTERFACE_DEFAULTS.rest.request_timeout),

@@ -29,12 +29,12 @@ export const entitySelection = z.strictObject({
     description: 'Tags that become labels of `newrelic_entity_info`, by their keys, whose case does not count.',
     example: ['team'],
   }),
-  window: notes(duration({ least: '1m', wholeMinutes: true, most: '366d' }).optional(), {
+  window: notes(duration({ min: '1m', wholeMinutes: true, max: '366d' }).optional(), {
     description: 'Time range of the values, in whole minutes.',
     otherwise: '`collection.window`',
     example: '5m',
   }),
-  interval: notes(duration({ least: '1m' }).prefault('1m'), { description: 'How often the values are read at most.' }),
+  interval: notes(duration({ min: '1m' }).prefault('1m'), { description: 'How often the values are read at most.' }),
   max_entities: notes(whole(1).default(1_000), {
     description:
       'Entities at most, by name and guid; what is beyond is left out, counted in ' +

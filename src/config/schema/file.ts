@@ -6,8 +6,8 @@ import { inputSchemaOf, type JsonSchema } from '../schemaIssues.ts';
 import { account } from './account.ts';
 import { escapePlaceholders } from '../yaml/placeholders.ts';
 
-const interval = (preset: string, description: string, most?: string) =>
-  notes(duration({ least: '1s', ...(most === undefined ? {} : { most }) }).prefault(preset), { description });
+const interval = (preset: string, description: string, max?: string) =>
+  notes(duration({ min: '1s', ...(max === undefined ? {} : { max }) }).prefault(preset), { description });
 
 /** Queries and types of entities have their own intervals; custom metrics are read with their scope. */
 const intervals = z.strictObject({
@@ -23,20 +23,20 @@ const intervals = z.strictObject({
 } satisfies Record<Exclude<Group, 'custom_metrics' | 'golden_metrics' | 'queries'>, unknown>);
 
 export const collection = z.strictObject({
-  window: notes(duration({ least: '1m', wholeMinutes: true }).prefault('30m'), {
+  window: notes(duration({ min: '1m', wholeMinutes: true }).prefault('30m'), {
     description: 'Time range of metric data, in whole minutes. Averages and rates are over this time.',
   }),
-  delay: notes(duration({ least: '0s' }).prefault('2m'), {
+  delay: notes(duration({ min: '0s' }).prefault('2m'), {
     description:
       "How far the window lags behind now (rounded down to the minute), so that New Relic's data is complete.",
   }),
-  scrape_timeout_offset: notes(duration({ least: '0s' }).prefault('500ms'), {
+  scrape_timeout_offset: notes(duration({ min: '0s' }).prefault('500ms'), {
     description: 'A scrape is answered this much before the scraper gives up.',
   }),
-  default_scrape_timeout: notes(duration({ least: '1ms' }).prefault('10s'), {
+  default_scrape_timeout: notes(duration({ min: '1ms' }).prefault('10s'), {
     description: 'The timeout to assume when the scraper does not say its own.',
   }),
-  max_age: notes(duration({ least: '0s' }).prefault('5m'), {
+  max_age: notes(duration({ min: '0s' }).prefault('5m'), {
     description: 'The last good values are served this long past the time their refresh was due, then they are absent.',
   }),
   raw_values: notes(z.boolean().default(false), {

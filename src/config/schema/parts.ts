@@ -6,20 +6,20 @@ import { typeMismatch } from '../schemaIssues.ts';
 const LONGEST = '24d';
 
 /** A duration: text in the file, milliseconds in the program. */
-export function duration(range: { readonly least: string; readonly wholeMinutes?: boolean; readonly most?: string }) {
-  const least = milliseconds(range.least);
-  const longest = range.most ?? LONGEST;
-  const allowed = [least > 0 ? `at least ${range.least}` : '', range.wholeMinutes === true ? 'whole minutes' : ''];
-  if (range.most !== undefined) allowed.push(`at most ${range.most}`);
-  const most = milliseconds(longest);
+export function duration(range: { readonly min: string; readonly wholeMinutes?: boolean; readonly max?: string }) {
+  const min = milliseconds(range.min);
+  const longest = range.max ?? LONGEST;
+  const allowed = [min > 0 ? `at least ${range.min}` : '', range.wholeMinutes === true ? 'whole minutes' : ''];
+  if (range.max !== undefined) allowed.push(`at most ${range.max}`);
+  const max = milliseconds(longest);
   const written = z
     .string({ error: ({ input }) => typeMismatch(input, 'a duration such as 30s, 5m or 1h30m') })
     .regex(DURATION_PATTERN, 'is not a duration: write whole numbers with units, such as 30s, 5m or 1h30m');
   return z
     .codec(written, z.number(), { decode: milliseconds, encode: formatDuration })
     .superRefine((value, ctx) => {
-      if (value < least) ctx.addIssue(`must be at least ${range.least}`);
-      else if (value > most) ctx.addIssue(`must be at most ${longest}`);
+      if (value < min) ctx.addIssue(`must be at least ${range.min}`);
+      else if (value > max) ctx.addIssue(`must be at most ${longest}`);
       else if (range.wholeMinutes === true && value % 60_000 !== 0) {
         const [below, above] = [Math.floor(value / 60_000), Math.ceil(value / 60_000)].map((m) =>
           formatDuration(m * 60_000),
@@ -34,8 +34,8 @@ function milliseconds(text: string): number {
   return parseDuration(text) ?? Number.NaN;
 }
 
-export function whole(least: number, most: number = Number.MAX_SAFE_INTEGER) {
-  return z.int().min(least).max(most);
+export function whole(min: number, max: number = Number.MAX_SAFE_INTEGER) {
+  return z.int().min(min).max(max);
 }
 
 export function text() {
@@ -74,10 +74,7 @@ export function notes<T extends z.ZodType>(
   return schema.meta({ ...notes });
 }
 
-export function list<T extends z.ZodType>(
-  entry: T,
-  least = 0,
-): z.ZodType<readonly z.output<T>[], readonly z.input<T>[]> {
+export function list<T extends z.ZodType>(entry: T, min = 0): z.ZodType<readonly z.output<T>[], readonly z.input<T>[]> {
   const entries = z.array(entry);
-  return least === 0 ? entries : entries.min(least);
+  return min === 0 ? entries : entries.min(min);
 }

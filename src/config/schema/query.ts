@@ -60,12 +60,12 @@ export const query = z.strictObject({
     example: ['region', 'plan'],
   }),
   metrics: notes(list(queryMetric, 1), { description: 'The families that its columns become.' }),
-  window: notes(duration({ least: '1m', wholeMinutes: true, most: '366d' }).optional(), {
+  window: notes(duration({ min: '1m', wholeMinutes: true, max: '366d' }).optional(), {
     description: 'Time range of the query, in whole minutes.',
     otherwise: '`collection.window`',
     example: '30m',
   }),
-  interval: notes(duration({ least: '1m' }).prefault('1m'), {
+  interval: notes(duration({ min: '1m' }).prefault('1m'), {
     description: 'How often it is run at most.',
   }),
   limit: notes(whole(1, MAX_FACETS).optional(), {

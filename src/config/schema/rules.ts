@@ -40,18 +40,19 @@ function earlierEqual(values: readonly unknown[]): readonly (number | undefined)
 function withinAccount(account: Mapping, path: Path): Issue[] {
   const has = (key: string): boolean => account[key] !== undefined;
   const issues: Issue[] = [];
-  const tell = (key: string, message: string, at?: Issue['at']): void =>
+  const report = (key: string, message: string, at?: Issue['at']): void =>
     void issues.push(issue([...path, key], message, at));
-  if (has('region') && has('base_url')) tell('base_url', 'cannot be combined with region: remove one', 'key');
-  if (has('api_key') && has('api_key_file')) tell('api_key_file', 'cannot be combined with api_key: remove one', 'key');
+  if (has('region') && has('base_url')) report('base_url', 'cannot be combined with region: remove one', 'key');
+  if (has('api_key') && has('api_key_file'))
+    report('api_key_file', 'cannot be combined with api_key: remove one', 'key');
   if (!has('api_key') && !has('api_key_file')) {
-    tell('api_key', 'is required, or api_key_file: without a key nothing can be read');
+    report('api_key', 'is required, or api_key_file: without a key nothing can be read');
   }
   const address = account['base_url'];
   const checked = typeof address === 'string' ? normaliseBaseUrl(address, apiOf(account)) : undefined;
-  if (checked !== undefined && 'problem' in checked) tell('base_url', checked.problem);
+  if (checked !== undefined && 'problem' in checked) report('base_url', checked.problem);
   if (apiOf(account) === 'nerdgraph' && account['instances'] === true) {
-    tell('instances', 'cannot be true with "api: nerdgraph", which has no instances: set it to false or remove it');
+    report('instances', 'cannot be true with "api: nerdgraph", which has no instances: set it to false or remove it');
   }
   return [...issues, ...tagRules(account, [...path, 'applications']), ...entityRules(account, path)];
 }

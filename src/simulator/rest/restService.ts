@@ -81,7 +81,8 @@ export class RestService {
           return key?.header === 'X-Api-Key' ? invalidKey(key.value) : failure(401, 'No API key specified');
         }
         const now = state.now();
-        if (!this.#limit.count(key.value, now)) return limited(this.#limit.most, (Math.floor(now / 60_000) + 1) * 60);
+        if (!this.#limit.count(key.value, now))
+          return limited(this.#limit.perMinute, (Math.floor(now / 60_000) + 1) * 60);
         if (route === undefined) return NOT_FOUND;
         const address = `${this.#scheme}://${request.headers.host ?? 'localhost'}${path}`;
         // `curl -d` sends parameters in the body, as a form.

@@ -38,22 +38,22 @@ export const ACCOUNT_SOURCES: Readonly<Record<string, AccountSource>> = {
 
 /** Limits per minute: name, limit, and the mean share that is used; the last one is exceeded for some minutes of every twenty. */
 const LIMITS = [
-  { limitName: 'Metric API requests per minute', dataType: 'Metric', most: 100_000, mean: 0.3 },
-  { limitName: 'APM Agent API transaction events requests per minute', dataType: 'APM', most: 20_000, mean: 0.5 },
-  { limitName: 'Trace API requests per minute', dataType: 'Trace', most: 10_000, mean: 0.85 },
+  { limitName: 'Metric API requests per minute', dataType: 'Metric', limit: 100_000, mean: 0.3 },
+  { limitName: 'APM Agent API transaction events requests per minute', dataType: 'APM', limit: 20_000, mean: 0.5 },
+  { limitName: 'Trace API requests per minute', dataType: 'Trace', limit: 10_000, mean: 0.85 },
 ] as const;
 
 /** The use of a limit in a minute: it rises and falls by a fifth every twenty minutes. */
-function usedOf(seed: number, place: number, minute: number): number {
-  const { most, mean } = LIMITS[place] ?? LIMITS[0];
+function usedOf(seed: number, index: number, minute: number): number {
+  const { limit, mean } = LIMITS[index] ?? LIMITS[0];
   const level = 1 + 0.2 * Math.sin((2 * Math.PI * minute) / 20);
-  return Math.round(most * mean * level * (0.95 + 0.1 * fraction(seed, place, minute, 8500)));
+  return Math.round(limit * mean * level * (0.95 + 0.1 * fraction(seed, index, minute, 8500)));
 }
 
 function* resourceConsumption(search: Search): ReturnType<AccountSource> {
   const { seed } = search.world.options;
   for (const minute of minutesOf(search, 1)) {
-    for (const [place, { limitName, dataType, most }] of LIMITS.entries()) {
+    for (const [index, { limitName, dataType, limit }] of LIMITS.entries()) {
       const common = {
         timestamp: minute * MINUTE,
         limitName,
@@ -61,8 +61,8 @@ function* resourceConsumption(search: Search): ReturnType<AccountSource> {
         resource: 'Requests',
         limitTimeInterval: '1 minute',
       };
-      yield { ...common, 'newrelic.resourceConsumption.currentValue': usedOf(seed, place, minute) };
-      yield { ...common, 'newrelic.resourceConsumption.limitValue': most };
+      yield { ...common, 'newrelic.resourceConsumption.currentValue': usedOf(seed, index, minute) };
+      yield { ...common, 'newrelic.resourceConsumption.limitValue': limit };
     }
   }
 }
@@ -71,14 +71,14 @@ function* resourceConsumption(search: Search): ReturnType<AccountSource> {
 function* limitIncidents(search: Search): ReturnType<AccountSource> {
   const { seed } = search.world.options;
   for (const minute of minutesOf(search, 1)) {
-    for (const [place, { limitName, most }] of LIMITS.entries()) {
-      if (usedOf(seed, place, minute) <= most) continue;
+    for (const [index, { limitName, limit }] of LIMITS.entries()) {
+      if (usedOf(seed, index, minute) <= limit) continue;
       yield {
         timestamp: minute * MINUTE + 30_000,
         category: 'RateLimit',
         newRelicFeature: 'Distributed Tracing',
         limitName,
-        limitValue: most,
+        limitValue: limit,
         message: `You have exceeded the limit ${limitName}`,
       };
     }
@@ -103,16 +103,16 @@ const SOURCES = [
 const COMPUTE_UNITS = 4;
 
 /** Gigabytes of a source, or units of compute, in an hour. */
-const hourly = (seed: number, mean: number, place: number, hour: number): number =>
-  mean * (0.7 + 0.6 * fraction(seed, place, hour, 8600));
+const hourly = (seed: number, mean: number, index: number, hour: number): number =>
+  mean * (0.7 + 0.6 * fraction(seed, index, hour, 8600));
 
 function* hourlyUsage(search: Search): ReturnType<AccountSource> {
   const { seed, accountId } = search.world.options;
   for (const minute of minutesOf(search, HOUR_MINUTES)) {
     const hour = minute / HOUR_MINUTES;
     const common = { timestamp: minute * MINUTE, consumingAccountId: accountId };
-    for (const [place, [usageMetric, mean]] of SOURCES.entries()) {
-      const GigabytesIngested = hourly(seed, mean, place, hour);
+    for (const [index, [usageMetric, mean]] of SOURCES.entries()) {
+      const GigabytesIngested = hourly(seed, mean, index, hour);
       yield { ...common, productLine: 'DataPlatform', metric: 'GigabytesIngested', usageMetric, GigabytesIngested };
     }
     const consumption = hourly(seed, COMPUTE_UNITS, SOURCES.length, hour);
@@ -129,7 +129,7 @@ function* monthlyUsage(search: Search): ReturnType<AccountSource> {
     const firstHour = Date.UTC(begin.getUTCFullYear(), begin.getUTCMonth()) / MINUTE / HOUR_MINUTES;
     let GigabytesIngested = 0;
     for (let past = firstHour; past < minute / HOUR_MINUTES; past += 1) {
-      for (const [place, [, mean]] of SOURCES.entries()) GigabytesIngested += hourly(seed, mean, place, past);
+      for (const [index, [, mean]] of SOURCES.entries()) GigabytesIngested += hourly(seed, mean, index, past);
     }
     yield { timestamp, productLine: 'DataPlatform', metric: 'GigabytesIngested', GigabytesIngested };
     yield { timestamp, productLine: 'FullStackObservability', FullPlatformUsersBillable: 12, CoreUsersBillable: 30 };

@@ -121,9 +121,9 @@ export function slowCondition(application: SimulatedApplication): SimulatedCondi
 /** Baseline conditions, without a fixed threshold; one application in four has them. */
 export function baselineConditions({ id, index, alertPolicyId }: SimulatedApplication): readonly SimulatedCondition[] {
   if (alertPolicyId === undefined || index % 4 !== 0) return [];
-  const of = (place: number, name: string, query: string): SimulatedCondition => ({
+  const of = (position: number, name: string, query: string): SimulatedCondition => ({
     ...PLAIN,
-    id: alertPolicyId * 10 + place,
+    id: alertPolicyId * 10 + position,
     policyId: alertPolicyId,
     name,
     type: 'BASELINE',

@@ -47,7 +47,7 @@ export function* findEvents(type: string, search: EventSearch): ReturnType<Sourc
 const SOURCES: Readonly<Record<string, Source>> = {
   Transaction: sampled(
     (done) => done.requests + done.background,
-    (sample) => (sample.place < sample.done.requests ? webTransaction(sample) : backgroundTransaction(sample)),
+    (sample) => (sample.index < sample.done.requests ? webTransaction(sample) : backgroundTransaction(sample)),
   ),
   TransactionError: sampled(
     (done) => done.errors,
@@ -69,9 +69,9 @@ const SOURCES: Readonly<Record<string, Source>> = {
   ),
   PageViewTiming: sampled(
     (done) => done.pageViews * 3,
-    ({ done, application, random, place }) => ({
+    ({ done, application, random, index }) => ({
       ...onPage(application),
-      ...timing(done, place % 3, random()),
+      ...timing(done, index % 3, random()),
     }),
     browserApplication,
   ),
@@ -86,9 +86,9 @@ const SOURCES: Readonly<Record<string, Source>> = {
   ),
   JobQueue: sampled(
     (_, { archetype }) => archetype.customMetrics.length,
-    ({ application: { archetype }, random, place }) => ({
-      queue: archetype.customMetrics[place]?.name.split('/')[2] ?? '',
-      depth: Math.round((archetype.customMetrics[place]?.mean ?? 0) * 2 * random()),
+    ({ application: { archetype }, random, index }) => ({
+      queue: archetype.customMetrics[index]?.name.split('/')[2] ?? '',
+      depth: Math.round((archetype.customMetrics[index]?.mean ?? 0) * 2 * random()),
     }),
   ),
   SystemSample: hostSamples(({ done }) => ({
@@ -111,7 +111,7 @@ const SAMPLES = 6;
 interface SampledEvent {
   readonly done: InstanceMinute;
   readonly application: SimulatedApplication;
-  readonly place: number;
+  readonly index: number;
   readonly random: () => number;
 }
 
@@ -132,11 +132,11 @@ function sampled(
     if (!mayMatch(whose)) return;
     const [from, to] = [Math.floor(since / MINUTE), Math.ceil(until / MINUTE)];
     for (const { done, instance, minute } of world.minutes(world.whole(application), from, to)) {
-      for (let place = 0; place < Math.min(SAMPLES, count(done, application)); place += 1) {
-        const random = sequence(hash(done.entropy, place, 31));
+      for (let index = 0; index < Math.min(SAMPLES, count(done, application)); index += 1) {
+        const random = sequence(hash(done.entropy, index, 31));
         const timestamp = minute * MINUTE + Math.floor(random() * MINUTE);
         // Spreads stand last, because V8 is slow at object literals with properties after them.
-        yield { host: instance.host, timestamp, ...whose, ...attributes({ done, application, place, random }) };
+        yield { host: instance.host, timestamp, ...whose, ...attributes({ done, application, index, random }) };
       }
     }
   };
@@ -239,15 +239,15 @@ function* syntheticChecks(search: EventSearch, application: SimulatedApplication
   const { seed, accountId } = search.world.options;
   for (const minute of minutesOf(search, CHECK_MINUTES)) {
     const { slowness, errorRatio } = applicationMinute(seed, application, minute);
-    for (const [place, locationLabel] of LOCATIONS.entries()) {
-      const chance = fraction(seed, index, minute, 8100 + place);
+    for (const [position, locationLabel] of LOCATIONS.entries()) {
+      const chance = fraction(seed, index, minute, 8100 + position);
       yield {
-        timestamp: minute * MINUTE + 1000 * place,
+        timestamp: minute * MINUTE + 1000 * position,
         monitorName: `${name} - ping`,
         monitorId: `monitor-${index + 1}`,
         entityGuid: guidOf(accountId, 'MONITOR', application.id),
         locationLabel,
-        location: `AWS_${place}`,
+        location: `AWS_${position}`,
         type: 'SIMPLE',
         result: chance < errorRatio ? 'FAILED' : 'SUCCESS',
         duration: 1000 * (archetype.web.seconds * slowness + 0.05 + 0.1 * chance),

@@ -216,9 +216,9 @@ class ComparisonQueue {
   }
 
   #turnAway(waiting: Waiting): void {
-    const place = this.#waiting.indexOf(waiting);
-    if (place < 0) return;
-    this.#waiting.splice(place, 1);
+    const index = this.#waiting.indexOf(waiting);
+    if (index < 0) return;
+    this.#waiting.splice(index, 1);
     this.#turnedAway.add(waiting.key);
     waiting.settle(undefined);
   }

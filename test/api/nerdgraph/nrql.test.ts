@@ -95,7 +95,7 @@ describe('a query of NRQL', () => {
   });
 
   it('asks for names without a limit of rows, because there is one row', () => {
-    const select = [{ of: 'uniques', from: 'metricTimesliceName', most: 10_000, as: 'names' }] as const;
+    const select = [{ of: 'uniques', from: 'metricTimesliceName', limit: 10_000, as: 'names' }] as const;
     expect(nrql({ select, where: equals('appId', 1), range: RANGE })).toBe(
       'SELECT uniques(metricTimesliceName, 10000) AS names FROM Metric WHERE appId = 1 SINCE 1795095300000 UNTIL 1795097100000',
     );

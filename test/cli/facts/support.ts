@@ -105,7 +105,7 @@ export async function checkSimulator(
       waitMs: 60_000 * wait,
       delayMs: config.collection.delay,
     });
-    const operations = simulator.requests.all().flatMap(({ operations: asked = [] }) => asked);
+    const operations = simulator.requests.all().flatMap(({ operations: checkedBy = [] }) => checkedBy);
     const searches = operations.filter(({ kind }) => kind === 'graphql_applications').length;
     const queries = operations.filter(({ kind }) => kind === 'graphql_nrql').map(({ text: query }) => query);
     return { ...found, calls: account.calls.made, queries, searches, requests: simulator.requests.count() };
