@@ -62,7 +62,7 @@ export async function demo(simulated: SimulatorOptions, options: SimulatorFlags 
           await daemon.stop();
           await simulator.close();
         };
-        return { daemon, simulator, stop, reload: () => daemon.reload('SIGHUP') };
+        return { daemon, simulator, stop, reload: () => daemon.reload() };
       } catch (error) {
         await simulator.close();
         throw error;

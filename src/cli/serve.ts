@@ -46,7 +46,7 @@ export async function serve(options: Readonly<Record<string, unknown>> & CommonO
       }
       const readConfig = (): Promise<ConfigResult> => readFrom(path, process.env, false);
       const daemon = await startDaemon({ config, readConfig, flags, logger, secrets, environment: process.env });
-      return { stop: () => daemon.stop(), reload: () => daemon.reload('SIGHUP') };
+      return { stop: () => daemon.stop(), reload: () => daemon.reload() };
     },
     'reload',
   );
@@ -60,8 +60,8 @@ const CALLS_GRACE = 2_500;
 
 export interface Daemon {
   readonly servers: Servers;
-  /** Reads the configuration again, and applies it if it is valid; never rejects. `trigger` is for the log. */
-  reload(trigger: string): Promise<ReloadResult>;
+  /** Reads the configuration again at SIGHUP, and applies it if it is valid; never rejects. */
+  reload(): Promise<ReloadResult>;
   /** Lets scrapes in flight end, stops calls to New Relic, closes connections. */
   stop(): Promise<void>;
 }
@@ -176,7 +176,7 @@ export async function startDaemon(options: {
 
   return {
     servers,
-    reload: (trigger) => reloader.reload(trigger),
+    reload: () => reloader.reload('SIGHUP'),
     stop: async () => {
       stopping = true;
       stopBackground?.();
@@ -225,7 +225,11 @@ export class Reloader {
     this.#options = options;
   }
 
-  /** Applies the configuration if it is valid and everything can be built from it; otherwise changes nothing. Never rejects. */
+  /**
+   * Applies the configuration if it is valid and everything can be built from it; otherwise changes nothing. Never rejects.
+   *
+   * @param trigger for the log
+   */
   reload(trigger: string): Promise<ReloadResult> {
     this.#next ??= Promise.resolve(this.#running).then(() => {
       this.#next = undefined;

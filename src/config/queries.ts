@@ -174,7 +174,7 @@ function checkText(written: Readonly<Record<string, unknown>>, staticLabels: rea
 }
 
 /** The reason why a query cannot have a label of this name, in words; undefined when it can. */
-export function queryLabelProblem(name: string, staticLabels: readonly string[] = []): string | undefined {
+export function queryLabelProblem(name: string, staticLabels: readonly string[]): string | undefined {
   if (!LABEL_NAME.test(name)) return 'is not a label name: use letters, digits and _, no digit first';
   if (name.startsWith('__')) return 'names that begin with __ belong to Prometheus';
   if (name === 'account' || name === PERCENTILE_LABEL) return 'is a label that the exporter writes itself';
