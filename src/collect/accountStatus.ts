@@ -1,6 +1,7 @@
 import { endOfLife } from '../config/config.ts';
 import type { EntityMatch } from '../config/match.ts';
 import type { CustomMetric } from '../metrics/customMetrics.ts';
+import { inSlices } from '../eventLoop/turns.ts';
 import { isEnabled, unmatched } from './selection.ts';
 import type { AccountCollector } from './accountCollector.ts';
 import type { AccountSnapshot, GroupTally } from './accountSnapshot.ts';
@@ -217,17 +218,32 @@ export function summaryOf(account: AccountCollector, snapshot: AccountSnapshot, 
 export type AccountStatus = ReturnType<typeof statusOf>;
 
 /** Everything about one account, for pages and commands: its summary with its applications, tasks and warnings. */
-export function statusOf(account: AccountCollector, snapshot: AccountSnapshot, time: EvaluationTime, wallNow: number) {
-  const { inventory, schedule } = account;
+export function statusOf(
+  account: AccountCollector,
+  snapshot: AccountSnapshot,
+  time: EvaluationTime,
+  wallNow: number,
+  tasks = account.inventory.tasks().map((task) => taskStatus(account, task, time, wallNow)),
+) {
+  const { inventory } = account;
   return {
     ...summaryOf(account, snapshot, time, wallNow),
     entities: Array.from(inventory.entities.types(), (record) => typeStatus(account, record, time)),
     /** The served applications; undefined until the application list has been read once. */
     applications: inventory.listedApplications === undefined ? undefined : applicationViews(account),
-    tasks: inventory.tasks().map((task) => taskStatus(account, task, schedule.stateOf(task, time), wallNow - time.now)),
+    tasks,
     warnings: warningsOf(account),
     outage: outageOf(account, time, wallNow),
   };
+}
+
+/** The same, with the tasks built in portions so that other work gets a turn. */
+export async function statusInPortions(
+  ...[account, snapshot, time, wallNow]: Parameters<typeof summaryOf>
+): Promise<AccountStatus> {
+  const tasks: TaskStatus[] = [];
+  await inSlices(account.inventory.tasks(), (task) => tasks.push(taskStatus(account, task, time, wallNow)));
+  return statusOf(account, snapshot, time, wallNow, tasks);
 }
 
 /** Kinds that have no series. */
@@ -382,8 +398,7 @@ function queryStatus(account: AccountCollector, record: QueryRecord, time: Evalu
 
 export type TaskStatus = ReturnType<typeof taskStatus>;
 
-/** @param toWall milliseconds from the monotonic clock to Unix time */
-function taskStatus({ inventory }: AccountCollector, task: Task, state: TaskState, toWall: number) {
+function taskStatus({ inventory, schedule }: AccountCollector, task: Task, time: EvaluationTime, wallNow: number) {
   const { group, subject, failures, problem, seconds, lastRead } = task;
   const { applicationId, hostKey, entityType, entityGuid, query } = subject;
   return {
@@ -396,13 +411,13 @@ function taskStatus({ inventory }: AccountCollector, task: Task, state: TaskStat
     entity: inventory.entities.of(subject)?.entity.name,
     entityGuid,
     query,
-    state,
+    state: schedule.stateOf(task, time),
     /** The number of consecutive failed attempts, and the cause of the last one: its reason as in the metrics, and in words. */
     failures,
     reason: problem?.reason,
     problem: problem?.text,
     /** The end of the first of these attempts, Unix seconds. */
-    since: problem === undefined ? undefined : (problem.since + toWall) / 1000,
+    since: problem === undefined ? undefined : (problem.since + wallNow - time.now) / 1000,
     /** Seconds the last attempt took. */
     seconds,
     windowEnd: lastRead?.windowEnd,

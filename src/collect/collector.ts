@@ -13,6 +13,7 @@ import {
   applicationViews,
   customExamples,
   noticesOf,
+  statusInPortions,
   statusOf,
   summaryOf,
   type AccountStatus,
@@ -151,10 +152,14 @@ export class Collector {
    * The samples that are served now with the whole state of the accounts, for the pages. It requests no task. Never rejects.
    */
   async overview(scope: Scope) {
-    return this.#snapshot(scope, this.#time(undefined), statusOf);
+    return this.#snapshot(scope, this.#time(undefined), statusInPortions);
   }
 
-  async #snapshot<State>(scope: Scope, time: EvaluationTime, stateOf: (...of: Parameters<typeof summaryOf>) => State) {
+  async #snapshot<State>(
+    scope: Scope,
+    time: EvaluationTime,
+    stateOf: (...of: Parameters<typeof summaryOf>) => State | Promise<State>,
+  ) {
     const wallNow = this.#dependencies.clock.now();
     const snapshots: AccountSnapshot[] = [];
     const accounts: State[] = [];
@@ -163,7 +168,7 @@ export class Collector {
       account.schedule.advanceWindow();
       const snapshot = await AccountSnapshot.inPortions(account, scope, time);
       snapshots.push(snapshot);
-      accounts.push(stateOf(account, snapshot, time, wallNow));
+      accounts.push(await stateOf(account, snapshot, time, wallNow));
     }
     return {
       blocks: snapshots.flatMap(({ blocks }) => blocks),

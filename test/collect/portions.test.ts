@@ -71,6 +71,25 @@ describe('an answer in whose middle the labels change', () => {
   });
 });
 
+describe('the state for the pages', () => {
+  it('lets other work have a turn between two tasks', async () => {
+    const world = new World();
+    world.populate(20, 2);
+    await world.scrape();
+    let time = performance.now();
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => (time += 10));
+    let turns = 0;
+    let counting = setImmediate(function count() {
+      turns += 1;
+      counting = setImmediate(count);
+    });
+    const { accounts } = await world.collector.overview({ groups: new Set() });
+    clearImmediate(counting);
+    clock.mockRestore();
+    expect(turns).toBeGreaterThan(accounts[0]?.tasks.length ?? Infinity);
+  });
+});
+
 describe('a refresh that takes in its entities in portions', () => {
   it('waits for all of them, at whichever moment of another refresh it begins, and reads none of them again', async () => {
     const world = quickFleet();

@@ -1,4 +1,5 @@
 import type { AccountStatus, ApplicationView } from '../../collect/accountStatus.ts';
+import { inSlices } from '../../eventLoop/turns.ts';
 import { readSamples } from '../../metrics/writeSamples.ts';
 import type { Block, Sample } from '../../metrics/sample.ts';
 
@@ -26,18 +27,22 @@ const PARTS = [
   { kind: 'total', name: 'Application code', metric: 'newrelic_application_total_time_seconds' },
 ] as const;
 
-/** The accounts with the breakdowns of their applications, made from the samples of `blocks`. */
-export function withBreakdowns(accounts: readonly AccountStatus[], blocks: readonly Block[]): ShownAccount[] {
-  const samples = new Map<string, Sample[]>();
-  for (const { labels, samples: more } of blocks) {
-    const key = `${labels.app_id}/${labels.account}`;
-    samples.set(key, [...(samples.get(key) ?? []), ...readSamples(more)]);
-  }
+/**
+ * The accounts with the breakdowns of their applications, made from the samples of `blocks`, one of each application; lets other
+ * work run in between.
+ */
+export async function withBreakdowns(
+  accounts: readonly AccountStatus[],
+  blocks: readonly Block[],
+): Promise<ShownAccount[]> {
+  const breakdowns = new Map<string, Breakdown>();
+  await inSlices(blocks, ({ labels, samples }) => {
+    breakdowns.set(`${labels.app_id}/${labels.account}`, breakdownOf(readSamples(samples)));
+  });
   return accounts.map((account) => ({
     ...account,
     applications: account.applications?.map((application) => {
-      const ofApplication = samples.get(`${application.id}/${account.name}`);
-      return { ...application, breakdown: ofApplication && breakdownOf(ofApplication) };
+      return { ...application, breakdown: breakdowns.get(`${application.id}/${account.name}`) };
     }),
   }));
 }

@@ -24,7 +24,7 @@ export function statusPages(deps: WebDependencies): Record<'page' | 'json' | 'co
   const view = (): Promise<readonly ShownAccount[]> =>
     views.of('', async () => {
       const { accounts, blocks } = await deps.collector().overview({ groups: BREAKDOWN_GROUPS });
-      return withBreakdowns(accounts, blocks).map((account) => ({
+      return (await withBreakdowns(accounts, blocks)).map((account) => ({
         ...account,
         queries: account.queries.map((query) => ({ ...query, nrql: deps.mask(query.nrql) })),
       }));

@@ -448,7 +448,7 @@ describe('/api/status', () => {
     const clock = vi.spyOn(performance, 'now').mockImplementation(() => (time += 10));
     let hadTurn = false;
     setImmediate(() => (hadTurn = true));
-    const text = await statusDocument(withBreakdowns(accounts, []), undefined, '1.2.3', TEST_NOW);
+    const text = await statusDocument(await withBreakdowns(accounts, []), undefined, '1.2.3', TEST_NOW);
     clock.mockRestore();
     expect(hadTurn).toBe(true);
     const document = JSON.parse(text) as { accounts: { entities: unknown[] }[] };
