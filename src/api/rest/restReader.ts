@@ -1,6 +1,7 @@
 import { Client, type ClientOptions } from '../http/client.ts';
 import {
   oneByOne,
+  outcomeOf,
   type CallOptions,
   type CustomNamesSubject,
   type MetricNameList,
@@ -90,7 +91,8 @@ export function createRestReader(options: RestReaderOptions, before?: object): U
         const listed = new Set(found.map(({ id }) => id));
         // An application that moves to an earlier page between two calls is on none of the pages that were read.
         const missing = memory.listed.size > PAGE_SIZE ? [...memory.listed].filter((id) => !listed.has(id)) : [];
-        for (const each of await list(missing)) if (!listed.has(each.id)) found.push(each);
+        const moved = await outcomeOf(list(missing));
+        for (const each of 'value' in moved ? moved.value : []) if (!listed.has(each.id)) found.push(each);
         memory.listed = new Set(found.map(({ id }) => id));
         for (const id of nameCalls.keys()) if (!memory.listed.has(id)) nameCalls.delete(id);
       }
