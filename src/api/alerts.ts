@@ -1,19 +1,20 @@
 import * as z from 'zod';
 
-/** The alerting of an account as New Relic stores it. Durations are seconds; a missing setting is undefined. */
+// The alerting of an account as New Relic stores it. Durations are seconds; a missing setting is undefined.
 
-/** A field that New Relic may leave out or return as null; it then has this value. */
-const or = <T extends z.ZodType, V>(schema: T, value: V) => schema.nullish().transform((given) => given ?? value);
+/** A field that New Relic may leave out or return as null, with the value that it then has. */
+const withDefault = <T extends z.ZodType, V>(schema: T, value: V) =>
+  schema.nullish().transform((given) => given ?? value);
 
-const text = or(z.string(), '');
-const flag = or(z.boolean(), false);
-const number = or(z.number(), undefined);
+const text = withDefault(z.string(), '');
+const flag = withDefault(z.boolean(), false);
+const number = withDefault(z.number(), undefined);
 const id = z.union([z.string(), z.number().transform(String)]).pipe(z.string().min(1));
 
 /** A policy or another part of an account's alerting of which only the name is needed. */
 export const named = z.object({ id, name: text });
 
-export const compoundCondition = named.extend({ policyId: or(id, undefined) });
+export const compoundCondition = named.extend({ policyId: withDefault(id, undefined) });
 
 /** A threshold of a condition. */
 const term = z
@@ -56,9 +57,9 @@ export const condition = z
     type: z.string(),
     /** `dataAccountId` is set where the data are in another account than the condition. */
     nrql: z.object({ query: text, dataAccountId: number }),
-    terms: or(z.array(term).readonly(), []),
-    signal: or(signal, signal.parse({})),
-    expiration: or(expiration, expiration.parse({})),
+    terms: withDefault(z.array(term).readonly(), []),
+    signal: withDefault(signal, signal.parse({})),
+    expiration: withDefault(expiration, expiration.parse({})),
     violationTimeLimitSeconds: number,
   })
   .transform(({ nrql: { query, dataAccountId }, violationTimeLimitSeconds: violationTimeLimit, ...fields }) => ({

@@ -17,7 +17,7 @@ export interface SeriesLimits {
   readonly longestByMinute: number;
   readonly longestByHour: number;
   /** The shortest range that is returned by the hour. */
-  readonly leastByHour: number;
+  readonly shortestByHour: number;
   /** The step for a range of this length: both of its ends must be multiples of the step. */
   readonly stepOf: (seconds: number) => number;
 }
@@ -53,11 +53,11 @@ function byMinute(from: number, to: number, { longestByMinute, stepOf }: SeriesL
   return chunks;
 }
 
-function byHour(from: number, to: number, { longestByHour, leastByHour }: SeriesLimits): SeriesChunk[] {
+function byHour(from: number, to: number, { longestByHour, shortestByHour }: SeriesLimits): SeriesChunk[] {
   const count = Math.max(0, Math.ceil((to - from) / longestByHour));
   return Array.from({ length: count }, (_, index) => {
     const start = from + index * longestByHour;
     const end = Math.min(to, start + longestByHour);
-    return { from: start, to: end, readFrom: Math.min(start, end - leastByHour), granule: HOUR };
+    return { from: start, to: end, readFrom: Math.min(start, end - shortestByHour), granule: HOUR };
   });
 }

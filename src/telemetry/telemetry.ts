@@ -36,12 +36,12 @@ export class Telemetry {
     this.#reloadTime.remove();
   }
 
-  /** The observer of an account's calls; one for each name, so that a reload does not reset counters. */
+  /** The observer of an account's calls, which a reload keeps, so that no counter is reset. */
   observer(account: string): CallObserver {
     return this.#callsOf(account);
   }
 
-  /** The accounts of a new configuration: the series of all others end. */
+  /** Ends the series of accounts that a new configuration does not have. */
   keepAccounts(names: readonly string[]): void {
     for (const name of this.#accounts.keys()) if (!names.includes(name)) this.#accounts.delete(name);
   }
@@ -137,7 +137,7 @@ class AccountCalls implements CallObserver {
   }
 
   started(endpoint: string): void {
-    this.#know(endpoint);
+    this.#expectFailures(endpoint);
     this.#inFlight.inc();
   }
 
@@ -148,7 +148,7 @@ class AccountCalls implements CallObserver {
   }
 
   failed(endpoint: string, reason: FailureReason): void {
-    this.#know(endpoint);
+    this.#expectFailures(endpoint);
     this.#failures.inc({ endpoint, reason });
   }
 
@@ -170,7 +170,7 @@ class AccountCalls implements CallObserver {
     for (const reason of SPLIT_REASONS) this.#splits.inc({ reason }, 0);
   }
 
-  #know(endpoint: string): void {
+  #expectFailures(endpoint: string): void {
     if (this.#endpoints.has(endpoint)) return;
     this.#endpoints.add(endpoint);
     for (const reason of FAILURE_REASONS) this.#failures.inc({ endpoint, reason }, 0);

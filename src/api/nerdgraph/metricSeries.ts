@@ -37,7 +37,7 @@ const HOUR = 60 * MINUTE;
 /** The most rows (buckets times facets) that a query is planned for: half of the most that a response may have. */
 const PLANNED_BUCKET_ROWS = 25_000;
 /** 360 minutes are the most whole hours, and 360 hours the most whole days, that fit into MAX_BUCKETS buckets. */
-const LIMITS: SeriesLimits = { longestByMinute: 360 * MINUTE, longestByHour: 360 * HOUR, leastByHour: 0, stepOf };
+const LIMITS: SeriesLimits = { longestByMinute: 360 * MINUTE, longestByHour: 360 * HOUR, shortestByHour: 0, stepOf };
 
 type BucketQuery = TimesliceQuery & { readonly bucketMinutes: number };
 

@@ -12,7 +12,7 @@ const DAY = 24 * HOUR;
 const LIMITS: SeriesLimits = {
   longestByMinute: 3 * HOUR,
   longestByHour: 7 * DAY,
-  leastByHour: 97 * HOUR,
+  shortestByHour: 97 * HOUR,
   stepOf: () => 60,
 };
 

@@ -87,7 +87,7 @@ export function resolveRange(
   return { from, to: end };
 }
 
-/** JavaScript reads the 31st of February as a day in March. */
+/** False for a day such as the 31st of February, which JavaScript reads as a day in March. */
 function isCalendarDay(text: string): boolean {
   const day = new Date(`${text}T00:00:00Z`);
   return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text);

@@ -65,7 +65,7 @@ function responseTimeOf(minutes: readonly Minute[]): number {
 const STEPS = [30, 60, 120] as const;
 
 /** Checks how many names one call may have, with at most three calls, up to the first refusal. */
-async function checkMost(
+async function checkMaxNames(
   rest: RestConnection,
   id: number,
   names: readonly string[],
@@ -170,7 +170,7 @@ export const REST_PROBES: readonly Probe<RestAccount>[] = [
       rest_names_page:
         next === undefined ? undecided('no list of several pages', size) : holds(names.length === PAGE_OF_NAMES, size),
       rest_name_filter: judgeFilter(ofFirst?.names ?? [], DATABASES, (await rest.namesPage(first.id, DATABASES)).names),
-      rest_names_most: await checkMost(rest, longest?.id ?? first.id, longest?.names ?? [], before(to, 60)),
+      rest_names_most: await checkMaxNames(rest, longest?.id ?? first.id, longest?.names ?? [], before(to, 60)),
     };
   }),
   probe('rest_unknown_name', async ({ rest, first, to }) => {

@@ -12,7 +12,7 @@ import {
   table,
   timeAgo,
   timeInWords,
-  trim,
+  threeDigits,
   DOT,
 } from './markup.ts';
 import { accountNotices } from './notices.ts';
@@ -103,11 +103,11 @@ function budgetInWords(budget: AccountStatus['budget']): Html {
 }
 
 function planInWords({ callsPerMinute, budget, slowdown, concurrencyCapacity }: AccountStatus['plan']): string {
-  const calls = `${trim(callsPerMinute)} calls a minute`;
+  const calls = `${threeDigits(callsPerMinute)} calls a minute`;
   if (slowdown <= 1) return calls;
   const isOverBudget = slowdown <= callsPerMinute / budget || concurrencyCapacity === undefined;
   const limit = isOverBudget
-    ? `more than the ${trim(budget)} of the budget`
+    ? `more than the ${threeDigits(budget)} of the budget`
     : `and calls at once carry ${Math.floor(concurrencyCapacity)}`;
   return `${calls}, ${limit}: every group gets slower`;
 }

@@ -72,15 +72,15 @@ export function breakable(text: string): Html {
   return html`${text.split(/(?<=\/)/).map((part, index) => html`${index > 0 ? html`<wbr />` : undefined}${part}`)}`;
 }
 
-/** Separates the parts of a line. A constant, because the program must be ASCII and the build does not escape templates. */
+/** The separator in a line; a constant, because the program must be ASCII, and the build does not escape templates. */
 export const DOT = ' · ';
 
 /** A length of time in the two largest units: `450 ms`, `12 s`, `1 min 30 s`, `2 h 5 min`. */
 export function inWords(seconds: number): string {
   const sign = seconds < 0 ? '-' : '';
   const size = Math.abs(seconds);
-  if (size < 1) return `${sign}${trim(size * 1000)} ms`;
-  if (size < 60) return `${sign}${trim(size)} s`;
+  if (size < 1) return `${sign}${threeDigits(size * 1000)} ms`;
+  if (size < 60) return `${sign}${threeDigits(size)} s`;
   const whole = Math.round(size);
   const units: [number, string][] = [
     [Math.floor(whole / 86_400), 'd'],
@@ -114,6 +114,7 @@ export function counted(count: number, noun: string, plural = `${noun}s`): strin
   return `${count.toLocaleString('en-US')} ${count === 1 ? noun : plural}`;
 }
 
-export function trim(value: number): string {
+/** A number with at most three significant digits. */
+export function threeDigits(value: number): string {
   return String(Number(value.toPrecision(3)));
 }
