@@ -45,6 +45,8 @@ export class AccountMemory {
   readonly goldenMetrics = new Map<string, readonly GoldenMetric[]>();
   /** The form in which New Relic accepts a list of ids that may be numbers or texts; undefined: not known yet. */
   idListForm: IdListForm | undefined;
+  /** By kind of query: the probes of failed batches, by one subject, and whether the next read begins with one. */
+  readonly probes = new Map<string, { count: number; isNext: boolean }>();
   #listed: ReadonlyMap<SubjectId, Pick<Application, 'language' | 'reporting' | 'hosts'>> = new Map();
   /** Sizes as last read, also of owners of key transactions that are not on the list: the next list removes those. */
   readonly #sizes = new Map<SubjectId, Partial<typeof FIRST_SIZES>>();

@@ -9,6 +9,7 @@ import { CallFailure } from '../http/callFailure.ts';
 import type { FailureMemory, SubjectId } from '../http/failureMemory.ts';
 import type { CallOptions, SplitReason } from '../upstreamReader.ts';
 import { UpstreamError, type FailureReason } from '../types.ts';
+import { sourceKey } from '../../nrql/goldenMetric.ts';
 
 /** The failure of a whole batch, and the reason to report for its split. */
 interface FailedRead {
@@ -102,6 +103,7 @@ function learn(
 class SplitRead {
   readonly #context: RowsRead;
   readonly #failures: FailureMemory;
+  readonly #probes: { count: number; isNext: boolean };
   /** True once any part had a response: later failures are then caused by their own subjects. */
   #hasResponse = false;
   /** True once any part was read; a response with missing rows does not count. */
@@ -116,14 +118,20 @@ class SplitRead {
 
   constructor(context: RowsRead) {
     this.#context = context;
-    this.#failures = context.account.memory.failures;
+    const { account, query } = context;
+    const { failures, probes } = account.memory;
+    this.#failures = failures;
+    const kind = query.golden === undefined ? query.name : sourceKey(query.golden);
+    this.#probes = probes.get(kind) ?? { count: -1, isNext: false };
+    probes.set(kind, this.#probes);
   }
 
   async run(batch: Batch): Promise<void> {
-    if (isShared(batch) && this.#isCircuitOpen) {
+    if (isShared(batch) && (this.#isCircuitOpen || this.#probes.isNext)) {
       await (this.#mayBeColumn(batch) ? this.#readColumns(batch, undefined) : this.#readFromOne(batch, undefined));
     } else await this.#read(batch, true);
     if (!this.#hasResponse) return;
+    this.#probes.isNext = false;
     const { name } = this.#context.query;
     const failures = this.#failures;
     if (this.#failed.length === 0) {
@@ -182,7 +190,11 @@ class SplitRead {
     // A planned batch is divided for a transient failure only if its previous read failed like this, too.
     const mayPass =
       isFirst && error.failure.isTransient === true && !this.#failures.recordTransient(this.#context.query.name, ids);
-    if (reason === undefined || mayPass || (!this.#hasResponse && this.#isCircuitOpen)) return this.#fail(batch, error);
+    if (reason === undefined || mayPass) return this.#fail(batch, error);
+    if (!this.#hasResponse && this.#isCircuitOpen) {
+      this.#probes.isNext = true;
+      return this.#fail(batch, error);
+    }
     if (mayBeColumn) return this.#readColumns(batch, { error, reason });
     // A response for another subject proves nothing for hosts of one application, which may itself be the cause.
     const isDivided = this.#hasResponse && batch.length > 1;
@@ -203,7 +215,7 @@ class SplitRead {
   async #readColumns(batch: Batch, failed: FailedRead | undefined): Promise<boolean> {
     let lastError = failed?.error;
     if (failed !== undefined) this.#context.account.transport.http.split(failed.reason);
-    for (const [part, columns] of probesOf(batch)) {
+    for (const [part, columns] of probesOf(batch, this.#nextProbe())) {
       if (lastError !== undefined && !this.#hasResponse && this.#isCircuitOpen) break;
       const [first = '', ...others] = columns;
       const end = await queryBatch(this.#context, [withColumns(part, [first])], 'none');
@@ -270,7 +282,7 @@ class SplitRead {
    * @param failed the error of the whole batch; undefined: it was not read, because the circuit was open
    */
   async #readFromOne(batch: Batch, failed: FailedRead | undefined): Promise<boolean> {
-    let others = batch;
+    let others: Batch = beginningAt(this.#nextProbe(), batch);
     const tried: Batch[] = [];
     let lastError: UpstreamError | undefined = failed?.error;
     if (failed !== undefined) this.#context.account.transport.http.split(failed.reason);
@@ -297,6 +309,15 @@ class SplitRead {
     }
     this.#failed.push(...(batch.length === 1 ? [batch] : tried));
     return this.#fail(others, lastError);
+  }
+
+  /**
+   * The number of this probe. Each begins with another subject and column: concurrent reads that all begin with a failing one
+   * keep the circuit open, and none of the others would ever be read.
+   */
+  #nextProbe(): number {
+    this.#probes.count += 1;
+    return this.#probes.count;
   }
 
   /** @param error the error of the whole batch; undefined: it has more rows than a response holds */
@@ -362,14 +383,19 @@ function withColumns(part: QueryPart, columns: readonly string[]): QueryPart {
 }
 
 /** The first entity with its columns in their order, and the last entity with its columns in reverse order. */
-function probesOf(batch: Batch): readonly (readonly [QueryPart, readonly string[]])[] {
-  const [first] = batch;
-  const last = batch.at(-1);
-  if (first === undefined || last === undefined) return [];
+function probesOf(batch: Batch, probe: number): readonly (readonly [QueryPart, readonly string[]])[] {
+  const turned = beginningAt(probe, batch);
+  const columnsOfPart = ({ selector }: QueryPart): readonly string[] => beginningAt(probe, selector.names);
   return [
-    [first, first.selector.names],
-    [last, last.selector.names.toReversed()],
+    ...turned.slice(0, 1).map((first) => [first, columnsOfPart(first)] as const),
+    ...turned.slice(-1).map((last) => [last, columnsOfPart(last).toReversed()] as const),
   ];
+}
+
+/** The list from another entry on, and then the entries before it. */
+function beginningAt<T>(start: number, list: readonly T[]): readonly T[] {
+  const from = start % list.length;
+  return [...list.slice(from), ...list.slice(0, from)];
 }
 
 /** True for a batch with several subjects: applications, hosts or key transactions. */

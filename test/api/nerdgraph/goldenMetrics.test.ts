@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { EntityReader, GoldenResult, GoldenSubject, Outcome } from '../../../src/api/upstreamReader.ts';
-import { readDefinition } from '../../../src/nrql/goldenMetric.ts';
+import { readDefinition, recordId } from '../../../src/nrql/goldenMetric.ts';
 import { readAll } from '../support/reading.ts';
 import { RANGE } from './nerdGraphReading.ts';
 import { edit, say, startBetween, where, type Between } from './proxy.ts';
@@ -38,6 +38,7 @@ async function read(between: Between, subjects: readonly GoldenSubject[]) {
   return { outcomes, queries: between.asked.length - before };
 }
 
+const domainIdOf = (guid: string): string => `'${recordId(guid, 'DOMAIN_IDS')}'`;
 const failuresOf = (outcome: Outcome<GoldenResult>): readonly string[] =>
   'error' in outcome ? ['all'] : [...outcome.value.failures.keys()];
 const valuesOf = (outcome: Outcome<GoldenResult>): readonly string[] =>
@@ -106,6 +107,29 @@ describe('golden metrics', () => {
     // It alone, and all others together: a query of each source.
     expect(again.queries).toBe(4);
   });
+
+  it.each([
+    ['entity', (guid: string) => (nrql: string) => nrql.includes(guid) || nrql.includes(domainIdOf(guid)), 0],
+    ['column', () => (nrql: string) => nrql.includes('count(*) * 2'), 1],
+  ] as const)(
+    'of others are read where the first %s breaks the queries of three sources at once, which opens the circuit',
+    async (_, isStruck, readOfFirst) => {
+      const between = await startBetween(WORLD, { maxRetries: 0 });
+      const listed = await subjectsOf(between, 'BROWSER-APPLICATION');
+      const sources = [...new Set(listed[0]!.columns.map(({ source }) => source))];
+      expect(sources).toHaveLength(3);
+      const columns = sources.flatMap((source, index) => [
+        { name: `bad ${index}`, source, select: 'count(*) * 2' },
+        { name: `good ${index}`, source, select: 'count(*) * 3' },
+      ]);
+      const subjects = listed.map((subject) => ({ ...subject, columns }));
+      between.fault = where(isStruck(listed[0]!.guid), say('slow', 'TIMEOUT'));
+      for (let refresh = 0; refresh < 3; refresh += 1) await read(between, subjects);
+      const { outcomes } = await read(between, subjects);
+      const failing = outcomes.map((outcome) => failuresOf(outcome).some((name) => !name.startsWith('bad')));
+      expect(failing).toEqual(subjects.map((_subject, index) => index < 1 - readOfFirst));
+    },
+  );
 
   it('of a response with an unreadable row are not used: the parts that are read in its place decide', async () => {
     const between = await startBetween(WORLD, { maxRetries: 0 });
