@@ -1,9 +1,8 @@
 import { endOfLife } from '../config/config.ts';
-import type { EntityMatch } from '../config/match.ts';
-import type { CustomMetric } from '../metrics/customMetrics.ts';
 import { inSlices } from '../eventLoop/turns.ts';
-import { isEnabled, unmatched } from './selection.ts';
+import { isEnabled } from './selection.ts';
 import type { AccountCollector } from './accountCollector.ts';
+import { warningsOf } from './accountWarnings.ts';
 import type { AccountSnapshot, GroupTally } from './accountSnapshot.ts';
 import { GROUPS, type Group } from '../metrics/sample.ts';
 import type { Application } from '../api/types.ts';
@@ -12,143 +11,6 @@ import { missingMetrics, type TypeRecord } from './entityRecords.ts';
 import type { QueryRecord } from './queryRecords.ts';
 import type { EvaluationTime, TaskState } from './due.ts';
 import type { Inventory } from './inventory.ts';
-
-/** The warnings about an account, each a sentence that says what to change. */
-function warningsOf(account: AccountCollector): string[] {
-  return [
-    ...noticesOf(account),
-    ...unmatchedIncludes(account),
-    ...unmatchedTemplates(account),
-    ...tightLimits(account),
-    ...slowCounters(account),
-  ];
-}
-
-/** The warnings that may begin while the exporter runs: states that look healthy and are not. */
-export function noticesOf(account: AccountCollector): string[] {
-  const ofQueries = [...account.inventory.queries.all()].flatMap(({ warnings }) => warnings);
-  const { entities } = account.inventory;
-  return [...fewApplications(account), ...unknownValues(account), ...entities.warnings(), ...ofQueries];
-}
-
-/** An account without applications looks like an account without problems. */
-function fewApplications(account: AccountCollector): string[] {
-  const { inventory } = account;
-  const listed = inventory.listedApplications?.length;
-  if (listed === undefined || !account.up) return [];
-  const largest = inventory.largestList();
-  const remedy = 'look whether the key still sees all of the account (role, account_id, region)';
-  if (listed === 0) return [`the account lists no application: ${remedy}`];
-  if (listed >= largest) return [];
-  return [`the account lists ${listed} applications, and listed ${largest} within the last hour: ${remedy}`];
-}
-
-/** Custom metrics whose metric exists in New Relic, but never with the configured value. */
-function unknownValues({ context: { customMetrics }, inventory }: AccountCollector): string[] {
-  const withoutValue = new Map<CustomMetric, string>();
-  const found = new Set<CustomMetric>();
-  for (const { data } of inventory.applications.values()) {
-    if (found.size === customMetrics.length) break;
-    for (const scope of ['application', 'host'] as const) {
-      const [host] = data?.hosts.values() ?? [];
-      const reading = scope === 'application' ? data?.reading : host?.reading;
-      for (const { metric, metricName } of data?.selected[scope]?.custom.matches ?? []) {
-        const values = reading?.values.metrics.get(metricName);
-        if (values === undefined) continue;
-        if (Object.hasOwn(values, metric.definition.value)) found.add(metric);
-        else withoutValue.set(metric, metricName);
-      }
-    }
-  }
-  return [...withoutValue]
-    .filter(([metric]) => !found.has(metric))
-    .map(
-      ([{ definition }, metricName]) =>
-        `custom_metrics: New Relic has no value "${definition.value}" of ${metricName} (${definition.name}): ` +
-        'correct `value`; the command metric-names shows which values it has',
-    );
-}
-
-/** Only lists that have been read are checked. */
-function unmatchedIncludes({ context: { account }, inventory }: AccountCollector): string[] {
-  const applications = unmatched(account.applications, inventory.listedApplications);
-  const keyTransactions = unmatched(account.key_transactions, inventory.listedKeyTransactions);
-  const settings = unmatched(
-    { include: account.applications.settings.map(({ match }) => match), exclude: [] },
-    inventory.listedApplications,
-  );
-  return [
-    ...applications.map((match) => `applications.include: no application has ${unmatchedWords(match)}`),
-    ...settings.map((match) => `applications.settings: no application has ${unmatchedWords(match)}`),
-    ...keyTransactions.map((match) => `key_transactions.include: no key transaction has ${unmatchedWords(match)}`),
-  ];
-}
-
-function unmatchedWords({ id, name, tag, value }: EntityMatch): string {
-  if (id !== undefined) return `the id ${id}: correct the entry or remove it`;
-  const parts = [
-    ...(name === undefined ? [] : [`the name "${name}"`]),
-    ...(tag === undefined ? [] : [`the tag "${tag}"${value === undefined ? '' : ` with a value "${value}"`}`]),
-  ];
-  return `${parts.join(' and ')}: correct the entry or remove it`;
-}
-
-function unmatchedTemplates({ context, inventory }: AccountCollector): string[] {
-  const data = [...inventory.applications.values()].flatMap((record) => record.data ?? []);
-  // Without the names it is not known which metrics match.
-  if (data.length === 0 || data.some(({ customNames }) => customNames === undefined)) return [];
-  const read = data.flatMap(({ customNames }) => customNames ?? []);
-  return context.customMetrics
-    .filter(({ template }) => !read.some((name) => template.pattern.test(name)))
-    .map(
-      ({ definition }) =>
-        `custom_metrics: "${definition.match}" (${definition.name}) matches no metric of any application`,
-    );
-}
-
-/**
- * For each custom metric, the id of one application that has it: the data of that application show whether New Relic has the
- * configured value.
- */
-export function customExamples({ context, inventory }: AccountCollector): readonly number[] {
-  const examples = context.customMetrics.flatMap(({ template }) => {
-    const having = [...inventory.applications].find(([, { data }]) =>
-      data?.customNames?.some((name) => template.pattern.test(name)),
-    );
-    return having === undefined ? [] : [having[0]];
-  });
-  return [...new Set(examples)];
-}
-
-function tightLimits({ schedule, context }: AccountCollector): string[] {
-  const { callsPerMinute, budget, concurrencyCapacity, slowdown } = schedule.plan;
-  if (slowdown <= 1) return [];
-  const needed = `a refresh of everything needs ${Math.ceil(callsPerMinute)} calls per minute`;
-  const slower = `so every group is refreshed ${slowdown.toFixed(1)} times slower`;
-  const remedy = 'lengthen collection.intervals, or narrow applications.include';
-  if (slowdown <= callsPerMinute / budget || concurrencyCapacity === undefined) {
-    return [`limits.requests_per_minute: ${needed} and the budget is ${budget}, ${slower}: raise it, ${remedy}`];
-  }
-  const { max_concurrent_requests: slots } = context.account.limits;
-  const seconds = ((60 * slots) / concurrencyCapacity).toFixed(1);
-  return [
-    `limits.max_concurrent_requests: ${needed}, and ${slots} at once carry ${Math.floor(concurrencyCapacity)} while one ` +
-      `takes ${seconds} s, ${slower}: raise it, ${remedy}`,
-  ];
-}
-
-/** In milliseconds: one read of counters covers 50 minutes, and 10 of them overlap the previous read. */
-const LONGEST_COUNTER_INTERVAL = 2_400_000;
-
-function slowCounters({ schedule, context }: AccountCollector): string[] {
-  if (!isEnabled(context, 'counters')) return [];
-  const interval = schedule.effectiveIntervalOf({ group: 'counters' });
-  if (interval <= LONGEST_COUNTER_INTERVAL) return [];
-  return [
-    `counters: read every ${Math.round(interval / 60_000)} minutes, and a reading reaches back 40 minutes beyond what was read ` +
-      'before, so minutes will be lost: raise the limits, or narrow applications.include',
-  ];
-}
 
 export type AccountSummary = ReturnType<typeof summaryOf>;
 

@@ -9,15 +9,8 @@ import type { AccountContext } from './selection.ts';
 import { AccountLog } from './accountLog.ts';
 import { type Scope } from './scope.ts';
 import { AccountCollector } from './accountCollector.ts';
-import {
-  applicationViews,
-  customExamples,
-  noticesOf,
-  statusInPortions,
-  statusOf,
-  summaryOf,
-  type AccountStatus,
-} from './accountStatus.ts';
+import { applicationViews, statusInPortions, statusOf, summaryOf, type AccountStatus } from './accountStatus.ts';
+import { customExamples, noticesOf } from './accountWarnings.ts';
 import { AccountSnapshot } from './accountSnapshot.ts';
 import { expectedSeries } from './expectedSeries.ts';
 import { probeResult, type ProbeResult } from './probeResult.ts';
