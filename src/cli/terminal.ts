@@ -56,9 +56,10 @@ export function lineLength(): number {
 /**
  * Rows as columns of text, two spaces apart, numbers aligned right. The first row is the heading.
  *
- * @param most characters of the longest line; the cells of the widest columns lose their middle to fit
+ * @param maxWidth characters of the longest line; the cells of the widest columns lose their middle to fit
+ * @param whole index of a column whose cells keep all of their text, and continue on further lines instead
  */
-export function table(rows: readonly (readonly (string | number)[])[], maxWidth = Infinity): string {
+export function table(rows: readonly (readonly (string | number)[])[], maxWidth = Infinity, whole?: number): string {
   // Not Math.max(...rows), because a list of names can exceed the number of arguments of a call.
   const widths = (rows[0] ?? []).map((_, column) =>
     rows.reduce((widest, row) => Math.max(widest, lengthOf(row[column])), 0),
@@ -68,6 +69,11 @@ export function table(rows: readonly (readonly (string | number)[])[], maxWidth 
     widths[widest] = Math.max(1, (widths[widest] ?? 0) - 1);
   }
   return rows
+    .flatMap((row) => {
+      if (whole === undefined) return [row];
+      const parts = pieces(text(row[whole]), widths[whole] ?? 0);
+      return parts.map((part, line) => row.map((cell, column) => (column === whole ? part : line === 0 ? cell : '')));
+    })
     .map((row) => {
       const cells = row.map((cell, column) => {
         const width = widths[column] ?? 0;
@@ -79,6 +85,20 @@ export function table(rows: readonly (readonly (string | number)[])[], maxWidth 
       return line.length <= maxWidth ? line : Array.from(line).slice(0, maxWidth).join('');
     })
     .join('\n');
+}
+
+/** The text in pieces of at most `width` characters, which end after a `_`, `,`, `{` or space where one is near. */
+function pieces(long: string, width: number): string[] {
+  const found: string[] = [];
+  let left = Array.from(long);
+  while (left.length > width) {
+    const end = left.findLastIndex(
+      (character, index) => index < width && index >= width / 2 && '_,{ '.includes(character),
+    );
+    found.push(left.slice(0, end === -1 ? width : end + 1).join(''));
+    left = left.slice(end === -1 ? width : end + 1);
+  }
+  return [...found, left.join('')];
 }
 
 export function wrapped(sentence: string, maxWidth: number): string {

@@ -225,7 +225,7 @@ export function comparisonText(comparison: Comparison, maxWidth: number): string
   ]);
   const sections = [
     [heading, ...notes.map((note) => `Note: ${note}.`)].map((line) => wrapped(line, maxWidth)).join('\n'),
-    table([['FAMILY', 'COMPARED', 'DIFFER', 'WORST', 'ONLY REST', 'ONLY NERDGRAPH'], ...rows], maxWidth),
+    table([['FAMILY', 'COMPARED', 'DIFFER', 'WORST', 'ONLY REST', 'ONLY NERDGRAPH'], ...rows], maxWidth, 0),
     `Differences that nothing explains: ${unexpected === 0 ? 'none' : unexpected}\n${unexplained(differences, maxWidth)}`,
     `Differences that are expected: ${differences.length - unexpected || 'none'}\n${explained(differences, maxWidth)}`,
     verdict(comparison)
@@ -259,7 +259,7 @@ function unexplained(differences: readonly Difference[], maxWidth: number): stri
   });
   if (rows.length === 0) return '';
   const more = groups.size - rows.length;
-  const text = table([['DIFFERENCE', 'REST', 'NERDGRAPH', 'SERIES'], ...rows], maxWidth);
+  const text = table([['DIFFERENCE', 'REST', 'NERDGRAPH', 'SERIES'], ...rows], maxWidth, 3);
   return more > 0 ? `${text}\nand ${more} more: --format=json has them all` : text;
 }
 

@@ -181,12 +181,17 @@ describe('compare', () => {
 });
 
 describe('the table of compare', () => {
-  it('has no line wider than the terminal, and its parts in order', async () => {
+  it('has no line wider than the terminal, all of each name, and its parts in order', async () => {
     plant(SHOP, 'nerdgraph', { traffic: { requests_per_minute: 7_000, response_milliseconds: 900 }, settings: null });
     const comparison = await compared();
-    for (const most of [160, 100, 60]) {
-      const lines = comparisonText(comparison, most).split('\n');
-      expect(Math.max(...lines.map((line) => Array.from(line).length))).toBeLessThanOrEqual(most);
+    for (const most of [160, 100, 80, 60]) {
+      const narrow = comparisonText(comparison, most);
+      expect(Math.max(...narrow.split('\n').map((line) => Array.from(line).length))).toBeLessThanOrEqual(most);
+      const [, families = '', open = ''] = narrow.split('\n\n');
+      const names = comparison.families.map(({ family }) => family);
+      expect(families.replaceAll(/ .*|\n/g, '')).toBe(`FAMILY${names.join('')}`);
+      const { family, labels } = comparison.differences[0]!;
+      expect(open.replaceAll(/\s+/g, '')).toContain(`${family}{app_id="${labels['app_id']}"`);
     }
     const text = comparisonText(comparison, 160);
     const [heading, families, open, expected, verdict, ...others] = text.trimEnd().split('\n\n');
