@@ -1,6 +1,14 @@
-import type { AccountStatus, TaskStatus, TypeStatus } from '../../../src/collect/accountStatus.ts';
+import type { AccountStatus, TypeStatus } from '../../../src/collect/accountStatus.ts';
 import type { Block } from '../../../src/metrics/sample.ts';
-import { accountStatus, breakdownBlock, groupStatus, TEST_NOW, typeStatus, type Times } from '../support/collector.ts';
+import {
+  accountStatus,
+  breakdownBlock,
+  groupStatus,
+  task,
+  TEST_NOW,
+  typeStatus,
+  type Times,
+} from '../support/collector.ts';
 
 /** Names as an attacker, or just a careless colleague, would give. */
 export const HOSTILE_NAMES = [
@@ -13,28 +21,6 @@ export const HOSTILE_NAMES = [
   'javascript:alert(1)',
   'ein sehr langer Name '.repeat(12),
 ] as const;
-
-export function entity(over: Partial<TaskStatus> = {}): TaskStatus {
-  return {
-    group: 'application_metrics',
-    applicationId: 7,
-    application: 'checkout',
-    hostId: undefined,
-    host: undefined,
-    entityType: undefined,
-    entity: undefined,
-    entityGuid: undefined,
-    query: undefined,
-    state: 'fresh',
-    failures: 0,
-    reason: undefined,
-    problem: undefined,
-    since: over.problem === undefined ? undefined : TEST_NOW - 1_200,
-    seconds: 0.3,
-    windowEnd: TEST_NOW - 120,
-    ...over,
-  };
-}
 
 const SHAPES: Times[] = [
   { response: 0.252, queue: 0.012, components: { 'Datastore/MySQL': 0.09, External: 0.05 }, total: 0.1 },
@@ -62,8 +48,8 @@ export function fleet(applications = 120): { accounts: AccountStatus[]; blocks: 
     .filter(({ reporting }) => reporting)
     .map(({ id, name }, index) => breakdownBlock('production', id, name, SHAPES[index % SHAPES.length]));
   const tasks = [
-    entity({ group: 'applications', applicationId: undefined, application: undefined, seconds: 1.2 }),
-    entity({
+    task({ group: 'applications', applicationId: undefined, application: undefined, seconds: 1.2 }),
+    task({
       applicationId: 1_004,
       application: HOSTILE_NAMES[0],
       state: 'stale',
@@ -71,7 +57,7 @@ export function fleet(applications = 120): { accounts: AccountStatus[]; blocks: 
       problem: 'GET /applications/{id}/metrics/data.json: 503, after 3 attempts; the service is overloaded',
       seconds: 9.8,
     }),
-    entity({
+    task({
       group: 'host_metrics',
       applicationId: 1_001,
       application: 'shop-1',
@@ -82,7 +68,7 @@ export function fleet(applications = 120): { accounts: AccountStatus[]; blocks: 
       problem: 'GET /applications/{id}/hosts/{host_id}/metrics/data.json: no answer within 10 s',
       seconds: 10,
     }),
-    ...list.slice(0, 30).map(({ id, name }) => entity({ applicationId: id, application: name })),
+    ...list.slice(0, 30).map(({ id, name }) => task({ applicationId: id, application: name })),
   ];
   const accounts = [
     accountStatus({
@@ -174,7 +160,7 @@ export function faulty(): { accounts: AccountStatus[]; blocks: Block[] } {
     reporting: true,
   }));
   const tasks = applications.map(({ id, name }, index) =>
-    entity({
+    task({
       applicationId: id,
       application: name,
       ...(index < 10 ? { state: index < 4 ? 'missing' : 'stale', failures: 12 - index, problem, seconds: 30 } : {}),
@@ -214,7 +200,7 @@ export function failing(count: number): { accounts: AccountStatus[]; blocks: Blo
     reporting: true,
   }));
   const tasks = applications.map(({ id, name }, index) =>
-    entity({
+    task({
       applicationId: id,
       application: name,
       ...(index < count

@@ -4,9 +4,17 @@ import type { Group } from '../../../src/metrics/sample.ts';
 import { withBreakdowns } from '../../../src/web/statusPage/breakdown.ts';
 import { statusDocument } from '../../../src/web/statusPage/statusDocument.ts';
 import { served, type TestApp } from '../support/app.ts';
-import { accountStatus, breakdownBlock, groupStatus, queryStatus, TEST_NOW, typeStatus } from '../support/collector.ts';
+import {
+  accountStatus,
+  breakdownBlock,
+  groupStatus,
+  queryStatus,
+  task,
+  TEST_NOW,
+  typeStatus,
+} from '../support/collector.ts';
 import { get } from '../support/http.ts';
-import { entity, failing, fleet, HOSTILE_NAMES, monitoredTypes } from './fleet.ts';
+import { failing, fleet, HOSTILE_NAMES, monitoredTypes } from './fleet.ts';
 
 /** The page for what a test puts into the collector. */
 async function pageOf(prepare: (app: TestApp) => void, query = ''): Promise<string> {
@@ -99,7 +107,7 @@ describe('the status page', () => {
 
   test('what fails alike is one row with its count and the first three names, the longest failing first', async () => {
     const alike = Array.from({ length: 200 }, (_, index) =>
-      entity({
+      task({
         applicationId: index,
         application: `shop-${index}`,
         failures: index,
@@ -109,14 +117,14 @@ describe('the status page', () => {
         since: TEST_NOW - 100 - index,
       }),
     );
-    const other = entity({
+    const other = task({
       group: 'hosts',
       failures: 300,
       state: 'missing',
       reason: 'server',
       problem: 'GET /hosts.json: 503 (reason server)',
     });
-    const text = words(await pageOfAccount({ tasks: [other, ...alike, entity()] }));
+    const text = words(await pageOfAccount({ tasks: [other, ...alike, task()] }));
     expect(text).toContain(
       'application_metrics 200 timeout: no answer within 10 s What to do shop-199 199 , shop-198 198 , shop-197 197 and 197 more 4 min 59 s ago nothing (140), last good values (60)',
     );
@@ -165,10 +173,10 @@ describe('the status page', () => {
   });
 
   test('tasks that took equally long are one row of the slowest, and a failure has a link to what to do', async () => {
-    const batch = Array.from({ length: 40 }, (_, index) => entity({ applicationId: index, seconds: 4.25 }));
-    const failed = entity({ applicationId: 50, reason: 'timeout', problem: 'no answer', failures: 2, seconds: 9 });
-    const quick = Array.from({ length: 9 }, (_, index) => entity({ seconds: 0.01 * (index + 1) }));
-    const tasks = [...batch.slice(20), ...quick, ...batch.slice(0, 20), failed, entity({ seconds: 0.2 })];
+    const batch = Array.from({ length: 40 }, (_, index) => task({ applicationId: index, seconds: 4.25 }));
+    const failed = task({ applicationId: 50, reason: 'timeout', problem: 'no answer', failures: 2, seconds: 9 });
+    const quick = Array.from({ length: 9 }, (_, index) => task({ seconds: 0.01 * (index + 1) }));
+    const tasks = [...batch.slice(20), ...quick, ...batch.slice(0, 20), failed, task({ seconds: 0.2 })];
     const page = await pageOfAccount({ tasks });
     expect(words(page)).toMatch(/9 s .* and 39 more, each as long 4.25 s .*200 ms .*90 ms .*80 ms/);
     expect(page.match(/data-label="Last attempt took"/g)).toHaveLength(5);
@@ -350,7 +358,7 @@ describe('the response-time breakdown', () => {
         app.collector.accounts = [
           accountStatus({
             applications: [{ id: 7, name: 'checkout', language: 'java', reporting: true, ...application }],
-            tasks: [entity(work)],
+            tasks: [task(work)],
           }),
         ];
       }),
@@ -404,7 +412,7 @@ describe('/api/status', () => {
 
       servedUntil: undefined,
     };
-    const failing = [1, 2].map((failures) => entity({ failures, reason: 'timeout', problem: 'no answer' }));
+    const failing = [1, 2].map((failures) => task({ failures, reason: 'timeout', problem: 'no answer' }));
     app.collector.accounts = [accountStatus({ up: false, outage, tasks: failing })];
     const status = async (): Promise<unknown> => JSON.parse((await get(`${origin}/api/status`)).text);
     expect(await status()).toMatchObject({
@@ -440,10 +448,7 @@ describe('/api/status', () => {
   });
 
   test('lets other work have a turn while it is written', async () => {
-    const accounts = [
-      accountStatus({ tasks: [entity(), entity(), entity()] }),
-      accountStatus({ name: 'b', tasks: [] }),
-    ];
+    const accounts = [accountStatus({ tasks: [task(), task(), task()] }), accountStatus({ name: 'b', tasks: [] })];
     let time = performance.now();
     const clock = vi.spyOn(performance, 'now').mockImplementation(() => (time += 10));
     let hadTurn = false;
@@ -538,13 +543,13 @@ describe('the entities of an account', () => {
     const ofEntity = { entityType: 'EXT-SERVICE', entityGuid: 'MTIz', entity: 'cart-<b>api</b>' };
     const none = { applicationId: undefined, application: undefined, problem: 'timed out', reason: 'timeout' as const };
     const tasks = [
-      entity({ ...none, ...ofEntity, group: 'golden_metrics', failures: 2 }),
-      entity({ ...none, entityType: 'INFRA-HOST', group: 'entities', failures: 1 }),
+      task({ ...none, ...ofEntity, group: 'golden_metrics', failures: 2 }),
+      task({ ...none, entityType: 'INFRA-HOST', group: 'entities', failures: 1 }),
     ];
     const text = words(await pageOfAccount({ tasks }));
     expect(text).toContain('golden_metrics 1 timeout: timed out What to do cart-<b>api</b> · EXT-SERVICE 20 min ago');
     expect(text).toContain('entities 1 timeout: timed out What to do INFRA-HOST 20 min ago');
-    const list = entity({ ...none, group: 'applications', failures: 5 });
+    const list = task({ ...none, group: 'applications', failures: 5 });
     const listed = words(await pageOfAccount({ tasks: [list, { ...list, applicationId: 7, application: 'shop' }] }));
     expect(listed).toContain('applications 2 timeout: timed out What to do the list of the account, shop 7');
   });

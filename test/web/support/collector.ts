@@ -1,5 +1,11 @@
 import { once } from 'node:events';
-import type { AccountStatus, GroupStatus, QueryStatus, TypeStatus } from '../../../src/collect/accountStatus.ts';
+import type {
+  AccountStatus,
+  GroupStatus,
+  QueryStatus,
+  TaskStatus,
+  TypeStatus,
+} from '../../../src/collect/accountStatus.ts';
 import type { Snapshot } from '../../../src/collect/collector.ts';
 import type { ProbeResult } from '../../../src/collect/probeResult.ts';
 import type { Scope } from '../../../src/collect/scope.ts';
@@ -88,24 +94,13 @@ export function accountStatus(over: Partial<AccountStatus> = {}): AccountStatus 
     budget: { configured: 600, inForce: 600, lastMinute: 123, inFlight: 2, pausedUntil: undefined },
     applications: [{ id: 7, name: 'checkout', language: 'java', reporting: true }],
     tasks: [
-      {
+      task({
         group: 'applications',
         applicationId: undefined,
         application: undefined,
-        hostId: undefined,
-        host: undefined,
-        entityType: undefined,
-        entity: undefined,
-        entityGuid: undefined,
-        query: undefined,
-        state: 'fresh',
-        failures: 0,
-        reason: undefined,
-        problem: undefined,
-        since: undefined,
         seconds: 0.21,
         windowEnd: undefined,
-      },
+      }),
     ],
     plan: { groups: [], callsPerMinute: 123.4, budget: 600, concurrencyCapacity: undefined, slowdown: 1 },
     visible: { applications: 1, keyTransactions: 0 },
@@ -114,6 +109,28 @@ export function accountStatus(over: Partial<AccountStatus> = {}): AccountStatus 
     queries: [],
     warnings: [],
     outage: undefined,
+    ...over,
+  };
+}
+
+export function task(over: Partial<TaskStatus> = {}): TaskStatus {
+  return {
+    group: 'application_metrics',
+    applicationId: 7,
+    application: 'checkout',
+    hostId: undefined,
+    host: undefined,
+    entityType: undefined,
+    entity: undefined,
+    entityGuid: undefined,
+    query: undefined,
+    state: 'fresh',
+    failures: 0,
+    reason: undefined,
+    problem: undefined,
+    since: over.problem === undefined ? undefined : NOW - 1_200,
+    seconds: 0.3,
+    windowEnd: NOW - 120,
     ...over,
   };
 }
