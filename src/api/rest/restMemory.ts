@@ -11,7 +11,7 @@ export class RestMemory {
    * because its length was the reason.
    */
   maxNames = MAX_NAMES;
-  /** The applications of the last whole list. */
+  /** The applications on the pages of the last whole list. */
   listed: ReadonlySet<number> = new Set();
   /** The number of calls that the custom names of an application took at the last read. */
   readonly nameCalls = new Map<number, number>();

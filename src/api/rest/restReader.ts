@@ -89,12 +89,15 @@ export function createRestReader(options: RestReaderOptions, before?: object): U
       const found = await list(ids);
       if (ids === undefined) {
         const listed = new Set(found.map(({ id }) => id));
-        // An application that moves to an earlier page between two calls is on none of the pages that were read.
-        const missing = memory.listed.size > PAGE_SIZE ? [...memory.listed].filter((id) => !listed.has(id)) : [];
-        const moved = await outcomeOf(list(missing));
-        for (const each of 'value' in moved ? moved.value : []) if (!listed.has(each.id)) found.push(each);
-        memory.listed = new Set(found.map(({ id }) => id));
-        for (const id of nameCalls.keys()) if (!memory.listed.has(id)) nameCalls.delete(id);
+        // An application that moves to an earlier page between two calls is on none of the pages that were read. Few move, so one
+        // call reads them; one that is missing again is gone, even if New Relic still knows its id.
+        const missing = [...memory.listed].filter((id) => !listed.has(id));
+        const mayHaveMoved = memory.listed.size > PAGE_SIZE && missing.length <= PAGE_SIZE;
+        const moved = await outcomeOf(list(mayHaveMoved ? missing : []));
+        memory.listed = listed;
+        if ('value' in moved) found.push(...moved.value.filter(({ id }) => !listed.has(id)));
+        const known = new Set(found.map(({ id }) => id));
+        for (const id of nameCalls.keys()) if (!known.has(id)) nameCalls.delete(id);
       }
       memory.failures.forgetOld();
       return found;

@@ -55,17 +55,29 @@ describe('a list over several pages', () => {
     ]);
   });
 
-  it('keeps an application that moved to a page read before, by reading it by its id, and drops those that are gone or cannot be read', async () => {
+  it('keeps an application that moved to a page read before, by reading it by its id once', async () => {
     const first = Array.from({ length: 200 }, (_, index) => index + 1);
-    const bodies = [page(...first), page(201, 202), page(...first.with(4, 203)), page(202), page(201), page(1), {}];
+    const moved = [page(...first.with(4, 203)), page(202)];
+    const bodies = [page(...first), page(201, 202), ...moved, page(201), ...moved, {}];
     const { server, reader, call } = await serve((response, { url }, index) =>
-      json(response, bodies[index], index === 0 || index === 2 ? link(`${url.pathname}?page=2`) : {}),
+      json(response, bodies[index], [0, 2, 5].includes(index) ? link(`${url.pathname}?page=2`) : {}),
     );
     await reader.listApplications({}, call);
     expect(ids(await reader.listApplications({}, call))).toEqual([...first.with(4, 203), 202, 201]);
-    expect(ids(await reader.listApplications({}, call))).toEqual([1]);
     expect(server.asked[4]?.url.searchParams.get('filter[ids]')).toBe('5,201');
+    // The second time it is gone, without a call.
+    expect(ids(await reader.listApplications({}, call))).toEqual([...first.with(4, 203), 202]);
     expect(server.asked).toHaveLength(7);
+  });
+
+  it('reads no more than 200 missing applications by their ids, and keeps the list when that fails', async () => {
+    const all = Array.from({ length: 402 }, (_, index) => index + 1);
+    const bodies = [page(...all), page(1, 2), page(...all), page(...all.slice(200)), {}];
+    const { server, reader, call } = await serve((response, _, index) => json(response, bodies[index]));
+    for (const listed of [402, 2, 402, 202]) {
+      expect(await reader.listApplications({}, call)).toHaveLength(listed);
+    }
+    expect(server.asked).toHaveLength(5);
   });
 
   it('ends with a page past the end, although that names a next one', async () => {
