@@ -94,14 +94,14 @@ export function conditionQuery(text: string): { readonly nrql: string; readonly 
   // In Metric, the rows are those of the metric that the function names, not all rows.
   const isOfMetrics = sources.some((name) => name.toLowerCase() === 'metric') && call.name !== 'uniquecount';
   const [, metric = '*'] = (isOfMetrics && PLAIN_CALL.exec(whole.slice(call.at, call.end))) || [];
-  const rows = `count(${metric})`;
+  const rows = `count(${metric.trim()})`;
   // The alias written here replaces an alias of the text.
   const value = `${whole.slice(column.at, column.end)} + 0 * ${rows} / ${rows} AS ${VALUE}`;
   return { nrql: whole.slice(0, column.at) + value + whole.slice(column.aliasEnd), value: VALUE };
 }
 
 /** A call with one attribute, which is captured. */
-const PLAIN_CALL = /^\w+\s*\(\s*([^()*/+-]+?)\s*\)$/;
+const PLAIN_CALL = /^\w+\s*\(([^()*/+-]+)\)$/;
 
 function insert(text: string, at: number, words: string): string {
   return text.slice(0, at) + words + text.slice(at);
