@@ -36,6 +36,8 @@ export interface QueryKind {
   readonly maxRows?: number;
   /** True: buckets with an unreadable count or sum are kept, as NaN. By default they fail their subject. */
   readonly keepsUnreadable?: true;
+  /** The longest time for which a subject without data is left out, in milliseconds; undefined: as lookups are kept. */
+  readonly maxOmissionMs?: number;
   /** True for a query of a column that broke an earlier one: it is not retried. */
   readonly isTrial?: true;
   /** The length, in seconds, of a window that ends with the range; undefined: the range itself. */

@@ -175,7 +175,8 @@ class SplitRead {
     const halves = new Set(batch.map(({ id }) => id)).size > 1 ? halve(batch, false) : undefined;
     if (halves !== undefined) return this.#readBoth(batch, halves, 'error');
     // New Relic has no data of the subject: a good response without rows, and the subject is left out for up to `detailsMs`.
-    for (const { id } of batch) this.#failures.omitWithoutData(query.name, id, account.options.detailsMs);
+    const maxMs = Math.min(query.maxOmissionMs ?? Infinity, account.options.detailsMs);
+    for (const { id } of batch) this.#failures.omitWithoutData(query.name, id, maxMs);
     return true;
   }
 

@@ -311,6 +311,20 @@ describe('applications of which the service says that none was matched', () => {
     expect(more).toEqual([0, 0, 0, 0, 2, 0, 0, 0, 0, 0]);
   });
 
+  it('are left out of counters for ten minutes at most, which the next reading covers again', async () => {
+    let now = 0;
+    const between = await startBetween({ applications: 1 }, { monotonic: () => now });
+    const { reader, call } = between;
+    const subject = { applicationId: IDS[0]!, hostKey: undefined, metrics: reader.select(['HttpDispatcher']) };
+    between.fault = where(() => true, say(UNMATCHED, 'INVALID_INPUT'));
+    const asked = [];
+    for (let minute = 0; minute < 40; minute += 1) {
+      if ((await counted(between, () => readOne(reader.counters, subject, call)))[1] > 0) asked.push(minute);
+      now += MINUTE;
+    }
+    expect(asked).toEqual([0, 5, 15, 25, 35]);
+  });
+
   it('leave the key transactions that they own their own values', async () => {
     const between = await startBetween({ applications: 2, hostsPerApplication: 1, keyTransactions: 2 });
     const { reader, call } = between;
