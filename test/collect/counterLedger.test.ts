@@ -188,7 +188,7 @@ describe('a minute that cannot be read', () => {
     expect(webTotal(ledger)).toBe(5);
   });
 
-  it('is lost 10 minutes after it was first asked for, and fails no reading from then on', () => {
+  it('is lost 10 minutes after it was first requested, and fails no reading from then on', () => {
     const ledger = started();
     for (let to = 1; to <= 10; to += 1) {
       expect(read(ledger, { to, minutes: { 0: 'broken' } })).toEqual({ ...NOTHING, broken: at(0) });
@@ -204,7 +204,7 @@ describe('a minute that cannot be read', () => {
     expect(webTotal(ledger)).toBe(0);
   });
 
-  it('is lost once, also where it then lies before what can be asked for', () => {
+  it('is lost once, also where it then lies before what can be requested', () => {
     const ledger = started();
     let lost = 0;
     for (let to = 1; to <= 80; to += 1) {
@@ -314,7 +314,7 @@ class Oracle {
     );
   }
 
-  /** 60 for each minute before what can still be asked for, and each given up, that no reading gave. */
+  /** 60 for each minute before the longest range of a read, and each given up, that no reading gave. */
   lost(): number {
     const lost = new Set(this.#givenUp);
     for (let minute = this.#start; minute < this.#settled; minute += 60)

@@ -35,7 +35,7 @@ async function scrapeAfter(world: World, minutes: number): Promise<Snapshot> {
   return world.scrape();
 }
 
-/** How many minutes a call asked for. */
+/** The number of minutes in the range of a call. */
 function minutesOf({ query }: Call): number {
   const { from, to } = query as TimeRange;
   return (to - from) / 60;
@@ -144,7 +144,7 @@ describe('the counters of an application', () => {
     expect(lost(world)).toBe(0);
   });
 
-  it('fail by a minute that cannot be read, which is lost 10 minutes after it was first asked for', async () => {
+  it('fail by a minute that cannot be read, which is lost 10 minutes after it was first requested', async () => {
     const world = worldOf();
     await world.scrape();
     const minute = Math.floor(world.clock.now() / 60_000) * 60 - 120;

@@ -51,7 +51,7 @@ const REST_FACTS = {
     wrong: ['collection.raw_values', 'counters'],
   },
   rest_window_as_asked: {
-    relies: 'a range in whole minutes is answered as it was asked for',
+    relies: 'a range in whole minutes is answered as requested',
     source: 'inferred from published bodies',
     checkedBy: 'from and to of the timeslice of the same reading',
     wrong: ['newrelic_application_*', 'newrelic_host_*'],
@@ -69,7 +69,7 @@ const REST_FACTS = {
     wrong: ['the calls that plan counts for custom metrics'],
   },
   rest_names_most: {
-    relies: '30 metric names can be asked for in one call',
+    relies: '30 metric names can be requested in one call',
     source: 'not documented; exporters send 9 or 10',
     checkedBy: 'at most three calls, with 30, 60 and 120 names of the largest application',
     wrong: ['the calls that plan counts for application_metrics and host_metrics'],
@@ -212,13 +212,13 @@ export const UNDECIDABLE: readonly (readonly [what: string, why: string])[] = [
   ],
   ['Null among the values of metric data', 'it cannot be caused; a null is left out and counted'],
   ['Zeros of metrics that were collected once', 'when a metric ended is not known; zeros and absences are both read'],
-  ['Metric data as XML', 'never asked for'],
+  ['Metric data as XML', 'never requested'],
   ['The header X-Account-ID with REST', 'never sent'],
   [
     'Whether Api-Key works for every user key with REST',
     'X-Api-Key is sent, and `check --live` shows whether it works',
   ],
-  ['A period finer than the granule', 'never asked for'],
+  ['A period finer than the granule', 'never requested'],
   ['The window and the units of apmSummary', 'its times and rates are not read, only its counts'],
   ['Whether realAgentId is the REST instance id', 'it is not read: NerdGraph has no instances here'],
   ['Timeslices over NRQL in the regions jp and gov', 'only an account there shows it: `check --live` warns of no rows'],

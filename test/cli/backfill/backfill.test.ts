@@ -84,7 +84,7 @@ describe.each(['rest', 'nerdgraph'] as const)('over %s', (api) => {
     });
   });
 
-  describe('what is asked for', () => {
+  describe('the requests', () => {
     it('is the applications alone without --hosts, and with --app only the named ones', async () => {
       const id = simulator.world.applications()[1]!.id;
       const app = ['Storefront', String(id)];

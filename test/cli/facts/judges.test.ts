@@ -122,7 +122,7 @@ const CASES: readonly (readonly [what: string, judged: Judged, verdict: string])
   ['memory of all processes', hosts(500, [100, 4], [50, 2]), 'as assumed'],
   ['memory of a process', hosts(100, [100, 4]), 'differs'],
   ['memory without hosts', hosts(100), 'no host'],
-  ['a window as asked for', judgeCut({ from: 60, to: 3660 }, { from: 60, to: 3660 }, 300), 'as assumed'],
+  ['a window as requested', judgeCut({ from: 60, to: 3660 }, { from: 60, to: 3660 }, 300), 'as assumed'],
   ['a window that is cut a little', judgeCut({ from: 60, to: 3660 }, { from: 0, to: 3600 }, 300), 'as assumed'],
   ['a window that is cut a lot', judgeCut({ from: 60, to: 3660 }, { from: -2000, to: 3600 }, 300), 'differs'],
   ['a window that is not told', judgeCut({ from: 60, to: 3660 }, undefined, 300), 'differs'],

@@ -49,7 +49,7 @@ it('decides the windows of summaries though minutes pass while the lists are rea
 });
 
 describe('a planted difference', () => {
-  it.each(ROWS)('%s is named, and no other row than those that follow from it', async (id) => {
+  it.each(ROWS)('%s is named, and no other row than the ones that follow from it', async (id) => {
     const found = await checkSimulator('rest', [id], { wait: id === 'late_minutes' ? 10 : 0 });
     const different = idsOf(found, 'differs');
     const allowed = [id, ...(FACTS.find((fact) => fact.id === id)?.follows ?? [])];
@@ -69,7 +69,7 @@ it('reads a late minute once more at the end of a wait below ten minutes, and ta
 });
 
 describe('what fails', () => {
-  it('is the trouble of its own row, and of those that need it, which name it', async () => {
+  it('is the trouble of its own row, and of the rows that need it, which name it', async () => {
     const found = await checkSimulator('rest', ['nerdgraph_app_id']);
     const needing = found.rows.find(({ id }) => id === 'nerdgraph_like')?.judged;
     expect(needing).toMatchObject({
