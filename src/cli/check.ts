@@ -110,7 +110,9 @@ async function report(
     const lines = [...(list?.reason === undefined ? [] : [`hint: ${REMEDIES[list.reason]}`]), ...warnings];
     return reported(`${verdict}: ${list?.problem ?? 'nothing was read'}`, lines, true);
   }
-  const failing = status.tasks.filter(({ problem, query }) => problem !== undefined && query === undefined);
+  const failing = status.tasks.filter(
+    ({ problem, query, entityGuid }) => problem !== undefined && query === undefined && entityGuid === undefined,
+  );
   const { applications, visible } = status;
   const reporting = applications.filter((application) => application.reporting).length;
   const found = await diagnose().catch((error: unknown): Diagnosis & { readonly problem: string } => {
@@ -162,21 +164,28 @@ function emptyQueries(queries: AccountStatus['queries']): readonly string[] {
   );
 }
 
-/** One line per type of entities; each was read once. */
-function entityLines({ entities }: AccountStatus): readonly string[] {
-  return entities.flatMap(({ type, problem, listed = 0, exported, reporting, metrics, series, missingMetrics }) => {
+/** One line per type of entities, each of which was read once, and one per problem. */
+function entityLines({ entities, tasks }: AccountStatus): readonly string[] {
+  return entities.flatMap((each) => {
+    const { type, problem, listed = 0, exported, reporting, failing, metrics, series, missingMetrics } = each;
     if (problem !== undefined) return [`entities ${type}: problem: ${problem}`];
     const parts = [`${listed} visible, ${exported} exported, ${reporting} of them reporting`];
     parts.push(`metrics ${metrics.length === 0 ? 'none' : metrics.join(', ')}`, counted(series, 'value'));
-    const missing = missingMetrics.map((name) => `entities ${type}: problem: no entity has a golden metric "${name}"`);
-    return [`entities ${type}: ${parts.join('; ')}`, ...missing];
+    const failed = tasks.find((task) => task.entityType === type && task.problem !== undefined);
+    const problems = [
+      ...missingMetrics.map((name) => `no entity has a golden metric "${name}"`),
+      ...(failed === undefined
+        ? []
+        : [`golden metrics of ${counted(failing, 'entity', 'entities')} cannot be read: ${failed.problem}`]),
+    ];
+    return [`entities ${type}: ${parts.join('; ')}`, ...problems.map((text) => `entities ${type}: problem: ${text}`)];
   });
 }
 
-/** True when a list of entities cannot be read, or a named golden metric does not exist. */
+/** True when a list of entities or golden metrics cannot be read, or a named golden metric does not exist. */
 function hasFailedType(status: AccountStatus | undefined): boolean {
   return (status?.entities ?? []).some(
-    ({ problem, missingMetrics }) => problem !== undefined || missingMetrics.length > 0,
+    ({ problem, missingMetrics, failing }) => problem !== undefined || missingMetrics.length > 0 || failing > 0,
   );
 }
 

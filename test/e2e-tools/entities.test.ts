@@ -187,4 +187,19 @@ describe('check --live', () => {
     expect(bad.stdout).toContain('entities EXT-SERVICE: problem: no entity has a golden metric "nope"');
     expect(bad.status).toBe(1);
   });
+
+  it.each([false, true])(
+    'ends with 1 where golden metrics cannot be read, applications read: %s',
+    async (applications) => {
+      const own = await simulatorForTest({
+        ...{ applications: 2, hostsPerApplication: 1, keyTransactions: 0 },
+        faults: [{ effect: 'graphql-error', class: 'INVALID_INPUT', on: 'graphql_nrql', path: '*entity.guid*' }],
+      });
+      const settings = { ...only({ type: 'EXT-SERVICE' }), ...(applications ? { applications: {} } : {}) };
+      const config = { accounts: [nerdGraphAccount(own, 'shop', settings)] };
+      const { status, stdout } = await runInProcess(['check', '--live'], { config });
+      expect(stdout.match(/golden metrics of 2 entities cannot be read: graphql:golden_metrics/g)).toHaveLength(1);
+      expect(status).toBe(1);
+    },
+  );
 });
