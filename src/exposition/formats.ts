@@ -4,32 +4,33 @@ import type { Family } from '../metrics/sample.ts';
 /** The two formats an exposition is written in: text 0.0.4 and OpenMetrics 1.0.0. */
 export type Format = 'text' | 'openmetrics';
 
-const CONTENT_TYPES: Readonly<Record<Format, string>> = {
-  text: 'text/plain; version=0.0.4; charset=utf-8',
-  openmetrics: 'application/openmetrics-text; version=1.0.0; charset=utf-8',
-};
+/** The name of each format, and the versions that we can write, the default first: all our names are valid in both of text. */
+const WRITTEN: Readonly<Record<Format, { readonly name: string; readonly versions: readonly [string, ...string[]] }>> =
+  {
+    text: { name: 'text/plain', versions: ['0.0.4', '1.0.0'] },
+    openmetrics: { name: 'application/openmetrics-text', versions: ['1.0.0'] },
+  };
 
-/** The versions of text that we can write: for names of the old character set, such as all of ours, both are the same. */
-const TEXT_VERSIONS = ['0.0.4', '1.0.0'];
+/** The elements of an `Accept` header that name the format in a version that we write. */
+function elementsFor(format: Format, elements: ReturnType<typeof parse>) {
+  const { name: wanted, versions } = WRITTEN[format];
+  return elements.filter(
+    ({ name, parameters }) => name === wanted && versions.includes(parameters.get('version') ?? versions[0]),
+  );
+}
 
 /**
  * The format for an `Accept` header: OpenMetrics where the header names it in a version we write, unless text has a higher quality,
  * or the same quality and an earlier place. Everything else, `*` and a missing header included, gives text.
  */
 export function negotiate(accept: string | undefined): Format {
-  const preferences = parse(accept);
-  const openMetrics = preferences.find(({ name, parameters, quality }) => {
-    return name === 'application/openmetrics-text' && quality > 0 && (parameters.get('version') ?? '1.0.0') === '1.0.0';
-  });
-  if (openMetrics === undefined) {
-    return 'text';
-  }
-  const named = preferences.filter(({ name, parameters }) => {
-    return name === 'text/plain' && TEXT_VERSIONS.includes(parameters.get('version') ?? '0.0.4');
-  });
-  const text = named.length > 0 ? named : preferences.filter(({ name }) => name === 'text/*' || name === '*/*');
+  const elements = parse(accept);
+  const openMetrics = elementsFor('openmetrics', elements).find(({ quality }) => quality > 0);
+  if (openMetrics === undefined) return 'text';
+  const named = elementsFor('text', elements);
+  const text = named.length > 0 ? named : elements.filter(({ name }) => name === 'text/*' || name === '*/*');
   const preferred = text.some((other) => {
-    const isFirst = named.length > 0 && preferences.indexOf(other) < preferences.indexOf(openMetrics);
+    const isFirst = named.length > 0 && elements.indexOf(other) < elements.indexOf(openMetrics);
     return other.quality > openMetrics.quality || (isFirst && other.quality === openMetrics.quality);
   });
   return preferred ? 'text' : 'openmetrics';
@@ -43,16 +44,16 @@ const ESCAPING = ['allow-utf-8', 'underscores', 'dots', 'values'];
  * that the client requested; without one, text has the default (Prometheus, "Scrape protocol content negotiation").
  */
 export function contentTypeOf(format: Format, accept: string | undefined): string {
-  const [name] = CONTENT_TYPES[format].split(';');
-  const [preferred] = parse(accept)
-    .filter((one) => one.name === name && one.quality > 0)
-    .filter(({ parameters }) => format !== 'text' || TEXT_VERSIONS.includes(parameters.get('version') ?? '0.0.4'))
-    .filter(({ parameters }) => format === 'text' || (parameters.get('version') ?? '1.0.0') === '1.0.0')
+  const { name, versions } = WRITTEN[format];
+  const [preferred] = elementsFor(format, parse(accept))
+    .filter(({ quality }) => quality > 0)
     .toSorted((a, b) => b.quality - a.quality);
-  const scheme = ESCAPING.find((known) => known === preferred?.parameters.get('escaping'));
-  if (format === 'openmetrics') return CONTENT_TYPES.openmetrics + (scheme === undefined ? '' : `; escaping=${scheme}`);
-  if (preferred?.parameters.get('version') !== '1.0.0') return CONTENT_TYPES.text;
-  return `text/plain; version=1.0.0; charset=utf-8; escaping=${scheme ?? 'underscores'}`;
+  const version = preferred?.parameters.get('version') ?? versions[0];
+  const scheme =
+    ESCAPING.find((known) => known === preferred?.parameters.get('escaping')) ??
+    (format === 'text' ? 'underscores' : undefined);
+  const escaping = version === '1.0.0' && scheme !== undefined ? `; escaping=${scheme}` : '';
+  return `${name}; version=${version}; charset=utf-8${escaping}`;
 }
 
 /** True if an `Accept-Encoding` header allows gzip; `gzip;q=0` forbids it, also beside a `*`. */
