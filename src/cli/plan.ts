@@ -1,7 +1,9 @@
+import type { Api } from '../api/upstreamReader.ts';
 import type { AccountStatus } from '../collect/accountStatus.ts';
 import type { Collector } from '../collect/collector.ts';
 import type { Plan } from '../collect/due.ts';
 import { formatDuration } from '../config/duration.ts';
+import { ALLOWED_PER_MINUTE } from '../config/interfaces.ts';
 import { counted } from '../config/wording.ts';
 import type { Group } from '../metrics/sample.ts';
 import { ExitStatus } from './process.ts';
@@ -15,9 +17,6 @@ const MINUTE = 60_000;
 
 /** Longest interval that is advised, in milliseconds; beyond it a group is better left out. */
 const LONGEST_ADVISED = 30 * MINUTE;
-
-/** New Relic's own limit for an account of the REST interface, in calls per minute. */
-const ACCOUNT_LIMIT = 1_000;
 
 /** The beginning of the account's own warning about its budget. A plan omits it, because its remedies have values. */
 const BUDGET_WARNING = 'limits.requests_per_minute: ';
@@ -62,7 +61,7 @@ export async function runPlan(options: CommonOptions & { readonly format: 'table
  * @param series the highest number of series to expect, without those of queries and of the exporter itself
  */
 function planOf(
-  { name, plan, tasks, warnings }: AccountStatus,
+  { name, api, plan, tasks, warnings }: AccountStatus,
   series: NonNullable<ReturnType<Collector['expectedSeries']>>,
   scanned: readonly ScannedMinutes[],
 ) {
@@ -95,17 +94,17 @@ function planOf(
       effectiveIntervalSeconds: effectiveInterval / 1000,
     })),
     /** Changes that would make it fit, and other warnings. */
-    advice: [...warnings.filter((warning) => !warning.startsWith(BUDGET_WARNING)), ...remedies(plan)],
+    advice: [...warnings.filter((warning) => !warning.startsWith(BUDGET_WARNING)), ...remedies(plan, api)],
   };
 }
 
 /** Settings with values, each of which alone would make an oversized plan fit. */
-export function remedies({ groups, callsPerMinute, budget, slowdown }: Plan): string[] {
+export function remedies({ groups, callsPerMinute, budget, slowdown }: Plan, api: Api): string[] {
   // When the calls are too slow for the concurrency limit, no setting of calls per minute helps.
   if (slowdown <= 1 || callsPerMinute <= budget) return [];
   const found: string[] = [];
   const needed = Math.ceil(callsPerMinute);
-  if (needed <= ACCOUNT_LIMIT) found.push(`limits.requests_per_minute: ${needed}`);
+  if (needed <= ALLOWED_PER_MINUTE[api]) found.push(`limits.requests_per_minute: ${needed}`);
   for (const { group, callsPerRefresh, callsPerMinute: ofGroup } of groups) {
     // These groups have no interval of their own in `collection.intervals`.
     if (group === 'custom_metrics' || group === 'golden_metrics' || group === 'queries') continue;

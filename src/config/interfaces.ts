@@ -13,6 +13,9 @@ const REGION_HOSTS = {
 /** The ending of each interface's address. */
 export const ENDINGS: Readonly<Record<Api, string>> = { rest: '/v2', nerdgraph: '/graphql' };
 
+/** Calls per account and minute at New Relic's own addresses; a proxy at a `base_url` may allow more. */
+export const ALLOWED_PER_MINUTE: Readonly<Record<Api, number>> = { rest: 1_000, nerdgraph: 3_000 };
+
 const LOOPBACK = /^(?:localhost|127\.[0-9]+\.[0-9]+\.[0-9]+|\[::1\])$/;
 
 /** The address of an interface in a region, such as `https://api.eu.newrelic.com/v2`. */

@@ -9,6 +9,7 @@ import { parseWritten } from './schemaIssues.ts';
 import { readFile, readText, readTextOrPipe } from './files.ts';
 import { keyFileProblem, keyWarning } from './keys.ts';
 import { formatDuration } from './duration.ts';
+import { ALLOWED_PER_MINUTE } from './interfaces.ts';
 import type { Environment } from './yaml/placeholders.ts';
 import { readYaml } from './yaml/readYaml.ts';
 
@@ -42,9 +43,6 @@ function certificateFileProblem(path: string): string | undefined {
 
 /** In milliseconds. A query gets the timeout of its call less one second, at least 5: below 7 little is left for the network. */
 const MIN_NERDGRAPH_TIMEOUT = 7_000;
-
-/** Calls per account and minute at New Relic's own addresses; a proxy at a `base_url` may allow more. */
-const ALLOWED_PER_MINUTE = { rest: 1_000, nerdgraph: 3_000 };
 
 /** Warnings for settings of a valid configuration that are likely mistakes. */
 function warningsOf({ accounts }: Config): Issue[] {
