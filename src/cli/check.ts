@@ -1,7 +1,7 @@
 import process from 'node:process';
 import { formatDiagnostic } from '../config/diagnostic.ts';
 import { counted } from '../config/wording.ts';
-import { describeInterfaceEnd, openLog, readFiles, sayOrigin, type Findings } from './configuration.ts';
+import { describeInterfaceEnd, openLog, readFiles, logIfFromEnvironment, type Findings } from './configuration.ts';
 import { UpstreamError } from '../api/types.ts';
 import type { Diagnosis } from '../api/upstreamReader.ts';
 import type { AccountStatus, TaskStatus } from '../collect/accountStatus.ts';
@@ -41,7 +41,7 @@ export async function runCheck(
   if (status !== 0 || loaded === undefined) throw new ExitStatus(2);
   if (options.facts) await (await import('./facts/runFacts.ts')).runFacts({ ...options, loaded });
   else if (options.live) await checkLive({ ...options, loaded });
-  else sayOrigin(openLog(options).logger, loaded.path);
+  else logIfFromEnvironment(openLog(options).logger, loaded.path);
 }
 
 /** The error for a flag that is given without the flag that it needs; undefined without one. */

@@ -38,8 +38,8 @@ export function describeInterfaceEnd(account: AccountConfig, now: number): strin
   return `REST, ${when}: "api: nerdgraph" reads the same account`;
 }
 
-/** Logs that the configuration comes from the environment where there is no file; logs nothing for a file. */
-export function sayOrigin(logger: Logger, path: string | undefined): void {
+/** Logs that the configuration comes from the environment, where there is no file; a file is not logged. */
+export function logIfFromEnvironment(logger: Logger, path: string | undefined): void {
   if (path === undefined) logger.info(describeOrigin(path));
 }
 

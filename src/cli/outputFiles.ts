@@ -6,7 +6,7 @@ import { UsageError } from './process.ts';
  * Checks the files that `--output` names, before a command reads anything. Throws a UsageError where one of them has no
  * name, is a folder, would be replaced without `--force`, or cannot be written.
  *
- * @param options.makesFolder true when the command makes their folder
+ * @param options.makesFolder true if the command makes the folder of the files
  */
 export function checkOutput(
   files: readonly string[],

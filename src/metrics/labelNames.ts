@@ -1,4 +1,5 @@
 import type { Application, Host, Instance, KeyTransaction, Tag } from '../api/types.ts';
+import type { MonitoredEntity } from '../api/upstreamReader.ts';
 import type { Labels } from './sample.ts';
 
 /** The grammar of label names. It also fits names that begin with `__`, which belong to Prometheus: callers refuse them. */
@@ -40,14 +41,15 @@ interface Account {
 }
 
 type Named = Pick<Application, 'id' | 'name'>;
+type NamedEntity = Pick<MonitoredEntity, 'guid' | 'name'>;
 
 /** Labels of the series about an entity itself, such as whether it reports. */
-export function entityLabels({ name, labels }: Account, type: string, entity: { guid: string; name: string }): Labels {
+export function entityLabels({ name, labels }: Account, type: string, entity: NamedEntity): Labels {
   return { account: name, entity_type: type, entity: entity.name, entity_guid: entity.guid, ...labels };
 }
 
 /** Labels of an entity's golden metrics, without the type, because the names of the metrics contain it. */
-export function goldenLabels({ name, labels }: Account, entity: { guid: string; name: string }): Labels {
+export function goldenLabels({ name, labels }: Account, entity: NamedEntity): Labels {
   return { account: name, entity: entity.name, entity_guid: entity.guid, ...labels };
 }
 

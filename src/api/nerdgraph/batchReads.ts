@@ -226,8 +226,8 @@ export function rollingRead(account: NerdGraphAccount): BatchRead<RollingSubject
       if (subject.kind === 'host') return { id: subject.applicationId, host: subject.hostKey, selector: host };
       const known = memory.keyTransactions.get(subject.keyTransactionId);
       if (known === undefined || known instanceof UpstreamError) return undefined;
-      const called = JSON.stringify(known.name.slice(0, LONGEST_NAME_SHOWN));
-      return { id: known.guid, selector: keyTransaction, called };
+      const displayName = JSON.stringify(known.name.slice(0, LONGEST_NAME_SHOWN));
+      return { id: known.guid, selector: keyTransaction, displayName };
     },
   };
   /** The applications of key transactions, with the metrics to read: signs that it reports, and the Apdex. */

@@ -52,7 +52,7 @@ export interface BatchSubject {
   /** True if a value is calculated with the sum of squares. */
   readonly needsSquares?: boolean;
   /** The name in messages, where the id means nothing to users. */
-  readonly called?: string;
+  readonly displayName?: string;
 }
 
 /** One part for each application and each set of metrics, with all the requested hosts. */
@@ -140,7 +140,7 @@ interface TakenSubjects<S> {
  * Takes the subjects of the next query. Further hosts of an application add nothing to the size, because the query reads all
  * of them. Suspects are left for queries of their own.
  *
- * @param limit the most rows of the query, in place of the limit of its kind
+ * @param limit for the rows of the query, in place of the limit of its kind
  */
 export function takeSubjects<S>(
   reads: { kindOf(subject: S): QueryKind; subjectOf(subject: S): BatchSubject | undefined },
@@ -155,16 +155,16 @@ export function takeSubjects<S>(
   let size: Size | undefined;
   let first: BatchSubject | undefined;
   for (const subject of subjects) {
-    const kindOf = reads.kindOf(subject);
-    if (firstKind !== undefined && kindOf !== firstKind) break;
-    firstKind = kindOf;
+    const ownKind = reads.kindOf(subject);
+    if (firstKind !== undefined && ownKind !== firstKind) break;
+    firstKind = ownKind;
     kind ??= limit === undefined ? firstKind : { ...firstKind, maxRows: limit };
     size ??= new Size(memory, kind);
     const request = reads.subjectOf(subject);
     if (request !== undefined) {
       const before = selectors.get(request.id);
       if (first !== undefined && !goTogether(first, request, memory, kind)) {
-        if (isAlone(first, memory, kind)) break;
+        if (mustBeAlone(first, memory, kind)) break;
         continue;
       }
       if (before === undefined) {
@@ -183,13 +183,13 @@ export function takeSubjects<S>(
 
 /** A suspect is read alone, but hosts of an application that is a suspect as a whole are read together. */
 function goTogether(first: BatchSubject, other: BatchSubject, memory: AccountMemory, kind: QueryKind): boolean {
-  if (!isAlone(first, memory, kind) && !isAlone(other, memory, kind)) return true;
+  if (!mustBeAlone(first, memory, kind) && !mustBeAlone(other, memory, kind)) return true;
   const { failures } = memory;
   const { name } = kind;
   return first.id === other.id && failures.isSuspect(name, first.id) && !failures.isSuspect(name, other.id, other.host);
 }
 
-function isAlone({ id, host }: BatchSubject, { failures }: AccountMemory, { name }: QueryKind): boolean {
+function mustBeAlone({ id, host }: BatchSubject, { failures }: AccountMemory, { name }: QueryKind): boolean {
   return failures.isSuspect(name, id) || failures.isSuspect(name, id, host);
 }
 
@@ -228,7 +228,10 @@ export function planQueries(parts: readonly QueryPart[], memory: AccountMemory, 
   return batches;
 }
 
-/** The part without its suspect hosts, and each of those alone. A query names the others: one for all would include suspects. */
+/**
+ * The part without its suspect hosts, and a part for each suspect host. The first then names its hosts, because a query for all
+ * hosts of the application would include the suspects.
+ */
 function separateSuspects(
   part: QueryPart,
   { failures }: AccountMemory,
@@ -243,7 +246,7 @@ function separateSuspects(
   return [others.length === 0 ? undefined : { ...part, hosts: others, namesHosts: true }, apart];
 }
 
-/** Divides a batch until each part should fit into one query: by application, then by host, then by metric. */
+/** Divides a batch, by application, then by host, then by metric, until each part fits into a query, if it can. */
 function divided(batch: Batch, memory: AccountMemory, kind: QueryKind): Batch[] {
   const halves = Size.of(batch, memory, kind).fits ? undefined : halve(batch, true);
   return halves === undefined ? [batch] : halves.flatMap((half) => divided(half, memory, kind));
@@ -282,6 +285,7 @@ export function takeOne(batch: Batch, last: boolean): readonly [one: Batch, othe
   ];
 }
 
+/** The condition for the subjects and metrics of a batch; subjects with the same metrics share a part of it. */
 export function conditionOf(batch: Batch, groupBy: QueryKind['groupBy']): Condition {
   const groups = new Map<string, { readonly selector: MetricSelector; readonly ids: [SubjectId, ...SubjectId[]] }>();
   const conditions: Condition[] = [];

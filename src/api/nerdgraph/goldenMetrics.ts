@@ -220,7 +220,7 @@ function isOfQuery(failure: UpstreamError | undefined): boolean {
 }
 
 function partOf({ guid, type }: GoldenSubject, selector: MetricSelector): QueryPart {
-  return { id: guid, selector, hosts: undefined, namesHosts: false, called: `${type} ${guid}` };
+  return { id: guid, selector, hosts: undefined, namesHosts: false, displayName: `${type} ${guid}` };
 }
 
 function columnKey(source: GoldenSource, select: string): string {

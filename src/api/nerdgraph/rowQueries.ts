@@ -151,7 +151,10 @@ async function takeGoldenRows(
     }
     // A second row for an entity makes both unreliable.
     if (taken.has(id)) {
-      rows.failure ??= account.transport.invalid(group, `two rows are about one entity (${part.called ?? part.id})`);
+      rows.failure ??= account.transport.invalid(
+        group,
+        `two rows are about one entity (${part.displayName ?? part.id})`,
+      );
     }
     taken.add(id);
     rows.window = window;

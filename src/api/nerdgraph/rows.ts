@@ -181,7 +181,7 @@ export async function takeRows(
     const rows = found.get(part.id);
     if (rows === undefined) continue;
     const subject =
-      query.groupBy === 'key_transaction' ? `key transaction ${part.called ?? part.id}` : `application ${part.id}`;
+      query.groupBy === 'key_transaction' ? `key transaction ${part.displayName ?? part.id}` : `application ${part.id}`;
     if (bad.size > 0) {
       const failure = fail(`a count or a sum cannot be read (${subject})`);
       for (const host of bad) subjectRows.failures.set(host, failure);

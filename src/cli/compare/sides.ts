@@ -168,7 +168,7 @@ function ofKeyTransaction(transaction: KeyTransaction): ComparedEntity {
 
 const FAMILY_OF: ReadonlyMap<string, CatalogueFamily> = new Map(FAMILIES.map((family) => [family.name, family]));
 
-/** The alert policy is known to one interface only, so it does not identify a series. */
+/** The samples of an entity as series, without the label of the alert policy, which only one interface knows. */
 function seriesOf(entity: Labels, samples: readonly Sample[]): SideSeries[] {
   return samples.flatMap(({ family: { name }, labels = {}, value }) => {
     const family = FAMILY_OF.get(name);

@@ -4,7 +4,7 @@ import { Collector, type AccountReader } from '../../collect/collector.ts';
 import type { AccountConfig, Config } from '../../config/config.ts';
 import type { Group } from '../../metrics/sample.ts';
 import { errorText, escapeUnsafe, isMistake } from '../../log/logger.ts';
-import { loadOrExit, openLog, sayOrigin, type LoadedConfiguration } from '../configuration.ts';
+import { loadOrExit, openLog, logIfFromEnvironment, type LoadedConfiguration } from '../configuration.ts';
 import type { CommonOptions } from '../flags.ts';
 import { ExitStatus, OutputError, StoppedError, stopOnSignals, UsageError } from '../process.ts';
 import { escapeLines, showProgress } from '../terminal.ts';
@@ -70,7 +70,7 @@ async function runReadingCommand(
   };
   try {
     const config = prepare(onlyAccount(loaded.config, options.account));
-    sayOrigin(logger, loaded.path);
+    logIfFromEnvironment(logger, loaded.path);
     await run({
       config,
       signal,
