@@ -273,7 +273,7 @@ export function rollingRead(account: NerdGraphAccount): BatchRead<RollingSubject
   return {
     plan: (subjects, range) => {
       const planned = planRows(account, reads, subjects, range);
-      const taken = planned.taken.map(({ subject }) => subject).filter(isKeyTransaction);
+      const taken = planned.taken.map(({ subject }) => subject).filter((subject) => subject.kind === 'key_transaction');
       if (taken.length === 0) {
         return fromOwnRows(planned, (subject, rows) =>
           rollingOf(rows.rowsOf(subject.kind === 'host' ? subject.hostKey : undefined), rows.seconds ?? SECONDS),
@@ -302,8 +302,4 @@ function apdexName({ transactionName = '' }: KeyTransactionDetails): string | un
   if (transactionName === '') return undefined;
   const isWeb = transactionName.startsWith(WEB_TRANSACTION);
   return `Apdex/${isWeb ? transactionName.slice(WEB_TRANSACTION.length) : transactionName}`;
-}
-
-function isKeyTransaction(subject: RollingSubject): subject is KeyTransactionSubject {
-  return subject.kind === 'key_transaction';
 }
