@@ -81,10 +81,17 @@ function formatted(
 function toJson({ account, types, entities }: Found) {
   if (types !== undefined) return { account, types };
   const listed = (entities ?? []).map(({ guid, name, reporting, tags, metrics }) => ({
-    ...{ guid, name, reporting, tags },
+    guid,
+    name,
+    reporting,
+    tags,
     golden_metrics: metrics.map(({ name: metric, title, unit, definition }) => ({
-      ...{ name: metric, title, unit },
-      ...{ select: definition.select, from: definition.from, where: definition.where ?? null },
+      name: metric,
+      title,
+      unit,
+      select: definition.select,
+      from: definition.from,
+      where: definition.where ?? null,
     })),
   }));
   return { account, entities: listed };

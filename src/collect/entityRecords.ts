@@ -240,7 +240,10 @@ export class EntityRecords {
       const kept = known?.task === task ? known : undefined;
       const values = kept?.values ?? new Map<string, never>();
       next.set(entity.guid, {
-        ...{ entity, task, columns, values },
+        entity,
+        task,
+        columns,
+        values,
         labels: writeLabels(entityLabels(account, type, entity), known?.labels),
         samples: undefined,
         goldenLabels: writeLabels(goldenLabels(account, entity), known?.goldenLabels),

@@ -68,8 +68,15 @@ export class QueryRecords {
         known !== undefined && isSame(known.query, query)
           ? { ...known, query, labels }
           : {
-              ...{ query, labels, task: new Task('queries', { query: name }, clock.monotonic()) },
-              ...{ all: NO_SAMPLES, samples: NO_SAMPLES, cut: [], rows: undefined, columns: [], warnings: [] },
+              query,
+              labels,
+              task: new Task('queries', { query: name }, clock.monotonic()),
+              all: NO_SAMPLES,
+              samples: NO_SAMPLES,
+              cut: [],
+              rows: undefined,
+              columns: [],
+              warnings: [],
               dropped: known?.dropped ?? { not_a_number: 0, repeated: 0 },
             };
       record.task.interval = interval;

@@ -91,7 +91,12 @@ export class Refresh {
     const clock = this.#clock;
     if (this.#waiting === undefined) this.requestingAllOf = undefined;
     const waiting: Waiting = (this.#waiting ??= {
-      ...{ since: clock.monotonic(), waiters: new Set(), left: new Set(), leftByKind: new Map(), tasks: 0, failed: 0 },
+      since: clock.monotonic(),
+      waiters: new Set(),
+      left: new Set(),
+      leftByKind: new Map(),
+      tasks: 0,
+      failed: 0,
     });
     await new Promise<void>((resolve) => {
       let cancel: (() => void) | undefined;

@@ -281,7 +281,10 @@ function rowsOf(scope: FamilyScope): readonly WindowRow[] {
       calculate: (of, seconds) => perSecond(of.views?.call_count, seconds),
     }),
     ...apdexRows(scope, METRIC.endUserApdex, {
-      ...{ prefix: 'end_user_', of: ' of page loads', counted: 'Page loads', none: 'page views' },
+      prefix: 'end_user_',
+      of: ' of page loads',
+      counted: 'Page loads',
+      none: 'page views',
       ...browser,
     }),
     // Memory and processor time.

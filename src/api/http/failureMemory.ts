@@ -170,7 +170,9 @@ export class FailureMemory {
     const key = keyOf(kind, id, host);
     const seenAt = this.#monotonic();
     const suspicion = this.#suspicions.get(key) ?? {
-      ...{ successesLeft: undefined, isTransient: false, hasSuspectHost: false },
+      successesLeft: undefined,
+      isTransient: false,
+      hasSuspectHost: false,
       seenAt,
     };
     suspicion.seenAt = seenAt;

@@ -195,12 +195,16 @@ const ROLLING = {
   application: { name: 'rolling applications', group: 'applications', groupBy: 'application', seconds: SECONDS },
   host: { name: 'rolling hosts', group: 'hosts', groupBy: 'host', seconds: SECONDS },
   key_transaction: {
-    ...{ name: 'key transactions', group: 'key_transactions', groupBy: 'key_transaction' },
+    name: 'key transactions',
+    group: 'key_transactions',
+    groupBy: 'key_transaction',
     seconds: KEY_TRANSACTION_SECONDS,
   },
 } as const satisfies Record<RollingSubject['kind'], QueryKind>;
 const OWNERS: QueryKind = {
-  ...{ name: 'owners of key transactions', group: 'key_transactions', groupBy: 'application' },
+  name: 'owners of key transactions',
+  group: 'key_transactions',
+  groupBy: 'application',
   seconds: KEY_TRANSACTION_SECONDS,
 };
 

@@ -127,8 +127,11 @@ function tooMany(): CallFailure {
 }
 
 const KIND = {
-  ...{ name: 'custom names', group: 'custom_metrics', groupBy: 'application' },
-  ...{ columns: 'names', seconds: DAY },
+  name: 'custom names',
+  group: 'custom_metrics',
+  groupBy: 'application',
+  columns: 'names',
+  seconds: DAY,
 } as const satisfies QueryKind;
 
 /** Reads the metric names that contain given texts, of many applications at a time, over the day before the end of the range. */

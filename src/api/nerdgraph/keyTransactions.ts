@@ -77,7 +77,10 @@ export async function listKeyTransactions(account: NerdGraphAccount, call: CallO
     if (id === undefined || found.has(id) || known === undefined) continue;
     listed.set(id, known);
     found.set(id, {
-      ...{ id, name, reporting, healthStatus: healthStatus(reporting, alertSeverity) },
+      id,
+      name,
+      reporting,
+      healthStatus: healthStatus(reporting, alertSeverity),
       transactionName: details?.transactionName,
       applicationId: details?.applicationId,
       lastReportedAt: undefined,

@@ -163,7 +163,9 @@ function summarize(timeslices: ReadonlyMap<string, readonly Timeslice[]>, range:
 }
 
 const COUNTERS: QueryKind = {
-  ...{ name: 'counters', group: 'counters', groupBy: 'application' },
+  name: 'counters',
+  group: 'counters',
+  groupBy: 'application',
   columns: 'sums',
   keepsUnreadable: true,
   // Each read covers the last ten minutes again, so no minute is lost by the omission.
