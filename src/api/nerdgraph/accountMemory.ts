@@ -63,10 +63,6 @@ export class AccountMemory {
 
   /** Stores the whole application list, and removes the records of applications that are no longer on it. */
   listed(applications: readonly Pick<Application, 'id' | 'language' | 'reporting' | 'hosts'>[]): void {
-    // New Relic may have had no data of an application; once it reports again, they are requested again.
-    for (const { id, reporting } of applications) {
-      if (reporting === true && this.#listed.get(id)?.reporting !== true) this.failures.readmit(id);
-    }
     this.#listed = new Map(
       applications.map(({ id, language, reporting, hosts }) => [id, { language, reporting, hosts }]),
     );

@@ -66,7 +66,7 @@ const MAX_PAGES = 200;
  *
  * @param search.what the condition in New Relic's search language, without the account
  */
-export async function searchEntities<T extends Pick<z.infer<typeof entity>, 'reporting'>>(
+export async function searchEntities<T extends { readonly reporting: boolean; readonly applicationId?: number }>(
   account: NerdGraphAccount,
   search: {
     readonly group: CallGroup;
@@ -125,9 +125,9 @@ export async function searchEntities<T extends Pick<z.infer<typeof entity>, 'rep
       return { fresh: guids.size - before, next: undefined };
     }),
   );
-  // New Relic may have had no data of an entity; once it reports again, they are requested again.
-  for (const [guid, { reporting }] of found) {
-    if (reporting && earlier.get(guid)?.['reporting'] !== true) account.memory.failures.readmit(guid);
+  // An entity that was left out because New Relic had no data of it is requested again once it reports.
+  for (const [guid, { reporting, applicationId }] of found) {
+    if (reporting && earlier.get(guid)?.['reporting'] !== true) account.memory.failures.readmit(applicationId ?? guid);
   }
   return found;
 }
