@@ -247,7 +247,10 @@ function checkTime(text: string): string {
 }
 
 const parseWait = duration('such as 10m, at most 30m', (wait) => wait > 0 && wait <= 1_800_000);
-const parseWindow = duration('of whole minutes, such as 1m or 30m', (window) => window > 0 && window % 60_000 === 0);
+const parseWindow = duration(
+  'of whole minutes, such as 1m or 30m, at most 366d',
+  (window) => window > 0 && window <= 366 * 86_400_000 && window % 60_000 === 0,
+);
 
 const COMPARE_EXAMPLES = `
 It reads the same applications over the same window through REST and through NerdGraph, with the key of one account, and

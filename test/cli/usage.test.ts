@@ -36,6 +36,8 @@ describe('wrong usage', () => {
       "option '--web.telemetry-path <path>' argument '/probe' is invalid. It is the path of another endpoint",
     ],
     [['serve', '--web.listen-address=nonsense'], "option '--web.listen-address <address>' argument 'nonsense'"],
+    // The YAML of the command has it as the window of the query, which check would refuse.
+    [['query', '--window=367d', 'SELECT'], "option '--window <duration>' argument '367d' is invalid. It must be"],
     [['--log.level=loud'], "option '--log.level <level>' argument 'loud' is invalid"],
   ])('%j is told in a sentence and a hint, without values of flags that are unknown', async (args, sentence) => {
     const { status, stdout, stderr } = await run(...args);
