@@ -4,6 +4,7 @@ import { addServeFlags, allCommands, ENVIRONMENT } from './commands.ts';
 import { HOME, NAME, REVISION, VERSION } from './version.ts';
 import { suggest } from '../config/wording.ts';
 import { errorText, isMistake } from '../log/logger.ts';
+import { Secrets } from '../log/secrets.ts';
 import { ExitStatus, flushOutput, onOutputLost, OutputError } from './process.ts';
 
 const DEFAULT = 'serve';
@@ -64,7 +65,8 @@ export function buildProgram(): Command {
     .helpOption('-h, --help')
     .addHelpText('after', `\nWithout a command it serves.\n${ENVIRONMENT}\n\nDocumentation: ${HOME}#readme`)
     .exitOverride()
-    .configureOutput({ outputError: (text, write) => write(withConfigHint(text)) })
+    // An argument that was refused may be a key in the wrong place.
+    .configureOutput({ outputError: (text, write) => write(new Secrets().maskPrinted(withConfigHint(text))) })
     .showHelpAfterError('(add --help for commands and flags)');
   const flagsOfServe = addServeFlags(new Command().optionsGroup('Options of serve, the default command:')).options;
   const help = new Help();

@@ -12,6 +12,8 @@ describe('wrong usage', () => {
     [['chekc'], `there is no command 'chekc'; did you mean "check"?`],
     [['--log.level=debug', 'nope'], "there is no command 'nope'"],
     [['--web.listen-adress=:1'], "unknown option '--web.listen-adress'\n(Did you mean --web.listen-address?)"],
+    [['NRAK-SECRETSECRETSECRETSECRET'], "there is no command '<secret>'"],
+    [['--log.level', 'NRAK-SECRETSECRETSECRETSECRET'], "option '--log.level <level>' argument '<secret>' is invalid"],
     [['backfill'], "required option '--from <time>' not specified"],
     [['backfill', '--nope', '--from=7d'], "unknown option '--nope'"],
     [['backfill', '--fro', '7d'], `unknown option '--fro'; did you mean "--from"?`],
