@@ -121,7 +121,6 @@ export interface MetricName {
   readonly values: readonly string[] | undefined;
 }
 
-/** One timeslice of one metric. */
 export interface Timeslice {
   /** Unix times in seconds; `to` as in the response, where it may be inclusive: `endOf` gives the exclusive end. */
   readonly from: number;

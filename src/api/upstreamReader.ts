@@ -176,7 +176,6 @@ export async function outcomeOf<V>(read: Promise<V>): Promise<Outcome<V>> {
   }
 }
 
-/** An application, by its id. */
 export interface ApplicationSubject {
   readonly applicationId: number;
 }
@@ -262,7 +261,6 @@ export interface MinuteSeries {
   readonly metrics: ReadonlyMap<string, readonly Timeslice[]>;
 }
 
-/** A subject with rolling values. */
 export type RollingSubject =
   | { readonly kind: 'application'; readonly applicationId: number }
   | { readonly kind: 'host'; readonly applicationId: number; readonly hostKey: string }

@@ -21,7 +21,6 @@ import { readOne, unreadable } from './upstream/readForCommand.ts';
 import { theAccount, withAccounts } from './upstream/session.ts';
 
 interface QueryOptions extends CommonOptions {
-  /** The name of a query of the configuration. */
   readonly name?: string;
   readonly account?: string;
   /** Milliseconds, whole minutes. */

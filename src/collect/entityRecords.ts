@@ -98,7 +98,6 @@ export class EntityRecords {
     }
   }
 
-  /** The warnings, in sentences. */
   *warnings(): Generator<string> {
     for (const { type, metric, why } of this.#leftOutMetrics) {
       yield `entities: ${quoted([metric])} of ${type} is left out: ${why}`;

@@ -20,7 +20,6 @@ const WORDS: Readonly<Record<Kind, string>> = {
   host_rolling: 'hosts, rolling values',
 };
 
-/** The result of a probe of one application. */
 export type ProbeResult =
   | { readonly kind: 'unknown_account' }
   | { readonly kind: 'unknown_application' }

@@ -102,14 +102,12 @@ export interface ExpositionRows {
   readonly versions: Float64Array;
   /** The number of blocks with the same columns, in the order in which these first appear. */
   readonly rowsWith: ReadonlyMap<Columns, { readonly rows: number }>;
-  /** The number of series of all blocks. */
   readonly series: number;
 }
 
 /** After this number of blocks, which takes less than two milliseconds, other work may get its turn. */
 const BLOCKS_AT_ONCE = 8192;
 
-/** Visits the blocks of an exposition. */
 export async function expositionRows(blocks: readonly Block[]): Promise<ExpositionRows> {
   const labels = new Array<Buffer>(blocks.length);
   const columns = new Array<Columns>(blocks.length);

@@ -69,7 +69,6 @@ export const COUNTED: readonly Counted[] = COUNTERS.flatMap(({ series }) => seri
 /** The values of a minute begin with this number of counts of transactions: web and non-web. */
 export const TRANSACTION_VALUES = 2;
 
-/** The metrics to request. */
 export const COUNTER_METRICS: readonly string[] = [...new Set(COUNTED.map(({ metric }) => metric))];
 
 /** The values of a metric to request. */

@@ -29,7 +29,6 @@ export async function listApplications(account: NerdGraphAccount, call: CallOpti
   return applications;
 }
 
-/** An application of the entity search. */
 const application = entity.extend({
   applicationId: id,
   language: z.string().nullish(),

@@ -122,7 +122,6 @@ export interface TimesliceQuery extends QueryKind {
 /** A read of batches; the rows of its queries are stored in `found`. */
 export interface RowsRead {
   readonly account: NerdGraphAccount;
-  /** The number of the account. */
   readonly accountId: number;
   readonly query: TimesliceQuery;
   readonly found: FoundRows;

@@ -44,7 +44,6 @@ export interface Comparison {
 /** One series as both interfaces have it; undefined where one does not. */
 interface Pair {
   readonly family: CatalogueFamily;
-  /** The entity that it belongs to. */
   readonly entity: string;
   readonly labels: Labels;
   readonly rest: number | undefined;

@@ -170,7 +170,6 @@ interface CheckedAccount {
   readonly to: number;
   /** The start of the current minute, in Unix seconds. */
   readonly minute: number;
-  /** The list of applications. */
   readonly listed: readonly Application[];
 }
 
@@ -195,7 +194,6 @@ export interface Probe<A> {
   readonly check: (account: A) => Promise<Verdicts | Judged>;
 }
 
-/** A probe of one fact, or of several. */
 export function probe<A>(ids: FactId | readonly FactId[], check: Probe<A>['check']): Probe<A> {
   return { ids: [ids].flat(), check };
 }

@@ -105,7 +105,6 @@ const SUMMARY_IDS = [
 ] as const;
 const NAME_IDS = ['rest_next_keeps_filters', 'rest_names_page', 'rest_names_most', 'rest_name_filter'] as const;
 
-/** The probes of REST, in order. */
 export const REST_PROBES: readonly Probe<RestAccount>[] = [
   probe(SUMMARY_IDS, async ({ rest, largest, minute }) => {
     const summaries: Summarized[] = [];

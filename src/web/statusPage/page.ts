@@ -166,7 +166,6 @@ function worstFirst(accounts: readonly ShownAccount[]): readonly ShownAccount[] 
   return accounts.toSorted((a, b) => rank(a) - rank(b));
 }
 
-/** The id of the section of an account. */
 function sectionOf(accounts: readonly ShownAccount[], account: ShownAccount): string {
   return `account-${accounts.indexOf(account) + 1}`;
 }
