@@ -9,8 +9,8 @@ const MINUTE = 60_000;
 /** NerdGraph refuses more concurrent calls than this from one user, for all keys and accounts together. */
 const SLOTS_OF_USER = 25;
 
-/** The time for which an account's stated need of slots counts, in milliseconds. */
-const NEED_HOLDS = 600_000;
+/** The time for which an account's reported need of slots counts, in milliseconds. */
+const NEED_VALID_FOR = 600_000;
 
 /** The distance between spread calls, as a share of the distance at which they use exactly the budget: the rest is headroom. */
 const SPREAD = 0.9;
@@ -74,7 +74,7 @@ export class AccountLimiter implements RateLimiter {
     return now - Math.max(this.#lastProgress, Math.min(now, this.budget.lastPauseEnd));
   }
 
-  /** Work began after an idle time: time without calls counts from now on. */
+  /** Records that work begins after an idle time: the time without calls counts from now on. */
   workBegins(): void {
     this.#lastProgress = this.#clock.monotonic();
   }
@@ -86,7 +86,7 @@ export class AccountLimiter implements RateLimiter {
   }
 
   /**
-   * From now on calls take a slot of `shared`, too; calls in flight move to it, even beyond its limit.
+   * Makes calls take a slot of `shared`, too, from now on. Calls in flight move to it, even beyond its limit.
    *
    * @returns true when the account took other slots before: its waiting work needs `wake`
    */
@@ -318,7 +318,7 @@ export class SharedConcurrency {
     this.#needs.set(account, { slots: needed, at: now });
     let free = this.#slots;
     const needs: number[] = [];
-    for (const { slots, at } of this.#needs.values()) if (now - at <= NEED_HOLDS) needs.push(slots);
+    for (const { slots, at } of this.#needs.values()) if (now - at <= NEED_VALID_FOR) needs.push(slots);
     needs.sort((a, b) => a - b);
     for (const [index, slots] of needs.entries()) {
       const share = free / (needs.length - index);
@@ -333,7 +333,7 @@ export class SharedConcurrency {
     this.#taken += inFlight;
   }
 
-  /** An account no longer uses these slots, including those of its calls in flight. Other accounts may need `offerTurns`. */
+  /** Removes an account, with the slots of its calls in flight. Other accounts may then need `offerTurns`. */
   remove(account: AccountLimiter, inFlight = 0): void {
     this.#waiting.delete(account);
     this.#needs.delete(account);

@@ -64,7 +64,7 @@ export class Refresh {
     this.#count(task, 1);
   }
 
-  /** A task has ended, or was removed from the inventory. */
+  /** Records that a task has ended, or was removed from the inventory. */
   ended(task: Task, failed: boolean): void {
     if (this.#waiting?.left.delete(task) !== true) return;
     if (failed) this.#waiting.failed += 1;

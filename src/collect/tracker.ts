@@ -7,12 +7,12 @@ import { isSameScope, type Scope } from './scope.ts';
 import type { AccountContext } from './selection.ts';
 import type { Task } from './task.ts';
 
-/** The maximum number of refreshes to keep: scrapers and probes of one account do not use more scopes. */
+/** Limit for the refreshes that are kept: scrapers and probes of one account use fewer scopes. */
 const MAX_REFRESHES = 10_000;
 
 /**
  * The refreshes of one group. A refresh begins when the first task is queued for a window, and ends when all tasks of that
- * window have ended. Tasks queued for a later window belong to the next refresh, so a group that is always busy still reports.
+ * window have ended. Tasks queued for a later window belong to the next refresh, so that refreshes of a busy group end, too.
  */
 interface GroupProgress {
   /** Open refreshes by the end of their window: the start, by the monotonic clock, and the tasks that have not ended. */
@@ -66,7 +66,7 @@ export class Tracker {
     this.#refreshes.delete(refresh);
   }
 
-  /** A task is queued while the window that ends at `windowEnd` is read. */
+  /** Records that a task was queued while the window that ends at `windowEnd` is read. */
   queued(task: Task, windowEnd: number): void {
     const { open } = this.#groups[task.group];
     const refresh = open.get(windowEnd);
@@ -74,7 +74,7 @@ export class Tracker {
     else open.set(windowEnd, { since: this.#clock.monotonic(), left: new Set([task]) });
   }
 
-  /** A task has ended, or was removed from the inventory. */
+  /** Records that a task has ended, or was removed from the inventory. */
   ended(task: Task, failed: boolean): void {
     const { open, failing } = this.#groups[task.group];
     if (failed) failing.add(task);
@@ -87,7 +87,7 @@ export class Tracker {
     for (const refresh of this.#refreshes) refresh.ended(task, failed);
   }
 
-  /** A refresh of a group that has no task is a success, too. */
+  /** Records a refresh of a group without tasks, which is a success, too. */
   endWithoutWork(group: Group): void {
     if (this.#groups[group].open.size === 0) this.#close(group, this.#clock.monotonic());
   }
