@@ -59,7 +59,7 @@ async function runReadingCommand(
   const signal = stopOnSignals();
   let hint = '';
   const complain = (text: string, isRefused: boolean, escape = escapeUnsafe): void => {
-    process.stderr.write(`${secrets.mask(escape(text))}\n`);
+    process.stderr.write(`${secrets.maskPrinted(escape(text))}\n`);
     if (isRefused) hint = `hint: ${REMEDIES.auth}\n`;
   };
   const surroundings = {
