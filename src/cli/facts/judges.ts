@@ -115,16 +115,27 @@ export function judgeSame(pairs: readonly Pair[], tolerance = SAME): Judged {
   return holds(difference(worst.seen, worst.expected) <= tolerance, ratio('REST by NerdGraph', ratioOf(worst)));
 }
 
-/** Compares values with raw=true (seen) and without it (expected): the same numbers, with more than three digits. */
-export function judgeRaw(pairs: readonly Pair[]): Judged {
+/**
+ * Compares values with raw=true (seen) and without it (expected): the same numbers, with more than three digits.
+ *
+ * @param rate one of the values before any rounding
+ */
+export function judgeRaw(pairs: readonly Pair[], rate: number): Judged {
   const busy = pairs.filter(({ seen, expected }) => seen !== 0 || expected !== 0);
   const worst = worstOf(busy);
   if (worst === undefined || busy.length < 3) return undecided('no traffic');
   if (difference(worst.seen, worst.expected) > ROUNDING) {
     return holds(false, word('shape', 'other'), ratio('seen by expected', ratioOf(worst)));
   }
-  const isUnrounded = busy.some(({ seen }) => Number(seen.toPrecision(3)) !== seen);
+  const isUnrounded = busy.some(({ seen }) => isLong(seen));
+  // Values of traffic that never changes may have three digits or fewer before rounding, too.
+  if (!isUnrounded && !isLong(rate)) return undecided('traffic hardly changes');
   return holds(isUnrounded, word('shape', isUnrounded ? 'unrounded' : 'rounded'));
+}
+
+/** True for a number that rounding to three digits changes. */
+function isLong(value: number): boolean {
+  return Number(value.toPrecision(3)) !== value;
 }
 
 /** Decides whether a list filtered by a text has every name with that text that the first page without the filter has. */

@@ -110,12 +110,37 @@ const CASES: readonly (readonly [what: string, judged: Judged, verdict: string])
   ['zeros on both sides', judgeSame([pair(0, 0)]), 'no traffic'],
   [
     'raw values',
-    judgeRaw([1.2345, 22.34, 3].map((seen) => ({ seen, expected: Number(seen.toPrecision(3)) }))),
+    judgeRaw(
+      [1.2345, 22.34, 3].map((seen) => ({ seen, expected: Number(seen.toPrecision(3)) })),
+      400,
+    ),
     'as assumed',
   ],
-  ['raw values that are rounded', judgeRaw([1.23, 22.3, 3].map((seen) => ({ seen, expected: seen }))), 'differs'],
-  ['raw values of other size', judgeRaw([1.234, 2.234, 3].map((seen) => ({ seen, expected: 2 * seen }))), 'differs'],
-  ['raw zeros', judgeRaw([{ seen: 0, expected: 0 }]), 'no traffic'],
+  [
+    'raw values that are rounded',
+    judgeRaw(
+      [1.23, 22.3, 3].map((seen) => ({ seen, expected: seen })),
+      22.33,
+    ),
+    'differs',
+  ],
+  [
+    'raw values that have three digits before rounding',
+    judgeRaw(
+      [1.23, 22.3, 3].map((seen) => ({ seen, expected: seen })),
+      22.3,
+    ),
+    'traffic hardly changes',
+  ],
+  [
+    'raw values of other size',
+    judgeRaw(
+      [1.234, 2.234, 3].map((seen) => ({ seen, expected: 2 * seen })),
+      400,
+    ),
+    'differs',
+  ],
+  ['raw zeros', judgeRaw([{ seen: 0, expected: 0 }], 0), 'no traffic'],
   ['the mean of the minutes', judgeMemoryMinutes(200, [190, 210, 200]), 'as assumed'],
   ['the sum of the minutes', judgeMemoryMinutes(600, [190, 210, 200]), 'differs'],
   ['no memory', judgeMemoryMinutes(undefined, []), 'no host'],
