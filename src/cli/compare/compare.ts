@@ -16,7 +16,7 @@ import {
   type LiveAccount,
   type LiveSession,
 } from '../upstream/session.ts';
-import { compareSides, type Comparison, type Difference, grouped } from './compareSides.ts';
+import { compareSides, type Comparison, type Difference, grouped, identityOf } from './compareSides.ts';
 import { readSide } from './sides.ts';
 
 export interface CompareOptions extends CommonOptions {
@@ -240,7 +240,7 @@ function unexplained(differences: readonly Difference[], maxWidth: number): stri
   const open = differences.filter(({ expected }) => !expected);
   const groups = grouped([...open.entries()], ([index, each]) =>
     each.difference === null && each.reason !== null
-      ? `${each.reason} ${matchers(entityLabels(each.labels))}`
+      ? `${each.reason} ${each.rest === null} ${matchers(entityLabels(each.labels))}`
       : String(index),
   );
   const rows = [...groups.values()].slice(0, MAX_SHOWN).map((group) => {
@@ -249,7 +249,7 @@ function unexplained(differences: readonly Difference[], maxWidth: number): stri
     const what =
       group.length > 1
         ? `${group.length} series of ${matchers(entityLabels(labels))}`
-        : family + matchers(identifyingLabels(labels));
+        : family + matchers(Object.fromEntries(identityOf(labels)));
     return [
       difference === null ? '-' : percentText(difference),
       has(rest),
@@ -293,20 +293,8 @@ function verdict({ families, unexpected, not_judged, tolerance }: Comparison): s
 }
 
 function entityLabels(labels: Difference['labels']): Difference['labels'] {
-  const names = ['app_id', 'host', 'key_transaction_id'];
-  return Object.fromEntries(Object.entries(identifyingLabels(labels)).filter(([name]) => names.includes(name)));
-}
-
-/** By identifying label, the labels that it makes unnecessary: without them, a shortened line still identifies its series. */
-const IMPLIED_LABELS: Readonly<Record<string, readonly string[]>> = {
-  key_transaction_id: ['key_transaction', 'app', 'app_id'],
-  app_id: ['app'],
-  host: ['host_id'],
-};
-
-function identifyingLabels(labels: Difference['labels']): Difference['labels'] {
-  const named = new Set(Object.keys(labels).flatMap((label) => IMPLIED_LABELS[label] ?? []));
-  return Object.fromEntries(Object.entries(labels).filter(([label]) => label !== 'account' && !named.has(label)));
+  const names = labels['key_transaction_id'] === undefined ? ['app_id', 'host'] : ['key_transaction_id'];
+  return Object.fromEntries(Object.entries(labels).filter(([name]) => names.includes(name)));
 }
 
 function percentText(difference: number): string {

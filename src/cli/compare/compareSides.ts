@@ -138,10 +138,13 @@ function pairOf({ family, labels }: SideSeries): Pick<Pair, 'family' | 'labels' 
   return { family, labels, entity: entityKey(labels) };
 }
 
-/** The family and the labels, without names of applications and key transactions: these may differ between the interfaces. */
 function seriesKey({ family, labels }: SideSeries): string {
-  const identity = Object.entries(labels).filter(([name]) => name !== 'app' && name !== 'key_transaction');
-  return JSON.stringify([family.name, identity.sort(([a], [b]) => (a < b ? -1 : 1))]);
+  return JSON.stringify([family.name, identityOf(labels).sort(([a], [b]) => (a < b ? -1 : 1))]);
+}
+
+/** The labels without names of applications and key transactions, which may differ between the interfaces. */
+export function identityOf(labels: Labels): [name: string, value: string][] {
+  return Object.entries(labels).filter(([name]) => name !== 'app' && name !== 'key_transaction');
 }
 
 /** The items grouped by a key, in their order. */
