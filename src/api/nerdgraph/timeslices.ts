@@ -393,9 +393,12 @@ function probesOf(batch: Batch, probe: number): readonly (readonly [QueryPart, r
   ];
 }
 
-/** The list from another entry on, and then the entries before it. */
-function beginningAt<T>(start: number, list: readonly T[]): readonly T[] {
-  const from = start % list.length;
+/** The golden ratio spreads the entries with which probes begin, because neighbours often fail together. */
+const GOLDEN_RATIO = 0.618;
+
+/** The list from another entry on for each probe, and then the entries before it. */
+function beginningAt<T>(probe: number, list: readonly T[]): readonly T[] {
+  const from = Math.floor(((probe * GOLDEN_RATIO) % 1) * list.length);
   return [...list.slice(from), ...list.slice(0, from)];
 }
 
