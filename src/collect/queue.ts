@@ -5,10 +5,10 @@ import type { Failed, Kinds, PlannedTasks } from './kinds.ts';
 import type { AccountLimiter, Reservation } from './limiter.ts';
 import type { Schedule } from './schedule.ts';
 
-/** Ties, and the first refresh, are in this order. */
+/** The order of the kinds in the first refresh, and of tasks that are equally overdue. */
 const KINDS = Object.keys(GROUP_OF) as readonly Kind[];
 
-/** Stands for the interval of a task that was never read, in milliseconds: a short one makes the first refresh urgent. */
+/** The interval assumed for a task that was never read, in milliseconds: a short one makes the first refresh urgent. */
 const FIRST_READ_INTERVAL = 60_000;
 
 /** The number of completely failed reads in a row after which New Relic counts as failing, until a read succeeds. */
@@ -117,7 +117,8 @@ export class Queue {
     const isSpread = this.#schedule.plan.slowdown > 1 && task.lastRead !== undefined;
     const slot = this.#limiter.reserve(isSpread);
     if (slot === undefined) return undefined;
-    const planned = this.#fill(first, fillers);
+    const candidates = this.#candidates(task, isTrial, fillers);
+    const planned = this.#kinds.plan(task.kind, candidates, this.#schedule.advanceWindow());
     for (const each of planned.subjects) this.remove(each);
     if (isTrial) this.#trialsRunning += 1;
     return { planned, slot, isTrial };
@@ -138,7 +139,7 @@ export class Queue {
     }
   }
 
-  /** The key has changed, so earlier failures no longer count. */
+  /** Forgets the failures of an earlier key. */
   forgetFailures(): void {
     this.#failedInRow = 0;
   }
@@ -198,14 +199,9 @@ export class Queue {
   }
 
   /**
-   * The tasks of a call, in the order of their due times. Failed tasks are read only with failed ones, and hosts that may hang
+   * The tasks for a call, in the order of their due times. Failed tasks are read only with failed ones, and hosts that may hang
    * only with such hosts.
    */
-  #fill({ task: first, isTrial }: QueuedTask, fillers: (kind: Kind) => readonly Task[]): PlannedTasks {
-    const window = this.#schedule.advanceWindow();
-    return this.#kinds.plan(first.kind, this.#candidates(first, isTrial, fillers), window);
-  }
-
   *#candidates(first: Task, isTrial: boolean, fillers: (kind: Kind) => readonly Task[]): Generator<Task> {
     const now = this.#clock.monotonic();
     const { healthy, trials } = this.#lanesOf(first.kind);

@@ -27,7 +27,7 @@ const MINUTE = 60_000;
 /** A jump of the wall clock by less than this counts as a correction, not as a new setting; milliseconds. */
 const CLOCK_TOLERANCE = 2_000;
 
-/** Stands for the interval of the groups of queries and golden metrics in an account without them; milliseconds. */
+/** The interval of the groups of queries and golden metrics in an account without them, in milliseconds. */
 const NO_OWN_INTERVAL = 86_400_000;
 
 /** The minimum time for which a task is in demand after a request, in milliseconds. */
@@ -35,6 +35,8 @@ const DEMAND_TTL = 300_000;
 
 /** The minimum age of a plan before it is made again, in milliseconds, unless the number of tasks in demand has doubled. */
 const PLAN_AGE = 5_000;
+
+type TaskOrGroup = Pick<Task, 'group'> & Partial<Pick<Task, 'interval'>>;
 
 /** A window, and the time from which it can be read, in milliseconds of the monotonic clock. */
 export interface CurrentWindow extends TimeRange {
@@ -96,7 +98,7 @@ export class Schedule {
     return (this.window = next);
   }
 
-  /** The configuration has changed: takes the current window, even if it is earlier, and makes the plan again. */
+  /** Takes over a new configuration: the current window, even if it is earlier, and a new plan. */
   reconfigure(context: AccountContext): void {
     const laterBy = context.collection.delay - this.#context.collection.delay;
     this.#context = context;
@@ -128,9 +130,9 @@ export class Schedule {
 
   /**
    * The configured interval of a task, or of a group. Name lists of custom metrics have the interval of `metric_names`. The
-   * groups of queries and of entities have the shortest interval of all their queries or types, in demand or not.
+   * groups of queries and golden metrics have the shortest interval of all queries or entity types, in demand or not.
    */
-  intervalOf({ interval, group }: { readonly interval?: number | undefined; readonly group: Group }): number {
+  intervalOf({ interval, group }: TaskOrGroup): number {
     if (interval !== undefined) return interval;
     const { account, collection } = this.#context;
     if (group === 'queries' || group === 'golden_metrics') {
@@ -140,8 +142,8 @@ export class Schedule {
     return collection.intervals[group === 'custom_metrics' ? 'metric_names' : group];
   }
 
-  effectiveIntervalOf(of: { readonly interval?: number | undefined; readonly group: Group }): number {
-    return effectiveInterval(this.intervalOf(of), this.plan.slowdown);
+  effectiveIntervalOf(taskOrGroup: TaskOrGroup): number {
+    return effectiveInterval(this.intervalOf(taskOrGroup), this.plan.slowdown);
   }
 
   /** The time when a task is due again; -Infinity when it was never read. */
@@ -172,7 +174,7 @@ export class Schedule {
     return stateOf(task.lastRead?.dueAt, this.#context.collection.max_age, time);
   }
 
-  /** A task is requested at `now`: from then on it is in demand. */
+  /** Records that a task is requested at `now`: from then on it is in demand. */
   request(task: Task, now: number): void {
     if (!this.isInDemand(task)) this.#newlyInDemand += 1;
     task.requestedAt = Math.max(task.requestedAt, now);
