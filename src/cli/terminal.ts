@@ -87,16 +87,16 @@ export function table(rows: readonly (readonly (string | number)[])[], maxWidth 
     .join('\n');
 }
 
-/** The text in pieces of at most `width` characters, which end after a `_`, `,`, `{` or space where one is near. */
+/** The text in pieces of at most `width` characters, which end after a `,`, `{` or space, else a `_`, where one is near. */
 function pieces(long: string, width: number): string[] {
   const found: string[] = [];
   let left = Array.from(long);
   while (left.length > width) {
-    const end = left.findLastIndex(
-      (character, index) => index < width && index >= width / 2 && '_,{ '.includes(character),
-    );
-    found.push(left.slice(0, end === -1 ? width : end + 1).join(''));
-    left = left.slice(end === -1 ? width : end + 1);
+    const line = left.slice(0, width);
+    const ends = [',{ ', '_'].map((marks) => line.findLastIndex((character) => marks.includes(character)) + 1);
+    const end = ends.find((each) => each > width / 2) ?? width;
+    found.push(line.slice(0, end).join(''));
+    left = left.slice(end);
   }
   return [...found, left.join('')];
 }

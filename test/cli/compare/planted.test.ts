@@ -148,7 +148,7 @@ describe('compare', () => {
         const found = comparison.differences.filter(({ reason }) => reason?.includes('belongs to another') === true);
         expect(found.map(({ labels }) => labels['app_id']).sort()).toEqual([String(SHOP), String(OTHER)]);
         for (const id of [SHOP, OTHER])
-          expect(comparisonText(comparison, 160)).toMatch(new RegExp(`^-.*app_id="${id}"`, 'm'));
+          expect(comparisonText(comparison, 300)).toMatch(new RegExp(`^-.*app_id="${id}"`, 'm'));
         expect(comparison.unexpected).toBeGreaterThanOrEqual(2);
       }
     });
