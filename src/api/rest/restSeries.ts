@@ -140,7 +140,7 @@ export function toMinutes(data: MetricData, range: TimeRange): MinuteSeries {
 export function toSeries(data: MetricData, names: readonly string[], chunk: SeriesChunk): MetricSeries {
   const metrics = names.flatMap((name) => {
     const timeslices = (data.get(name) ?? []).flatMap((timeslice) => spread(timeslice, chunk));
-    const kept = timeslices.filter(({ from }) => from >= chunk.from).map(onlyValuesWithRule);
+    const kept = timeslices.filter(({ from }) => from >= chunk.from && from < chunk.to).map(onlyValuesWithRule);
     const reported = kept.filter(({ values }) => !NEVER_ZERO.has(name) || !isAllZero(values));
     return reported.length === 0 ? [] : [[name, reported] as const];
   });

@@ -188,8 +188,8 @@ describe('a series', () => {
     expect(toSeries(data, ['Memcache/allWeb'], CHUNK).metrics).toEqual([...data]);
   });
 
-  it('drops what a longer range brought from before the chunk', () => {
-    const hours = [slice(0, { call_count: 1 }, 3600), slice(3600, { call_count: 2 }, 3600)];
+  it('drops timeslices before and after the chunk, as of an inclusive end: its neighbours have them, too', () => {
+    const hours = [0, 3600, 7200].map((from) => slice(from, { call_count: 1 }, 3600));
     const chunk = { from: 3600, to: 7200, readFrom: 0, granule: 3600 };
     expect(toSeries(new Map([['HttpDispatcher', hours]]), ['HttpDispatcher'], chunk).metrics).toEqual([
       ['HttpDispatcher', [hours[1]]],
