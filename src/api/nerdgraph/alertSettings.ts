@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import type { Document } from './failures.ts';
+import type { Document } from './documents.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import type { Transport } from './transport.ts';
 import { compoundCondition, condition, named, type AlertSettings } from '../alerts.ts';

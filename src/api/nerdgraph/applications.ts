@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { entity, healthStatus, searchEntities } from './entitySearch.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import { NO_SUMMARY } from './rowValues.ts';
-import { APPLICATIONS } from './transport.ts';
+import { APPLICATIONS } from './documents.ts';
 import { amount, count, id } from '../http/validation.ts';
 import type { Application } from '../types.ts';
 import type { CallOptions } from '../upstreamReader.ts';

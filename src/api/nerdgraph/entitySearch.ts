@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { EntityList } from './accountMemory.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
-import type { Document } from './failures.ts';
+import type { Document } from './documents.ts';
 import type { CallGroup, Transport } from './transport.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import { readPages } from '../http/paging.ts';

@@ -1,3 +1,4 @@
+import type { Document } from './documents.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import { titleOf } from '../http/errorTitle.ts';
 import { isList, hasMembers, type Json } from '../http/validation.ts';
@@ -91,15 +92,6 @@ const LONGEST_CODE = 60;
 interface Verdict {
   readonly meaning: Meaning;
   readonly failure: CallFailure;
-}
-
-/** A constant GraphQL document. Variables carry all values, so that no text from outside becomes part of a query. */
-export interface Document {
-  readonly text: string;
-  /** The path in `data` to the part that is read, such as `['actor', 'account', 'nrql']`. */
-  readonly root: readonly string[];
-  /** The path from `root` to a list. An error below it makes only one field null; without a list every error fails the call. */
-  readonly list: readonly string[] | undefined;
 }
 
 /** The meaning and failure of the most serious error in a body with status 200; undefined for a good body. */

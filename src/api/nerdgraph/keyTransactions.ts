@@ -4,7 +4,7 @@ import type { AccountMemory, KeyTransactionDetails } from './accountMemory.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import { withoutPadding } from './rows.ts';
 import { NO_SUMMARY } from './rowValues.ts';
-import { KEY_TRANSACTION_DETAILS, KEY_TRANSACTIONS } from './transport.ts';
+import { KEY_TRANSACTION_DETAILS, KEY_TRANSACTIONS } from './documents.ts';
 import type { CallFailure } from '../http/callFailure.ts';
 import { amount, isList, parseRecord, text } from '../http/validation.ts';
 import { UpstreamError, type KeyTransaction } from '../types.ts';

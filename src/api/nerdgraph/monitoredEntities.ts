@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { AccountMemory } from './accountMemory.ts';
 import { entity, healthStatus, searchEntities } from './entitySearch.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
-import { ENTITIES, ENTITY_TYPES } from './transport.ts';
+import { ENTITIES, ENTITY_TYPES } from './documents.ts';
 import { count, parseList, parseRecord, text, type Json } from '../http/validation.ts';
 import type { CallOptions, EntityTypeCount, GoldenMetric, MonitoredEntity } from '../upstreamReader.ts';
 import { inSlices } from '../../eventLoop/turns.ts';

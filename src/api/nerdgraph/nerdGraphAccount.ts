@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import type { AccountMemory } from './accountMemory.ts';
 import { all, filled, isIn, rowsOf, TIMESLICE } from './nrql.ts';
-import { ACCOUNTS, USER, type NerdGraphReaderOptions, type Transport } from './transport.ts';
+import { ACCOUNTS, USER } from './documents.ts';
+import type { NerdGraphReaderOptions, Transport } from './transport.ts';
 import { METRIC } from '../../formulas/metricInputs.ts';
 import { SIGN_OF_LIFE } from '../../formulas/valueFormulas.ts';
 import { CallFailure } from '../http/callFailure.ts';

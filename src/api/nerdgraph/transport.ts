@@ -1,12 +1,5 @@
-import {
-  badKeyOf,
-  failedBelow,
-  judge,
-  mayReportError,
-  type Document,
-  type FailedFields,
-  type Meaning,
-} from './failures.ts';
+import { badKeyOf, failedBelow, judge, mayReportError, type FailedFields, type Meaning } from './failures.ts';
+import { NRQL, type Document } from './documents.ts';
 import { nrql, type QueryParts } from './nrql.ts';
 import type { ResponsePolicy } from '../http/body.ts';
 import { BOUNDS, type Bounds } from '../http/bounds.ts';
@@ -15,101 +8,6 @@ import type { Client, ClientOptions } from '../http/client.ts';
 import { isList, hasMembers, type Json, type Discarded } from '../http/validation.ts';
 import type { CallOptions } from '../upstreamReader.ts';
 import { UpstreamError } from '../types.ts';
-
-export const USER: Document = { text: `query { actor { user { id } } }`, root: ['actor', 'user'], list: undefined };
-
-export const ACCOUNTS: Document = {
-  text: `query { actor { accounts { id name } } }`,
-  root: ['actor'],
-  list: ['accounts'],
-};
-
-export const APPLICATIONS = entitySearch(`tags { key values }
-          ... on ApmApplicationEntityOutline {
-            alertSeverity
-            applicationId
-            language
-            apmSummary { hostCount instanceCount }
-            settings { apdexTarget serverSideConfig }
-          }`);
-
-export const KEY_TRANSACTIONS = entitySearch(`tags { key values }
-          ... on KeyTransactionEntityOutline { alertSeverity }`);
-
-/** Details of at most 25 key transactions. */
-export const KEY_TRANSACTION_DETAILS: Document = {
-  text: `query ($guids: [EntityGuid]!) {
-  actor {
-    entities(guids: $guids) {
-      guid
-      ... on KeyTransactionEntity { apdexTarget metricName application { guid } }
-    }
-  }
-}`,
-  root: ['actor'],
-  list: ['entities'],
-};
-
-/** One query of the language NRQL; several in a document would fail and time out together. */
-const NRQL: Document = {
-  text: `query ($account: Int!, $nrql: Nrql!, $timeout: Seconds) {
-  actor {
-    account(id: $account) {
-      nrql(query: $nrql, timeout: $timeout) {
-        results
-        otherResult
-        metadata { facets messages timeWindow { begin end } }
-      }
-    }
-  }
-}`,
-  root: ['actor', 'account', 'nrql'],
-  list: undefined,
-};
-
-/** Entities of any type with the definitions of their golden metrics, on pages of variable size. */
-export const ENTITIES = entitySearch(
-  `alertSeverity
-          tags { key values }
-          goldenMetrics {
-            metrics { name title unit definition { select from where eventId eventObjectId } }
-          }`,
-  { declared: ', $limit: Int', given: ', options: { limit: $limit }' },
-);
-
-export const ENTITY_TYPES: Document = {
-  text: `query ($search: String!) {
-  actor {
-    entitySearch(query: $search) {
-      types { domain type count }
-    }
-  }
-}`,
-  root: ['actor', 'entitySearch'],
-  list: ['types'],
-};
-
-/** A paged search for entities with these further `fields`; `declared` adds a variable, and `given` passes it to the search. */
-function entitySearch(fields: string, { declared, given } = { declared: '', given: '' }): Document {
-  const text = `query ($search: String!, $cursor: String${declared}) {
-  actor {
-    entitySearch(query: $search${given}) {
-      count
-      results(cursor: $cursor) {
-        nextCursor
-        entities {
-          guid
-          name
-          accountId
-          reporting
-          ${fields}
-        }
-      }
-    }
-  }
-}`;
-  return { text, root: ['actor', 'entitySearch'], list: ['results', 'entities'] };
-}
 
 /** The group of a call; calls are counted by it. */
 export type CallGroup =

@@ -2,7 +2,7 @@ import { BOUNDS } from '../../api/http/bounds.ts';
 import { Client } from '../../api/http/client.ts';
 import { isList, hasMembers, type Json } from '../../api/http/validation.ts';
 import { joinPath, resolve } from '../../api/http/address.ts';
-import type { Document } from '../../api/nerdgraph/failures.ts';
+import type { Document } from '../../api/nerdgraph/documents.ts';
 import { AccountMemory } from '../../api/nerdgraph/accountMemory.ts';
 import { NerdGraphAccount } from '../../api/nerdgraph/nerdGraphAccount.ts';
 import type { QueryParts } from '../../api/nerdgraph/nrql.ts';

@@ -1,4 +1,11 @@
-import type { Document } from '../../api/nerdgraph/failures.ts';
+import {
+  APPLICATIONS,
+  ENTITIES,
+  KEY_TRANSACTION_DETAILS,
+  KEY_TRANSACTIONS,
+  USER,
+  type Document,
+} from '../../api/nerdgraph/documents.ts';
 import { applicationIdOf } from '../../api/nerdgraph/keyTransactions.ts';
 import {
   all,
@@ -14,14 +21,7 @@ import {
   type Condition,
   type QueryParts,
 } from '../../api/nerdgraph/nrql.ts';
-import {
-  APPLICATIONS,
-  ENTITIES,
-  KEY_TRANSACTION_DETAILS,
-  KEY_TRANSACTIONS,
-  USER,
-  type NrqlEnd,
-} from '../../api/nerdgraph/transport.ts';
+import type { NrqlEnd } from '../../api/nerdgraph/transport.ts';
 import { isList, hasMembers, type Json } from '../../api/http/validation.ts';
 import { UpstreamError, type Application, type FailureReason } from '../../api/types.ts';
 import { METRIC } from '../../formulas/metricInputs.ts';

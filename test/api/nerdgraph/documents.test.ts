@@ -1,12 +1,10 @@
-import * as transport from '../../../src/api/nerdgraph/transport.ts';
+import * as documents from '../../../src/api/nerdgraph/documents.ts';
 import { readFileSync } from 'node:fs';
 import { buildSchema, parse, validate } from 'graphql';
 import { describe, expect, it } from 'vitest';
 
 const schema = buildSchema(readFileSync('src/simulator/nerdgraph/nerdgraph.graphql', 'utf8'));
-const DOCUMENTS = Object.entries(transport).flatMap(([name, value]) =>
-  typeof value === 'object' ? [[name, value] as const] : [],
-);
+const DOCUMENTS = Object.entries(documents);
 
 describe('the GraphQL documents', () => {
   it.each(DOCUMENTS)('%s asks for nothing beyond the schema', (_, { text }) => {
