@@ -20,7 +20,8 @@ export function checkOutput(
   const needed = [...new Set(files.map(folderOf))];
   const missing = needed.find((folder) => !isFolder(folder));
   if (missing !== undefined) {
-    throw new UsageError(`--output: there is no folder ${missing}: make it, or choose another name`);
+    const problem = existsSync(missing) ? `${missing} is no folder:` : `there is no folder ${missing}: make it, or`;
+    throw new UsageError(`--output: ${problem} choose another name`);
   }
   // A link to nowhere exists, too: it would be replaced, or lead somewhere else.
   const existing = files.filter((file) => lstatSync(file, { throwIfNoEntry: false }) !== undefined);

@@ -97,7 +97,9 @@ describe('the command alert-rules', () => {
       expect(refused.stderr).toContain(`${join(folder, 'report.md')} cannot be replaced`);
       expect(readdirSync(folder)).toEqual(['report.md']);
       writeFileSync(join(folder, 'file'), '');
-      for (const output of [join(folder, 'file', 'rules'), '']) expect((await runIn(output)).status).toBe(2);
+      const inFile = await runIn(join(folder, 'file', 'rules'));
+      expect([inFile.status, inFile.stderr]).toEqual([2, expect.stringContaining('file is no folder: choose another')]);
+      expect((await runIn('')).status).toBe(2);
     });
   });
 
