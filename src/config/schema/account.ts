@@ -8,7 +8,7 @@ import { formatDuration } from '../duration.ts';
 import { keyProblem } from '../keys.ts';
 import { customMetric } from './customMetric.ts';
 import { entitySelection } from './entities.ts';
-import { applicationMatch, entityMatch } from './entityMatch.ts';
+import { applicationMatch, choice, entityMatch } from './entityMatch.ts';
 import { PACKS, query } from './query.ts';
 
 const setting = z.strictObject({
@@ -25,16 +25,10 @@ const setting = z.strictObject({
 });
 
 const chosenApplications = z.strictObject({
-  // An empty list is refused, because it would leave everything out without a warning.
-  include: notes(list(applicationMatch, 1).optional(), {
-    description: 'Only these applications.',
-    otherwise: 'every application',
-    example: [{ name: 'checkout-*' }, { id: 1234567 }],
-  }),
-  exclude: notes(list(applicationMatch).prefault([]), {
-    description: 'Not these, even when they are included.',
-    example: [{ name: '*-staging' }],
-  }),
+  ...choice(applicationMatch, 'applications', 'every application', [
+    [{ name: 'checkout-*' }, { id: 1234567 }],
+    [{ name: '*-staging' }],
+  ]),
   reporting_only: notes(z.boolean().default(true), {
     description: 'Applications that do not report get state metrics, but no calls for metric data.',
   }),
@@ -53,17 +47,9 @@ const applications = z.union([
   chosenApplications,
 ]);
 
-const chosenKeyTransactions = z.strictObject({
-  include: notes(list(entityMatch, 1).optional(), {
-    description: 'Only these key transactions.',
-    otherwise: 'every key transaction',
-    example: [{ name: 'Checkout *' }],
-  }),
-  exclude: notes(list(entityMatch).prefault([]), {
-    description: 'Not these, even when they are included.',
-    example: [{ id: 7654321 }],
-  }),
-});
+const chosenKeyTransactions = z.strictObject(
+  choice(entityMatch, 'key transactions', 'every key transaction', [[{ name: 'Checkout *' }], [{ id: 7654321 }]]),
+);
 
 const keyTransactions = z.union([z.boolean(), chosenKeyTransactions]);
 

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { tagMatch } from './entityMatch.ts';
+import { choice, tagMatch } from './entityMatch.ts';
 import { duration, list, notes, text, whole } from './parts.ts';
 
 /** NerdGraph's form of a type, domain first. */
@@ -11,15 +11,10 @@ export const entitySelection = z.strictObject({
     placeholder: '<DOMAIN-TYPE>',
     example: 'EXT-SERVICE',
   }),
-  include: notes(list(tagMatch, 1).optional(), {
-    description: 'Only these entities.',
-    otherwise: 'every entity of the type',
-    example: [{ name: 'checkout-*' }, { tag: 'environment', value: 'production' }],
-  }),
-  exclude: notes(list(tagMatch).prefault([]), {
-    description: 'Not these, even when they are included.',
-    example: [{ name: '*-staging' }],
-  }),
+  ...choice(tagMatch, 'entities', 'every entity of the type', [
+    [{ name: 'checkout-*' }, { tag: 'environment', value: 'production' }],
+    [{ name: '*-staging' }],
+  ]),
   metrics: notes(list(text(), 1).optional(), {
     description: "Only these golden metrics, by New Relic's names.",
     otherwise: 'all golden metrics of the type',

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { EntityMatch } from '../match.ts';
 import { typeMismatch } from '../schemaIssues.ts';
-import { notes, text, whole } from './parts.ts';
+import { list, notes, text, whole } from './parts.ts';
 
 const GLOB = '`*` any run of characters, `?` one, the rest literal, case counts';
 
@@ -80,4 +80,16 @@ export const tagMatch = z
 
 function isValueOfTag({ tag, value }: EntityMatch): boolean {
   return value === undefined || tag !== undefined;
+}
+
+/** The keys `include` and `exclude`. An empty `include` is refused, because it would leave everything out without a warning. */
+export function choice<T extends z.ZodType>(match: T, plural: string, otherwise: string, examples: unknown[][]) {
+  const [include, exclude] = examples;
+  return {
+    include: notes(list(match, 1).optional(), { description: `Only these ${plural}.`, otherwise, example: include }),
+    exclude: notes(list(match).prefault([]), {
+      description: 'Not these, even when they are included.',
+      example: exclude,
+    }),
+  };
 }
