@@ -5,7 +5,7 @@ import { customMetrics } from '../metrics/customMetrics.ts';
 import { prepareQueries } from '../metrics/queryFamilies.ts';
 import { GROUPS } from '../metrics/sample.ts';
 import { SampleWriter } from '../metrics/writeSamples.ts';
-import type { AccountContext } from './selection.ts';
+import type { AccountContext } from './accountContext.ts';
 import { AccountLog } from './accountLog.ts';
 import { type Scope } from './scope.ts';
 import { AccountCollector } from './accountCollector.ts';

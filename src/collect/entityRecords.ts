@@ -8,7 +8,8 @@ import type { Family, WrittenLabels, WrittenSamples } from '../metrics/sample.ts
 import { NO_SAMPLES, writeLabels } from '../metrics/writeSamples.ts';
 import { readDefinition, sourceKey, UnreadableDefinition, type GoldenSource } from '../nrql/goldenMetric.ts';
 import type { AccountConfig } from '../config/config.ts';
-import { selects, type AccountContext } from './selection.ts';
+import type { AccountContext } from './accountContext.ts';
+import { selects } from './selection.ts';
 import { Task, type Subject } from './task.ts';
 
 type Selection = AccountConfig['entities'][number];

@@ -8,7 +8,7 @@ import { AccountSnapshot } from './accountSnapshot.ts';
 import type { EvaluationTime } from './due.ts';
 import type { EntityRecord } from './entityRecords.ts';
 import type { ApplicationData } from './records.ts';
-import type { AccountContext } from './selection.ts';
+import type { AccountContext } from './accountContext.ts';
 
 const LIST_GROUPS = new Set(GROUPS.filter((group) => !/_metrics$/.test(group) && group !== 'counters'));
 

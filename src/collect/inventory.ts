@@ -19,14 +19,8 @@ import {
   type KeyTransactionRecord,
   type ListRecord,
 } from './records.ts';
-import {
-  type AccountContext,
-  effectiveSettings,
-  isEnabled,
-  readsMetricData,
-  selectKeyTransactions,
-  selects,
-} from './selection.ts';
+import type { AccountContext } from './accountContext.ts';
+import { effectiveSettings, isEnabled, readsMetricData, selectKeyTransactions, selects } from './selection.ts';
 
 /** Kinds that belong to the account itself, not to an entry of a list. */
 const LISTS: ReadonlySet<Kind> = new Set<Kind>(['applications', 'key_transactions', 'entities', 'queries']);

@@ -15,7 +15,8 @@ import type { Task, Kind, Subject } from './task.ts';
 import { book, counterSubject, newCounterRecord, overFirstRange, steadyRange } from './counterRecords.ts';
 import type { Inventory } from './inventory.ts';
 import { takeOverMetrics, type ApplicationData } from './records.ts';
-import { type AccountContext, onlyIds, ownersToRequest } from './selection.ts';
+import type { AccountContext } from './accountContext.ts';
+import { onlyIds, ownersToRequest } from './selection.ts';
 
 /** Plans and counts the calls for tasks of one kind. */
 interface TaskRead {

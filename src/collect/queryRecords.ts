@@ -4,7 +4,7 @@ import type { DroppedSeries, WrittenLabels, WrittenSamples } from '../metrics/sa
 import { NO_SAMPLES, readSamples, writeLabels } from '../metrics/writeSamples.ts';
 import { PERCENTILE_LABEL, type ROW_DROP_REASONS } from '../nrql/queryRows.ts';
 import { Task, type Subject } from './task.ts';
-import type { AccountContext } from './selection.ts';
+import type { AccountContext } from './accountContext.ts';
 
 /** A query of the account, with its last read rows. */
 export interface QueryRecord {

@@ -9,7 +9,8 @@ import { windowSamples } from '../metrics/windowFamilies.ts';
 import type { CounterRecord } from './counterRecords.ts';
 import type { SelectionInput } from './metricSelections.ts';
 import type { Task } from './task.ts';
-import type { AccountContext, effectiveSettings } from './selection.ts';
+import type { AccountContext } from './accountContext.ts';
+import type { effectiveSettings } from './selection.ts';
 
 /** The response about an application or a host over one window. */
 interface WindowInput {

@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts';
 import { neededGroups, type Needs, type Scope } from './scope.ts';
-import type { AccountContext } from './selection.ts';
+import type { AccountContext } from './accountContext.ts';
 import type { Kind, Task } from './task.ts';
 
 interface Waiting {

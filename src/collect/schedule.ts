@@ -20,7 +20,7 @@ import { GROUP_OF, type Task, type ReadTimes, type Kind } from './task.ts';
 import type { Inventory } from './inventory.ts';
 import type { Kinds } from './kinds.ts';
 import type { AccountLimiter } from './limiter.ts';
-import type { AccountContext } from './selection.ts';
+import type { AccountContext } from './accountContext.ts';
 
 const MINUTE = 60_000;
 

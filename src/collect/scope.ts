@@ -1,5 +1,5 @@
 import type { Group } from '../metrics/sample.ts';
-import type { AccountContext } from './selection.ts';
+import type { AccountContext } from './accountContext.ts';
 import type { Kind, Task } from './task.ts';
 
 /** The scope of a request: everything, some groups, one account, or one application. */

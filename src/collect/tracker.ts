@@ -4,7 +4,7 @@ import type { Clock } from './clock.ts';
 import { Refresh } from './refresh.ts';
 import type { Schedule } from './schedule.ts';
 import { isSameScope, type Scope } from './scope.ts';
-import type { AccountContext } from './selection.ts';
+import type { AccountContext } from './accountContext.ts';
 import type { Task } from './task.ts';
 
 /** Limit for the refreshes that are kept: scrapers and probes of one account use fewer scopes. */
