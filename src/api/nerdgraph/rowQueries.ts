@@ -131,7 +131,10 @@ async function takeGoldenRows(
   const parts = new Map<string, Batch>();
   for (const part of batch) {
     const id = withoutPadding(recordId(String(part.id), source.eventObjectId) ?? '');
-    parts.set(id, [...(parts.get(id) ?? []), part]);
+    const rows = found.get(part.id);
+    if (id !== '') parts.set(id, [...(parts.get(id) ?? []), part]);
+    else if (rows !== undefined)
+      rows.failure = account.transport.invalid(group, `the guid of ${part.displayName ?? part.id} has no id`);
   }
   const byId: (readonly [id: string, row: Json])[] = [];
   await inSlices(response.rows, (row) => {

@@ -131,6 +131,15 @@ describe('golden metrics', () => {
     },
   );
 
+  it('by the id in a guid fail of an entity whose guid has none, and of no other', async () => {
+    const between = await startBetween(WORLD, { maxRetries: 0 });
+    const [first, ...others] = await subjectsOf(between, 'BROWSER-APPLICATION');
+    const columns = first!.columns.filter(({ source }) => source.eventObjectId === 'DOMAIN_IDS');
+    const subjects = [{ ...first!, guid: 'plain' }, ...others].map((subject) => ({ ...subject, columns }));
+    const { outcomes } = await read(between, subjects);
+    expect(outcomes.map(failuresOf)).toEqual([['all'], ...others.map(() => [])]);
+  });
+
   it('of a response with an unreadable row are not used: the parts that are read in its place decide', async () => {
     const between = await startBetween(WORLD, { maxRetries: 0 });
     const subjects = await subjectsOf(between, SERVICE);
