@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { serve, served, testApp } from '../support/app.ts';
 import { accountStatus } from '../support/collector.ts';
 import { get } from '../support/http.ts';
@@ -44,6 +44,24 @@ describe('/sd', () => {
       },
     });
     expect(app.collector.refreshes.map(({ groups: asked }) => asked)).toEqual([['applications']]);
+  });
+
+  test('lets other work have a turn between two applications', async () => {
+    const { app, origin } = await served();
+    const [one] = TWO.applications ?? [];
+    app.collector.accounts = [accountStatus({ applications: Array.from({ length: 500 }, () => one!) })];
+    let time = performance.now();
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => (time += 10));
+    let turns = 0;
+    let counting = setImmediate(function count() {
+      turns += 1;
+      counting = setImmediate(count);
+    });
+    const { text } = await get(`${origin}/sd`);
+    clearImmediate(counting);
+    clock.mockRestore();
+    expect(JSON.parse(text)).toHaveLength(500);
+    expect(turns).toBeGreaterThan(500);
   });
 
   test('gives [] when the lists were read and are empty', async () => {
