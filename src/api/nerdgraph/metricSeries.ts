@@ -127,7 +127,7 @@ async function readHalves(
   }
 }
 
-/** New Relic may return another window than requested; a missing part at either end is read separately. */
+/** New Relic may return another window than requested; a missing part at either end is read in further queries. */
 async function readGaps(
   account: NerdGraphAccount,
   parts: readonly QueryPart[],
@@ -136,6 +136,7 @@ async function readGaps(
   call: CallOptions,
 ): Promise<void> {
   const { range } = query;
+  const lacking = new Map<string, { readonly gap: TimeRange; readonly parts: QueryPart[] }>();
   for (const part of parts) {
     const rows = found.get(part.id);
     for (const gap of gapsIn(range, rows?.window)) {
@@ -144,10 +145,15 @@ async function readGaps(
         if (rows !== undefined) rows.failure = account.transport.invalid(query.group, words);
         break;
       }
-      const rest = await readRange(account, [part], { ...query, range: gap }, call);
-      const missing = rest.get(part.id);
-      if (missing !== undefined) rows?.append(missing);
+      const key = `${gap.from} ${gap.to}`;
+      const alike = lacking.get(key) ?? { gap, parts: [] };
+      alike.parts.push(part);
+      lacking.set(key, alike);
     }
+  }
+  for (const { gap, parts: alike } of lacking.values()) {
+    const rest = await readRange(account, alike, { ...query, range: gap }, call);
+    for (const [id, rows] of rest) found.get(id)?.append(rows);
   }
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { metricDataOf, METRICS, NOW, RANGE, startBoth } from './nerdGraphReading.ts';
-import { startBetween } from './proxy.ts';
+import { edit, startBetween } from './proxy.ts';
 import { readAll, readOne, valueOf } from '../support/reading.ts';
 
 const IDS = [1_000_001, 1_000_002];
@@ -41,6 +41,26 @@ describe('a service that answers long ranges for the steps that it keeps', () =>
     expect(snapped.window).toEqual({ from: end - 7_200, to: end });
     const exact = await readOne(reader.metricData, subject, call, { from: end - 7_200, to: end });
     expect(snapped.metrics).toEqual(exact.metrics);
+  });
+
+  it('is asked once for the minutes that a series of several applications lacks', async () => {
+    const between = await startBetween({ applications: 3 });
+    const { reader, call, asked } = between;
+    const [chunk] = reader.metricSeries.chunks({ from: RANGE.to - 1_740, to: RANGE.to }, 60, NOW / 1000);
+    const read = async () => {
+      asked.length = 0;
+      const series = await readAll(reader.metricSeries, metricDataOf([...IDS, 1_000_003]), chunk!, call);
+      return series.map((outcome) => new Map(valueOf(outcome).metrics));
+    };
+    const whole = await read();
+    between.fault = edit((answer) => {
+      const { timeWindow } = answer.metadata;
+      if (timeWindow.end - timeWindow.begin <= 600_000) return;
+      timeWindow.begin += 300_000;
+      answer.results = answer.results.filter(({ beginTimeSeconds: from }) => Number(from) * 1000 >= timeWindow.begin);
+    });
+    expect(await read()).toEqual(whole);
+    expect(asked).toHaveLength(2);
   });
 
   it('loses no minute of a series and gives no wrong one, wherever the range begins and ends', async () => {
