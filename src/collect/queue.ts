@@ -46,7 +46,8 @@ export class Queue {
   readonly #limiter: AccountLimiter;
   readonly #lanes = new Map(KINDS.map((kind) => [kind, { healthy: new Lane(), trials: new Lane() }]));
   readonly #waiting = new Map<Task, QueuedTask>();
-  /** The number of trials in flight, and the number of the last trials in a row that succeeded. */
+  /** The numbers of calls in flight, trials and others, and the number of the last trials in a row that succeeded. */
+  #healthyRunning = 0;
   #trialsRunning = 0;
   #trialsSucceeded = 0;
   /**
@@ -62,10 +63,11 @@ export class Queue {
     this.#limiter = limiter;
   }
 
-  /** True while tasks wait, and New Relic has failed too often in the last minute to be tried again. */
+  /** True while nothing but trials waits or runs, and New Relic has failed too often in the last minute to start another. */
   get isHeldBack(): boolean {
     const now = this.#clock.monotonic();
-    return this.size > 0 && this.#nextTry(now) > now;
+    if (this.size === 0 || this.#healthyRunning > 0 || this.#nextTry(now) <= now) return false;
+    return [...this.#lanes.values()].every(({ healthy }) => healthy.head() === undefined);
   }
 
   get size(): number {
@@ -121,6 +123,7 @@ export class Queue {
     const planned = this.#kinds.plan(task.kind, candidates, this.#schedule.advanceWindow());
     for (const each of planned.subjects) this.remove(each);
     if (isTrial) this.#trialsRunning += 1;
+    else this.#healthyRunning += 1;
     return { planned, slot, isTrial };
   }
 
@@ -130,7 +133,7 @@ export class Queue {
     if (isTrial) {
       this.#trialsRunning -= 1;
       this.#trialsSucceeded = results.every(isSuccess) ? this.#trialsSucceeded + 1 : 0;
-    }
+    } else this.#healthyRunning -= 1;
     if (results.some(isSuccess)) {
       this.#failedInRow = 0;
       if (slot.calls.count > 0) this.#limiter.learn(slot.calls);

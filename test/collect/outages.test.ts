@@ -41,6 +41,21 @@ describe('while New Relic refuses every connection', () => {
   });
 });
 
+describe('while New Relic fails for most applications', () => {
+  it('every scrape waits for the others, although those that fail are not tried yet', async () => {
+    const world = new World([accountConfig({ hosts: false, key_transactions: false })]);
+    world.populate(10);
+    world.reader.latency = () => 300;
+    await world.scrapeFor(120);
+    world.reader.fault = ({ kind, applicationId = 0 }) =>
+      kind === 'metric_data' && applicationId > 2 ? { reason: 'server', latency: 300 } : undefined;
+    const fresh: number[] = [];
+    await world.nextMinute(1);
+    await world.scrapeFor(600, 7, () => fresh.push(world.group('application_metrics').tasks.fresh));
+    expect(Math.min(...fresh)).toBe(2);
+  });
+});
+
 describe('an account that was idle for an hour', () => {
   it('makes progress while its first work waits for a slot that another account of its key has', async () => {
     const accounts = ['one', 'two'].map((name) =>
