@@ -199,7 +199,8 @@ function takeRow(response: RowsResponse, row: unknown): void {
   if (!hasMembers(row) || keys === undefined) throw new CallFailure('invalid_response', NO_SUBJECT);
   const { groupBy } = query;
   const [id = ''] = keys;
-  const target = targets.get(withoutPadding(id));
+  // How New Relic writes a number among several facets is not documented: `7.0` means 7.
+  const target = targets.get(withoutPadding(id)) ?? targets.get(String(Number(id)));
   if (target === undefined) {
     const isSubject = groupBy === 'key_transaction' || /^\d{1,16}$/.test(id.slice(0, 20));
     if (!isSubject) throw new CallFailure('invalid_response', NO_SUBJECT);

@@ -278,13 +278,16 @@ describe('a query for many applications', () => {
     ]);
   });
 
-  it('takes ids that arrive as numbers', async () => {
+  it.each<[string, (id: string) => unknown]>([
+    ['numbers', Number],
+    ['texts of numbers with a fraction', (id) => `${id}.0`],
+  ])('takes ids that arrive as %s', async (_, written) => {
     const between = await startBetween(WORLD);
     const whole = await readAll(between);
     between.fault = edit(({ results }) => {
       for (const row of results) {
         const [id, ...rest] = row['facet'] as string[];
-        row['facet'] = [Number(id), ...rest];
+        row['facet'] = [written(id ?? ''), ...rest];
       }
     });
     expect(await readAll(between)).toEqual(whole);
