@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { findApplication } from '../../../src/cli/upstream/readForCommand.ts';
+import { findApplication, isId } from '../../../src/cli/upstream/readForCommand.ts';
 import type { LiveAccount } from '../../../src/cli/upstream/session.ts';
 import { accountConfig } from '../../collect/support/config.ts';
 import { FakeReader } from '../../collect/support/fakeReader.ts';
@@ -25,5 +25,15 @@ describe('an application that may be in several accounts that cannot be read', (
   it.each(['1000001', 'checkout'])('is missed with the first account of the configuration (%s)', async (app) => {
     const accounts = [broken('first', 3), broken('second', 0)];
     await expect(findApplication(accounts, app)).rejects.toThrow('account first');
+  });
+});
+
+describe('a text that names an application or a host', () => {
+  it.each(['1', '9007199254740991'])('is an id: %s', (text) => {
+    expect(isId(text)).toBe(true);
+  });
+
+  it.each(['0123', '0', '9007199254740992', '12345678901234567', '1e3', '-1', ''])('is a name: "%s"', (text) => {
+    expect(isId(text)).toBe(false);
   });
 });
