@@ -45,8 +45,7 @@ export class AccountMemory {
   readonly goldenMetrics = new Map<string, readonly GoldenMetric[]>();
   /** The form in which New Relic accepts a list of ids that may be numbers or texts; undefined: not known yet. */
   idListForm: IdListForm | undefined;
-  /** By kind of query: the probes of failed batches, by one subject, and whether the next read begins with one. */
-  readonly probes = new Map<string, { count: number; isNext: boolean }>();
+  readonly #probes = new Map<string, { count: number; isNext: boolean }>();
   #listed: ReadonlyMap<SubjectId, Pick<Application, 'language' | 'reporting' | 'hosts'>> = new Map();
   /** Sizes as last read, also of owners of key transactions that are not on the list: the next list removes those. */
   readonly #sizes = new Map<SubjectId, Partial<typeof FIRST_SIZES>>();
@@ -59,6 +58,13 @@ export class AccountMemory {
     let list = this.#entityLists.get(type);
     if (list === undefined) this.#entityLists.set(type, (list = { limit: PAGE_SIZE, entities: new Map() }));
     return list;
+  }
+
+  /** Of a kind of query, or a column: the number of reads of one subject in place of all, and whether the next read begins so. */
+  probesOf(kind: string): { count: number; isNext: boolean } {
+    let probes = this.#probes.get(kind);
+    if (probes === undefined) this.#probes.set(kind, (probes = { count: 0, isNext: false }));
+    return probes;
   }
 
   /** Stores the whole application list, and removes the records of applications that are no longer on it. */

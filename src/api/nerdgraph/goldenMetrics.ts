@@ -2,7 +2,7 @@ import { Size, type QueryKind, type QueryPart } from './batching.ts';
 import type { AccountMemory } from './accountMemory.ts';
 import { MetricSelector } from './metricSelector.ts';
 import type { SubjectRows } from './rows.ts';
-import { planLater, planTimeslices, type PlannedQueries } from './timeslices.ts';
+import { beginningAt, planLater, planTimeslices, type PlannedQueries } from './timeslices.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import { sourceKey, type GoldenSource } from '../../nrql/goldenMetric.ts';
 import { numberOf, percentilesOf } from '../../nrql/queryRows.ts';
@@ -113,7 +113,7 @@ class SourceRead {
   readonly #source: GoldenSource;
   readonly #range: TimeRange;
   readonly #together: PlannedColumns;
-  /** A suspect column is read for one entity first, and for the others once it succeeds. */
+  /** A suspect column is read for one entity first, another one each time, and for the others once it succeeds. */
   readonly #suspects: readonly (readonly [first: PlannedColumns, others: PlannedColumns])[];
 
   constructor(account: NerdGraphAccount, source: GoldenSource, entities: readonly Entity[], range: TimeRange) {
@@ -127,7 +127,11 @@ class SourceRead {
     const others = selects.filter((select) => !suspects.includes(select));
     this.#together = this.#plan(others, entities);
     this.#suspects = suspects.map((select) => {
-      const having = entities.filter((entity) => selectsOf(entity).includes(select));
+      const { count } = account.memory.probesOf(columnKey(source, select));
+      const having = beginningAt(
+        count,
+        entities.filter((entity) => selectsOf(entity).includes(select)),
+      );
       return [this.#plan([select], having.slice(0, 1), { isTrial: true }), this.#plan([select], having.slice(1))];
     });
     const planned = [this.#together, ...this.#suspects.flat()];
@@ -176,7 +180,8 @@ class SourceRead {
   }
 
   async #readSuspect(first: PlannedColumns, others: PlannedColumns, call: CallOptions): Promise<void> {
-    const { failures } = this.#account.memory;
+    const { memory } = this.#account;
+    const { failures } = memory;
     const [select = ''] = first.selects;
     const key = columnKey(this.#source, select);
     const earlier = failures.tooManyFailures(COLUMN_KIND, key, undefined);
@@ -191,6 +196,8 @@ class SourceRead {
       return;
     }
     if (earlier === undefined) failures.recordOwnFailure(COLUMN_KIND, key, undefined, error);
+    // The next trial is of another entity, because the entity may be the cause.
+    memory.probesOf(key).count += 1;
     for (const entity of [...first.entities, ...others.entities]) {
       for (const name of this.#namesOf(entity, select)) entity.failures.set(name, error);
     }
@@ -205,7 +212,11 @@ class SourceRead {
     if (only !== undefined && others.length === 0 && !isOpen && found.every(({ failure }) => isOfQuery(failure))) {
       broken.add(only);
     }
-    for (const select of broken) memory.failures.recordFailure(COLUMN_KIND, columnKey(this.#source, select));
+    for (const select of broken) {
+      const key = columnKey(this.#source, select);
+      memory.failures.recordFailure(COLUMN_KIND, key);
+      memory.probesOf(key).count += 1;
+    }
   }
 
   /** The golden metrics of an entity with this column. */

@@ -119,11 +119,9 @@ class SplitRead {
   constructor(context: RowsRead) {
     this.#context = context;
     const { account, query } = context;
-    const { failures, probes } = account.memory;
-    this.#failures = failures;
-    const kind = query.golden === undefined ? query.name : sourceKey(query.golden);
-    this.#probes = probes.get(kind) ?? { count: -1, isNext: false };
-    probes.set(kind, this.#probes);
+    const { memory } = account;
+    this.#failures = memory.failures;
+    this.#probes = memory.probesOf(query.golden === undefined ? query.name : sourceKey(query.golden));
   }
 
   async run(batch: Batch): Promise<void> {
@@ -318,7 +316,7 @@ class SplitRead {
    */
   #nextProbe(): number {
     this.#probes.count += 1;
-    return this.#probes.count;
+    return this.#probes.count - 1;
   }
 
   /** @param error the error of the whole batch; undefined: it has more rows than a response holds */
@@ -397,7 +395,7 @@ function probesOf(batch: Batch, probe: number): readonly (readonly [QueryPart, r
 const GOLDEN_RATIO = 0.618;
 
 /** The list from another entry on for each probe, and then the entries before it. */
-function beginningAt<T>(probe: number, list: readonly T[]): readonly T[] {
+export function beginningAt<T>(probe: number, list: readonly T[]): readonly T[] {
   const from = Math.floor(((probe * GOLDEN_RATIO) % 1) * list.length);
   return [...list.slice(from), ...list.slice(0, from)];
 }

@@ -131,6 +131,17 @@ describe('golden metrics', () => {
     },
   );
 
+  it('that break queries of the first entity alone are read of all others from the second read on', async () => {
+    const between = await startBetween(WORLD, { maxRetries: 0 });
+    const subjects = await subjectsOf(between, SERVICE);
+    const isStruck = (nrql: string): boolean =>
+      nrql.includes(subjects[0]!.guid) && nrql.includes('sum(apm.service.error.count)');
+    between.fault = where(isStruck, say('slow', 'TIMEOUT'));
+    await read(between, subjects);
+    const { outcomes } = await read(between, subjects);
+    expect(outcomes.map(failuresOf)).toEqual(subjects.map((_, index) => (index === 0 ? ['errorRate'] : [])));
+  });
+
   it('by the id in a guid fail of an entity whose guid has none, and of no other', async () => {
     const between = await startBetween(WORLD, { maxRetries: 0 });
     const [first, ...others] = await subjectsOf(between, 'BROWSER-APPLICATION');
