@@ -211,20 +211,18 @@ export function planQueries(parts: readonly QueryPart[], memory: AccountMemory, 
       );
     } else (memory.failures.isReturning(kind.name, part.id) ? returning : together).push(healthy);
   }
-  for (const parts of [together, returning]) {
-    let batch: QueryPart[] = [];
-    let size = new Size(memory, kind);
-    for (const part of parts) {
-      size.add(part);
-      if (batch.length > 0 && !size.fits) {
-        batches.push(batch);
-        batch = [];
-        size = Size.of([part], memory, kind);
-      }
-      batch.push(part);
+  let batch: QueryPart[] = [];
+  let size = new Size(memory, kind);
+  for (const part of [...together, ...returning]) {
+    size.add(part);
+    if (batch.length > 0 && (!size.fits || part === returning[0])) {
+      batches.push(batch);
+      batch = [];
+      size = Size.of([part], memory, kind);
     }
-    if (batch.length > 0) batches.push(batch);
+    batch.push(part);
   }
+  if (batch.length > 0) batches.push(batch);
   return batches;
 }
 
