@@ -174,12 +174,9 @@ class SplitReading {
 
   /** Until something was read, a refusal may concern the application or the window, and then every call would be refused. */
   async #makeSureOfUpstream(refusal: UpstreamError): Promise<void> {
-    for (const sample of this.#samples) if (!this.#hasRead()) await this.#refusal([sample]);
-    if (!this.#hasRead()) throw refusal;
-  }
-
-  #hasRead(): boolean {
-    return this.#isAnyRead;
+    let isRead = this.#isAnyRead;
+    for (const sample of this.#samples) if (!isRead) isRead = (await this.#refusal([sample])) === undefined;
+    if (!isRead) throw refusal;
   }
 
   /** Reads names in one call; returns the refusal, if any. */
