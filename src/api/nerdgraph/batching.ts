@@ -283,6 +283,15 @@ export function takeOne(batch: Batch, last: boolean): readonly [one: Batch, othe
   ];
 }
 
+/** The golden ratio spreads the entries with which probes begin, because neighbours often fail together. */
+const GOLDEN_RATIO = 0.618;
+
+/** The list from another entry on for each probe, and then the entries before it. */
+export function beginningAt<T>(probe: number, list: readonly T[]): readonly T[] {
+  const from = Math.floor(((probe * GOLDEN_RATIO) % 1) * list.length);
+  return [...list.slice(from), ...list.slice(0, from)];
+}
+
 /** The condition for the subjects and metrics of a batch; subjects with the same metrics share a part of it. */
 export function conditionOf(batch: Batch, groupBy: QueryKind['groupBy']): Condition {
   const groups = new Map<string, { readonly selector: MetricSelector; readonly ids: [SubjectId, ...SubjectId[]] }>();

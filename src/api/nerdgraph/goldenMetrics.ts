@@ -1,8 +1,8 @@
-import { Size, type QueryKind, type QueryPart } from './batching.ts';
+import { beginningAt, Size, type QueryKind, type QueryPart } from './batching.ts';
 import type { AccountMemory } from './accountMemory.ts';
 import { MetricSelector } from './metricSelector.ts';
 import type { SubjectRows } from './rows.ts';
-import { beginningAt, planLater, planTimeslices, type PlannedQueries } from './timeslices.ts';
+import { planLater, planTimeslices, type PlannedQueries } from './timeslices.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import { sourceKey, type GoldenSource } from '../../nrql/goldenMetric.ts';
 import { numberOf, percentilesOf } from '../../nrql/queryRows.ts';

@@ -1,5 +1,5 @@
 import type { AccountMemory } from './accountMemory.ts';
-import { halve, planQueries, takeOne, type Batch, type QueryPart } from './batching.ts';
+import { beginningAt, halve, planQueries, takeOne, type Batch, type QueryPart } from './batching.ts';
 import { MetricSelector } from './metricSelector.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import { columnsOf, queryBatch } from './rowQueries.ts';
@@ -389,15 +389,6 @@ function probesOf(batch: Batch, probe: number): readonly (readonly [QueryPart, r
     ...turned.slice(0, 1).map((first) => [first, columnsOfPart(first)] as const),
     ...turned.slice(-1).map((last) => [last, columnsOfPart(last).toReversed()] as const),
   ];
-}
-
-/** The golden ratio spreads the entries with which probes begin, because neighbours often fail together. */
-const GOLDEN_RATIO = 0.618;
-
-/** The list from another entry on for each probe, and then the entries before it. */
-export function beginningAt<T>(probe: number, list: readonly T[]): readonly T[] {
-  const from = Math.floor(((probe * GOLDEN_RATIO) % 1) * list.length);
-  return [...list.slice(from), ...list.slice(0, from)];
 }
 
 /** True for a batch with several subjects: applications, hosts or key transactions. */
