@@ -27,8 +27,8 @@ export class Facets {
   }
 
   /**
-   * The facets as the values of labels: a facet that is null is an empty label. Undefined where one is missing. Half a character
-   * of UTF-16 becomes the sign that is written for it, so that different texts are different labels.
+   * The facets as the values of labels: a facet that is null is an empty label. Undefined where one is missing. A lone surrogate
+   * becomes U+FFFD here, as it is written, so that facets that are written alike are equal.
    */
   labelsOf(row: Row): readonly string[] | undefined {
     for (let index = 0; index < this.#positions.length; index += 1) {

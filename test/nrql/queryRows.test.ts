@@ -142,7 +142,7 @@ describe('rows of the same labels', () => {
     });
   });
 
-  it('are also those that differ only in halves of characters, for which one sign is written', () => {
+  it('are also those that differ only in lone surrogates, which are written alike', () => {
     const rows = ['\ud800', '\ud801', '\ufffd'].map((facet) => ({ facet, orders: 1 }));
     expect(read(rows, one)).toMatchObject({
       series: [[{ labels: { region: '\ufffd' } }]],
