@@ -15,6 +15,8 @@ const FAILURES_MS = 60_000;
 const FORGOTTEN_MS = 3_600_000;
 /** The first time for which an application without data is left out. */
 const FIRST_OMISSION_MS = 5 * 60_000;
+/** The distance between the ends of such omissions: each application is then read alone, which costs a call. */
+const RETURN_DISTANCE_MS = 20_000;
 
 interface Suspicion {
   /** Successful responses until the subject is no longer a suspect; undefined: it is not a suspect. */
@@ -36,6 +38,9 @@ export class FailureMemory {
   readonly #failures = new Map<string, { readonly at: readonly number[]; readonly error: UpstreamError }>();
   /** For each collection the items that are left out, with the end of their omission (monotonic milliseconds) and its number. */
   readonly #omitted = new Map<string, Map<SubjectId, { readonly until: number; readonly times: number }>>();
+
+  /** The ends of omissions for want of data, in units of their distance. */
+  readonly #returns = new Set<number>();
 
   constructor(monotonic: () => number) {
     this.#monotonic = monotonic;
@@ -126,10 +131,17 @@ export class FailureMemory {
     this.#omitted.set(from, items.set(item, { until: this.#monotonic() + ms, times }));
   }
 
-  /** Leaves a subject without data out, each time in a row longer, because it may have been silent for a short time only. */
+  /**
+   * Leaves a subject without data out, each time in a row longer, because it may have been silent for a short time only. At most
+   * three a minute return, unless the longest time is over.
+   */
   omitWithoutData(kind: string, id: SubjectId, longestMs: number): void {
+    const now = this.#monotonic();
     const times = (this.#omitted.get(kind)?.get(id)?.times ?? 0) + 1;
-    this.omit(kind, id, backoff(times, FIRST_OMISSION_MS, longestMs), times);
+    let end = Math.ceil((now + backoff(times, FIRST_OMISSION_MS, longestMs)) / RETURN_DISTANCE_MS);
+    while (this.#returns.has(end) && end * RETURN_DISTANCE_MS < now + longestMs) end += 1;
+    this.#returns.add(end);
+    this.omit(kind, id, Math.min(end * RETURN_DISTANCE_MS - now, longestMs), times);
   }
 
   /** Ends the omissions of an item, because there is news of it; `kind`: only its omission from this collection. */
@@ -160,6 +172,7 @@ export class FailureMemory {
       if (isNone || now - seenAt > FORGOTTEN_MS) this.#suspicions.delete(key);
     }
     for (const key of this.#failures.keys()) if (this.#recent(key).length === 0) this.#failures.delete(key);
+    for (const end of this.#returns) if (end * RETURN_DISTANCE_MS < now) this.#returns.delete(end);
     for (const [from, items] of this.#omitted) {
       for (const [item, { until }] of items) if (now - until > FORGOTTEN_MS) items.delete(item);
       if (items.size === 0) this.#omitted.delete(from);

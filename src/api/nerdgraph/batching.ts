@@ -194,12 +194,11 @@ function mustBeAlone({ id, host }: BatchSubject, { failures }: AccountMemory, { 
 }
 
 /**
- * The batches in which these parts are read when nothing fails. A suspect gets a batch of its own. Subjects that return from an
- * omission share no batch with others, which they might break again.
+ * The batches in which these parts are read when nothing fails. A suspect gets a batch of its own, and so does a subject that
+ * returns from an omission: it might break the batch again.
  */
 export function planQueries(parts: readonly QueryPart[], memory: AccountMemory, kind: QueryKind): Batch[] {
   const together: QueryPart[] = [];
-  const returning: QueryPart[] = [];
   const batches: Batch[] = [];
   for (const part of parts) {
     const [healthy, suspects] = separateSuspects(part, memory, kind);
@@ -209,13 +208,14 @@ export function planQueries(parts: readonly QueryPart[], memory: AccountMemory, 
       batches.push(
         ...divided([{ ...healthy, namesHosts: healthy.hosts !== undefined && kind.groupBy === 'host' }], memory, kind),
       );
-    } else (memory.failures.isReturning(kind.name, part.id) ? returning : together).push(healthy);
+    } else if (memory.failures.isReturning(kind.name, part.id)) batches.push([healthy]);
+    else together.push(healthy);
   }
   let batch: QueryPart[] = [];
   let size = new Size(memory, kind);
-  for (const part of [...together, ...returning]) {
+  for (const part of together) {
     size.add(part);
-    if (batch.length > 0 && (!size.fits || part === returning[0])) {
+    if (batch.length > 0 && !size.fits) {
       batches.push(batch);
       batch = [];
       size = Size.of([part], memory, kind);

@@ -95,6 +95,30 @@ describe('an item that is left out', () => {
   });
 });
 
+describe('subjects without data', () => {
+  it('return at most three a minute, and each within the longest time', () => {
+    const { failures, pass } = start();
+    for (let id = 0; id < 100; id += 1) failures.omitWithoutData(id % 2 === 0 ? KIND : 'hosts', id, HOUR);
+    const returned: number[] = [];
+    for (let minute = 0; minute < 60; minute += 1) {
+      pass(MINUTE);
+      const isBack = (id: number): boolean => failures.isReturning(id % 2 === 0 ? KIND : 'hosts', id);
+      returned.push(Array.from({ length: 100 }, (_, id) => id).filter(isBack).length);
+    }
+    const more = returned.map((count, minute) => count - (returned[minute - 1] ?? 0));
+    expect(more.slice(0, 4)).toEqual([0, 0, 0, 0]);
+    expect(Math.max(...more)).toBe(3);
+    expect(returned.at(-1)).toBe(100);
+  });
+
+  it('return after the longest time, where that leaves them no distance', () => {
+    const { failures, pass } = start();
+    for (let id = 0; id < 100; id += 1) failures.omitWithoutData(KIND, id, 10 * MINUTE);
+    pass(10 * MINUTE);
+    expect(Array.from({ length: 100 }, (_, id) => id).every((id) => failures.isReturning(KIND, id))).toBe(true);
+  });
+});
+
 describe('an account whose calls fail', () => {
   it('has an open circuit after three in a row with one key, until a call is answered', () => {
     const { failures } = start();
