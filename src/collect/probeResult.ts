@@ -48,7 +48,9 @@ export function probeResult(
   const tasks = inventory.tasks(applicationId);
   const lists = tasks.filter(({ subject }) => subject.applicationId === undefined);
   const notes = lists.map((task) => noteOf(account, task, time));
-  if (inventory.listedApplications === undefined) return { kind: 'unreadable', notes };
+  if (inventory.listedApplications === undefined) {
+    return { kind: 'unreadable', notes: [...notes, ...leftOut(account)] };
+  }
   if (record === undefined) {
     return account.up ? { kind: 'unknown_application' } : { kind: 'unreadable', notes };
   }
@@ -65,11 +67,19 @@ export function probeResult(
       ...notes,
       ...work.map((task) => noteOf(account, task, time)),
       ...whatWasFound(record),
-      ...(account.context.account.entities.length > 0 ? ['entities are left out: /metrics has them'] : []),
-      ...(account.context.account.queries.length > 0 ? ['queries are left out: /metrics has them'] : []),
+      ...leftOut(account),
       ...absentFamilies(account, record, blocks),
     ],
   };
+}
+
+/** Sentences about the data that only /metrics has. */
+function leftOut({ context: { account } }: AccountCollector): string[] {
+  return [
+    ...(account.applications.read ? [] : ['applications are not read (applications: false)']),
+    ...(account.entities.length > 0 ? ['entities are left out: /metrics has them'] : []),
+    ...(account.queries.length > 0 ? ['queries are left out: /metrics has them'] : []),
+  ];
 }
 
 function noteOf({ schedule }: AccountCollector, task: Task, time: EvaluationTime): string {

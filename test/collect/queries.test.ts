@@ -194,6 +194,13 @@ describe('a probe of an application', () => {
     });
     expect(asked(world)).toEqual([]);
   });
+
+  it('says so, too, where the account reads no applications', async () => {
+    const world = worldWith([ORDERS], { applications: { read: false } });
+    const result = await world.clock.run(world.collector.probe('main', 1, 9_500));
+    const notes = ['applications are not read (applications: false)', 'queries are left out: /metrics has them'];
+    expect(result).toEqual({ kind: 'unreadable', notes });
+  });
 });
 
 describe('a probe', () => {

@@ -111,7 +111,7 @@ function inWords(
   result: Extract<ProbeResult, { notes: unknown }>,
   seconds: number,
 ): string {
-  const unreadable = 'The list of applications cannot be read.';
+  const unreadable = 'The list of applications was not read.';
   const verdict = result.kind === 'unreadable' ? unreadable : result.success ? 'Nothing failed.' : 'Something failed.';
   const lines = [
     `Probe of application ${applicationId} of account ${JSON.stringify(account)}`,

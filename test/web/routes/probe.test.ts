@@ -129,7 +129,7 @@ describe('/probe', () => {
     const got = await probed({ kind: 'unreadable', notes: ['applications: missing'] }, '&debug=true');
     expect(got.status).toBe(200);
     expect(got.text).toContain(
-      'The list of applications cannot be read. The probe took 0.000 s.\n\n- applications: missing\n',
+      'The list of applications was not read. The probe took 0.000 s.\n\n- applications: missing\n',
     );
     expect(got.text).toContain('probe_success 0\n');
   });
