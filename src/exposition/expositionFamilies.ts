@@ -67,8 +67,10 @@ export async function expositionFamilies(
     }
     const { kept: destinations, dropped: notWritten } = positions;
     for (let column = 0; column < destinations.length; column += 1) destinations[column]?.add(row, column);
-    const reading = rows.blocks[row]?.samples;
-    if (reading !== undefined) for (const [family, series] of notWritten) dropped.push({ family, series, reading });
+    if (notWritten.length > 0) {
+      const reading = rows.blocks[row]?.samples;
+      if (reading !== undefined) for (const [family, series] of notWritten) dropped.push({ family, series, reading });
+    }
     const yielded = yieldIfDue();
     if (yielded !== undefined) await yielded;
   }
