@@ -219,3 +219,14 @@ test('docs/errors.md explains every reason', () => {
   const rows = rowsOf(sectionOf(pageAt('docs/errors.md'), '## Failed calls')).map(([cell]) => cell);
   expect(FAILURE_REASONS.filter((reason) => !rows.includes(`\`${reason}\``))).toEqual([]);
 });
+
+test.each(['npm ci && npm run demo', 'npm ci && npm test'])(
+  'README has a command that needs no other: %s',
+  (command) => {
+    expect(
+      pageAt('README.md')
+        .text.split('\n')
+        .map((line) => line.split('#')[0]?.trim()),
+    ).toContain(command);
+  },
+);
