@@ -50,7 +50,7 @@ export default defineConfig(
     },
   },
   {
-    files: ['scripts/**/*.ts', 'bench/**/*.ts', 'monitoring/**/*.ts', 'src/cli/**/*.ts'],
+    files: ['scripts/**/*.ts', 'bench/**/*.ts', 'monitoring/**/*.ts', 'src/{cli,tools}/**/*.ts'],
     rules: { 'no-console': 'off' },
   },
   {

@@ -6,7 +6,7 @@ import { SkipReporter } from './test/real/support/skipReporter.ts';
 const PROGRAMS = [
   'test/{real,e2e,e2e-tools,deploy,house,docs}/**/*.test.ts',
   'test/**/*.browser.test.ts',
-  'test/cli/facts/planted.test.ts',
+  'test/tools/facts/planted.test.ts',
 ];
 const OUTSIDE = ['test/soak/**'];
 

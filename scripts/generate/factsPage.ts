@@ -1,9 +1,9 @@
-import { FACTS, UNDECIDABLE } from '../../src/cli/facts/facts.ts';
+import { FACTS, UNDECIDABLE } from '../../src/tools/facts/facts.ts';
 import { markdownTable } from './markdownTable.ts';
 
 const INTRODUCTION = `# Facts that only an account can settle
 
-This page is generated from the table of facts (\`src/cli/facts\`) by \`npm run generate\`; edit that, not this.
+This page is generated from the table of facts (\`src/tools/facts\`) by \`npm run generate\`; edit that, not this.
 
 No part of this exporter was ever run against New Relic itself: it was built from public documents and programs. What it relies
 on without a document that says so is listed here, and an account answers it:

@@ -5,7 +5,7 @@ import { parseListenAddress, type ListenAddress } from '../web/server/listening.
 import { parseDuration } from '../config/duration.ts';
 import { readFile } from '../config/files.ts';
 import { type FaultRuleInput, FAULT_SYNTAX, parseFault } from '../simulator/faults/faultRules.ts';
-import { FACTS } from './facts/facts.ts';
+import { FACTS } from '../tools/facts/facts.ts';
 import { suggest } from '../config/wording.ts';
 import { DEMO_API_KEY } from '../simulator/simulatorSettings.ts';
 import type { SimulatorOptions } from '../simulator/simulator.ts';

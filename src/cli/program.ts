@@ -1,6 +1,6 @@
 import process from 'node:process';
 import { Command, Help, CommanderError } from 'commander';
-import { addServeFlags, allCommands, ENVIRONMENT } from './commands.ts';
+import { addServeFlags, allCommands, ENVIRONMENT } from '../tools/commands.ts';
 import { HOME, NAME, REVISION, VERSION } from './version.ts';
 import { suggest } from '../config/wording.ts';
 import { errorText, isMistake } from '../log/logger.ts';

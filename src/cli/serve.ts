@@ -19,7 +19,7 @@ import { startServers, type Servers } from '../web/server/servers.ts';
 import { systemdSockets, ListenError } from '../web/server/listening.ts';
 import { type ServeFlags, type CommonOptions, readServeFlags } from './flags.ts';
 import { HOME, REVISION, VERSION } from './version.ts';
-import { observeCalls, openReader } from './upstream/createReader.ts';
+import { observeCalls, openReader } from './createReader.ts';
 import { describeOrigin, readFrom } from '../config/configSource.ts';
 import { loadOrExit, describeInterfaceEnd, openLog } from './configuration.ts';
 import { ExitStatus } from './process.ts';
@@ -29,7 +29,7 @@ import { runService } from './service.ts';
 export async function serve(options: Readonly<Record<string, unknown>> & CommonOptions): Promise<void> {
   const flags = readServeFlags(options);
   if (flags.configCheck) {
-    const { runCheck } = await import('./check.ts');
+    const { runCheck } = await import('../tools/check.ts');
     return runCheck({ ...options, live: false, facts: false, force: false, format: 'table' });
   }
   const { logger, secrets } = openLog(options);

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { compareSides } from '../../src/cli/compare/compareSides.ts';
-import { entityKey, type Side, type SideSeries } from '../../src/cli/compare/sides.ts';
+import { compareSides } from '../../src/tools/compare/compareSides.ts';
+import { entityKey, type Side, type SideSeries } from '../../src/tools/compare/sides.ts';
 import { FAMILIES } from '../../src/metrics/catalogue.ts';
 import { BOTH_LINES, describeReal } from '../real/support/realPrograms.ts';
 import { testRules } from '../real/support/rules.ts';

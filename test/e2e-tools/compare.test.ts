@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Comparison } from '../../src/cli/compare/compareSides.ts';
+import type { Comparison } from '../../src/tools/compare/compareSides.ts';
 import { parseFault } from '../../src/simulator/faults/faultRules.ts';
 import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
 import { simulatorForFile } from '../support/simulator.ts';

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { FACTS } from '../../src/cli/facts/facts.ts';
+import { FACTS } from '../../src/tools/facts/facts.ts';
 import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
 import { inFolder } from '../support/folder.ts';
 import { simulatorForFile } from '../support/simulator.ts';

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { INTERFACE_DEFAULTS } from '../../src/config/interfaces.ts';
 import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import { valuesOf } from '../../src/simulator/world/timesliceValues.ts';
-import { minutesAgo, isoTime, NOW, openSession, runOn } from '../cli/backfill/support.ts';
+import { minutesAgo, isoTime, NOW, openSession, runOn } from '../tools/backfill/support.ts';
 import { accountConfig, config } from '../collect/support/config.ts';
 import { INTERFACE_OF } from './incidents/fleet.ts';
 import { run } from './support/processes.ts';

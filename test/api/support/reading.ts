@@ -11,7 +11,7 @@ import {
   type TimeRange,
   type UpstreamReader,
 } from '../../../src/api/upstreamReader.ts';
-export { readAll } from '../../../src/cli/upstream/readForCommand.ts';
+export { readAll } from '../../../src/tools/upstream/readForCommand.ts';
 import { createRestReader, type RestReaderOptions } from '../../../src/api/rest/restReader.ts';
 import { startServer, type Responder, type TestServer } from './testServer.ts';
 import type { Certificate } from './certificates.ts';

@@ -1,0 +1,130 @@
+import type { Logger } from 'pino';
+import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { CallObserver, UpstreamReader } from '../api/upstreamReader.ts';
+import { createNerdGraphReader } from '../api/nerdgraph/nerdGraphReader.ts';
+import { RestMemory } from '../api/rest/restMemory.ts';
+import { createRestReader, type RestReaderOptions } from '../api/rest/restReader.ts';
+import type { AccountReader } from '../collect/collector.ts';
+import { type AccountConfig, accountThrough, type Config } from '../config/config.ts';
+import type { Environment } from '../config/yaml/placeholders.ts';
+import { readFile } from '../config/files.ts';
+import { KeySource } from '../config/keys.ts';
+import type { Secrets } from '../log/secrets.ts';
+import { USER_AGENT } from './version.ts';
+
+/** An observer that logs the events of calls (debug; messages of New Relic: info), and passes them to the given observer. */
+export function observeCalls(observer: CallObserver | undefined, logger: Logger): CallObserver {
+  return {
+    started: (endpoint) => observer?.started(endpoint),
+    ended: (endpoint, code, seconds) => {
+      observer?.ended(endpoint, code, seconds);
+      logger.debug({ endpoint, code, seconds: Number(seconds.toFixed(3)) }, 'Called New Relic');
+    },
+    failed: (endpoint, reason, message) => {
+      observer?.failed(endpoint, reason, message);
+      logger.debug({ endpoint, reason, problem: message }, 'A call failed');
+    },
+    retried: (endpoint, reason, delayMs) => {
+      observer?.retried(endpoint, reason, delayMs);
+      // Only commands repeat a call after an overload; without this line they would wait for minutes in silence.
+      if (reason === 'rate_limited')
+        logger.warn({ endpoint, reason }, 'New Relic asked for a pause: waiting for its end');
+      else logger.debug({ endpoint, reason, delay_ms: delayMs }, 'Will try again');
+    },
+    split: (reason) => {
+      observer?.split(reason);
+      logger.debug({ reason }, 'A call for many subjects is read again in parts');
+    },
+    serviceMessage: (endpoint, message) => {
+      observer?.serviceMessage(endpoint, message);
+      logger.info({ endpoint, message }, 'New Relic says about its answer');
+    },
+  };
+}
+
+/** The parts that all readers of a program share. */
+interface Surroundings {
+  readonly secrets: Secrets;
+  readonly environment: Environment;
+  readonly observer: (account: string) => CallObserver;
+  /** Called once when a key file can no longer be used. */
+  readonly keyProblem: (account: string, problem: string) => void;
+}
+
+/**
+ * Opens the reader of an account, with its key, certificates and limits. Throws an Error whose message is a sentence when the
+ * key or a certificate file cannot be read.
+ *
+ * @param before the memory of the account's previous reader, after a reload
+ */
+export function openReader(
+  account: AccountConfig,
+  config: Config,
+  surroundings: Surroundings,
+  before?: object,
+): AccountReader {
+  const options = clientOptions(account, config, surroundings);
+  const reader = createReader(account, options, before);
+  // Distinguishes keys without revealing them.
+  return { reader, keyMark: () => createHash('sha256').update(options.key()).digest('hex') };
+}
+
+/** The client options for the calls of an account. Throws as openReader does. */
+export function clientOptions(account: AccountConfig, config: Config, options: Surroundings): RestReaderOptions {
+  const opened = KeySource.open(account, {
+    now: Date.now,
+    onKey: (key) => options.secrets.add(key),
+    onProblem: (problem) => options.keyProblem(account.name, problem),
+  });
+  if ('problem' in opened) throw new Error(`account ${account.name}: ${opened.problem}`);
+  const { source } = opened;
+  const { ca_file, server_name } = account.tls;
+  return {
+    baseUrl: account.base_url,
+    keyHeader: account.api_key_header,
+    key: () => source.current(),
+    userAgent: USER_AGENT,
+    requestTimeoutMs: account.limits.request_timeout,
+    maxRetries: account.limits.max_retries,
+    maxConcurrent: account.limits.max_concurrent_requests,
+    raw: config.collection.raw_values,
+    refusedNamesMs: config.collection.intervals.metric_names,
+    tls: { ca: ca_file === undefined ? undefined : certificatesIn(ca_file, account.name), serverName: server_name },
+    observer: options.observer(account.name),
+    environment: options.environment,
+    now: Date.now,
+    monotonic: () => performance.now(),
+    random: Math.random,
+    sleep: (ms, signal) => sleep(ms, undefined, { signal }),
+  };
+}
+
+function createReader(account: AccountConfig, options: RestReaderOptions, before?: object): UpstreamReader {
+  const { api, account_id, queries, entities } = account;
+  if (api === 'rest') {
+    // NRQL always goes through NerdGraph, regardless of the account's interface.
+    const isNeeded = queries.length > 0 || entities.length > 0;
+    const memory = before instanceof RestMemory ? before.nerdgraph : undefined;
+    const nerdgraph = isNeeded ? throughNerdGraph(account, options, memory) : undefined;
+    return createRestReader({ ...options, nerdgraph }, before);
+  }
+  return createNerdGraphReader({ ...options, accountId: account_id, detailsMs: options.refusedNamesMs }, before);
+}
+
+/** The account's reader over NerdGraph, in the same region and with the same key. */
+function throughNerdGraph(account: AccountConfig, options: RestReaderOptions, before?: object): UpstreamReader {
+  const other = accountThrough('nerdgraph', account);
+  const overrides = {
+    baseUrl: other.base_url,
+    keyHeader: other.api_key_header,
+    requestTimeoutMs: other.limits.request_timeout,
+  };
+  return createReader(other, { ...options, ...overrides }, before);
+}
+
+function certificatesIn(path: string, account: string): string {
+  const read = readFile(path);
+  if ('problem' in read) throw new Error(`account ${account}: the file ${path} ${read.problem}`);
+  return read.bytes.toString('utf8');
+}

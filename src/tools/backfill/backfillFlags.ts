@@ -1,0 +1,94 @@
+import { RESERVED_LABEL_NAMES } from '../../metrics/catalogue.ts';
+import { LABEL_NAME } from '../../metrics/labelNames.ts';
+import type { Labels } from '../../metrics/sample.ts';
+import { parseTime } from '../../api/http/validation.ts';
+import type { TimeRange } from '../../api/upstreamReader.ts';
+import { windowAt } from '../../collect/due.ts';
+import { parseDuration } from '../../config/duration.ts';
+import { UsageError } from '../../cli/process.ts';
+import { formatMinute } from '../terminal.ts';
+
+/** The flags of the command, each validated; their combination is not. */
+export interface BackfillOptions {
+  readonly from: string;
+  readonly to?: string;
+  /** Milliseconds, whole minutes; undefined: `collection.window`. */
+  readonly window?: number | undefined;
+  /** Ids or exact names; empty: the applications whose metric data the daemon would read. */
+  readonly app: readonly string[];
+  /** Undefined: all accounts. */
+  readonly account?: string;
+  readonly hosts: boolean;
+  /** Labels that every series gets. */
+  readonly label: Labels;
+  /** Undefined: standard output. */
+  readonly output?: string;
+  readonly force: boolean;
+  readonly resume: boolean;
+}
+
+/** Labels that Prometheus adds to scraped series: a backfilled series needs them to continue a scraped one. */
+const TARGET_LABELS = new Set(['job', 'instance']);
+
+/** Adds a `name=value` of `--label` to the earlier ones. Throws an Error whose message is a sentence. */
+export function addLabel(text: string, before: Labels): Labels {
+  const index = text.indexOf('=');
+  const name = text.slice(0, Math.max(0, index));
+  const value = text.slice(index + 1);
+  if (!LABEL_NAME.test(name) || name.startsWith('__') || value === '') {
+    throw new Error('It must be name=value with a label name of Prometheus, such as job=newrelic-apm-exporter.');
+  }
+  if (RESERVED_LABEL_NAMES.has(name) && !TARGET_LABELS.has(name)) throw new Error(`"${name}" is a label of our own.`);
+  if (Object.hasOwn(before, name)) throw new Error(`"${name}" is given twice.`);
+  return { ...before, [name]: value };
+}
+
+const MINUTE = 60;
+
+/**
+ * The Unix seconds of an ISO 8601 time with its zone, `now`, or a time span before now (`7d`, `-7d`). Throws an Error with a
+ * sentence.
+ *
+ * @param now Unix seconds
+ */
+export function parseMoment(text: string, now: number): number {
+  if (text === 'now') return now;
+  const ago = parseDuration(text.replace(/^-/, ''));
+  if (ago !== undefined) return now - ago / 1000;
+  const at = parseTime(text);
+  if (at === undefined || !isCalendarDay(text.slice(0, 10))) {
+    throw new Error('It must be a time with its zone such as 2026-11-20T08:00:00Z, how long ago such as 7d, or now.');
+  }
+  return at;
+}
+
+/**
+ * The range of the samples, in whole minutes: after `from`, up to and including `to`. It ends no later than the newest window
+ * of a scrape at `now`, because New Relic's data of the following minutes is incomplete. Throws a UsageError for an empty range
+ * and for one in the future.
+ *
+ * @param now Unix milliseconds
+ * @param delay `collection.delay` in milliseconds
+ */
+export function resolveRange(
+  given: { readonly from: string; readonly to?: string | undefined },
+  { now, delay }: { readonly now: number; readonly delay: number },
+): TimeRange {
+  const seconds = now / 1000;
+  const newest = windowAt(now, { window: 0, delay }).to;
+  const minuteOf = (text: string): number => Math.floor(parseMoment(text, seconds) / MINUTE) * MINUTE;
+  const from = minuteOf(given.from);
+  const to = given.to === undefined ? newest : minuteOf(given.to);
+  for (const [flag, time] of Object.entries({ '--from': from, '--to': to })) {
+    if (time > seconds) throw new UsageError(`${flag} is in the future: ${formatMinute(time)}`);
+  }
+  const end = Math.min(to, newest);
+  if (from >= end) throw new UsageError(`--from (${formatMinute(from)}) must be before --to (${formatMinute(end)})`);
+  return { from, to: end };
+}
+
+/** False for a day such as the 31st of February, which JavaScript reads as a day in March. */
+function isCalendarDay(text: string): boolean {
+  const day = new Date(`${text}T00:00:00Z`);
+  return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text);
+}

@@ -1,0 +1,182 @@
+import * as z from 'zod';
+import { existsSync, createWriteStream } from 'node:fs';
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { randomUUID } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { pipeline } from 'node:stream/promises';
+import { checkOutput } from '../outputFiles.ts';
+import { UsageError } from '../../cli/process.ts';
+import type { BackfillOptions } from './backfillFlags.ts';
+
+/** The folder with what a run has read and calculated. A file in it is complete or absent, so a resumed run can trust it. */
+export class Checkpoint {
+  readonly path: string;
+
+  constructor(path: string) {
+    this.path = path;
+  }
+
+  file(name: string): string {
+    return join(this.path, name);
+  }
+
+  has(name: string): boolean {
+    return existsSync(this.file(name));
+  }
+
+  /** Throws a UsageError where the file is damaged, as after a full disk or by an editor. */
+  async read(name: string): Promise<unknown> {
+    const text = await readFile(this.file(name), 'utf8');
+    try {
+      return JSON.parse(text) as unknown;
+    } catch {
+      throw new UsageError(`${this.file(name)} is damaged: start anew with --force`);
+    }
+  }
+
+  async write(name: string, value: unknown): Promise<void> {
+    const file = this.file(name);
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(`${file}.new`, JSON.stringify(value));
+    await rename(`${file}.new`, file);
+  }
+
+  /** Removes a file or a folder in it, or all of it. */
+  async remove(name = '.'): Promise<void> {
+    await rm(this.file(name), { recursive: true, force: true });
+  }
+}
+
+const FILE = 'state.json';
+
+const subject = z.strictObject({
+  /** Index of the account in the configuration. */
+  account: z.int().min(0),
+  id: z.int(),
+  name: z.string(),
+  language: z.string().optional(),
+  labels: z.record(z.string(), z.string()),
+  database: z.enum(['auto', 'datastore', 'database', 'active_record']),
+  hosts: z.boolean(),
+});
+
+const chunk = z.strictObject({ from: z.int(), to: z.int(), readFrom: z.int(), granule: z.int() });
+
+/** The request of a run; a run that resumes it must have the same request. */
+const resumeKey = z.strictObject({
+  '--from': z.string(),
+  '--to': z.string(),
+  '--window': z.string(),
+  '--app': z.array(z.string()),
+  '--hosts': z.boolean(),
+  '--label': z.record(z.string(), z.string()),
+  accounts: z.array(z.string()),
+  raw_values: z.boolean(),
+});
+
+const state = z.strictObject({
+  version: z.literal(2),
+  resumeKey,
+  range: z.strictObject({ from: z.int(), to: z.int() }),
+  /** Seconds. */
+  window: z.int(),
+  /** The chunks in which each account is read, in the order of the configuration. */
+  chunks: z.array(z.array(chunk)),
+  subjects: z.array(subject),
+});
+
+/** An application to backfill, with the inputs of its calculation. */
+export type BackfillSubject = z.infer<typeof subject>;
+
+/** The decisions that a run made at its start; a resumed run keeps them. */
+export type State = z.infer<typeof state>;
+
+export async function saveState(checkpoint: Checkpoint, decided: State): Promise<void> {
+  await checkpoint.write(FILE, decided);
+}
+
+/**
+ * The decisions of an interrupted run; undefined when it ended before it saved them. Throws a UsageError when that run had
+ * another request, or was made by another version of this program.
+ */
+export async function loadState(checkpoint: Checkpoint, requested: State['resumeKey']): Promise<State | undefined> {
+  if (!checkpoint.has(FILE)) return undefined;
+  const parsed = state.safeParse(await checkpoint.read(FILE));
+  if (!parsed.success) {
+    throw new UsageError(`${checkpoint.path} was not left by this version of the program: start anew with --force`);
+  }
+  const before = parsed.data.resumeKey;
+  const others = comparedKeys.filter((key) => !isDeepStrictEqual(before[key], requested[key]));
+  if (others.length > 0) {
+    throw new UsageError(
+      `the interrupted run in ${checkpoint.path} was another one (${others.join(', ')}): ` +
+        'repeat its flags, or start anew with --force',
+    );
+  }
+  return parsed.data;
+}
+
+const comparedKeys = resumeKey.keyof().options;
+
+/** The destination of the document, and the folder it is made in. */
+export interface OutputTarget {
+  readonly checkpoint: Checkpoint;
+  /** True when the contents of the folder can be resumed after a failure. */
+  readonly resumable: boolean;
+  /** Makes the folder, empty unless a run is resumed. */
+  open(): Promise<void>;
+  /** Writes the document; a file gets its name only once it is complete. */
+  write(pieces: AsyncIterable<string>, signal: AbortSignal): Promise<void>;
+}
+
+/**
+ * Gives the target of a run. Throws a UsageError when the output cannot be written, would replace something without `--force`,
+ * or has no run to resume.
+ *
+ * @param stdout where the document goes without an output file
+ */
+export function chooseTarget(
+  { output, force, resume }: Pick<BackfillOptions, 'output' | 'force' | 'resume'>,
+  stdout: NodeJS.WritableStream,
+): OutputTarget {
+  if (output === undefined) {
+    if (resume) throw new UsageError('--resume needs the --output of the run that was interrupted');
+    return toStandardOutput(stdout);
+  }
+  const checkpoint = new Checkpoint(`${output}.backfill`);
+  const isThere = existsSync(checkpoint.path);
+  if (resume && !isThere) throw new UsageError(`there is no run to resume: ${checkpoint.path} does not exist`);
+  checkOutput([output], { force });
+  if (isThere && !resume && !force) {
+    throw new UsageError(
+      `an interrupted run is in ${checkpoint.path}: go on with --resume, or start anew with --force`,
+    );
+  }
+  return {
+    checkpoint,
+    resumable: true,
+    open: async () => {
+      if (!resume) await checkpoint.remove();
+      await mkdir(checkpoint.path, { recursive: resume });
+    },
+    write: async (pieces, signal) => {
+      const unfinished = checkpoint.file('document');
+      // Flushed, so that after a power cut the name belongs to the whole document.
+      await pipeline(pieces, createWriteStream(unfinished, { flush: true }), { signal });
+      checkOutput([output], { force });
+      await rename(unfinished, output);
+    },
+  };
+}
+
+function toStandardOutput(stdout: NodeJS.WritableStream): OutputTarget {
+  const checkpoint = new Checkpoint(join(tmpdir(), `newrelic-apm-exporter-backfill-${randomUUID()}`));
+  return {
+    checkpoint,
+    resumable: false,
+    open: () => mkdir(checkpoint.path, { mode: 0o700 }),
+    write: (pieces, signal) => pipeline(pieces, stdout, { end: false, signal }),
+  };
+}

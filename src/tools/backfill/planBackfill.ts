@@ -1,0 +1,124 @@
+import type { Application } from '../../api/types.ts';
+import { effectiveSettings, onlyIds, readsMetricData, selects } from '../../collect/selection.ts';
+import { applicationLabels } from '../../metrics/labelNames.ts';
+import type { LiveAccount, LiveSession } from '../upstream/session.ts';
+import { findApplications, foundIn, listApplications } from '../upstream/readForCommand.ts';
+import type { State, BackfillSubject } from './checkpoint.ts';
+import { UsageError } from '../../cli/process.ts';
+import { formatDuration } from '../../config/duration.ts';
+import { counted } from '../../config/wording.ts';
+import { formatMinute } from '../terminal.ts';
+import { type BackfillOptions, resolveRange } from './backfillFlags.ts';
+
+/**
+ * The applications to backfill, in the order of the accounts and their lists, and the number of those left out because they do
+ * not report now. Throws an Error whose message is a sentence when an `--app` matches none or several.
+ */
+async function findSubjects(
+  accounts: readonly LiveAccount[],
+  options: BackfillOptions,
+): Promise<{ readonly subjects: BackfillSubject[]; readonly notReporting: number }> {
+  for (const { config } of accounts) {
+    const taken = Object.keys(options.label).find((name) => Object.hasOwn(config.labels, name));
+    if (taken !== undefined) throw new UsageError(`--label ${taken}: account ${config.name} has a label of that name`);
+  }
+  const named = options.app.length > 0 ? await findApplications(accounts, options.app) : undefined;
+  const subjects: BackfillSubject[] = [];
+  let notReporting = 0;
+  for (const [index, account] of accounts.entries()) {
+    const candidates = named === undefined ? await readIncluded(account) : foundIn(account, named);
+    for (const application of candidates) {
+      // A user who names an application wants its history, whether or not it reports now.
+      if (named === undefined && !readsMetricData(account.config, application)) notReporting += 1;
+      else subjects.push(toSubject(account, index, application, options));
+    }
+  }
+  return { subjects, notReporting };
+}
+
+async function readIncluded(account: LiveAccount): Promise<Application[]> {
+  const { applications } = account.config;
+  const ids = onlyIds(applications);
+  const list = await listApplications(account, ids === undefined ? {} : { ids });
+  return list.filter((application) => selects(applications, application));
+}
+
+function toSubject(
+  { config }: LiveAccount,
+  account: number,
+  application: Application,
+  options: BackfillOptions,
+): BackfillSubject {
+  const { database, hosts } = effectiveSettings(config, application);
+  return {
+    account,
+    id: application.id,
+    name: application.name,
+    ...(application.language === undefined ? {} : { language: application.language }),
+    labels: { ...applicationLabels(config, application), ...options.label },
+    database,
+    hosts: options.hosts && hosts,
+  };
+}
+
+const MINUTE = 60;
+const HOUR = 3_600;
+
+/** The flags, and the settings that change the output: a resumed run must have the same ones as the interrupted run. */
+export function resumeKeyOf({ accounts, config }: LiveSession, request: BackfillOptions): State['resumeKey'] {
+  return {
+    '--from': request.from,
+    '--to': request.to ?? '',
+    '--window': formatDuration(windowOf(config.collection.window, request) * 1000),
+    '--app': [...request.app],
+    '--hosts': request.hosts,
+    '--label': { ...request.label },
+    accounts: accounts.map((account) => `${account.config.name} ${account.config.base_url}`),
+    raw_values: config.collection.raw_values,
+  };
+}
+
+/**
+ * Decides what a run reads: range, chunks and applications. Throws a UsageError, or an Error with a sentence.
+ *
+ * @param now Unix milliseconds
+ */
+export async function planBackfill(
+  session: LiveSession,
+  request: BackfillOptions,
+  { now, note }: { readonly now: number; readonly note: (sentence: string) => void },
+): Promise<State> {
+  const { accounts, config } = session;
+  const range = resolveRange(request, { now, delay: config.collection.delay });
+  const window = windowOf(config.collection.window, request);
+  const chunks = accounts.map(({ reader }) => [...reader.metricSeries.chunks(range, window, now / 1000)]);
+  if (chunks.some(({ length }) => length === 0)) {
+    throw new UsageError('New Relic keeps only hours from that time, and no whole hour ends between --from and --to');
+  }
+  const { subjects, notReporting } = await findSubjects(accounts, request);
+  if (notReporting > 0)
+    note(`Left out because they do not report now: ${counted(notReporting, 'application')}; --app reads them anyway.`);
+  if (subjects.length === 0) throw new Error('there is no application to backfill: the command discover lists them');
+  if (request.hosts && !subjects.some(({ hosts }) => hosts)) {
+    note('The configuration switches the hosts of these applications off: there are no host series.');
+  }
+  const hours = chunks.flat().filter(({ granule }) => granule > MINUTE);
+  const lastHour = hours.length === 0 ? undefined : Math.max(...hours.map(({ to }) => to));
+  note(
+    `Applications: ${subjects.length}; from ${formatMinute(range.from)} to ${formatMinute(range.to)}; ` +
+      `${resolution(lastHour, range.to)}; windows of ${formatDuration(window * 1000)}.`,
+  );
+  return { version: 2, resumeKey: resumeKeyOf(session, request), range, window, chunks, subjects };
+}
+
+/** The window in seconds, as whole minutes; `configured` is in milliseconds. */
+function windowOf(configured: number, { window = configured }: BackfillOptions): number {
+  return Math.max(MINUTE, Math.floor(window / 60_000) * MINUTE);
+}
+
+/** The resolution that New Relic keeps, in words; `lastHour` is the end of the hourly part, if there is one. */
+function resolution(lastHour: number | undefined, to: number): string {
+  if (lastHour === undefined) return 'a sample per minute';
+  const hourly = 'a sample per hour, because New Relic keeps no minutes for longer than 8 days';
+  return lastHour + HOUR > to ? hourly : `${hourly}, and from ${formatMinute(lastHour)} on a sample per minute`;
+}

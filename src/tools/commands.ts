@@ -1,0 +1,313 @@
+import { Command, Option } from 'commander';
+import { NAME } from '../cli/version.ts';
+import { suggest } from '../config/wording.ts';
+import {
+  addCommonFlags,
+  addSimulatorFlags,
+  addWebFlags,
+  duration,
+  formatFlag,
+  parsed,
+  parsedEach,
+  parseRatio,
+  simulatorOptions,
+  wholeNumber,
+  type CommonOptions,
+  type SimulatorFlags,
+} from '../cli/flags.ts';
+import { collectGarbageEarly } from '../cli/garbage.ts';
+import type { Labels } from '../metrics/sample.ts';
+import { addLabel, parseMoment } from './backfill/backfillFlags.ts';
+import type { SimulatorOptions } from '../simulator/simulator.ts';
+
+/** All commands with their flags, the default one first. */
+export function allCommands(): readonly Command[] {
+  return [
+    serveCommand(),
+    readingCommand(
+      'check',
+      'check the configuration: every fault as file:line:column: path: message',
+      async () => (await import('./check.ts')).runCheck,
+      ['--config.file=config.yaml', '--live', '--live --facts --output=facts.json   # what no document says'],
+    )
+      .option('--web.config.file <path>', 'check this web configuration, too')
+      .option('--live', "also read each account's lists: what its key can see, and whether the plan fits", false)
+      .option('--facts', 'with --live: ask each account what no document says (docs/facts.md)', false)
+      .option('--account <name>', 'with --facts: only this account')
+      .option('--wait <duration>', 'with --facts: watch late data arrive, at most 30m', parseWait)
+      .option('--output <file>', 'with --facts: also write a file to share, without names')
+      .option('--force', 'with --facts: replace the file of --output', false)
+      .addOption(formatFlag(['table', 'json'])),
+    readingCommand(
+      'plan',
+      'what a steady state costs in calls per minute; reads only lists',
+      async () => (await import('./plan.ts')).runPlan,
+      ['--config.file=config.yaml', '--format=json'],
+    ).addOption(formatFlag(['table', 'json'])),
+    readingCommand(
+      'discover',
+      'list applications, hosts, instances and key transactions with their ids',
+      async () => (await import('./discover.ts')).runDiscover,
+      ['', '--format=yaml   # ready for applications.include', '--app=1234567 --format=json'],
+    )
+      .addOption(accountFlag('all of them'))
+      .option('--app <id or name>', 'only this application; repeatable', parsedEach(String))
+      .option('--key-transaction <id>', 'only this key transaction; repeatable', parsedEach(wholeNumber(1)))
+      .addOption(
+        new Option(
+          '--entities [type]',
+          'types of entities, or the entities of one type with their golden metrics',
+        ).conflicts(['app', 'keyTransaction']),
+      )
+      .addOption(formatFlag(['table', 'yaml', 'json'])),
+    readingCommand(
+      'metric-names',
+      'list the metric names of an application',
+      async () => (await import('./metricNames.ts')).runMetricNames,
+      ['--app=1234567 --name=/allWeb', '--app="Checkout API" --host=web-1 --format=json'],
+    )
+      .requiredOption('--app <id or name>', 'the application')
+      .addOption(accountFlag('the one that has the application'))
+      .option('--host <id or name>', 'the names of this host of it')
+      .option('--name <substring>', 'only names that contain this')
+      .option('--all-pages', 'read all pages, a call each', true)
+      .option('--no-all-pages', 'stop after 20 pages')
+      .addOption(formatFlag(['table', 'json'])),
+    readingCommand(
+      'query',
+      'run one NRQL query as the exporter would, and print its rows or the configuration to paste',
+      async () => (await import('./query.ts')).runQuery,
+      [
+        '"SELECT count(*) AS orders FROM Transaction FACET appName"',
+        '"SELECT count(*) AS orders FROM Transaction FACET appName" --format=yaml   # ready for queries',
+        '--name=alert_events/open --format=metrics',
+      ],
+    )
+      .argument('[nrql]', 'the query, without SINCE, UNTIL and LIMIT')
+      .option('--name <query>', 'a query of the configuration instead of a text')
+      .addOption(accountFlag('the only one, or the only one with the query'))
+      .option('--window <duration>', 'time range of the query, whole minutes', parseWindow)
+      .addOption(formatFlag(['table', 'json', 'yaml', 'metrics'])),
+    backfillCommand(),
+    readingCommand(
+      'alert-rules',
+      'write the alert conditions of an account as queries and Prometheus rules, and report on each',
+      async () => (await import('./alertRules/alertRules.ts')).runAlertRules,
+      ['--output=rules', '--account=production --policy="Team *" --output=rules --force --format=json'],
+    )
+      .addOption(accountFlag('the only one'))
+      .requiredOption('--output <folder>', 'where queries.yaml, rules.yaml, differences.yaml and report.md are written')
+      .option('--policy <glob>', 'only policies with a name like this (default: all)')
+      .option('--disabled', 'convert disabled conditions, too', false)
+      .option('--force', 'replace files that exist', false)
+      .addOption(formatFlag(['table', 'json'])),
+    readingCommand(
+      'compare',
+      'read one account through REST and NerdGraph, and tell where they differ',
+      async () => (await import('./compare/compare.ts')).runCompare,
+      COMPARE_EXAMPLES,
+    )
+      .addOption(accountFlag('the only one'))
+      .option(
+        '--account-id <number>',
+        'its number at New Relic, for NerdGraph (default: as configured)',
+        wholeNumber(1),
+      )
+      .addOption(appFlag())
+      .option('--hosts', 'the hosts of the applications too: over REST a call for each', false)
+      .option(
+        '--tolerance <ratio>',
+        'relative difference up to which values count as the same',
+        parsed(parseRatio),
+        0.01,
+      )
+      .addOption(formatFlag(['table', 'json'])),
+    simulateCommand(),
+    demoCommand(),
+  ];
+}
+
+/**
+ * A command with the common flags. Its code is loaded when it runs, so that the daemon starts quickly.
+ *
+ * @param help the text after the flags, or the flags of its examples
+ */
+function readingCommand(
+  name: string,
+  description: string,
+  load: () => Promise<(...given: never[]) => Promise<void>>,
+  help: string | readonly string[],
+): Command {
+  return addCommonFlags(new Command(name))
+    .description(description)
+    .addHelpText('after', typeof help === 'string' ? help : examples(name, ...help))
+    .action(async (...given: readonly unknown[]) => {
+      // Commander gives the values of the flags without types.
+      const run = (await load()) as (...given: readonly unknown[]) => Promise<void>;
+      await run(...given);
+    });
+}
+
+/** The examples in the help of a command; each is the flags after its name. */
+function examples(command: string, ...flags: readonly string[]): string {
+  return ['', 'Examples:', ...flags.map((flag) => `  ${NAME} ${command} ${flag}`.trimEnd())].join('\n');
+}
+
+/** Environment variables, as the help lists them after the flags of the daemon. */
+export const ENVIRONMENT = `
+Without a configuration file it reads one account, from the environment:
+  NEW_RELIC_API_KEY     its key; or NEW_RELIC_API_KEY_FILE, a file that holds it
+  NEW_RELIC_REGION      us (the default), eu, gov or jp
+  NEW_RELIC_API         rest (the default) or nerdgraph
+  NEW_RELIC_ACCOUNT_ID  the account to read with nerdgraph, where the key sees several`;
+
+/** Adds the flags of `serve`, which the help of the program lists too. */
+export function addServeFlags(command: Command): Command {
+  return addWebFlags(addCommonFlags(command)).option(
+    '--config.check',
+    'check the configuration and exit, as the command check',
+    false,
+  );
+}
+
+function serveCommand(): Command {
+  const command = new Command('serve').description('run the exporter (the default)');
+  return addServeFlags(command)
+    .addHelpText(
+      'after',
+      ENVIRONMENT +
+        '\n' +
+        examples('serve', '--config.file=config.yaml', '--web.listen-address=127.0.0.1:9126 --log.format=json'),
+    )
+    .action(async (options: Record<string, unknown> & CommonOptions) => {
+      const [unknown] = command.args;
+      if (unknown !== undefined) {
+        const names = (command.parent?.commands ?? []).map((other) => other.name());
+        command.error(`error: there is no command '${unknown}'${suggest(unknown, names)}`);
+      }
+      collectGarbageEarly();
+      await (await import('../cli/serve.ts')).serve(options);
+    });
+}
+
+/** The flag `--account`; `otherwise` describes the accounts that are read without it. */
+function accountFlag(otherwise: string): Option {
+  return new Option('--account <name>', `the account to read (default: ${otherwise})`);
+}
+
+/** The flag `--app` of commands that read the exported applications by default. */
+function appFlag(): Option {
+  return new Option('--app <id or name>', 'one application; repeatable')
+    .argParser(parsedEach(String))
+    .default([], 'what the configuration serves');
+}
+
+const BACKFILL_EXAMPLES = `
+Times are ISO 8601 with a zone, how long ago (7d, 1h30m), or now.
+
+Examples:
+  # The last week of every application the configuration serves, as the series of the scrape job, but for the hours that
+  # Prometheus still has in its head block
+  newrelic-apm-exporter backfill --from=7d --to=3h --label=job=newrelic-apm-exporter --label=instance=exporter:9126 --output=week.om
+  promtool tsdb create-blocks-from openmetrics week.om blocks && cp -r blocks/. /var/lib/prometheus/
+
+  # One day of one application and its hosts, a sample for each minute alone
+  newrelic-apm-exporter backfill --from=2026-11-20T00:00:00Z --to=2026-11-21T00:00:00Z --app=Checkout --hosts \\
+    --window=1m --label=job=newrelic-apm-exporter --label=instance=exporter:9126 --output=checkout.om
+
+  # After an interruption, with the same flags
+  newrelic-apm-exporter backfill --from=7d --to=3h --label=job=newrelic-apm-exporter --label=instance=exporter:9126 --output=week.om --resume`;
+
+export function backfillCommand(): Command {
+  const label = new Option('--label <name=value>', 'a label for every series, such as job; repeatable')
+    .argParser((text: string, before: Labels) => parsed((one) => addLabel(one, before))(text))
+    .default({}, 'none');
+  return readingCommand(
+    'backfill',
+    'write the history of the window metrics as OpenMetrics, for promtool tsdb create-blocks-from openmetrics',
+    async () => (await import('./backfill/backfill.ts')).runBackfill,
+    BACKFILL_EXAMPLES,
+  )
+    .requiredOption('--from <time>', 'begin of the range; the first sample is a minute later', parsed(checkTime))
+    .option('--to <time>', 'end of the range (default: the end of the newest window)', parsed(checkTime))
+    .option('--window <duration>', 'window of each sample, whole minutes (default: collection.window)', parseWindow)
+    .addOption(accountFlag('all of them'))
+    .addOption(appFlag())
+    .option('--hosts', 'the hosts of the applications too', false)
+    .addOption(label)
+    .option('--output <file>', 'where to write (default: standard output)')
+    .option('--force', 'overwrite the output, and drop what an interrupted run has left', false)
+    .option('--resume', 'continue the interrupted run of this output', false);
+}
+
+/** Checks a time without resolving it: the command resolves it against its clock, and a resumed run compares the text. */
+function checkTime(text: string): string {
+  parseMoment(text, 0);
+  return text;
+}
+
+const parseWait = duration('such as 10m, at most 30m', (wait) => wait > 0 && wait <= 1_800_000);
+const parseWindow = duration(
+  'of whole minutes, such as 1m or 30m, at most 366d',
+  (window) => window > 0 && window <= 366 * 86_400_000 && window % 60_000 === 0,
+);
+
+const COMPARE_EXAMPLES = `
+It reads the same applications over the same window through REST and through NerdGraph, with the key of one account, and
+tells what differs. What is expected to differ never makes it fail: docs/migrating.md says why.
+
+Examples:
+  newrelic-apm-exporter compare --account-id=1234567
+  newrelic-apm-exporter compare --account=production --app="Checkout API" --hosts --format=json`;
+
+/** The command `simulate`. Throws a CommanderError for a wrong flag, an ExitStatus for a failed start. */
+export function simulateCommand(): Command {
+  const command = new Command('simulate')
+    .description('an embedded, deterministic imitation of New Relic, for demos, tests and rehearsals of failures')
+    .exitOverride();
+  return addSimulatorFlags(command)
+    .addHelpText(
+      'after',
+      examples(
+        'simulate',
+        '--listen-address=127.0.0.1:9127',
+        '--applications=200 --fault status=503,on=metric_data,times=3',
+      ),
+    )
+    .action(async (flags: SimulatorFlags) => {
+      const options = readOptions(command, flags);
+      await (await import('./simulate.ts')).simulate(options, flags);
+    });
+}
+
+function readOptions(command: Command, flags: SimulatorFlags): SimulatorOptions {
+  try {
+    return simulatorOptions(flags);
+  } catch (error) {
+    return command.error(`error: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+function demoCommand(): Command {
+  const command = new Command('demo').description(
+    'the exporter and the simulator in one process: no account and no configuration needed',
+  );
+  addWebFlags(
+    addCommonFlags(
+      command.optionsGroup('Exporter:'),
+      'take the part "collection" of this configuration file (default: none, config.yaml is not looked at)',
+    ),
+  );
+  addSimulatorFlags(command.optionsGroup('Simulated New Relic:'), {
+    host: '127.0.0.1',
+    port: 0,
+    text: 'a free port of 127.0.0.1',
+  });
+  return command
+    .addHelpText('after', examples('demo', '', '--web.listen-address=127.0.0.1:0 --applications=50'))
+    .action(async (options: SimulatorFlags & CommonOptions) => {
+      const simulated = readOptions(command, options);
+      collectGarbageEarly();
+      await (await import('./demo.ts')).demo(simulated, options);
+    });
+}

@@ -1,0 +1,306 @@
+import { aligned } from '../../api/nerdgraph/nrql.ts';
+import { UpstreamError, type Application, type KeyTransaction } from '../../api/types.ts';
+import { windowAt } from '../../collect/due.ts';
+import { REMEDIES } from '../../collect/remedies.ts';
+import { effectiveSettings, selects } from '../../collect/selection.ts';
+import { type AccountConfig, accountThrough, type Config } from '../../config/config.ts';
+import type { CommonOptions } from '../../cli/flags.ts';
+import { ExitStatus, UsageError } from '../../cli/process.ts';
+import { matchers } from '../alertRules/expressions.ts';
+import { formatMinute, jsonText, lineLength, table, wrapped } from '../terminal.ts';
+import { isId } from '../upstream/readForCommand.ts';
+import {
+  theAccount,
+  withAccounts,
+  type CommandContext,
+  type LiveAccount,
+  type LiveSession,
+} from '../upstream/session.ts';
+import { compareSides, type Comparison, type Difference, grouped, identityOf } from './compareSides.ts';
+import { readSide } from './sides.ts';
+
+export interface CompareOptions extends CommonOptions {
+  /** Undefined: the only one of the configuration. */
+  readonly account?: string | undefined;
+  /** New Relic's number of the account; undefined: as configured. */
+  readonly accountId?: number | undefined;
+  /** Ids or exact names; empty: the applications that the account exports. */
+  readonly app: readonly string[];
+  readonly hosts: boolean;
+  /** The relative difference up to which two values count as the same. */
+  readonly tolerance: number;
+  readonly format: 'table' | 'json';
+}
+
+/** The command `compare`: status 1 when a difference is not expected in two readings, else 0. */
+export async function runCompare(options: CompareOptions): Promise<void> {
+  const run = async (session: LiveSession & CommandContext): Promise<void> => {
+    const now = Date.now();
+    const first = await compare(session, options, now);
+    // A status or a late minute can change between the readings of both interfaces: the second time, both have it.
+    const comparison = first.unexpected === 0 ? first : await compare(session, options, now);
+    session.print(options.format === 'json' ? jsonText(comparison) : comparisonText(comparison, lineLength()));
+    if (comparison.unexpected > 0) throw new ExitStatus(1);
+  };
+  await withAccounts(options, run, (config) => bothInterfaces(config, options.accountId));
+}
+
+/** One account over REST, then over NerdGraph, with exact values. Throws a UsageError when there are several accounts. */
+export function bothInterfaces(config: Config, accountId: number | undefined): Config {
+  const account = theAccount(config);
+  const same = { ...account, account_id: accountId ?? account.account_id };
+  return {
+    accounts: [accountThrough('rest', same), accountThrough('nerdgraph', same)],
+    collection: { ...config.collection, raw_values: true },
+  };
+}
+
+/**
+ * Reads the chosen applications through both interfaces over one window, and compares. Rejects with an Error of one
+ * sentence when a side cannot be read or both have no application in common.
+ *
+ * @param now Unix milliseconds
+ */
+export async function compare(
+  { accounts, config }: LiveSession,
+  options: Pick<CompareOptions, 'app' | 'hosts' | 'tolerance'>,
+  now: number,
+): Promise<Comparison> {
+  const [rest, nerdgraph] = accounts;
+  if (rest === undefined || nerdgraph === undefined) throw new Error('both interfaces of an account are needed');
+  const [restLists, nerdgraphLists] = await Promise.all([
+    readOver('REST', 'lists', readLists(rest, options.app)),
+    readOver('NerdGraph', 'lists', readLists(nerdgraph, options.app)),
+  ]);
+  const ids = chosenIds(rest.config, options.app, restLists.applications, nerdgraphLists.applications);
+  const keyTransactionIds = chosenKeyTransactions(rest.config, ids, [
+    ...restLists.keyTransactions,
+    ...nerdgraphLists.keyTransactions,
+  ]);
+  const choose = (own: typeof restLists, other: typeof restLists) => {
+    const listed = new Set(other.applications.map(({ id }) => id));
+    const chosen = own.applications.filter(({ id }) => ids.has(id));
+    return {
+      applications: chosen.filter(({ id }) => listed.has(id)),
+      alone: chosen.filter(({ id }) => !listed.has(id)),
+      keyTransactions: own.keyTransactions.filter(({ id }) => keyTransactionIds.has(id)),
+    };
+  };
+  const [restChoice, nerdgraphChoice] = [choose(restLists, nerdgraphLists), choose(nerdgraphLists, restLists)];
+  if (restChoice.applications.length === 0) throw new Error(nothingInCommon(restChoice.alone, nerdgraphChoice.alone));
+  // NerdGraph answers long ranges only from step to step, so a long window ends on a step. REST takes any range.
+  const window = aligned(windowAt(now, config.collection));
+  const settings = new Map(nerdgraphChoice.applications.map((each) => [each.id, effectiveSettings(rest.config, each)]));
+  const side = {
+    window,
+    hosts: options.hosts,
+    database: (id: number) => settings.get(id)?.database ?? 'auto',
+  } as const;
+  const [restSide, nerdgraphSide] = await Promise.all([
+    readOver('REST', 'data', readSide(rest, restChoice, side)),
+    readOver('NerdGraph', 'data', readSide(nerdgraph, nerdgraphChoice, side)),
+  ]);
+  return {
+    account: rest.config.name,
+    window,
+    ...compareSides(restSide, nerdgraphSide, options.tolerance),
+    notes: [
+      ...otherNames('application', restChoice.applications, nerdgraphChoice.applications),
+      ...otherNames('key transaction', restChoice.keyTransactions, nerdgraphChoice.keyTransactions),
+      ...(rest.config.counters ? ['counters are left out: they begin with the process that counts them'] : []),
+    ],
+  };
+}
+
+/** All applications of an account, or those of the requested ids, and its key transactions. */
+async function readLists({ config, reader, call }: LiveAccount, apps: readonly string[]) {
+  const ids = apps.filter((app) => isId(app)).map(Number);
+  // A number that is no id of the account may be a name, which only the whole list shows.
+  const byId = ids.length > 0 && ids.length === apps.length ? await reader.listApplications({ ids }, call) : [];
+  const [applications, keyTransactions] = await Promise.all([
+    byId.length > 0 ? byId : reader.listApplications({}, call),
+    config.key_transactions === false ? [] : reader.listKeyTransactions({}, call),
+  ]);
+  return { applications, keyTransactions };
+}
+
+/** Waits for a read. Its failure names the interface, and what it may mean. */
+async function readOver<T>(api: 'REST' | 'NerdGraph', what: 'lists' | 'data', read: Promise<T>): Promise<T> {
+  try {
+    return await read;
+  } catch (error) {
+    if (!(error instanceof UpstreamError)) throw error;
+    const hint = REMEDIES[error.failure.reason];
+    throw new Error(`the ${what} cannot be read over ${api}: ${error.message}; hint: ${hint}`);
+  }
+}
+
+/**
+ * The ids of the chosen applications that report. It is enough that one interface lists an application as reporting, and under
+ * a chosen name, because names may differ. Throws a UsageError for a name or id that matches nothing.
+ */
+function chosenIds(
+  { applications: filter }: AccountConfig,
+  apps: readonly string[],
+  overRest: readonly Application[],
+  overNerdGraph: readonly Application[],
+): ReadonlySet<number> {
+  const isTagged = [...(filter.include ?? []), ...filter.exclude].some(({ tag }) => tag !== undefined);
+  // Only NerdGraph lists the tags of applications.
+  const choosing = apps.length === 0 && isTagged ? overNerdGraph : [...overRest, ...overNerdGraph];
+  const reporting = new Set(
+    [...overRest, ...overNerdGraph].filter((each) => each.reporting !== false).map(({ id }) => id),
+  );
+  const chosen = choosing.filter(
+    (each) =>
+      reporting.has(each.id) && (apps.length === 0 ? selects(filter, each) : apps.some((app) => isMeant(each, app))),
+  );
+  const unmatched = apps.filter((app) => !chosen.some((each) => isMeant(each, app)));
+  if (unmatched.length > 0) {
+    const what = unmatched.map((app) => `"${app}"`).join(', ');
+    throw new UsageError(`--app matches no reporting application: ${what}; the command discover lists them`);
+  }
+  return new Set(chosen.map(({ id }) => id));
+}
+
+function isMeant({ id, name }: Application, app: string): boolean {
+  return app === name || app === String(id);
+}
+
+function nothingInCommon(onRest: readonly Application[], onNerdGraph: readonly Application[]): string {
+  const namesOf = (applications: readonly Application[]): string => {
+    const names = applications.map(({ name, id }) => `${name} (${id})`);
+    if (names.length > 5) names.splice(5, Infinity, `${names.length - 5} more`);
+    return names.join(', ') || 'none';
+  };
+  return (
+    `the interfaces have no reporting application in common (REST lists ${namesOf(onRest)}; NerdGraph lists ${namesOf(onNerdGraph)}): ` +
+    'the key may act on another account over REST (give --account-id), or its user may lack a role'
+  );
+}
+
+/** The key transactions that belong to a chosen application on either side, by id. */
+function chosenKeyTransactions(
+  { key_transactions: filter }: AccountConfig,
+  applications: ReadonlySet<number>,
+  listed: readonly KeyTransaction[],
+): ReadonlySet<number> {
+  const chosen = listed.filter(
+    (each) =>
+      each.applicationId !== undefined &&
+      applications.has(each.applicationId) &&
+      (typeof filter === 'boolean' || selects(filter, each)),
+  );
+  return new Set(chosen.map(({ id }) => id));
+}
+
+/** A note for each id with two names: its labels will change, but its series are compared by id. */
+function otherNames(
+  what: string,
+  overRest: readonly { readonly id: number; readonly name: string }[],
+  overNerdGraph: readonly { readonly id: number; readonly name: string }[],
+): string[] {
+  const names = new Map(overNerdGraph.map(({ id, name }) => [id, name]));
+  return overRest.flatMap(({ id, name }) => {
+    const other = names.get(id);
+    if (other === undefined || other === name) return [];
+    return [`${what} ${id} is called "${name}" over REST and "${other}" over NerdGraph: its labels change`];
+  });
+}
+
+/** More differences than this are counted, not shown; JSON has all of them. */
+const MAX_SHOWN = 100;
+
+/** The result for a person: a table of families, the differences, and what they mean. Ends in a line feed. */
+export function comparisonText(comparison: Comparison, maxWidth: number): string {
+  const { account, window, tolerance, families, differences, unexpected, notes } = comparison;
+  const heading = `Account ${account}, window from ${formatMinute(window.from)} to ${formatMinute(window.to)}, tolerance ${percentText(tolerance)}`;
+  const rows = families.map((each) => [
+    each.family,
+    each.compared,
+    each.differing,
+    each.compared === 0 ? '-' : percentText(each.max_difference),
+    each.only_rest,
+    each.only_nerdgraph,
+  ]);
+  const sections = [
+    [heading, ...notes.map((note) => `Note: ${note}.`)].map((line) => wrapped(line, maxWidth)).join('\n'),
+    table([['FAMILY', 'COMPARED', 'DIFFER', 'WORST', 'ONLY REST', 'ONLY NERDGRAPH'], ...rows], maxWidth, 0),
+    `Differences that nothing explains: ${unexpected === 0 ? 'none' : unexpected}\n${unexplained(differences, maxWidth)}`,
+    `Differences that are expected: ${differences.length - unexpected || 'none'}\n${explained(differences, maxWidth)}`,
+    verdict(comparison)
+      .map((sentence) => wrapped(sentence, maxWidth))
+      .join('\n'),
+  ];
+  return `${sections.map((section) => section.trimEnd()).join('\n\n')}\n`;
+}
+
+/** Differences of numbers one by one, then absences; all series of an entity that only one side lists share a line. */
+function unexplained(differences: readonly Difference[], maxWidth: number): string {
+  const open = differences.filter(({ expected }) => !expected);
+  const groups = grouped([...open.entries()], ([index, each]) =>
+    each.difference === null && each.reason !== null
+      ? `${each.reason} ${each.rest === null} ${matchers(entityLabels(each.labels))}`
+      : String(index),
+  );
+  const rows = [...groups.values()].slice(0, MAX_SHOWN).map((group) => {
+    const [[, { family, labels, difference, rest, nerdgraph, reason }]] = group as [[number, Difference]];
+    const has = (value: number | null): string => (group.length > 1 && value !== null ? 'listed' : numberText(value));
+    const what =
+      group.length > 1
+        ? `${group.length} series of ${matchers(entityLabels(labels))}`
+        : family + matchers(Object.fromEntries(identityOf(labels)));
+    return [
+      difference === null ? '-' : percentText(difference),
+      has(rest),
+      has(nerdgraph),
+      reason === null ? what : `${what}: ${reason}`,
+    ];
+  });
+  if (rows.length === 0) return '';
+  const more = groups.size - rows.length;
+  const text = table([['DIFFERENCE', 'REST', 'NERDGRAPH', 'SERIES'], ...rows], maxWidth, 3);
+  return more > 0 ? `${text}\nand ${more} more: --format=json has them all` : text;
+}
+
+/** One line for each family and reason. */
+function explained(differences: readonly Difference[], maxWidth: number): string {
+  const groups = grouped(
+    differences.filter(({ expected }) => expected),
+    ({ family, reason }) => `${family} ${reason}`,
+  );
+  const rows = [...groups.values()].map((group) => [
+    'expected',
+    group.length,
+    group[0]?.family ?? '',
+    group[0]?.reason ?? '',
+  ]);
+  return table(
+    rows.sort(([, , a = ''], [, , b = '']) => (a < b ? -1 : 1)),
+    maxWidth,
+  );
+}
+
+/** Two sentences on lines of their own: whether the interfaces agree, and what that leaves open. */
+function verdict({ families, unexpected, not_judged, tolerance }: Comparison): string[] {
+  const compared = families.reduce((sum, { compared: ofFamily }) => sum + ofFamily, 0);
+  return [
+    unexpected === 0
+      ? `Both interfaces agree: ${compared} series compared, none of those judged differs by more than ${percentText(tolerance)}.`
+      : `The interfaces differ: ${unexpected} of the differences are not expected; ${compared} series compared. docs/migrating.md says what to look at.`,
+    `${not_judged} series were not judged: rolling values and host counts, which have other time bases, and what one interface does not have or keeps by its nature.`,
+  ];
+}
+
+function entityLabels(labels: Difference['labels']): Difference['labels'] {
+  const names = labels['key_transaction_id'] === undefined ? ['app_id', 'host'] : ['key_transaction_id'];
+  return Object.fromEntries(Object.entries(labels).filter(([name]) => names.includes(name)));
+}
+
+function percentText(difference: number): string {
+  return `${Number((difference * 100).toPrecision(3))} %`;
+}
+
+function numberText(value: number | null): string {
+  return value === null ? 'absent' : String(Number(value.toPrecision(6)));
+}

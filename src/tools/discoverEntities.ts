@@ -1,0 +1,125 @@
+import { stringify } from 'yaml';
+import type { Config } from '../config/config.ts';
+import { entitySelection } from '../config/schema/entities.ts';
+import type { EntityTypeCount, MonitoredEntity } from '../api/upstreamReader.ts';
+import { errorText, escapeUnsafe } from '../log/logger.ts';
+import type { CommonOptions } from '../cli/flags.ts';
+import { ExitStatus, UsageError } from '../cli/process.ts';
+import { jsonText, table } from './terminal.ts';
+import { isRefusedKey, withAccounts } from './upstream/session.ts';
+
+interface DiscoverEntitiesOptions extends CommonOptions {
+  readonly format: 'table' | 'yaml' | 'json';
+  /** The type as `DOMAIN-TYPE`; undefined to list the types. */
+  readonly type: string | undefined;
+  /** The account's name; undefined for all accounts. */
+  readonly account: string | undefined;
+}
+
+interface Found {
+  readonly account: string;
+  readonly types?: readonly EntityTypeCount[];
+  readonly entities?: readonly MonitoredEntity[];
+}
+
+/**
+ * The command `discover --entities`: lists the types of each account, or the entities of one type with their golden metrics.
+ */
+export async function discoverEntities({ type, format, ...options }: DiscoverEntitiesOptions): Promise<void> {
+  await withAccounts(
+    options,
+    async ({ accounts, complain, print, signal }) => {
+      const found: Found[] = [];
+      for (const { config, reader, call } of accounts) {
+        const { name: account } = config;
+        try {
+          if (reader.entities === undefined) throw new Error('this account has no entities');
+          if (type === undefined) found.push({ account, types: await reader.entities.types(call) });
+          else found.push({ account, entities: await reader.entities.list(type, call) });
+        } catch (error) {
+          signal.throwIfAborted();
+          complain(`account ${account}: entities cannot be read: ${errorText(error, false)}`, isRefusedKey(error));
+        }
+      }
+      if (found.length > 0) print(formatted(found, type, format));
+      if (found.length < accounts.length) throw new ExitStatus(1);
+    },
+    (config) => withEntities(config, type),
+  );
+}
+
+/** The configuration with one type of entities in each account: a reader may lack entities otherwise. Throws a UsageError. */
+function withEntities(config: Config, type = 'EXT-SERVICE'): Config {
+  const selection = entitySelection.safeParse({ type }).data;
+  if (selection === undefined)
+    throw new UsageError('--entities takes a type such as EXT-SERVICE: DOMAIN-TYPE in capitals');
+  const accounts = config.accounts.map((account) => {
+    if (account.api === 'rest' && account.account_id === undefined) {
+      throw new UsageError(`account ${account.name} needs account_id: entities are read through NerdGraph`);
+    }
+    return { ...account, entities: [selection] };
+  });
+  return { ...config, accounts };
+}
+
+function formatted(
+  found: readonly Found[],
+  type: string | undefined,
+  format: DiscoverEntitiesOptions['format'],
+): string {
+  if (format === 'json') return jsonText({ accounts: found.map(toJson) });
+  if (format === 'yaml') return found.map((each) => toYaml(each, type)).join('\n');
+  return found
+    .map(({ account, types, entities = [] }) => {
+      const rows = types?.map(({ type: each, count }) => [each, count]);
+      const text = rows === undefined ? entityTable(entities) : table([['TYPE', 'ENTITIES'], ...rows]);
+      return `Account ${escapeUnsafe(account)}\n${text}\n`;
+    })
+    .join('\n');
+}
+
+function toJson({ account, types, entities }: Found) {
+  if (types !== undefined) return { account, types };
+  const listed = (entities ?? []).map(({ guid, name, reporting, tags, metrics }) => ({
+    guid,
+    name,
+    reporting,
+    tags,
+    golden_metrics: metrics.map(({ name: metric, title, unit, definition }) => ({
+      name: metric,
+      title,
+      unit,
+      select: definition.select,
+      from: definition.from,
+      where: definition.where ?? null,
+    })),
+  }));
+  return { account, entities: listed };
+}
+
+/** YAML that can be copied to `entities` of an account. */
+function toYaml({ account, types, entities = [] }: Found, type: string | undefined): string {
+  const metrics = [...new Set(entities.flatMap((entity) => entity.metrics.map(({ name }) => name)))].sort();
+  const ofType = metrics.length === 0 ? { type } : { type, metrics };
+  const selections = types?.map((each) => ({ type: each.type })) ?? [ofType];
+  return `# account ${JSON.stringify(account)}\n${stringify({ entities: selections }, { lineWidth: 0 })}`;
+}
+
+function entityTable(entities: readonly MonitoredEntity[]): string {
+  const metrics = new Map(
+    entities.flatMap((entity) => entity.metrics.map((metric) => [JSON.stringify(metric), metric])),
+  );
+  const rows = entities.map(({ name, guid, reporting, tags }) => [
+    name,
+    guid,
+    reporting ? 'yes' : 'no',
+    tags.map(({ key, values }) => `${key}=${values.join(',')}`).join(' '),
+  ]);
+  const defined = [...metrics.values()].map(({ name, title, unit, definition }) => [
+    name,
+    title,
+    unit,
+    definition.select,
+  ]);
+  return `${table([['ENTITY', 'GUID', 'REPORTS', 'TAGS'], ...rows])}\n${table([['GOLDEN METRIC', 'TITLE', 'UNIT', 'SELECT'], ...defined])}`;
+}

@@ -1,0 +1,155 @@
+import { writeFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { accountThrough, type Config } from '../../config/config.ts';
+import type { LoadedConfiguration } from '../../cli/configuration.ts';
+import type { CommonOptions } from '../../cli/flags.ts';
+import { checkOutput } from '../outputFiles.ts';
+import { ExitStatus } from '../../cli/process.ts';
+import { jsonText, lineLength, showProgress, table, wrapped } from '../terminal.ts';
+import { withAccounts, type CommandContext, type LiveSession } from '../upstream/session.ts';
+import { NAME, VERSION } from '../../cli/version.ts';
+import { checkAccount, type AccountFacts, type FactAccount, type Timing } from './checkAccount.ts';
+import { CountedCalls, GraphConnection, RestConnection } from './connections.ts';
+import { sentenceOf, shareable, type Judged, type Verdict } from './evidence.ts';
+
+/** The flags of `check --live --facts`. */
+export interface FactsOptions extends CommonOptions {
+  /** Undefined: all accounts. */
+  readonly account?: string | undefined;
+  /** Time to wait for late data, in milliseconds; undefined for no wait. */
+  readonly wait?: number | undefined;
+  readonly output?: string | undefined;
+  readonly format: 'table' | 'json';
+  readonly force: boolean;
+  readonly loaded?: LoadedConfiguration;
+}
+
+/** `check --live --facts`: status 1 when a fact differs or an account cannot be read, else 0. */
+export async function runFacts(options: FactsOptions): Promise<void> {
+  const { output, force } = options;
+  const run = async (session: LiveSession & CommandContext): Promise<void> => {
+    const accounts = openFactAccounts(session);
+    const progress = showProgress('asking accounts');
+    const timing: Timing = {
+      now: Date.now,
+      sleep: (ms, signal) => sleep(ms, undefined, { signal }),
+      waitMs: options.wait ?? 0,
+      delayMs: session.config.collection.delay,
+    };
+    let done = 0;
+    try {
+      const found = await Promise.all(
+        accounts.map(async (account) => {
+          const facts = await checkAccount(account, timing);
+          progress.update((done += 1), accounts.length);
+          return facts;
+        }),
+      );
+      progress.stop();
+      session.print(options.format === 'json' ? factsJson(found, new Date()) : factsText(found, lineLength()));
+      if (output !== undefined) writeFileSync(output, shareText(found, new Date()), { flag: force ? 'w' : 'wx' });
+      if (found.some(({ problem, rows }) => problem !== undefined || rows.some(isDifferent))) throw new ExitStatus(1);
+    } finally {
+      progress.stop();
+      await Promise.allSettled(accounts.flatMap(({ rest, graph }) => [rest.close(), graph.close()]));
+    }
+  };
+  await withAccounts(options, run, (config) => {
+    if (output !== undefined) checkOutput([output], { force });
+    return throughBoth(config);
+  });
+}
+
+type Row = AccountFacts['rows'][number];
+
+const isDifferent = ({ judged }: Row): boolean => judged.verdict === 'differs';
+
+/** The configuration with each account twice, through its own interface first, then through the other one. */
+export function throughBoth(config: Config): Config {
+  const accounts = config.accounts.flatMap((each) => [
+    each,
+    accountThrough(each.api === 'rest' ? 'nerdgraph' : 'rest', each),
+  ]);
+  return { accounts, collection: { ...config.collection, raw_values: true } };
+}
+
+/** The accounts of a configuration made by `throughBoth`, each with a counter of its calls. */
+export function openFactAccounts({
+  accounts,
+  config,
+  clientOptions,
+}: LiveSession & Pick<CommandContext, 'clientOptions'>): readonly FactAccount[] {
+  return accounts.flatMap((own, index) => {
+    const other = index % 2 === 0 ? accounts[index + 1] : undefined;
+    if (other === undefined) return [];
+    const calls = new CountedCalls();
+    const [{ reader, config: ofRest, call }, graph] = own.reader.api === 'rest' ? [own, other] : [other, own];
+    const { account_id } = graph.config;
+    const graphOptions = clientOptions(graph.config, config);
+    return {
+      own,
+      calls,
+      rest: new RestConnection(reader, clientOptions(ofRest, config), calls.through(call)),
+      graph: new GraphConnection(graph.reader, account_id, graphOptions, calls.through(graph.call)),
+    };
+  });
+}
+
+/** The observations of a row; an undecided one begins with its reason. */
+function seenText(judged: Judged): string {
+  const seen = sentenceOf(judged.seen);
+  if (!('why' in judged)) return seen;
+  const needs = judged.needs === undefined ? '' : ` (needs ${judged.needs})`;
+  return `${judged.why}${needs}${seen === '' ? '' : `: ${seen}`}`;
+}
+
+/** The rows as text: a table for each account, and the affected parts for each difference. Ends in a line feed. */
+export function factsText(found: readonly AccountFacts[], maxWidth: number): string {
+  const parts = found.map(({ account, rows, problem }) => {
+    const countOf = (verdict: Verdict): number => rows.filter(({ judged }) => judged.verdict === verdict).length;
+    const heading =
+      `Account ${account}: ${countOf('as assumed')} as assumed, ${countOf('differs')} differ, ` +
+      `${countOf('not decidable here')} not decidable here`;
+    const lines = rows.map(({ id, judged }) => [id, judged.verdict, seenText(judged)]);
+    const different = rows.filter(isDifferent).map(({ id, judged, relies, wrong }) => {
+      const seen = seenText(judged) || 'otherwise';
+      return `${id}: we rely on this: ${relies}. Seen: ${seen}. Wrong: ${wrong.join(', ') || 'nothing'}.`;
+    });
+    return [
+      [heading, ...(problem === undefined ? [] : [`The account cannot be read: ${problem}`])],
+      [table([['FACT', 'VERDICT', 'SEEN'], ...lines], maxWidth)],
+      different.map((line) => wrapped(line, maxWidth)),
+    ]
+      .filter((section) => section.length > 0)
+      .map((section) => section.join('\n'))
+      .join('\n\n');
+  });
+  return `${parts.join('\n\n')}\n`;
+}
+
+/** A row as both JSON forms have it, with only content that is safe to share. */
+function rowOf({ id, judged }: Row) {
+  const seen = judged.seen.map(shareable);
+  const { why, needs } = 'why' in judged ? judged : {};
+  const { verdict } = judged;
+  return { id, verdict, ...(why && { why }), ...(needs && { needs }), ...(seen.length > 0 && { seen }) };
+}
+
+function documentOf(head: object, time: Date, accounts: readonly object[]): string {
+  const day = time.toISOString().slice(0, 10);
+  return jsonText({ ...head, version: VERSION, day, accounts });
+}
+
+/** The rows as one JSON document, with the names of the accounts and the affected parts for each difference. */
+function factsJson(found: readonly AccountFacts[], time: Date): string {
+  const withParts = (row: Row) =>
+    isDifferent(row) ? { ...rowOf(row), relies: row.relies, wrong: row.wrong } : rowOf(row);
+  const accounts = found.map(({ account, rows, problem }) => ({ account, problem, rows: rows.map(withParts) }));
+  return documentOf({}, time, accounts);
+}
+
+/** The file to share: the rows only, without the names of the accounts. */
+export function shareText(found: readonly AccountFacts[], time: Date): string {
+  const accounts = found.map(({ rows }) => ({ rows: rows.map(rowOf) }));
+  return documentOf({ program: NAME }, time, accounts);
+}

@@ -1,0 +1,110 @@
+import process from 'node:process';
+import type { Application, Host, MetricName } from '../api/types.ts';
+import { escapeUnsafe } from '../log/logger.ts';
+import { windowAt } from '../collect/due.ts';
+import type { Config } from '../config/config.ts';
+import type { CommonOptions } from '../cli/flags.ts';
+import { ExitStatus } from '../cli/process.ts';
+import { jsonText } from './terminal.ts';
+import { findApplication, readOne } from './upstream/readForCommand.ts';
+import { withAccounts, type LiveAccount } from './upstream/session.ts';
+
+/** Limit for pages with `--no-all-pages`, because a list can have a thousand pages that take seconds each. */
+const FEW_PAGES = 20;
+
+const NOTE_EVERY_MS = 5_000;
+
+/** The command `metric-names`. It ends with status 1 when the list has more pages than were requested. */
+export async function runMetricNames(
+  options: CommonOptions & {
+    /** Id or exact name. */
+    readonly app: string;
+    /** Undefined for the account that has the application. */
+    readonly account?: string;
+    /** Id or exact name; undefined: the names of the application itself. */
+    readonly host?: string;
+    readonly name?: string;
+    /** False to read only the first pages. */
+    readonly allPages: boolean;
+    readonly format: 'table' | 'json';
+  },
+): Promise<void> {
+  await withAccounts(options, async ({ accounts, config: { collection }, print }) => {
+    const { app, host: hostText, name: substring, allPages, format } = options;
+    const { account, value: application } = await findApplication(accounts, app);
+    const host = hostText === undefined ? undefined : await findHost(account, application, hostText, collection);
+    const query = {
+      applicationId: application.id,
+      ...(host === undefined ? {} : { hostKey: host.key }),
+      ...(substring === undefined ? {} : { name: substring }),
+      // Later minutes may still be incomplete, as with metric data.
+      to: windowAt(Date.now(), collection).to,
+      maxPages: allPages ? Infinity : FEW_PAGES,
+      onPage: pageNotes(),
+    };
+    const { names, complete } = await account.reader.listMetricNames(query, account.call);
+    const document = {
+      account: account.config.name,
+      application: { id: application.id, name: application.name },
+      ...(host === undefined ? {} : { host: { id: host.key, name: host.host } }),
+      complete,
+      metrics: names.map(({ name, values }) => ({ name, values: values ?? null })),
+    };
+    print(format === 'table' ? asText(names) : jsonText(document));
+    if (complete) return;
+    process.stderr.write(
+      `the list continues after ${FEW_PAGES} pages (${names.length} names): narrow it with --name, ` +
+        'or read all of it without --no-all-pages, which costs a call per page\n',
+    );
+    throw new ExitStatus(1);
+  });
+}
+
+/** The names as text: names with the same value names are grouped, because nearly all metrics have the same ten. */
+function asText(names: readonly MetricName[]): string {
+  const groups = new Map<string | undefined, string[]>();
+  for (const { name, values } of names) {
+    const key = values?.join(' ');
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [name]);
+    else group.push(name);
+  }
+  return [...groups]
+    .map(([values, members]) =>
+      // An interface without value names gives one name per line.
+      values === undefined
+        ? members.map((name) => `${escapeUnsafe(name)}\n`).join('')
+        : [`VALUES  ${escapeUnsafe(values)}\n`, ...members.map((name) => `  ${escapeUnsafe(name)}\n`)].join(''),
+    )
+    .join('\n');
+}
+
+async function findHost(
+  { reader, call }: LiveAccount,
+  { id, name }: Application,
+  text: string,
+  collection: Config['collection'],
+): Promise<Host> {
+  const hosts = await readOne(reader.hosts, { applicationId: id }, windowAt(Date.now(), collection), call);
+  const byKey = hosts.filter(({ key }) => key === text);
+  const [only, ...others] = byKey.length > 0 ? byKey : hosts.filter(({ host }) => host === text);
+  const about = `of application ${id} (${name})`;
+  if (only === undefined) {
+    throw new Error(`no host ${about} has the id or name "${text}": discover --app=${id} lists them`);
+  }
+  if (others.length > 0) {
+    const ids = [only, ...others].map(({ key }) => key).join(', ');
+    throw new Error(`${others.length + 1} hosts ${about} have the name "${text}": give one of their ids (${ids})`);
+  }
+  return only;
+}
+
+/** Reports on standard error every few seconds how far a long list has been read. */
+function pageNotes(): (pages: number, names: number) => void {
+  let noted = Date.now();
+  return (pages, names) => {
+    if (Date.now() - noted < NOTE_EVERY_MS) return;
+    noted = Date.now();
+    process.stderr.write(`${pages} pages read, ${names} names\n`);
+  };
+}

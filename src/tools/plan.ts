@@ -1,0 +1,167 @@
+import type { Api } from '../api/upstreamReader.ts';
+import type { AccountStatus } from '../collect/accountStatus.ts';
+import type { Collector } from '../collect/collector.ts';
+import type { Plan } from '../collect/due.ts';
+import { formatDuration } from '../config/duration.ts';
+import { ALLOWED_PER_MINUTE } from '../config/interfaces.ts';
+import { counted } from '../config/wording.ts';
+import type { Group } from '../metrics/sample.ts';
+import { ExitStatus } from '../cli/process.ts';
+import { escapeUnsafe } from '../log/logger.ts';
+import { scannedMinutes, type ScannedMinutes } from './scannedMinutes.ts';
+import { withLists } from './upstream/session.ts';
+import type { CommonOptions } from '../cli/flags.ts';
+import { jsonText, table } from './terminal.ts';
+
+const MINUTE = 60_000;
+
+/** Longest interval that is advised, in milliseconds; beyond it a group is better left out. */
+const LONGEST_ADVISED = 30 * MINUTE;
+
+/** The beginning of the account's own warning about its budget. A plan omits it, because its remedies have values. */
+const BUDGET_WARNING = 'limits.requests_per_minute: ';
+
+/**
+ * The command `plan`. An account whose applications cannot be listed has no plan; entities that cannot be listed are only left
+ * out of it. Both end the command with status 1.
+ */
+export async function runPlan(options: CommonOptions & { readonly format: 'table' | 'json' }): Promise<void> {
+  await withLists(options, ({ config, collector, print, complain }) => {
+    const statuses = collector.status();
+    const unread = statuses.filter(
+      ({ applications, groups }) => applications === undefined && groups.some(({ group }) => group === 'applications'),
+    );
+    for (const { name, tasks } of unread) {
+      const { problem = 'nothing was read', reason } = tasks.find(({ group }) => group === 'applications') ?? {};
+      complain(`account ${name}: the application list cannot be read: ${problem}`, reason === 'auth');
+    }
+    const read = statuses.filter((status) => !unread.includes(status));
+    const lists = read.flatMap(({ name, tasks }) =>
+      tasks.flatMap((task) => (task.group === 'entities' && task.state === 'missing' ? [{ name, ...task }] : [])),
+    );
+    for (const { name, entityType = '', problem = 'nothing was read', reason } of lists) {
+      const sentence = `account ${name}: the entities of ${entityType} cannot be read, and are not in the plan: ${problem}`;
+      complain(sentence, reason === 'auth');
+    }
+    const plans = read.flatMap((status) => {
+      const account = config.accounts.find(({ name }) => name === status.name);
+      const series = collector.expectedSeries(status.name);
+      if (account === undefined || series === undefined) return [];
+      return [planOf(status, series, scannedMinutes(account, config.collection, status.plan))];
+    });
+    if (plans.length > 0)
+      print(options.format === 'table' ? plans.map(asTable).join('\n') : jsonText({ accounts: plans }));
+    if (unread.length + lists.length > 0) throw new ExitStatus(1);
+  });
+}
+
+/**
+ * The cost of one account's steady state, in the form of the JSON output.
+ *
+ * @param series the highest number of series to expect, without those of queries and of the exporter itself
+ */
+function planOf(
+  { name, api, plan, tasks, warnings }: AccountStatus,
+  series: NonNullable<ReturnType<Collector['expectedSeries']>>,
+  scanned: readonly ScannedMinutes[],
+) {
+  const countOf = (group: Group): number => tasks.filter((task) => task.group === group).length;
+  return {
+    account: name,
+    callsPerMinute: plan.callsPerMinute,
+    budget: plan.budget,
+    /** Calls per minute as a share of the budget; above 1 it does not fit. */
+    share: plan.callsPerMinute / plan.budget,
+    /** 1 when it fits, else the factor by which every interval is stretched. */
+    stretch: plan.slowdown,
+    /** The number of entities whose metric data the calls read. */
+    counted: {
+      applications: countOf('application_metrics'),
+      hosts: countOf('host_metrics'),
+      entities: countOf('golden_metrics'),
+    },
+    series: series.total,
+    /** The mean number of series of one application, and of one host. */
+    seriesPerApplication: series.perApplication,
+    seriesPerHost: series.perHost,
+    /** Minutes of data that queries read per minute, by group; price plans by compute charge for them. */
+    scannedMinutes: scanned,
+    groups: plan.groups.map(({ group, callsPerMinute, interval, effectiveInterval }) => ({
+      group,
+      callsPerMinute,
+      share: callsPerMinute / plan.budget,
+      intervalSeconds: interval / 1000,
+      effectiveIntervalSeconds: effectiveInterval / 1000,
+    })),
+    /** Changes that would make it fit, and other warnings. */
+    advice: [...warnings.filter((warning) => !warning.startsWith(BUDGET_WARNING)), ...remedies(plan, api)],
+  };
+}
+
+/** Settings with values, each of which alone would make an oversized plan fit. */
+export function remedies({ groups, callsPerMinute, budget, slowdown }: Plan, api: Api): string[] {
+  // When the calls are too slow for the concurrency limit, no setting of calls per minute helps.
+  if (slowdown <= 1 || callsPerMinute <= budget) return [];
+  const found: string[] = [];
+  const needed = Math.ceil(callsPerMinute);
+  if (needed <= ALLOWED_PER_MINUTE[api]) found.push(`limits.requests_per_minute: ${needed}`);
+  for (const { group, callsPerRefresh, callsPerMinute: ofGroup } of groups) {
+    // These groups have no interval of their own in `collection.intervals`.
+    if (group === 'custom_metrics' || group === 'golden_metrics' || group === 'queries') continue;
+    const left = budget - (callsPerMinute - ofGroup);
+    if (left <= 0) continue;
+    const interval = Math.ceil(callsPerRefresh / left) * MINUTE;
+    if (interval <= LONGEST_ADVISED) found.push(`collection.intervals.${group}: ${formatDuration(interval)}`);
+  }
+  if (found.length === 0) {
+    found.push(`collection.intervals: each of them ${Math.ceil(slowdown)} times as long`);
+  }
+  return [`each of these would make it fit: ${found.join('; ')}`];
+}
+
+function asTable(plan: ReturnType<typeof planOf>): string {
+  const { account, groups, callsPerMinute, budget, share, counted: ofData, series, advice, stretch } = plan;
+  const { seriesPerApplication: perApplication, seriesPerHost: perHost, scannedMinutes: scanned } = plan;
+  const rows = groups.map((group) => [
+    group.group,
+    group.callsPerMinute.toFixed(2),
+    percent(group.share),
+    duration(group.intervalSeconds),
+    duration(group.effectiveIntervalSeconds),
+  ]);
+  const verdict =
+    stretch > 1
+      ? `It does not fit: every group is refreshed ${stretch.toFixed(2)} times slower.`
+      : 'It fits: every group keeps its interval.';
+  return [
+    `Account ${escapeUnsafe(account)}`,
+    table([
+      ['GROUP', 'CALLS/MIN', 'SHARE', 'INTERVAL', 'EFFECTIVE'],
+      ...rows,
+      ['total', callsPerMinute.toFixed(2), percent(share), '', ''],
+    ]),
+    `Budget: ${budget} calls per minute. ${verdict}`,
+    `Counted: ${counted(ofData.applications, 'application')} and ${counted(ofData.hosts, 'host')} whose metric data are read` +
+      `${ofData.entities === 0 ? '' : `, and ${counted(ofData.entities, 'entity', 'entities')} whose golden metrics are`}.`,
+    `Series expected: at most ${series}, about ${Math.ceil(perApplication)} for an application and ${Math.ceil(perHost)} for a host` +
+      `${groups.some(({ group }) => group === 'queries') ? '; those of queries are not counted' : ''}.`,
+    ...scannedInWords(scanned),
+    ...advice.map((text) => `Warning: ${escapeUnsafe(text)}`),
+    '',
+  ].join('\n');
+}
+
+function scannedInWords(scanned: readonly ScannedMinutes[]): readonly string[] {
+  const total = scanned.reduce((sum, { minutes }) => sum + minutes, 0);
+  if (total === 0) return [];
+  const groups = scanned.map(({ group, minutes }) => `${group} ${minutes.toFixed(1)}`).join(', ');
+  return [`Data read: ${total.toFixed(1)} minutes of data per minute (${groups}), which price plans by compute bill.`];
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(1)}%`;
+}
+
+function duration(seconds: number): string {
+  return formatDuration(Math.round(seconds) * 1000);
+}

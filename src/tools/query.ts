@@ -1,0 +1,183 @@
+import process from 'node:process';
+import { stringify } from 'yaml';
+import type { QueryResult } from '../api/upstreamReader.ts';
+import { windowAt } from '../collect/due.ts';
+import type { AccountConfig, Config } from '../config/config.ts';
+import { formatDuration } from '../config/duration.ts';
+import { counted } from '../config/wording.ts';
+import { metricNameProblem } from '../config/schema/customMetric.ts';
+import { escapePlaceholders } from '../config/yaml/placeholders.ts';
+import { Exposition, finishExposition } from '../exposition/exposition.ts';
+import { prepareQueries, querySamples, type QueryDefinition } from '../metrics/queryFamilies.ts';
+import { SampleWriter, writeLabels } from '../metrics/writeSamples.ts';
+import { Facets } from '../nrql/facets.ts';
+import { isRecord, readRows } from '../nrql/queryRows.ts';
+import { readStatement } from '../nrql/statement.ts';
+import { facetLabels, freeName } from './facetLabels.ts';
+import type { CommonOptions } from '../cli/flags.ts';
+import { UsageError } from '../cli/process.ts';
+import { jsonText, table } from './terminal.ts';
+import { readOne, unreadable } from './upstream/readForCommand.ts';
+import { theAccount, withAccounts } from './upstream/session.ts';
+
+interface QueryOptions extends CommonOptions {
+  readonly name?: string;
+  readonly account?: string;
+  /** Milliseconds, whole minutes. */
+  readonly window?: number;
+  readonly format: 'table' | 'json' | 'yaml' | 'metrics';
+}
+
+/** The command `query`: runs one query, from the command line or from the configuration. */
+export async function runQuery(nrql: string | undefined, options: QueryOptions): Promise<void> {
+  await withAccounts(
+    options,
+    async ({ accounts: [account], config, print }) => {
+      const definition = account?.config.queries[0];
+      if (account?.reader.queries === undefined || definition === undefined)
+        throw new Error('there is no query to run');
+      const range = windowAt(Date.now(), config.collection);
+      const { rules } = preparedAlone(definition);
+      const window = definition.window === undefined ? undefined : definition.window / 1000;
+      const subject = { nrql: definition.nrql, window, rules };
+      const what = options.name === undefined ? 'the query' : `the query "${options.name}"`;
+      const result = await readOne(account.reader.queries, subject, range, account.call).catch((error: unknown) => {
+        throw unreadable(account, what, error);
+      });
+      const { from, to } = result.window;
+      const times = [from, to].map((time) => new Date(time * 1000).toISOString().replace(':00.000Z', 'Z'));
+      process.stderr.write(`${counted(result.rows.length, 'row')}, from ${times.join(' to ')}\n`);
+      print(await formatted(account.config, definition, result, options));
+    },
+    (config) => onlyQuery(config, nrql, options),
+  );
+}
+
+/** The configuration reduced to the chosen account and query. Throws a UsageError. */
+function onlyQuery(config: Config, nrql: string | undefined, { name, window }: QueryOptions): Config {
+  if ((nrql === undefined) === (name === undefined)) throw new UsageError('give either a query or --name');
+  const withQuery = config.accounts.flatMap((account) => {
+    const queries = name === undefined ? [{ ...GIVEN_QUERY, nrql: nrql ?? '' }] : account.queries;
+    const query = queries.find((each) => each.name === (name ?? GIVEN_QUERY.name));
+    return query === undefined ? [] : [{ ...account, queries: [{ ...query, window: window ?? query.window }] }];
+  });
+  if (withQuery.length === 0) throw new UsageError(`no account has the query "${name ?? ''}"`);
+  const account = theAccount({ ...config, accounts: withQuery });
+  const [problem] = readStatement(account.queries[0]?.nrql ?? '').problems;
+  if (problem !== undefined) throw new UsageError(`the query, character ${problem.at + 1}: ${problem.message}`);
+  if (account.api === 'rest' && account.account_id === undefined) {
+    throw new UsageError(`account ${account.name} needs account_id: queries are read through NerdGraph`);
+  }
+  return { ...config, accounts: [account] };
+}
+
+const GIVEN_QUERY: QueryDefinition = { name: 'query', nrql: '', metrics: [], interval: 60_000, max_series: 5_000 };
+
+function preparedAlone(definition: QueryDefinition): ReturnType<typeof prepareQueries>[number] {
+  const [query] = prepareQueries([definition]);
+  if (query === undefined) throw new Error('prepareQueries returned no query');
+  return query;
+}
+
+function formatted(
+  account: AccountConfig,
+  definition: QueryDefinition,
+  result: QueryResult,
+  { format }: QueryOptions,
+): string | Promise<string> {
+  switch (format) {
+    case 'table':
+      return rowTable(definition, result);
+    case 'json': {
+      const { window, rows } = result;
+      const document = { account: account.name, query: definition.name, nrql: definition.nrql, window, rows };
+      return jsonText(document);
+    }
+    case 'yaml':
+      return queryYaml(definition, columnsOf(definition, result), Object.keys(account.labels));
+    case 'metrics':
+      return exposition(account, definition, result);
+  }
+}
+
+function rowTable(definition: QueryDefinition, result: QueryResult): string {
+  const names = readStatement(definition.nrql).facets.map(({ name }) => name);
+  const facets = new Facets(result.facets, names);
+  const columns = columnsOf(definition, result);
+  const lines = result.rows.filter(isRecord).map((row) => [
+    ...(facets.labelsOf(row) ?? []),
+    // A row is a parsed object, so it inherits members that are no columns.
+    ...columns.map((column) => cell(Object.hasOwn(row, column) ? row[column] : null)),
+  ]);
+  const heading = [...names.map((name, index) => name ?? `facet ${index + 1}`), ...columns];
+  return `${table([heading, ...lines])}\n`;
+}
+
+function cell(value: unknown): string | number {
+  if (value === null) return '';
+  return typeof value === 'string' || typeof value === 'number' ? value : JSON.stringify(value);
+}
+
+/** The columns of the rows; without rows, the columns that the text of the query names. */
+function columnsOf({ nrql }: QueryDefinition, { reading }: QueryResult): readonly string[] {
+  if (reading.columns.length > 0) return reading.columns;
+  return readStatement(nrql).columns.map(({ key }, index) => key ?? `column ${String(index + 1)}`);
+}
+
+/** The query in the form of the configuration, with a metric for each column. The result always passes `check`. */
+export function queryYaml(
+  definition: QueryDefinition,
+  columns: readonly string[],
+  staticLabels: readonly string[],
+): string {
+  const { name, nrql, window, interval, limit, fail_at, max_series } = definition;
+  const entry = {
+    name: escapePlaceholders(name),
+    nrql: escapePlaceholders(nrql),
+    labels: definition.labels ?? facetLabels(nrql, staticLabels),
+    metrics: metricsOf(name, columns).map((metric) => ({
+      ...metric,
+      help: escapePlaceholders(metric.help),
+      value: escapePlaceholders(metric.value),
+    })),
+    window: window === undefined ? undefined : formatDuration(window),
+    interval: formatDuration(interval),
+    limit,
+    fail_at,
+    max_series: max_series === GIVEN_QUERY.max_series ? undefined : max_series,
+  };
+  return stringify({ queries: [entry] }, { lineWidth: 0 });
+}
+
+function metricsOf(query: string, columns: readonly string[]): { name: string; help: string; value: string }[] {
+  const taken = new Set<string>();
+  return columns.map((column) => {
+    let name = `${query}_${column}`.replace(/[^a-zA-Z0-9_]/gu, '_');
+    if (metricNameProblem(name) !== undefined) name = `${name}_value`;
+    if (metricNameProblem(name) !== undefined) name = `query_${name}`;
+    return { name: freeName(name, taken), help: `Column ${column} of the query ${query}`, value: column };
+  });
+}
+
+/** The series that `/metrics` would show for the query. */
+async function exposition(account: AccountConfig, definition: QueryDefinition, result: QueryResult): Promise<string> {
+  const { rows, facets } = result;
+  const metrics = metricsOf(definition.name, columnsOf(definition, result)).map((metric) => ({ ...metric, scale: 1 }));
+  const isGiven = definition.metrics.length === 0;
+  const query = preparedAlone(
+    isGiven
+      ? { ...definition, labels: facetLabels(definition.nrql, Object.keys(account.labels)), metrics }
+      : definition,
+  );
+  const reading = readRows({ rows, facets, otherResult: null }, query.rules);
+  if (!isGiven && reading.badColumns.length > 0) {
+    const [bad, known] = [reading.badColumns, reading.columns].map((names) => names.join(', '));
+    process.stderr.write(`rows without a number in ${String(bad)}: the columns are ${String(known)}\n`);
+  }
+  const { labels, bytes } = writeLabels({ account: account.name, ...account.labels }, undefined);
+  const samples = new SampleWriter().write('queries', querySamples(query, reading));
+  const block = { group: 'queries', labels, labelBytes: bytes, samples } as const;
+  const options = { format: 'text', gzip: false, maxSeries: Infinity } as const;
+  const { pieces } = await finishExposition(await new Exposition().collect([block], options), []);
+  return Buffer.concat(pieces).toString('utf8');
+}

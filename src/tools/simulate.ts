@@ -1,0 +1,66 @@
+import process from 'node:process';
+import { DEMO_API_KEY } from '../simulator/simulatorSettings.ts';
+import { startSimulator, type Simulator, type SimulatorOptions } from '../simulator/simulator.ts';
+import type { SimulatorFlags } from '../cli/flags.ts';
+import { ExitStatus } from '../cli/process.ts';
+import { runService } from '../cli/service.ts';
+import { openLog } from '../cli/configuration.ts';
+
+/** Starts the simulator. On failure prints the reason and throws an ExitStatus. */
+export async function startOrExit(
+  options: SimulatorOptions,
+  { listenAddress: { host, port } }: SimulatorFlags,
+): Promise<Simulator> {
+  try {
+    return await startSimulator(options);
+  } catch (error) {
+    const isInUse = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+    const sentence = isInUse
+      ? `The address ${host}:${port} is in use: choose another with --listen-address.`
+      : `The simulator cannot start: ${error instanceof Error ? error.message : String(error)}.`;
+    process.stderr.write(`${sentence}\n`);
+    throw new ExitStatus(1);
+  }
+}
+
+function introduce(simulator: Simulator, flags: SimulatorFlags): string {
+  const key = flags.apiKey === undefined ? DEMO_API_KEY : '<the key given with --api-key>';
+  const tls = flags.tlsCertFile === undefined ? [] : ['    tls:', `      ca_file: ${flags.tlsCertFile}`];
+  const lines = [
+    `Listening on ${simulator.url} with ${flags.applications} applications, seed ${flags.seed}. Stop with ctrl-C.`,
+    '',
+    'Point the exporter at it with this configuration:',
+    '',
+    'accounts:',
+    '  - name: simulator',
+    `    base_url: ${simulator.url}/v2`,
+    `    api_key: ${key}`,
+    ...tls,
+    '',
+    'or, to read the same world through NerdGraph, with:',
+    '',
+    'accounts:',
+    '  - name: simulator',
+    '    api: nerdgraph',
+    `    account_id: ${flags.accountId}`,
+    `    base_url: ${simulator.url}/graphql`,
+    `    api_key: ${key}`,
+    ...tls,
+  ];
+  if (flags.control) lines.push('', `Faults, changes and the log of calls: ${simulator.url}/control`);
+  return lines.join('\n');
+}
+
+/** Runs the simulator until a signal stops it. Throws an ExitStatus when it cannot listen. */
+export async function simulate(options: SimulatorOptions, flags: SimulatorFlags): Promise<void> {
+  const { logger } = openLog({ 'log.level': 'warn', 'log.format': 'logfmt' });
+  await runService(
+    logger,
+    async () => {
+      const simulator = await startOrExit(options, flags);
+      console.log(introduce(simulator, flags));
+      return { stop: () => simulator.close() };
+    },
+    'stop',
+  );
+}

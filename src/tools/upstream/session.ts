@@ -1,0 +1,246 @@
+import process from 'node:process';
+import type { Logger } from 'pino';
+import { Collector, type AccountReader } from '../../collect/collector.ts';
+import type { AccountConfig, Config } from '../../config/config.ts';
+import type { Group } from '../../metrics/sample.ts';
+import { errorText, escapeUnsafe, isMistake } from '../../log/logger.ts';
+import { loadOrExit, openLog, logIfFromEnvironment, type LoadedConfiguration } from '../../cli/configuration.ts';
+import type { CommonOptions } from '../../cli/flags.ts';
+import { ExitStatus, OutputError, StoppedError, stopOnSignals, UsageError } from '../../cli/process.ts';
+import { escapeLines, showProgress } from '../terminal.ts';
+import { clientOptions, observeCalls, openReader } from '../../cli/createReader.ts';
+import type { RestReaderOptions } from '../../api/rest/restReader.ts';
+import type { CallOptions, UpstreamReader } from '../../api/upstreamReader.ts';
+import { UpstreamError } from '../../api/types.ts';
+import { systemClock, type Clock } from '../../collect/clock.ts';
+import { AccountLimiter, SharedConcurrency } from '../../collect/limiter.ts';
+import { REMEDIES } from '../../collect/remedies.ts';
+
+/** The tools of a command that reads from New Relic. */
+export interface CommandContext {
+  readonly config: Config;
+  /** Aborted by ctrl-C, by SIGTERM, and when the output is closed. */
+  readonly signal: AbortSignal;
+  readonly logger: Logger;
+  /** Opens the reader of an account; its calls are in the log at debug. */
+  readonly openReader: (account: AccountConfig, config: Config, before?: object) => AccountReader;
+  /** The client options for the calls of an account, for requests outside the reader. */
+  readonly clientOptions: (account: AccountConfig, config: Config) => RestReaderOptions;
+  /** Writes to standard output, with keys masked. */
+  readonly print: (text: string) => void;
+  readonly mask: (text: string) => string;
+  /**
+   * Prints an error as a line on standard error, with keys masked and unsafe characters escaped. The remedy for a refused key
+   * is printed once, at the end.
+   */
+  readonly complain: (sentence: string, isRefusedKey: boolean) => void;
+}
+
+/** The flags of a reading command, and its configuration if it was read already. */
+export interface ReadingOptions extends CommonOptions {
+  readonly loaded?: LoadedConfiguration;
+  /** The only account to read; undefined: all accounts. */
+  readonly account?: string | undefined;
+}
+
+/**
+ * Runs a command that reads from New Relic: loads the configuration, reduces it to the account of `--account`, and logs its
+ * source. A failure prints one sentence on standard error and ends the program with status 1, wrong usage with status 2.
+ *
+ * @param prepare changes the reduced configuration before the accounts are read; may throw a UsageError
+ */
+async function runReadingCommand(
+  options: ReadingOptions,
+  run: (context: CommandContext) => Promise<void>,
+  prepare: (config: Config) => Config = (config) => config,
+): Promise<void> {
+  const loaded = options.loaded ?? (await loadOrExit({ configFile: options['config.file'], once: true }));
+  const { logger, secrets } = openLog(options);
+  const signal = stopOnSignals();
+  let hint = '';
+  const complain = (text: string, isRefused: boolean, escape = escapeUnsafe): void => {
+    process.stderr.write(`${secrets.maskPrinted(escape(text))}\n`);
+    if (isRefused) hint = `hint: ${REMEDIES.auth}\n`;
+  };
+  const surroundings = {
+    secrets,
+    environment: process.env,
+    observer: (name: string) => observeCalls(undefined, logger.child({ account: name })),
+    keyProblem: () => undefined,
+  };
+  try {
+    const config = prepare(onlyAccount(loaded.config, options.account));
+    logIfFromEnvironment(logger, loaded.path);
+    await run({
+      config,
+      signal,
+      logger,
+      openReader: (account, from, before) => openReader(account, from, surroundings, before),
+      clientOptions: (account, from) => clientOptions(account, from, surroundings),
+      print: (text) => void process.stdout.write(secrets.maskPrinted(text)),
+      mask: (text) => secrets.maskPrinted(text),
+      complain,
+    });
+  } catch (error) {
+    if (error instanceof ExitStatus) throw error;
+    if (error instanceof UsageError) {
+      complain(`error: ${error.message}`, false);
+      throw new ExitStatus(2);
+    }
+    if (signal.reason instanceof OutputError) throw signal.reason;
+    if (signal.reason instanceof StoppedError) {
+      complain('stopped', false);
+      throw new ExitStatus(signal.reason.status);
+    }
+    const withStack = isMistake(error) || options['log.level'] === 'debug';
+    complain(errorText(error, withStack), isRefusedKey(error), withStack ? escapeLines : escapeUnsafe);
+    throw new ExitStatus(1);
+  } finally {
+    process.stderr.write(hint);
+  }
+}
+
+/** True when an error, or a cause of it, is that New Relic refused the key. */
+export function isRefusedKey(error: unknown): boolean {
+  if (error instanceof UpstreamError && error.failure.reason === 'auth') return true;
+  return error instanceof Error && error.cause !== undefined && isRefusedKey(error.cause);
+}
+
+/** An account that a command reads from, with the daemon's client and limits. */
+export interface LiveAccount {
+  readonly config: AccountConfig;
+  readonly reader: UpstreamReader;
+  readonly call: CallOptions;
+  /** Closes its connections and ends its waits, so that the process can end. */
+  readonly close: () => Promise<void>;
+}
+
+/** The machine's clock with timers that keep the process alive, because a command that waits for the budget is not done. */
+const WAITING_CLOCK: Clock = {
+  now: Date.now,
+  monotonic: () => performance.now(),
+  after: (ms, callback) => {
+    const timer = setTimeout(callback, ms);
+    return () => clearTimeout(timer);
+  },
+};
+
+/** The accounts that a command reads from, and a signal that ends it. */
+export interface LiveSession extends Pick<CommandContext, 'config' | 'signal'> {
+  readonly accounts: readonly LiveAccount[];
+}
+
+/** The configuration with the named account only, if there is a name. Throws a UsageError for an unknown one. */
+function onlyAccount(config: Config, name: string | undefined): Config {
+  if (name === undefined) return config;
+  const accounts = config.accounts.filter((account) => account.name === name);
+  if (accounts.length > 0) return { ...config, accounts };
+  throw new UsageError(`there is no account "${name}": the accounts are ${namesOf(config.accounts)}`);
+}
+
+/** The account of a command that reads one. Throws a UsageError when there are several. */
+export function theAccount({ accounts }: Config): AccountConfig {
+  const [account, ...others] = accounts;
+  if (account !== undefined && others.length === 0) return account;
+  throw new UsageError(`there are several accounts (${namesOf(accounts)}): choose one with --account`);
+}
+
+function namesOf(accounts: readonly AccountConfig[]): string {
+  return accounts.map(({ name }) => name).join(', ');
+}
+
+/** Runs a command that makes its own calls: opens the accounts of the configuration, and closes them at the end. */
+export function withAccounts(
+  options: ReadingOptions,
+  run: (session: LiveSession & CommandContext) => Promise<void>,
+  prepare?: (config: Config) => Config,
+): Promise<void> {
+  const withOpened = async (context: CommandContext): Promise<void> => {
+    const accounts = openAccounts(context, WAITING_CLOCK);
+    try {
+      await run({ ...context, accounts });
+    } finally {
+      await Promise.allSettled(accounts.map((account) => account.close()));
+    }
+  };
+  return runReadingCommand(options, withOpened, prepare);
+}
+
+/**
+ * Opens the accounts of a configuration, each with a budget of its own. All NerdGraph accounts share the concurrency limit of
+ * one user, because finding the user of each key would take a call.
+ *
+ * @param clock for the budget and its waits
+ */
+export function openAccounts(
+  { config, signal, openReader }: Pick<CommandContext, 'config' | 'signal' | 'openReader'>,
+  clock: Clock,
+): readonly LiveAccount[] {
+  const shared = new SharedConcurrency();
+  return config.accounts.map((account) => {
+    const { reader } = openReader(account, config);
+    const limiter = new AccountLimiter(account.limits, clock, () => undefined);
+    if (reader.api === 'nerdgraph') limiter.share(shared);
+    const close = (): Promise<void> => {
+      limiter.close();
+      return reader.close();
+    };
+    return { config: account, reader, call: { signal, limiter, patient: true }, close };
+  });
+}
+
+const LOOK_EVERY_MS = 250;
+const HOUR_MS = 3_600_000;
+
+/** All groups of lists, with metric names: they decide how many calls metric data take. */
+const LISTS: ReadonlySet<Group> = new Set<Group>([
+  'applications',
+  'key_transactions',
+  'metric_names',
+  'hosts',
+  'instances',
+  'custom_metrics',
+  'entities',
+]);
+
+/** Runs a command on the lists of all accounts, read by the daemon's collector: plan and budget are the daemon's. */
+export function withLists(
+  options: ReadingOptions,
+  run: (context: CommandContext & { readonly collector: Collector }) => Promise<void> | void,
+): Promise<void> {
+  return runReadingCommand(options, async (context) => {
+    const { config, signal, logger, openReader } = context;
+    const collector = new Collector(config, {
+      clock: systemClock,
+      ignoreDemand: true,
+      // The command prints failures from the collector's result, so they are logged only at debug.
+      log: logger.level === 'debug' ? logger : logger.child({}, { level: 'silent' }),
+      openReader,
+    });
+    // Keeps the process alive while the collector waits for its budget, because the collector's own timers do not.
+    const alive = setInterval(() => undefined, HOUR_MS);
+    signal.addEventListener('abort', () => void collector.stop());
+    try {
+      await readLists(collector);
+      signal.throwIfAborted();
+      await run({ ...context, collector });
+    } finally {
+      clearInterval(alive);
+      await collector.stop();
+    }
+  });
+}
+
+async function readLists(collector: Collector): Promise<void> {
+  const progress = showProgress('reading lists');
+  const look = setInterval(() => {
+    const lists = collector.status().flatMap(({ tasks }) => tasks.filter(({ group }) => LISTS.has(group)));
+    progress.update(lists.filter(({ seconds }) => seconds !== undefined).length, lists.length);
+  }, LOOK_EVERY_MS);
+  try {
+    await collector.refreshNow({ groups: LISTS, listsOnly: true }, Infinity);
+  } finally {
+    clearInterval(look);
+    progress.stop();
+  }
+}

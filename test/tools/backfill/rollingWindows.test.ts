@@ -1,0 +1,117 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Timeslice } from '../../../src/api/types.ts';
+import { type ReadChunk, RollingWindows } from '../../../src/tools/backfill/rollingWindows.ts';
+import { summarizeSeries } from '../../../src/api/rest/restSeries.ts';
+
+const rolling = (window: number, after: number): RollingWindows =>
+  new RollingWindows(window, after, { summarize: summarizeSeries });
+
+const calls = (from: number, count: number, seconds = 60): Timeslice => ({
+  from,
+  to: from + seconds,
+  values: { call_count: count },
+});
+
+/** A chunk of minutes in which minute i has i + 1 calls, but for those left out. */
+function minutes(from: number, to: number, leftOut: readonly number[] = []): ReadChunk {
+  const starts = Array.from({ length: (to - from) / 60 }, (_, index) => from + index * 60);
+  const slices = starts.filter((start) => !leftOut.includes(start)).map((start) => calls(start, start / 60 + 1));
+  return { from, to, granule: 60, metrics: [['HttpDispatcher', slices]] };
+}
+
+function countsOf(windows: ReturnType<RollingWindows['add']>): [number, number | undefined][] {
+  return [...windows].map(({ time, values }) => [time, values.metrics.get('HttpDispatcher')?.['call_count']]);
+}
+
+describe('RollingWindows', () => {
+  it('sums the minutes of the window that ends with each minute', () => {
+    expect(countsOf(rolling(180, 180).add(minutes(60, 420)))).toEqual([
+      [240, 2 + 3 + 4],
+      [300, 3 + 4 + 5],
+      [360, 4 + 5 + 6],
+      [420, 5 + 6 + 7],
+    ]);
+  });
+
+  it('gives nothing whose window begins before the data', () => {
+    expect(countsOf(rolling(180, 0).add(minutes(60, 300)))[0]).toEqual([240, 9]);
+  });
+
+  it('gives the same however the minutes are cut into chunks', () => {
+    fc.assert(
+      fc.property(fc.uniqueArray(fc.integer({ min: 1, max: 29 })), fc.integer({ min: 1, max: 8 }), (cuts, window) => {
+        const edges = [0, ...cuts.sort((a, b) => a - b), 30].map((edge) => edge * 60);
+        const whole = countsOf(rolling(window * 60, 0).add(minutes(0, 1800)));
+        const windows = rolling(window * 60, 0);
+        const cut = edges.slice(1).flatMap((edge, index) => countsOf(windows.add(minutes(edges[index]!, edge))));
+        expect(cut).toEqual(whole);
+      }),
+    );
+  });
+
+  it('keeps the length of the whole window where minutes are missing', () => {
+    const [last] = [...rolling(180, 240).add(minutes(120, 300, [180]))];
+    expect(last!.values).toEqual({ seconds: 180, metrics: new Map([['HttpDispatcher', { call_count: 3 + 5 }]]) });
+  });
+
+  it('has no metric of which the window has no timeslice', () => {
+    const [last] = [...rolling(60, 120).add(minutes(60, 180, [120]))];
+    expect(last).toBeUndefined();
+    const windows = countsOf(rolling(120, 0).add(minutes(0, 240, [60, 120])));
+    expect(windows).toEqual([
+      [120, 1],
+      [180, undefined],
+      [240, 4],
+    ]);
+  });
+
+  it('gives each timeslice as it is where it is as long as the window, or longer', () => {
+    const values = { call_count: 4, score: 0.9, requests_per_minute: 0.333 };
+    const hour = { from: 0, to: 3599, values };
+    const chunk: ReadChunk = { from: 0, to: 3600, granule: 3600, metrics: [['Apdex', [hour]]] };
+    for (const window of [60, 1800, 3600, 5400]) {
+      const [only] = [...rolling(window, 0).add(chunk)];
+      expect(only).toEqual({ time: 3600, values: { seconds: 3600, metrics: new Map([['Apdex', values]]) } });
+    }
+  });
+
+  it('puts several hours together where the window is several hours', () => {
+    const slices = [calls(0, 1, 3600), calls(3600, 2, 3600), calls(7200, 3, 3600)];
+    const chunk: ReadChunk = { from: 0, to: 10_800, granule: 3600, metrics: [['HttpDispatcher', slices]] };
+    expect(countsOf(rolling(7200, 0).add(chunk))).toEqual([
+      [7200, 3],
+      [10_800, 5],
+    ]);
+  });
+
+  it('gives no window that lies in two resolutions, and none twice', () => {
+    const windows = rolling(180, 0);
+    const hours: ReadChunk = { from: 0, to: 3600, granule: 3600, metrics: [['HttpDispatcher', [calls(0, 100, 3600)]]] };
+    expect(countsOf(windows.add(hours))).toEqual([[3600, 100]]);
+    expect(countsOf(windows.add(minutes(3540, 3900))).map(([time]) => time)).toEqual([3720, 3780, 3840, 3900]);
+    const overlapping = rolling(180, 0);
+    expect(countsOf(overlapping.add(hours))).toEqual([[3600, 100]]);
+    expect(countsOf(overlapping.add(minutes(3420, 3720))).map(([time]) => time)).toEqual([3660, 3720]);
+  });
+
+  it('says of a metric that nothing is known where that holds for a part of the window', () => {
+    const slices = [calls(0, 5), { from: 60, to: 120, values: {} }, calls(120, 5), calls(180, 5)];
+    const chunk: ReadChunk = { from: 0, to: 240, granule: 60, metrics: [['HttpDispatcher', slices]] };
+    expect(countsOf(rolling(120, 0).add(chunk))).toEqual([
+      [120, undefined],
+      [180, undefined],
+      [240, 10],
+    ]);
+  });
+
+  it('has no metric at all in a window in which nothing was reported: its zeros are filling', () => {
+    const chunk: ReadChunk = {
+      from: 0,
+      to: 180,
+      granule: 60,
+      metrics: [['HttpDispatcher', [calls(0, 5), calls(60, 0), calls(120, 0)]]],
+    };
+    expect([...rolling(120, 0).add(chunk)].map(({ values }) => values.metrics.size)).toEqual([1, 0]);
+  });
+});

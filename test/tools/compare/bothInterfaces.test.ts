@@ -1,0 +1,19 @@
+import { expect, it } from 'vitest';
+import { bothInterfaces } from '../../../src/tools/compare/compare.ts';
+import { configOf } from '../../config/reading.ts';
+
+const ONE = configOf('accounts: [{name: one, api_key: abcd, account_id: 5}]\n');
+
+it('compare reads the only account over REST, then over NerdGraph, with values that are not rounded', () => {
+  const { accounts, collection } = bothInterfaces(ONE, undefined);
+  expect(accounts.map(({ name, api, account_id }) => [name, api, account_id])).toEqual([
+    ['one', 'rest', 5],
+    ['one', 'nerdgraph', 5],
+  ]);
+  expect([ONE.collection.raw_values, collection.raw_values]).toEqual([false, true]);
+});
+
+it('compare prefers the account number of the command line', () => {
+  const { accounts } = bothInterfaces(ONE, 7);
+  expect(accounts.map(({ account_id }) => account_id)).toEqual([7, 7]);
+});

@@ -1,0 +1,179 @@
+import { describe, expect, it } from 'vitest';
+import { compareSides } from '../../../src/tools/compare/compareSides.ts';
+import { entityKey, type SideSeries } from '../../../src/tools/compare/sides.ts';
+import { FAMILIES } from '../../../src/metrics/catalogue.ts';
+import type { Labels } from '../../../src/metrics/sample.ts';
+
+const APP: Labels = { app: 'Shop', app_id: '1' };
+const HOST: Labels = { ...APP, host: 'web-1' };
+
+function series(name: string, value: number, labels: Labels = APP): SideSeries {
+  const family = FAMILIES.find((each) => each.name === name);
+  if (family === undefined) throw new Error(`there is no family ${name}`);
+  return { family, labels, value };
+}
+
+const BOTH = [APP, HOST].map(entityKey);
+
+function compared(rest: readonly SideSeries[], nerdgraph: readonly SideSeries[], entities: readonly string[] = BOTH) {
+  const all = [...new Set([...rest, ...nerdgraph].map(({ labels }) => entityKey(labels)))];
+  const listed = [...all.filter((each) => !entities.includes(each)), ...entities];
+  return compareSides({ series: rest, entities: listed }, { series: nerdgraph, entities: listed }, 0.01);
+}
+
+/** The only difference between two lists of series of entities that both interfaces list. */
+function differenceOf(rest: readonly SideSeries[], nerdgraph: readonly SideSeries[], entities?: readonly string[]) {
+  const { differences } = compared(rest, nerdgraph, entities);
+  expect(differences).toHaveLength(1);
+  return differences[0]!;
+}
+
+describe('compareSides', () => {
+  it('measures a difference against the larger value', () => {
+    const { families, differences, unexpected } = compared(
+      [series('newrelic_application_response_time_seconds', 0.2)],
+      [series('newrelic_application_response_time_seconds', 0.25)],
+    );
+    expect(families).toEqual([
+      {
+        family: 'newrelic_application_response_time_seconds',
+        compared: 1,
+        differing: 1,
+        max_difference: expect.closeTo(0.2, 12) as number,
+        only_rest: 0,
+        only_nerdgraph: 0,
+      },
+    ]);
+    expect(differences[0]).toMatchObject({ rest: 0.2, nerdgraph: 0.25, expected: false, reason: null });
+    expect(unexpected).toBe(1);
+  });
+
+  it.each([
+    ['within the tolerance', 1, 1.0099, 0],
+    ['beyond it', 1, 1.02, 1],
+    ['of 0 and something', 0, 1e-9, 1],
+    ['of two zeros', 0, 0, 0],
+    ['of different signs', -1, 1, 1],
+  ])('counts a difference %s as it should', (_, a, b, unexpected) => {
+    const family = 'newrelic_application_cpu_usage_ratio';
+    expect(compared([series(family, a)], [series(family, b)]).unexpected).toBe(unexpected);
+  });
+
+  it('measures a difference of total times against the web transaction time, because they are differences themselves', () => {
+    const both = series('newrelic_application_web_transaction_time_seconds', 1);
+    const total = (value: number) => [both, series('newrelic_application_total_time_seconds', value)];
+    expect(compared(total(0.001), total(0.002)).unexpected).toBe(0);
+    expect(differenceOf(total(0.1), total(0.2)).difference).toBeCloseTo(0.1, 12);
+    const none = series('newrelic_application_web_transaction_time_seconds', 0);
+    const withNone = (value: number) => [none, series('newrelic_application_total_time_seconds', value)];
+    expect(differenceOf(withNone(0), withNone(0.1)).difference).toBe(1);
+  });
+
+  it('takes applications by id and hosts by name, also renamed ones', () => {
+    const family = 'newrelic_host_cpu_usage_ratio';
+    const { families } = compared([series(family, 1, HOST)], [series(family, 1, { ...HOST, app: 'renamed' })]);
+    expect(families[0]).toMatchObject({ compared: 1, differing: 0, only_rest: 0, only_nerdgraph: 0 });
+  });
+
+  it.each<[string, readonly SideSeries[], readonly SideSeries[], RegExp]>([
+    ['a family of REST only', [series('newrelic_application_last_reported_timestamp_seconds', 1)], [], /does not have/],
+    [
+      'rolling values',
+      [series('newrelic_application_rolling_requests_per_second', 1)],
+      [series('newrelic_application_rolling_requests_per_second', 2)],
+      /time base/,
+    ],
+    [
+      'numbers of hosts',
+      [series('newrelic_application_hosts', 1)],
+      [series('newrelic_application_hosts', 2)],
+      /time base/,
+    ],
+    ['zeros that REST keeps', [series('newrelic_application_component_calls_per_second', 0)], [], /keeps zeros/],
+    [
+      'zeros for what NerdGraph has no row of',
+      [],
+      [series('newrelic_application_non_web_requests_per_second', 0)],
+      /read as 0/,
+    ],
+    ['what REST lacks of hosts', [], [series('newrelic_host_queue_time_seconds', 1, HOST)], /no data .* this host/],
+    ['an entry without a reporting state', [], [series('newrelic_application_reporting', 1)], /read as reporting/],
+  ])('expects %s', (_, rest, nerdgraph, reason) => {
+    const difference = differenceOf(rest, nerdgraph);
+    expect(difference.expected).toBe(true);
+    expect(difference.reason).toMatch(reason);
+  });
+
+  it('expects a host’s total time to differ where REST has no components of hosts, and only there', () => {
+    const parts = [series('newrelic_host_component_time_seconds', 1, { ...HOST, component: 'External' })];
+    const total = (value: number) => series('newrelic_host_total_time_seconds', value, HOST);
+    const { differences } = compared([total(1)], [...parts, total(2)]);
+    expect(differences.map(({ expected }) => expected)).toEqual([true, true]);
+    expect(differenceOf([...parts, total(1)], [...parts, total(2)]).expected).toBe(false);
+  });
+
+  it('expects the threshold of an Apdex over nothing to be absent, but not one over requests', () => {
+    const threshold = series('newrelic_application_apdex_threshold_seconds', 0.5);
+    const zone = (value: number) => series('newrelic_application_apdex_requests', value, { ...APP, zone: 'satisfied' });
+    expect(compared([threshold, zone(0)], []).unexpected).toBe(0);
+    expect(differenceOf([threshold, zone(3)], [zone(3)]).expected).toBe(false);
+  });
+
+  it('expects hosts that share a name to differ', () => {
+    const family = 'newrelic_host_cpu_usage_ratio';
+    const one = [series(family, 1, HOST)];
+    const two = [series(family, 2, HOST)];
+    const twice = [APP, HOST, HOST].map(entityKey);
+    expect(differenceOf(one, two, twice).reason).toMatch(/share this name/);
+    expect(differenceOf(one, two).expected).toBe(false);
+  });
+
+  it.each([
+    ['a value that one interface lacks', [series('newrelic_application_apdex_score', 0.9)], []],
+    ['a value other than 0 without a row', [], [series('newrelic_application_web_requests_per_second', 2)]],
+    ['a zero of another family', [], [series('newrelic_application_memory_used_bytes', 0)]],
+  ])('does not expect %s', (_, rest, nerdgraph) => {
+    expect(differenceOf(rest, nerdgraph)).toMatchObject({ expected: false, reason: null, difference: null });
+  });
+
+  it('expects nothing of an entity that one interface does not list, not even of its rolling values', () => {
+    const list = [
+      series('newrelic_host_info', 1, HOST),
+      series('newrelic_host_rolling_requests_per_second', 0, HOST),
+      series('newrelic_host_errors_per_second', 0, HOST),
+    ];
+    const listing = { series: list, entities: [entityKey(HOST)] };
+    const other = { series: [], entities: [] };
+    for (const [result, name] of [
+      [compareSides(listing, other, 0.01), 'NerdGraph'],
+      [compareSides(other, listing, 0.01), 'REST'],
+    ] as const) {
+      expect(result.unexpected).toBe(list.length);
+      expect(result.differences.map(({ reason }) => reason)).toEqual(list.map(() => `${name} does not list this host`));
+    }
+  });
+
+  it('keeps zeros for a reason of window families only: a state that NerdGraph lost is no zero', () => {
+    expect(differenceOf([series('newrelic_application_server_side_config_enabled', 0)], []).expected).toBe(false);
+    expect(differenceOf([series('newrelic_host_info', 1, HOST)], []).expected).toBe(false);
+    expect(differenceOf([], [series('newrelic_host_info', 1, HOST)]).expected).toBe(false);
+  });
+
+  it('counts the series that it does not judge, whether they differ or not', () => {
+    const rolling = series('newrelic_application_rolling_apdex_score', 1);
+    const cpu = series('newrelic_application_cpu_usage_ratio', 1);
+    expect(compared([rolling, cpu], [rolling, cpu])).toMatchObject({ not_judged: 1, unexpected: 0 });
+  });
+
+  it('puts what nothing explains first, of it the numbers, worst first, then what is absent', () => {
+    const cpu = (id: string, value: number) =>
+      series('newrelic_application_cpu_usage_ratio', value, { app: 'a', app_id: id });
+    const rolling = (value: number) => series('newrelic_application_rolling_apdex_score', value);
+    const { differences } = compared(
+      [cpu('1', 1), cpu('2', 1), cpu('3', 1), rolling(1)],
+      [cpu('1', 1.1), cpu('2', 2), rolling(9)],
+    );
+    expect(differences.map(({ labels }) => labels['app_id'])).toEqual(['2', '1', '3', '1']);
+    expect(differences.at(-1)?.expected).toBe(true);
+  });
+});

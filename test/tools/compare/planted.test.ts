@@ -1,0 +1,221 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { bothInterfaces, compare, comparisonText, type CompareOptions } from '../../../src/tools/compare/compare.ts';
+import type { Comparison } from '../../../src/tools/compare/compareSides.ts';
+import { openAccounts } from '../../../src/tools/upstream/session.ts';
+import { systemClock } from '../../../src/collect/clock.ts';
+import { DEMO_API_KEY } from '../../../src/simulator/simulatorSettings.ts';
+import { startSimulator, type Simulator } from '../../../src/simulator/simulator.ts';
+import { configOf, withAccount } from '../../config/reading.ts';
+import { openedReader } from '../upstream/support.ts';
+
+const [SHOP, OTHER] = [1_000_001, 1_000_002];
+const EVERYTHING: Pick<CompareOptions, 'app' | 'hosts' | 'tolerance'> = { app: [], hosts: true, tolerance: 0.01 };
+
+let simulator: Simulator;
+const changed = new Set<number>();
+
+beforeAll(async () => {
+  simulator = await startSimulator({ applications: 4, hostsPerApplication: 2 });
+});
+afterAll(() => simulator.close());
+afterEach(() => {
+  for (const id of changed) simulator.restore(id);
+  changed.clear();
+});
+
+function plant(id: number, on: 'rest' | 'nerdgraph', change: object): void {
+  simulator.change(id, { on, ...change });
+  changed.add(id);
+}
+
+async function compared(options: Partial<typeof EVERYTHING> = {}, keys = ''): Promise<Comparison> {
+  const ending = keys.includes('nerdgraph') ? 'graphql' : 'v2';
+  const text = withAccount(`base_url: "${simulator.url}/${ending}", account_id: 1234567${keys}`).replace(
+    'abcd',
+    DEMO_API_KEY,
+  );
+  const config = bothInterfaces(configOf(text), undefined);
+  const { signal } = new AbortController();
+  const accounts = openAccounts(
+    { config, signal, openReader: (account, from) => openedReader(account, from) },
+    systemClock,
+  );
+  try {
+    return await compare({ config, accounts, signal }, { ...EVERYTHING, ...options }, Date.now());
+  } finally {
+    await Promise.all(accounts.map((account) => account.close()));
+  }
+}
+
+/** What nothing explains, as `family only-side` or `family number`. */
+function unexplained({ differences }: Comparison): string[] {
+  const found = differences
+    .filter(({ expected }) => !expected)
+    .map(({ family, rest, nerdgraph }) => {
+      const what = rest === null ? 'only NerdGraph' : nerdgraph === null ? 'only REST' : 'number';
+      return `${family.replace('newrelic_', '')} ${what}`;
+    });
+  return [...new Set(found)];
+}
+
+function keyTransactionOf(applicationId: number): number {
+  const found = simulator.world.keyTransactions().find(({ source }) => source.application.id === applicationId);
+  if (found === undefined) throw new Error(`application ${applicationId} has no key transaction`);
+  return found.id;
+}
+
+describe('compare', () => {
+  it('finds nothing where both interfaces show the same world, and says what it did not judge', async () => {
+    const comparison = await compared();
+    expect(unexplained(comparison)).toEqual([]);
+    expect(comparison.not_judged).toBeGreaterThan(100);
+    expect(comparisonText(comparison, 160)).toMatch(
+      /\n\nBoth interfaces agree: \d+ series compared[^]*\n\d+ series were not judged/,
+    );
+  });
+
+  describe.each([
+    ['rest', 'nerdgraph', 'REST', 'NerdGraph'],
+    ['nerdgraph', 'rest', 'NerdGraph', 'REST'],
+  ] as const)('with a difference on the side of %s', (side, _, without, only) => {
+    it('finds an application that is not listed, named or not', async () => {
+      plant(SHOP, side, { removed: true });
+      for (const app of [[], [String(SHOP), String(OTHER)]]) {
+        const comparison = await compared({ app });
+        expect(unexplained(comparison)).toContain(`application_info only ${only}`);
+        const found = comparison.differences.find(({ family }) => family === 'newrelic_application_info');
+        expect([found?.labels['app_id'], found?.reason]).toEqual([
+          String(SHOP),
+          `${without} does not list this application`,
+        ]);
+        expect(comparison.unexpected).toBeGreaterThan(0);
+      }
+    });
+
+    it('finds that nothing is in common where the only application is not listed, and names it', async () => {
+      plant(SHOP, side, { removed: true });
+      await expect(compared({ app: [String(SHOP)] })).rejects.toThrow(
+        new RegExp(`no reporting application in common \\(.*${only} lists .* \\(${SHOP}\\)`),
+      );
+    });
+
+    it('finds a host that is not listed, with all its series', async () => {
+      const application = simulator.world.application(SHOP);
+      const [first] = application === undefined ? [] : simulator.world.hosts(application, Date.now());
+      const host = first?.host ?? '';
+      plant(SHOP, side, { hosts_removed: [host] });
+      const comparison = await compared();
+      const ofHost = comparison.differences.filter(({ labels, expected }) => labels['host'] === host && !expected);
+      expect(ofHost.length).toBeGreaterThan(10);
+      expect(new Set(ofHost.map(({ reason }) => reason))).toEqual(new Set([`${without} does not list this host`]));
+      expect(unexplained(comparison)).toContain(`host_info only ${only}`);
+      const line = comparisonText(comparison, 160)
+        .split('\n')
+        .find((each) => each.includes(`${without} does not list this host`));
+      expect(line).toContain(`${ofHost.length} series of`);
+      expect(line).toContain(host);
+    });
+
+    it('finds settings that are lost, with any values', async () => {
+      plant(SHOP, side, { settings: null });
+      expect(unexplained(await compared())).toEqual(
+        expect.arrayContaining([`application_server_side_config_enabled only ${only}`]),
+      );
+    });
+
+    it('finds numbers that differ, and shows them first', async () => {
+      plant(SHOP, side, { traffic: { requests_per_minute: 7_000, response_milliseconds: 900 } });
+      const comparison = await compared();
+      expect(unexplained(comparison)).toContain('application_response_time_seconds number');
+      const [first] = comparison.differences;
+      expect(first?.difference).toBeGreaterThan(0.01);
+    });
+
+    it('finds a key transaction that is not listed', async () => {
+      const id = keyTransactionOf(SHOP);
+      plant(id, side, { removed: true });
+      const comparison = await compared();
+      expect(unexplained(comparison)).toContain(`key_transaction_info only ${only}`);
+      expect(comparison.differences.map(({ reason }) => reason)).toContain(
+        `${without} does not list this key transaction`,
+      );
+    });
+
+    it('finds a key transaction that belongs to another application', async () => {
+      plant(keyTransactionOf(SHOP), side, { application: OTHER });
+      for (const app of [[], [String(SHOP)]]) {
+        const comparison = await compared({ app });
+        const found = comparison.differences.filter(({ reason }) => reason?.includes('belongs to another') === true);
+        expect(found.map(({ labels }) => labels['app_id']).sort()).toEqual([String(SHOP), String(OTHER)]);
+        for (const id of [SHOP, OTHER])
+          expect(comparisonText(comparison, 300)).toMatch(new RegExp(`^-.*app_id="${id}"`, 'm'));
+        expect(comparison.unexpected).toBeGreaterThanOrEqual(2);
+      }
+    });
+
+    it('notes another name of an application and of a key transaction, in the table too, and fails by neither', async () => {
+      plant(SHOP, side, { name: 'Renamed shop' });
+      plant(keyTransactionOf(SHOP), side, { name: 'Renamed payment' });
+      for (const app of [[], [String(SHOP)], ['Renamed shop']]) {
+        const comparison = await compared({ app });
+        expect(comparison.notes).toEqual([
+          expect.stringMatching(new RegExp(`^application ${SHOP} is called .*"Renamed shop" over ${without}`)),
+          expect.stringMatching(/^key transaction \d+ is called .*"Renamed payment"/),
+        ]);
+        expect(comparison.unexpected).toBe(0);
+        expect(comparisonText(comparison, 160)).toContain('Renamed shop');
+      }
+    });
+  });
+
+  it('chooses applications by tags as NerdGraph lists them', async () => {
+    const comparison = await compared(
+      { hosts: false },
+      ', api: nerdgraph, applications: {include: [{tag: TEAM, value: shop}]}',
+    );
+    const ids = new Set(
+      comparison.families.length > 0 ? comparison.differences.map(({ labels }) => labels['app_id']) : [],
+    );
+    expect(ids.has(String(SHOP))).toBe(true);
+    expect(ids.has('1000004')).toBe(false);
+    expect(comparison.unexpected).toBe(0);
+  });
+});
+
+describe('the table of compare', () => {
+  it('has no line wider than the terminal, all of each name, and its parts in order', async () => {
+    plant(SHOP, 'nerdgraph', { traffic: { requests_per_minute: 7_000, response_milliseconds: 900 }, settings: null });
+    const comparison = await compared();
+    for (const most of [160, 100, 80, 60]) {
+      const narrow = comparisonText(comparison, most);
+      expect(Math.max(...narrow.split('\n').map((line) => Array.from(line).length))).toBeLessThanOrEqual(most);
+      const [, families = '', open = ''] = narrow.split('\n\n');
+      const names = comparison.families.map(({ family }) => family);
+      expect(families.replaceAll(/ .*|\n/g, '')).toBe(`FAMILY${names.join('')}`);
+      const { family, labels } = comparison.differences[0]!;
+      expect(open.replaceAll(/\s+/g, '')).toContain(`${family}{app_id="${labels['app_id']}"`);
+    }
+    const text = comparisonText(comparison, 160);
+    const [heading, families, open, expected, verdict, ...others] = text.trimEnd().split('\n\n');
+    expect(heading).toMatch(/^Account default, window/);
+    expect(families).toMatch(/^FAMILY/);
+    expect(open).toMatch(/^Differences that nothing explains: [1-9]/);
+    expect(
+      open
+        ?.split('\n')
+        .slice(2)
+        .map((line) => line.startsWith('-'))
+        .join(''),
+    ).toMatch(/^(?:false)+(?:true)+$/);
+    expect(expected).toMatch(/^Differences that are expected: [1-9]/);
+    expect(
+      expected
+        ?.split('\n')
+        .slice(1)
+        .every((line) => /^expected +[1-9]/.test(line)),
+    ).toBe(true);
+    expect(verdict).toContain('not judged');
+    expect(verdict).not.toContain('interfaces agree');
+    expect(others).toEqual([]);
+  });
+});

@@ -1,0 +1,199 @@
+import fc from 'fast-check';
+import { describe, expect, it, test } from 'vitest';
+import type { Judged } from '../../../src/tools/facts/evidence.ts';
+import {
+  judgeCut,
+  judgeFields,
+  judgeFilter,
+  judgeFirstFunction,
+  judgeLate,
+  judgeLimitMax,
+  judgeMemoryHosts,
+  judgeMemoryMinutes,
+  judgeMinutes,
+  judgeOtherResult,
+  judgeRaw,
+  judgeSame,
+  judgeUnit,
+  judgeWindow,
+  type Minute,
+} from '../../../src/tools/facts/judges.ts';
+
+/** The verdict, or the reason why there is none. */
+const said = (judged: Judged): string => ('why' in judged ? judged.why : judged.verdict);
+
+/** Traffic that changes from minute to minute. */
+const WILD: readonly Minute[] = Array.from({ length: 36 }, (_, index) => {
+  const calls = 100 + ((index * 37) % 83) * 9;
+  return { calls, milliseconds: calls * (50 + ((index * 53) % 61)) };
+});
+const CALM: readonly Minute[] = WILD.map(() => ({ calls: 300, milliseconds: 30_000 }));
+
+function summaryOf(minutes: readonly Minute[], length: number, earlier = 0) {
+  const part = minutes.slice(minutes.length - earlier - length, minutes.length - earlier);
+  const calls = part.reduce((sum, minute) => sum + minute.calls, 0);
+  const time = part.reduce((sum, minute) => sum + minute.milliseconds, 0);
+  return { throughput: Number((calls / length).toPrecision(3)), responseTime: Number((time / calls).toPrecision(3)) };
+}
+
+describe('the window of a summary', () => {
+  test('is the length that it was made of, wherever in the last five minutes it ends, in any unit', () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(3, 4, 10, 30),
+        fc.integer({ min: 0, max: 5 }),
+        fc.constantFrom(1, 1 / 60, 1000),
+        (length, earlier, unit) => {
+          const { throughput, responseTime } = summaryOf(WILD, length, earlier);
+          const subject = { minutes: WILD, throughput: throughput * unit, responseTime: responseTime / unit };
+          const judged = judgeWindow([subject], [length]);
+          expect(judged).toMatchObject({ verdict: 'as assumed', seen: [{ word: `${length} minutes` }, {}] });
+        },
+      ),
+    );
+  });
+
+  it.each([
+    ['of four minutes', [{ minutes: WILD, ...summaryOf(WILD, 4) }], 'as assumed'],
+    ['of ten minutes', [{ minutes: WILD, ...summaryOf(WILD, 10) }], 'differs'],
+    ['of traffic without change', [{ minutes: CALM, ...summaryOf(CALM, 10) }], 'traffic hardly changes'],
+    ['of no length', [{ minutes: WILD, throughput: 5, responseTime: 1 }], 'no window fits'],
+    ['of nothing', [], 'no traffic'],
+  ])('%s is judged against 3 or 4 minutes', (_, subjects, verdict) => {
+    expect(said(judgeWindow(subjects, [3, 4]))).toBe(verdict);
+  });
+
+  it('is told, and has to fit every application', () => {
+    const of = (length: number) => ({ minutes: WILD, ...summaryOf(WILD, length) });
+    const seen = [{ of: 'window', word: '10 minutes' }, { of: 'best fit' }];
+    expect(judgeWindow([of(10), of(10)], [3, 4])).toMatchObject({ verdict: 'differs', seen });
+    expect(said(judgeWindow([of(10), of(4)], [3, 4]))).toBe('no window fits');
+  });
+});
+
+describe('the unit of a value', () => {
+  it.each([
+    [1.2, 'fraction'],
+    [120, 'percent'],
+    [0.012, 'other'],
+    [1e9, 'other'],
+  ])('of %d where 1 is expected is a %s', (seen, unit) => {
+    const judged = judgeUnit([{ seen, expected: 1 }], { 1: 'fraction', 100: 'percent' }, 'no errors');
+    expect(judged).toMatchObject({
+      verdict: unit === 'fraction' ? 'as assumed' : 'differs',
+      seen: [{ word: unit }, {}],
+    });
+  });
+
+  it('is not judged over nothing', () => {
+    const units = { 1: 'fraction', 100: 'percent' };
+    expect(said(judgeUnit([{ seen: 0, expected: 0 }], units, 'no errors'))).toBe('no errors');
+  });
+});
+
+const pair = (seen: number, expected: number) => ({ seen, expected });
+const hosts = (whole: number, ...read: readonly (readonly [megabytes: number, processes: number])[]) =>
+  judgeMemoryHosts(
+    whole,
+    read.map(([megabytes, processes]) => ({ megabytes, processes })),
+  );
+const late = (delay: number, ...read: readonly (readonly [age: number, calls: number])[]) =>
+  judgeLate(
+    read.map(([age, calls]) => ({ age, calls })),
+    delay,
+  );
+
+const CASES: readonly (readonly [what: string, judged: Judged, verdict: string])[] = [
+  ['the same values', judgeSame([pair(5, 5.01)]), 'as assumed'],
+  ['one value of two that differs', judgeSame([pair(5, 5), pair(1, 1.1)]), 'differs'],
+  ['values that one side lacks', judgeSame([pair(0, 7)]), 'differs'],
+  ['zeros on both sides', judgeSame([pair(0, 0)]), 'no traffic'],
+  [
+    'raw values',
+    judgeRaw(
+      [1.2345, 22.34, 3].map((seen) => ({ seen, expected: Number(seen.toPrecision(3)) })),
+      400,
+    ),
+    'as assumed',
+  ],
+  [
+    'raw values that are rounded',
+    judgeRaw(
+      [1.23, 22.3, 3].map((seen) => ({ seen, expected: seen })),
+      22.33,
+    ),
+    'differs',
+  ],
+  [
+    'raw values that have three digits before rounding',
+    judgeRaw(
+      [1.23, 22.3, 3].map((seen) => ({ seen, expected: seen })),
+      22.3,
+    ),
+    'traffic hardly changes',
+  ],
+  [
+    'raw values of other size',
+    judgeRaw(
+      [1.234, 2.234, 3].map((seen) => ({ seen, expected: 2 * seen })),
+      400,
+    ),
+    'differs',
+  ],
+  ['raw zeros', judgeRaw([{ seen: 0, expected: 0 }], 0), 'no traffic'],
+  ['the mean of the minutes', judgeMemoryMinutes(200, [190, 210, 200]), 'as assumed'],
+  ['the sum of the minutes', judgeMemoryMinutes(600, [190, 210, 200]), 'differs'],
+  ['no memory', judgeMemoryMinutes(undefined, []), 'no host'],
+  ['memory of all processes', hosts(500, [100, 4], [50, 2]), 'as assumed'],
+  ['memory of a process', hosts(100, [100, 4]), 'differs'],
+  ['memory without hosts', hosts(100), 'no host'],
+  ['a window as requested', judgeCut({ from: 60, to: 3660 }, { from: 60, to: 3660 }, 300), 'as assumed'],
+  ['a window that is cut a little', judgeCut({ from: 60, to: 3660 }, { from: 0, to: 3600 }, 300), 'as assumed'],
+  ['a window that is cut a lot', judgeCut({ from: 60, to: 3660 }, { from: -2000, to: 3600 }, 300), 'differs'],
+  ['a window that is not told', judgeCut({ from: 60, to: 3660 }, undefined, 300), 'differs'],
+  ['5,000 rows', judgeLimitMax(5000, 7), 'as assumed'],
+  ['fewer rows and others', judgeLimitMax(4899, 7), 'differs'],
+  ['more rows', judgeLimitMax(5001, 0), 'differs'],
+  ['few rows', judgeLimitMax(40, 0), 'too few rows'],
+  ['others in otherResult', judgeOtherResult([5, 4], 2, 9), 'as assumed'],
+  ['nothing in otherResult', judgeOtherResult([5, 4], 2, 0), 'differs'],
+  ['no otherResult', judgeOtherResult([5, 4], 2, undefined), 'differs'],
+  ['no more rows than the limit', judgeOtherResult([5], 2, 0), 'too few rows'],
+  ['rows that fall', judgeFirstFunction([5, 5, 4], 3), 'as assumed'],
+  ['rows that rise', judgeFirstFunction([4, 5, 5], 3), 'differs'],
+  ['rows that are all equal', judgeFirstFunction([5, 5, 5], 3), 'too few rows'],
+  ['the same minutes', judgeMinutes([1, 9, 2, 8, 3], [2, 18, 4, 16, 6]), 'as assumed'],
+  ['minutes that are one later', judgeMinutes([1, 9, 2, 8, 3], [7, 1, 9, 2, 8]), 'differs'],
+  ['minutes of equal traffic', judgeMinutes([5, 5, 5], [5, 5, 5]), 'traffic hardly changes'],
+  ['minutes without traffic', judgeMinutes([0, 0], [0, 0]), 'no traffic'],
+  ['a minute that is complete in time', late(2, [2, 99.5], [5, 100]), 'as assumed'],
+  ['a minute that is complete too late', late(2, [2, 80], [5, 100]), 'differs'],
+  ['a minute that is complete within a long delay', late(3, [2, 80], [3, 100], [5, 100]), 'as assumed'],
+  ['a minute that was read once', late(2, [2, 80]), 'needs --wait'],
+  ['a minute without calls', late(2, [2, 0], [5, 0]), 'no traffic'],
+  ['all fields', judgeFields(3, []), 'as assumed'],
+  ['a field that is missing', judgeFields(30, ['openTime']), 'differs'],
+  ['a field that few events lack', judgeFields(3, ['openTime']), 'too few events'],
+  ['no event', judgeFields(0, ['event']), 'too few events'],
+];
+
+test.each(CASES)('%s are judged', (_, judged, verdict) => {
+  expect(said(judged)).toBe(verdict);
+});
+
+test('the delay that would do is told where a minute is complete too late', () => {
+  const delays = [late(2, [2, 50], [3, 50], [5, 100], [10, 100]), late(2, [2, 20], [3, 30], [5, 50], [10, 100])];
+  expect(delays.map(({ seen }) => seen.at(-1))).toEqual(['5m', '10m'].map((text) => ({ of: 'delay', word: text })));
+});
+
+describe('a filter of metric names', () => {
+  it.each<[string, readonly string[], readonly string[], string]>([
+    ['that gives every name of the first page with its text', ['a/x', 'b'], ['a/x', 'c/x'], 'as assumed'],
+    ['that leaves one of them out', ['a/x', 'b/x'], ['a/x'], 'differs'],
+    ['that gives names that are on later pages', ['a', 'b'], ['c/x'], 'as assumed'],
+    ['that gives nothing where the first page has none, though it is one of many', ['a', 'b'], [], 'no database'],
+    ['that gives nothing, as the list without it', [], [], 'differs'],
+  ])('%s: %j by %j is %s', (_, names, filtered, verdict) => {
+    expect(said(judgeFilter(names, '/x', filtered))).toBe(verdict);
+  });
+});

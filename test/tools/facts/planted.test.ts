@@ -1,0 +1,107 @@
+import { describe, expect, it, test } from 'vitest';
+import { FACTS } from '../../../src/tools/facts/facts.ts';
+import { factsText } from '../../../src/tools/facts/runFacts.ts';
+import { checkSimulator, idsOf } from './support.ts';
+
+/** The schema rules out another answer about golden metrics. */
+const ROWS = FACTS.map(({ id }) => id).filter((id) => id !== 'nerdgraph_golden_metrics');
+
+describe.each(['rest', 'nerdgraph'] as const)('an account over %s that is as assumed', (api) => {
+  test('has no row that differs, and a reason for each that it cannot decide', async () => {
+    const found = await checkSimulator(api, ['many_rows'], { wait: 10 });
+    expect(found.rows.map(({ id }) => id)).toEqual(FACTS.map(({ id }) => id));
+    expect(idsOf(found, 'differs')).toEqual([]);
+    expect(idsOf(found, 'not decidable here')).toEqual(['nerdgraph_entity_page']);
+    expect(found.calls).toBeLessThanOrEqual(80);
+    expect(found.requests - found.calls).toBeLessThanOrEqual(3);
+  });
+});
+
+it('decides the pages of entities where there are enough', async () => {
+  const found = await checkSimulator('nerdgraph', ['many_entities']);
+  expect(idsOf(found, 'differs')).toEqual([]);
+  expect(idsOf(found, 'as assumed')).toContain('nerdgraph_entity_page');
+});
+
+it('searches no more pages of applications in an account of many', async () => {
+  const [few, many] = [await checkSimulator('rest'), await checkSimulator('rest', [], { applications: 210 })];
+  expect(many.searches).toBe(few.searches);
+});
+
+it('asks no more than an hour of the account, a day of one application, and once of an account that cannot exist', async () => {
+  const { queries } = await checkSimulator('nerdgraph');
+  const rare = /FROM (?:NrAiIncident|ChangeTrackingEvent, Deployment)/;
+  const lengths = queries.map((query) => {
+    const [, since, until] = /SINCE (\d+) UNTIL (\d+)/.exec(query) ?? [];
+    const isOfOne = /appId = '?\d+/.test(query);
+    return { query, hours: (Number(until) - Number(since)) / 3_600_000, isOfOne };
+  });
+  const timed = lengths.filter(({ query, hours }) => !rare.test(query) && !Number.isNaN(hours));
+  expect(timed.length).toBeGreaterThan(25);
+  expect(timed.filter(({ hours, isOfOne }) => hours > (isOfOne ? 24 : 1))).toEqual([]);
+  expect(queries.filter((query) => / appId = 1 AND /.test(query))).toHaveLength(1);
+});
+
+it('decides the windows of summaries though minutes pass while the lists are read', async () => {
+  const found = await checkSimulator('nerdgraph', [], { passing: 5_000 });
+  const windows = ['rest_summary_window', 'rest_key_transaction_window'];
+  expect(idsOf(found, 'as assumed').filter((id) => windows.includes(id))).toEqual(windows);
+});
+
+describe('a planted difference', () => {
+  it.each(ROWS)('%s is named, and no other row than the ones that follow from it', async (id) => {
+    const found = await checkSimulator('rest', [id], { wait: id === 'late_minutes' ? 10 : 0 });
+    const different = idsOf(found, 'differs');
+    const allowed = [id, ...(FACTS.find((fact) => fact.id === id)?.follows ?? [])];
+    expect(different).toContain(id);
+    expect(different.filter((each) => !(allowed as readonly string[]).includes(each))).toEqual([]);
+    expect(found.calls).toBeLessThanOrEqual(80);
+    const { wrong = [] } = FACTS.find((fact) => fact.id === id) ?? {};
+    for (const each of wrong) expect(factsText([found], 500).replaceAll('\n', ' ')).toContain(each);
+  });
+});
+
+it('reads a late minute once more at the end of a wait below ten minutes, and takes that for the final count', async () => {
+  const { rows } = await checkSimulator('rest', ['late_minutes'], { wait: 9 });
+  const { seen = [] } = rows.find(({ id }) => id === 'late_minutes')?.judged ?? {};
+  expect(seen[2]).toMatchObject({ of: 'of the final count after 5 minutes' });
+  expect(seen[2]).not.toHaveProperty('ratio', 1);
+});
+
+describe('what fails', () => {
+  it('is the trouble of its own row, and of the rows that need it, which name it', async () => {
+    const found = await checkSimulator('rest', ['nerdgraph_app_id']);
+    const needing = found.rows.find(({ id }) => id === 'nerdgraph_like')?.judged;
+    expect(needing).toMatchObject({
+      verdict: 'not decidable here',
+      needs: 'nerdgraph_app_id',
+      why: 'another fact differs',
+    });
+  });
+
+  it('is no difference where New Relic times out on a query that it should refuse', async () => {
+    const paths = ['* FACET', '*FACET appId SINCE*'];
+    const faults = paths.map((path) => ({ effect: 'graphql-error', class: 'TIMEOUT', path }) as const);
+    const found = await checkSimulator('rest', [], { faults });
+    expect(idsOf(found, 'differs')).toEqual([]);
+    const failed = found.rows.filter(({ judged }) => 'why' in judged && judged.why === 'the call failed');
+    // The probe of timeouts gives its call six seconds, which a loaded machine may need.
+    const ids = failed.map(({ id }) => id).filter((id) => id !== 'nerdgraph_timeout');
+    expect(ids).toEqual(['nerdgraph_unmatched', 'nerdgraph_syntax_error']);
+  });
+
+  it('is every row where the account cannot be read', async () => {
+    const found = await checkSimulator('rest', [], { faults: [{ effect: 'status', status: 403 }] });
+    expect(found.problem).toContain('403');
+    expect(idsOf(found, 'not decidable here')).toHaveLength(FACTS.length);
+  });
+
+  it('is the second interface, which leaves the rows of the other one', async () => {
+    const faults = [{ effect: 'status', status: 403, on: 'graphql_applications' }] as const;
+    const found = await checkSimulator('rest', [], { faults });
+    expect(idsOf(found, 'differs')).toEqual([]);
+    expect(idsOf(found, 'as assumed').filter((id) => !id.startsWith('rest_'))).toEqual([]);
+    expect(idsOf(found, 'as assumed').length).toBeGreaterThan(12);
+    expect(found.problem).toBeUndefined();
+  });
+});

@@ -1,0 +1,74 @@
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, it, onTestFinished } from 'vitest';
+import { shareText } from '../../../src/tools/facts/runFacts.ts';
+import { checkSimulator } from './support.ts';
+
+const MARK = 'MARK9f3';
+/** Texts that give a response its meaning; marking them as well leads to other rows. */
+const STRUCTURE = /^(?:guid|nextCursor|from|to|key|values|facet|metricTimesliceName|name)$/;
+
+/** A JSON value with a mark in its texts, numbers written as texts among them. */
+function marked(value: unknown, key: string, isWhole: boolean): unknown {
+  if (typeof value === 'string') return isWhole || !STRUCTURE.test(key) ? `${value}${MARK}` : value;
+  if (Array.isArray(value)) return value.map((each) => marked(each, key, isWhole));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, marked(each, name, isWhole)]));
+}
+
+async function bodyOf(request: IncomingMessage): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  for await (const part of request) parts.push(part as Buffer);
+  return Buffer.concat(parts);
+}
+
+/** Starts a proxy of a simulator that marks every text of its responses. */
+async function marking(isWhole: boolean, target: string): Promise<string> {
+  const server = createServer((request, response) => {
+    void (async () => {
+      const names = ['api-key', 'x-api-key', 'content-type', 'accept'];
+      const headers = Object.fromEntries(
+        names.flatMap((name) => {
+          const value = request.headers[name];
+          return typeof value === 'string' ? [[name, value]] : [];
+        }),
+      );
+      const body = request.method === 'POST' ? await bodyOf(request) : undefined;
+      const answer = await fetch(`${target}${request.url ?? ''}`, {
+        method: request.method ?? 'GET',
+        headers,
+        ...(body && { body }),
+      });
+      const text = JSON.stringify(marked(await answer.json(), '', isWhole));
+      response.writeHead(answer.status, { 'content-type': 'application/json', link: answer.headers.get('link') ?? '' });
+      response.end(text);
+    })();
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  onTestFinished(() => new Promise<void>((done) => server.close(() => done())));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+it.each([
+  ['rest', false],
+  ['rest', true],
+  ['nerdgraph', false],
+  ['nerdgraph', true],
+] as const)(
+  'the file of an account over %s holds no text of the account (all texts marked: %s)',
+  async (api, isWhole) => {
+    const found = await checkSimulator(api, [], {
+      through: (target) => marking(isWhole, target),
+      account: `${MARK}-account`,
+    });
+    const text = shareText([found], new Date('2026-11-20T14:07:30Z'));
+    expect(found.account).toContain(MARK);
+    expect(text).not.toContain(MARK);
+    for (const secret of ['Storefront', 'storefront', '1000001', '1234567', 'NRAK', 'SELECT', '127.0.0.1', ':07']) {
+      expect(text).not.toContain(secret);
+    }
+    expect(text).toContain('"day": "2026-11-20"');
+    expect(text).not.toContain('calls":');
+    if (!isWhole && api === 'nerdgraph') expect(text).toContain('"word": "other"');
+  },
+);

@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest';
+import { scannedMinutes } from '../../src/tools/scannedMinutes.ts';
+import type { Group } from '../../src/metrics/sample.ts';
+import { accountConfig } from '../collect/support/config.ts';
+
+const MINUTE = 60_000;
+const plan = (intervals: Readonly<Partial<Record<Group, number>>>, slowdown = 1) => ({
+  slowdown,
+  groups: Object.entries(intervals).map(([group, minutes]) => ({
+    group: group as Group,
+    callsPerRefresh: 1,
+    callsPerMinute: 1,
+    interval: minutes * MINUTE,
+    effectiveInterval: minutes * MINUTE,
+  })),
+});
+
+const account = accountConfig({
+  api: 'nerdgraph',
+  queries: [
+    { name: 'a', nrql: 'SELECT count(*) FROM A', metrics: [], window: 720 * MINUTE, interval: 5 * MINUTE },
+    { name: 'b', nrql: 'SELECT count(*) FROM B', metrics: [], interval: MINUTE },
+  ] as never,
+  entities: [
+    { type: 'EXT-SERVICE', window: 5 * MINUTE, interval: MINUTE },
+    { type: 'INFRA-HOST', interval: 2 * MINUTE },
+  ] as never,
+});
+
+test.each<[string, Group, number, number]>([
+  ['a window that is read every minute', 'application_metrics', 1, 30],
+  ['a window that is read every half hour', 'host_metrics', 30, 1],
+  ['rolling values of four minutes', 'applications', 1, 4],
+  ['host lists of an hour, with four minutes of values, every five minutes', 'hosts', 5, 12.8],
+  ['names of a day, every six hours', 'custom_metrics', 360, 4],
+  ['counters: each minute and the ten before it', 'counters', 1, 11],
+  ['queries, each with its own window and interval', 'queries', 1, 144 + 30],
+  ['golden metrics, each type with its own window and interval', 'golden_metrics', 1, 5 + 15],
+])('%s', (_, group, interval, minutes) => {
+  expect(scannedMinutes(account, { window: 30 * MINUTE }, plan({ [group]: interval }))).toEqual([{ group, minutes }]);
+});
+
+test('metric names cost no data, and neither does the REST interface but for golden metrics and queries', () => {
+  const groups = plan({ metric_names: 360, application_metrics: 1, golden_metrics: 1, queries: 1 });
+  expect(scannedMinutes(account, { window: MINUTE }, groups).map(({ group }) => group)).toEqual([
+    'application_metrics',
+    'golden_metrics',
+    'queries',
+  ]);
+  const rest = { ...account, api: 'rest' as const };
+  expect(scannedMinutes(rest, { window: MINUTE }, groups).map(({ group }) => group)).toEqual([
+    'golden_metrics',
+    'queries',
+  ]);
+});
+
+test('a plan that does not fit reads less often', () => {
+  expect(scannedMinutes(account, { window: 30 * MINUTE }, plan({ queries: 1 }, 2))).toEqual([
+    { group: 'queries', minutes: 87 },
+  ]);
+});

@@ -1,0 +1,145 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { CommanderError, Command } from 'commander';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { ExitStatus } from '../../src/cli/process.ts';
+import { simulateCommand } from '../../src/tools/commands.ts';
+import { addSimulatorFlags, simulatorOptions, type SimulatorFlags } from '../../src/cli/flags.ts';
+import { startSimulator } from '../../src/simulator/simulator.ts';
+
+afterEach(() => vi.restoreAllMocks());
+
+/** What the flags come to, without starting anything. */
+async function options(...args: string[]) {
+  let parsed: SimulatorFlags | undefined;
+  const command = addSimulatorFlags(new Command('test')).action((flags: SimulatorFlags) => {
+    parsed = flags;
+  });
+  await command.parseAsync(args, { from: 'user' });
+  return simulatorOptions(parsed!);
+}
+
+async function failure(...args: string[]): Promise<{ error: unknown; said: string }> {
+  const said: string[] = [];
+  vi.spyOn(process.stderr, 'write').mockImplementation((text) => said.push(String(text)) > 0);
+  const error: unknown = await simulateCommand()
+    .parseAsync(args, { from: 'user' })
+    .catch((reason: unknown) => reason);
+  return { error, said: said.join('') };
+}
+
+describe('the flags of the simulator', () => {
+  it('have defaults for a demo on this machine', async () => {
+    expect(await options()).toEqual({
+      host: '127.0.0.1',
+      port: 9127,
+      seed: 1,
+      applications: 16,
+      hostsPerApplication: 2,
+      hostMetrics: 'documented',
+      latencyMs: 0,
+      rounding: true,
+      inclusiveTo: false,
+      metricsFound: true,
+      callsPerMinute: 0,
+      accountId: 1_234_567,
+      nrqlPerMinute: 3000,
+      nrqlSnapping: false,
+      lateData: 0,
+      control: true,
+    });
+  });
+
+  it('set every option', async () => {
+    const args =
+      '--listen-address [::1]:0 --seed 7 --applications 450 --hosts-per-application 5 --key-transactions 230';
+    const more =
+      '--host-metrics all --latency 2s --api-key a --api-key b --no-rounding --calls-per-minute 1000 --no-control --account-id 42 --nrql-per-minute 10 --nrql-snapping --late-data 0.05 --inclusive-to --no-metrics-found';
+    expect(await options(...`${args} ${more} --fault hang --fault status=503,times=2`.split(' '))).toEqual({
+      host: '::1',
+      port: 0,
+      seed: 7,
+      applications: 450,
+      hostsPerApplication: 5,
+      keyTransactions: 230,
+      hostMetrics: 'all',
+      latencyMs: 2000,
+      apiKeys: ['a', 'b'],
+      rounding: false,
+      inclusiveTo: true,
+      metricsFound: false,
+      callsPerMinute: 1000,
+      accountId: 42,
+      nrqlPerMinute: 10,
+      nrqlSnapping: true,
+      lateData: 0.05,
+      control: false,
+      faults: [{ effect: 'hang' }, { effect: 'status', status: 503, times: 2, headers: {}, body: '{}' }],
+    });
+  });
+
+  it('read the TLS files', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'simulate-'));
+    await writeFile(join(folder, 'cert'), 'a certificate');
+    await writeFile(join(folder, 'key'), 'a key');
+    const read = await options('--tls-cert-file', join(folder, 'cert'), '--tls-key-file', join(folder, 'key'));
+    await rm(folder, { recursive: true });
+    expect(read.tls).toEqual({ cert: 'a certificate', key: 'a key' });
+  });
+
+  it.each([
+    ['--listen-address', 'nowhere', /write host:port, :port or \[IPv6 address\]:port/],
+    ['--listen-address', '127.0.0.1:70000', /a port is a number from 0 to 65535/],
+    ['--seed', '-1', /whole number/],
+    ['--applications', '0', /from 1 to/],
+    ['--latency', '5', /duration such as/],
+    ['--late-data', '5%', /ratio from 0 to 1/],
+    ['--late-data', '1.5', /ratio from 0 to 1/],
+    ['--host-metrics', 'some', /documented, all/],
+    ['--fault', 'explode', /unknown effect/],
+    ['--tls-cert-file', '/nowhere', /go together/],
+    ['--colour', 'red', /unknown option/],
+  ])('that are wrong are refused as wrong usage: %s %s', async (flag, value, message) => {
+    const { error, said } = await failure(flag, value);
+    expect(error).toBeInstanceOf(CommanderError);
+    expect(said).toMatch(message);
+  });
+});
+
+describe('the command simulate', () => {
+  it('says in one sentence that the address is in use, and ends with status 1', async () => {
+    const other = await startSimulator();
+    const { error, said } = await failure('--listen-address', `127.0.0.1:${other.port}`);
+    await other.close();
+    expect(error).toBeInstanceOf(ExitStatus);
+    expect((error as ExitStatus).status).toBe(1);
+    expect(said).toBe(`The address 127.0.0.1:${other.port} is in use: choose another with --listen-address.\n`);
+  });
+
+  it('says where it listens and how to use it, and ends cleanly on ctrl-C', async () => {
+    const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+    const args = ['--import', 'tsx', main, 'simulate', '--listen-address', '127.0.0.1:0'];
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    const ended = once(child, 'exit');
+    let said = '';
+    child.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    await expect.poll(() => said).toContain('/control');
+    expect(said).toMatch(/^Listening on http:\/\/127\.0\.0\.1:\d+ with 16 applications/);
+    const base = /base_url: (\S+)/.exec(said)?.[1] ?? '';
+    const key = /api_key: (\S+)/.exec(said)?.[1] ?? '';
+    const reply = await fetch(`${base}/applications.json`, { headers: { 'X-Api-Key': key } });
+    expect(reply.status).toBe(200);
+    const graphql = await fetch(/base_url: (\S+\/graphql)/.exec(said)?.[1] ?? '', {
+      method: 'POST',
+      headers: { 'Api-Key': key },
+      body: '{"query":"{ actor { accounts { id } } }"}',
+    });
+    expect(await graphql.json()).toEqual({ data: { actor: { accounts: [{ id: 1_234_567 }] } } });
+    child.kill('SIGINT');
+    expect(await ended).toEqual([0, null]);
+  });
+});

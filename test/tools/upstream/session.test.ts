@@ -1,0 +1,48 @@
+import { setMaxListeners } from 'node:events';
+import { expect, it } from 'vitest';
+import type { Api } from '../../../src/api/upstreamReader.ts';
+import { openAccounts } from '../../../src/tools/upstream/session.ts';
+import { accountConfig, collectionConfig } from '../../collect/support/config.ts';
+import { FakeReader } from '../../collect/support/fakeReader.ts';
+import { VirtualClock } from '../../collect/support/virtualClock.ts';
+
+it.each<[string, Api, readonly string[], number]>([
+  ['make at most 25 calls at once together with one key', 'nerdgraph', ['same', 'same', 'same'], 25],
+  ['share the calls at once also with keys of their own, which may be of one user', 'nerdgraph', ['one', 'two'], 25],
+  ['make as many calls as each may over REST', 'rest', ['same', 'same', 'same'], 60],
+])('accounts of a command %s', async (_, api, keys, most) => {
+  const clock = new VirtualClock();
+  const accounts = keys.map((key, index) =>
+    accountConfig({
+      ...{ name: `account ${index}`, api, api_key: key },
+      limits: { max_concurrent_requests: 20, requests_per_minute: 3_000 },
+    }),
+  );
+  const { signal } = new AbortController();
+  setMaxListeners(0, signal);
+  const opened = openAccounts(
+    {
+      config: { accounts, collection: collectionConfig() },
+      signal,
+      openReader: ({ api_key: key }) => ({
+        reader: new FakeReader(clock, api === 'rest' ? undefined : { api, perCall: 1 }),
+        keyMark: () => key ?? '',
+      }),
+    },
+    clock,
+  );
+  const releases: (() => void)[] = [];
+  for (const { call } of opened) {
+    for (let count = 0; count < 30; count += 1) {
+      void call.limiter.acquire(signal).then((release) => releases.push(() => release()));
+    }
+  }
+  const settled = async (): Promise<void> => {
+    for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
+  };
+  await settled();
+  expect(releases).toHaveLength(most);
+  releases[0]?.();
+  await settled();
+  expect(releases).toHaveLength(most + 1);
+});
