@@ -72,6 +72,12 @@ export default {
         ),
       ),
     ).filter(({ to }) => to.path.length > 0),
+    forbidden(
+      'tools-when-needed',
+      'src/main.ts loads src/tools only when a command needs it: the daemon does not',
+      { path: '^src/main\\.ts$' },
+      { path: '^src/(?:tools|simulator)/', dynamic: false },
+    ),
     ...APART.flatMap(([a, b]) => [
       forbidden('apart', `${a} and ${b} must not know each other`, { path: `^${a}/` }, { path: `^${b}/` }),
       forbidden('apart', `${a} and ${b} must not know each other`, { path: `^${b}/` }, { path: `^${a}/` }),

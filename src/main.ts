@@ -1,5 +1,7 @@
 #!/usr/bin/env node
 import process from 'node:process';
-import { runProgram, buildProgram } from './cli/program.ts';
+import { buildProgram, runProgram, startsDaemon } from './cli/program.ts';
 
-process.exitCode = await runProgram(buildProgram(), process.argv.slice(2));
+const args = process.argv.slice(2);
+const tools = startsDaemon(args) ? [] : (await import('./tools/commands.ts')).toolCommands();
+process.exitCode = await runProgram(buildProgram(tools), args);

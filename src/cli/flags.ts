@@ -1,14 +1,9 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
+import { NAME } from './version.ts';
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from '../log/logger.ts';
 import { isTaken } from '../web/dependencies.ts';
 import { parseListenAddress, type ListenAddress } from '../web/server/listening.ts';
 import { parseDuration } from '../config/duration.ts';
-import { readFile } from '../config/files.ts';
-import { type FaultRuleInput, FAULT_SYNTAX, parseFault } from '../simulator/faults/faultRules.ts';
-import { FACTS } from '../tools/facts/facts.ts';
-import { suggest } from '../config/wording.ts';
-import { DEMO_API_KEY } from '../simulator/simulatorSettings.ts';
-import type { SimulatorOptions } from '../simulator/simulator.ts';
 
 /** Makes a parser of a flag for commander, which puts the flag before the message of an error that `parse` throws. */
 export function parsed<T>(parse: (text: string) => T): (text: string) => T {
@@ -34,13 +29,6 @@ export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): (text: 
     if (!(value >= min && value <= max)) throw new Error(`It must be a whole number${range}.`);
     return value;
   });
-}
-
-/** Reads a ratio from 0 to 1. Throws an Error whose message is a sentence. */
-export function parseRatio(text: string): number {
-  const ratio = /^(?:\d*\.)?\d+$/.test(text) ? Number(text) : NaN;
-  if (!(ratio <= 1)) throw new Error('It must be a ratio from 0 to 1, such as 0.01.');
-  return ratio;
 }
 
 /**
@@ -108,6 +96,15 @@ export function addWebFlags(command: Command): Command {
     .option('--web.systemd-socket', 'listen on the sockets that systemd hands over', false);
 }
 
+/** Adds the flags of `serve`, which the help of the program lists too. */
+export function addServeFlags(command: Command): Command {
+  return addWebFlags(addCommonFlags(command)).option(
+    '--config.check',
+    'check the configuration and exit, as the command check',
+    false,
+  );
+}
+
 export type ServeFlags = Readonly<ReturnType<typeof readServeFlags>>;
 
 /** The flags as `serve` uses them; `options` is commander's result. */
@@ -127,7 +124,6 @@ export function readServeFlags(options: Readonly<Record<string, unknown>>) {
     /** False to leave out the families `process_*` and `nodejs_*`. */
     processMetrics: options['web.disableExporterMetrics'] !== true,
     systemdSocket: options['web.systemdSocket'] as boolean,
-    configCheck: options['config.check'] === true,
   };
 }
 
@@ -151,120 +147,7 @@ function parseUrl(text: string): URL {
   return url;
 }
 
-/** The default address of `simulate`; the text is for the help. */
-const DEFAULT_LISTEN = { host: '127.0.0.1', port: 9127, text: '127.0.0.1:9127' };
-
-/** The simulator's flags as commander parses them; most are named as in SimulatorOptions. */
-export type SimulatorFlags = Omit<
-  SimulatorOptions,
-  'host' | 'port' | 'latencyMs' | 'apiKeys' | 'tls' | 'faults' | 'facts' | 'now'
-> &
-  Required<Pick<SimulatorOptions, 'seed' | 'applications' | 'accountId' | 'control'>> & {
-    readonly listenAddress: { readonly host: string; readonly port: number };
-    readonly latency: number;
-    readonly apiKey?: readonly string[];
-    readonly tlsCertFile?: string;
-    readonly tlsKeyFile?: string;
-    readonly fault?: readonly FaultRuleInput[];
-    readonly fact?: readonly string[];
-  };
-
-/** A day is the longest latency, because the timers of Node.js overflow after 24.8 days. */
-const parseLatency = duration('such as 200ms or 2s, at most 1d', (milliseconds) => milliseconds <= 86_400_000);
-
-function parseAddress(text: string): SimulatorFlags['listenAddress'] {
-  const { host = '0.0.0.0', port } = parseListenAddress(text);
-  return { host, port };
-}
-
-function parseFact(text: string): string {
-  // The simulator cannot contradict this one: its schema allows no golden metric without its parts.
-  const ids: readonly string[] = FACTS.map(({ id }) => id).filter((id) => id !== 'nerdgraph_golden_metrics');
-  const known = [...ids, 'many_rows', 'many_entities'];
-  if (!known.includes(text)) throw new Error(`must be one of ${known.join(', ')}${suggest(text, known)}`);
-  return text;
-}
-
-/** Adds the flags of the simulator to a command; `demo` has them too, with another default address. */
-export function addSimulatorFlags(command: Command, { host, port, text } = DEFAULT_LISTEN): Command {
-  const address = new Option('--listen-address <address>', 'host and port to listen on')
-    .argParser(parsed(parseAddress))
-    .default({ host, port }, text);
-  return command
-    .addOption(address)
-    .option('--seed <number>', 'another seed gives another world', wholeNumber(0, 4_294_967_295), 1)
-    .option('--applications <number>', 'how many applications', wholeNumber(1, 100_000), 16)
-    .option('--hosts-per-application <number>', 'how many hosts each application has', wholeNumber(1, 10_000), 2)
-    .option(
-      '--key-transactions <number>',
-      'how many key transactions (default: half the applications, at least 8)',
-      wholeNumber(0, 100_000),
-    )
-    .addOption(
-      new Option(
-        '--host-metrics <which>',
-        'what a host can be asked: what New Relic documents, or all its agent reports',
-      )
-        .choices(['documented', 'all'])
-        .default('documented'),
-    )
-    .option('--latency <duration>', 'every call waits this long, as 200ms or 2s', parseLatency, 0)
-    .option('--api-key <key>', `a key that is let in; repeatable (default: ${DEMO_API_KEY})`, parsedEach(String))
-    .option('--tls-cert-file <file>', 'serve https; plain HTTP on the same port is sent there with a 301')
-    .option('--tls-key-file <file>', 'private key of the certificate')
-    .option('--no-rounding', 'do not round figures to three significant digits')
-    .option('--inclusive-to', 'timeslices end with their last second, as in 2014', false)
-    .option('--no-metrics-found', 'metric data do not say which names were found, as in 2014')
-    .option(
-      '--calls-per-minute <number>',
-      '429 beyond this many calls per minute and key; 0 for no limit',
-      wholeNumber(0, 1_000_000),
-      0,
-    )
-    .option('--account-id <number>', 'the account that NerdGraph answers for', wholeNumber(1, 2_147_483_647), 1_234_567)
-    .option(
-      '--nrql-per-minute <number>',
-      'NRQL queries beyond this many per minute get an error; 0 for no limit',
-      wholeNumber(0, 1_000_000),
-      3000,
-    )
-    .option(
-      '--nrql-snapping',
-      'NRQL over metrics answers ranges of an hour and more for whole steps of 5 minutes, of a day of 10',
-      false,
-    )
-    .option(
-      '--late-data <share>',
-      'this share of the data, from 0 to 1, arrives one to eight minutes late',
-      parsed(parseRatio),
-      0,
-    )
-    .option('--fault <rule>', `a fault from the start; repeatable:\n${FAULT_SYNTAX}`, parsedEach(parseFault))
-    .option('--fact <id>', 'a fact that the simulator contradicts (docs/facts.md); repeatable', parsedEach(parseFact))
-    .option('--no-control', 'do not serve /control/... on the loopback interface');
-}
-
-/** The options of `startSimulator` from the flags. Throws when a TLS file is missing or cannot be read. */
-export function simulatorOptions(flags: SimulatorFlags): SimulatorOptions {
-  const { listenAddress, latency, apiKey, fault, fact, tlsCertFile, tlsKeyFile, ...others } = flags;
-  if ((tlsCertFile === undefined) !== (tlsKeyFile === undefined)) {
-    throw new InvalidArgumentError('--tls-cert-file and --tls-key-file go together');
-  }
-  return {
-    ...others,
-    ...listenAddress,
-    latencyMs: latency,
-    ...(apiKey === undefined ? {} : { apiKeys: apiKey }),
-    ...(tlsCertFile === undefined || tlsKeyFile === undefined
-      ? {}
-      : { tls: { cert: readPem(tlsCertFile), key: readPem(tlsKeyFile) } }),
-    ...(fault === undefined ? {} : { faults: fault }),
-    ...(fact === undefined ? {} : { facts: new Set(fact) }),
-  };
-}
-
-function readPem(path: string): string {
-  const read = readFile(path);
-  if ('problem' in read) throw new InvalidArgumentError(`${path} ${read.problem}`);
-  return read.bytes.toString('utf8');
+/** The examples in the help of a command; each is the flags after its name. */
+export function examples(command: string, ...flags: readonly string[]): string {
+  return ['', 'Examples:', ...flags.map((flag) => `  ${NAME} ${command} ${flag}`.trimEnd())].join('\n');
 }

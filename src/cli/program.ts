@@ -1,6 +1,7 @@
 import process from 'node:process';
 import { Command, Help, CommanderError } from 'commander';
-import { addServeFlags, allCommands, ENVIRONMENT } from '../tools/commands.ts';
+import { addServeFlags, examples, type CommonOptions } from './flags.ts';
+import { collectGarbageEarly } from './garbage.ts';
 import { HOME, NAME, REVISION, VERSION } from './version.ts';
 import { suggest } from '../config/wording.ts';
 import { errorText, isMistake } from '../log/logger.ts';
@@ -8,6 +9,24 @@ import { Secrets } from '../log/secrets.ts';
 import { ExitStatus, flushOutput, onOutputLost, OutputError } from './process.ts';
 
 const DEFAULT = 'serve';
+
+/** Environment variables, as the help lists them after the flags of the daemon. */
+const ENVIRONMENT = `
+Without a configuration file it reads one account, from the environment:
+  NEW_RELIC_API_KEY     its key; or NEW_RELIC_API_KEY_FILE, a file that holds it
+  NEW_RELIC_REGION      us (the default), eu, gov or jp
+  NEW_RELIC_API         rest (the default) or nerdgraph
+  NEW_RELIC_ACCOUNT_ID  the account to read with nerdgraph, where the key sees several`;
+
+/** Whether these arguments start the daemon: then the program needs none of its tools. Help and mistakes need all of them. */
+export function startsDaemon(args: readonly string[]): boolean {
+  const flags = new Map(addServeFlags(new Command()).options.map(({ long, required }) => [long ?? '', required]));
+  const rest = args[0] === DEFAULT ? args.slice(1) : args;
+  return rest.every((arg, index) => {
+    const name = arg.split('=', 1)[0] ?? arg;
+    return (flags.has(name) && name !== '--config.check') || flags.get(rest[index - 1] ?? '') === true;
+  });
+}
 
 /**
  * Rewrites the arguments for commander. The name of the command moves before its flags, because users also write
@@ -57,8 +76,40 @@ function withConfigHint(error: string): string {
   );
 }
 
-/** All commands with their flags. A command's code is loaded only when it runs, so that the daemon starts quickly. */
-export function buildProgram(): Command {
+/** The command `serve`, with the flag that runs `check` of the other commands in its place. */
+function serveCommand(tools: readonly Command[]): Command {
+  const command = new Command(DEFAULT).description('run the exporter (the default)');
+  return addServeFlags(command)
+    .addHelpText(
+      'after',
+      ENVIRONMENT +
+        '\n' +
+        examples(DEFAULT, '--config.file=config.yaml', '--web.listen-address=127.0.0.1:9126 --log.format=json'),
+    )
+    .action(async (options: Record<string, unknown> & CommonOptions) => {
+      const [unknown] = command.args;
+      if (unknown !== undefined) {
+        const names = tools.map((other) => other.name());
+        command.error(`error: there is no command '${unknown}'${suggest(unknown, [DEFAULT, ...names])}`);
+      }
+      const check = options['config.check'] === true ? tools.find((other) => other.name() === 'check') : undefined;
+      if (check !== undefined) {
+        const shared = check.options.filter((option) => typeof options[option.attributeName()] === 'string');
+        const given = shared.map((option) => `${option.long ?? ''}=${String(options[option.attributeName()])}`);
+        await check.parseAsync(given, { from: 'user' });
+        return;
+      }
+      collectGarbageEarly();
+      await (await import('./serve.ts')).serve(options);
+    });
+}
+
+/**
+ * The program: the daemon and its tools.
+ *
+ * @param tools the other commands; none where {@link startsDaemon} says so, so that the daemon loads nothing of them
+ */
+export function buildProgram(tools: readonly Command[]): Command {
   const program = new Command(NAME)
     .description('Prometheus exporter for New Relic APM')
     .usage('[command] [options]')
@@ -75,13 +126,13 @@ export function buildProgram(): Command {
     // A switch that is off by default shows no default.
     optionDescription: (option) => help.optionDescription(option).replace(/ \(default: false\)$/, ''),
   });
-  const commands = allCommands();
-  const [serve] = commands;
+  const serve = serveCommand(tools);
+  const commands = [serve, ...tools];
   for (const command of commands) {
     program.addCommand(command.copyInheritedSettings(program), { isDefault: command === serve });
   }
   // A stray word becomes an argument of the default command, whose own check gives the better message.
-  serve?.allowExcessArguments();
+  serve.allowExcessArguments();
   for (const command of [program, ...commands]) {
     command
       .optionsGroup('Options:')

@@ -28,10 +28,6 @@ import { runService } from './service.ts';
 /** The command `serve`: runs until a signal stops it. Throws an ExitStatus when it cannot start. */
 export async function serve(options: Readonly<Record<string, unknown>> & CommonOptions): Promise<void> {
   const flags = readServeFlags(options);
-  if (flags.configCheck) {
-    const { runCheck } = await import('../tools/check.ts');
-    return runCheck({ ...options, live: false, facts: false, force: false, format: 'table' });
-  }
   const { logger, secrets } = openLog(options);
   await runService(
     logger,

@@ -1,29 +1,24 @@
 import { Command, Option } from 'commander';
-import { NAME } from '../cli/version.ts';
-import { suggest } from '../config/wording.ts';
 import {
   addCommonFlags,
-  addSimulatorFlags,
   addWebFlags,
   duration,
+  examples,
   formatFlag,
   parsed,
   parsedEach,
-  parseRatio,
-  simulatorOptions,
   wholeNumber,
   type CommonOptions,
-  type SimulatorFlags,
 } from '../cli/flags.ts';
 import { collectGarbageEarly } from '../cli/garbage.ts';
+import { addSimulatorFlags, parseRatio, simulatorOptions, type SimulatorFlags } from './simulatorFlags.ts';
 import type { Labels } from '../metrics/sample.ts';
 import { addLabel, parseMoment } from './backfill/backfillFlags.ts';
 import type { SimulatorOptions } from '../simulator/simulator.ts';
 
-/** All commands with their flags, the default one first. */
-export function allCommands(): readonly Command[] {
+/** The commands beside the daemon, with their flags. The code of a command is loaded when it runs. */
+export function toolCommands(): readonly Command[] {
   return [
-    serveCommand(),
     readingCommand(
       'check',
       'check the configuration: every fault as file:line:column: path: message',
@@ -145,48 +140,6 @@ function readingCommand(
       // Commander gives the values of the flags without types.
       const run = (await load()) as (...given: readonly unknown[]) => Promise<void>;
       await run(...given);
-    });
-}
-
-/** The examples in the help of a command; each is the flags after its name. */
-function examples(command: string, ...flags: readonly string[]): string {
-  return ['', 'Examples:', ...flags.map((flag) => `  ${NAME} ${command} ${flag}`.trimEnd())].join('\n');
-}
-
-/** Environment variables, as the help lists them after the flags of the daemon. */
-export const ENVIRONMENT = `
-Without a configuration file it reads one account, from the environment:
-  NEW_RELIC_API_KEY     its key; or NEW_RELIC_API_KEY_FILE, a file that holds it
-  NEW_RELIC_REGION      us (the default), eu, gov or jp
-  NEW_RELIC_API         rest (the default) or nerdgraph
-  NEW_RELIC_ACCOUNT_ID  the account to read with nerdgraph, where the key sees several`;
-
-/** Adds the flags of `serve`, which the help of the program lists too. */
-export function addServeFlags(command: Command): Command {
-  return addWebFlags(addCommonFlags(command)).option(
-    '--config.check',
-    'check the configuration and exit, as the command check',
-    false,
-  );
-}
-
-function serveCommand(): Command {
-  const command = new Command('serve').description('run the exporter (the default)');
-  return addServeFlags(command)
-    .addHelpText(
-      'after',
-      ENVIRONMENT +
-        '\n' +
-        examples('serve', '--config.file=config.yaml', '--web.listen-address=127.0.0.1:9126 --log.format=json'),
-    )
-    .action(async (options: Record<string, unknown> & CommonOptions) => {
-      const [unknown] = command.args;
-      if (unknown !== undefined) {
-        const names = (command.parent?.commands ?? []).map((other) => other.name());
-        command.error(`error: there is no command '${unknown}'${suggest(unknown, names)}`);
-      }
-      collectGarbageEarly();
-      await (await import('../cli/serve.ts')).serve(options);
     });
 }
 

@@ -9,7 +9,8 @@ import type { Simulator, SimulatorOptions } from '../simulator/simulator.ts';
 import { startDaemon, type Daemon } from '../cli/serve.ts';
 import { runService } from '../cli/service.ts';
 import { checkWebConfigOrExit, loadOrExit, openLog } from '../cli/configuration.ts';
-import { readServeFlags, type ServeFlags, type CommonOptions, type SimulatorFlags } from '../cli/flags.ts';
+import { readServeFlags, type ServeFlags, type CommonOptions } from '../cli/flags.ts';
+import type { SimulatorFlags } from './simulatorFlags.ts';
 import { startOrExit } from './simulate.ts';
 
 /** The accounts of the demo: one simulated New Relic, read through each of its interfaces. */

@@ -1,7 +1,7 @@
 import process from 'node:process';
 import { DEMO_API_KEY } from '../simulator/simulatorSettings.ts';
 import { startSimulator, type Simulator, type SimulatorOptions } from '../simulator/simulator.ts';
-import type { SimulatorFlags } from '../cli/flags.ts';
+import type { SimulatorFlags } from './simulatorFlags.ts';
 import { ExitStatus } from '../cli/process.ts';
 import { runService } from '../cli/service.ts';
 import { openLog } from '../cli/configuration.ts';

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { normalizeArguments, buildProgram } from '../../src/cli/program.ts';
+import { toolCommands } from '../../src/tools/commands.ts';
 
-const { commands } = buildProgram();
+const { commands } = buildProgram(toolCommands());
 const normalize = (...args: string[]): readonly string[] => normalizeArguments(args, commands);
 
 describe('the arguments of the program', () => {

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { buildProgram } from '../../src/cli/program.ts';
+import { toolCommands } from '../../src/tools/commands.ts';
 import { runInProcess } from '../support/inProcess.ts';
 
-const COMMANDS = buildProgram().commands.map((command) => command.name());
+const COMMANDS = buildProgram(toolCommands()).commands.map((command) => command.name());
 
 const run = (...args: readonly string[]) => runInProcess(args);
 

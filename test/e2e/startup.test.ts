@@ -1,13 +1,14 @@
 import { createServer } from 'node:net';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { until } from '../real/support/until.ts';
 import { value } from '../support/exposition.ts';
 import { simulatorForTest } from '../support/simulator.ts';
-import { account, configText } from './support/config.ts';
+import { account, configText, nerdGraphAccount } from './support/config.ts';
 import { exporterForTest } from './support/forTest.ts';
 import { runProgram, startProgram } from './support/program.ts';
 
@@ -114,3 +115,39 @@ test('with a wrong key it starts, newrelic_up is 0, and the log says what to cha
     expect(text).not.toContain('WRONGKEYSECRET');
   }
 });
+
+test('the daemon loads nothing of the commands and of the simulator, which the command `demo` does', async () => {
+  const simulator = await simulatorForTest({ applications: 2 });
+  const config = { accounts: [account(simulator), nerdGraphAccount(simulator, 'other')] };
+  const loadedBy = async (command: 'serve' | 'demo'): Promise<string> => {
+    const coverage = mkdtempSync(join(folder, 'coverage-'));
+    const given = command === 'serve' ? { config } : {};
+    const exporter = await exporterForTest({ ...given, args: [command], env: { NODE_V8_COVERAGE: coverage } });
+    await exporter.scrape();
+    await exporter.stop();
+    const reports = readdirSync(coverage).map((name) => readFileSync(join(coverage, name), 'utf8'));
+    const urls = reports.flatMap((report) => report.match(/file:[^"]*\/dist\/[^"]*\.js/g) ?? []);
+    return urls.map((url) => readFileSync(fileURLToPath(url), 'utf8')).join('\n');
+  };
+  const tools = declaredOnlyIn(/^(?:tools|simulator)\//);
+  expect(tools.length).toBeGreaterThan(50);
+  const isIn = (code: string) => (name: string) =>
+    code.includes(`function ${name}(`) || code.includes(`class ${name}{`);
+  const daemon = await loadedBy('serve');
+  expect(declaredOnlyIn(/^collect\//).some(isIn(daemon))).toBe(true);
+  expect(tools.filter(isIn(daemon))).toEqual([]);
+  expect(tools.filter(isIn(await loadedBy('demo'))).length).toBeGreaterThan(10);
+});
+
+/** Long names, which no library has too, of exported functions and classes that only those files of the sources declare. */
+function declaredOnlyIn(files: RegExp): readonly string[] {
+  const source = resolve(import.meta.dirname, '../../src');
+  const declared = new Map<string, boolean>();
+  for (const file of readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((one) => one.endsWith('.ts'))) {
+    const text = readFileSync(join(source, file), 'utf8');
+    for (const [, name = ''] of text.matchAll(/^export (?:async )?(?:function|class) (\w{12,})/gm)) {
+      declared.set(name, (declared.get(name) ?? true) && files.test(file));
+    }
+  }
+  return [...declared].filter(([, only]) => only).map(([name]) => name);
+}

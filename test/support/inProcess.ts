@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { vi } from 'vitest';
 import { buildProgram, runProgram } from '../../src/cli/program.ts';
+import { toolCommands } from '../../src/tools/commands.ts';
 import { configText, type ConfigInput } from '../e2e/support/config.ts';
 
 /** How a command ended and what it wrote. */
@@ -45,7 +46,7 @@ async function runAlone(args: readonly string[], config: ConfigInput | string | 
   process.chdir(folder);
   process.env = { PATH: env['PATH'] };
   try {
-    return { status: await runProgram(buildProgram(), args), ...output };
+    return { status: await runProgram(buildProgram(toolCommands()), args), ...output };
   } finally {
     process.env = env;
     process.chdir(cwd);

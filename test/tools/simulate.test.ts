@@ -8,7 +8,7 @@ import { CommanderError, Command } from 'commander';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { ExitStatus } from '../../src/cli/process.ts';
 import { simulateCommand } from '../../src/tools/commands.ts';
-import { addSimulatorFlags, simulatorOptions, type SimulatorFlags } from '../../src/cli/flags.ts';
+import { addSimulatorFlags, simulatorOptions, type SimulatorFlags } from '../../src/tools/simulatorFlags.ts';
 import { startSimulator } from '../../src/simulator/simulator.ts';
 
 afterEach(() => vi.restoreAllMocks());

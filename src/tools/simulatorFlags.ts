@@ -1,0 +1,134 @@
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import { readFile } from '../config/files.ts';
+import { suggest } from '../config/wording.ts';
+import { duration, parsed, parsedEach, wholeNumber } from '../cli/flags.ts';
+import { parseListenAddress } from '../web/server/listening.ts';
+import { type FaultRuleInput, FAULT_SYNTAX, parseFault } from '../simulator/faults/faultRules.ts';
+import { DEMO_API_KEY } from '../simulator/simulatorSettings.ts';
+import type { SimulatorOptions } from '../simulator/simulator.ts';
+import { FACTS } from './facts/facts.ts';
+
+/** Reads a ratio from 0 to 1. Throws an Error whose message is a sentence. */
+export function parseRatio(text: string): number {
+  const ratio = /^(?:\d*\.)?\d+$/.test(text) ? Number(text) : NaN;
+  if (!(ratio <= 1)) throw new Error('It must be a ratio from 0 to 1, such as 0.01.');
+  return ratio;
+}
+
+/** The default address of `simulate`; the text is for the help. */
+const DEFAULT_LISTEN = { host: '127.0.0.1', port: 9127, text: '127.0.0.1:9127' };
+
+/** The simulator's flags as commander parses them; most are named as in SimulatorOptions. */
+export type SimulatorFlags = Omit<
+  SimulatorOptions,
+  'host' | 'port' | 'latencyMs' | 'apiKeys' | 'tls' | 'faults' | 'facts' | 'now'
+> &
+  Required<Pick<SimulatorOptions, 'seed' | 'applications' | 'accountId' | 'control'>> & {
+    readonly listenAddress: { readonly host: string; readonly port: number };
+    readonly latency: number;
+    readonly apiKey?: readonly string[];
+    readonly tlsCertFile?: string;
+    readonly tlsKeyFile?: string;
+    readonly fault?: readonly FaultRuleInput[];
+    readonly fact?: readonly string[];
+  };
+
+/** A day is the longest latency, because the timers of Node.js overflow after 24.8 days. */
+const parseLatency = duration('such as 200ms or 2s, at most 1d', (milliseconds) => milliseconds <= 86_400_000);
+
+function parseAddress(text: string): SimulatorFlags['listenAddress'] {
+  const { host = '0.0.0.0', port } = parseListenAddress(text);
+  return { host, port };
+}
+
+function parseFact(text: string): string {
+  // The simulator cannot contradict this one: its schema allows no golden metric without its parts.
+  const ids: readonly string[] = FACTS.map(({ id }) => id).filter((id) => id !== 'nerdgraph_golden_metrics');
+  const known = [...ids, 'many_rows', 'many_entities'];
+  if (!known.includes(text)) throw new Error(`must be one of ${known.join(', ')}${suggest(text, known)}`);
+  return text;
+}
+
+/** Adds the flags of the simulator to a command; `demo` has them too, with another default address. */
+export function addSimulatorFlags(command: Command, { host, port, text } = DEFAULT_LISTEN): Command {
+  const address = new Option('--listen-address <address>', 'host and port to listen on')
+    .argParser(parsed(parseAddress))
+    .default({ host, port }, text);
+  return command
+    .addOption(address)
+    .option('--seed <number>', 'another seed gives another world', wholeNumber(0, 4_294_967_295), 1)
+    .option('--applications <number>', 'how many applications', wholeNumber(1, 100_000), 16)
+    .option('--hosts-per-application <number>', 'how many hosts each application has', wholeNumber(1, 10_000), 2)
+    .option(
+      '--key-transactions <number>',
+      'how many key transactions (default: half the applications, at least 8)',
+      wholeNumber(0, 100_000),
+    )
+    .addOption(
+      new Option(
+        '--host-metrics <which>',
+        'what a host can be asked: what New Relic documents, or all its agent reports',
+      )
+        .choices(['documented', 'all'])
+        .default('documented'),
+    )
+    .option('--latency <duration>', 'every call waits this long, as 200ms or 2s', parseLatency, 0)
+    .option('--api-key <key>', `a key that is let in; repeatable (default: ${DEMO_API_KEY})`, parsedEach(String))
+    .option('--tls-cert-file <file>', 'serve https; plain HTTP on the same port is sent there with a 301')
+    .option('--tls-key-file <file>', 'private key of the certificate')
+    .option('--no-rounding', 'do not round figures to three significant digits')
+    .option('--inclusive-to', 'timeslices end with their last second, as in 2014', false)
+    .option('--no-metrics-found', 'metric data do not say which names were found, as in 2014')
+    .option(
+      '--calls-per-minute <number>',
+      '429 beyond this many calls per minute and key; 0 for no limit',
+      wholeNumber(0, 1_000_000),
+      0,
+    )
+    .option('--account-id <number>', 'the account that NerdGraph answers for', wholeNumber(1, 2_147_483_647), 1_234_567)
+    .option(
+      '--nrql-per-minute <number>',
+      'NRQL queries beyond this many per minute get an error; 0 for no limit',
+      wholeNumber(0, 1_000_000),
+      3000,
+    )
+    .option(
+      '--nrql-snapping',
+      'NRQL over metrics answers ranges of an hour and more for whole steps of 5 minutes, of a day of 10',
+      false,
+    )
+    .option(
+      '--late-data <share>',
+      'this share of the data, from 0 to 1, arrives one to eight minutes late',
+      parsed(parseRatio),
+      0,
+    )
+    .option('--fault <rule>', `a fault from the start; repeatable:\n${FAULT_SYNTAX}`, parsedEach(parseFault))
+    .option('--fact <id>', 'a fact that the simulator contradicts (docs/facts.md); repeatable', parsedEach(parseFact))
+    .option('--no-control', 'do not serve /control/... on the loopback interface');
+}
+
+/** The options of `startSimulator` from the flags. Throws when a TLS file is missing or cannot be read. */
+export function simulatorOptions(flags: SimulatorFlags): SimulatorOptions {
+  const { listenAddress, latency, apiKey, fault, fact, tlsCertFile, tlsKeyFile, ...others } = flags;
+  if ((tlsCertFile === undefined) !== (tlsKeyFile === undefined)) {
+    throw new InvalidArgumentError('--tls-cert-file and --tls-key-file go together');
+  }
+  return {
+    ...others,
+    ...listenAddress,
+    latencyMs: latency,
+    ...(apiKey === undefined ? {} : { apiKeys: apiKey }),
+    ...(tlsCertFile === undefined || tlsKeyFile === undefined
+      ? {}
+      : { tls: { cert: readPem(tlsCertFile), key: readPem(tlsKeyFile) } }),
+    ...(fault === undefined ? {} : { faults: fault }),
+    ...(fact === undefined ? {} : { facts: new Set(fact) }),
+  };
+}
+
+function readPem(path: string): string {
+  const read = readFile(path);
+  if ('problem' in read) throw new InvalidArgumentError(`${path} ${read.problem}`);
+  return read.bytes.toString('utf8');
+}
