@@ -7,7 +7,7 @@ export function counted(count: number, noun: string, plural = `${noun}s`): strin
 export function suggest(name: string, known: readonly string[]): string {
   const limit = Math.max(2, Math.floor(name.length / 3));
   const candidates = known
-    .map((candidate) => ({ candidate, distance: distance(name.toLowerCase(), candidate, limit) }))
+    .map((candidate) => ({ candidate, distance: distance(name.toLowerCase(), candidate.toLowerCase(), limit) }))
     .filter(({ candidate, distance }) => distance < candidate.length)
     .toSorted((a, b) => a.distance - b.distance);
   const best =

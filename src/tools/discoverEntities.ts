@@ -1,6 +1,7 @@
-import { stringify } from 'yaml';
+import { Document, Scalar } from 'yaml';
 import type { Config } from '../config/config.ts';
 import { entitySelection } from '../config/schema/entities.ts';
+import { counted, suggest } from '../config/wording.ts';
 import type { EntityTypeCount, MonitoredEntity } from '../api/upstreamReader.ts';
 import { errorText, escapeUnsafe } from '../log/logger.ts';
 import type { CommonOptions } from '../cli/flags.ts';
@@ -23,29 +24,44 @@ interface Found {
 }
 
 /**
- * The command `discover --entities`: lists the types of each account, or the entities of one type with their golden metrics.
+ * The command `discover --entities`: lists the types of each account, or the entities of one type with their golden metrics. It
+ * ends with status 1 where something cannot be read, and where no account has an entity of the type.
  */
 export async function discoverEntities({ type, format, ...options }: DiscoverEntitiesOptions): Promise<void> {
   await withAccounts(
     options,
     async ({ accounts, complain, print, signal }) => {
       const found: Found[] = [];
+      let failures = 0;
       for (const { config, reader, call } of accounts) {
         const { name: account } = config;
         try {
           if (reader.entities === undefined) throw new Error('this account has no entities');
-          if (type === undefined) found.push({ account, types: await reader.entities.types(call) });
-          else found.push({ account, entities: await reader.entities.list(type, call) });
+          if (type === undefined) {
+            found.push({ account, types: await reader.entities.types(call) });
+            continue;
+          }
+          const entities = await reader.entities.list(type, call);
+          if (entities.length > 0) found.push({ account, entities });
+          else complain(`account ${account}: ${noneOf(type, await reader.entities.types(call))}`, false);
         } catch (error) {
           signal.throwIfAborted();
+          failures += 1;
           complain(`account ${account}: entities cannot be read: ${errorText(error, false)}`, isRefusedKey(error));
         }
       }
       if (found.length > 0) print(formatted(found, type, format));
-      if (found.length < accounts.length) throw new ExitStatus(1);
+      if (failures > 0 || found.length === 0) throw new ExitStatus(1);
     },
     (config) => withEntities(config, type),
   );
+}
+
+/** What to say of an account that has other types of entities, or none: a wrong `account_id` has none. */
+function noneOf(type: string, types: readonly EntityTypeCount[]): string {
+  if (types.length === 0) return `no entity of ${type}, nor of any other type: look whether account_id is right`;
+  const known = types.map((each) => each.type);
+  return `no entity of ${type}${suggest(type, known) || ': discover --entities lists the types of the account'}`;
 }
 
 /** The configuration with one type of entities in each account: a reader may lack entities otherwise. Throws a UsageError. */
@@ -68,7 +84,7 @@ function formatted(
   format: DiscoverEntitiesOptions['format'],
 ): string {
   if (format === 'json') return jsonText({ accounts: found.map(toJson) });
-  if (format === 'yaml') return found.map((each) => toYaml(each, type)).join('\n');
+  if (format === 'yaml') return toYaml(found, type);
   return found
     .map(({ account, types, entities = [] }) => {
       const rows = types?.map(({ type: each, count }) => [each, count]);
@@ -97,12 +113,24 @@ function toJson({ account, types, entities }: Found) {
   return { account, entities: listed };
 }
 
-/** YAML that can be copied to `entities` of an account. */
-function toYaml({ account, types, entities = [] }: Found, type: string | undefined): string {
-  const metrics = [...new Set(entities.flatMap((entity) => entity.metrics.map(({ name }) => name)))].sort();
-  const ofType = metrics.length === 0 ? { type } : { type, metrics };
-  const selections = types?.map((each) => ({ type: each.type })) ?? [ofType];
-  return `# account ${JSON.stringify(account)}\n${stringify({ entities: selections }, { lineWidth: 0 })}`;
+/** YAML to copy into the configuration: `entities` of the only account, or `accounts`; the numbers of entities are comments. */
+function toYaml(found: readonly Found[], type: string | undefined): string {
+  const accounts = found.map(({ account, types, entities = [] }) => {
+    const metrics = [...new Set(entities.flatMap((entity) => entity.metrics.map(({ name }) => name)))].sort();
+    const ofType = { type: withCount(type, entities.length), ...(metrics.length === 0 ? {} : { metrics }) };
+    return { name: account, entities: types?.map((each) => ({ type: withCount(each.type, each.count) })) ?? [ofType] };
+  });
+  const [only, ...others] = accounts;
+  if (only === undefined || others.length > 0) return new Document({ accounts }).toString({ lineWidth: 0 });
+  const document = new Document({ entities: only.entities });
+  document.commentBefore = ` account ${JSON.stringify(only.name)}`;
+  return document.toString({ lineWidth: 0 });
+}
+
+function withCount(type: string | undefined, count: number): Scalar {
+  const scalar = new Scalar(type);
+  scalar.comment = ` ${counted(count, 'entity', 'entities')}`;
+  return scalar;
 }
 
 function entityTable(entities: readonly MonitoredEntity[]): string {

@@ -102,19 +102,35 @@ describe('discover --entities', () => {
     });
   });
 
-  it('prints YAML that check accepts', async () => {
-    for (const [flag, known] of [
-      ['--entities', 'EXT-SERVICE'],
-      ['--entities=EXT-SERVICE', 'EXT-SERVICE'],
-      // The account has none.
-      ['--entities=MOBILE-APPLICATION', 'MOBILE-APPLICATION'],
-    ] as const) {
-      const { stdout } = await runInProcess(['discover', flag, '--format=yaml'], { config });
-      const { entities } = parse(stdout) as { readonly entities: readonly { readonly type: string }[] };
-      expect(entities.map(({ type }) => type)).toContain(known);
-      const checked = { accounts: [account(simulator, 'shop', { account_id: ACCOUNT_ID, entities })] };
+  it('prints YAML that check accepts, of one account and of several, with the numbers of entities as comments', async () => {
+    const names = ['shop', 'blog: "old"'];
+    const settings = { account_id: ACCOUNT_ID };
+    const several = { accounts: names.map((name) => account(simulator, name, settings)) };
+    for (const flag of ['--entities', '--entities=EXT-SERVICE']) {
+      const one = await runInProcess(['discover', flag, '--format=yaml'], { config });
+      expect(one.stdout).toMatch(/^ +- type: EXT-SERVICE # 6 entities$/m);
+      const { entities } = parse(one.stdout) as { readonly entities: readonly { readonly type: string }[] };
+      expect(entities.map(({ type }) => type)).toContain('EXT-SERVICE');
+      const checked = { accounts: [account(simulator, 'shop', { ...settings, entities })] };
       expect(await runInProcess(['check'], { config: checked })).toMatchObject({ status: 0 });
+      const { stdout } = await runInProcess(['discover', flag, '--format=yaml'], { config: several });
+      expect(parse(stdout)).toEqual({ accounts: names.map((name) => ({ name, entities })) });
+      expect(stdout.match(/# 6 entities$/gm)?.length).toBe(2 * (one.stdout.match(/# 6 entities$/gm)?.length ?? NaN));
     }
+  });
+
+  it.each([
+    ['INFRA-HOTS', 'account shop: no entity of INFRA-HOTS; did you mean "INFRA-HOST"?\n'],
+    ['NO-SUCH_THING', 'account shop: no entity of NO-SUCH_THING: discover --entities lists the types of the account\n'],
+  ])('ends with 1 where no account has an entity of the type: %s', async (type, complaint) => {
+    const result = await runInProcess(['discover', `--entities=${type}`], { config });
+    expect([result.status, result.stdout, result.stderr]).toEqual([1, '', complaint]);
+  });
+
+  it('asks for the number of the account where it has no entity at all', async () => {
+    const accounts = [account(simulator, 'shop', { account_id: ACCOUNT_ID + 1 })];
+    const { status, stderr } = await runInProcess(['discover', '--entities=INFRA-HOST'], { config: { accounts } });
+    expect([status, stderr]).toEqual([1, expect.stringContaining('look whether account_id is right')]);
   });
 });
 
