@@ -7,7 +7,7 @@ import type { AccountSnapshot, GroupTally } from './accountSnapshot.ts';
 import { GROUPS, type Group } from '../metrics/sample.ts';
 import type { Application } from '../api/types.ts';
 import type { Kind, Task } from './task.ts';
-import { missingMetrics, type TypeRecord } from './entityRecords.ts';
+import { missingMetricWarnings, type TypeRecord } from './entityRecords.ts';
 import type { QueryRecord } from './queryRecords.ts';
 import type { EvaluationTime, TaskState } from './due.ts';
 import type { Inventory } from './inventory.ts';
@@ -227,7 +227,8 @@ function typeStatus(account: AccountCollector, record: TypeRecord, time: Evaluat
     leftOut,
     metrics: [...metrics].sort(),
     metricProblems: account.inventory.entities.problemsOf(record),
-    missingMetrics: missingMetrics(record),
+    /** Warnings about configured golden metrics that no entity has. */
+    missingMetrics: missingMetricWarnings(record),
     /** Of the entities whose golden metrics are read: their states, and the number whose last attempt failed. */
     values,
     failing,

@@ -1,14 +1,14 @@
-import type { EntityMatch } from '../config/match.ts';
+import type { EntityMatch, Matchable } from '../config/match.ts';
 import type { CustomMetric } from '../metrics/customMetrics.ts';
 import type { AccountCollector } from './accountCollector.ts';
 import { LONGEST_RANGE, OVERLAP } from './counterLedger.ts';
-import { isEnabled, unmatched } from './selection.ts';
+import { isEnabled, onlyIds, unmatched } from './selection.ts';
 
 /** The warnings about an account, each a sentence that says what to change. */
 export function warningsOf(account: AccountCollector): string[] {
   return [
     ...noticesOf(account),
-    ...unmatchedIncludes(account),
+    ...unmatchedEntries(account),
     ...unmatchedTemplates(account),
     ...tightLimits(account),
     ...slowCounters(account),
@@ -60,19 +60,49 @@ function unknownValues({ context: { customMetrics }, inventory }: AccountCollect
     );
 }
 
-/** The entries that match nothing in a list that was read. */
-function unmatchedIncludes({ context: { account }, inventory }: AccountCollector): string[] {
-  const applications = unmatched(account.applications, inventory.listedApplications);
-  const keyTransactions = unmatched(account.key_transactions, inventory.listedKeyTransactions);
-  const settings = unmatched(
-    { include: account.applications.settings.map(({ match }) => match), exclude: [] },
-    inventory.listedApplications,
-  );
+/** What matches nothing in a list that was read. While the account cannot be read, a wrong `account_id` may be the cause. */
+function unmatchedEntries({ up, context: { account }, inventory }: AccountCollector): string[] {
+  if (!up) return [];
+  const { applications, key_transactions, account_id } = account;
+  const { include, exclude, settings, tags } = applications;
+  const ofApplications: Entries = {
+    include,
+    // A list that is read by ids lacks what else an entry may leave out.
+    exclude: onlyIds(applications) === undefined ? exclude : [],
+    settings: settings.map(({ match }) => match),
+    tags,
+  };
+  const ofKeyTransactions = typeof key_transactions === 'boolean' ? {} : key_transactions;
   return [
-    ...applications.map((match) => `applications.include: no application has ${unmatchedWords(match)}`),
-    ...settings.map((match) => `applications.settings: no application has ${unmatchedWords(match)}`),
-    ...keyTransactions.map((match) => `key_transactions.include: no key transaction has ${unmatchedWords(match)}`),
+    ...unmatchedIn('applications', 'application', inventory.listedApplications, ofApplications),
+    ...unmatchedIn('key_transactions', 'key transaction', inventory.listedKeyTransactions, ofKeyTransactions),
+    ...Array.from(inventory.entities.types()).flatMap(({ listed, selection }) =>
+      listed?.length === 0
+        ? `entities: account ${account_id ?? account.name} has no entity of ${selection.type}: look whether both are right; ` +
+          'the command discover --entities lists the types'
+        : unmatchedIn('entities', `entity of ${selection.type}`, listed, selection),
+    ),
   ];
+}
+
+/** Entries of the configuration, by the key that has them; tags by their keys. */
+interface Entries {
+  readonly include?: readonly EntityMatch[] | undefined;
+  readonly exclude?: readonly EntityMatch[];
+  readonly settings?: readonly EntityMatch[];
+  readonly tags?: readonly string[];
+}
+
+function unmatchedIn(
+  path: string,
+  noun: string,
+  listed: readonly Matchable[] | undefined,
+  { include, exclude, settings, tags }: Entries,
+): string[] {
+  const entries = { include, exclude, settings, tags: tags?.map((tag) => ({ tag })) };
+  return Object.entries(entries).flatMap(([key, matches]) =>
+    unmatched(matches, listed).map((match) => `${path}.${key}: no ${noun} has ${unmatchedWords(match)}`),
+  );
 }
 
 function unmatchedWords({ id, name, tag, value }: EntityMatch): string {

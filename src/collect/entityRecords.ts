@@ -8,6 +8,7 @@ import type { Family, WrittenLabels, WrittenSamples } from '../metrics/sample.ts
 import { NO_SAMPLES, writeLabels } from '../metrics/writeSamples.ts';
 import { readDefinition, sourceKey, UnreadableDefinition, type GoldenSource } from '../nrql/goldenMetric.ts';
 import type { AccountConfig } from '../config/config.ts';
+import { suggest } from '../config/wording.ts';
 import type { AccountContext } from './accountContext.ts';
 import { selects } from './selection.ts';
 import { Task, type Subject } from './task.ts';
@@ -61,6 +62,8 @@ export interface TypeRecord {
 
 /** The maximum number of golden metrics that one warning names. */
 const MAX_NAMED = 5;
+/** The same of those to choose from; the longest public list has 12. */
+const MAX_KNOWN = 20;
 
 /** The types of entities that an account publishes, in the order of its configuration. */
 export class EntityRecords {
@@ -112,7 +115,7 @@ export class EntityRecords {
     const leftOut = this.#leftOutMetrics.filter((each) => each.type === type);
     const { failing, notNumbers } = valueProblems(record);
     return [
-      ...missingMetrics(record).map((metric) => ({ metric, problem: 'no entity has it' })),
+      ...missingMetrics(record).map(({ metric, hint }) => ({ metric, problem: `no entity has it${hint}` })),
       ...leftOut.map(({ metric, why }) => ({ metric, problem: why })),
       ...unreadable(record).map(({ metric, problem }) => ({ metric, problem: `its definition ${problem}` })),
       ...Array.from(failing, ([metric, { message }]) => ({ metric, problem: message })),
@@ -304,11 +307,21 @@ function metricsOf(listed: readonly MonitoredEntity[]): readonly GoldenMetric[] 
   return [...new Set(listed.map(({ metrics }) => metrics))].flat();
 }
 
-/** Configured golden metrics that no entity of the list has; none before the first read. */
-export function missingMetrics({ selection: { metrics }, listed }: TypeRecord): readonly string[] {
-  if (metrics === undefined || listed === undefined) return [];
-  const names = new Set(metricsOf(listed).map(({ name }) => name));
-  return metrics.filter((name) => !names.has(name));
+/** Configured golden metrics that no entity of the list has, with what it has; none while the list is empty or was not read. */
+function missingMetrics({ selection: { metrics = [] }, listed = [] }: TypeRecord) {
+  if (listed.length === 0) return [];
+  const known = [...new Set(metricsOf(listed).map(({ name }) => name))].sort();
+  const more = known.length > MAX_KNOWN ? ', ...' : '';
+  const theirs = known.length === 0 ? 'none' : `${known.slice(0, MAX_KNOWN).join(', ')}${more}`;
+  const missing = metrics.filter((name) => !known.includes(name));
+  return missing.map((metric) => ({ metric, hint: suggest(metric, known) || `: they have ${theirs}` }));
+}
+
+/** The warnings about configured golden metrics that no entity of the list has. */
+export function missingMetricWarnings(record: TypeRecord): readonly string[] {
+  return missingMetrics(record).map(
+    ({ metric, hint }) => `entities: no entity of ${record.selection.type} has a golden metric "${metric}"${hint}`,
+  );
 }
 
 /** True when a type has the same families as before. */
@@ -339,7 +352,7 @@ function* warningsOf(record: TypeRecord): Generator<string> {
     const chosen = entities.size + leftOut;
     yield `entities: ${type} has ${chosen} entities and max_entities is ${max_entities}: ${leftOut} are left out`;
   }
-  for (const name of missingMetrics(record)) yield `entities: no entity of ${type} has a golden metric "${name}"`;
+  yield* missingMetricWarnings(record);
   for (const problem of new Set(unread.map((each) => each.problem))) {
     const alike = unread.filter((each) => each.problem === problem).map(({ metric }) => metric);
     yield `entities: ${type}: ${quoted(alike)} is never requested: its definition ${problem}`;

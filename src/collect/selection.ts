@@ -63,13 +63,12 @@ export function ownersToRequest(account: AccountConfig, keyTransactions: readonl
   return [...new Set(owners)];
 }
 
-/** The entries of `include` that match nothing in the list; none before the list is read. */
+/** The entries that match nothing in a list; none before the list is read, nor while it is empty: then no entry is the cause. */
 export function unmatched(
-  filter: Filter | boolean,
-  entities: readonly Matchable[] | undefined,
+  entries: readonly EntityMatch[] = [],
+  listed: readonly Matchable[] = [],
 ): readonly EntityMatch[] {
-  if (typeof filter === 'boolean' || entities === undefined) return [];
-  return (filter.include ?? []).filter((match) => !entities.some((entity) => matches(match, entity)));
+  return listed.length === 0 ? [] : entries.filter((match) => !listed.some((entity) => matches(match, entity)));
 }
 
 /** The settings of an application: from the first matching entry of `applications.settings`, otherwise from the account. */

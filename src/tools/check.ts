@@ -96,7 +96,8 @@ async function report(
     text: [`${target}: ${verdict}`, ...lines.map((line) => `  ${line}`)].map(escapeUnsafe).join('\n'),
     failed,
   });
-  const warnings = (status?.warnings ?? []).map((warning) => `warning: ${warning}`);
+  const missing = new Set(status?.entities.flatMap(({ missingMetrics }) => missingMetrics));
+  const warnings = (status?.warnings ?? []).map((text) => `${missing.has(text) ? 'problem' : 'warning'}: ${text}`);
   const others = status === undefined ? [] : [...entityLines(status), ...queryLines(status), planLine(status)];
   others.push(...emptyQueries(status?.queries ?? []), ...warnings);
   const hasFailed = status?.queries.some(({ problem }) => problem !== undefined) === true || hasFailedType(status);
@@ -167,18 +168,15 @@ function emptyQueries(queries: AccountStatus['queries']): readonly string[] {
 /** One line per type of entities, each of which was read once, and one per problem. */
 function entityLines({ entities, tasks }: AccountStatus): readonly string[] {
   return entities.flatMap((each) => {
-    const { type, problem, listed = 0, exported, reporting, failing, metrics, series, missingMetrics } = each;
+    const { type, problem, listed = 0, exported, reporting, failing, metrics, series } = each;
     if (problem !== undefined) return [`entities ${type}: problem: ${problem}`];
     const parts = [`${listed} visible, ${exported} exported, ${reporting} of them reporting`];
     parts.push(`metrics ${metrics.length === 0 ? 'none' : metrics.join(', ')}`, counted(series, 'value'));
+    const read = `entities ${type}: ${parts.join('; ')}`;
     const failed = tasks.find((task) => task.entityType === type && task.problem !== undefined);
-    const problems = [
-      ...missingMetrics.map((name) => `no entity has a golden metric "${name}"`),
-      ...(failed === undefined
-        ? []
-        : [`golden metrics of ${counted(failing, 'entity', 'entities')} cannot be read: ${failed.problem}`]),
-    ];
-    return [`entities ${type}: ${parts.join('; ')}`, ...problems.map((text) => `entities ${type}: problem: ${text}`)];
+    if (failed === undefined) return [read];
+    const words = `golden metrics of ${counted(failing, 'entity', 'entities')} cannot be read: ${failed.problem}`;
+    return [read, `entities ${type}: problem: ${words}`];
   });
 }
 

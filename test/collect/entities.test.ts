@@ -164,7 +164,7 @@ describe('entities', () => {
       ...{ type: SERVICE, state: 'fresh', success: true, problem: undefined },
       ...{ listed: 6, exported: 3, reporting: 2, excluded: 2, leftOut: 1, metrics: ['throughput'] },
       metricProblems: [
-        { metric: 'nope', problem: 'no entity has it' },
+        { metric: 'nope', problem: 'no entity has it: they have bad, throughput' },
         { metric: 'bad', problem: expect.stringMatching(/^its definition its from/) as unknown },
       ],
       ...{ values: { fresh: 0, stale: 2, missing: 0 }, failing: 2, series: 2 },
@@ -201,8 +201,10 @@ describe('golden metrics', () => {
     await world.scrape();
     await world.nextMinute(5);
     await world.scrape();
-    expect(warnings(world)).toEqual(['entities: no entity of EXT-SERVICE has a golden metric "nope"']);
-    expect(world.status.entities).toMatchObject([{ missingMetrics: ['nope'] }]);
+    expect(warnings(world)).toEqual([
+      'entities: no entity of EXT-SERVICE has a golden metric "nope": they have errorRate, throughput',
+    ]);
+    expect(world.status.entities).toMatchObject([{ missingMetrics: warnings(world) }]);
   });
 
   it('of which two get one name publish the first by name, with one warning', async () => {

@@ -47,7 +47,8 @@ describe('the choice of applications', () => {
 
   it('names the includes that match nothing', () => {
     const include = [{ id: 7 }, { id: 9 }, { name: 'shop-*' }, { name: 'x*' }];
-    expect(unmatched({ include, exclude: [] }, [shop])).toEqual([{ id: 9 }, { name: 'x*' }]);
+    expect(unmatched(include, [shop])).toEqual([{ id: 9 }, { name: 'x*' }]);
+    for (const listed of [undefined, []]) expect(unmatched(include, listed)).toEqual([]);
   });
 
   it('lets the first matching settings win over the account', () => {

@@ -21,7 +21,10 @@ async function runOnService(service: SimulatorOptions, settings: Readonly<Record
 describe('check --live', () => {
   it('says what each key can see and what matches nothing, and ends with 0 when there is no fault', async () => {
     const settings = {
-      applications: { include: [{ name: 'S*' }, { name: 'nix-*' }, { id: 77 }] },
+      applications: {
+        include: [{ name: 'S*' }, { name: 'nix-*' }, { id: 77 }],
+        exclude: [{ name: 'Forum' }, { name: 'old-*' }],
+      },
       custom_metrics: [
         { name: 'custom_depth', help: 'Depth', match: 'Custom/Queue/{queue}/depth', value: 'average_value' },
         { name: 'custom_nothing', help: 'Nothing', match: 'Custom/Nothing/{what}', value: 'average_value' },
@@ -40,6 +43,7 @@ describe('check --live', () => {
       '  plan: 6.4 of 600 calls per minute, every group keeps its interval',
       '  warning: applications.include: no application has the name "nix-*": correct the entry or remove it',
       '  warning: applications.include: no application has the id 77: correct the entry or remove it',
+      '  warning: applications.exclude: no application has the name "old-*": correct the entry or remove it',
       '  warning: custom_metrics: "Custom/Nothing/{what}" (custom_nothing) matches no metric of any application',
       '',
     ]);
@@ -79,13 +83,15 @@ describe('check --live', () => {
     expect(stdout).not.toContain('warning: query good');
   });
 
-  it('says which entries of key_transactions.include match nothing', async () => {
-    const key_transactions = { include: [{ name: '*checkout*' }, { name: 'nix-*' }, { id: 77 }] };
+  it('says which entries of key_transactions match nothing', async () => {
+    const include = [{ name: '*checkout*' }, { name: 'nix-*' }, { id: 77 }];
+    const key_transactions = { include, exclude: [{ name: 'old-*' }] };
     const config = { accounts: [account(simulator, 'shop', { key_transactions })] };
     const { status, stdout } = await runInProcess(CHECK_LIVE, { config });
     expect(stdout.match(/warning: .*/g)).toEqual([
       'warning: key_transactions.include: no key transaction has the name "nix-*": correct the entry or remove it',
       'warning: key_transactions.include: no key transaction has the id 77: correct the entry or remove it',
+      'warning: key_transactions.exclude: no key transaction has the name "old-*": correct the entry or remove it',
     ]);
     expect(status).toBe(0);
   });
@@ -175,12 +181,13 @@ describe('check --live', () => {
     expect(status).toBe(0);
   });
 
-  it('names an account that the key does not list', async () => {
+  it('names an account that the key does not list, and calls no entry wrong that cannot match there', async () => {
     const { status, stdout } = await runOnService(
       { applications: 2, accounts: [{ id: 99, name: 'Another' }] },
-      { api: 'nerdgraph', account_id: 1234567 },
+      { api: 'nerdgraph', account_id: 7654321, key_transactions: { include: [{ name: '*checkout*' }] } },
     );
-    expect(stdout).toMatch(/: the key cannot read this account: .*the key does not list account 1234567/);
+    expect(stdout).not.toContain('correct the entry');
+    expect(stdout).toMatch(/: the key cannot read this account: .*the key does not list account 7654321/);
     expect(stdout).toContain('99 (Another)');
     expect(status).toBe(1);
   });

@@ -199,9 +199,38 @@ describe('check --live', () => {
       /entities EXT-SERVICE: 6 visible, 6 exported, 6 of them reporting; metrics throughput; 6 values/,
     );
     expect(good.status).toBe(0);
-    const bad = await runInProcess(['check', '--live'], { config: { accounts: [settings(['throughput', 'nope'])] } });
-    expect(bad.stdout).toContain('entities EXT-SERVICE: problem: no entity has a golden metric "nope"');
+    const slips = ['throughput', 'responseTime', 'nope'];
+    const bad = await runInProcess(['check', '--live'], { config: { accounts: [settings(slips)] } });
+    expect(bad.stdout.split('\n').filter((line) => /problem|warning/.test(line))).toEqual([
+      '  problem: entities: no entity of EXT-SERVICE has a golden metric "responseTime"; did you mean "responseTimeMs"?',
+      '  problem: entities: no entity of EXT-SERVICE has a golden metric "nope": they have errorRate, responseTimeMs, throughput',
+    ]);
     expect(bad.status).toBe(1);
+  });
+
+  it('says which types, entries and tags match nothing, and ends with 0', async () => {
+    const entities = [
+      { type: 'INFRA-HOTS', metrics: ['cpuUsage'], include: [{ name: '*' }] },
+      {
+        type: 'EXT-SERVICE',
+        include: [{ name: '*' }, { name: 'nix-*' }, { tag: 'team', value: 'nobody' }],
+        exclude: [{ tag: 'tean' }],
+        tags: ['team', 'tean'],
+      },
+    ];
+    const config = {
+      accounts: [nerdGraphAccount(simulator, 'shop', { applications: { tags: ['tean'] }, hosts: false, entities })],
+    };
+    const { status, stdout } = await runInProcess(['check', '--live'], { config });
+    expect(stdout.match(/(?<=warning: ).*/g)).toEqual([
+      'applications.tags: no application has the tag "tean": correct the entry or remove it',
+      'entities: account 1234567 has no entity of INFRA-HOTS: look whether both are right; the command discover --entities lists the types',
+      'entities.include: no entity of EXT-SERVICE has the name "nix-*": correct the entry or remove it',
+      'entities.include: no entity of EXT-SERVICE has the tag "team" with a value "nobody": correct the entry or remove it',
+      'entities.exclude: no entity of EXT-SERVICE has the tag "tean": correct the entry or remove it',
+      'entities.tags: no entity of EXT-SERVICE has the tag "tean": correct the entry or remove it',
+    ]);
+    expect(status).toBe(0);
   });
 
   it.each([false, true])(
