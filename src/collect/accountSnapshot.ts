@@ -1,7 +1,7 @@
 import { inSlices } from '../eventLoop/turns.ts';
 import type { Block, DroppedSeries, Group, WrittenLabels, WrittenSamples } from '../metrics/sample.ts';
 import type { AccountCollector } from './accountCollector.ts';
-import type { Task } from './task.ts';
+import { NAME_LISTS, type Task } from './task.ts';
 import { concerns } from './inventory.ts';
 import { listedSamples, type ApplicationRecord, type ListRecord, type WindowReading } from './records.ts';
 import type { EntityRecord, TypeRecord } from './entityRecords.ts';
@@ -202,8 +202,8 @@ export class AccountSnapshot {
   }
 
   #window(task: Task, state: TaskState): void {
-    const { lastRead, group } = task;
-    if (lastRead === undefined || state === 'missing') return;
+    const { lastRead, group, kind } = task;
+    if (lastRead === undefined || state === 'missing' || NAME_LISTS.has(kind)) return;
     const { windowEnd } = lastRead;
     if (isWindowGroup(group)) this.newestWindowEnd = Math.max(this.newestWindowEnd ?? windowEnd, windowEnd);
     if (!this.#account.schedule.isInDemand(task)) return;

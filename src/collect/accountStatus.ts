@@ -6,7 +6,7 @@ import { warningsOf } from './accountWarnings.ts';
 import type { AccountSnapshot, GroupTally } from './accountSnapshot.ts';
 import { GROUPS, type Group } from '../metrics/sample.ts';
 import type { Application } from '../api/types.ts';
-import type { Kind, Task } from './task.ts';
+import { NAME_LISTS, type Task } from './task.ts';
 import { missingMetricWarnings, type TypeRecord } from './entityRecords.ts';
 import type { QueryRecord } from './queryRecords.ts';
 import type { EvaluationTime, TaskState } from './due.ts';
@@ -107,9 +107,6 @@ export async function statusInPortions(
   await inSlices(account.inventory.tasks(), (task) => tasks.push(taskStatus(account, task, time, wallNow)));
   return statusOf(account, snapshot, time, wallNow, tasks);
 }
-
-/** Kinds that have no series. */
-const NAME_LISTS: ReadonlySet<Kind> = new Set<Kind>(['metric_names', 'custom_names']);
 
 /**
  * The beginning and the reason of an outage, and the time until which the last good values are served, in Unix seconds.

@@ -26,6 +26,9 @@ export const GROUP_OF = {
 /** A kind of data; each task has one. */
 export type Kind = keyof typeof GROUP_OF;
 
+/** Kinds of names: they have no series, and no window. */
+export const NAME_LISTS: ReadonlySet<Kind> = new Set<Kind>(['metric_names', 'custom_names']);
+
 /** The subject of a task: a list of the account has no id. */
 export interface Subject {
   readonly applicationId?: number | undefined;

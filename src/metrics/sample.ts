@@ -93,3 +93,11 @@ export const GROUPS = [
 ] as const;
 
 export type Group = (typeof GROUPS)[number];
+
+/**
+ * A group for people who read of its calls, interval and state: those of custom metrics are of lists of names, because the values
+ * come with the metric data of applications and hosts.
+ */
+export function groupInWords(group: Group): string {
+  return group === 'custom_metrics' ? 'custom_metrics (names)' : group;
+}

@@ -5,7 +5,7 @@ import type { Plan } from '../collect/due.ts';
 import { formatDuration } from '../config/duration.ts';
 import { ALLOWED_PER_MINUTE } from '../config/interfaces.ts';
 import { counted } from '../config/wording.ts';
-import type { Group } from '../metrics/sample.ts';
+import { groupInWords, type Group } from '../metrics/sample.ts';
 import { ExitStatus } from '../cli/process.ts';
 import { escapeUnsafe } from '../log/logger.ts';
 import { scannedMinutes, type ScannedMinutes } from './scannedMinutes.ts';
@@ -84,7 +84,7 @@ function planOf(
     /** The mean number of series of one application, and of one host. */
     seriesPerApplication: series.perApplication,
     seriesPerHost: series.perHost,
-    /** Minutes of data that queries read per minute, by group; price plans by compute charge for them. */
+    /** Minutes of data that queries read per minute, by group, query and type of entities; price plans by compute charge for them. */
     scannedMinutes: scanned,
     groups: plan.groups.map(({ group, callsPerMinute, interval, effectiveInterval }) => ({
       group,
@@ -123,7 +123,7 @@ function asTable(plan: ReturnType<typeof planOf>): string {
   const { account, groups, callsPerMinute, budget, share, counted: ofData, series, advice, stretch } = plan;
   const { seriesPerApplication: perApplication, seriesPerHost: perHost, scannedMinutes: scanned } = plan;
   const rows = groups.map((group) => [
-    group.group,
+    groupInWords(group.group),
     group.callsPerMinute.toFixed(2),
     percent(group.share),
     duration(group.intervalSeconds),
@@ -152,10 +152,19 @@ function asTable(plan: ReturnType<typeof planOf>): string {
 }
 
 function scannedInWords(scanned: readonly ScannedMinutes[]): readonly string[] {
-  const total = scanned.reduce((sum, { minutes }) => sum + minutes, 0);
-  if (total === 0) return [];
-  const groups = scanned.map(({ group, minutes }) => `${group} ${minutes.toFixed(1)}`).join(', ');
-  return [`Data read: ${total.toFixed(1)} minutes of data per minute (${groups}), which price plans by compute bill.`];
+  const [dearest] = scanned.toSorted((a, b) => b.minutes - a.minutes);
+  if (dearest === undefined) return [];
+  const byGroup = new Map<Group, number>();
+  for (const { group, minutes } of scanned) byGroup.set(group, (byGroup.get(group) ?? 0) + minutes);
+  const total = [...byGroup.values()].reduce((sum, minutes) => sum + minutes, 0);
+  const groups = Array.from(byGroup, ([group, minutes]) => `${groupInWords(group)} ${minutes.toFixed(1)}`).join(', ');
+  const name = [groupInWords(dearest.group), ...(dearest.name === undefined ? [] : [escapeUnsafe(dearest.name)])].join(
+    ' ',
+  );
+  return [
+    `Data read: ${total.toFixed(1)} minutes of data per minute (${groups}), which price plans by compute bill.`,
+    `The dearest: ${name}, ${dearest.minutes.toFixed(1)} (${percent(dearest.minutes / total)}).`,
+  ];
 }
 
 function percent(share: number): string {

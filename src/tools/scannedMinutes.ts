@@ -18,14 +18,15 @@ const WINDOW_GROUPS: ReadonlySet<Group> = new Set<Group>(['application_metrics',
 /** Groups that read the time since their last refresh, and again these minutes before it, for data that arrived late. */
 const LATE_MINUTES: Readonly<Record<string, number>> = { counters: 10 };
 
-/** A group, and the minutes of its data that are read per minute. */
+/** The minutes of data that a group, or one query or type of entities of it, reads per minute. */
 export interface ScannedMinutes {
   readonly group: Group;
+  readonly name?: string;
   readonly minutes: number;
 }
 
 /**
- * The minutes of data that an account's queries read per minute, by group. Price plans by compute charge for them, since a data
+ * The minutes of data that an account's queries read per minute, by group, query and type of entities. Price plans by compute charge for them, since a data
  * point counts each time that a query reads it. Over REST only golden metrics and the account's own queries read data this way.
  *
  * @param groups of the plan, with their effective intervals in milliseconds
@@ -35,14 +36,12 @@ export function scannedMinutes(
   { window }: Pick<CollectionConfig, 'window'>,
   { groups, slowdown }: Pick<Plan, 'groups' | 'slowdown'>,
 ): readonly ScannedMinutes[] {
+  const minutesOf = (each: { readonly window?: number | undefined; readonly interval: number }): number =>
+    (each.window ?? window) / Math.max(MINUTE, each.interval * slowdown);
   return groups.flatMap(({ group, effectiveInterval }): readonly ScannedMinutes[] => {
-    if (group === 'queries' || group === 'golden_metrics') {
-      const windows = group === 'queries' ? queries : entities;
-      const minutes = windows.reduce(
-        (sum, each) => sum + (each.window ?? window) / Math.max(MINUTE, each.interval * slowdown),
-        0,
-      );
-      return [{ group, minutes }];
+    if (group === 'queries') return queries.map((each) => ({ group, name: each.name, minutes: minutesOf(each) }));
+    if (group === 'golden_metrics') {
+      return entities.map((each) => ({ group, name: each.type, minutes: minutesOf(each) }));
     }
     if (api === 'rest') return [];
     const interval = Math.max(MINUTE, effectiveInterval) / MINUTE;

@@ -104,6 +104,17 @@ describe('custom metrics', () => {
     expect(without.filter(({ name }) => name.startsWith('custom_'))).toEqual([]);
   });
 
+  it('have an interval of their names, which are of no window, while their values come with the metric data', async () => {
+    const status = JSON.parse(await exporter.text('/api/status')) as { accounts: { groups: { group: string }[] }[] };
+    const group = status.accounts[0]?.groups.find((each) => each.group === 'custom_metrics');
+    expect(group).toMatchObject({ interval_of: 'names', interval_seconds: 21_600, oldest_window_end: null });
+    expect(await exporter.text('/')).toContain('custom_metrics (names)');
+    const groups = samplesOf(families, 'newrelic_exporter_oldest_window_end_timestamp_seconds');
+    expect(groups.map(({ labels }) => labels['group'])).not.toEqual(
+      expect.arrayContaining([expect.stringMatching(/custom_metrics|metric_names/)]),
+    );
+  });
+
   it('say on the status page when a template matches nothing, and when upstream has no such value', async () => {
     const page = await exporter.text('/');
     const status = JSON.parse(await exporter.text('/api/status')) as { accounts: { warnings: string[] }[] };

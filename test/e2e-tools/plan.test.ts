@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { exporterForTest } from '../e2e/support/forTest.ts';
 import type { ParsedFamily } from '../support/exposition.ts';
 import { simulatorForTest } from '../support/simulator.ts';
-import { account } from '../e2e/support/config.ts';
+import { account, nerdGraphAccount } from '../e2e/support/config.ts';
 import { SAME_WINDOW } from '../e2e/support/movedClock.ts';
 import { scrapeUntilFresh } from '../e2e/support/states.ts';
 import { complaintsOf, runInProcess } from '../support/inProcess.ts';
@@ -106,16 +106,22 @@ describe('plan', () => {
     );
   });
 
-  it('says the minutes of data that are read per minute, which compute pricing bills', async () => {
+  it('says the minutes of data that are read per minute, which compute pricing bills, and what reads most of them', async () => {
     const simulator = await simulatorForTest({ applications: 2 });
-    const base_url = new URL('/graphql', simulator.url).href;
-    const accounts = [account(simulator, 'default', { api: 'nerdgraph', base_url })];
-    const read = async (collection: Readonly<Record<string, unknown>>): Promise<string> =>
-      (await runInProcess(['plan'], { config: { accounts, collection } })).stdout;
-    expect(await read({ window: '30m' })).toContain(
+    const read = async (window: string, settings: Readonly<Record<string, unknown>> = {}): Promise<string> => {
+      const accounts = [nerdGraphAccount(simulator, 'default', settings)];
+      return (await runInProcess(['plan'], { config: { accounts, collection: { window } } })).stdout;
+    };
+    expect(await read('30m')).toContain(
       '(applications 4.0, key_transactions 10.0, application_metrics 30.0, hosts 12.8, host_metrics 30.0)',
     );
-    expect(await read({ window: '5m' })).toContain('Data read: 36.8 minutes of data per minute');
+    const short = await read('5m');
+    expect(short).toContain('Data read: 36.8 minutes of data per minute');
+    expect(short).toContain('\nThe dearest: hosts, 12.8 (34.8%).\n');
+    const custom = { custom_metrics: CUSTOM.slice(0, 1), query_packs: ['limits', 'alert_events'] };
+    expect(await read('5m', custom)).toMatch(
+      /^Data read: .*, custom_metrics \(names\) 4\.0.*\nThe dearest: queries alert_events\/open, 8640\.0 \(99\.\d%\)\.$/m,
+    );
   });
 
   it('plans the accounts that can be read, says of the others why not, and ends with 1', async () => {

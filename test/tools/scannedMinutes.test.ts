@@ -34,28 +34,30 @@ test.each<[string, Group, number, number]>([
   ['host lists of an hour, with four minutes of values, every five minutes', 'hosts', 5, 12.8],
   ['names of a day, every six hours', 'custom_metrics', 360, 4],
   ['counters: each minute and the ten before it', 'counters', 1, 11],
-  ['queries, each with its own window and interval', 'queries', 1, 144 + 30],
-  ['golden metrics, each type with its own window and interval', 'golden_metrics', 1, 5 + 15],
 ])('%s', (_, group, interval, minutes) => {
   expect(scannedMinutes(account, { window: 30 * MINUTE }, plan({ [group]: interval }))).toEqual([{ group, minutes }]);
 });
 
-test('metric names cost no data, and neither does the REST interface but for golden metrics and queries', () => {
-  const groups = plan({ metric_names: 360, application_metrics: 1, golden_metrics: 1, queries: 1 });
-  expect(scannedMinutes(account, { window: MINUTE }, groups).map(({ group }) => group)).toEqual([
-    'application_metrics',
-    'golden_metrics',
-    'queries',
-  ]);
-  const rest = { ...account, api: 'rest' as const };
-  expect(scannedMinutes(rest, { window: MINUTE }, groups).map(({ group }) => group)).toEqual([
-    'golden_metrics',
-    'queries',
+test('queries and types of entities count one by one, each with its own window and interval', () => {
+  expect(scannedMinutes(account, { window: 30 * MINUTE }, plan({ queries: 1, golden_metrics: 1 }))).toEqual([
+    { group: 'queries', name: 'a', minutes: 144 },
+    { group: 'queries', name: 'b', minutes: 30 },
+    { group: 'golden_metrics', name: 'EXT-SERVICE', minutes: 5 },
+    { group: 'golden_metrics', name: 'INFRA-HOST', minutes: 15 },
   ]);
 });
 
+test('metric names cost no data, and neither does the REST interface but for golden metrics and queries', () => {
+  const groups = plan({ metric_names: 360, application_metrics: 1, golden_metrics: 1, queries: 1 });
+  const read = (api: 'rest' | 'nerdgraph') =>
+    new Set(scannedMinutes({ ...account, api }, { window: MINUTE }, groups).map(({ group }) => group));
+  expect(read('nerdgraph')).toEqual(new Set(['application_metrics', 'golden_metrics', 'queries']));
+  expect(read('rest')).toEqual(new Set(['golden_metrics', 'queries']));
+});
+
 test('a plan that does not fit reads less often', () => {
-  expect(scannedMinutes(account, { window: 30 * MINUTE }, plan({ queries: 1 }, 2))).toEqual([
-    { group: 'queries', minutes: 87 },
+  expect(scannedMinutes(account, { window: 30 * MINUTE }, plan({ queries: 1 }, 2))).toMatchObject([
+    { name: 'a', minutes: 72 },
+    { name: 'b', minutes: 15 },
   ]);
 });

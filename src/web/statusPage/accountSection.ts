@@ -1,5 +1,5 @@
 import type { AccountStatus, GroupStatus, QueryStatus, TaskStatus, TypeStatus } from '../../collect/accountStatus.ts';
-import type { Group } from '../../metrics/sample.ts';
+import { groupInWords, type Group } from '../../metrics/sample.ts';
 import { subjectOf } from './failureTable.ts';
 import {
   breakable,
@@ -121,7 +121,7 @@ function groupTable(groups: readonly GroupStatus[], now: number): Html {
       const { fresh, stale, missing } = group.tasks;
       const windowEnd = WITH_WINDOWS.has(group.group) ? group.oldestWindowEnd : undefined;
       return [
-        group.group,
+        groupInWords(group.group),
         intervalInWords(group),
         refreshInWords(group),
         timeAgo(group.lastSuccess, now),
@@ -135,7 +135,7 @@ function groupTable(groups: readonly GroupStatus[], now: number): Html {
 }
 
 /** Groups whose data cover a window; lists and names are a snapshot of the time when they were read. */
-const WITH_WINDOWS: ReadonlySet<Group> = new Set(['application_metrics', 'host_metrics', 'custom_metrics']);
+const WITH_WINDOWS: ReadonlySet<Group> = new Set(['application_metrics', 'host_metrics']);
 
 function intervalInWords({ intervalSeconds, effectiveIntervalSeconds }: GroupStatus): string {
   const configured = inWords(intervalSeconds);

@@ -74,6 +74,7 @@ function accountDocument(account: ShownAccount) {
     plan: { requests_per_minute: plan.callsPerMinute, stretch: plan.slowdown },
     groups: account.groups.map((group) => ({
       group: group.group,
+      ...(group.group === 'custom_metrics' ? { interval_of: 'names' } : {}),
       interval_seconds: group.intervalSeconds,
       effective_interval_seconds: group.effectiveIntervalSeconds,
       success: group.success,
