@@ -1,6 +1,7 @@
 import type { Api } from '../../src/api/upstreamReader.ts';
 import { SECTIONS } from '../../src/metrics/catalogue.ts';
 import { EXPORTER_FAMILIES, PROBE_FAMILIES, type ExporterFamily } from '../../src/metrics/catalogueExporter.ts';
+import { customValues } from './customValues.ts';
 import { markdownTable } from './markdownTable.ts';
 
 const INTRODUCTION = `# Metrics
@@ -152,7 +153,8 @@ the exporter:
 
 /** The text of docs/metrics.md, as prettier leaves it. */
 export function metricsPage(): string {
-  return [INTRODUCTION, ...SECTIONS.map(section), exporterSection(), COUNTERS, ABSENCE, PROMQL, STABILITY].join('\n');
+  const sections = [...SECTIONS.map(section), exporterSection(), COUNTERS, customValues(), ABSENCE, PROMQL, STABILITY];
+  return [INTRODUCTION, ...sections].join('\n');
 }
 
 function section({ title, entityLabelNames, families }: (typeof SECTIONS)[number]): string {

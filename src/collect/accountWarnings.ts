@@ -1,5 +1,6 @@
 import type { EntityMatch, Matchable } from '../config/match.ts';
-import type { CustomMetric } from '../metrics/customMetrics.ts';
+import { suggest } from '../config/wording.ts';
+import { nerdgraphValuesOf, type CustomMetric } from '../metrics/customMetrics.ts';
 import type { AccountCollector } from './accountCollector.ts';
 import { LONGEST_RANGE, OVERLAP } from './counterLedger.ts';
 import { isEnabled, onlyIds, unmatched } from './selection.ts';
@@ -56,7 +57,8 @@ function unknownValues({ context: { customMetrics }, inventory }: AccountCollect
     .map(
       ([{ definition }, metricName]) =>
         `custom_metrics: New Relic has no value "${definition.value}" of ${metricName} (${definition.name}): ` +
-        'correct `value`; the command metric-names shows which values it has',
+        'correct `value`; the command metric-names shows which values it has' +
+        suggest(definition.value, nerdgraphValuesOf(definition.match).all),
     );
 }
 

@@ -5,6 +5,7 @@ import { formatPath, issue, type Issue, type Path } from './diagnostic.ts';
 import { customMetric } from './schema/customMetric.ts';
 import { query } from './schema/query.ts';
 import { apiOf, labelsOf, listOf, type Mapping } from './schema/rules.ts';
+import { suggest } from './wording.ts';
 
 /** The first custom metric or query that feeds a family: the others must agree with it. */
 interface FirstUse {
@@ -43,8 +44,9 @@ export function customMetricIssues(accounts: readonly (Mapping | undefined)[], f
         report('match', 'captures a static label of the account: choose another name');
       }
       const values = nerdgraphValuesOf(match);
-      if (apiOf(account) === 'nerdgraph' && !values.includes(value)) {
-        report('value', `is no value that NerdGraph has for these metrics: use one of ${values.join(', ')}`);
+      if (apiOf(account) === 'nerdgraph' && !values.all.includes(value)) {
+        const choice = `: use one of ${values.usual.join(', ')} (docs/metrics.md has them all)`;
+        report('value', `is no value that NerdGraph has for these metrics${suggest(value, values.all) || choice}`);
       }
       const first = families.get(name) ?? { where: formatPath(at), scope, help, labels };
       families.set(name, first);

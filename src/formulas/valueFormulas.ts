@@ -58,43 +58,55 @@ const averageBackEnd: Formula = ({ c, t, x }) => (x === undefined || c <= 0 ? un
 const score: Formula = ({ c: satisfied, t: tolerating, x: frustrated }) =>
   frustrated === undefined ? undefined : (satisfied + tolerating / 2) / (satisfied + tolerating + frustrated);
 
-const ANY: Readonly<Record<string, Formula>> = {
-  average_response_time: times(1000, average),
-  average_call_time: times(1000, average),
-  // New Relic's page averages quotients minute by minute, which differs slightly from the quotient of the sums.
-  average_exclusive_time: times(1000, averageExclusive),
+type Formulas = Readonly<Record<string, Formula>>;
+
+/** The values that make sense for any metric. */
+const GENERAL: Formulas = {
   average_value: average,
   total_value: ({ t }) => t,
   min_value: ({ mn }) => mn,
   max_value: ({ mx }) => mx,
-  min_response_time: times(1000, ({ mn }) => mn),
-  max_response_time: times(1000, ({ mx }) => mx),
   standard_deviation: standardDeviation,
   count: calls,
   call_count: calls,
-  error_count: calls,
   calls_per_minute: callsPerMinute,
   requests_per_minute: callsPerMinute,
-  errors_per_minute: callsPerMinute,
-  total_call_time_per_minute: ({ t }, { seconds }) => (60 * t) / seconds,
   throughput: ({ c }, { seconds }) => c / seconds,
   rate: ({ t }, { seconds }) => t / seconds,
-  // For CPU this adds up the shares of several hosts. It is our inference that the REST interface does the same.
-  percent: (row, about) => (about.name === METRIC.cpu ? percentOfWindow : times(100, average))(row, about),
-  as_percentage: times(100, average),
-  average_time: times(1000, average),
-  total_time: ({ t }) => 1000 * t,
-  sessions_active: average,
-  total_visits: ({ t }) => t,
-  utilization: percentOfWindow,
-  time_percentage: percentOfWindow,
-  visits_percentage: percentOfWindow,
-  launch_count: calls,
+  average_response_time: times(1000, average),
+  // New Relic's page averages quotients minute by minute, which differs slightly from the quotient of the sums.
+  average_exclusive_time: times(1000, averageExclusive),
+  min_response_time: times(1000, ({ mn }) => mn),
+  max_response_time: times(1000, ({ mx }) => mx),
+  total_call_time_per_minute: ({ t }, { seconds }) => (60 * t) / seconds,
+};
+
+const OF_MEMORY: Formulas = {
   used_mb_by_host: average,
   used_bytes_by_host: times(1024 * 1024, average),
 };
 
-const APDEX: typeof ANY = {
+/** The same with other names of REST, each of which only some of the agents' own metrics have there. */
+const ANY: Formulas = {
+  ...GENERAL,
+  average_call_time: times(1000, average),
+  average_time: times(1000, average),
+  total_time: ({ t }) => 1000 * t,
+  error_count: calls,
+  errors_per_minute: callsPerMinute,
+  // For CPU this adds up the shares of several hosts. It is our inference that the REST interface does the same.
+  percent: (row, about) => (about.name === METRIC.cpu ? percentOfWindow : times(100, average))(row, about),
+  as_percentage: times(100, average),
+  utilization: percentOfWindow,
+  time_percentage: percentOfWindow,
+  visits_percentage: percentOfWindow,
+  sessions_active: average,
+  total_visits: ({ t }) => t,
+  launch_count: calls,
+  ...OF_MEMORY,
+};
+
+const APDEX: Formulas = {
   s: calls,
   t: ({ t }) => t,
   f: ({ x }) => x,
@@ -105,7 +117,7 @@ const APDEX: typeof ANY = {
   threshold_min: ({ mn }) => mn,
 };
 
-const OF_DEVICES: typeof ANY = {
+const OF_DEVICES: Formulas = {
   average_fe_response_time: times(1000, averageExclusive),
   average_be_response_time: times(1000, averageBackEnd),
   // New Relic's page has no factor of 1,000 here, but the REST interface has milliseconds.
@@ -136,6 +148,14 @@ export const VALUES = {
   device: new Map(Object.entries({ ...ANY, ...OF_DEVICES })),
   memory: new Map(Object.entries({ ...ANY, total_used_mb: totalMemory })),
 } satisfies Readonly<Record<string, ReadonlyMap<string, Formula>>>;
+
+/** The names of the values that make sense for every metric of a kind: those to choose from. */
+export const USUAL_VALUES: Readonly<Record<keyof typeof VALUES, readonly string[]>> = {
+  any: Object.keys(GENERAL),
+  apdex: Object.keys(APDEX),
+  device: Object.keys({ ...GENERAL, ...OF_DEVICES }),
+  memory: [...Object.keys({ ...GENERAL, ...OF_MEMORY }), 'total_used_mb'],
+};
 
 /** The kind of a metric, which decides what values it has. */
 export function kindOf(metricName: string): keyof typeof VALUES {

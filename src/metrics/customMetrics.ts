@@ -1,5 +1,5 @@
 import { finite, type WindowValues } from '../formulas/metricInputs.ts';
-import { kindOf, VALUES } from '../formulas/valueFormulas.ts';
+import { kindOf, USUAL_VALUES, VALUES } from '../formulas/valueFormulas.ts';
 import { familyOf, type FamilyScope } from './family.ts';
 import type { Family, Labels, Sample } from './sample.ts';
 import { LABEL_NAME, UNCAPTURABLE_LABEL_NAMES } from './labelNames.ts';
@@ -183,11 +183,13 @@ function weight(part: string): number {
   return part.replace(/^\/|\/$/g, '').length;
 }
 
-/** The names of the values that NerdGraph can give for the metrics that a custom metric's `match` may fit. */
-export function nerdgraphValuesOf(match: string): readonly string[] {
+/** The names of the values that NerdGraph can give for the metrics that a custom metric's `match` may fit, and the usual ones. */
+export function nerdgraphValuesOf(match: string): Readonly<Record<'all' | 'usual', readonly string[]>> {
   const [first = '', second = ''] = match.split('/');
-  const named =
-    first === 'EndUser' && !isLiteral(second) ? [VALUES.any, VALUES.apdex, VALUES.device] : [VALUES[kindOf(match)]];
-  const possible = isLiteral(first) ? named : Object.values(VALUES);
-  return [...new Set(possible.flatMap((values) => [...values.keys()]))];
+  const named = first === 'EndUser' && !isLiteral(second) ? (['any', 'apdex', 'device'] as const) : [kindOf(match)];
+  const kinds = isLiteral(first) ? named : (['any', 'apdex', 'device', 'memory'] as const);
+  return {
+    all: [...new Set(kinds.flatMap((kind) => [...VALUES[kind].keys()]))],
+    usual: [...new Set(kinds.flatMap((kind) => USUAL_VALUES[kind]))],
+  };
 }

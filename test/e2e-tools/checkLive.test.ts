@@ -55,7 +55,7 @@ describe('check --live', () => {
     const config = { accounts: [account(simulator, 'shop', { custom_metrics: [custom] })] };
     const { status, stdout } = await runInProcess(CHECK_LIVE, { config });
     expect(stdout).toMatch(
-      /warning: custom_metrics: New Relic has no value "averge_value" of Custom\/Queue\/.* \(custom_depth\): correct/,
+      /warning: custom_metrics: New Relic has no value "averge_value" of Custom\/Queue\/.* \(custom_depth\): correct .*; did you mean "average_value"\?$/m,
     );
     expect(status).toBe(0);
   });

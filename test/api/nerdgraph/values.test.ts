@@ -79,15 +79,19 @@ describe('the values of a row', () => {
     expect(values[value]).toBeCloseTo(expected, 12);
   });
 
-  it.each<[string, readonly string[], string]>([
-    ['any metric', nerdgraphValuesOf('Custom/{x}'), 'Custom/x'],
-    ['an Apdex metric', nerdgraphValuesOf('EndUser/Apdex/**'), 'EndUser/Apdex/x'],
-    ['browser metrics', nerdgraphValuesOf('EndUser'), 'EndUser'],
-    ['mobile metrics', nerdgraphValuesOf('Mobile/**'), 'Mobile/Crash/All'],
-    ['memory', nerdgraphValuesOf('Memory/*/Used'), 'Memory/Heap/Used'],
-  ])('are all that a custom metric may ask for of %s', (_, names, metric) => {
+  it.each<[string, string, string, string, string]>([
+    ['any metric', 'Custom/{x}', 'Custom/x', 'average_value', 'used_mb_by_host'],
+    ['an Apdex metric', 'EndUser/Apdex/**', 'EndUser/Apdex/x', 'score', ''],
+    ['browser metrics', 'EndUser', 'EndUser', 'average_fe_response_time', 'launch_count'],
+    ['mobile metrics', 'Mobile/**', 'Mobile/Crash/All', 'total_fe_time', 'used_mb_by_host'],
+    ['memory', 'Memory/*/Used', 'Memory/Heap/Used', 'used_mb_by_host', 'sessions_active'],
+  ])('are all that a custom metric may ask for of %s, with the usual ones', (_, match, metric, usual, unusual) => {
+    const names = nerdgraphValuesOf(match);
     const values = valuesOf(metric, row(), new Map([['Agent/MetricsReported/count', row()]]));
-    expect(names.filter((name) => values[name] === undefined)).toEqual([]);
+    expect(names.all.filter((name) => values[name] === undefined)).toEqual([]);
+    expect(names.all).toEqual(expect.arrayContaining([...names.usual]));
+    expect(names.usual).toContain(usual);
+    expect(names.usual).not.toContain(unusual);
   });
 
   it.each(['HttpDispatcher', 'EndUser', 'Apdex', 'Memory/Physical', 'CPU/User Time'])(

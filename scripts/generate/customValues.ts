@@ -1,0 +1,99 @@
+import { VALUES } from '../../src/formulas/valueFormulas.ts';
+import { markdownTable } from './markdownTable.ts';
+
+/** The values of each kind of metrics, those with one meaning together; a kind also has those of `any`, but for Apdex metrics. */
+const MEANINGS: Readonly<Record<keyof typeof VALUES, readonly (readonly [names: string, meaning: string])[]>> = {
+  any: [
+    ['average_value', 'average, in the unit of the metric'],
+    ['total_value total_visits', 'sum'],
+    ['min_value max_value', 'least and greatest'],
+    ['standard_deviation', 'of a time: standard deviation in milliseconds'],
+    ['count call_count error_count launch_count', 'count: how often it was recorded'],
+    ['calls_per_minute requests_per_minute errors_per_minute', 'the same per minute'],
+    ['throughput', 'the same per second'],
+    ['rate', 'sum per second'],
+    ['total_call_time_per_minute', 'sum per minute: of a time, seconds per minute'],
+    ['average_response_time average_call_time average_time', 'of a time: average in milliseconds'],
+    ['average_exclusive_time', 'of a time: average without the calls in it, in milliseconds'],
+    ['min_response_time max_response_time', 'of a time: least and greatest in milliseconds'],
+    ['total_time', 'of a time: sum in milliseconds'],
+    ['percent', 'average in percent; of `CPU/User Time` the share of the window'],
+    ['as_percentage', 'average in percent'],
+    ['utilization time_percentage visits_percentage', 'of a time: share of the window in percent'],
+    ['sessions_active', 'average'],
+    ['used_mb_by_host used_bytes_by_host', 'of memory: average in megabytes, and in bytes'],
+  ],
+  memory: [['total_used_mb', 'of all processes together, in megabytes']],
+  device: [
+    ['average_fe_response_time average_be_response_time', 'front end and back end, average in milliseconds'],
+    ['average_network_time', 'network, average in milliseconds'],
+    ['average_dom_content_load_time', 'load of the page content, average in milliseconds'],
+    ['average_queue_time', 'queue, average in milliseconds'],
+    ['average_app_time', 'application, average in seconds'],
+    ['total_fe_time total_network_time total_app_time', 'front end, network and application, sum in seconds'],
+    ['total_dom_content_time total_queue_time', 'page content and queue, sum in milliseconds'],
+    ['fe_time_percentage', 'front end, percent of the window'],
+    ['network_time_percentage', "network, seconds as a share of the window (New Relic's formula has no factor of 100)"],
+    ['average_sent_bytes average_received_bytes', 'bytes, as New Relic calculates them'],
+  ],
+  apdex: [
+    ['s t f', 'satisfied, tolerating and frustrated requests'],
+    ['count', 'all three together'],
+    ['score value', 'Apdex score, 0 to 1'],
+    ['threshold threshold_min', 'greatest and least target, in seconds'],
+  ],
+};
+
+const METRICS: Readonly<Record<keyof typeof VALUES, string>> = {
+  any: 'all but Apdex metrics',
+  memory: '`Memory/...`',
+  device: '`EndUser`, and `EndUser/`, `Browser/`, `Mobile/...`',
+  apdex: '`Apdex`, `Apdex/...`, `EndUser/Apdex...`',
+};
+
+/** The values that New Relic's example of a metric name list has: with REST nearly every metric has them. */
+const USUAL_OVER_REST = [
+  ...['average_response_time', 'calls_per_minute', 'call_count', 'min_response_time', 'max_response_time'],
+  ...['average_exclusive_time', 'average_value', 'total_call_time_per_minute', 'requests_per_minute'],
+  'standard_deviation',
+];
+
+/** The section on the values that a custom metric can have. Throws where a value has no meaning here, or one too many. */
+export function customValues(): string {
+  const kinds = Object.keys(MEANINGS) as (keyof typeof VALUES)[];
+  const rows = kinds.flatMap((kind) => {
+    const described = MEANINGS[kind].flatMap(([names]) => names.split(' '));
+    const own = [...VALUES[kind].keys()].filter((name) => kind === 'any' || kind === 'apdex' || !VALUES.any.has(name));
+    if (own.toSorted().join() !== described.toSorted().join()) {
+      throw new Error(`the values of ${kind} metrics are ${own.join()}, and described are ${described.join()}`);
+    }
+    return MEANINGS[kind].map(([names, meaning]) => [
+      names.replaceAll(/\w+/g, '`$&`').replaceAll(' ', ', '),
+      meaning,
+      METRICS[kind],
+      overRest(kind, names.split(' ')),
+    ]);
+  });
+  return `## Values of custom metrics
+
+\`value\` of a [custom metric](configuration.md#accountscustom_metrics) is a value name of the REST interface. Which ones a metric has, the
+two interfaces decide differently:
+
+- **NerdGraph** has counts and sums of every metric, from which the exporter calculates every value of the table. Another one is a fault of
+  the configuration.
+- **REST** gives each metric the values that New Relic lists for it: \`metric-names\` prints them. One that it does not list is a
+  warning on the status page and of \`check --live\`. Some, such as \`min_call_time\` of transactions, only REST has.
+
+Most useful for metrics of your own: \`average_value\`, \`total_value\` and \`count\`; for times \`average_response_time\`.
+
+${markdownTable(['Value', 'What it is', 'With NerdGraph', 'With REST'], rows)}
+`;
+}
+
+function overRest(kind: keyof typeof VALUES, names: readonly string[]): string {
+  if (kind === 'apdex') return 'the same';
+  const usual = names.filter((name) => USUAL_OVER_REST.includes(name));
+  if (usual.length === 0) return 'some metrics';
+  const all = 'nearly all metrics';
+  return usual.length === names.length ? all : `${all}: ${usual.map((name) => `\`${name}\``).join(', ')}`;
+}
