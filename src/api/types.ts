@@ -136,6 +136,17 @@ export function secondsOf({ from, to }: Pick<Timeslice, 'from' | 'to'>): number 
   return Math.max(60, Math.round((to - from) / 60) * 60);
 }
 
+/** The longest timeslice of a series that is ever requested, in seconds. */
+const LONGEST_TIMESLICE = 3_600;
+
+/**
+ * True where a timeslice says something about a range. One that begins longer before it than any requested timeslice lasts does
+ * not, whatever its end.
+ */
+export function isAbout(range: Pick<Timeslice, 'from' | 'to'>, { from, to }: Pick<Timeslice, 'from' | 'to'>): boolean {
+  return from < range.to && to > range.from && from > range.from - LONGEST_TIMESLICE;
+}
+
 /** The exclusive end of a timeslice in Unix seconds. */
 export function endOf(timeslice: Timeslice): number {
   return timeslice.from + secondsOf(timeslice);

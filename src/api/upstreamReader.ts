@@ -73,6 +73,11 @@ export interface TimeRange {
   readonly to: number;
 }
 
+/** The time that two ranges share; it ends before it begins where they share none. */
+export function sharedRange(a: TimeRange, b: TimeRange): TimeRange {
+  return { from: Math.max(a.from, b.from), to: Math.min(a.to, b.to) };
+}
+
 /** The result of one subject of a read, which fails independently of the others. */
 export type Outcome<V> = { readonly value: V } | { readonly error: UpstreamError };
 
@@ -252,7 +257,10 @@ export interface SeriesRead extends BatchRead<MetricDataSubject, MetricSeries, S
 
 /** The minutes of one application, for counters. */
 export interface MinuteSeries {
-  /** The window of the response, on whole minutes. In a minute without a timeslice, the metric had nothing to report. */
+  /**
+   * The range that the response names, on whole minutes and cut to the requested one. In a minute without a timeslice, the metric
+   * had nothing to report.
+   */
   readonly window: TimeRange;
   /**
    * Timeslices by metric name, in any order, with values under the names of the REST interface. A timeslice that lacks a
@@ -416,6 +424,8 @@ export interface UpstreamReader {
   readonly metricSeries: SeriesRead;
   /** Values of single minutes, never rounded. */
   readonly counters: BatchRead<MetricDataSubject, MinuteSeries>;
+  /** Reports that minutes for counters cannot be used, as a failed call, and returns its error. */
+  refuseCounters(problem: string): UpstreamError;
   /** Queries of the configuration, one call each; undefined: the account has none. */
   readonly queries: BatchRead<QuerySubject, QueryResult> | undefined;
   /** Entities of other types; undefined: the account is not configured for any. */

@@ -6,7 +6,6 @@ import type {
   TimeRange,
   UpstreamReader,
 } from '../api/upstreamReader.ts';
-import { UpstreamError } from '../api/types.ts';
 import { countedMinutes, counterSamples } from '../metrics/counterFamilies.ts';
 import type { WrittenSamples } from '../metrics/sample.ts';
 import { NO_SAMPLES, type SampleWriter } from '../metrics/writeSamples.ts';
@@ -81,15 +80,16 @@ export function book(
   record: CounterRecord,
   series: MinuteSeries,
   { applicationId, requested }: CounterSubject,
-  { totals, writer }: { totals: CounterTotals; readonly writer: SampleWriter },
+  {
+    totals,
+    reader,
+    writer,
+  }: { totals: CounterTotals; readonly reader: Pick<UpstreamReader, 'refuseCounters'>; readonly writer: SampleWriter },
 ): void {
   const fail = (problem: string): never => {
-    throw new UpstreamError(`application ${applicationId}: ${problem}`, { reason: 'invalid_response' });
+    throw reader.refuseCounters(`application ${applicationId}: ${problem}`);
   };
-  const received = {
-    from: Math.ceil(series.window.from / MINUTE) * MINUTE,
-    to: Math.min(Math.floor(series.window.to / MINUTE) * MINUTE, requested.to),
-  };
+  const received = series.window;
   if (received.to <= Math.max(received.from, requested.from)) fail('the response is for another time than requested');
   const { late, lost, broken } = record.ledger.take({ requested, received, minutes: countedMinutes(series) });
   totals.lateTransactions += late;

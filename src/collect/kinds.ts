@@ -263,7 +263,7 @@ export class Kinds {
       },
       ({ subject }, series, requested) => {
         const record = inventory.recordOf(subject)?.counters;
-        if (record !== undefined) book(record, series, requested, { totals: inventory.counterTotals, writer });
+        if (record !== undefined) book(record, series, requested, { totals: inventory.counterTotals, reader, writer });
       },
       ({ window }) => window.to,
     );

@@ -1,11 +1,13 @@
 import type { MinuteSeries } from '../api/upstreamReader.ts';
-import { secondsOf } from '../api/types.ts';
+import { isAbout, secondsOf } from '../api/types.ts';
 import { METRIC } from '../formulas/metricInputs.ts';
 import { catalogueFamily, samplesOf, type FamilyRow, type FamilySpec } from './family.ts';
 import type { Labels, Sample } from './sample.ts';
 import { ZONES } from './windowFamilies.ts';
 
 const MINUTE = 60;
+/** No application has more calls, errors or seconds in a minute: a larger value is wrong, and would end a counter's growth. */
+const LARGEST_VALUE = 1e12;
 
 type Values = Readonly<Record<string, number>>;
 
@@ -79,16 +81,21 @@ export function countedValues(metricName: string): readonly string[] {
 /** The values of one minute, in the order of `COUNTED`; `broken`: they cannot be read. */
 export type CountedMinute = readonly number[] | 'broken';
 
-/** The values of each minute in a response, by its beginning (Unix seconds); a minute without values has no entry. */
-export function countedMinutes({ metrics }: Pick<MinuteSeries, 'metrics'>): Map<number, CountedMinute> {
+/**
+ * The values of each minute in the window of a response, by its beginning (Unix seconds); a minute without values has no entry.
+ * Timeslices outside the window are ignored, and of a longer one only the minutes in the window are broken.
+ */
+export function countedMinutes({ window, metrics }: MinuteSeries): Map<number, CountedMinute> {
   const minutes = new Map<number, number[] | 'broken'>();
   for (const name of COUNTER_METRICS) {
     for (const { from, to, values } of metrics.get(name) ?? []) {
+      if (!isAbout(window, { from, to })) continue;
       const isMinute = from % MINUTE === 0 && secondsOf({ from, to }) === MINUTE;
       const known = minutes.get(from);
       if (known === 'broken') continue;
       if (isMinute && count(name, values, known ?? newMinute(minutes, from))) continue;
-      for (let minute = from - (from % MINUTE); minute < to; minute += MINUTE) minutes.set(minute, 'broken');
+      const first = Math.max(window.from, from - (from % MINUTE));
+      for (let minute = first; minute < Math.min(to, window.to); minute += MINUTE) minutes.set(minute, 'broken');
     }
   }
   return minutes;
@@ -100,12 +107,12 @@ function newMinute(minutes: Map<number, number[] | 'broken'>, from: number): num
   return values;
 }
 
-/** Enters the values of a metric into a minute; false where one of them is missing, negative or infinite. */
+/** Enters the values of a metric into a minute; false where one of them is missing, negative or larger than any true one. */
 function count(name: string, values: Values, minute: number[]): boolean {
   for (const [index, { metric, of }] of COUNTED.entries()) {
     if (metric !== name) continue;
     const counted = of(values);
-    if (!(counted >= 0 && counted < Infinity)) return false;
+    if (!(counted >= 0 && counted <= LARGEST_VALUE)) return false;
     minute[index] = counted;
   }
   return true;

@@ -18,16 +18,17 @@ import { planTimeslices, type PlannedQueries } from './timeslices.ts';
 import type { SubjectId } from '../http/failureMemory.ts';
 import { ZERO_WITHOUT_ROW } from './metricSelector.ts';
 import { SIGN_OF_LIFE, type MetricRow } from '../../formulas/valueFormulas.ts';
-import type {
-  BatchRead,
-  CallOptions,
-  MetricDataResult,
-  MetricDataSubject,
-  MetricSeries,
-  MinuteSeries,
-  SeriesChunk,
-  SeriesRead,
-  TimeRange,
+import {
+  sharedRange,
+  type BatchRead,
+  type CallOptions,
+  type MetricDataResult,
+  type MetricDataSubject,
+  type MetricSeries,
+  type MinuteSeries,
+  type SeriesChunk,
+  type SeriesRead,
+  type TimeRange,
 } from '../upstreamReader.ts';
 import type { Timeslice } from '../types.ts';
 
@@ -199,7 +200,7 @@ export function counterRead(account: NerdGraphAccount): BatchRead<MetricDataSubj
         });
         metrics.set(name, minutes);
       }
-      return { window: found.window ?? range, metrics };
+      return { window: sharedRange(found.window ?? range, range), metrics };
     },
   });
 }

@@ -51,6 +51,7 @@ export function createNerdGraphReader(options: NerdGraphReaderOptions, before?: 
     metricData: metricDataRead(account),
     metricSeries: metricSeriesRead(account),
     counters: counterRead(account),
+    refuseCounters: (problem) => account.transport.invalid('counters', problem),
     queries: oneByOne((subject, range, call) => runQuery(account, subject, range, call)),
     entities: {
       list: (type, call) => listEntities(account, type, call),

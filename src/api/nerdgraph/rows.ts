@@ -6,8 +6,8 @@ import { inSlices } from '../../eventLoop/turns.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import type { SubjectId } from '../http/failureMemory.ts';
 import { hasMembers, type Json, type Discarded } from '../http/validation.ts';
-import type { CallOptions, TimeRange } from '../upstreamReader.ts';
-import type { UpstreamError } from '../types.ts';
+import { sharedRange, type CallOptions, type TimeRange } from '../upstreamReader.ts';
+import { isAbout, type UpstreamError } from '../types.ts';
 import { isDatastore } from '../../formulas/metricInputs.ts';
 import { Facets } from '../../nrql/facets.ts';
 import type { MetricRow, MetricRows } from '../../formulas/valueFormulas.ts';
@@ -54,9 +54,7 @@ export class SubjectRows {
   meet(window: TimeRange, isBucketed: boolean): boolean {
     const before = this.window ?? window;
     // Buckets have times of their own, so their responses may differ.
-    this.window = isBucketed
-      ? { from: Math.max(before.from, window.from), to: Math.min(before.to, window.to) }
-      : before;
+    this.window = isBucketed ? sharedRange(before, window) : before;
     return isBucketed || (before.from === window.from && before.to === window.to);
   }
 
@@ -233,6 +231,7 @@ function takeBucket(
   if (typeof from !== 'number' || typeof to !== 'number') {
     throw new CallFailure('invalid_response', 'a row does not say which bucket it is for');
   }
+  if (!isAbout(sharedRange(query.range, window ?? query.range), { from, to })) return;
   const isOutside = window !== undefined && (from < window.from || to > window.to);
   // Only wanted buckets must have the full length: the first one of a longer response may be incomplete.
   const isWanted = from >= query.range.from && to <= query.range.to;

@@ -4,6 +4,7 @@ import { isList, hasMembers, parseTime, type Json, type Discarded } from '../htt
 import { endOf, secondsOf, type MetricData, type Timeslice } from '../types.ts';
 import {
   oneByOne,
+  sharedRange,
   type CallOptions,
   type MetricDataResult,
   type MetricDataSubject,
@@ -12,7 +13,7 @@ import {
   type TimeRange,
   type UpstreamReader,
 } from '../upstreamReader.ts';
-import { summarizeSeries, toMinutes, toSeries, planRestChunks } from './restSeries.ts';
+import { summarizeSeries, toSeries, planRestChunks } from './restSeries.ts';
 import { NameSplitting } from './nameSplitting.ts';
 import type { RestMemory } from './restMemory.ts';
 import { formatTime, metricTarget, queryOf, type RestClient, type Target } from './restClient.ts';
@@ -62,6 +63,15 @@ export function parseMetricData(body: unknown, range: TimeRange, discarded: Disc
   return metrics;
 }
 
+/** The whole minutes of the range that a response names. Throws a CallFailure where it cannot be read. */
+function rangeOf(body: unknown): TimeRange {
+  const data = hasMembers(body) ? body['metric_data'] : undefined;
+  const [from = NaN, to = NaN] = hasMembers(data) ? [data['from'], data['to']].map((time) => timeOf(time)) : [];
+  if (!(to > from)) throw new CallFailure('invalid_response', 'the answer does not say which time it is for');
+  // The end may be the last second of its minute.
+  return { from: Math.ceil(from / 60) * 60, to: Math.floor((to + 1) / 60) * 60 };
+}
+
 /** The timeslices of one metric. Only the first of two with the same start is kept: otherwise both would be counted. */
 function timeslicesOf(
   metric: string,
@@ -94,7 +104,7 @@ function timeslicesOf(
   });
 }
 
-function timeOf(text: unknown, times: Map<string, number | undefined>): number | undefined {
+function timeOf(text: unknown, times = new Map<string, number | undefined>()): number | undefined {
   if (typeof text !== 'string') return undefined;
   if (!times.has(text)) times.set(text, parseTime(text));
   return times.get(text);
@@ -124,6 +134,7 @@ function isPossible(name: string, value: unknown, mayBeNegative: boolean): value
 }
 
 const LONGEST_NAME_SHOWN = 120;
+const RAW = [['raw', 'true']] as const;
 
 /** A selection of metrics that keeps its encoded names: encoding them costs more than the rest of an address. */
 class RestSelection implements MetricSelection {
@@ -154,7 +165,7 @@ export function metricDataReads(
   rest: RestClient,
   memory: RestMemory,
   { raw, refusedNamesMs }: { readonly raw: boolean; readonly refusedNamesMs: number },
-): Pick<UpstreamReader, 'select' | 'metricData' | 'metricSeries' | 'counters'> {
+): Pick<UpstreamReader, 'select' | 'metricData' | 'metricSeries' | 'counters' | 'refuseCounters'> {
   const splitting = new NameSplitting(memory, refusedNamesMs);
 
   /**
@@ -166,22 +177,18 @@ export function metricDataReads(
     range: TimeRange,
     call: CallOptions,
     switches: readonly (readonly [name: string, value: string])[],
-    isRaw = raw,
+    look: (body: unknown) => void = () => undefined,
   ): Promise<MetricData> => {
     const { applicationId, hostKey, metrics } = subject;
-    const times = queryOf([
-      ['from', formatTime(range.from)],
-      ['to', formatTime(range.to)],
-      ...switches,
-      ...(isRaw ? [['raw', 'true'] as const] : []),
-    ]);
+    const times = queryOf([['from', formatTime(range.from)], ['to', formatTime(range.to)], ...switches]);
     const targetOf = (names: readonly string[]): Target =>
       metricTarget('metrics/data.json', subject, `${namesQuery(names, metrics)}&${times}`);
     const { data, refused } = await splitting.read(subject, {
       read: (names) =>
-        rest.one(targetOf(names), call, BOUNDS.metricData, (body, discarded) =>
-          parseMetricData(body, range, discarded),
-        ),
+        rest.one(targetOf(names), call, BOUNDS.metricData, (body, discarded) => {
+          look(body);
+          return parseMetricData(body, range, discarded);
+        }),
       refuse: (name) => {
         const about = hostKey === undefined ? `application ${applicationId}` : `hosts of application ${applicationId}`;
         const shown = Array.from(name).slice(0, LONGEST_NAME_SHOWN).join('');
@@ -196,27 +203,33 @@ export function metricDataReads(
     return new Map([...data, ...refused.map((name) => [name, [{ ...range, values: NO_VALUES }]] as const)]);
   };
 
+  const figures = raw ? RAW : [];
   const callsOf = (subject: MetricDataSubject): number => Math.max(1, splitting.calls(subject));
   return {
     select: (names, values) => new RestSelection(names, values),
     metricData: oneByOne(
       async (subject, range, call) =>
-        summarized(await read(subject, range, call, [['summarize', 'true']]), subject.metrics, range),
+        summarized(await read(subject, range, call, [['summarize', 'true'], ...figures]), subject.metrics, range),
       callsOf,
     ),
     metricSeries: {
       ...oneByOne(async (subject, chunk: SeriesChunk, call) => {
-        const data = await read(subject, { from: chunk.readFrom, to: chunk.to }, call, []);
+        const data = await read(subject, { from: chunk.readFrom, to: chunk.to }, call, figures);
         return toSeries(data, subject.metrics.names, chunk);
       }, callsOf),
       chunks: planRestChunks,
       summarize: summarizeSeries,
     },
     // Always raw, because rounded averages would add up to wrong seconds.
-    counters: oneByOne(
-      async (subject, range, call) => toMinutes(await read(subject, range, call, [], true), range),
-      callsOf,
-    ),
+    counters: oneByOne(async (subject, range, call) => {
+      let window = range;
+      const metrics = await read(subject, range, call, RAW, (body) => {
+        window = sharedRange(window, rangeOf(body));
+      });
+      return { window, metrics };
+    }, callsOf),
+    refuseCounters: (problem) =>
+      rest.http.reportFailure('/applications/{id}/metrics/data.json', new CallFailure('invalid_response', problem)),
   };
 }
 

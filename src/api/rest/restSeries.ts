@@ -1,6 +1,6 @@
 import { planChunks, type SeriesLimits } from '../seriesChunks.ts';
-import type { SeriesChunk, TimeRange, MetricDataResult, MetricSeries, MinuteSeries } from '../upstreamReader.ts';
-import { endOf, secondsOf, type Timeslice, type MetricData } from '../types.ts';
+import type { SeriesChunk, TimeRange, MetricDataResult, MetricSeries } from '../upstreamReader.ts';
+import { secondsOf, type Timeslice, type MetricData } from '../types.ts';
 
 const HOUR = 3_600;
 const DAY = 24 * HOUR;
@@ -128,14 +128,6 @@ function total(slices: readonly Timeslice[], of: (slice: Timeslice) => number): 
  */
 const NEVER_ZERO: ReadonlySet<string> = new Set(['Errors/all', 'Apdex', 'EndUser/Apdex', 'Memory/Physical']);
 
-/** The minutes of a response. A response without any timeslice means that nothing happened in the whole range. */
-export function toMinutes(data: MetricData, range: TimeRange): MinuteSeries {
-  const timeslices = [...data.values()].flat();
-  const from = timeslices.reduce((first, each) => Math.min(first, each.from), Infinity);
-  const to = timeslices.reduce((last, each) => Math.max(last, endOf(each)), -Infinity);
-  return { window: timeslices.length === 0 ? range : { from, to }, metrics: data };
-}
-
 /** The part of a response that a series keeps: the timeslices of the chunk, with the values that `summarizeSeries` reads. */
 export function toSeries(data: MetricData, names: readonly string[], chunk: SeriesChunk): MetricSeries {
   const metrics = names.flatMap((name) => {
@@ -173,12 +165,16 @@ function joined(timeslices: readonly Timeslice[], length: number, granule: numbe
   return length === granule && first !== undefined ? first.values : mergeTimeslices(timeslices, length);
 }
 
-/** Divides a long timeslice without values, which means "unknown", into one for each granule. */
-function spread(timeslice: Timeslice, { granule }: SeriesChunk): Timeslice[] {
+/** Divides a long timeslice without values, which means "unknown", into one for each granule of the chunk. */
+function spread(timeslice: Timeslice, { from: begin, to: end, granule }: SeriesChunk): Timeslice[] {
   const length = secondsOf(timeslice);
   if (hasValues(timeslice) || length <= granule) return [timeslice];
-  return Array.from({ length: Math.ceil(length / granule) }, (_, index) => {
-    const from = timeslice.from + index * granule;
+  const granules = (seconds: number): number => Math.max(0, Math.ceil(seconds / granule));
+  const first = timeslice.from + granules(begin - timeslice.from) * granule;
+  // The response may name any time, so the chunk bounds the number of granules.
+  const count = granules(Math.min(end, timeslice.from + length) - first);
+  return Array.from({ length: count }, (_, index) => {
+    const from = first + index * granule;
     return { from, to: from + granule, values: {} };
   });
 }

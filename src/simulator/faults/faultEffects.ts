@@ -104,6 +104,30 @@ function mapFigures(value: JsonValue, replace: (figure: number) => JsonValue, is
   return Object.fromEntries(members);
 }
 
+/** The time at which a timeslice of REST or a bucket of NRQL begins; NaN for other values. */
+function beginningOf(value: JsonValue): number {
+  if (!isObject(value)) return NaN;
+  const { from, beginTimeSeconds } = value;
+  return typeof from === 'string' ? Date.parse(from) : Number(beginTimeSeconds ?? NaN);
+}
+
+/** The value with every list of timeslices or buckets in it spoilt. */
+function mapSeries(value: JsonValue, fault: Extract<FaultRule, { effect: 'series' }>['fault']): JsonValue {
+  if (isObject(value)) {
+    return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, mapSeries(member, fault)]));
+  }
+  if (!Array.isArray(value)) return value;
+  const list = value.map((item: JsonValue) => mapSeries(item, fault));
+  const newest = list.reduce<number>((last, item) => Math.max(last, beginningOf(item)), -Infinity);
+  const isNewest = (item: JsonValue): boolean => beginningOf(item) === newest;
+  if (fault === 'newest-missing') return list.filter((item) => !isNewest(item));
+  if (fault === 'newest-broken')
+    return list.map((item) => (isNewest(item) ? mapFigures(item, () => null, true) : item));
+  const dated = list.filter(isNewest).filter(isObject);
+  const begins = (item: JsonObject) => ('from' in item ? { from: '1970-01-01T00:00:00Z' } : { beginTimeSeconds: 0 });
+  return [...dated.map((item) => ({ ...item, ...begins(item) })), ...list];
+}
+
 /** The members that identify records, each with a value that makes it unusable. */
 const IDENTITY: Readonly<Record<string, JsonValue>> = {
   guid: null,
@@ -163,6 +187,8 @@ function distort(rule: FaultRule | undefined, answer: ServiceResponse, format: '
       return rendered(mapFigures(body, () => null));
     case 'strings':
       return rendered(mapFigures(body, String));
+    case 'series':
+      return rendered(mapSeries(body, rule.fault) as JsonObject);
     case 'numbers': {
       if (format === 'xml') return rendered(mapFigures(body, () => rule.value));
       // A JavaScript number cannot hold values such as 1e999, so the digits are put into the text.

@@ -66,6 +66,7 @@ export const FAULT_RULE = z.discriminatedUnion('effect', [
       .pipe(z.string().regex(/^-?\d+(\.\d+)?([eE][+-]?\d+)?$/, 'must be a JSON number'))
       .default('1e999'),
   }),
+  effect('series', { fault: z.enum(['newest-missing', 'newest-broken', 'from-1970']).default('newest-missing') }),
   effect('huge', { megabytes: z.int().positive().max(4096).default(50) }),
   effect('redirect', {
     location: z.string().min(1),

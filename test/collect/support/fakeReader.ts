@@ -121,6 +121,8 @@ export class FakeReader implements UpstreamReader {
   readonly customNames: BatchRead<CustomNamesSubject, readonly string[]>;
   readonly metricData: BatchRead<MetricDataSubject, MetricDataResult>;
   readonly counters: BatchRead<MetricDataSubject, MinuteSeries>;
+  /** Why minutes for counters were refused. */
+  readonly refusals: string[] = [];
   /** What upstream answers of single minutes; by default nothing happened. */
   minutes: (subject: MetricDataSubject & TimeRange) => MinuteSeries = ({ from, to }) => ({
     window: { from, to },
@@ -197,6 +199,11 @@ export class FakeReader implements UpstreamReader {
       })),
       types: () => Promise.resolve([]),
     };
+  }
+
+  refuseCounters(problem: string): UpstreamError {
+    this.refusals.push(problem);
+    return new UpstreamError(problem, { reason: 'invalid_response' });
   }
 
   /** The calls of one kind, perhaps of one application. */
