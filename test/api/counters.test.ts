@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { MetricDataSubject, UpstreamReader } from '../../src/api/upstreamReader.ts';
 import { countedMinutes, countedValues, COUNTED, COUNTER_METRICS } from '../../src/metrics/counterFamilies.ts';
 import { NOW, startBoth } from './nerdgraph/nerdGraphReading.ts';
-import { readOne } from './support/reading.ts';
+import { readOne, startReading } from './support/reading.ts';
+import { json, startServer } from './support/testServer.ts';
 
 const END = Math.floor(NOW / 60_000) * 60 - 120;
 const RANGE = { from: END - 660, to: END };
@@ -40,6 +41,84 @@ describe('the minutes that counters are made of', () => {
       expect(new Set(countedMinutes(series).values())).toEqual(new Set(['broken']));
     }
   });
+
+  it.each([
+    ['newest-missing', []],
+    ['newest-broken', [END - 60]],
+    ['from-1970', []],
+  ] as const)('cover the range that the response names, with %s timeslices', async (fault, broken) => {
+    const { simulator, rest, nerdGraph } = await startBoth({ applications: 1 });
+    for (const { reader, call } of [rest, nerdGraph]) {
+      const whole = countedMinutes(await readOne(reader.counters, subjectOf(reader, SHOP), call, RANGE));
+      simulator.faults.add({ effect: 'series', fault });
+      const series = await readOne(reader.counters, subjectOf(reader, SHOP), call, RANGE);
+      simulator.faults.clear();
+      expect(series.window).toEqual(RANGE);
+      if (fault !== 'from-1970') whole.delete(END - 60);
+      for (const minute of broken) whole.set(minute, 'broken');
+      expect(countedMinutes(series)).toEqual(whole);
+    }
+  });
+
+  it.each([
+    ['a part of the range', RANGE.from + 60, RANGE.to - 60, { from: RANGE.from + 60, to: RANGE.to - 60 }],
+    ['more than the range', RANGE.from - 3_600, RANGE.to + 3_600, RANGE],
+    ['an end on the last second', RANGE.from - 59, RANGE.to - 61, { from: RANGE.from, to: RANGE.to - 60 }],
+    ['parts of minutes', RANGE.from + 1, RANGE.to - 2, { from: RANGE.from + 60, to: RANGE.to - 60 }],
+    ['no time', undefined, undefined, 'invalid_response'],
+    ['no end', RANGE.from, undefined, 'invalid_response'],
+    ['an end before its beginning', RANGE.to, RANGE.from, 'invalid_response'],
+  ])('of a REST response for %s', async (_, from, to, expected) => {
+    const server = await startServer((response) => {
+      const [begin, end] = [from, to].map((time) => time && new Date(time * 1000).toISOString());
+      json(response, { metric_data: { from: begin, to: end, metrics: [] } });
+    });
+    const { reader, call, notes } = startReading(`${server.origin}/v2`);
+    const read = readOne(reader.counters, subjectOf(reader, SHOP), call, RANGE);
+    if (expected !== 'invalid_response') expect((await read).window).toEqual(expected);
+    else await expect(read).rejects.toMatchObject({ failure: { reason: expected } });
+    expect(notes.failures.map(({ reason }) => reason)).toEqual(expected === 'invalid_response' ? [expected] : []);
+  });
+
+  it('are reported as a failed call by both readers where they cannot be used', async () => {
+    const { rest, nerdGraph } = await startBoth({ applications: 1 });
+    for (const { reader, notes } of [rest, nerdGraph]) {
+      expect(reader.refuseCounters('why').failure.reason).toBe('invalid_response');
+      expect(notes.failures).toEqual([
+        { reason: 'invalid_response', message: expect.stringContaining('why') as string },
+      ]);
+    }
+  });
+
+  const web = (from: number, seconds: number, values: Readonly<Record<string, number>>) =>
+    countedMinutes({
+      window: RANGE,
+      metrics: new Map([['HttpDispatcher', [{ from, to: from + seconds, values }]]]),
+    });
+
+  it.each([
+    [1e12, 1_000, 1],
+    [1.01e12, 1_000, 'broken'],
+    [1e18, 1, 'broken'],
+    [1e6, 1e12, 'broken'],
+    [-1, 1, 'broken'],
+  ])('with %d calls of %d ms are %s', (calls, milliseconds, expected) => {
+    const minute = web(END - 60, 60, { call_count: calls, average_response_time: milliseconds }).get(END - 60);
+    expect(minute === 'broken' ? minute : minute?.[0] === calls && 1).toBe(expected);
+  });
+
+  it.each([
+    ['begins long before it', 0, 1e12, []],
+    ['ends before it', RANGE.from - 600, 600, []],
+    ['begins after it', RANGE.to, 60, []],
+    ['reaches into it', RANGE.from - 600, 690, [RANGE.from, RANGE.from + 60]],
+    ['never ends', RANGE.to - 90, 1e12, [RANGE.to - 120, RANGE.to - 60]],
+  ])(
+    'have nothing of a timeslice outside the window, and are broken where one is longer: it %s',
+    (_, from, seconds, broken) => {
+      expect([...web(from, seconds, {})]).toEqual(broken.map((minute) => [minute, 'broken']));
+    },
+  );
 
   it('come in queries of at most 4,500 rows, which carry fewer applications the longer their range is', async () => {
     const { nerdGraph } = await startBoth({ applications: 1 });

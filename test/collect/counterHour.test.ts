@@ -5,7 +5,7 @@ import type { Clock } from '../../src/collect/clock.ts';
 import { Collector, type Snapshot } from '../../src/collect/collector.ts';
 import { readSamples } from '../../src/metrics/writeSamples.ts';
 import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
-import type { Simulator } from '../../src/simulator/simulator.ts';
+import type { Simulator, SimulatorOptions } from '../../src/simulator/simulator.ts';
 import { startReading } from '../api/support/reading.ts';
 import { readNerdGraph } from '../api/nerdgraph/nerdGraphReading.ts';
 import { simulatorForTest } from '../support/simulator.ts';
@@ -110,22 +110,57 @@ const READERS: Readonly<Record<Api, (simulator: Simulator, clock: Clock) => Upst
   },
 };
 
+/** Counters of a simulator's applications, read whenever `read` is called, on a clock that the test sets on. */
+async function startCounting(api: Api, options: SimulatorOptions) {
+  const clock = new SteppedClock();
+  const simulator = await simulatorForTest({ ...options, now: () => clock.now() });
+  const account = accountConfig({ api, counters: true, limits: { requests_per_minute: 10_000 } });
+  const reader = READERS[api](simulator, clock);
+  const collector = new Collector(
+    { accounts: [account], collection: collectionConfig() },
+    { clock, log: pino({ level: 'silent' }), openReader: () => ({ reader, keyMark: () => 'key' }) },
+  );
+  const read = async (): Promise<Snapshot> => {
+    await collector.refreshNow(SCOPE, Infinity);
+    return collector.snapshot(SCOPE, clock.monotonic());
+  };
+  return { clock, simulator, collector, read };
+}
+
+describe.each(['rest', 'nerdgraph'] as const)('the newest minute over %s', (api) => {
+  it('is late with all its transactions where New Relic had no row of it at first', async () => {
+    const { clock, simulator, collector, read } = await startCounting(api, { applications: 1 });
+    await read();
+    clock.step(MINUTE);
+    simulator.faults.add({ effect: 'series', fault: 'newest-missing' });
+    expect(new Set(published(await read()).values())).toEqual(new Set([0]));
+    simulator.faults.clear();
+    clock.step(MINUTE);
+    const missed = Math.floor((clock.now() - 120_000) / MINUTE) - 2;
+    const [application] = simulator.world.applications();
+    const late = ['HttpDispatcher', 'OtherTransaction/all'].reduce(
+      (sum, name) => sum + worldSays(simulator, application?.id ?? 0, name, missed, clock.now()).count,
+      0,
+    );
+    await read();
+    expect(late).toBeGreaterThan(0);
+    expect(collector.status()[0]?.counters).toEqual({ lostSeconds: 0, lateTransactions: late });
+  });
+});
+
 describe.each(['rest', 'nerdgraph'] as const)('an hour of the simulator with late data over %s', (api) => {
   it('counts exactly what the world did, also over pauses of 5, 30 and 70 minutes, and what was late and lost', async () => {
-    const clock = new SteppedClock();
-    const simulator = await simulatorForTest({ applications: 5, lateData: 0.3, now: () => clock.now() });
-    const account = accountConfig({ api, counters: true, limits: { requests_per_minute: 10_000 } });
-    const reader = READERS[api](simulator, clock);
-    const collector = new Collector(
-      { accounts: [account], collection: collectionConfig() },
-      { clock, log: pino({ level: 'silent' }), openReader: () => ({ reader, keyMark: () => 'key' }) },
-    );
+    const {
+      clock,
+      simulator,
+      collector,
+      read: readOnce,
+    } = await startCounting(api, { applications: 5, lateData: 0.3 });
     const readings: Reading[] = [];
     let end = 0;
     let answer: Snapshot | undefined;
     const read = async (): Promise<void> => {
-      await collector.refreshNow(SCOPE, Infinity);
-      answer = await collector.snapshot(SCOPE, clock.monotonic());
+      answer = await readOnce();
       const to = Math.floor((clock.now() - 120_000) / MINUTE);
       readings.push({ from: Math.max((end === 0 ? to : end) - 10, to - 50), to, now: clock.now() });
       end = to;

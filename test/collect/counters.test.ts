@@ -151,6 +151,7 @@ describe('the counters of an application', () => {
     world.reader.minutes = steady(10, (each) => each === minute);
     expect(web(world, await scrapeAfter(world, 1))).toBe(0);
     expect(world.group('counters').success).toBe(false);
+    expect(world.reader.refusals).toHaveLength(1);
     expect(world.status.tasks.find(({ group }) => group === 'counters')).toMatchObject({
       reason: 'invalid_response',
       problem: expect.stringContaining(new Date(minute * 1000).toISOString()) as string,

@@ -34,7 +34,10 @@ export interface QueryKind {
   readonly columns?: 'names' | 'sums' | 'values' | 'squares';
   /** Limit for the expected rows of a query; 4,500 by default. */
   readonly maxRows?: number;
-  /** True: buckets with an unreadable count or sum are kept, as NaN. By default they fail their subject. */
+  /**
+   * True: buckets with an unreadable count or sum are kept, as NaN, and buckets outside the window of the response are left out.
+   * By default the former fail their subject, and the latter all of the response.
+   */
   readonly keepsUnreadable?: true;
   /** The longest time for which a subject without data is left out, in milliseconds; undefined: as lookups are kept. */
   readonly maxOmissionMs?: number;

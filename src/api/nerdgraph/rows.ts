@@ -231,7 +231,8 @@ function takeBucket(
   if (typeof from !== 'number' || typeof to !== 'number') {
     throw new CallFailure('invalid_response', 'a row does not say which bucket it is for');
   }
-  if (!isAbout(sharedRange(query.range, window ?? query.range), { from, to })) return;
+  const covered = sharedRange(query.range, window ?? query.range);
+  if (query.keepsUnreadable === true && !isAbout(covered, { from, to })) return;
   const isOutside = window !== undefined && (from < window.from || to > window.to);
   // Only wanted buckets must have the full length: the first one of a longer response may be incomplete.
   const isWanted = from >= query.range.from && to <= query.range.to;

@@ -201,6 +201,13 @@ describe('a series', () => {
     expect([granule, metrics]).toEqual([60, [['Errors/all', [600, 660, 720].map((from) => slice(from, {}))]]]);
   });
 
+  it('holds no minute outside of it, whatever time the response names', () => {
+    const data = new Map([['Errors/all', [slice(0, {}, 1e12)]]]);
+    expect(toSeries(data, ['Errors/all'], CHUNK).metrics).toEqual([
+      ['Errors/all', [600, 660, 720].map((from) => slice(from, {}))],
+    ]);
+  });
+
   it('says which granule was answered, also where timeslices end inclusively', () => {
     const two = { from: 600, to: 719, values: { call_count: 1 } };
     expect(toSeries(new Map([['HttpDispatcher', [two]]]), ['HttpDispatcher'], CHUNK).granule).toBe(120);
