@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { MetricDataSubject, UpstreamReader } from '../../src/api/upstreamReader.ts';
 import { countedMinutes, countedValues, COUNTED, COUNTER_METRICS } from '../../src/metrics/counterFamilies.ts';
 import { NOW, startBoth } from './nerdgraph/nerdGraphReading.ts';
-import { readOne, startReading } from './support/reading.ts';
-import { json, startServer } from './support/testServer.ts';
+import { readOne, serve } from './support/reading.ts';
+import { json } from './support/testServer.ts';
 
 const END = Math.floor(NOW / 60_000) * 60 - 120;
 const RANGE = { from: END - 660, to: END };
@@ -69,11 +69,10 @@ describe('the minutes that counters are made of', () => {
     ['no end', RANGE.from, undefined, 'invalid_response'],
     ['an end before its beginning', RANGE.to, RANGE.from, 'invalid_response'],
   ])('of a REST response for %s', async (_, from, to, expected) => {
-    const server = await startServer((response) => {
+    const { reader, call, notes } = await serve((response) => {
       const [begin, end] = [from, to].map((time) => time && new Date(time * 1000).toISOString());
       json(response, { metric_data: { from: begin, to: end, metrics: [] } });
     });
-    const { reader, call, notes } = startReading(`${server.origin}/v2`);
     const read = readOne(reader.counters, subjectOf(reader, SHOP), call, RANGE);
     if (expected !== 'invalid_response') expect((await read).window).toEqual(expected);
     else await expect(read).rejects.toMatchObject({ failure: { reason: expected } });
