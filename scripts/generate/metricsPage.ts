@@ -41,7 +41,7 @@ one scrape to the next; counters add every minute once, so \`rate()\` and \`incr
 [service-levels.md](service-levels.md) uses them.
 
 - **Late data count.** The exporter keeps the highest value of each minute for an hour, reads the last 10 minutes again with every refresh, and adds
-  what has grown. A value that falls takes nothing away: a counter never falls.
+  what has grown; what arrives later than that is missing. A value that falls takes nothing away: a counter never falls.
 - **They begin at 0.** The first reading of an application adds nothing, and shows all seven series as 0. After a restart they begin at 0 again,
   as Prometheus expects; what came between the end of one process and the first reading of the next is counted nowhere. A reload keeps
   them. An application that leaves the list begins at 0 when it returns; one that stops reporting is absent, and continues where it was.
@@ -49,7 +49,7 @@ one scrape to the next; counters add every minute once, so \`rate()\` and \`incr
   minutes shows a peak then, while \`increase()\` over hours is right. Minutes before that are lost, and
   \`newrelic_exporter_lost_seconds_total\` counts them. While an application cannot be read its counters stay up to \`collection.max_age\`, and are absent
   then.
-- **A minute that cannot be read** is never 0: the refresh fails. After 10 minutes the minute is given up as lost.
+- **A minute that cannot be read**, or in which a value is above 10^12, is never 0: the refresh fails. After 10 minutes the minute is given up as lost.
 
 How much arrives late says whether \`collection.delay\` is long enough, and so whether gauges are complete:
 

@@ -140,8 +140,8 @@ export function secondsOf({ from, to }: Pick<Timeslice, 'from' | 'to'>): number 
 const LONGEST_TIMESLICE = 3_600;
 
 /**
- * True where a timeslice says something about a range. One that begins longer before it than any requested timeslice lasts does
- * not, whatever its end.
+ * True where a timeslice says something about a range. One that begins longer before the range than any requested timeslice lasts
+ * does not, however late it ends.
  */
 export function isAbout(range: Pick<Timeslice, 'from' | 'to'>, { from, to }: Pick<Timeslice, 'from' | 'to'>): boolean {
   return from < range.to && to > range.from && from > range.from - LONGEST_TIMESLICE;

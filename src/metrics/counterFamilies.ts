@@ -92,8 +92,7 @@ export function countedMinutes({ window, metrics }: MinuteSeries): Map<number, C
       if (!isAbout(window, { from, to })) continue;
       const isMinute = from % MINUTE === 0 && secondsOf({ from, to }) === MINUTE;
       const known = minutes.get(from);
-      if (known === 'broken') continue;
-      if (isMinute && count(name, values, known ?? newMinute(minutes, from))) continue;
+      if (isMinute && (known === 'broken' || count(name, values, known ?? newMinute(minutes, from)))) continue;
       const first = Math.max(window.from, from - (from % MINUTE));
       for (let minute = first; minute < Math.min(to, window.to); minute += MINUTE) minutes.set(minute, 'broken');
     }

@@ -119,6 +119,16 @@ describe('the minutes that counters are made of', () => {
     },
   );
 
+  it('are broken where another metric of them is not known, also where their first minute is broken already', () => {
+    const [begin, end] = [RANGE.from, RANGE.from + 180];
+    const metrics = new Map([
+      ['HttpDispatcher', [{ from: begin, to: begin + 60, values: {} }]],
+      ['Errors/all', [{ from: begin, to: end, values: {} }]],
+    ]);
+    const minutes = countedMinutes({ window: { from: begin, to: end }, metrics });
+    expect([...minutes]).toEqual([0, 60, 120].map((seconds) => [begin + seconds, 'broken']));
+  });
+
   it('come in queries of at most 4,500 rows, which carry fewer applications the longer their range is', async () => {
     const { nerdGraph } = await startBoth({ applications: 1 });
     const subjects = Array.from({ length: 1_000 }, (_, index) => subjectOf(nerdGraph.reader, SHOP + index));

@@ -188,7 +188,7 @@ function distort(rule: FaultRule | undefined, answer: ServiceResponse, format: '
     case 'strings':
       return rendered(mapFigures(body, String));
     case 'series':
-      return rendered(mapSeries(body, rule.fault) as JsonObject);
+      return rendered(mapSeries(body, rule.fault));
     case 'numbers': {
       if (format === 'xml') return rendered(mapFigures(body, () => rule.value));
       // A JavaScript number cannot hold values such as 1e999, so the digits are put into the text.
