@@ -43,10 +43,15 @@ export class AccountSnapshot {
     this.#needs = neededGroups(scope, account.context);
   }
 
-  /** Yields to other work between portions; all samples of one application are of one moment. */
-  static async inPortions(account: AccountCollector, scope: Scope, time: EvaluationTime): Promise<AccountSnapshot> {
+  /** Yields to other work between portions; all samples of one application are of one moment. The signal ends the work. */
+  static async inPortions(
+    account: AccountCollector,
+    scope: Scope,
+    time: EvaluationTime,
+    signal?: AbortSignal,
+  ): Promise<AccountSnapshot> {
     const snapshot = new AccountSnapshot(account, scope, time);
-    await inSlices(snapshot.#walk());
+    await inSlices(snapshot.#walk(), undefined, signal);
     return snapshot;
   }
 

@@ -99,12 +99,14 @@ export function statusOf(
   };
 }
 
-/** The same, with the tasks built in portions so that other work gets a turn. */
+/** The same, with the tasks built in portions so that other work gets a turn; the signal ends the work. */
 export async function statusInPortions(
-  ...[account, snapshot, time, wallNow]: Parameters<typeof summaryOf>
+  [account, snapshot, time, wallNow]: Parameters<typeof summaryOf>,
+  signal: AbortSignal | undefined,
 ): Promise<AccountStatus> {
   const tasks: TaskStatus[] = [];
-  await inSlices(account.inventory.tasks(), (task) => tasks.push(taskStatus(account, task, time, wallNow)));
+  const take = (task: Task): unknown => tasks.push(taskStatus(account, task, time, wallNow));
+  await inSlices(account.inventory.tasks(), take, signal);
   return statusOf(account, snapshot, time, wallNow, tasks);
 }
 

@@ -142,16 +142,19 @@ export class Collector {
   }
 
   /**
-   * The samples that are served now with the whole state of the accounts, for the pages. It requests no task. Never rejects.
+   * The samples that are served now with the whole state of the accounts, for the pages. It requests no task. Rejects only with the
+   * reason of the signal, which ends the work.
    */
-  async overview(scope: Scope) {
-    return this.#snapshot(scope, this.#time(undefined), statusInPortions);
+  async overview(scope: Scope, signal?: AbortSignal) {
+    const stateOf = (...of: Parameters<typeof summaryOf>) => statusInPortions(of, signal);
+    return this.#snapshot(scope, this.#time(undefined), stateOf, signal);
   }
 
   async #snapshot<State>(
     scope: Scope,
     time: EvaluationTime,
     stateOf: (...of: Parameters<typeof summaryOf>) => State | Promise<State>,
+    signal?: AbortSignal,
   ) {
     const wallNow = this.#dependencies.clock.now();
     const snapshots: AccountSnapshot[] = [];
@@ -159,7 +162,7 @@ export class Collector {
     // Snapshots are built one after the other; each yields to other work.
     for (const account of this.#accountsOf(scope)) {
       account.schedule.advanceWindow();
-      const snapshot = await AccountSnapshot.inPortions(account, scope, time);
+      const snapshot = await AccountSnapshot.inPortions(account, scope, time, signal);
       snapshots.push(snapshot);
       accounts.push(await stateOf(account, snapshot, time, wallNow));
     }
@@ -198,7 +201,10 @@ export class Collector {
       return {
         account: context.account.name,
         listed: isServed ? inventory.listedApplications?.length : undefined,
-        applications: isServed ? applicationViews(account) : undefined,
+        /** Made when it is asked for. */
+        get applications() {
+          return isServed ? applicationViews(account) : undefined;
+        },
       };
     });
   }

@@ -25,16 +25,27 @@ export function yieldToEventLoop(): Promise<void> {
 
 function turnFrom(waiters: (() => void)[]): Promise<void> {
   return new Promise((resolve) => {
-    if (waiting.length + waitingToBegin.length === 0) setImmediate(giveTurn);
+    const isFirst = waiting.length + waitingToBegin.length === 0;
     waiters.push(resolve);
+    if (isFirst) giveNextTurn();
   });
+}
+
+/**
+ * The turns of the event loop that input gets before long work goes on: Node accepts one connection in each, so a flood of
+ * connections would keep a probe of health in the backlog for seconds. Empty turns take microseconds.
+ */
+const TURNS_FOR_INPUT = 12;
+
+function giveNextTurn(turns = waiting.length > 0 ? TURNS_FOR_INPUT : 1): void {
+  setImmediate(turns === 1 ? giveTurn : () => giveNextTurn(turns - 1));
 }
 
 function giveTurn(): void {
   const begins = waitingToBegin.length > 0 && (waiting.length === 0 || turnsBefore >= MAX_TURNS_BEFORE);
   turnsBefore = begins || waitingToBegin.length === 0 ? 0 : turnsBefore + 1;
   const resolve = (begins ? waitingToBegin : waiting).shift();
-  if (waiting.length + waitingToBegin.length > 0) setImmediate(giveTurn);
+  if (waiting.length + waitingToBegin.length > 0) giveNextTurn();
   beginTurn();
   resolve?.();
 }
@@ -56,11 +67,17 @@ export function yieldIfDue(): Promise<void> | undefined {
   return performance.now() - (began ?? beginTurn()) < TURN ? undefined : yieldToEventLoop();
 }
 
-/** Hands over each element, in order, and lets other work run in between; without `take`, runs the steps of a generator. */
-export async function inSlices<T>(list: Iterable<T>, take?: (each: T) => void): Promise<void> {
+/**
+ * Hands over each element, in order, and lets other work run in between; without `take`, runs the steps of a generator. Rejects with
+ * the reason of the signal once that is aborted.
+ */
+export async function inSlices<T>(list: Iterable<T>, take?: (each: T) => void, signal?: AbortSignal): Promise<void> {
   for (const each of list) {
     const yielded = yieldIfDue();
-    if (yielded !== undefined) await yielded;
+    if (yielded !== undefined) {
+      await yielded;
+      signal?.throwIfAborted();
+    }
     take?.(each);
   }
 }

@@ -1,17 +1,13 @@
-import compression from 'compression';
 import express from 'express';
 import type { Express, Request, RequestHandler, Response } from 'express';
 import { RequestLimiter, InFlightBytes, type LimitedHandler } from './requestLimiter.ts';
 import { ClientGoneError } from './clientGone.ts';
-import { sendInternalError, sendText } from './sending.ts';
+import { pageSender, sendInternalError, sendText } from './sending.ts';
 import { type WebDependencies, type Handler, PATHS } from './dependencies.ts';
 import { discoveryHandler } from './routes/discovery.ts';
 import { linkPrefix, normalisePrefix, HttpError } from './request.ts';
 import { metricsHandler, probeHandler } from './routes/scrape.ts';
 import { statusPages } from './statusPage/page.ts';
-
-/** The most pages that are answered at once, because each may hold megabytes until its client has taken it. */
-const MAX_PAGES = 64;
 
 /** The application with every endpoint, under the route prefix. `app.get` answers `HEAD` too. */
 export function createApp(deps: WebDependencies): Express {
@@ -36,24 +32,20 @@ export function createApp(deps: WebDependencies): Express {
     `${maxRequests} scrapes are being answered already (--web.max-requests); try again later.`,
     inFlight,
   );
-  const pages = new RequestLimiter(
-    MAX_PAGES,
-    `${MAX_PAGES} pages are being answered already; try again later.`,
-    inFlight,
-  );
-  const compress = compression();
+  const pages = new RequestLimiter(0, '', inFlight);
+  const sendPage = pageSender();
   const safe = (handler: Handler): Handler => safely(handler, (error) => deps.failed(error));
-  const read = (path: string, ...handlers: readonly RequestHandler[]): void => {
-    app.get(literal(path), ...handlers);
+  const read = (path: string, handler: RequestHandler): void => {
+    app.get(literal(path), handler);
     app.all(literal(path), methodNotAllowed('GET, HEAD'));
   };
-  const readPage = (path: string, handler: LimitedHandler): void => read(path, compress, safe(pages.guard(handler)));
-  const { page, json, config } = statusPages(deps);
+  const readPage = (path: string, handler: LimitedHandler): void => read(path, safe(pages.guard(handler)));
+  const { page, json, config } = statusPages(deps, sendPage);
 
   // Registered first: a telemetry path of "/" replaces the status page.
   read(`${prefix}${telemetryPath}`, safe(scrapes.guard(metricsHandler(deps))));
   read(`${prefix}${PATHS.probe}`, safe(scrapes.guard(probeHandler(deps))));
-  readPage(`${prefix}${PATHS.discovery}`, discoveryHandler(deps));
+  readPage(`${prefix}${PATHS.discovery}`, discoveryHandler(deps, sendPage));
   readPage(`${prefix}/`, page);
   readPage(`${prefix}${PATHS.status}`, json);
   readPage(`${prefix}${PATHS.config}`, config);

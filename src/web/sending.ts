@@ -2,8 +2,10 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Response } from 'express';
 import type { RenderedExposition } from '../exposition/exposition.ts';
-import { contentTypeOf } from '../exposition/formats.ts';
+import { yieldToEventLoop } from '../eventLoop/turns.ts';
+import { acceptsGzip, contentTypeOf } from '../exposition/formats.ts';
 import type { RequestSlot } from './requestLimiter.ts';
+import { bytesOf, SharedWork } from './sharedWork.ts';
 
 /** A client that has not taken the whole response after this time is cut off, in milliseconds. */
 const TAKE_LIMIT_MS = 60_000;
@@ -27,15 +29,34 @@ export function sendInternalError(response: ServerResponse): void {
   else sendText(response, 500, 'Internal error; the log of the exporter has the reason.');
 }
 
-/** Sends a page, always as a whole: conditional requests and ranges make no sense where every response shows the present. */
-export async function sendPage(
+/**
+ * Sends a page, always as a whole: conditional requests and ranges make no sense where every response shows the present.
+ *
+ * @param key equal for requests that can share the page
+ * @param parts makes its text
+ */
+export type SendPage = (
   response: Response,
   slot: RequestSlot,
   contentType: string,
-  body: Buffer,
-): Promise<void> {
-  response.setHeader('Content-Type', contentType);
-  await sendPieces(response, [body], slot);
+  key: string,
+  parts: () => Iterable<string>,
+) => Promise<void>;
+
+/** Makes pages one at a time, each for all clients that wait for it, and compressed for those that take gzip. */
+export function pageSender(): SendPage {
+  const pages = new SharedWork<readonly Buffer[]>();
+  return async (response, slot, contentType, key, parts) => {
+    const gzip = acceptsGzip(response.req.headers['accept-encoding']?.toString());
+    const pieces = await pages.of(`${gzip} ${key}`, slot.gone, async (abandoned) => {
+      await yieldToEventLoop();
+      return await bytesOf(parts(), gzip, abandoned);
+    });
+    response.setHeader('Content-Type', contentType);
+    response.setHeader('Vary', 'Accept-Encoding');
+    if (gzip) response.setHeader('Content-Encoding', 'gzip');
+    await sendPieces(response, pieces, slot);
+  };
 }
 
 /** Sends an exposition with the headers of its format; resolves and throws as `sendPieces`. */
@@ -97,13 +118,4 @@ export async function sendPieces(
     clearTimeout(timer);
     gone.removeEventListener('abort', cut);
   }
-}
-
-/** Closes the connection of a client that does not take the end of its response. */
-export function cutOffSlowReader(response: ServerResponse, limitMs: number = TAKE_LIMIT_MS): void {
-  response.once('prefinish', () => {
-    const timer = setTimeout(() => response.req.socket.destroy(), limitMs);
-    timer.unref();
-    response.once('close', () => clearTimeout(timer));
-  });
 }

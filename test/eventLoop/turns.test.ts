@@ -111,8 +111,8 @@ function turnsSinceInput(wait: () => Promise<void>): Promise<number> {
 }
 
 describe('waiting for a turn after input', () => {
-  it('goes on one turn later than what runs in the turn of the input itself', async () => {
-    expect(await turnsSinceInput(yieldToEventLoop)).toBe(1);
+  it('begins one turn later than what runs in the turn of the input itself, and goes on after twelve for input', async () => {
+    expect(await turnsSinceInput(yieldToEventLoop)).toBe(12);
     expect(await turnsSinceInput(yieldAfterInput)).toBe(2);
     expect(await turnsSinceInput(yieldSoonAfterInput)).toBe(2);
   });

@@ -4,7 +4,7 @@ import express from 'express';
 import { describe, expect, test } from 'vitest';
 import { HttpError } from '../../src/web/request.ts';
 import { RequestLimiter, InFlightBytes } from '../../src/web/requestLimiter.ts';
-import { sendPage, sendText } from '../../src/web/sending.ts';
+import { sendPieces, sendText } from '../../src/web/sending.ts';
 import { serve } from './support/app.ts';
 import { deferred } from './support/deferred.ts';
 import { hostileClients, requestText } from './support/hostile.ts';
@@ -31,15 +31,19 @@ async function taken({ max = 2, maxBytes = 1e9, fresh = false, count = 2 } = {})
   app.get(
     '/large',
     errors(
-      limiter.guard((request, response, slot) => {
+      limiter.guard(async (request, response, slot) => {
         sockets.push(request.socket);
-        return sendPage(response, slot, 'text/plain', fresh ? Buffer.from(LARGE) : LARGE);
+        await sendPieces(response, [fresh ? Buffer.from(LARGE) : LARGE], slot);
       }),
     ),
   );
   app.get(
     '/small',
-    errors(limiter.guard((_request, response, slot) => sendPage(response, slot, 'text/plain', Buffer.from('small')))),
+    errors(
+      limiter.guard(async (_request, response, slot) => {
+        await sendPieces(response, [Buffer.from('small')], slot);
+      }),
+    ),
   );
   const { origin, port } = await serve(app);
   const deaf = await hostileClients(count, port, { deaf: true });
@@ -153,7 +157,7 @@ describe('clients that wait for New Relic', () => {
           await Promise.race([gate.promise, once(signal, 'abort')]);
           if (signal.aborted) ended.push(number);
         });
-        await sendPage(response, slot, 'text/plain', Buffer.from(`answer ${request.query['n'] as string}`));
+        await sendPieces(response, [Buffer.from(`answer ${request.query['n'] as string}`)], slot);
       }),
     );
     const { origin, port } = await serve(app);

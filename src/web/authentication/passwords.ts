@@ -4,14 +4,9 @@ import { Worker } from 'node:worker_threads';
 /** A hash that belongs to no password, for comparisons with unknown users; the cost is put in front of it. */
 const FAKE_HASH = 'ltFD16TwbmkJiBVLRzXJxengmroSd7g5ck8B7KcjBPzoE0Oyhy0fi';
 const MAX_REMEMBERED = 100;
-const MAX_TURNED_AWAY = 20_000;
-const MAX_ADDRESSES = 1_000;
 
 /** Passwords that are compared at the same time: each takes a processor for a while. */
 const COMPARED_AT_ONCE = 2;
-
-/** Passwords that may wait at once, those of all clients together. */
-const MAX_WAITING = 256;
 
 /** Compares a password with a bcrypt hash. Every refusal takes as long as one of a hash of `cost`. */
 export type Compare = (password: string, hash: string, cost: number) => Promise<boolean>;
@@ -65,18 +60,21 @@ export function readBasicCredentials(
  * which users exist. Right and wrong verdicts are remembered apart: no flood of wrong ones pushes out a right one.
  */
 export class BasicAuthenticator {
-  readonly #right = new Remembered(MAX_REMEMBERED);
-  readonly #wrong = new Remembered(MAX_REMEMBERED);
+  readonly #right = new Remembered();
+  readonly #wrong = new Remembered();
   /** Verdicts are kept under a digest with a key of this process, so that memory holds no password. */
   readonly #digestKey = randomBytes(32);
-  readonly #queue: ComparisonQueue;
+  readonly #compare: Compare;
+  readonly #turns: Turns;
 
-  constructor(compare: Compare) {
-    this.#queue = new ComparisonQueue(compare);
+  /** `random` gives numbers from 0 to below 1. */
+  constructor(compare: Compare, random: () => number = Math.random) {
+    this.#compare = compare;
+    this.#turns = new Turns(random);
   }
 
   /**
-   * `none`: no password was given; `busy`: too many passwords wait, or the client has left.
+   * `none`: no password was given, or the client has left.
    *
    * @param users bcrypt hashes by user name
    * @param gone aborted when the client has left: its password is not compared
@@ -87,7 +85,7 @@ export class BasicAuthenticator {
     header: string | undefined,
     gone: AbortSignal,
     address: string,
-  ): Promise<'right' | 'wrong' | 'none' | 'busy'> {
+  ): Promise<'right' | 'wrong' | 'none'> {
     if (header === undefined) return 'none';
     const given = readBasicCredentials(header);
     if (given === undefined) return 'wrong';
@@ -95,13 +93,25 @@ export class BasicAuthenticator {
     const known = users.get(given.user);
     const hash = known ?? `$2b$${String(cost).padStart(2, '0')}$${FAKE_HASH}`;
     const key = this.#digest(given.user, hash, given.password);
+    const remembered = this.#remembered(key);
+    if (remembered !== undefined) return remembered;
+    if (!(await this.#turns.take(address, gone))) return 'none';
+    try {
+      // Another client may have sent the same meanwhile.
+      const found = this.#remembered(key);
+      if (found !== undefined) return found;
+      const matches = await this.#compare(given.password, hash, cost);
+      const verdict = matches && known !== undefined ? 'right' : 'wrong';
+      (verdict === 'right' ? this.#right : this.#wrong).add(key);
+      return verdict;
+    } finally {
+      this.#turns.end();
+    }
+  }
+
+  #remembered(key: string): 'right' | 'wrong' | undefined {
     if (this.#right.has(key)) return 'right';
-    if (this.#wrong.has(key)) return 'wrong';
-    const matches = await this.#queue.compare({ key, password: given.password, hash, cost, gone, address });
-    if (matches === undefined) return 'busy';
-    const verdict = matches && known !== undefined ? 'right' : 'wrong';
-    (verdict === 'right' ? this.#right : this.#wrong).add(key);
-    return verdict;
+    return this.#wrong.has(key) ? 'wrong' : undefined;
   }
 
   #digest(...parts: readonly string[]): string {
@@ -111,12 +121,7 @@ export class BasicAuthenticator {
 
 /** The keys that were used last. */
 class Remembered {
-  readonly #max: number;
   readonly #keys = new Set<string>();
-
-  constructor(max: number) {
-    this.#max = max;
-  }
 
   /** True if the key is among them; it then counts as used now. */
   has(key: string): boolean {
@@ -125,101 +130,61 @@ class Remembered {
     return true;
   }
 
-  /** The keys, the one that was used last at the end. */
-  inOrder(): string[] {
-    return [...this.#keys];
-  }
-
   add(key: string): void {
-    this.#keys.delete(key);
     this.#keys.add(key);
     const [oldest] = this.#keys;
-    if (this.#keys.size > this.#max && oldest !== undefined) this.#keys.delete(oldest);
+    if (this.#keys.size > MAX_REMEMBERED && oldest !== undefined) this.#keys.delete(oldest);
   }
-}
-
-interface Waiting {
-  /** Equal for the same user, password and hash: one comparison serves all clients that wait for it. */
-  readonly key: string;
-  readonly password: string;
-  readonly hash: string;
-  readonly cost: number;
-  readonly gone: AbortSignal;
-  readonly address: string;
-  readonly settle: (matches: boolean | undefined | Promise<boolean>) => void;
 }
 
 /**
- * Compares few passwords at a time, because each comparison takes a processor for a while. The address whose turn was longest
- * ago goes first, so that a flood from one address does not delay the others. Within an address the newest password goes first,
- * because the client of an old one may soon give up. A password is turned away (status 429) when too many wait and it is
- * the last of the address with the most of them, or when its client leaves. If it comes again, it goes before the others of its
- * address: a right one then gets through a flood from its own address, because attackers rarely guess the same one twice.
+ * Lets few passwords be compared at a time, because each comparison takes a processor for a while. Addresses take turns, so that a
+ * flood from one does not delay the others. Within an address the lot decides: a client that gives up and comes again is not
+ * behind a flood each time. As a connection has one request answered at a time, no more passwords wait than there are connections.
  */
-class ComparisonQueue {
-  readonly #compare: Compare;
-  /** Second tries, then first ones; of each the newest first. */
-  readonly #waiting: Waiting[] = [];
-  readonly #turnedAway = new Remembered(MAX_TURNED_AWAY);
-  readonly #served = new Remembered(MAX_ADDRESSES);
-  #running = 0;
+class Turns {
+  readonly #random: () => number;
+  /** What waits, by address; the address whose turn is next comes first. */
+  readonly #waiting = new Map<string, (() => void)[]>();
+  #free = COMPARED_AT_ONCE;
 
-  constructor(compare: Compare) {
-    this.#compare = compare;
+  constructor(random: () => number) {
+    this.#random = random;
   }
 
-  /** True if the password belongs to the hash; undefined if it was turned away. */
-  async compare(comparison: Omit<Waiting, 'settle'>): Promise<boolean | undefined> {
-    const { key, gone } = comparison;
-    if (gone.aborted) return undefined;
-    return await new Promise((settle) => {
-      const waiting = { ...comparison, settle };
-      const before = this.#turnedAway.has(key) ? [] : this.#waiting.filter((other) => this.#turnedAway.has(other.key));
-      this.#waiting.splice(before.length, 0, waiting);
-      gone.addEventListener('abort', () => this.#turnAway(waiting), { once: true });
-      if (this.#waiting.length > MAX_WAITING) this.#turnAway(this.#leastWanted() ?? waiting);
-      if (this.#running < COMPARED_AT_ONCE) void this.#run();
+  /** True once it is the turn of this client, which `end` must follow; false if it left before. */
+  async take(address: string, gone: AbortSignal): Promise<boolean> {
+    if (gone.aborted) return false;
+    if (this.#free > 0) {
+      this.#free -= 1;
+      return true;
+    }
+    return await new Promise((resolve) => {
+      const begin = (): void => resolve(true);
+      this.#waiting.set(address, [...(this.#waiting.get(address) ?? []), begin]);
+      const leave = (): void => {
+        this.#keep(address, this.#waiting.get(address)?.filter((other) => other !== begin) ?? []);
+        resolve(false);
+      };
+      gone.addEventListener('abort', leave, { once: true });
     });
   }
 
-  async #run(): Promise<void> {
-    this.#running += 1;
-    for (let next = this.#next(); next !== undefined; next = this.#next()) {
-      const { key, password, hash, cost, settle } = next;
-      const comparison = this.#compare(password, hash, cost);
-      await comparison.catch(() => undefined);
-      settle(comparison);
-      for (const same of this.#waiting.filter((waiting) => waiting.key === key)) {
-        this.#waiting.splice(this.#waiting.indexOf(same), 1);
-        same.settle(comparison);
-      }
+  end(): void {
+    const [next] = this.#waiting;
+    if (next === undefined) {
+      this.#free += 1;
+      return;
     }
-    this.#running -= 1;
+    const [address, waiting] = next;
+    const [begin] = waiting.splice(Math.floor(this.#random() * waiting.length), 1);
+    this.#waiting.delete(address);
+    this.#keep(address, waiting);
+    begin?.();
   }
 
-  /** Removes and returns the password whose turn it is. */
-  #next(): Waiting | undefined {
-    const turns = new Map(this.#served.inOrder().map((address, index) => [address, index]));
-    const turnOf = ({ address }: Waiting): number => turns.get(address) ?? -1;
-    const [next] = this.#waiting.toSorted((a, b) => turnOf(a) - turnOf(b));
-    if (next === undefined) return undefined;
-    this.#waiting.splice(this.#waiting.indexOf(next), 1);
-    this.#served.add(next.address);
-    return next;
-  }
-
-  #leastWanted(): Waiting | undefined {
-    const counts = new Map<string, number>();
-    for (const { address } of this.#waiting) counts.set(address, (counts.get(address) ?? 0) + 1);
-    const largest = Math.max(...counts.values());
-    return this.#waiting.findLast(({ address }) => counts.get(address) === largest);
-  }
-
-  #turnAway(waiting: Waiting): void {
-    const index = this.#waiting.indexOf(waiting);
-    if (index < 0) return;
-    this.#waiting.splice(index, 1);
-    this.#turnedAway.add(waiting.key);
-    waiting.settle(undefined);
+  #keep(address: string, waiting: (() => void)[]): void {
+    if (waiting.length > 0) this.#waiting.set(address, waiting);
+    else this.#waiting.delete(address);
   }
 }

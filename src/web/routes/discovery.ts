@@ -1,8 +1,7 @@
 import type { Request } from 'express';
-import { inSlices } from '../../eventLoop/turns.ts';
 import { tagLabel } from '../../metrics/labelNames.ts';
 import type { Group } from '../../metrics/sample.ts';
-import { sendPage } from '../sending.ts';
+import type { SendPage } from '../sending.ts';
 import type { LimitedHandler } from '../requestLimiter.ts';
 import type { ApplicationView } from '../../collect/accountStatus.ts';
 import { PATHS, type WebCollector, type WebDependencies } from '../dependencies.ts';
@@ -19,7 +18,7 @@ const MAX_LOGGED_CONFLICTS = 100;
  * `/sd`: Prometheus HTTP service discovery, a target group per application, to be scraped at `/probe`. `?account=`, repeatable,
  * chooses accounts: a job for each keeps its targets when the list of another account cannot be read.
  */
-export function discoveryHandler(deps: WebDependencies): LimitedHandler {
+export function discoveryHandler(deps: WebDependencies, sendPage: SendPage): LimitedHandler {
   const logged = new Set<string>();
   const warnOnce = (label: string, message: string): void => {
     if (logged.has(label) || logged.size >= MAX_LOGGED_CONFLICTS) return;
@@ -46,25 +45,33 @@ export function discoveryHandler(deps: WebDependencies): LimitedHandler {
       throw new HttpError(404, `The configuration has no account ${name}, or the account reads no applications.`);
     }
     if (!collection.background) await slot.waitFor((signal) => readLists(collector, chosen, waitMs, signal));
-    const lists = collector.applicationLists().filter(({ account }) => chosen.size === 0 || chosen.has(account));
-    // A list without the targets of one account would make Prometheus drop them; on an error it keeps them.
-    const absent = lists.flatMap(({ account, listed, applications }) => {
-      if (applications === undefined) return [`the application list of ${account} cannot be read now`];
-      return listed === 0
-        ? [`${account} lists no application: look whether the key still sees all of the account`]
-        : [];
+    const key = JSON.stringify(['sd', target, address, [...chosen].toSorted()]);
+    await sendPage(response, slot, 'application/json; charset=utf-8', key, function* () {
+      let separator = '[';
+      for (const { account, application } of applicationsOf(collector, chosen)) {
+        const labels = { ...address, ...labelsOf(account, application), ...tagLabels(application, warnOnce) };
+        yield `${separator}${JSON.stringify({ targets: [target], labels })}`;
+        separator = ',';
+      }
+      yield separator === '[' ? '[]' : ']';
     });
-    if (absent.length > 0) throw new HttpError(503, `No targets: ${absent.join('; ')}.`);
-    const found = lists.flatMap(({ account, applications = [] }) => applications.map((one) => ({ account, one })));
-    const groups: string[] = [];
-    // Written in portions, because the tags of 10,000 applications would hold up other requests for half a second.
-    await inSlices(found, ({ account, one }) => {
-      const labels = { ...address, ...labelsOf(account, one), ...tagLabels(one, warnOnce) };
-      groups.push(JSON.stringify({ targets: [target], labels }));
-    });
-    const body = Buffer.from(`[${groups.join(',')}]`);
-    await sendPage(response, slot, 'application/json; charset=utf-8', body);
   };
+}
+
+/** The applications of the chosen accounts, or of all. Throws a {@link HttpError} where one of them has none to give. */
+function applicationsOf(collector: WebCollector, chosen: ReadonlySet<string>) {
+  const lists = collector.applicationLists().filter(({ account }) => chosen.size === 0 || chosen.has(account));
+  const absent: string[] = [];
+  const found = lists.flatMap(({ account, listed, applications }) => {
+    if (applications === undefined) absent.push(`the application list of ${account} cannot be read now`);
+    else if (listed === 0) {
+      absent.push(`${account} lists no application: look whether the key still sees all of the account`);
+    }
+    return applications?.map((application) => ({ account, application })) ?? [];
+  });
+  // A list without the targets of one account would make Prometheus drop them; on an error it keeps them.
+  if (absent.length > 0) throw new HttpError(503, `No targets: ${absent.join('; ')}.`);
+  return found;
 }
 
 /** Reads the lists that are due: those of the chosen accounts, or of all. */

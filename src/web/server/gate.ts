@@ -1,5 +1,5 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { cutOffSlowReader, sendInternalError, sendText } from '../sending.ts';
+import { sendInternalError, sendText } from '../sending.ts';
 import { clientGone } from '../clientGone.ts';
 import { BasicAuthenticator, type Compare } from '../authentication/passwords.ts';
 import { PATHS } from '../dependencies.ts';
@@ -15,7 +15,7 @@ export function createGate({
   app,
   store,
   routePrefix,
-  bucket,
+  mayEnter,
   compare,
   refusedLogin,
   failed,
@@ -23,8 +23,8 @@ export function createGate({
   readonly app: RequestListener;
   readonly store: WebConfigStore;
   readonly routePrefix: string;
-  /** Fixed at the start; all other settings of the web configuration follow its file. */
-  readonly bucket: TokenBucket | undefined;
+  /** The `rate_limit`, fixed at the start; all other settings of the web configuration follow its file. */
+  readonly mayEnter: (() => boolean) | undefined;
   readonly compare: Compare;
   /** Reports that a client at this address sent a wrong password. */
   readonly refusedLogin: (address: string) => void;
@@ -45,7 +45,7 @@ export function createGate({
         sendText(response, 500, 'The web configuration is invalid; the log of the exporter has the faults.');
         return;
       }
-      if (bucket?.take() === false) {
+      if (mayEnter?.() === false) {
         sendText(response, 429, 'Too many requests: rate_limit of the web configuration.');
         return;
       }
@@ -56,11 +56,6 @@ export function createGate({
         ? await authenticator.judge(users, authorization, clientGone(response), address)
         : 'right';
       if (verdict === 'wrong') refusedLogin(address);
-      if (verdict === 'busy') {
-        response.setHeader('Retry-After', '1');
-        sendText(response, 429, 'Too many passwords wait to be checked; try again: a second try goes first.');
-        return;
-      }
       if (verdict !== 'right') {
         response.setHeader('WWW-Authenticate', 'Basic');
         sendText(response, 401, 'Unauthorized');
@@ -71,7 +66,6 @@ export function createGate({
   };
 
   return (request, response) => {
-    cutOffSlowReader(response);
     // No endpoint needs a body: the connection closes after the response, so that no byte is taken for the next request.
     if (hasBody(request)) response.setHeader('Connection', 'close');
     if (namesSeveralHosts(request)) {
@@ -91,30 +85,16 @@ function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 
-/** A token bucket that starts full: one token comes every `intervalMs`, at most `burst` are saved up. */
-export class TokenBucket {
-  readonly #intervalMs: number;
-  readonly #burst: number;
-  readonly #now: () => number;
-  #tokens: number;
-  #countedAt: number;
-
-  /** `now` gives milliseconds of a clock that never goes back. */
-  constructor({ intervalMs, burst }: RateLimit, now: () => number) {
-    this.#intervalMs = intervalMs;
-    this.#burst = burst;
-    this.#now = now;
-    this.#tokens = burst;
-    this.#countedAt = now();
-  }
-
-  /** Takes a token; false when there is none and the request must be refused with 429. */
-  take(): boolean {
-    const now = this.#now();
-    this.#tokens = Math.min(this.#burst, this.#tokens + (now - this.#countedAt) / this.#intervalMs);
-    this.#countedAt = now;
-    if (this.#tokens < 1) return false;
-    this.#tokens -= 1;
+/**
+ * The token bucket of the exporter toolkit, full at the start: true for a request that gets a token. One token comes every
+ * `intervalMs`, at most `burst` are saved up. `now` gives milliseconds of a clock that never goes back.
+ */
+export function rateLimiter({ intervalMs, burst }: RateLimit, now: () => number): () => boolean {
+  let fullAt = now();
+  return () => {
+    const next = Math.max(fullAt, now()) + intervalMs;
+    if (next - now() > burst * intervalMs) return false;
+    fullAt = next;
     return true;
-  }
+  };
 }

@@ -3,7 +3,7 @@ import { createServer as createTlsServer, type ServerOptions as TlsServerOptions
 import type { Compare } from '../authentication/passwords.ts';
 import { WebConfigStore } from '../webConfig/webConfig.ts';
 import { asksForCertificate, type TlsSettings } from '../webConfig/tlsSettings.ts';
-import { createGate, TokenBucket } from './gate.ts';
+import { createGate, rateLimiter } from './gate.ts';
 import { Connections } from './connections.ts';
 import { listen, ListenError, type ListenAddress } from './listening.ts';
 import { followTlsSettings } from './tlsServer.ts';
@@ -27,6 +27,9 @@ const LIMITS: ServerOptions = {
   noDelay: true,
 };
 const HANDSHAKE_TIMEOUT_MS = 10_000;
+
+/** A connection on which nothing moves for this time is closed; a scrape may wait two minutes for New Relic. */
+const SILENCE_MS = 150_000;
 
 /**
  * Listens on every address, all with the same application and web configuration; TLS or not is decided once, here.
@@ -53,7 +56,7 @@ export async function startServers(options: {
   const start = store.current();
   if ('diagnostics' in start) throw new ListenError('The web configuration is invalid.');
   const { rateLimit, tls } = start.config;
-  const bucket = rateLimit === undefined ? undefined : new TokenBucket(rateLimit, options.monotonic);
+  const mayEnter = rateLimit === undefined ? undefined : rateLimiter(rateLimit, options.monotonic);
   const { app, routePrefix, compare, failed } = options;
   const connections = new Connections();
   const warnSometimes = throttled(options.warn, options.monotonic);
@@ -61,7 +64,7 @@ export async function startServers(options: {
     options.refusedLogin();
     warnSometimes(`A login from ${address} was refused: wrong user name or password.`);
   };
-  const gate = createGate({ app, store, routePrefix, bucket, compare, refusedLogin, failed });
+  const gate = createGate({ app, store, routePrefix, mayEnter, compare, refusedLogin, failed });
   const listener = connections.inTurn(gate);
   const targets = options.sockets?.map((fd) => ({ fd })) ?? options.listen;
   const create = (): Server => {
@@ -80,6 +83,7 @@ export async function startServers(options: {
   try {
     for (const target of targets) {
       const server = create();
+      server.timeout = SILENCE_MS;
       servers.push(server);
       addresses.push(await listen(server, target));
       server.on('error', (error) => options.warn(`Listening on ${addresses.join(', ')}: ${error.message}`));

@@ -4,7 +4,11 @@ import { readSamples } from '../../metrics/writeSamples.ts';
 import type { Block, Sample } from '../../metrics/sample.ts';
 
 export interface ShownAccount extends AccountStatus {
-  readonly applications: readonly (ApplicationView & { readonly breakdown: Breakdown | undefined })[] | undefined;
+  readonly applications: readonly ShownApplication[] | undefined;
+}
+
+export interface ShownApplication extends ApplicationView {
+  readonly breakdown: Breakdown | undefined;
 }
 
 /** The parts of an application's response time, in seconds. */
@@ -34,11 +38,13 @@ const PARTS = [
 export async function withBreakdowns(
   accounts: readonly AccountStatus[],
   blocks: readonly Block[],
+  signal: AbortSignal,
 ): Promise<ShownAccount[]> {
   const breakdowns = new Map<string, Breakdown>();
-  await inSlices(blocks, ({ labels, samples }) => {
+  const take = ({ labels, samples }: Block): void => {
     breakdowns.set(`${labels.app_id}/${labels.account}`, breakdownOf(readSamples(samples)));
-  });
+  };
+  await inSlices(blocks, take, signal);
   return accounts.map((account) => ({
     ...account,
     applications: account.applications?.map((application) => {

@@ -1,8 +1,9 @@
 import type { Group } from '../../metrics/sample.ts';
 import { PATHS, type ReloadFailure, type WebDependencies, type WebSettings } from '../dependencies.ts';
 import { linkPrefix, queryOf } from '../request.ts';
-import { sendPage } from '../sending.ts';
-import { type LimitedHandler } from '../requestLimiter.ts';
+import type { LimitedHandler, RequestSlot } from '../requestLimiter.ts';
+import type { SendPage } from '../sending.ts';
+import { SharedWork } from '../sharedWork.ts';
 import { accountSection, hasGroup } from './accountSection.ts';
 import { applicationsSection } from './applicationsSection.ts';
 import { withBreakdowns, type ShownAccount } from './breakdown.ts';
@@ -16,18 +17,21 @@ const MAX_SEARCH_LENGTH = 200;
 
 /**
  * The pages for people, which make no call to New Relic: the status page (`?q=` searches, `?page=` turns pages), the same as
- * JSON, and the running configuration. Concurrent requests share the making of a page.
+ * JSON, and the running configuration. Pages of different searches share the view of the accounts.
  */
-export function statusPages(deps: WebDependencies): Record<'page' | 'json' | 'config', LimitedHandler> {
-  const views = new SharedWork<readonly ShownAccount[]>();
-  const bodies = new SharedWork<Buffer>();
-  const view = (): Promise<readonly ShownAccount[]> =>
-    views.of('', async () => {
-      const { accounts, blocks } = await deps.collector().overview({ groups: BREAKDOWN_GROUPS });
-      return (await withBreakdowns(accounts, blocks)).map((account) => ({
+export function statusPages(
+  deps: WebDependencies,
+  sendPage: SendPage,
+): Record<'page' | 'json' | 'config', LimitedHandler> {
+  const views = new SharedWork<{ readonly accounts: readonly ShownAccount[]; readonly now: number }>();
+  const view = ({ gone }: RequestSlot) =>
+    views.of('', gone, async (abandoned) => {
+      const { accounts, blocks } = await deps.collector().overview({ groups: BREAKDOWN_GROUPS }, abandoned);
+      const shown = (await withBreakdowns(accounts, blocks, abandoned)).map((account) => ({
         ...account,
         queries: account.queries.map((query) => ({ ...query, nrql: deps.mask(query.nrql) })),
       }));
+      return { accounts: shown, now: deps.now() / 1000 };
     });
 
   return {
@@ -35,47 +39,24 @@ export function statusPages(deps: WebDependencies): Record<'page' | 'json' | 'co
       const query = queryOf(request.originalUrl);
       const search = (query.get('q') ?? '').slice(0, MAX_SEARCH_LENGTH);
       const page = /^\d{1,6}$/.test(query.get('page') ?? '') ? Number(query.get('page')) : 1;
-      const body = await bodies.of(`page ${page} ${search}`, async () =>
-        Buffer.from(
-          statusPage(
-            await view(),
-            search,
-            page,
-            { settings: deps.settings, reloadFailure: deps.reloadFailure() },
-            deps.now() / 1000,
-          ),
-        ),
-      );
+      const { accounts, now } = await view(slot);
       // The policy is added to one of the web configuration and does not replace it, because a browser obeys both.
       response.append('Content-Security-Policy', CONTENT_SECURITY_POLICY);
       response.setHeader('Referrer-Policy', 'no-referrer');
-      await sendPage(response, slot, 'text/html; charset=utf-8', body);
+      const shown = { settings: deps.settings, reloadFailure: deps.reloadFailure() };
+      await sendPage(response, slot, 'text/html; charset=utf-8', `page ${page} of ${now}: ${search}`, () => [
+        statusPage(accounts, search, page, shown, now),
+      ]);
     },
     json: async (_request, response, slot) => {
-      const body = await bodies.of('json', async () => {
-        const accounts = await view();
-        return Buffer.from(
-          await statusDocument(accounts, deps.reloadFailure(), deps.settings.version, deps.now() / 1000),
-        );
-      });
-      await sendPage(response, slot, 'application/json; charset=utf-8', body);
+      const { accounts, now } = await view(slot);
+      await sendPage(response, slot, 'application/json; charset=utf-8', `status of ${now}`, () =>
+        statusDocument(accounts, deps.reloadFailure(), deps.settings.version, now),
+      );
     },
-    config: async (_request, response, slot) => {
-      const body = await bodies.of('config', () => Promise.resolve(Buffer.from(deps.configText())));
-      await sendPage(response, slot, 'text/plain; charset=utf-8', body);
-    },
+    config: (_request, response, slot) =>
+      sendPage(response, slot, 'text/plain; charset=utf-8', 'config', () => [deps.configText()]),
   };
-}
-
-/** Work that concurrent requests for the same key share. */
-class SharedWork<T> {
-  readonly #running = new Map<string, Promise<T>>();
-
-  of(what: string, start: () => Promise<T>): Promise<T> {
-    const running = this.#running.get(what) ?? start().finally(() => this.#running.delete(what));
-    this.#running.set(what, running);
-    return running;
-  }
 }
 
 /** The complete status page, without scripts or external resources. `now` is Unix seconds. */

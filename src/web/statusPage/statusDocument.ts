@@ -1,41 +1,43 @@
 import type { TaskStatus } from '../../collect/accountStatus.ts';
 import { REMEDIES } from '../../collect/remedies.ts';
-import { inSlices } from '../../eventLoop/turns.ts';
 import type { ReloadFailure } from '../dependencies.ts';
-import type { ShownAccount } from './breakdown.ts';
+import type { ShownAccount, ShownApplication } from './breakdown.ts';
 import { failuresOf, groupFailures } from './failureTable.ts';
 
 /**
- * The document of `/api/status`: snake case, Unix seconds. An unknown value is null, so every key is present. It is written in
- * portions so that other work gets a turn: an account may have 100,000 tasks.
+ * The parts of the document of `/api/status`: snake case, Unix seconds. An unknown value is null, so every key is present. Parts
+ * are small, so that other work gets a turn in between: an account may have 100,000 tasks.
  */
-export async function statusDocument(
+export function* statusDocument(
   accounts: readonly ShownAccount[],
   reloadFailure: ReloadFailure | undefined,
   version: string,
   now: number,
-): Promise<string> {
+): Generator<string> {
   const head = {
     version,
     now,
     reload_failure:
       reloadFailure === undefined ? undefined : { at: reloadFailure.at, faults: reloadFailure.diagnostics },
   };
-  const parts: string[] = [];
-  await inSlices(documentParts(head, accounts), (part) => parts.push(part));
-  return parts.join('');
+  yield `${json(head).slice(0, -1)},"accounts":`;
+  yield* list(accounts, function* (account) {
+    yield `${json(accountDocument(account)).slice(0, -1)},"applications":`;
+    if (account.applications === undefined) yield 'null';
+    else yield* list(account.applications, (application) => [json(applicationDocument(application))]);
+    yield ',"entities":';
+    yield* list(account.tasks, (task) => [json(taskDocument(task))]);
+    yield '}';
+  });
+  yield '}';
 }
 
-function* documentParts(head: object, accounts: readonly ShownAccount[]): Generator<string> {
-  yield `${json(head).slice(0, -1)},"accounts":[`;
-  for (const [index, account] of accounts.entries()) {
-    yield `${index === 0 ? '' : ','}${json(accountDocument(account)).slice(0, -1)},"entities":[`;
-    for (const [position, task] of account.tasks.entries()) {
-      yield `${position === 0 ? '' : ','}${json(taskDocument(task))}`;
-    }
-    yield ']}';
+function* list<T>(elements: readonly T[], partsOf: (element: T) => Iterable<string>): Generator<string> {
+  for (const [position, element] of elements.entries()) {
+    yield position === 0 ? '[' : ',';
+    yield* partsOf(element);
   }
-  yield ']}';
+  yield elements.length === 0 ? '[]' : ']';
 }
 
 function json(document: object): string {
@@ -91,15 +93,6 @@ function accountDocument(account: ShownAccount) {
       failures: failuresOf(failure),
       since: failure.since,
     })),
-    applications: account.applications?.map(({ id, name, language, reporting, tags = [], breakdown }) => ({
-      id,
-      name,
-      language,
-      reporting,
-      tags: tags.map(({ key, values }) => ({ key, values })),
-      response_time_seconds: breakdown?.responseTime,
-      breakdown: breakdown?.parts,
-    })),
     entity_types: account.entities.map((each) => ({
       type: each.type,
       state: each.state,
@@ -130,6 +123,18 @@ function accountDocument(account: ShownAccount) {
       rows_dropped: query.dropped,
       problem: query.problem,
     })),
+  };
+}
+
+function applicationDocument({ id, name, language, reporting, tags = [], breakdown }: ShownApplication) {
+  return {
+    id,
+    name,
+    language,
+    reporting,
+    tags: tags.map(({ key, values }) => ({ key, values })),
+    response_time_seconds: breakdown?.responseTime,
+    breakdown: breakdown?.parts,
   };
 }
 

@@ -4,7 +4,6 @@ import bcrypt from 'bcryptjs';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { temporaryFolders } from '../../config/folder.ts';
 import { serve, served, testApp } from '../support/app.ts';
-import { deferred } from '../support/deferred.ts';
 import { get } from '../support/http.ts';
 import { sendRaw } from '../support/raw.ts';
 
@@ -145,31 +144,6 @@ describe('basic_auth_users', () => {
 });
 
 describe('a password', () => {
-  test('that is turned away because too many wait is answered 429 with Retry-After, and lets nobody in', async () => {
-    writeFileSync(file, users('wonderland'));
-    const { promise, resolve } = deferred();
-    const app = testApp();
-    const compare = async () => {
-      await promise;
-      return false;
-    };
-    const { origin } = await serve(app.app, { webConfigFile: file, compare });
-    // Two are being compared, 256 wait, and the oldest of those makes room for one more.
-    const asked = Array.from({ length: 259 }, (_, index) =>
-      get(`${origin}/metrics`, { headers: basic(`alice:${index}`) }),
-    );
-    const first = await Promise.race(asked);
-    expect([first.status, first.headers['retry-after'], first.text]).toEqual([
-      429,
-      '1',
-      'Too many passwords wait to be checked; try again: a second try goes first.\n',
-    ]);
-    resolve();
-    const statuses = (await Promise.all(asked)).map(({ status }) => status);
-    expect(statuses.filter((status) => status === 401)).toHaveLength(258);
-    expect(app.collector.refreshes).toEqual([]);
-  });
-
   test('that cannot be compared is answered 500, told, and lets nobody in', async () => {
     writeFileSync(file, users('wonderland'));
     const app = testApp();

@@ -1,0 +1,82 @@
+import { yieldIfDue } from '../eventLoop/turns.ts';
+import { COMPRESSED, GzipStart } from '../exposition/gzip.ts';
+import { unlessGone } from './clientGone.ts';
+
+interface Work<T> {
+  readonly result: Promise<T>;
+  /** The number of clients that wait for it. */
+  waiting: number;
+  readonly abandon: () => void;
+}
+
+/**
+ * Large work for clients, such as the making of a page: those that ask for the same share it, different works are done one after
+ * the other, and a work ends early once every client that waits for it has left. So many clients cost what one costs.
+ */
+export class SharedWork<T> {
+  /** By key, from the moment of the first request until the result is there. */
+  readonly #works = new Map<string, Work<T>>();
+  #last: Promise<void> = Promise.resolve();
+
+  /**
+   * Rejects with a {@link ClientGoneError} as soon as this client has left.
+   *
+   * @param key says what is made; equal for requests that can share it
+   * @param gone aborted when the client has left
+   * @param make does the work in slices, and stops when its signal is aborted
+   */
+  async of(key: string, gone: AbortSignal, make: (abandoned: AbortSignal) => Promise<T>): Promise<T> {
+    const work = this.#works.get(key) ?? this.#add(key, make);
+    work.waiting += 1;
+    try {
+      return await unlessGone(work.result, gone);
+    } finally {
+      work.waiting -= 1;
+      if (work.waiting === 0) work.abandon();
+    }
+  }
+
+  #add(key: string, make: (abandoned: AbortSignal) => Promise<T>): Work<T> {
+    const abandoned = new AbortController();
+    const result = this.#last.then(() => {
+      abandoned.signal.throwIfAborted();
+      return make(abandoned.signal);
+    });
+    const forget = (): void => {
+      if (this.#works.get(key) === work) this.#works.delete(key);
+    };
+    const abandon = (): void => {
+      forget();
+      abandoned.abort();
+    };
+    const work = { result, waiting: 0, abandon };
+    this.#works.set(key, work);
+    this.#last = result.then(forget, forget);
+    return work;
+  }
+}
+
+/** The bytes of a text, made of its parts in slices, compressed where `gzip`. Rejects once the signal is aborted. */
+export async function bytesOf(
+  parts: Iterable<string>,
+  gzip: boolean,
+  abandoned: AbortSignal,
+): Promise<readonly Buffer[]> {
+  const pieces: Buffer[] = [];
+  const gzipped = new GzipStart();
+  let text = '';
+  for (const part of parts) {
+    const yielded = yieldIfDue();
+    if (yielded !== undefined) {
+      await yielded;
+      abandoned.throwIfAborted();
+    }
+    text += part;
+    if (text.length < COMPRESSED.size) continue;
+    if (gzip) await gzipped.add(Buffer.from(text));
+    else pieces.push(Buffer.from(text));
+    text = '';
+  }
+  const rest = Buffer.from(text);
+  return gzip ? await gzipped.endedBy(rest) : [...pieces, rest];
+}

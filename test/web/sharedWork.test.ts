@@ -1,0 +1,106 @@
+import { once } from 'node:events';
+import { gunzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { ClientGoneError } from '../../src/web/clientGone.ts';
+import { bytesOf, SharedWork } from '../../src/web/sharedWork.ts';
+import { deferred } from './support/deferred.ts';
+
+const STAYS = new AbortController().signal;
+const settle = () => new Promise((resolve) => setImmediate(resolve));
+
+/** Work that ends when its gate opens or it is abandoned, and a note of all that was begun and abandoned. */
+function noted() {
+  const shared = new SharedWork<string>();
+  const begun: string[] = [];
+  const abandoned: string[] = [];
+  const ask = (key: string, { gate = Promise.resolve(), gone = STAYS } = {}) =>
+    shared.of(key, gone, async (signal) => {
+      begun.push(key);
+      await Promise.race([gate, once(signal, 'abort').then(() => abandoned.push(key))]);
+      signal.throwIfAborted();
+      return `result of ${key}`;
+    });
+  return { ask, begun, abandoned };
+}
+
+describe('shared work', () => {
+  test('is done once for all who ask for the same meanwhile, and anew for one who asks later', async () => {
+    const { ask, begun } = noted();
+    const { promise: gate, resolve } = deferred();
+    const asked = [ask('page', { gate }), ask('page', { gate })];
+    await settle();
+    const joined = ask('page', { gate });
+    resolve();
+    expect(await Promise.all([...asked, joined])).toEqual(Array(3).fill('result of page'));
+    expect(begun).toEqual(['page']);
+    await ask('page');
+    expect(begun).toEqual(['page', 'page']);
+  });
+
+  test('is done one after the other, also after one that failed', async () => {
+    const { ask, begun } = noted();
+    const { promise: gate, resolve } = deferred();
+    const failing = expect(ask('a', { gate: gate.then(() => Promise.reject(new Error('broken'))) })).rejects.toThrow(
+      'broken',
+    );
+    const next = ask('b');
+    await settle();
+    expect(begun).toEqual(['a']);
+    resolve();
+    await failing;
+    expect(await next).toBe('result of b');
+  });
+
+  test('goes on while one of its clients is there, and ends when the last has left; the next one begins anew', async () => {
+    const { ask, begun, abandoned } = noted();
+    const { promise: gate } = deferred();
+    const [first, second] = [new AbortController(), new AbortController()];
+    const left = [first, second].map(({ signal: gone }) =>
+      expect(ask('page', { gate, gone })).rejects.toThrow(ClientGoneError),
+    );
+    await settle();
+    first.abort();
+    await settle();
+    expect(abandoned).toEqual([]);
+    second.abort();
+    await settle();
+    expect(await ask('page')).toBe('result of page');
+    await Promise.all(left);
+    expect([begun, abandoned]).toEqual([['page', 'page'], ['page']]);
+  });
+
+  test('is never begun for clients that have left before its turn', async () => {
+    const { ask, begun } = noted();
+    const { promise: gate, resolve } = deferred();
+    const first = ask('a', { gate });
+    const leaving = new AbortController();
+    const left = expect(ask('b', { gone: leaving.signal })).rejects.toThrow(ClientGoneError);
+    const last = ask('c');
+    leaving.abort();
+    resolve();
+    await Promise.all([first, left, last]);
+    expect(begun).toEqual(['a', 'c']);
+  });
+});
+
+describe('the bytes of a text', () => {
+  const PARTS = Array.from({ length: 3_000 }, (_, index) => `${index} \u00e9${'x'.repeat(400)}`);
+
+  test.each([0, 1, PARTS.length])('of %d parts are those of all parts, compressed or not', async (count) => {
+    const parts = PARTS.slice(0, count);
+    const text = parts.join('');
+    expect(Buffer.concat(await bytesOf(parts, false, STAYS)).toString()).toBe(text);
+    expect(gunzipSync(Buffer.concat(await bytesOf(parts, true, STAYS))).toString()).toBe(text);
+  });
+
+  test('are made in slices, which end when nobody waits any more', async () => {
+    const abandoned = new AbortController();
+    let made = 0;
+    setImmediate(() => abandoned.abort());
+    const endless = (function* () {
+      for (;;) yield String((made += 1));
+    })();
+    await expect(bytesOf(endless, false, abandoned.signal)).rejects.toThrow('aborted');
+    expect(made).toBeGreaterThan(0);
+  });
+});
