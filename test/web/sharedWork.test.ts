@@ -16,7 +16,8 @@ function noted() {
   const ask = (key: string, { gate = Promise.resolve(), gone = STAYS } = {}) =>
     shared.of(key, gone, async (signal) => {
       begun.push(key);
-      await Promise.race([gate, once(signal, 'abort').then(() => abandoned.push(key))]);
+      await Promise.race([gate, once(signal, 'abort')]);
+      if (signal.aborted) abandoned.push(key);
       signal.throwIfAborted();
       return `result of ${key}`;
     });
