@@ -32,7 +32,7 @@ function turnFrom(waiters: (() => void)[]): Promise<void> {
 }
 
 /**
- * The turns of the event loop that input gets before long work goes on: Node accepts one connection in each, so a flood of
+ * The turns of the event loop that input gets before long work continues: Node accepts one connection in each, so a flood of
  * connections would keep a probe of health in the backlog for seconds. Empty turns take microseconds.
  */
 const TURNS_FOR_INPUT = 12;

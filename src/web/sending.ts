@@ -43,7 +43,7 @@ export type SendPage = (
   parts: () => Iterable<string>,
 ) => Promise<void>;
 
-/** Makes pages one at a time, each for all clients that wait for it, and compressed for those that take gzip. */
+/** Makes pages one at a time, each for all clients that wait for it, and compressed for clients that take gzip. */
 export function pageSender(): SendPage {
   const pages = new SharedWork<readonly Buffer[]>();
   return async (response, slot, contentType, key, parts) => {

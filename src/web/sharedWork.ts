@@ -10,8 +10,8 @@ interface Work<T> {
 }
 
 /**
- * Large work for clients, such as the making of a page: those that ask for the same share it, different works are done one after
- * the other, and a work ends early once every client that waits for it has left. So many clients cost what one costs.
+ * Large work for clients, such as the making of a page: requests for the same share it, different works are done one after the
+ * other, and a work ends early once every client that waits for it has left. Many clients then cost what one costs.
  */
 export class SharedWork<T> {
   /** By key, from the moment of the first request until the result is there. */
