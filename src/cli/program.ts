@@ -1,7 +1,6 @@
 import process from 'node:process';
 import { Command, Help, CommanderError } from 'commander';
 import { addServeFlags, examples, type CommonOptions } from './flags.ts';
-import { collectGarbageEarly } from './garbage.ts';
 import { HOME, NAME, REVISION, VERSION } from './version.ts';
 import { suggest } from '../config/wording.ts';
 import { errorText, isMistake } from '../log/logger.ts';
@@ -99,7 +98,6 @@ function serveCommand(tools: readonly Command[]): Command {
         await check.parseAsync(given, { from: 'user' });
         return;
       }
-      collectGarbageEarly();
       await (await import('./serve.ts')).serve(options);
     });
 }

@@ -21,9 +21,9 @@ export class Budget {
   perMinute: number;
   inFlight = 0;
   /** The times when ended calls stop counting, oldest first. */
-  #release: number[] = [];
+  readonly #release = new Times();
   /** The starts of the last minute, oldest first: for the status, and for trials, which need room in the minute. */
-  #starts: number[] = [];
+  readonly #starts = new Times();
   #pausedUntil = -Infinity;
   /**
    * The number of consecutive overloads, and the time of the last. Further overload responses to calls that began before that
@@ -56,8 +56,8 @@ export class Budget {
   }
 
   lastMinute(now: number): number {
-    this.#starts = after(this.#starts, now - MINUTE);
-    return this.#starts.length;
+    this.#starts.dropUntil(now - MINUTE);
+    return this.#starts.count;
   }
 
   /**
@@ -65,24 +65,23 @@ export class Budget {
    */
   fewerStarts(calls: number, now: number): number {
     const over = this.lastMinute(now) - calls;
-    return over < 0 ? now : (this.#starts[over] ?? now) + MINUTE;
+    return over < 0 ? now : (this.#starts.at(over) ?? now) + MINUTE;
   }
 
   /** The number of calls that could start from now until `until`, if no call in flight ends and the rate in force stays. */
   freeBy(now: number, until: number): number {
     if (this.#pausedUntil > until) return 0;
-    const counted = this.#release.length - countUntil(this.#release, until);
-    return Math.max(0, this.inForce(now) - this.inFlight - counted);
+    return Math.max(0, this.inForce(now) - this.inFlight - this.#release.countAfter(until));
   }
 
   /** The time when the next call may start: now, later, or undefined when it depends on the end of a call in flight. */
   nextStart(now: number): number | undefined {
     if (now < this.#pausedUntil) return this.#pausedUntil;
-    this.#release = after(this.#release, now);
+    this.#release.dropUntil(now);
     const allowed = this.inForce(now);
-    const excess = this.inFlight + this.#release.length - allowed;
+    const excess = this.inFlight + this.#release.count - allowed;
     if (excess < 0) return now;
-    const release = this.#release[excess] ?? Infinity;
+    const release = this.#release.at(excess) ?? Infinity;
     const next = Math.min(release, this.#nextStep(now, allowed));
     return Number.isFinite(next) ? next : undefined;
   }
@@ -91,13 +90,13 @@ export class Budget {
   start(now: number): void {
     this.inFlight += 1;
     // Starts that no one reads would pile up, so old ones are dropped here, too.
-    if (this.#starts.length > 2 * this.perMinute) this.#starts = after(this.#starts, now - MINUTE);
-    this.#starts.push(now);
+    this.#starts.dropUntil(now - MINUTE);
+    this.#starts.add(now);
   }
 
   end(now: number): void {
     this.inFlight -= 1;
-    this.#release.push(now + COUNTED_AFTER_END);
+    this.#release.add(now + COUNTED_AFTER_END);
   }
 
   /** Takes back the last start: its call was not sent. */
@@ -139,18 +138,44 @@ export class Budget {
   }
 }
 
-/** The number of ascending times that are not after `limit`. */
-function countUntil(times: readonly number[], limit: number): number {
-  let count = 0;
-  for (const time of times) {
-    if (time > limit) break;
-    count += 1;
-  }
-  return count;
-}
+/** Ascending times. Every call asks them, so no method walks over all: the budget may be thousands of calls per minute. */
+class Times {
+  #times: number[] = [];
+  /** The index of the first that is not dropped. */
+  #first = 0;
 
-/** The ascending times after `limit`; the same array when all are. */
-function after(times: number[], limit: number): number[] {
-  const old = countUntil(times, limit);
-  return old === 0 ? times : times.slice(old);
+  get count(): number {
+    return this.#times.length - this.#first;
+  }
+
+  at(index: number): number | undefined {
+    return this.#times[this.#first + index];
+  }
+
+  add(time: number): void {
+    this.#times.push(time);
+  }
+
+  /** Takes back the last one. */
+  pop(): void {
+    if (this.count > 0) this.#times.pop();
+  }
+
+  /** Drops the times that are not after `limit`. */
+  dropUntil(limit: number): void {
+    while ((this.at(0) ?? Infinity) <= limit) this.#first += 1;
+    if (this.#first === 0 || this.#first < this.count) return;
+    this.#times = this.#times.slice(this.#first);
+    this.#first = 0;
+  }
+
+  countAfter(limit: number): number {
+    let [from, to] = [this.#first, this.#times.length];
+    while (from < to) {
+      const middle = (from + to) >>> 1;
+      if ((this.#times[middle] ?? Infinity) > limit) to = middle;
+      else from = middle + 1;
+    }
+    return this.#times.length - from;
+  }
 }

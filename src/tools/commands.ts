@@ -10,7 +10,6 @@ import {
   wholeNumber,
   type CommonOptions,
 } from '../cli/flags.ts';
-import { collectGarbageEarly } from '../cli/garbage.ts';
 import { addSimulatorFlags, parseRatio, simulatorOptions, type SimulatorFlags } from './simulatorFlags.ts';
 import type { Labels } from '../metrics/sample.ts';
 import { addLabel, parseMoment } from './backfill/backfillFlags.ts';
@@ -260,7 +259,6 @@ function demoCommand(): Command {
     .addHelpText('after', examples('demo', '', '--web.listen-address=127.0.0.1:0 --applications=50'))
     .action(async (options: SimulatorFlags & CommonOptions) => {
       const simulated = readOptions(command, options);
-      collectGarbageEarly();
       await (await import('./demo.ts')).demo(simulated, options);
     });
 }

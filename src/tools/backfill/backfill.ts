@@ -1,7 +1,6 @@
 import process from 'node:process';
 import pLimit from 'p-limit';
 import { setMaxListeners } from 'node:events';
-import { setFlagsFromString } from 'node:v8';
 import { setTimeout as wait } from 'node:timers/promises';
 import { type Progress, showProgress } from '../terminal.ts';
 import { bracedLabels, labelPairs } from '../../metrics/writeSamples.ts';
@@ -70,8 +69,6 @@ const FAMILIES = [...WINDOW_FAMILIES.application, ...WINDOW_FAMILIES.host];
 
 /** The command `backfill`. Throws an ExitStatus when it fails; the message is already printed. */
 export async function runBackfill(options: CommonOptions & BackfillOptions): Promise<void> {
-  // Most objects become garbage immediately; without this flag the heap grows to several times what is in use.
-  setFlagsFromString('--optimize-for-size');
   // A run of hours outlives the terminal that started it, as with nohup.
   process.on('SIGHUP', () => void process.stderr.write('A hangup does not end a backfill: ctrl-C or SIGTERM does.\n'));
   await withAccounts(options, async (session) => {
