@@ -16,7 +16,7 @@ import {
   type TaskState,
   type Plan,
 } from './due.ts';
-import { GROUP_OF, type Task, type ReadTimes, type Kind } from './task.ts';
+import { type Task, type ReadTimes, type Kind } from './task.ts';
 import type { Inventory } from './inventory.ts';
 import type { Kinds } from './kinds.ts';
 import type { AccountLimiter } from './limiter.ts';
@@ -230,30 +230,37 @@ export class Schedule {
   *#makePlan(): Generator<undefined> {
     const now = this.#context.clock.monotonic();
     const newlyInDemand = this.#newlyInDemand;
-    const byKind = new Map<Kind, Task[]>();
+    // Tasks of different intervals are rarely due together, so they are taken to share no call.
+    const parts = new Map<string, Task[]>();
     let tasks = 0;
     for (const task of this.#inventory.tasks()) {
       if (!this.isInDemand(task)) continue;
       tasks += 1;
-      const ofKind = byKind.get(task.kind);
-      if (ofKind === undefined) byKind.set(task.kind, [task]);
-      else ofKind.push(task);
+      const key = `${task.kind} ${this.intervalOf(task)}`;
+      const part = parts.get(key);
+      if (part === undefined) parts.set(key, [task]);
+      else part.push(task);
     }
     yield undefined;
     const calls = new Map<Group, number>();
-    const callsPerTask = new Map<Kind, number>();
-    for (const [kind, ofKind] of byKind) {
+    const ofKind = new Map<Kind, { calls: number; tasks: number }>();
+    for (const part of parts.values()) {
       // Other work may have removed tasks during the yield.
-      const present = ofKind.filter(({ gone }) => !gone);
-      if (present.length === 0) continue;
+      const present = part.filter(({ gone }) => !gone);
+      const [first] = present;
+      if (first === undefined) continue;
+      const { kind, group } = first;
       let needed = 0;
       for (const count of this.#kinds.countCalls(kind, present, this.window)) {
         needed += count;
         yield undefined;
       }
-      calls.set(GROUP_OF[kind], (calls.get(GROUP_OF[kind]) ?? 0) + needed * this.#shareOfRefreshes(present));
-      callsPerTask.set(kind, Math.min(1, needed / present.length));
+      const refreshes = Math.max(this.intervalOf({ group }), MINUTE) / Math.max(this.intervalOf(first), MINUTE);
+      calls.set(group, (calls.get(group) ?? 0) + needed * refreshes);
+      const total = ofKind.get(kind) ?? { calls: 0, tasks: 0 };
+      ofKind.set(kind, { calls: total.calls + needed, tasks: total.tasks + present.length });
     }
+    const callsPerTask = new Map([...ofKind].map(([kind, of]) => [kind, Math.min(1, of.calls / of.tasks)]));
     const { slowdown } = this.plan;
     this.plan = this.#planOf(calls);
     if (this.plan.slowdown !== slowdown) this.#reschedule(0);
@@ -269,16 +276,6 @@ export class Schedule {
     if (concurrencyCapacity !== undefined)
       this.#slowdown = concurrencySlowdown(this.#slowdown, unslowed.callsPerMinute / concurrencyCapacity);
     return planCalls(calls, intervals, { perMinute, concurrencySlowdown: this.#slowdown, concurrencyCapacity });
-  }
-
-  /** The number of reads of a task of one kind per refresh of its group: below 1 when its own interval is longer. */
-  #shareOfRefreshes(tasks: readonly Task[]): number {
-    let refreshes = 0;
-    for (const task of tasks) {
-      const interval = this.intervalOf({ group: task.group });
-      refreshes += Math.max(interval, MINUTE) / Math.max(task.interval ?? interval, MINUTE);
-    }
-    return refreshes / tasks.length;
   }
 
   /** Moves due times in the future after intervals or the delay have changed; the delay is `laterBy` milliseconds longer. */

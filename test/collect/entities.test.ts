@@ -135,6 +135,35 @@ describe('entities', () => {
     expect(withEntities?.perApplication).toBe(without?.perApplication);
   });
 
+  it.each([
+    ['few of many definitions each minute, and many of one seldom', 1, 15, 10 + 5 / 15],
+    ['few of many definitions seldom, and many of one each minute', 15, 1, 5 + 10 / 15],
+  ])('of different intervals are planned, paced and promised by the calls of each: %s', async (_, few, many, calls) => {
+    const FEW = 'EXT-FEW';
+    const account = accountWith(
+      selection({ interval: many * 60_000 }),
+      selection({ type: FEW, interval: few * 60_000 }),
+    );
+    const limits = { ...account.limits, requests_per_minute: 4 };
+    const world = new World([{ ...account, limits }], collectionConfig(), { api: 'nerdgraph', perCall: 120 });
+    const named = (count: number, of: string): MonitoredEntity[] =>
+      Array.from({ length: count }, (_, index) => entity(`${of}${index}`));
+    world.reader.monitored.set(SERVICE, named(600, 'many')).set(FEW, named(2, 'few'));
+    // Each of the ten definitions of the few takes a call of its own.
+    const { goldenMetrics } = world.reader.entities;
+    const plan = goldenMetrics.plan.bind(goldenMetrics);
+    goldenMetrics.plan = (subjects, range) => {
+      const planned = plan(subjects, range);
+      const isFew = planned.subjects.some(({ guid }) => guid.startsWith('guid-few'));
+      return { ...planned, calls: isFew ? 10 : planned.calls };
+    };
+    await world.scrapeFor(10 * 60, 60);
+    const { groups, callsPerMinute, slowdown } = world.status.plan;
+    expect(groups.find(({ group }) => group === 'golden_metrics')?.callsPerMinute).toBeCloseTo(calls);
+    expect(slowdown).toBeCloseTo(callsPerMinute / 4);
+    expect(world.group('golden_metrics').effectiveIntervalSeconds).toBeCloseTo(60 * slowdown);
+  });
+
   it('are planned with a series for each percentile of a golden metric', async () => {
     const seriesOf = async (select: string): Promise<number> => {
       const metrics = [metric('took', { definition: { ...metric('took').definition, select } })];
