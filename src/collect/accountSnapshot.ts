@@ -10,6 +10,14 @@ import { isEnabled } from './selection.ts';
 import { neededGroups, type Needs, type Scope } from './scope.ts';
 import type { EvaluationTime, TaskState } from './due.ts';
 
+/** Groups whose data cover a window; lists and names are a snapshot of the time when they were read. */
+export const GROUPS_WITH_WINDOWS: ReadonlySet<Group> = new Set<Group>([
+  'application_metrics',
+  'host_metrics',
+  'golden_metrics',
+  'queries',
+]);
+
 /** The tasks of a group that are in demand. */
 export interface GroupTally {
   readonly tasks: Record<TaskState, number>;
@@ -28,7 +36,7 @@ export class AccountSnapshot {
   readonly cut: DroppedSeries[] = [];
   /** True when every task of the scope is fresh, and every list that their subjects come from. */
   complete = true;
-  /** The end of the newest window of metric data that is served, Unix seconds. */
+  /** The end of the newest window that is served, Unix seconds. */
   newestWindowEnd: number | undefined;
   readonly #account: AccountCollector;
   readonly #scope: Scope;
@@ -210,7 +218,7 @@ export class AccountSnapshot {
     const { lastRead, group, kind } = task;
     if (lastRead === undefined || state === 'missing' || NAME_LISTS.has(kind)) return;
     const { windowEnd } = lastRead;
-    if (isWindowGroup(group)) this.newestWindowEnd = Math.max(this.newestWindowEnd ?? windowEnd, windowEnd);
+    if (GROUPS_WITH_WINDOWS.has(group)) this.newestWindowEnd = Math.max(this.newestWindowEnd ?? windowEnd, windowEnd);
     if (!this.#account.schedule.isInDemand(task)) return;
     const tally = this.of(group);
     tally.oldestWindowEnd = Math.min(tally.oldestWindowEnd, windowEnd);
@@ -231,8 +239,4 @@ export class AccountSnapshot {
 /** The state of a list entry whose rolling values have a state of their own. */
 function worse(state: TaskState, rollingState: TaskState): TaskState {
   return state === 'missing' || rollingState === 'fresh' ? state : rollingState;
-}
-
-function isWindowGroup(group: Group): boolean {
-  return group === 'application_metrics' || group === 'host_metrics';
 }

@@ -1,3 +1,4 @@
+import { GROUPS_WITH_WINDOWS } from '../../collect/accountSnapshot.ts';
 import type { AccountStatus, GroupStatus, QueryStatus, TaskStatus, TypeStatus } from '../../collect/accountStatus.ts';
 import { groupInWords, type Group } from '../../metrics/sample.ts';
 import { subjectOf } from './failureTable.ts';
@@ -119,7 +120,7 @@ function groupTable(groups: readonly GroupStatus[], now: number): Html {
     ['Group', 'Interval', 'Last refresh', 'Last success', 'Fresh', 'Stale', 'Missing', 'Oldest window'],
     groups.map((group) => {
       const { fresh, stale, missing } = group.tasks;
-      const windowEnd = WITH_WINDOWS.has(group.group) ? group.oldestWindowEnd : undefined;
+      const windowEnd = GROUPS_WITH_WINDOWS.has(group.group) ? group.oldestWindowEnd : undefined;
       return [
         groupInWords(group.group),
         intervalInWords(group),
@@ -133,9 +134,6 @@ function groupTable(groups: readonly GroupStatus[], now: number): Html {
     }),
   );
 }
-
-/** Groups whose data cover a window; lists and names are a snapshot of the time when they were read. */
-const WITH_WINDOWS: ReadonlySet<Group> = new Set(['application_metrics', 'host_metrics']);
 
 function intervalInWords({ intervalSeconds, effectiveIntervalSeconds }: GroupStatus): string {
   const configured = inWords(intervalSeconds);
