@@ -1,4 +1,5 @@
 import { UpstreamError } from '../api/types.ts';
+import type { TimeRange } from '../api/upstreamReader.ts';
 import type { Clock } from './clock.ts';
 import { GROUP_OF, type Task, type Kind } from './task.ts';
 import type { Failed, Kinds, PlannedTasks } from './kinds.ts';
@@ -120,11 +121,20 @@ export class Queue {
     const slot = this.#limiter.reserve(isSpread);
     if (slot === undefined) return undefined;
     const candidates = this.#candidates(task, isTrial, fillers);
-    const planned = this.#kinds.plan(task.kind, candidates, this.#schedule.advanceWindow());
+    const planned = this.#plan(task, candidates, this.#schedule.advanceWindow());
     for (const each of planned.subjects) this.remove(each);
     if (isTrial) this.#trialsRunning += 1;
     else this.#healthyRunning += 1;
     return { planned, slot, isTrial };
+  }
+
+  /** Where planning throws, the task fails like one whose read throws: else it would stay in the way of all others for good. */
+  #plan(task: Task, candidates: Iterable<Task>, window: TimeRange): PlannedTasks {
+    try {
+      return this.#kinds.plan(task.kind, candidates, window);
+    } catch (error) {
+      return { subjects: [task], calls: 1, read: () => Promise.resolve([{ error }]) };
+    }
   }
 
   ended({ slot, isTrial }: Call, results: readonly (number | Failed)[]): void {

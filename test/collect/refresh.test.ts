@@ -1,8 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { FAMILIES } from '../../src/metrics/catalogue.ts';
 import { application, host, instance, keyTransaction } from './support/bodies.ts';
 import type { MetricDataSubject } from '../../src/api/upstreamReader.ts';
 import type { Snapshot } from '../../src/collect/collector.ts';
+import { Kinds } from '../../src/collect/kinds.ts';
 import { accountConfig, collectionConfig } from './support/config.ts';
 import type { Call } from './support/fakeReader.ts';
 import { EVERYTHING, World } from './support/world.ts';
@@ -309,6 +310,19 @@ describe('failures and changes of the inventory', () => {
     expect(answer.complete).toBe(false);
     expect(world.group('hosts')).toMatchObject({ success: false, tasks: { fresh: 1, missing: 1 } });
     expect(JSON.stringify(world.lines)).toContain('the key is broken');
+  });
+
+  it('a fault while a call is planned fails what it is about, and nothing later', async () => {
+    const world = new World();
+    world.populate(2);
+    vi.spyOn(Kinds.prototype, 'plan').mockImplementationOnce(() => {
+      throw new Error('the plan is broken');
+    });
+    await world.scrape();
+    expect(world.status).toMatchObject({ up: false, budget: { inFlight: 0, lastMinute: 1 } });
+    expect(JSON.stringify(world.lines)).toContain('the plan is broken');
+    await world.clock.advance(10_000);
+    expect((await world.scrape()).complete).toBe(true);
   });
 
   it('instances are those of the newest list', async () => {
