@@ -1,7 +1,6 @@
 import { Client, type ClientOptions } from '../http/client.ts';
 import {
   oneByOne,
-  outcomeOf,
   type CallOptions,
   type CustomNamesSubject,
   type MetricNameList,
@@ -93,9 +92,9 @@ export function createRestReader(options: RestReaderOptions, before?: object): U
         // call reads them; one that is missing again is gone, even if New Relic still knows its id.
         const missing = [...memory.listed].filter((id) => !listed.has(id));
         const mayHaveMoved = memory.listed.size > PAGE_SIZE && missing.length <= PAGE_SIZE;
-        const moved = await outcomeOf(list(mayHaveMoved ? missing : []));
+        const moved = await list(mayHaveMoved ? missing : []);
         memory.listed = listed;
-        if ('value' in moved) found.push(...moved.value.filter(({ id }) => !listed.has(id)));
+        found.push(...moved.filter(({ id }) => !listed.has(id)));
         const known = new Set(found.map(({ id }) => id));
         for (const id of nameCalls.keys()) if (!known.has(id)) nameCalls.delete(id);
       }

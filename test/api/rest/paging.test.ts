@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { UpstreamError } from '../../../src/api/types.ts';
 import { application, failureOf, readOne, serve } from '../support/reading.ts';
 import { json, startServer } from '../support/testServer.ts';
 import type { Responder } from '../support/testServer.ts';
@@ -70,14 +71,15 @@ describe('a list over several pages', () => {
     expect(server.asked).toHaveLength(7);
   });
 
-  it('reads no more than 200 missing applications by their ids, and keeps the list when that fails', async () => {
+  it('reads no more than 200 missing applications by their ids; when that fails, so does the list, until it is read', async () => {
     const all = Array.from({ length: 402 }, (_, index) => index + 1);
-    const bodies = [page(...all), page(1, 2), page(...all), page(...all.slice(200)), {}];
+    const [later, missing] = [page(...all.slice(200)), page(...all.slice(0, 200))];
+    const bodies = [page(...all), page(1, 2), page(...all), later, {}, later, missing];
     const { server, reader, call } = await serve((response, _, index) => json(response, bodies[index]));
-    for (const listed of [402, 2, 402, 202]) {
-      expect(await reader.listApplications({}, call)).toHaveLength(listed);
-    }
-    expect(server.asked).toHaveLength(5);
+    for (const listed of [402, 2, 402]) expect(await reader.listApplications({}, call)).toHaveLength(listed);
+    await expect(reader.listApplications({}, call)).rejects.toThrow(UpstreamError);
+    expect(await reader.listApplications({}, call)).toHaveLength(402);
+    expect(server.asked).toHaveLength(7);
   });
 
   it('ends with a page past the end, although that names a next one', async () => {
