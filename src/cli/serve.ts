@@ -123,6 +123,7 @@ export async function startDaemon(options: {
       telemetry.reloaded(diagnostics === undefined, Date.now());
       reloadFailure = diagnostics === undefined ? undefined : { at: Date.now() / 1000, diagnostics };
     },
+    stopping: () => stopping,
     logger,
     mask: (text) => secrets.mask(text),
   });
@@ -201,6 +202,8 @@ export interface ReloaderOptions {
   readonly apply: (config: Config) => void;
   /** Called at the end of each reload, with the diagnostics if it failed. */
   readonly ended: (diagnostics: readonly string[] | undefined) => void;
+  /** True once the exporter stops: a configuration that is still being read is not applied, so that no new reader stays open. */
+  readonly stopping: () => boolean;
   readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>;
   readonly mask: (text: string) => string;
 }
@@ -238,9 +241,10 @@ export class Reloader {
   }
 
   async #reload(trigger: string): Promise<ReloadResult> {
-    const { read, apply, ended, logger, mask } = this.#options;
+    const { read, apply, ended, stopping, logger, mask } = this.#options;
     try {
       const result = await read();
+      if (stopping()) return { ok: false, diagnostics: ['the exporter is stopping'] };
       if ('diagnostics' in result) {
         const diagnostics = result.diagnostics.map(formatDiagnostic);
         ended(diagnostics);

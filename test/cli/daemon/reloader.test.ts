@@ -25,6 +25,7 @@ function recording(options: Partial<ReloaderOptions>) {
     apply: (config) => void done.applied.push(...config.accounts.map(({ name }) => name)),
     ended: (diagnostics) => void done.ended.push(diagnostics === undefined),
     logger: createLogger({ level: 'info', format: 'logfmt', destination, secrets }),
+    stopping: () => false,
     mask: (text) => secrets.mask(text),
     ...options,
   });
@@ -66,6 +67,19 @@ describe('a reload', () => {
     expect(done.log).toMatch(/level=error msg="The configuration cannot be used, the running one stays".*\\n {4}at /);
     expect(done.log).not.toContain(KEY);
     expect(await reloader.reload('/-/reload')).toMatchObject({ ok: false });
+  });
+
+  it('that is still being read when the exporter stops is not applied: its readers would stay open', async () => {
+    let stopping = false;
+    const { reloader, done } = recording({
+      read: () => {
+        stopping = true;
+        return Promise.resolve({ config: configOf('new'), warnings: [] });
+      },
+      stopping: () => stopping,
+    });
+    expect(await reloader.reload('SIGHUP')).toEqual({ ok: false, diagnostics: ['the exporter is stopping'] });
+    expect(done).toEqual({ applied: [], ended: [], log: '' });
   });
 
   it('makes few reloads of many that are asked for one after the other', async () => {
