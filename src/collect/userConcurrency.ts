@@ -18,8 +18,14 @@ const UNKNOWN = 'unknown';
 export class UserConcurrency {
   readonly #clock: Clock;
   readonly #stopping = new AbortController();
-  /** By the mark of the key: the name under which its accounts share, and the time when its user may be requested again. */
-  readonly #users = new Map<string, { readonly by: string; readonly requestAt: number }>();
+  /**
+   * By the mark of the key: the name under which its accounts share, and the time when its user may be requested again; while it
+   * is requested, the account that does so.
+   */
+  readonly #users = new Map<
+    string,
+    { readonly by: string; readonly requestAt: number; readonly requestedBy?: AccountCollector }
+  >();
   #accounts: readonly AccountCollector[] = [];
   #shared = new Map<string, SharedConcurrency>();
 
@@ -32,6 +38,10 @@ export class UserConcurrency {
     this.#accounts = accounts.filter(
       ({ context: { reader } }) => reader.api === 'nerdgraph' || reader.queries !== undefined,
     );
+    // The request of an account that was removed may never end: another account of the key makes it again.
+    for (const [keyMark, { requestedBy }] of this.#users) {
+      if (requestedBy !== undefined && !accounts.includes(requestedBy)) this.#users.delete(keyMark);
+    }
     const before = this.#shared;
     this.#shared = new Map();
     const users = this.#accounts.map(({ keyMark, context }) => {
@@ -58,11 +68,12 @@ export class UserConcurrency {
   /** Requests the unknown users, in the background. */
   learn(): void {
     if (this.#hasOneKey) return;
-    for (const { keyMark, limiter, context } of this.#accounts) {
+    for (const account of this.#accounts) {
+      const { keyMark, limiter, context } = account;
       const known = this.#users.get(keyMark);
       const { user } = context.reader;
       if (user === undefined || (known !== undefined && this.#clock.monotonic() < known.requestAt)) continue;
-      this.#users.set(keyMark, { by: known?.by ?? UNKNOWN, requestAt: Infinity });
+      this.#users.set(keyMark, { by: known?.by ?? UNKNOWN, requestAt: Infinity, requestedBy: account });
       void user({ signal: this.#stopping.signal, limiter }).then(
         (id) => this.#learned(keyMark, `user ${id}`, Infinity),
         () => this.#learned(keyMark, keyMark, this.#clock.monotonic() + REQUEST_AGAIN_AFTER),

@@ -5,6 +5,7 @@ import { Collector } from '../../src/collect/collector.ts';
 import { startSimulator, type SimulatorOptions } from '../../src/simulator/simulator.ts';
 import { readNerdGraph } from '../api/nerdgraph/nerdGraphReading.ts';
 import { accountConfig, collectionConfig } from './support/config.ts';
+import { NERDGRAPH, World } from './support/world.ts';
 
 const QUERIES = Array.from({ length: 40 }, (_, index) => ({
   name: `q${index}`,
@@ -75,5 +76,22 @@ describe('accounts with keys of their own', () => {
     const { refresh, atOnce } = await twoAccounts({ ...simulated, faults: [...faults, hang] });
     void refresh();
     await expect.poll(() => atOnce.now).toBe(slots);
+  });
+
+  it('ask for the user of a key again where the account that asked was removed meanwhile', async () => {
+    const accounts = ['first', 'second', 'other'].map((name) => accountConfig({ name, api: 'nerdgraph' }));
+    const world = new World(accounts, collectionConfig(), NERDGRAPH);
+    world.keyOf = (account) => (account === 'other' ? 'theirs' : 'ours');
+    const asked: string[] = [];
+    for (const [name, reader] of world.readers) {
+      reader.user = () => {
+        asked.push(name);
+        return name === 'first' ? new Promise(() => undefined) : Promise.resolve(1);
+      };
+    }
+    await world.scrape();
+    world.collector.reconfigure({ accounts: accounts.slice(1), collection: collectionConfig() });
+    await world.scrape();
+    expect(asked).toEqual(['first', 'other', 'second']);
   });
 });
