@@ -93,10 +93,10 @@ export class AccountLog {
     this.#logger.error({ err: error }, 'Work on an account was ended by a fault of the exporter: please report it');
   }
 
-  /** Logs the new ones among the current warnings, which are sentences. */
+  /** Logs the new ones among the current warnings, which are sentences; one with other numbers is not new. */
   warnings(warnings: readonly string[]): void {
-    for (const warning of warnings) if (!this.#warnings.has(warning)) this.#logger.warn(warning);
-    this.#warnings = new Set(warnings);
+    for (const warning of warnings) if (!this.#warnings.has(withoutNumbers(warning))) this.#logger.warn(warning);
+    this.#warnings = new Set(warnings.map(withoutNumbers));
   }
 
   #endRefusal(): void {
@@ -105,4 +105,9 @@ export class AccountLog {
     this.#logger.info('The account is accepted again');
     this.#refusalLogged = false;
   }
+}
+
+/** A sentence without its numbers; those in quotes are part of a name. */
+function withoutNumbers(sentence: string): string {
+  return sentence.replace(/("[^"]*")|(?<![\w./-])\d[\d.,]*/g, (_, quoted: string | undefined) => quoted ?? '#');
 }

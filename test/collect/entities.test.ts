@@ -64,6 +64,7 @@ describe('entities', () => {
     expect(world.value(answer, 'newrelic_entity_health_status', { ...labels, status: 'green' })).toBe(1);
     expect(world.group('golden_metrics')).toMatchObject({ success: true, intervalSeconds: 60, tasks: { fresh: 2 } });
     expect(world.group('entities')).toMatchObject({ success: true, tasks: { fresh: 1 } });
+    expect(world.status.windowEnd).toBe(world.group('golden_metrics').oldestWindowEnd);
     expect(warnings(world)).toEqual([]);
   });
 
@@ -90,6 +91,9 @@ describe('entities', () => {
     expect(new Set(asked(world))).toEqual(new Set(['guid-a', 'guid-1']));
     expect(world.status.entities).toMatchObject([{ type: SERVICE, listed: 5, exported: 2, leftOut: 2 }]);
     expect(world.reader.of('entities').length).toBeGreaterThan(1);
+    world.reader.monitored.set(SERVICE, [...others, entity('a'), entity('d')]);
+    await world.scrapeFor(6 * 60, 60);
+    expect(world.status.entities).toMatchObject([{ leftOut: 3 }]);
     expect(warnings(world)).toEqual(['entities: EXT-SERVICE has 4 entities and max_entities is 2: 2 are left out']);
   });
 

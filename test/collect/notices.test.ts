@@ -49,6 +49,13 @@ describe('how many applications an account has', () => {
     await world.scrapeFor(301, 60);
     expect(world.status.warnings).toEqual([]);
     expect(warned(world, words)).toBe(1);
+    // A smaller list, and then one that is smaller still, are one line.
+    for (let left = 2; left > 0; left -= 1) {
+      world.reader.applications = world.reader.applications.slice(1);
+      await world.scrapeFor(121, 60);
+      expect(world.status.warnings.join()).toContain(`lists ${left} applications`);
+    }
+    expect(warned(world, 'within the last hour')).toBe(2);
   });
 
   it('is no warning where the configuration leaves applications out', async () => {
