@@ -9,6 +9,7 @@ import { windowAt } from './due.ts';
 import { EntityRecords } from './entityRecords.ts';
 import { QueryRecords } from './queryRecords.ts';
 import {
+  checkLength,
   tasksOf,
   recalculate,
   reconsiderDatabase,
@@ -208,6 +209,7 @@ export class Inventory {
   setHosts(of: ApplicationRecord | undefined, list?: readonly Host[]): void {
     if (of?.data === undefined) return;
     const { application, data } = of;
+    checkLength(application, list, 'hosts');
     const hosts = list ?? Array.from(data.hosts.values(), ({ host }) => host);
     const ranks = hostRanks(hosts.map(({ key }) => key));
     const before = data.hosts.size;
@@ -223,6 +225,7 @@ export class Inventory {
   setInstances(of: ApplicationRecord | undefined, list?: readonly Instance[]): void {
     if (of?.data === undefined) return;
     const { application, data } = of;
+    checkLength(application, list, 'instances');
     const instances = list ?? Array.from(data.instances.values(), ({ instance }) => instance);
     const { account } = this.#context;
     data.instances = this.#sync(

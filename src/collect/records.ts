@@ -1,4 +1,5 @@
 import type { Application, Host, Instance, KeyTransaction, RollingValues } from '../api/types.ts';
+import { UpstreamError } from '../api/types.ts';
 import type { WindowValues } from '../formulas/metricInputs.ts';
 import { databaseKind, type DatabaseChoice } from '../formulas/responseTimes.ts';
 import { customSamples } from '../metrics/customMetrics.ts';
@@ -209,4 +210,14 @@ function decideDatabase(
  */
 function databaseOf({ database }: ApplicationData, datastores: string | undefined): DatabaseChoice | undefined {
   return database?.datastores === datastores ? database?.choice : undefined;
+}
+
+/** The most hosts, or instances, of an application: taking over more in one step would hold up everything else. */
+const MOST_OF_APPLICATION = 10_000;
+
+/** Throws an UpstreamError for a list of hosts or instances of an application that is too long. */
+export function checkLength({ id }: Application, { length }: readonly unknown[] = [], what: string): void {
+  if (length <= MOST_OF_APPLICATION) return;
+  const text = `application ${id} has ${length} ${what}, more than the ${MOST_OF_APPLICATION} that can be read`;
+  throw new UpstreamError(text, { reason: 'too_large' });
 }

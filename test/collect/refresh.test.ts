@@ -325,6 +325,20 @@ describe('failures and changes of the inventory', () => {
     expect((await world.scrape()).complete).toBe(true);
   });
 
+  it('hosts of an application beyond 10,000 are not taken over, and those of others are', async () => {
+    const world = new World();
+    world.populate(2, 1);
+    const many = Array.from({ length: 10_001 }, (_, index) => host(10_000 + index));
+    world.reader.hostsOf.set(1, many);
+    await world.scrape({ groups: new Set(['hosts']) });
+    expect(world.group('hosts')).toMatchObject({ success: false, tasks: { fresh: 1, missing: 1 } });
+    expect(world.lines.find(({ group }) => group === 'hosts')).toMatchObject({ reason: 'too_large' });
+    world.reader.hostsOf.set(1, many.slice(1));
+    await world.clock.advance(60_000);
+    await world.scrape({ groups: new Set(['hosts']) });
+    expect(world.group('hosts')).toMatchObject({ success: true, tasks: { fresh: 10_001 } });
+  });
+
   it('instances are those of the newest list', async () => {
     const world = new World([accountConfig({ hosts: false, instances: true })]);
     world.populate(1);

@@ -57,7 +57,8 @@ export async function queryBatch(
   const select = groupBy === 'key_transaction' ? OF_KEY_TRANSACTIONS : SELECTIONS[columns];
   const facet = FACETS[groupBy];
   const query = { select, where, facet, range, bucketMinutes };
-  const bounds = bucketMinutes === undefined ? BOUNDS.query : BOUNDS.series;
+  // Reads of counters have few rows, so that other work need not wait for a response of the size that backfill may have.
+  const bounds = bucketMinutes === undefined || group === 'counters' ? BOUNDS.query : BOUNDS.series;
   return run(read, { group, account: read.accountId, query, retries, bounds }, (result, discarded) =>
     takeRows(read, facet, batch, result, discarded),
   );

@@ -52,6 +52,8 @@ function encoded(text: string): string {
 
 /** Limit for the pages of a list. */
 const MAX_PAGES = 200;
+/** Limit for the records of a list: full pages of New Relic have 200. */
+const MAX_LISTED = 200 * MAX_PAGES;
 
 /** Calls the endpoints of the REST interface, and reads lists and records from their responses. */
 export class RestClient {
@@ -94,6 +96,10 @@ export class RestClient {
     await this.pages(target, member, schema, { maxPages: MAX_PAGES }, call, (records) => {
       const before = found.size;
       for (const record of records) found.set(keyOf(record), record);
+      if (found.size > MAX_LISTED) {
+        const failure = new CallFailure('too_large', `"${member}" has more than ${MAX_LISTED} records`);
+        throw this.http.reportFailure(target.endpoint, failure);
+      }
       return found.size - before;
     });
     return [...found.values()];

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { MetricDataResult, Outcome } from '../../../src/api/upstreamReader.ts';
 import { metricDataOf, METRICS, RANGE } from './nerdGraphReading.ts';
 import { edit, say, startBetween, where, type Between, type Fault } from './proxy.ts';
-import { readAll as readSubjects, readOne, valueOf } from '../support/reading.ts';
+import { failureOf, readAll as readSubjects, readOne, valueOf } from '../support/reading.ts';
+import { json } from '../support/testServer.ts';
 
 const IDS = Array.from({ length: 100 }, (_, index) => 1_000_001 + index);
 const WORLD = { applications: 100, hostsPerApplication: 1, keyTransactions: 0 };
@@ -354,5 +355,22 @@ describe('a gauge below zero', () => {
     expect(metrics.get('Memory/NonHeap/Max')).toMatchObject({ average_value: -1, total_value: -2, min_value: -1 });
     const custom = { ...subject, filters: ['Memory/'] };
     expect(await readOne(between.reader.customNames, custom, between.call, RANGE)).toContain('Memory/NonHeap/Max');
+  });
+});
+
+describe('counters of one application', () => {
+  it('are not parsed from a response of the size that only backfill may get', async () => {
+    const between = await startBetween({ applications: 1 });
+    const { reader, call } = between;
+    const subject = { applicationId: IDS[0]!, hostKey: undefined, metrics: reader.select(['HttpDispatcher']) };
+    const results = new Array(100_000).fill({ facet: ['1', 'HttpDispatcher'] });
+    between.fault = (response, { nrql }) => {
+      if (!nrql.startsWith('SELECT')) return false;
+      json(response, { data: { actor: { account: { nrql: { results } } } } });
+      return true;
+    };
+    const failure = await failureOf(readOne(reader.counters, subject, call));
+    expect(failure.failure.reason).toBe('too_large');
+    expect(failure.message).toContain('250000');
   });
 });

@@ -1,5 +1,4 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { UpstreamError } from '../../../src/api/types.ts';
 import { application, failureOf, readOne, serve } from '../support/reading.ts';
 import { json, startServer } from '../support/testServer.ts';
 import type { Responder } from '../support/testServer.ts';
@@ -77,9 +76,18 @@ describe('a list over several pages', () => {
     const bodies = [page(...all), page(1, 2), page(...all), later, {}, later, missing];
     const { server, reader, call } = await serve((response, _, index) => json(response, bodies[index]));
     for (const listed of [402, 2, 402]) expect(await reader.listApplications({}, call)).toHaveLength(listed);
-    await expect(reader.listApplications({}, call)).rejects.toThrow(UpstreamError);
+    await failureOf(reader.listApplications({}, call));
     expect(await reader.listApplications({}, call)).toHaveLength(402);
     expect(server.asked).toHaveLength(7);
+  });
+
+  it('fails beyond 40,000 records, without reading on', async () => {
+    const { server, reader, call } = await serve((response, { url }, index) => {
+      const records = Array.from({ length: 5_000 }, (_, at) => 5_000 * index + at + 1);
+      json(response, page(...records), link(`${url.pathname}?page=${index + 2}`));
+    });
+    expect((await failureOf(reader.listApplications({}, call))).failure.reason).toBe('too_large');
+    expect(server.asked).toHaveLength(9);
   });
 
   it('ends with a page past the end, although that names a next one', async () => {
