@@ -10,7 +10,7 @@ const MAY_IMPORT = {
   api: ['eventLoop', 'formulas', 'log', 'nrql'],
   simulator: [],
   metrics: ['api', 'formulas', 'nrql'],
-  config: ['api', 'metrics', 'nrql'],
+  config: ['api', 'log', 'metrics', 'nrql'],
   exposition: ['eventLoop', 'metrics'],
   collect: ['api', 'config', 'eventLoop', 'formulas', 'metrics', 'nrql'],
   telemetry: ['api', 'collect', 'exposition', 'metrics', 'nrql'],

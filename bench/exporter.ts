@@ -127,7 +127,7 @@ function configuration(upstream: string, { api, atOnce, account: further }: Read
   const common = { name: 'production', api_key: 'benchmark-key-0123456789', limits };
   const account =
     api === 'rest'
-      ? { ...common, base_url: `${upstream}/v2` }
+      ? { ...common, api, base_url: `${upstream}/v2` }
       : { ...common, api, account_id: ACCOUNT_ID, base_url: `${upstream}/graphql` };
   return {
     accounts: [{ ...account, ...further }],

@@ -19,7 +19,7 @@ The file is YAML 1.2 in UTF-8. [\`config.example.yaml\`](../config.example.yaml)
 | \`<int>\` | a whole number |
 | \`<label_name>\` | letters, digits and \`_\`, no digit first, not \`__\` first, none of the exporter's own labels (see [metrics.md](metrics.md)) nor \`job\`, \`instance\`, \`le\`, \`quantile\`; the facets of a query may be called as the exporter's own labels, except \`account\`, \`percentile\` and the static labels of the account |
 | \`<match>\` | a mapping with exactly one key: \`name: <glob>\` or \`id: <int>\` |
-| \`<application_match>\` | a mapping: \`id: <int>\` alone, or \`name: <glob>\`, \`tag: <string>\` (with \`api: nerdgraph\`; the key of a tag, whose case does not count) or both; beside \`tag\`, \`value: <glob>\` for any of its values |
+| \`<application_match>\` | a mapping: \`id: <int>\` alone, or \`name: <glob>\`, \`tag: <string>\` (not with \`api: rest\`; the key of a tag, whose case does not count) or both; beside \`tag\`, \`value: <glob>\` for any of its values |
 | \`<entity_match>\` | a mapping: \`name: <glob>\`, \`tag: <string>\` or both, as of an application |
 | \`<metric_name>\` | letters, digits and \`_\`, no digit first |
 | \`<nrql>\` | a query in New Relic's language ([queries.md](queries.md#write-one)) |
@@ -29,7 +29,7 @@ The file is YAML 1.2 in UTF-8. [\`config.example.yaml\`](../config.example.yaml)
 | \`<string>\` | text; what YAML would read as a number, true, false or nothing must stand in quotes |
 | \`<template>\` | segments between slashes: literal, \`{label}\` (captures one segment), \`*\` (any one segment), or at the end \`**\` (the rest) |
 | \`<url>\` | \`https://host[:port][/path]\`, REST: with or without \`/v2\` at its end, NerdGraph: ending in \`/graphql\`; no user name, query or fragment |
-| \`<value_name>\` | one of the names that \`newrelic-apm-exporter metric-names\` shows for the metric; with \`api: nerdgraph\`, one that it has for metrics of this kind |
+| \`<value_name>\` | one of the names that \`newrelic-apm-exporter metric-names\` shows for the metric; with NerdGraph, one that it has for metrics of this kind |
 
 ## Values from the environment
 
@@ -51,19 +51,20 @@ variable is not set or empty. A variable that is not set and has no default is a
 | \`NEW_RELIC_API_KEY\` | the key; this or the next |
 | \`NEW_RELIC_API_KEY_FILE\` | a file that holds the key; read again when it changes |
 | \`NEW_RELIC_REGION\` | \`us\` (the default), \`eu\`, \`gov\` or \`jp\` |
-| \`NEW_RELIC_API\` | \`rest\` (the default) or \`nerdgraph\` |
+| \`NEW_RELIC_API\` | \`nerdgraph\` (the default) or \`rest\` |
 | \`NEW_RELIC_ACCOUNT_ID\` | the number of the account; may be left out where the key sees one account only |
 
 ## Faults
 
 \`newrelic-apm-exporter check\` prints every fault (the first 100) as \`file:line:column: path: message\`; the exit status is 0 when there
 is none, else 2. Faults are: keys that do not exist, stand twice or exclude each other, values of a wrong type or out of their range, environment
-variables that are not set, and key or certificate files that cannot be used. Anchors and aliases work; merge keys (\`<<\`) are not
+variables that are not set, key or certificate files that cannot be used, and texts that are published or sent (names, labels, HELP,
+queries) and hold a configured key, or 12 characters of one in a row. Anchors and aliases work; merge keys (\`<<\`) are not
 part of YAML 1.2 and do not.
 
 No fault repeats a value of the file, which could be a key. The path says \`<hidden>\` in the place of a key that is not plainly a name.
 
-What is likely a mistake is a warning, and the exit status stays 0: a key that is no user key, \`query_files\` that match no file,
-\`requests_per_minute\` above what New Relic allows an account (not with \`base_url\`), and with \`api: nerdgraph\` a \`request_timeout\` under 7s or \`api_key_header: X-Api-Key\`.
+What is likely a mistake is a warning, and the exit status stays 0: a key that is no user key, \`query_files\` that match no file or have a \`\${...}\`,
+\`requests_per_minute\` above what New Relic allows an account (not with \`base_url\`), and with NerdGraph a \`request_timeout\` under 7s or \`api_key_header: X-Api-Key\`.
 
 A change takes effect with a [reload](interface.md#reload).`;

@@ -15,7 +15,7 @@ NaN. Values are refreshed at most once a minute, because agents report once a mi
 less often.
 
 In the column "Source", \`X:v\` is the value \`v\` of the New Relic metric \`X\`; a name with dots is a field of a list of the
-REST interface. Where an account with \`api: nerdgraph\` has another source, it stands after "with NerdGraph"; the column
+REST interface. Where an account with NerdGraph has another source, it stands after "with NerdGraph"; the column
 "Interfaces" says which of the two interfaces have the family at all.
 
 ## Time bases
@@ -125,7 +125,7 @@ newrelic_application_error_ratio
   * on (instance, account, app_id) group_left (language) newrelic_application_info
 \`\`\`
 
-- A window value is an average over the whole window: an incident of one minute moves a 30 minute average by a thirtieth.
+- A window value is an average over the whole window: an incident of one minute moves a 5 minute average by a fifth.
   \`collection.window: 5m\` suits alerting better.
 - The windows of successive scrapes overlap. \`avg_over_time\` over much longer ranges than the window is sound;
   \`sum_over_time\` of \`apdex_requests\` counts every request many times over.

@@ -35,7 +35,7 @@ export function describeInterfaceEnd(account: AccountConfig, now: number): strin
   const days = Math.floor((end * 1000 - now) / DAY_MS);
   const when =
     days < 0 ? `which New Relic ended on ${day}` : `which New Relic ends on ${day}, in ${counted(days, 'day')}`;
-  return `REST, ${when}: "api: nerdgraph" reads the same account`;
+  return `REST, ${when}: without "api: rest" NerdGraph is read`;
 }
 
 /** Logs that the configuration comes from the environment, where there is no file; a file is not logged. */

@@ -21,15 +21,15 @@ export function configFromEnvironment(env: Environment): ConfigResult {
     accounts: [
       {
         name: 'default',
-        region: valueOf(env, 'NEW_RELIC_REGION')?.toLowerCase(),
-        api: valueOf(env, 'NEW_RELIC_API')?.toLowerCase(),
+        region: valueOf(env, 'NEW_RELIC_REGION'),
+        api: valueOf(env, 'NEW_RELIC_API'),
         account_id: numberOf(valueOf(env, 'NEW_RELIC_ACCOUNT_ID')),
         api_key: valueOf(env, 'NEW_RELIC_API_KEY'),
         api_key_file: valueOf(env, 'NEW_RELIC_API_KEY_FILE'),
       },
     ],
   };
-  const { config, issues, warnings } = checkConfig(file, '', env, accountFileIssues);
+  const { config, issues, warnings } = checkConfig(file, '', accountFileIssues);
   if (config === undefined || issues.length > 0) return { diagnostics: issues.map(toDiagnostic) };
   return { config, warnings: warnings.map(toDiagnostic) };
 }

@@ -55,8 +55,6 @@ export interface Issue {
   readonly message: string;
   /** True when text was expected but another type found: the text of a placeholder may look like a number. */
   readonly wantsText?: boolean;
-  /** For a value that is a text: the index of the character that the diagnostic is about. */
-  readonly inText?: number | undefined;
 }
 
 export function issue(path: Path, message: string, at: Issue['at'] = 'value'): Issue {

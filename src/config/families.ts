@@ -4,7 +4,7 @@ import { prepareQueries } from '../metrics/queryFamilies.ts';
 import { formatPath, issue, type Issue, type Path } from './diagnostic.ts';
 import { customMetric } from './schema/customMetric.ts';
 import { query } from './schema/query.ts';
-import { apiOf, labelsOf, listOf, type Mapping } from './schema/rules.ts';
+import { apiOf, labelsOf, listOf, orRest, type Mapping } from './schema/rules.ts';
 import { suggest } from './wording.ts';
 
 /** The first custom metric or query that feeds a family: the others must agree with it. */
@@ -46,7 +46,10 @@ export function customMetricIssues(accounts: readonly (Mapping | undefined)[], f
       const values = nerdgraphValuesOf(match);
       if (apiOf(account) === 'nerdgraph' && !values.all.includes(value)) {
         const choice = `: use one of ${values.usual.join(', ')} (docs/metrics.md has them all)`;
-        report('value', `is no value that NerdGraph has for these metrics${suggest(value, values.all) || choice}`);
+        report(
+          'value',
+          `is no value that NerdGraph has for these metrics${suggest(value, values.all) || choice}${orRest(account)}`,
+        );
       }
       const first = families.get(name) ?? { where: formatPath(at), scope, help, labels };
       families.set(name, first);

@@ -25,9 +25,12 @@ export function regionAddress(api: Api, region: (typeof REGIONS)[number]): strin
 
 /**
  * The address with its `/v2` (REST), or as it is, ending in `/graphql` (NerdGraph). Problems never quote it, because it
- * may contain a password. Plain http is for loopback addresses only, because every call carries the key.
+ * may contain a password; `isOther` says that the other interface may be meant. Plain http is for loopback addresses only, because every call carries the key.
  */
-export function normaliseBaseUrl(text: string, api: Api): { readonly url: string } | { readonly problem: string } {
+export function normaliseBaseUrl(
+  text: string,
+  api: Api,
+): { readonly url: string } | { readonly problem: string; readonly isOther?: boolean } {
   if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) {
     return { problem: `is not an address such as ${regionAddress(api, 'us')}` };
   }
@@ -42,10 +45,10 @@ export function normaliseBaseUrl(text: string, api: Api): { readonly url: string
   const address = `${url.origin}${url.pathname.replace(/(?<!\/)\/+$/, '')}`;
   if (api === 'nerdgraph') {
     if (address.endsWith('/graphql')) return { url: address };
-    return { problem: 'must end in /graphql: with "api: nerdgraph" it is the whole address' };
+    return { problem: 'must end in /graphql: it is the whole address of NerdGraph', isOther: true };
   }
   if (address.endsWith('/graphql')) {
-    return { problem: 'ends in /graphql, which is the address of NerdGraph: set "api: nerdgraph", or remove /graphql' };
+    return { problem: 'ends in /graphql, which is the address of NerdGraph: remove "api: rest", or remove /graphql' };
   }
   return { url: address.endsWith('/v2') ? address : `${address}/v2` };
 }

@@ -22,13 +22,23 @@ export function keyProblem(key: string): string | undefined {
   return undefined;
 }
 
+const USER_KEY = /^NRAK-/i;
 /** New Relic keys that can no longer read, by their prefix or their form: admin and REST API keys. */
 const OUTDATED_KEYS = /^NR(?!AK-)[A-Z]{2}-|^[0-9a-f]{40}(?:[0-9a-f]{7})?$/i;
 
-/** The end of a sentence about a key that New Relic no longer accepts; undefined for any other key. */
-export function keyWarning({ api_key, api_key_file }: KeyConfig): string | undefined {
-  const read = api_key_file === undefined ? { key: api_key ?? '' } : readKeyFile(api_key_file);
-  if ('problem' in read || !OUTDATED_KEYS.test(read.key)) return undefined;
+/** The key of an account now; undefined where there is none, or its file cannot be used. */
+export function keyOf({ api_key, api_key_file }: KeyConfig): string | undefined {
+  if (api_key_file === undefined) return api_key;
+  const read = readKeyFile(api_key_file);
+  return 'key' in read ? read.key : undefined;
+}
+
+/** The end of a sentence about a key that New Relic does not accept; undefined for a user key. */
+export function keyWarning(account: KeyConfig & { readonly region?: string | undefined }): string | undefined {
+  const key = keyOf(account);
+  // A proxy at an address of its own may take keys of its own.
+  const isFine = account.region === undefined ? !OUTDATED_KEYS.test(key ?? '') : USER_KEY.test(key ?? '');
+  if (key === undefined || isFine) return undefined;
   return 'is no user key: only user keys work, which begin with NRAK- (REST API keys ended on 1 March 2025)';
 }
 

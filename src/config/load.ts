@@ -6,6 +6,7 @@ import { brokenRules, accountsOf, mappingOf } from './schema/rules.ts';
 import { readQueries } from './queries.ts';
 import { fileSchema } from './schema/file.ts';
 import { parseWritten } from './schemaIssues.ts';
+import { accountsWithKeys, configuredKeys } from './keyTexts.ts';
 import { readFile, readText, readTextOrPipe } from './files.ts';
 import { keyFileProblem, keyWarning } from './keys.ts';
 import { formatDuration } from './duration.ts';
@@ -107,7 +108,7 @@ export function loadConfig(
 ): ConfigResult {
   const file = readYaml(source, env);
   if (file.value === undefined) return { diagnostics: file.diagnosticsWith([]) };
-  const checked = checkConfig(file.value, source.path, env, fileIssues, (path) => file.textAt(path));
+  const checked = checkConfig(file.value, source.path, fileIssues, (path) => file.textAt(path));
   const diagnostics = [...file.diagnosticsWith(checked.issues), ...checked.diagnostics];
   if (checked.config === undefined || diagnostics.length > 0) return { diagnostics };
   const warnings = checked.warnings.map(({ path, message }) => file.diagnostic(path, message, 'value'));
@@ -126,14 +127,19 @@ export function loadConfig(
 export function checkConfig(
   values: unknown,
   source: string,
-  env: Environment,
   fileIssues: typeof accountFileIssues,
   textAt?: (path: Path) => string | undefined,
 ) {
   const folder = dirname(source);
   const parsed = parseWritten(fileSchema, values, textAt);
-  const queries = readQueries(values, folder, env);
-  const issues = [...brokenRules(values), ...fileIssues(values, folder), ...queries.issues];
+  const keys = configuredKeys(values, folder);
+  const queries = readQueries(values, folder, keys);
+  const issues = [
+    ...brokenRules(values),
+    ...fileIssues(values, folder),
+    ...queries.issues,
+    ...accountsWithKeys(values, keys),
+  ];
   const { diagnostics } = queries;
   if ('issues' in parsed)
     return { issues: [...parsed.issues, ...issues], diagnostics, warnings: [], config: undefined };
@@ -144,8 +150,7 @@ export function checkConfig(
     query_packs: [],
   }));
   const config: Config = { ...parsed.value, accounts };
-  const unmatched = queries.unmatched.map((path) => issue(path, 'no file matches: it gives no query'));
-  return { issues, diagnostics, warnings: [...warningsOf(config), ...unmatched], config };
+  return { issues, diagnostics, warnings: [...warningsOf(config), ...queries.warnings], config };
 }
 
 /** The account with its file names resolved against the folder of the configuration file. */

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Secrets } from '../log/secrets.ts';
 import { LABEL_NAME, PROMETHEUS_LABEL_NAMES } from '../metrics/labelNames.ts';
 import { PERCENTILE_LABEL } from '../nrql/queryRows.ts';
 import { defaultLabel, readStatement } from '../nrql/statement.ts';
@@ -10,10 +11,10 @@ import { formatPath, issue, type Issue, mayBeSecret, type Path } from './diagnos
 import { counted } from './wording.ts';
 import { checkQueryFamilies, customMetricIssues, type Families } from './families.ts';
 import { readText } from './files.ts';
+import { textsWithKeys } from './keyTexts.ts';
 import { parseWritten } from './schemaIssues.ts';
 import { PACKS, queryFile } from './schema/query.ts';
-import { accountsOf, labelsOf, listOf, mappingOf } from './schema/rules.ts';
-import type { Environment } from './yaml/placeholders.ts';
+import { accountsOf, apiOf, labelsOf, listOf, mappingOf } from './schema/rules.ts';
 import { readYaml, type YamlFile } from './yaml/readYaml.ts';
 
 /** The folder of the packs: beside the built program, or in a checkout beside `src`. */
@@ -22,12 +23,7 @@ const PACK_FOLDERS = ['./packs/', '../../packs/'].map((folder) => fileURLToPath(
 /** The most problems that are reported for one query: further ones mostly follow from the first. */
 const MAX_PROBLEMS = 20;
 
-/** The most names that the patterns of a configuration are compared with, and the most query files that it may have. */
-const MOST_NAMES = 1_000_000;
-const MOST_FILES = 10_000;
-const TOO_MANY_NAMES =
-  'the patterns up to here are compared with more than 1,000,000 names of files: use fewer of them';
-const TOO_MANY_FILES = 'the query files up to here are more than 10,000: put more queries into each';
+const NOT_REPLACED = 'has a ${...}, which stays as it is: placeholders are not replaced in query files';
 
 /** A list of queries, valid or not, and its location. */
 interface QueryList {
@@ -45,16 +41,16 @@ interface QueryList {
  * the rules between them. The values are read as they stand in the files, valid or not, so that all diagnostics appear together.
  *
  * @param folder the folder that file names are relative to
- * @returns the issues of the configuration itself; the diagnostics of the files that it names, file by file; the patterns that
- * match no file; and for each account the queries of its files, then those of its packs
+ * @param keys the configured keys, which no query may hold
+ * @returns the issues of the configuration itself, and its warnings; the diagnostics of the files that it names, file by file; and
+ * for each account the queries of its files, then those of its packs
  */
-export function readQueries(configuration: unknown, folder: string, env: Environment) {
+export function readQueries(configuration: unknown, folder: string, keys: Secrets) {
   const accounts = accountsOf(configuration);
   const families: Families = new Map();
   const issues = customMetricIssues(accounts, families);
-  const unmatched: Path[] = [];
+  const warnings: Issue[] = [];
   const files: ReturnType<typeof readList>[] = [];
-  const left = { names: MOST_NAMES, files: MOST_FILES };
   const further = accounts.map((account, index) => {
     const at = ['accounts', index];
     const queries = listOf(account?.['queries']);
@@ -69,7 +65,8 @@ export function readQueries(configuration: unknown, folder: string, env: Environ
         issues.push(issue(keyAt, `${what} ${found.problem}${advice}`));
         return;
       }
-      const file = readList(path, found.text, prefix, env);
+      if (found.text.includes('${')) warnings.push(issue(keyAt, NOT_REPLACED));
+      const file = readList(path, found.text, prefix, keys);
       files.push(file);
       lists.push(file.list);
       valid.push(...file.valid);
@@ -77,14 +74,12 @@ export function readQueries(configuration: unknown, folder: string, env: Environ
     for (const [position, name] of listOf(account?.['query_files']).entries()) {
       if (typeof name !== 'string' || name === '') continue;
       const keyAt = [...at, 'query_files', position];
-      const pattern = resolve(folder, name);
-      const paths = name.includes('*') ? matchingFiles(pattern, left) : [pattern];
-      left.files -= paths.length;
-      if (left.names < 0 || left.files < 0) {
-        issues.push(issue(keyAt, left.names < 0 ? TOO_MANY_NAMES : TOO_MANY_FILES));
-        break;
+      if (dirname(name).includes('*')) {
+        issues.push(issue(keyAt, 'has a * in the name of a folder: name the folder, * is for files'));
+        continue;
       }
-      if (paths.length === 0) unmatched.push(keyAt);
+      const paths = matchingFiles(resolve(folder, name));
+      if (paths.length === 0) warnings.push(issue(keyAt, 'no file matches: it gives no query'));
       for (const path of paths) take(path, '', keyAt, mayBeSecret(name) ? 'the query file' : `the query file ${path}`);
     }
     for (const [position, name] of listOf(account?.['query_packs']).entries()) {
@@ -95,7 +90,7 @@ export function readQueries(configuration: unknown, folder: string, env: Environ
         take(file, `${pack}/`, keyAt, 'the file of this pack', ': install the exporter again');
       }
     }
-    const needsNumber = account?.['api'] !== 'nerdgraph' && account?.['account_id'] === undefined;
+    const needsNumber = apiOf(account) === 'rest' && account?.['account_id'] === undefined;
     if (needsNumber && lists.some((list) => list.queries.length > 0)) {
       const message = 'is required for queries, which are read through NerdGraph: give the number of the account';
       issues.push(issue([...at, 'account_id'], message));
@@ -106,7 +101,7 @@ export function readQueries(configuration: unknown, folder: string, env: Environ
   return {
     issues,
     diagnostics: files.flatMap(({ yaml, list }) => yaml.diagnosticsWith(list.issues)),
-    unmatched,
+    warnings,
     further,
   };
 }
@@ -116,9 +111,7 @@ function checkQueries(lists: readonly QueryList[], staticLabels: readonly string
   for (const { file, at, queries, prefix, issues } of lists) {
     for (const [position, written] of queries.entries()) {
       const queryAt = [...at, position];
-      const report: Report = (path, message, inText) => {
-        issues.push({ ...issue([...queryAt, ...path], message), inText });
-      };
+      const report: Report = (path, message) => void issues.push(issue([...queryAt, ...path], message));
       const name = mappingOf(written)?.['name'];
       if (typeof name === 'string') {
         if (names.has(prefix + name)) report(['name'], 'is the name of another query of the account: choose another');
@@ -131,21 +124,21 @@ function checkQueries(lists: readonly QueryList[], staticLabels: readonly string
   }
 }
 
-type Report = (path: Path, message: string, inText?: number) => void;
+type Report = (path: Path, message: string) => void;
 
 /** Reports what the exporter refuses in one query, beyond the checks of the schema for each key. */
 function checkText(written: Readonly<Record<string, unknown>>, staticLabels: readonly string[], report: Report): void {
   const text = written['nrql'];
   if (typeof text !== 'string' || text === '') return;
   const { problems, columns, facets } = readStatement(text);
-  for (const { at, message } of problems.slice(0, MAX_PROBLEMS)) report(['nrql'], message, at);
+  const reportAt = (at: number, message: string): void => report(['nrql'], `character ${at + 1}: ${message}`);
+  for (const { at, message } of problems.slice(0, MAX_PROBLEMS)) reportAt(at, message);
   const labels = written['labels'];
   const taken = new Set<string>();
-  const check = (name: string, path: Path, inText: number | undefined): void => {
+  const labelProblem = (name: string): string | undefined => {
     const problem = taken.has(name) ? 'is a label of this query already' : queryLabelProblem(name, staticLabels);
     taken.add(name);
-    if (problem !== undefined)
-      report(path, `${problem}: choose another name${inText === undefined ? '' : ' in "labels"'}`, inText);
+    return problem;
   };
   if (Array.isArray(labels)) {
     if (labels.length !== facets.length && problems.length === 0) {
@@ -154,20 +147,31 @@ function checkText(written: Readonly<Record<string, unknown>>, staticLabels: rea
         `has ${counted(labels.length, 'name')}, but the query has ${counted(facets.length, 'facet')}: give one for each`,
       );
     }
-    for (const [position, name] of labels.entries())
-      if (typeof name === 'string') check(name, ['labels', position], undefined);
+    for (const [position, name] of labels.entries()) {
+      const problem = typeof name === 'string' ? labelProblem(name) : undefined;
+      if (problem !== undefined) report(['labels', position], `${problem}: choose another name`);
+    }
   } else {
     for (const { at, name } of facets) {
-      if (name === undefined) report(['nrql'], 'is no attribute and has no alias: name its label in "labels"', at);
-      else check(defaultLabel(name), ['nrql'], at);
+      const problem = name === undefined ? 'is no attribute and has no alias' : labelProblem(defaultLabel(name));
+      if (problem !== undefined) reportAt(at, `${problem}: name its label in "labels"`);
     }
   }
+  const known = columns.every(({ end, aliasEnd }) => aliasEnd > end)
+    ? [...columns, ...facets].flatMap((each) => ('key' in each ? each.key : each.name) ?? [])
+    : undefined;
+  const checkColumn = (value: unknown, path: Path): void => {
+    if (known === undefined || problems.length > 0 || typeof value !== 'string' || known.includes(value)) return;
+    report(path, `is no column of the query, which has ${columns.map(({ key }) => key).join(', ')}`);
+  };
+  checkColumn(mappingOf(written['fail_at'])?.['value'], ['fail_at', 'value']);
   const seen = new Set<unknown>();
   for (const [position, metric] of listOf(written['metrics']).entries()) {
     const { name, value } = mappingOf(metric) ?? {};
     if (columns.length > 1 && value === undefined && mappingOf(metric) !== undefined) {
       report(['metrics', position, 'value'], 'is required: the query has several columns');
     }
+    checkColumn(value, ['metrics', position, 'value']);
     if (seen.has(name)) report(['metrics', position, 'name'], 'is a metric of this query already: choose another name');
     if (name !== undefined) seen.add(name);
   }
@@ -187,36 +191,27 @@ function readList(
   path: string,
   text: string,
   prefix: string,
-  env: Environment,
+  keys: Secrets,
 ): { readonly list: QueryList; readonly yaml: YamlFile; readonly valid: readonly QueryDefinition[] } {
-  const yaml = readYaml({ path, text }, env);
-  const list = { file: path, at: ['queries'], queries: listOf(mappingOf(yaml.value)?.['queries']), prefix, issues: [] };
+  // Who writes a query need not see the environment.
+  const yaml = readYaml({ path, text }, undefined);
+  const queries = listOf(mappingOf(yaml.value)?.['queries']);
+  const list = { file: path, at: ['queries'], queries, prefix, issues: textsWithKeys(queries, ['queries'], keys) };
   if (yaml.value === undefined) return { list, yaml, valid: [] };
-  const parsed = parseWritten(queryFile, yaml.value, (at) => yaml.textAt(at));
-  if ('issues' in parsed) return { list: { ...list, issues: [...parsed.issues] }, yaml, valid: [] };
+  const parsed = parseWritten(queryFile, yaml.value);
+  if ('issues' in parsed) return { list: { ...list, issues: [...list.issues, ...parsed.issues] }, yaml, valid: [] };
   return { list, yaml, valid: parsed.value.queries.map((each) => ({ ...each, name: prefix + each.name })) };
 }
 
-/**
- * The paths that match a pattern, sorted; `*` stands for any run of characters within one name, but not for a leading dot.
- *
- * @param left loses the number of names that were compared; below 0 the paths are not complete
- */
-function matchingFiles(pattern: string, left: { names: number }): readonly string[] {
-  const parts = pattern.split('/');
-  let found = ['/'];
-  for (const part of parts.slice(1)) {
-    found = found.flatMap((folder) => {
-      left.names -= 1;
-      if (left.names < 0) return [];
-      if (!part.includes('*')) return existsSync(join(folder, part)) ? [join(folder, part)] : [];
-      const all = namesIn(folder);
-      left.names -= all.length;
-      const names = all.filter((name) => globMatches(part, name));
-      return names.filter((name) => part.startsWith('.') || !name.startsWith('.')).map((name) => join(folder, name));
-    });
-  }
-  return found.toSorted();
+/** The paths that match a path, sorted; a `*` in its last part is any run of characters, but not a leading dot. */
+function matchingFiles(path: string): readonly string[] {
+  const [folder, pattern] = [dirname(path), basename(path)];
+  if (!pattern.includes('*')) return [path];
+  const names = namesIn(folder).filter((name) => globMatches(pattern, name));
+  return names
+    .filter((name) => pattern.startsWith('.') || !name.startsWith('.'))
+    .map((name) => join(folder, name))
+    .toSorted();
 }
 
 function namesIn(folder: string): readonly string[] {

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { formatPath, issue, mayBeSecret, showPath, type Issue, type Path } from './diagnostic.ts';
+import { formatPath, issue, mayBeSecret, type Issue, type Path } from './diagnostic.ts';
 import { suggest } from './wording.ts';
 
 /** The types of values in words, by their names in the schema library. */
@@ -17,8 +17,23 @@ const EXPECTED: Readonly<Record<string, string>> = {
 export function typeMismatch(input: unknown, expected: string): string {
   if (input === undefined) return `is required (${expected})`;
   if (input === null) return `is empty, expected ${expected}: give it a value or remove the key`;
-  const advice = expected === 'text' && typeof input !== 'object' ? ' (put it in quotes)' : '';
-  return `expected ${expected}, not ${kindOf(input)}${advice}`;
+  return `expected ${expected}, not ${kindOf(input)}${adviceFor(input, expected)}`;
+}
+
+function adviceFor(input: unknown, expected: string): string {
+  if (expected === 'text') return typeof input === 'object' ? '' : ' (put it in quotes)';
+  if (expected === 'a list') return ' (write "- " before each entry, also before a single one)';
+  if (typeof input !== 'string') return '';
+  if (expected.includes('number') && Number.isFinite(Number(input))) return ' (remove the quotes)';
+  return expected.startsWith('true') ? ' (write true or false without quotes; yes, no, on and off are text)' : '';
+}
+
+/** The message for a file that is no mapping; undefined for other issues. */
+export function beginWith(key: string): (raw: z.core.$ZodRawIssue) => string | undefined {
+  return ({ code, input }) =>
+    code === 'invalid_type' && input !== null && input !== undefined
+      ? `${typeMismatch(input, 'a mapping')}: begin the file with "${key}:" and indent the list below it`
+      : undefined;
 }
 
 /**
@@ -80,25 +95,25 @@ function explain(raw: z.core.$ZodRawIssue): string | undefined {
  */
 function flatten(issues: readonly z.core.$ZodIssue[], schema: z.ZodType): Issue[] {
   let root: JsonSchema | undefined;
-  const all = flattenBelow(issues, (path) => keysInSchema((root ??= inputSchemaOf(schema)), path), []);
+  const all = flattenBelow(issues, (key, path) => unknownKey(key, path, (root ??= inputSchemaOf(schema))), []);
   return [...new Map(all.map((each) => [`${each.at} ${formatPath(each.path)}`, each])).values()];
 }
 
 function flattenBelow(
   issues: readonly z.core.$ZodIssue[],
-  keysAt: (path: Path) => readonly string[],
+  unknown: (key: string, path: Path) => string,
   above: Path,
 ): Issue[] {
   return issues.flatMap((found): Issue[] => {
     const path = [...above, ...found.path.map((step) => (typeof step === 'number' ? step : String(step)))];
     switch (found.code) {
       case 'unrecognized_keys':
-        return found.keys.map((key) => issue([...path, key], unknownKey(key, path, keysAt), 'key'));
+        return found.keys.map((key) => issue([...path, key], unknown(key, path), 'key'));
       case 'invalid_key':
-        return flattenBelow(found.issues, keysAt, path).map((inner) => issue(inner.path, inner.message, 'key'));
+        return flattenBelow(found.issues, unknown, path).map((inner) => issue(inner.path, inner.message, 'key'));
       case 'invalid_union': {
         const meant = found.errors.find((errors) => !errors.some(isWrongType));
-        return meant === undefined ? [issue(path, found.message)] : flattenBelow(meant, keysAt, path);
+        return meant === undefined ? [issue(path, found.message)] : flattenBelow(meant, unknown, path);
       }
       default: {
         const wantsText = found.code === 'invalid_type' && found.expected === 'string';
@@ -108,9 +123,10 @@ function flattenBelow(
   });
 }
 
-/** The message for an unknown key, with the key or mapping that was likely meant. It never repeats a key that may be a secret. */
-function unknownKey(key: string, path: Path, keysAt: (path: Path) => readonly string[]): string {
-  const known = keysAt(path);
+/** The message for an unknown key, with the key or mappings that were likely meant. It never repeats a key that may be a secret. */
+function unknownKey(key: string, path: Path, root: JsonSchema): string {
+  const here = path.reduce(below, withAlternatives([root]));
+  const known = here.flatMap(keysOf);
   const typo = /^([a-z_]+)([:=])/.exec(key);
   const meant = known.find((name) => name === typo?.[1]);
   if (meant !== undefined) {
@@ -119,15 +135,30 @@ function unknownKey(key: string, path: Path, keysAt: (path: Path) => readonly st
       : `unknown key: write "${meant}: ", with a colon and a space`;
   }
   const near = mayBeSecret(key) ? '' : suggest(key, known);
-  const below = known.map((name) => [...path, name]);
-  const above = near === '' ? path.map((_, depth) => path.slice(0, depth)).toReversed() : [];
-  const owner = [...below, ...above].find((mapping) => keysAt(mapping).includes(key));
-  if (owner !== undefined) {
-    const where = owner.length === 0 ? 'the top of the file' : showPath(owner);
-    return `unknown key here, it belongs to ${where}: look at the indentation`;
-  }
+  const isOfChild = known.some((child) => below(here, child).flatMap(keysOf).includes(key));
+  const owners = near === '' || isOfChild ? ownersOf(key, withAlternatives([root]), '', path) : [];
+  if (owners.length > 0) return `unknown key here, it belongs to ${alternatives(owners)}: look at the indentation`;
   if (!mayBeSecret(key)) return `unknown key${near}`;
   return 'unknown key, not shown because it may hold a secret: write the name of a key, a colon, a space and the value';
+}
+
+/**
+ * The places of all mappings that have a key.
+ *
+ * @param at the place of the schemas
+ * @param near the path from there to the key; undefined in another branch of the file, whose lists are shown as `[]`
+ */
+function ownersOf(key: string, schemas: readonly JsonSchema[], at: string, near: Path | undefined): readonly string[] {
+  const [next, ...rest] = near ?? [];
+  const names = schemas.flatMap(keysOf);
+  const inside = names.flatMap((name) =>
+    ownersOf(key, below(schemas, name), at === '' ? name : `${at}.${name}`, next === name ? rest : undefined),
+  );
+  const isList = schemas.some(({ items }) => items !== undefined);
+  const entry = typeof next === 'number' ? String(next) : '';
+  const entries = isList ? ownersOf(key, below(schemas, 0), `${at}[${entry}]`, entry === '' ? undefined : rest) : [];
+  const own = names.includes(key) ? [at === '' ? 'the top of the file' : at] : [];
+  return [...own, ...inside, ...entries];
 }
 
 export type JsonSchema = z.core.JSONSchema.BaseSchema;
@@ -137,18 +168,18 @@ export function inputSchemaOf(schema: z.ZodType): JsonSchema {
   return z.toJSONSchema(schema, { io: 'input', target: 'draft-7' });
 }
 
-/** The valid keys of the mapping at a path; none where there is no mapping with fixed keys. */
-function keysInSchema(root: JsonSchema, path: Path): readonly string[] {
-  let schemas = withAlternatives([root]);
-  for (const step of path) {
-    schemas = withAlternatives(
-      schemas.flatMap((schema) => {
-        const next = typeof step === 'number' ? schema.items : schema.properties?.[step];
-        return next === undefined || typeof next === 'boolean' || Array.isArray(next) ? [] : [next];
-      }),
-    );
-  }
-  return schemas.flatMap((schema) => Object.keys(schema.properties ?? {}));
+/** The schemas of a value inside a mapping or list; none where there is no mapping with fixed keys. */
+function below(schemas: readonly JsonSchema[], step: string | number): readonly JsonSchema[] {
+  return withAlternatives(
+    schemas.flatMap((schema) => {
+      const next = typeof step === 'number' ? schema.items : schema.properties?.[step];
+      return next === undefined || typeof next === 'boolean' || Array.isArray(next) ? [] : [next];
+    }),
+  );
+}
+
+function keysOf(schema: JsonSchema): readonly string[] {
+  return Object.keys(schema.properties ?? {});
 }
 
 function withAlternatives(schemas: readonly JsonSchema[]): readonly JsonSchema[] {

@@ -92,10 +92,9 @@ async function demoConfig(simulator: Simulator, simulated: SimulatorFlags, flags
     ...(simulated.tlsCertFile === undefined ? {} : { tls: { ca_file: simulated.tlsCertFile } }),
   };
   const accounts = [
-    { name: REST_ACCOUNT, base_url: `${simulator.url}/v2`, ...access, counters: true, instances: true },
+    { name: REST_ACCOUNT, api: 'rest', base_url: `${simulator.url}/v2`, ...access, counters: true, instances: true },
     {
       name: NERDGRAPH_ACCOUNT,
-      api: 'nerdgraph',
       account_id: simulated.accountId,
       base_url: `${simulator.url}/graphql`,
       ...access,

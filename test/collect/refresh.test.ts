@@ -24,7 +24,7 @@ describe('a refresh', () => {
     await world.scrape();
     const to = (Date.UTC(2026, 0, 1) - 120_000) / 1000;
     expect(world.reader.of('metric_data')).toHaveLength(15);
-    expect(pairs(world.reader.of('metric_data'))).toEqual(new Set([JSON.stringify([to - 1800, to])]));
+    expect(pairs(world.reader.of('metric_data'))).toEqual(new Set([JSON.stringify([to - 300, to])]));
   });
 
   it('makes one call per list, per application, per host, per host list and per name list, and no other', async () => {

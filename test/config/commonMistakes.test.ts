@@ -49,12 +49,12 @@ describe('a common mistake is answered with what to write', () => {
     [
       'a key that stands inside of another mapping',
       account('limits:', '  max_retries: 3', '  hosts: false'),
-      'c.yaml:5:7: accounts[0].limits.hosts: unknown key here, it belongs to accounts[0]: look at the indentation',
+      'c.yaml:5:7: accounts[0].limits.hosts: unknown key here, it belongs to accounts[0], accounts[0].applications.settings[] or collection.intervals: look at the indentation',
     ],
     [
-      'a region in capitals',
-      account('region: EU'),
-      'c.yaml:3:13: accounts[0].region: must be us, eu, gov or jp; did you mean "eu"?',
+      'a pack by a shorter name',
+      account('query_packs: [alerts]'),
+      'c.yaml:3:19: accounts[0].query_packs[0]: must be alert_events, service_levels, deployments, transactions, browser, synthetics, limits or usage; did you mean "alert_events"?',
     ],
   ])('%s', (_, text, ...messages) => {
     expect(faultsOf(text)).toEqual(messages);

@@ -62,31 +62,31 @@ describe('the place of the configuration', () => {
 
 describe('a configuration from the environment', () => {
   it.each([
-    [undefined, 'us', 'https://api.newrelic.com/v2'],
-    ['', 'us', 'https://api.newrelic.com/v2'],
-    ['eu', 'eu', 'https://api.eu.newrelic.com/v2'],
-    ['EU', 'eu', 'https://api.eu.newrelic.com/v2'],
+    [undefined, 'us', 'https://api.newrelic.com/graphql'],
+    ['', 'us', 'https://api.newrelic.com/graphql'],
+    ['eu', 'eu', 'https://api.eu.newrelic.com/graphql'],
+    ['EU', 'eu', 'https://api.eu.newrelic.com/graphql'],
   ])('has one account named default, with region %j as %s', (given, region, base_url) => {
     expect(configFromEnvironment({ NEW_RELIC_API_KEY: ' abcd ', NEW_RELIC_REGION: given })).toMatchObject({
       config: {
         accounts: [{ name: 'default', region, base_url, api_key: 'abcd', hosts: true }],
-        collection: { window: 1_800_000 },
+        collection: { window: 300_000 },
       },
     });
   });
 
   it('has the interface and the number of the account', () => {
-    const env = { NEW_RELIC_API_KEY: 'NRAK-ABCD', NEW_RELIC_API: 'NerdGraph', NEW_RELIC_ACCOUNT_ID: '1234567' };
+    const env = { NEW_RELIC_API_KEY: 'NRAK-ABCD', NEW_RELIC_API: 'REST', NEW_RELIC_ACCOUNT_ID: '1234567' };
     expect(configFromEnvironment({ ...env, NEW_RELIC_REGION: 'eu' })).toMatchObject({
       config: {
-        accounts: [{ api: 'nerdgraph', account_id: 1_234_567, base_url: 'https://api.eu.newrelic.com/graphql' }],
+        accounts: [{ api: 'rest', account_id: 1_234_567, base_url: 'https://api.eu.newrelic.com/v2' }],
       },
       warnings: [],
     });
     expect(
       configFromEnvironment({ NEW_RELIC_API_KEY: 'abcd', NEW_RELIC_API: '', NEW_RELIC_ACCOUNT_ID: '' }),
     ).toMatchObject({
-      config: { accounts: [{ api: 'rest', account_id: undefined }] },
+      config: { accounts: [{ api: 'nerdgraph', account_id: undefined }] },
     });
   });
 

@@ -23,7 +23,7 @@ describe('placeholders', () => {
     ['${DOLLAR}', '${A}'],
     ['$${', '${'],
   ])('make %j into %j', (text, expanded) => {
-    expect(expandPlaceholders(text, ENV)).toMatchObject({ text: expanded });
+    expect(expandPlaceholders(text, ENV)).toBe(expanded);
   });
 
   it.each(['${', '${}', '${A', '${1A}', '${A-b}', '${A:b}', '${ A }', '${A.b}'])('are incomplete in %j', (text) => {
@@ -57,7 +57,7 @@ describe('placeholders', () => {
     const text = fc.string({ unit: fc.constantFrom('$', '{', '}', 'A', ':', '-', ' ') });
     fc.assert(
       fc.property(text, (value) => {
-        expect(expandPlaceholders(escapePlaceholders(value), {})).toMatchObject({ text: value });
+        expect(expandPlaceholders(escapePlaceholders(value), {})).toBe(value);
       }),
     );
   });
@@ -75,17 +75,16 @@ describe('a value from the environment', () => {
 
   it('stays text when it is quoted', () => {
     expect(faultsOf(`${HEAD}    limits:\n      max_retries: "\${R}"\n`, { R: '1' })).toEqual([
-      'c.yaml:4:20: accounts[0].limits.max_retries: expected a number, not text',
+      'c.yaml:4:20: accounts[0].limits.max_retries: expected a number, not text (remove the quotes)',
     ]);
   });
 
   it.each(['12345678', '1e5', 'true', 'null', '0x10', '.inf'])(
     'is text where text is wanted, also when it is %s',
     (value) => {
-      const text = 'accounts:\n  - name: ${V}\n    api_key: ${V}\n    labels:\n      team: ${V}\n';
+      const text = 'accounts:\n  - name: ${V}\n    api_key: abcd\n    labels:\n      team: ${V}\n';
       expect(configOf(text, { V: value }).accounts[0]).toMatchObject({
         name: value,
-        api_key: value,
         labels: { team: value },
       });
     },

@@ -9,7 +9,7 @@ import { stalePaths } from '../../scripts/generate/generatedFile.ts';
 import { keysOf } from '../../scripts/generate/schemaKeys.ts';
 import { inputSchema } from '../../src/config/schema/file.ts';
 import type { JsonSchema } from '../../src/config/schemaIssues.ts';
-import { configOf, withAccount } from './reading.ts';
+import { configOf, exampleInUse, withAccount } from './reading.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 const example = readFileSync(new URL('config.example.yaml', ROOT), 'utf8');
@@ -43,8 +43,7 @@ describe('what is made of the schema', () => {
     expect(keys.size).toBeGreaterThan(40);
     for (const key of keys) {
       expect(page).toMatch(new RegExp(`(^\\| |\`)\`?${key}\`?`, 'm'));
-      // The example is an account of REST, which has no tags to match.
-      if (key !== 'tag') expect(example).toMatch(new RegExp(`^[ #-]*${key}:`, 'm'));
+      expect(example).toMatch(new RegExp(`^[ #-]*${key}:`, 'm'));
     }
   });
 });
@@ -64,25 +63,17 @@ describe('the example file', () => {
   });
 
   it('is valid with all its other lines in use, in the place of those that they exclude', () => {
-    const inUse = example
-      .replace(
-        /^ *(region|api_key|labels|exclude|settings|tags|key_transactions|custom_metrics|entities|queries|query_files|query_packs): .*\n/gm,
-        '',
-      )
-      // Only NerdGraph has tags, and these lines are those of an account of REST.
-      .replace(/^ {6}#tags:\n(?: *# +- .*\n)+/m, '')
-      .replace(/^( *)#(?=[^ \n#]|  )/gm, '$1');
-    expect(configOf(inUse).accounts[0]).toMatchObject({
-      base_url: 'https://api.newrelic.com/v2',
+    expect(configOf(exampleInUse()).accounts[0]).toMatchObject({
+      base_url: 'https://api.newrelic.com/graphql',
       api_key_file: '/run/secrets/new_relic_api_key',
       labels: { team: 'payments' },
       tls: { ca_file: '/etc/ssl/corp.pem', server_name: 'api.example' },
       applications: {
-        include: [{ name: 'checkout-*' }, { id: 1_234_567 }],
-        exclude: [{ name: '*-staging' }],
-        settings: [{ match: { name: 'legacy-*' }, database_component: 'database', hosts: false }],
+        include: [{ name: 'Checkout *' }, { id: 1_000_001 }],
+        exclude: [{ name: 'Retired *' }],
+        settings: [{ match: { name: 'Store*' }, database_component: 'database', hosts: false }],
       },
-      key_transactions: { include: [{ name: 'Checkout *' }], exclude: [{ id: 7_654_321 }] },
+      key_transactions: { include: [{ name: 'Checkout *' }], exclude: [{ id: 5_000_006 }] },
       custom_metrics: [{ name: 'newrelic_custom_queue_depth', match: 'Custom/Queue/{queue}/depth' }],
       entities: [{ type: 'EXT-SERVICE', tags: ['team'], window: 300_000, max_entities: 1_000 }],
       queries: [{ name: 'orders', labels: ['region', 'plan'], limit: 100 }, { name: 'alert_events/open' }],

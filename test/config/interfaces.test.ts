@@ -6,17 +6,17 @@ const account = (keys: string) => configOf(withAccount(keys)).accounts[0]!;
 
 describe('an account that is read through the other interface', () => {
   it.each([
-    ['region: eu', 'nerdgraph', 'https://api.eu.newrelic.com/graphql'],
+    ['region: eu, api: rest', 'nerdgraph', 'https://api.eu.newrelic.com/graphql'],
     ['region: jp, api: nerdgraph', 'rest', 'https://api.jp.newrelic.com/v2'],
-    ['base_url: "http://127.0.0.1:8080/x"', 'nerdgraph', 'http://127.0.0.1:8080/x/graphql'],
-    ['base_url: "https://x.example/v2/"', 'nerdgraph', 'https://x.example/graphql'],
+    ['api: rest, base_url: "http://127.0.0.1:8080/x"', 'nerdgraph', 'http://127.0.0.1:8080/x/graphql'],
+    ['api: rest, base_url: "https://x.example/v2/"', 'nerdgraph', 'https://x.example/graphql'],
     ['api: nerdgraph, base_url: "https://x.example/a/graphql"', 'rest', 'https://x.example/a/v2'],
   ] as const)('with %s through %s is at %s', (keys, api, base_url) => {
     expect(accountThrough(api, account(keys))).toMatchObject({ api, base_url });
   });
 
   it('has the header of that interface, the more careful limits, and no instances', () => {
-    expect(accountThrough('nerdgraph', account('instances: true, account_id: 5'))).toMatchObject({
+    expect(accountThrough('nerdgraph', account('api: rest, instances: true, account_id: 5'))).toMatchObject({
       account_id: 5,
       api_key: 'abcd',
       api_key_header: 'Api-Key',

@@ -7,12 +7,12 @@ const DEFAULTS = {
     {
       name: 'default',
       region: 'us',
-      api: 'rest',
+      api: 'nerdgraph',
       account_id: undefined,
-      base_url: 'https://api.newrelic.com/v2',
+      base_url: 'https://api.newrelic.com/graphql',
       api_key: 'abcd',
       api_key_file: undefined,
-      api_key_header: 'X-Api-Key',
+      api_key_header: 'Api-Key',
       labels: {},
       tls: { ca_file: undefined, server_name: undefined },
       applications: { read: true, include: undefined, exclude: [], reporting_only: true, settings: [], tags: [] },
@@ -25,11 +25,11 @@ const DEFAULTS = {
       queries: [],
       query_files: [],
       query_packs: [],
-      limits: { max_concurrent_requests: 8, requests_per_minute: 600, request_timeout: 10_000, max_retries: 2 },
+      limits: { max_concurrent_requests: 5, requests_per_minute: 600, request_timeout: 30_000, max_retries: 2 },
     },
   ],
   collection: {
-    window: 1_800_000,
+    window: 300_000,
     delay: 120_000,
     scrape_timeout_offset: 500,
     default_scrape_timeout: 10_000,
@@ -125,7 +125,7 @@ describe('a valid configuration', () => {
       ...DEFAULTS.accounts[0],
       name: 'europe',
       region: 'eu',
-      base_url: 'https://api.eu.newrelic.com/v2',
+      base_url: 'https://api.eu.newrelic.com/graphql',
     });
     expect(accounts[0]).toEqual({
       name: 'production',
@@ -227,18 +227,18 @@ describe('a valid configuration', () => {
     ['http://127.8.9.10', 'http://127.8.9.10/v2'],
     ['http://[::1]:8080', 'http://[::1]:8080/v2'],
   ])('takes the base address %s as %s', (given, used) => {
-    expect(configOf(withAccount(`base_url: "${given}"`)).accounts[0]?.base_url).toBe(used);
+    expect(configOf(withAccount(`api: rest, base_url: "${given}"`)).accounts[0]?.base_url).toBe(used);
   });
 
-  it('has other defaults for an account that is read through NerdGraph', () => {
+  it('has other defaults for an account that is read through REST, whose interface may be written in any case', () => {
     const account = DEFAULTS.accounts[0]!;
-    expect(configOf(withAccount('api: nerdgraph, account_id: 77')).accounts[0]).toEqual({
+    expect(configOf(withAccount('api: REST, region: US, account_id: 77')).accounts[0]).toEqual({
       ...account,
-      api: 'nerdgraph',
+      api: 'rest',
       account_id: 77,
-      base_url: 'https://api.newrelic.com/graphql',
-      api_key_header: 'Api-Key',
-      limits: { ...account.limits, max_concurrent_requests: 5, request_timeout: 30_000 },
+      base_url: 'https://api.newrelic.com/v2',
+      api_key_header: 'X-Api-Key',
+      limits: { ...account.limits, max_concurrent_requests: 8, request_timeout: 10_000 },
     });
   });
 
@@ -327,7 +327,7 @@ describe('a valid configuration', () => {
   });
 
   it('may feed one family from two templates with the same labels, scope and help', () => {
-    const metric = (match: string): string => `{name: q, help: h, value: v, scope: host, match: "${match}"}`;
+    const metric = (match: string): string => `{name: q, help: h, value: count, scope: host, match: "${match}"}`;
     const text = withAccount(`custom_metrics: [${metric('Custom/{a}/{b}')}, ${metric('Other/{b}/{a}')}]`);
     expect(configOf(text).accounts[0]?.custom_metrics).toHaveLength(2);
   });

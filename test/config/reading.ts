@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { formatDiagnostic } from '../../src/config/diagnostic.ts';
 import type { Config } from '../../src/config/config.ts';
 import { loadConfig } from '../../src/config/load.ts';
@@ -19,4 +20,14 @@ export function configOf(text: string, env: Environment = {}): Config {
 /** The smallest valid file, in one line, with more keys of its account, and more lines after it. */
 export function withAccount(keys = '', more = ''): string {
   return `accounts: [{api_key: abcd${keys === '' ? '' : `, ${keys}`}}]\n${more}`;
+}
+
+/** The text of config.example.yaml with its other lines in use, which replace the lines that they exclude. */
+export function exampleInUse(): string {
+  return readFileSync(new URL('../../config.example.yaml', import.meta.url), 'utf8')
+    .replace(
+      /^ *(region|api_key|labels|exclude|settings|tags|key_transactions|custom_metrics|entities|queries|query_files|query_packs): .*\n/gm,
+      '',
+    )
+    .replace(/^( *)#(?=[^ \n#]|  )/gm, '$1');
 }

@@ -30,13 +30,13 @@ describe('the running configuration as it is shown', () => {
 
   it.each([
     ['a region', withAccount('region: eu')],
-    ['a base address', withAccount('base_url: "https://proxy.example/x"')],
+    ['a base address', withAccount('api: rest, base_url: "https://proxy.example/x"')],
     ['a key file', 'accounts: [{api_key_file: /run/key}]'],
     ['a literal placeholder', withAccount('labels: {team: "$${A}"}, name: "a: b # c"')],
     [
       'lists',
       withAccount(
-        'key_transactions: {exclude: [{id: 3}]}, applications: {include: [{name: "*"}], settings: [{match: {id: 1}}]}, custom_metrics: [{name: a, match: "Custom/{x}", value: v}]',
+        'key_transactions: {exclude: [{id: 3}]}, applications: {include: [{name: "*"}], settings: [{match: {id: 1}}]}, custom_metrics: [{name: a, match: "Custom/{x}", value: count}]',
       ),
     ],
     [

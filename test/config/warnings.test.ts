@@ -4,9 +4,11 @@ import { describe, expect, it } from 'vitest';
 import { temporaryFolders } from './folder.ts';
 import { formatDiagnostic } from '../../src/config/diagnostic.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import { withAccount } from './reading.ts';
+import { withAccount as withShortKey } from './reading.ts';
 
 const newFolder = temporaryFolders();
+
+const withAccount = (keys: string): string => withShortKey(keys).replace('abcd', 'NRAK-A');
 
 function warningsOf(text: string): string[] {
   const result = loadConfig({ path: 'c.yaml', text }, {});
@@ -28,17 +30,17 @@ describe('a valid configuration warns', () => {
 
   it('of a request timeout that is short for NerdGraph, at its place', () => {
     expect(warningsOf(withAccount('api: nerdgraph, limits: {request_timeout: 6s999ms}'))).toEqual([
-      'c.yaml:1:70: accounts[0].limits.request_timeout: is short for NerdGraph, whose queries take longer: set at least 7s',
+      'c.yaml:1:72: accounts[0].limits.request_timeout: is short for NerdGraph, whose queries take longer: set at least 7s',
     ]);
   });
 
   it('of the header that NerdGraph does not take its key in', () => {
     expect(warningsOf(withAccount('api: nerdgraph, api_key_header: X-Api-Key'))).toEqual([
-      'c.yaml:1:60: accounts[0].api_key_header: NerdGraph takes its key in the header Api-Key: remove this key, or set it to Api-Key',
+      'c.yaml:1:62: accounts[0].api_key_header: NerdGraph takes its key in the header Api-Key: remove this key, or set it to Api-Key',
     ]);
   });
 
-  it.each(['NRAA-123456', 'NRRA-123456', '0123456789abcdef0123456789abcdef01234567'])(
+  it.each(['abc', 'NRAA-123456', 'NRRA-123456', '0123456789abcdef0123456789abcdef01234567'])(
     'of a key that is no user key, without repeating it: %s',
     (key) => {
       const warnings = warningsOf(`accounts: [{api_key: ${key}}]`);
@@ -46,11 +48,12 @@ describe('a valid configuration warns', () => {
         'c.yaml:1:22: accounts[0].api_key: is no user key: only user keys work, which begin with NRAK- (REST API keys ended on 1 March 2025)',
       ]);
       expect(warningsOf('accounts: [{api_key: NRAK-ABCDEF}]')).toEqual([]);
+      expect(warningsOf('accounts: [{api_key: abc, base_url: "https://proxy.example/graphql"}]')).toEqual([]);
     },
   );
 
   it.each([
-    ['limits: {requests_per_minute: 1001}', 1_000],
+    ['api: rest, limits: {requests_per_minute: 1001}', 1_000],
     ['api: nerdgraph, limits: {requests_per_minute: 3001}', 3_000],
   ])('of more calls a minute than the service allows an account, with %s', (keys, allowed) => {
     expect(warningsOf(withAccount(keys))).toEqual([
@@ -61,12 +64,12 @@ describe('a valid configuration warns', () => {
   });
 
   it.each([
-    'limits: {requests_per_minute: 1000}',
+    'api: rest, limits: {requests_per_minute: 1000}',
     'api: nerdgraph, limits: {requests_per_minute: 3000}',
-    'base_url: "https://proxy.example", limits: {requests_per_minute: 5000}',
+    'base_url: "https://proxy.example/graphql", limits: {requests_per_minute: 5000}',
     'api: nerdgraph',
     'api: nerdgraph, api_key_header: Api-Key, limits: {request_timeout: 7s}',
-    'api_key_header: X-Api-Key, limits: {request_timeout: 1s}',
+    'api: rest, api_key_header: X-Api-Key, limits: {request_timeout: 1s}',
   ])('of nothing with %s', (keys) => {
     expect(warningsOf(withAccount(keys))).toEqual([]);
   });

@@ -11,7 +11,7 @@ const PAGE_SIZE = 200;
 
 /** The cost of a steady state over REST, by the number of applications, with default intervals. */
 function planOf(applications: number, hostsEach: number) {
-  const loaded = loadConfig({ path: 'config.yaml', text: 'accounts: [{api_key: k}]' }, {});
+  const loaded = loadConfig({ path: 'config.yaml', text: 'accounts: [{api: rest, api_key: k}]' }, {});
   if ('diagnostics' in loaded) throw new Error('the smallest configuration is not valid');
   const { collection, accounts } = loaded.config;
   const hosts = applications * hostsEach;
@@ -82,8 +82,7 @@ async function planOverNerdGraph(applications: number, hostsEach: number): Promi
     keyTransactions: 100,
   });
   const config = `accounts:
-  - api: nerdgraph
-    account_id: 1234567
+  - account_id: 1234567
     base_url: ${new URL('/graphql', simulator.url).href}
     api_key: ${DEMO_API_KEY}
     applications: {reporting_only: false}

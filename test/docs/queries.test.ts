@@ -15,7 +15,7 @@ const pack = z.object({
 test('the recipes are queries that the configuration takes', () => {
   const [recipes = ''] = blocksOf(sectionOf(PAGE, '## Recipes'), 'yaml');
   const indented = recipes.trimEnd().replaceAll('\n', '\n    ');
-  const text = `accounts:\n  - account_id: 1\n    api: nerdgraph\n    api_key: NRAK-EXAMPLE\n    ${indented}\n`;
+  const text = `accounts:\n  - account_id: 1\n    api_key: NRAK-EXAMPLE\n    ${indented}\n`;
   expect(loadConfig({ path: 'config.yaml', text }, {})).toHaveProperty('config');
 });
 

@@ -36,7 +36,7 @@ describe('check --live', () => {
       'config.yaml: valid',
       `account shop (${simulator.url}/v2): the key is accepted`,
       expect.stringMatching(
-        /^ {2}interface: REST, which New Relic ends on 2027-07-31, in \d+ days: "api: nerdgraph" reads/,
+        /^ {2}interface: REST, which New Relic ends on 2027-07-31, in \d+ days: without "api: rest" NerdGraph is read/,
       ),
       '  applications: 6 visible, 2 exported, 2 of them reporting',
       '  key transactions: 8 visible, 3 exported',

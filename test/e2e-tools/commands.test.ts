@@ -109,7 +109,7 @@ describe.concurrent('a command', () => {
   );
 
   it('says in a sentence that a proxy setting is no address', async () => {
-    const env = { NEW_RELIC_API_KEY: 'NRAK-FROMTHEENVIRONMENT0000', HTTPS_PROXY: 'http://user:secret@:::' };
+    const env = { NEW_RELIC_API_KEY: 'NRAK-OFAVARIABLE0000000000', HTTPS_PROXY: 'http://user:secret@:::' };
     for (const args of [['--web.listen-address=127.0.0.1:0'], ['plan']]) {
       const { status, stderr } = await runProgram(args, { env });
       expect(status).toBe(1);

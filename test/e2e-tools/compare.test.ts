@@ -24,7 +24,7 @@ describe('compare', () => {
     });
     const comparison = JSON.parse(stdout) as Comparison;
     expect(comparison).toMatchObject({ account: 'prod', tolerance: 0.01, unexpected: 0 });
-    expect(comparison.window.to - comparison.window.from).toBe(1800);
+    expect(comparison.window.to - comparison.window.from).toBe(300);
     const compared = comparison.families.reduce((sum, family) => sum + family.compared, 0);
     expect(compared).toBeGreaterThan(800);
     expect(comparison.differences.length).toBeGreaterThan(100);

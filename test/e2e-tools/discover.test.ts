@@ -16,7 +16,7 @@ describe('discover', () => {
     });
     expect({ status, complaints: complaintsOf(stderr) }).toEqual({ status: 0, complaints: [] });
     const pasted = stdout.replace(/^/gm, '        ');
-    const settings = `api_key: NRAK-SIMULATOR0000000000000000\n    base_url: ${simulator.url}/v2\n    hosts: false`;
+    const settings = `api: rest\n    api_key: NRAK-SIMULATOR0000000000000000\n    base_url: ${simulator.url}/v2\n    hosts: false`;
     const config = `accounts:\n  - ${settings}\n    applications:\n      include:\n${pasted}\n`;
     const exporter = await startExporter({ ...SAME_WINDOW, config });
     try {

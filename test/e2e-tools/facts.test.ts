@@ -10,8 +10,8 @@ import { runInProcess, type ToolResult } from '../support/inProcess.ts';
 const simulator = await simulatorForFile({ facts: new Set(['rest_error_rate_scale'] as const) });
 const CONFIG = [
   'accounts:',
-  `  - {name: prod, base_url: "${simulator.url}/v2", api_key: ${DEMO_API_KEY}}`,
-  `  - {name: closed, base_url: "${simulator.url}/v2", api_key: NRAK-WRONG}`,
+  `  - {name: prod, api: rest, base_url: "${simulator.url}/v2", api_key: ${DEMO_API_KEY}}`,
+  `  - {name: closed, api: rest, base_url: "${simulator.url}/v2", api_key: NRAK-WRONG}`,
 ].join('\n');
 
 function facts(...flags: readonly string[]): Promise<ToolResult> {

@@ -86,7 +86,7 @@ beforeAll(async () => {
       const name = nameOf(target, index);
       const isRest = target === 'list' || target === 'data';
       const where = isRest
-        ? `base_url: ${origin}/${name}/v2`
+        ? `api: rest, base_url: ${origin}/${name}/v2`
         : `api: nerdgraph, account_id: ${ACCOUNT}, base_url: ${origin}/${name}/graphql`;
       const more = 'key_transactions: false, hosts: false, limits: {max_concurrent_requests: 2, request_timeout: 2m}';
       return `  - {name: ${name}, api_key: NRAK-0123456789ABCDEFGHIJKLMN${index}, ${where}, ${more}}`;

@@ -30,7 +30,7 @@ test.each([
   const exporter = await exporterForTest({ ...SAME_WINDOW, config: { accounts: [nerdGraphAccount(simulator)] } });
   const families = await scrapeUntilFresh(exporter);
   const to = (value(families, WINDOW_END) ?? NaN) / 60;
-  const expected = expectNerdGraph(simulator.world, { now, window: { from: to - 30, to } });
+  const expected = expectNerdGraph(simulator.world, { now, window: { from: to - 5, to } });
   const actual = new SeriesMap();
   for (const { name, samples } of families.filter(({ name: family }) => /^newrelic_(application|host)_/.test(family))) {
     for (const sample of samples) actual.add(name, sample.labels, sample.value);

@@ -93,7 +93,7 @@ test('a key file that vanishes is told once in the log, and the last key stays i
   const exporter = await exporterForTest({
     ...clock.program,
     files: { 'key.txt': `${DEMO_API_KEY}\n` },
-    config: { accounts: [{ name: 'one', base_url: simulator.url, api_key_file: 'key.txt' }] },
+    config: { accounts: [{ name: 'one', api: 'rest', base_url: simulator.url, api_key_file: 'key.txt' }] },
   });
   const lines = () => exporter.output().match(/^.*The key file cannot be used.*$/gm) ?? [];
   await scrapeUntilFresh(exporter);
@@ -123,7 +123,7 @@ test('a refused account heals when its key file changes, without a restart', asy
   const simulator = await simulatorForTest({ applications: 2 });
   const exporter = await exporterForTest({
     files: { 'key.txt': 'NRAK-REVOKEDSECRET\n' },
-    config: { accounts: [{ name: 'one', base_url: simulator.url, api_key_file: 'key.txt' }] },
+    config: { accounts: [{ name: 'one', api: 'rest', base_url: simulator.url, api_key_file: 'key.txt' }] },
   });
   expect(value(await exporter.scrape(), 'newrelic_up')).toBe(0);
   writeFileSync(join(exporter.folder, 'key.txt'), `${DEMO_API_KEY}\n`);

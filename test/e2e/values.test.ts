@@ -41,7 +41,7 @@ test.each(['documented', 'all'] as const)(
     const ranges = simulator.requests.ranges();
     expect(ranges).toHaveLength(1);
     const [from, to] = [Date.parse(ranges[0]?.from ?? ''), Date.parse(ranges[0]?.to ?? '')];
-    expect(to - from).toBe(30 * 60_000);
+    expect(to - from).toBe(5 * 60_000);
     const window = { from: from / 60_000, to: to / 60_000 };
 
     const actual = seriesOf(families);
@@ -67,7 +67,7 @@ test('every series of an account that is read through NerdGraph has the value th
   });
   const families = await scrapeUntilFresh(exporter);
   const to = (value(families, 'newrelic_exporter_window_end_timestamp_seconds') ?? NaN) / 60;
-  const expected = expectNerdGraph(simulator.world, { now, window: { from: to - 30, to } });
+  const expected = expectNerdGraph(simulator.world, { now, window: { from: to - 5, to } });
   expect(differences(expected, seriesOf(families), RELATIVE_ERROR)).toEqual([]);
   expect(expected.keys().length).toBeGreaterThan(1_300);
   expect(lint(families)).toEqual([]);

@@ -129,7 +129,7 @@ describe('the command simulate', () => {
     child.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()));
     await expect.poll(() => said).toContain('/control');
     expect(said).toMatch(/^Listening on http:\/\/127\.0\.0\.1:\d+ with 16 applications/);
-    const base = /base_url: (\S+)/.exec(said)?.[1] ?? '';
+    const base = /base_url: (\S+\/v2)/.exec(said)?.[1] ?? '';
     const key = /api_key: (\S+)/.exec(said)?.[1] ?? '';
     const reply = await fetch(`${base}/applications.json`, { headers: { 'X-Api-Key': key } });
     expect(reply.status).toBe(200);

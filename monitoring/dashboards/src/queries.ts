@@ -10,7 +10,6 @@ import { account, datasource, jobAndInstance } from './variables.ts';
 /** A family of a pack, one series for each combination of the given labels. */
 const of = (family: string, ...labels: string[]): string => by(['account', ...labels], select(family, ACCOUNT));
 const empty = (pack: string): string => `Empty without the query pack ${pack}.`;
-/** Of the last window of the query, 30 minutes unless configured. */
 const WINDOW = 'In the window of the query.';
 
 const ALERT_EVENTS: Builder<Panel>[] = [

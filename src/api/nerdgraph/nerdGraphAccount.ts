@@ -114,7 +114,7 @@ export class NerdGraphAccount {
     const words =
       first === undefined
         ? 'the key sees no account: give its user a role in the account'
-        : `the key sees ${accounts.length} accounts, set account_id to one of them: ${namesOf(accounts)}`;
+        : `the key sees ${accounts.length} accounts, set account_id to one of them, or write "api: rest": ${namesOf(accounts)}`;
     throw this.transport.reportFailure('applications', new CallFailure('other', words));
   }
 }

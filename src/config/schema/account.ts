@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { list, notes, text, textWithout, whole, duration } from './parts.ts';
+import { anyCase, list, notes, text, textWithout, whole, duration } from './parts.ts';
 import { RESERVED_LABEL_NAMES } from '../../metrics/catalogue.ts';
 import { LABEL_NAME } from '../../metrics/labelNames.ts';
 import { APIS } from '../../api/upstreamReader.ts';
@@ -12,7 +12,7 @@ import { applicationMatch, choice, entityMatch } from './entityMatch.ts';
 import { PACKS, query } from './query.ts';
 
 const setting = z.strictObject({
-  match: notes(applicationMatch, { description: 'The applications it is for.', example: { name: 'legacy-*' } }),
+  match: notes(applicationMatch, { description: 'The applications it is for.', example: { name: 'Store*' } }),
   database_component: notes(z.enum(['auto', 'datastore', 'database', 'active_record']).default('auto'), {
     description: 'Which kind of database metric counts; `auto` finds out from the metrics that the application has.',
     example: 'database',
@@ -26,8 +26,8 @@ const setting = z.strictObject({
 
 const chosenApplications = z.strictObject({
   ...choice(applicationMatch, 'applications', 'every application', [
-    [{ name: 'checkout-*' }, { id: 1234567 }],
-    [{ name: '*-staging' }],
+    [{ name: 'Checkout *' }, { id: 1_000_001 }],
+    [{ name: 'Retired *' }],
   ]),
   reporting_only: notes(z.boolean().default(true), {
     description: 'Applications that do not report get state metrics, but no calls for metric data.',
@@ -35,7 +35,7 @@ const chosenApplications = z.strictObject({
   settings: notes(list(setting).prefault([]), { description: 'Per application; the first match wins.' }),
   tags: notes(list(text()).prefault([]), {
     description:
-      'Tags that are published as labels of `newrelic_application_tags`, by their keys, whose case does not count. Only with `api: nerdgraph`.',
+      'Tags that are published as labels of `newrelic_application_tags`, by their keys, whose case does not count. Not with `api: rest`.',
     example: ['team', 'environment'],
   }),
 });
@@ -48,7 +48,7 @@ const applications = z.union([
 ]);
 
 const chosenKeyTransactions = z.strictObject(
-  choice(entityMatch, 'key transactions', 'every key transaction', [[{ name: 'Checkout *' }], [{ id: 7654321 }]]),
+  choice(entityMatch, 'key transactions', 'every key transaction', [[{ name: 'Checkout *' }], [{ id: 5_000_006 }]]),
 );
 
 const keyTransactions = z.union([z.boolean(), chosenKeyTransactions]);
@@ -79,11 +79,13 @@ const tls = z.strictObject({
   ),
 });
 
+const { rest, nerdgraph } = INTERFACE_DEFAULTS;
+
 const limits = z.strictObject({
   max_concurrent_requests: notes(whole(1, 1_000).optional(), {
     description: 'Calls at once.',
-    otherwise: `\`${INTERFACE_DEFAULTS.rest.max_concurrent_requests}\`; \`${INTERFACE_DEFAULTS.nerdgraph.max_concurrent_requests}\` with \`api: nerdgraph\``,
-    example: INTERFACE_DEFAULTS.rest.max_concurrent_requests,
+    otherwise: `\`${nerdgraph.max_concurrent_requests}\`; \`${rest.max_concurrent_requests}\` with \`api: rest\``,
+    example: nerdgraph.max_concurrent_requests,
   }),
   requests_per_minute: notes(whole(1, 1_000_000).default(600), {
     description:
@@ -92,8 +94,8 @@ const limits = z.strictObject({
   }),
   request_timeout: notes(duration({ min: '1ms' }).optional(), {
     description: 'Longest time for one call.',
-    otherwise: `\`${formatDuration(INTERFACE_DEFAULTS.rest.request_timeout)}\`; \`${formatDuration(INTERFACE_DEFAULTS.nerdgraph.request_timeout)}\` with \`api: nerdgraph\``,
-    example: formatDuration(INTERFACE_DEFAULTS.rest.request_timeout),
+    otherwise: `\`${formatDuration(nerdgraph.request_timeout)}\`; \`${formatDuration(rest.request_timeout)}\` with \`api: rest\``,
+    example: formatDuration(nerdgraph.request_timeout),
   }),
   max_retries: notes(whole(0, 10).default(2), {
     description: 'How often a call is tried again after a server or network fault, within the same limits.',
@@ -106,14 +108,14 @@ const writtenAccount = z.strictObject({
     otherwise: '`default` when there is one account, otherwise required',
     example: 'production',
   }),
-  region: notes(z.enum(REGIONS).optional(), {
+  region: notes(anyCase(REGIONS).optional(), {
     description: "New Relic's region of the account.",
     otherwise: '`us`, when there is no `base_url`',
     example: 'us',
   }),
-  api: notes(z.enum(APIS).default('rest'), {
+  api: notes(anyCase(APIS).prefault('nerdgraph'), {
     description:
-      'The interface that the account is read through: the REST API v2, which New Relic ends on 31 July 2027, or NerdGraph.',
+      'The interface that the account is read through: NerdGraph, or the REST API v2, which New Relic ends on 31 July 2027.',
   }),
   account_id: notes(whole(1).optional(), {
     description: 'The number of the account. With `api: rest` only queries, entities and the command `compare` use it.',
@@ -122,10 +124,10 @@ const writtenAccount = z.strictObject({
   }),
   base_url: notes(z.string().optional(), {
     description:
-      'Address of the interface instead of a region. REST: with or without the trailing `/v2`. NerdGraph: the whole ' +
-      'address, ending in `/graphql`. `https` only; `http` only for loopback addresses.',
+      'Address of the interface instead of a region. NerdGraph: the whole address, ending in `/graphql`. REST: with or ' +
+      'without the trailing `/v2`. `https` only; `http` only for loopback addresses.',
     placeholder: '<url>',
-    example: 'https://api.newrelic.com/v2',
+    example: 'https://api.newrelic.com/graphql',
   }),
   api_key: notes(textWithout(keyProblem, z.string().trim()).optional(), {
     description: 'The key. Either this or `api_key_file`.',
@@ -139,8 +141,8 @@ const writtenAccount = z.strictObject({
   }),
   api_key_header: notes(z.enum(['X-Api-Key', 'Api-Key']).optional(), {
     description: 'Request header that carries the key, a user key (`NRAK-...`).',
-    otherwise: '`X-Api-Key`; `Api-Key` with `api: nerdgraph`',
-    example: 'X-Api-Key',
+    otherwise: '`Api-Key`; `X-Api-Key` with `api: rest`',
+    example: 'Api-Key',
   }),
   labels: notes(z.record(labelName, z.string()).default({}), {
     description:
@@ -158,7 +160,7 @@ const writtenAccount = z.strictObject({
       'Counters of each application for `rate()`, `increase()` and service levels (docs/service-levels.md): every minute counts once.',
   }),
   instances: notes(z.boolean().default(false), {
-    description: 'Rolling summaries of each instance. Not with `api: nerdgraph`.',
+    description: 'Rolling summaries of each instance. Only with `api: rest`.',
   }),
   key_transactions: notes(keyTransactions.prefault(true), {
     description:
@@ -181,7 +183,7 @@ const writtenAccount = z.strictObject({
   query_files: notes(list(text()).prefault([]), {
     description:
       'Files with further queries under the key `queries`, relative to the folder of the configuration. `*` stands for ' +
-      'any run of characters of a name.',
+      'any run of characters of the name of a file. `${NAME}` is not replaced in them.',
     placeholder: '[<path>]',
     example: ['queries/*.yaml'],
   }),

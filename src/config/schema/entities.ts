@@ -13,7 +13,7 @@ export const entitySelection = z.strictObject({
   }),
   ...choice(tagMatch, 'entities', 'every entity of the type', [
     [{ name: 'checkout-*' }, { tag: 'environment', value: 'production' }],
-    [{ name: '*-staging' }],
+    [{ name: 'mail-*' }],
   ]),
   metrics: notes(list(text(), 1).optional(), {
     description: "Only these golden metrics, by New Relic's names.",

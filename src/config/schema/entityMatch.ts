@@ -48,7 +48,7 @@ export const applicationMatch = z
     {
       ...nameOrId,
       ...tagKeys(
-        'The key of a tag that the application has, whose case does not count. Only with `api: nerdgraph`.',
+        'The key of a tag that the application has, whose case does not count. Not with `api: rest`.',
         'team',
         'pay*',
       ),

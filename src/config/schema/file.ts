@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { stringify } from 'yaml';
 import type { Group } from '../../metrics/sample.ts';
 import { duration, notes, whole, list } from './parts.ts';
-import { inputSchemaOf, type JsonSchema } from '../schemaIssues.ts';
+import { beginWith, inputSchemaOf, type JsonSchema } from '../schemaIssues.ts';
 import { account } from './account.ts';
 import { escapePlaceholders } from '../yaml/placeholders.ts';
 
@@ -23,7 +23,7 @@ const intervals = z.strictObject({
 } satisfies Record<Exclude<Group, 'custom_metrics' | 'golden_metrics' | 'queries'>, unknown>);
 
 export const collection = z.strictObject({
-  window: notes(duration({ min: '1m', wholeMinutes: true }).prefault('30m'), {
+  window: notes(duration({ min: '1m', wholeMinutes: true }).prefault('5m'), {
     description: 'Time range of metric data, in whole minutes. Averages and rates are over this time.',
   }),
   delay: notes(duration({ min: '0s' }).prefault('2m'), {
@@ -57,10 +57,13 @@ export const collection = z.strictObject({
 });
 
 /** The schema of the file; `z.encode` turns a configuration back into a file. Rules between keys are in rules.ts. */
-export const fileSchema = z.strictObject({
-  accounts: notes(list(account, 1), { description: 'The accounts to read, each with its key.' }),
-  collection: notes(collection.prefault({}), { description: 'How the data are collected, for all accounts alike.' }),
-});
+export const fileSchema = z.strictObject(
+  {
+    accounts: notes(list(account, 1), { description: 'The accounts to read, each with its key.' }),
+    collection: notes(collection.prefault({}), { description: 'How the data are collected, for all accounts alike.' }),
+  },
+  { error: beginWith('accounts') },
+);
 
 /** The file's schema as JSON Schema, in the file's written form: durations are text. */
 export function inputSchema(): JsonSchema {

@@ -50,6 +50,14 @@ export function textWithout(problem: (text: string) => string | undefined, schem
   });
 }
 
+/** One of these words, in any case. */
+export function anyCase<T extends string>(words: readonly T[]) {
+  return z.codec(z.string().meta({ enum: words }), z.enum(words), {
+    decode: (written) => written.toLowerCase() as T,
+    encode: (word) => word,
+  });
+}
+
 /** The factor that the values of a metric are multiplied with. */
 export function scale() {
   const number = z.number().refine((value) => value !== 0, 'must not be 0');

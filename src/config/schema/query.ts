@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { MAX_FACETS } from '../../nrql/limits.ts';
+import { beginWith } from '../schemaIssues.ts';
 import { metricNameProblem } from './customMetric.ts';
 import { duration, list, notes, scale, text, textWithout, whole } from './parts.ts';
 
@@ -37,8 +38,11 @@ const queryMetric = z.strictObject({
 });
 
 const failAt = z.strictObject({
-  value: notes(text(), { description: 'Key of a column that counts.', placeholder: '<column>', example: 'incidents' }),
-  at_least: notes(z.number(), { description: 'The number from which on something may be missing.', example: 5000 }),
+  value: notes(text(), { description: 'Key of a column that counts.', placeholder: '<column>', example: 'orders' }),
+  at_least: notes(z.number(), {
+    description: 'The number from which on something may be missing.',
+    example: 1_000_000,
+  }),
 });
 
 export const query = z.strictObject({
@@ -76,19 +80,11 @@ export const query = z.strictObject({
   fail_at: notes(failAt.optional(), {
     description:
       'Nothing is published when this column, added up over the rows, is as large: an inner query has reached its own limit.',
-    example: { value: 'incidents', at_least: 5000 },
+    example: { value: 'orders', at_least: 1_000_000 },
   }),
   max_series: notes(whole(1).default(5_000), {
     description: 'Series of each metric; what is cut is counted.',
   }),
 });
 
-export const queryFile = z.strictObject(
-  { queries: list(query) },
-  {
-    error: ({ code, input }) =>
-      code === 'invalid_type' && Array.isArray(input)
-        ? 'expected a mapping, not a list: begin the file with "queries:" and indent the list below it'
-        : undefined,
-  },
-);
+export const queryFile = z.strictObject({ queries: list(query) }, { error: beginWith('queries') });

@@ -50,9 +50,11 @@ function withinAccount(account: Mapping, path: Path): Issue[] {
   }
   const address = account['base_url'];
   const checked = typeof address === 'string' ? normaliseBaseUrl(address, apiOf(account)) : undefined;
-  if (checked !== undefined && 'problem' in checked) report('base_url', checked.problem);
+  if (checked !== undefined && 'problem' in checked)
+    report('base_url', checked.problem + (checked.isOther === true ? orRest(account) : ''));
   if (apiOf(account) === 'nerdgraph' && account['instances'] === true) {
-    report('instances', 'cannot be true with "api: nerdgraph", which has no instances: set it to false or remove it');
+    const message = 'cannot be true with NerdGraph, which has no instances: set it to false or remove it';
+    report('instances', message + orRest(account));
   }
   return [...issues, ...tagRules(account, [...path, 'applications']), ...entityRules(account, path)];
 }
@@ -73,7 +75,7 @@ function tagRules(account: Mapping, path: Path): Issue[] {
       .filter(({ match }) => mappingOf(match)?.['tag'] !== undefined)
       .map(({ at }) => [...at, 'tag']);
     const published = listOf(applications?.['tags']).length === 0 ? [] : [['tags']];
-    const message = 'needs "api: nerdgraph": the REST interface knows no tags';
+    const message = 'needs NerdGraph: remove "api: rest", whose interface knows no tags';
     return [...named, ...published].map((at) => issue([...path, ...at], message, 'key'));
   }
   return tagLabelRules(account, applications?.['tags'], [...path, 'tags']);
@@ -120,8 +122,14 @@ function entityRules(account: Mapping, path: Path): Issue[] {
   return issues;
 }
 
+/** The end of a fault of NerdGraph: a file that names no interface may be one of before NerdGraph was the default. */
+export function orRest(account: Mapping | undefined): string {
+  return account?.['api'] === undefined ? ', or write "api: rest" for the REST interface' : '';
+}
+
 export function apiOf(account: Mapping | undefined): Api {
-  return account?.['api'] === 'nerdgraph' ? 'nerdgraph' : 'rest';
+  const written = account?.['api'];
+  return typeof written === 'string' && written.toLowerCase() === 'rest' ? 'rest' : 'nerdgraph';
 }
 
 export function labelsOf(account: Mapping | undefined): readonly string[] {

@@ -1,7 +1,7 @@
 import { isAlias, isMap, isPair, isScalar, isSeq, Scalar, visit } from 'yaml';
 import type { Alias, Document, Node, Pair, YAMLMap, YAMLSeq } from 'yaml';
 import type { Path } from '../diagnostic.ts';
-import { expandPlaceholders, type Environment, type Expansion } from './placeholders.ts';
+import { expandPlaceholders, type Environment } from './placeholders.ts';
 
 /** Aliases of aliases can make a billion values out of a few lines. */
 const MAX_ALIASED_VALUES = 10_000;
@@ -41,20 +41,20 @@ interface LocatedValue {
 
 /**
  * The plain values of a document (null for an invalid one), with their locations. Placeholders are replaced from the
- * environment, and the resulting text gets the type that YAML would give it; keys, tags and aliases are checked.
+ * environment where there is one, and the resulting text gets the type that YAML would give it; keys, tags and aliases are checked.
  */
 export class DocumentValues {
   /** Undefined where the aliases stand for too many values. */
   readonly value: unknown;
   readonly problems: YamlProblem[] = [];
   readonly #document: Document.Parsed;
-  readonly #env: Environment;
+  readonly #env: Environment | undefined;
   /** The offsets of unknown tags, largest first. A tag stands before its node; the tags of earlier nodes are removed. */
   readonly #unknownTags: number[];
   /** Invalid nodes; further problems of their values are not reported. */
   readonly #invalid = new Set<Node>();
   /** The expanded text of values with placeholders, before it got a type. */
-  readonly #expansions = new Map<Node, Expansion>();
+  readonly #expansions = new Map<Node, string>();
   /** The valid pairs of each mapping, by key. */
   readonly #pairs = new Map<YAMLMap, ReadonlyMap<unknown, Pair>>();
   readonly #anchors = new Map<string, Node>();
@@ -63,7 +63,7 @@ export class DocumentValues {
   /** The positions of the items of a list that has invalid ones. */
   readonly #positions = new Map<YAMLSeq, ReadonlyMap<unknown, number>>();
 
-  constructor(document: Document.Parsed, env: Environment) {
+  constructor(document: Document.Parsed, env: Environment | undefined) {
     this.#document = document;
     this.#env = env;
     this.#unknownTags = document.warnings.map(({ pos }) => pos[0]).sort((a, b) => b - a);
@@ -103,8 +103,8 @@ export class DocumentValues {
     return this.on(path).some(({ node }) => node !== null && this.#invalid.has(node));
   }
 
-  /** The expanded text of a value with placeholders, and the replacements in it. */
-  expansionOf(node: Node | null | undefined) {
+  /** The expanded text of a value with placeholders, before it got a type. */
+  expansionOf(node: Node | null | undefined): string | undefined {
     return node ? this.#expansions.get(node) : undefined;
   }
 
@@ -132,13 +132,13 @@ export class DocumentValues {
 
   /** Replaces the placeholders of a text; null where one is invalid. */
   #expand(node: Scalar, ancestors: Ancestors): void {
-    const expansion = typeof node.value === 'string' ? expandPlaceholders(node.value, this.#env) : undefined;
-    if (expansion !== undefined && 'problem' in expansion) this.#fail(node, ancestors, expansion.problem);
-    else if (expansion !== undefined && expansion.replacements.length > 0) {
+    const env = typeof node.value === 'string' && node.value.includes('${') ? this.#env : undefined;
+    const expansion = env && expandPlaceholders(String(node.value), env);
+    if (typeof expansion === 'string') {
       this.#expansions.set(node, expansion);
       const isTyped = node.type === Scalar.PLAIN && node.tag === undefined;
-      node.value = isTyped ? typed(this.#document, expansion.text) : expansion.text;
-    }
+      node.value = isTyped ? typed(this.#document, expansion) : expansion;
+    } else if (expansion !== undefined) this.#fail(node, ancestors, expansion.problem);
     this.#check(node, node.value, ancestors);
     if (this.#invalid.has(node)) node.value = null;
   }

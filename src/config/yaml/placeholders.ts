@@ -2,14 +2,6 @@ import { mayBeSecret } from '../diagnostic.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A replaced placeholder: its offset and length in the text before and in the text after the replacement. */
-export interface Replacement {
-  readonly writtenAt: number;
-  readonly written: number;
-  readonly at: number;
-  readonly length: number;
-}
-
 /** A `${`, with the name and the end of its placeholder, or the name and the beginning of its default. */
 const PLACEHOLDER = /\$\{(?:([A-Za-z_][A-Za-z0-9_]*)(\}|:-))?/y;
 
@@ -19,27 +11,18 @@ export const TOO_LONG = 'a text is longer than 655,360 characters: shorten it';
 
 const INCOMPLETE = '"${" must begin ${NAME} or ${NAME:-default}: complete it, or write "$${" for a literal "${"';
 
-/** A text with its placeholders replaced, and the places of the replacements. */
-export interface Expansion {
-  readonly text: string;
-  readonly replacements: readonly Replacement[];
-}
-
 /**
  * Replaces `${NAME}` and `${NAME:-default}` (the default is for a variable that is not set or empty); `$${` stands for `${`.
  * The value of a variable is inserted unchanged, without a search for placeholders in it.
  */
-export function expandPlaceholders(text: string, env: Environment): Expansion | { readonly problem: string } {
+export function expandPlaceholders(text: string, env: Environment): string | { readonly problem: string } {
   const parts: string[] = [];
-  const replacements: Replacement[] = [];
   let length = 0;
   let done = 0;
   /** Copies the text before the placeholder, then inserts its replacement. */
   const replace = (from: number, to: number, by: string): void => {
-    const at = length + from - done;
     parts.push(text.slice(done, from), by);
-    replacements.push({ writtenAt: from, written: to - from, at, length: by.length });
-    length = at + by.length;
+    length += from - done + by.length;
     done = to;
   };
   for (let at = text.indexOf('${'); at >= 0; at = text.indexOf('${', done)) {
@@ -62,7 +45,7 @@ export function expandPlaceholders(text: string, env: Environment): Expansion | 
     replace(at, fallback === undefined ? end : end + 1, by);
     if (length > MAX_TEXT) return { problem: TOO_LONG };
   }
-  return { text: parts.join('') + text.slice(done), replacements };
+  return parts.join('') + text.slice(done);
 }
 
 function notSet(name: string): string {

@@ -1,18 +1,7 @@
-import {
-  Composer,
-  type CST,
-  type Document,
-  isScalar,
-  Lexer,
-  LineCounter,
-  Parser,
-  type YAMLError,
-  YAMLParseError,
-} from 'yaml';
+import { Composer, type CST, type Document, Lexer, LineCounter, Parser, type YAMLError, YAMLParseError } from 'yaml';
 import { firstDiagnostics, MAX_DIAGNOSTICS, showPath, type Diagnostic, type Issue, type Path } from '../diagnostic.ts';
 import { DocumentValues, type YamlProblem } from './documentValues.ts';
 import { type Environment, MAX_TEXT, TOO_LONG } from './placeholders.ts';
-import { positionInText } from './textPosition.ts';
 
 /** A YAML file as plain values, with their locations. */
 export interface YamlFile {
@@ -22,18 +11,20 @@ export interface YamlFile {
   diagnosticsWith(issues: readonly Issue[]): Diagnostic[];
   /**
    * A diagnostic at a value or at its key; for a missing value, at the nearest mapping or list that should contain it.
-   *
-   * @param inText for a value that is text: the index of the character that the message is about
    */
-  diagnostic(path: Path, message: string, at: 'key' | 'value', inText?: number): Diagnostic;
+  diagnostic(path: Path, message: string, at: 'key' | 'value'): Diagnostic;
   /** The expanded text of a value with placeholders, before it got a type. */
   textAt(path: Path): string | undefined;
 }
 
-/** Reads YAML 1.2 (core schema) with placeholders replaced; reports every problem, not only the first. */
+/**
+ * Reads YAML 1.2 (core schema); reports every problem, not only the first.
+ *
+ * @param env replaces the placeholders; without it, `${` is ordinary text
+ */
 export function readYaml(
   { path: name, text }: { readonly path: string; readonly text: string },
-  env: Environment,
+  env: Environment | undefined,
 ): YamlFile {
   const lines = new LineCounter();
   const { values, problems } = valuesOf(text, lines, env);
@@ -41,15 +32,10 @@ export function readYaml(
     const { line, col } = lines.linePos(offset);
     return { file: name, line: Math.max(line, 1), column: Math.max(col, 1), path: showPath(path), message };
   };
-  const diagnostic: YamlFile['diagnostic'] = (path, message, at, inText) => {
+  const diagnostic: YamlFile['diagnostic'] = (path, message, at) => {
     const found = values?.on(path) ?? [];
     const nearest = found.at(-1);
-    const isThere = found.length === path.length + 1;
-    if (isThere && inText !== undefined && isScalar(nearest?.node)) {
-      const { replacements = [] } = values?.expansionOf(nearest.node) ?? {};
-      return diagnosticAt(positionInText(text, nearest.node, replacements, inText), path, message);
-    }
-    const key = at === 'key' && isThere ? nearest?.key : undefined;
+    const key = at === 'key' && found.length === path.length + 1 ? nearest?.key : undefined;
     return diagnosticAt(key ?? nearest?.offset ?? 0, path, message);
   };
   return {
@@ -58,11 +44,11 @@ export function readYaml(
       const further = values === undefined ? [] : issues.filter(({ path }) => !values.isInvalid(path));
       return firstDiagnostics([
         ...problems.map(({ offset, path, message }) => diagnosticAt(offset, path, message)),
-        ...further.map(({ path, message, at, inText }) => diagnostic(path, message, at, inText)),
+        ...further.map(({ path, message, at }) => diagnostic(path, message, at)),
       ]);
     },
     diagnostic,
-    textAt: (path) => values?.expansionOf(values.on(path)[path.length]?.node)?.text,
+    textAt: (path) => values?.expansionOf(values.on(path)[path.length]?.node),
   };
 }
 
@@ -70,7 +56,7 @@ export function readYaml(
 function valuesOf(
   text: string,
   lines: LineCounter,
-  env: Environment,
+  env: Environment | undefined,
 ): { readonly values?: DocumentValues; readonly problems: readonly YamlProblem[] } {
   const document = parse(text, lines);
   if ('message' in document) return { problems: [document] };

@@ -1,3 +1,4 @@
+import { Secrets } from '../../log/secrets.ts';
 import { join } from 'node:path';
 import process from 'node:process';
 import type { AlertSettings } from '../../api/alerts.ts';
@@ -82,7 +83,7 @@ function cleaned(settings: AlertSettings, mask: (text: string) => string): Alert
 
 /** The names of the queries in the shipped packs, because an account may run them beside the converted ones. */
 function packQueries(): readonly string[] {
-  const { further } = readQueries({ accounts: [{ account_id: 1, query_packs: PACKS }] }, '.', {});
+  const { further } = readQueries({ accounts: [{ account_id: 1, query_packs: PACKS }] }, '.', new Secrets());
   return further.flat().map(({ name }) => name);
 }
 

@@ -1,3 +1,4 @@
+import { Secrets } from '../../log/secrets.ts';
 import type { AlertCondition, AlertTerm } from '../../api/alerts.ts';
 import { formatDuration } from '../../config/duration.ts';
 import { readQueries } from '../../config/queries.ts';
@@ -67,7 +68,7 @@ function queryProblem(condition: AlertCondition, account: RuleAccount): string |
   const entry = { name: 'query', nrql, labels: labelsOf(nrql, account), metrics };
   // The reason that `check` would give, from a configuration with this query alone.
   const configuration = { accounts: [{ account_id: 1, labels: account.labels, queries: [entry] }] };
-  return readQueries(configuration, '.', {}).issues[0]?.message ?? (condition.nrql === '' ? 'it is empty' : undefined);
+  return readQueries(configuration, '.', new Secrets()).issues[0]?.message ?? (condition.nrql === '' ? 'it is empty' : undefined);
 }
 
 /** The name that conditionQuery gives to a column that it changes. */

@@ -86,8 +86,8 @@ function endNotice({ endOfLife }: AccountStatus, now: number): Html | undefined 
   const date = new Date(endOfLife * 1000).toISOString().slice(0, 10);
   const what = 'New Relic ends the REST API (v2) of this account';
   if (days < 0)
-    return html`<p class="notice bad"><b>Ended.</b> ${what} on ${date}: set <code>api: nerdgraph</code>.</p>`;
+    return html`<p class="notice bad"><b>Ended.</b> ${what} on ${date}: remove <code>api: rest</code>.</p>`;
   return html`<p class="${days < NEAR_END_DAYS ? 'notice warn' : 'soft'}">
-    ${what} on ${date}, in ${counted(days, 'day')}; <code>api: nerdgraph</code> replaces it.
+    ${what} on ${date}, in ${counted(days, 'day')}; without <code>api: rest</code> NerdGraph is read.
   </p>`;
 }

@@ -89,7 +89,7 @@ describe('the account', () => {
         { id: 7, name: 'Alpha' },
         { id: 8, name: 'Beta' },
       ],
-      /the key sees 2 accounts, set account_id to one of them: 7 \(Alpha\), 8 \(Beta\)/,
+      /the key sees 2 accounts, set account_id to one of them, or write "api: rest": 7 \(Alpha\), 8 \(Beta\)/,
     ],
     ['none', [], /the key sees no account: give its user a role in the account/],
   ])('is not guessed where the key sees %s', async (_, accounts, words) => {

@@ -17,13 +17,13 @@ export async function authority(): Promise<Certificate> {
   return { cert: made.cert, key: made.private };
 }
 
-/** A certificate for `localhost`, signed by an authority, or by itself. */
-export async function forLocalhost(ca?: Certificate): Promise<Certificate> {
-  const made = await generate([{ name: 'commonName', value: 'localhost' }], {
+/** A certificate for `localhost`, or another name, signed by an authority, or by itself. */
+export async function forLocalhost(ca?: Certificate, name = 'localhost'): Promise<Certificate> {
+  const made = await generate([{ name: 'commonName', value: name }], {
     algorithm: 'sha256',
     extensions: [
       { name: 'basicConstraints', cA: false },
-      { name: 'subjectAltName', altNames: [{ type: 2, value: 'localhost' }] },
+      { name: 'subjectAltName', altNames: [{ type: 2, value: name }] },
     ],
     ...(ca === undefined ? {} : { ca }),
   });

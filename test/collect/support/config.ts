@@ -5,7 +5,7 @@ import { loadConfig } from '../../../src/config/load.ts';
 type Deep<T> = T extends readonly unknown[] ? T : T extends object ? { readonly [K in keyof T]?: Deep<T[K]> } : T;
 
 /** One account and a collection with every default. */
-const DEFAULTS = defaults('accounts: [{name: main, api_key: key}]');
+const DEFAULTS = defaults('accounts: [{name: main, api: rest, api_key: key}]');
 const ACCOUNT: AccountConfig = DEFAULTS.account;
 const COLLECTION: CollectionConfig = DEFAULTS.collection;
 

@@ -11,13 +11,13 @@ export function configText(config: ConfigInput): string {
   return stringify(config);
 }
 
-/** An account that reads a simulator. */
+/** An account that reads a simulator through REST. */
 export function account(
   upstream: { readonly url: string },
   name = 'default',
   settings: Readonly<Record<string, unknown>> = {},
 ): Readonly<Record<string, unknown>> {
-  return { name, base_url: upstream.url, api_key: DEMO_API_KEY, ...settings };
+  return { name, api: 'rest', base_url: upstream.url, api_key: DEMO_API_KEY, ...settings };
 }
 
 /** The account id that simulators answer for. */

@@ -16,7 +16,7 @@ beforeAll(async () => {
   simulator = await startSimulator({ applications: 2 });
   folder = mkdtempSync(join(tmpdir(), 'backfill-'));
   configFile = join(folder, 'config.yaml');
-  writeFileSync(configFile, `accounts:\n  - base_url: ${simulator.url}\n    api_key: ${DEMO_API_KEY}\n`);
+  writeFileSync(configFile, `accounts:\n  - api: rest\n    base_url: ${simulator.url}\n    api_key: ${DEMO_API_KEY}\n`);
 });
 afterAll(async () => {
   await simulator.close();

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { bothInterfaces } from '../../../src/tools/compare/compare.ts';
 import { configOf } from '../../config/reading.ts';
 
-const ONE = configOf('accounts: [{name: one, api_key: abcd, account_id: 5}]\n');
+const ONE = configOf('accounts: [{name: one, api: rest, api_key: abcd, account_id: 5}]\n');
 
 it('compare reads the only account over REST, then over NerdGraph, with values that are not rounded', () => {
   const { accounts, collection } = bothInterfaces(ONE, undefined);

@@ -29,8 +29,8 @@ function plant(id: number, on: 'rest' | 'nerdgraph', change: object): void {
 }
 
 async function compared(options: Partial<typeof EVERYTHING> = {}, keys = ''): Promise<Comparison> {
-  const ending = keys.includes('nerdgraph') ? 'graphql' : 'v2';
-  const text = withAccount(`base_url: "${simulator.url}/${ending}", account_id: 1234567${keys}`).replace(
+  const ending = keys === '' ? 'v2' : 'graphql';
+  const text = withAccount(`base_url: "${simulator.url}/${ending}", account_id: 1234567${keys === '' ? ', api: rest' : keys}`).replace(
     'abcd',
     DEMO_API_KEY,
   );
@@ -171,7 +171,7 @@ describe('compare', () => {
   it('chooses applications by tags as NerdGraph lists them', async () => {
     const comparison = await compared(
       { hosts: false },
-      ', api: nerdgraph, applications: {include: [{tag: TEAM, value: shop}]}',
+      ', applications: {include: [{tag: TEAM, value: shop}]}',
     );
     const ids = new Set(
       comparison.families.length > 0 ? comparison.differences.map(({ labels }) => labels['app_id']) : [],

@@ -49,6 +49,7 @@ async function read(over: Partial<QueryDefinition> = {}, more: object = {}): Pro
   const { port } = server.address() as AddressInfo;
   const definition = { ...DEFINITION, ...over };
   const file = {
+    api: 'rest',
     base_url: `http://127.0.0.1:${port}/${'api' in more && more.api === 'nerdgraph' ? 'graphql' : 'v2'}`,
     api_key: 'NRAK-TEST',
     account_id: 77,

@@ -218,15 +218,15 @@ describe('the status page', () => {
   test.each([
     [
       400,
-      'New Relic ends the REST API (v2) of this account on 2027-02-05, in 400 days; api: nerdgraph replaces it.',
+      'New Relic ends the REST API (v2) of this account on 2027-02-05, in 400 days; without api: rest NerdGraph is read.',
       '',
     ],
     [
       1,
-      'New Relic ends the REST API (v2) of this account on 2026-01-02, in 1 day; api: nerdgraph replaces it.',
+      'New Relic ends the REST API (v2) of this account on 2026-01-02, in 1 day; without api: rest NerdGraph is read.',
       'warn',
     ],
-    [-1, 'Ended. New Relic ends the REST API (v2) of this account on 2025-12-31: set api: nerdgraph .', 'bad'],
+    [-1, 'Ended. New Relic ends the REST API (v2) of this account on 2025-12-31: remove api: rest .', 'bad'],
   ])('an interface that ends in %d days is named with the days left', async (days, sentence, notice) => {
     const endOfLife = TEST_NOW + days * 86_400;
     const page = await pageOfAccount({ api: 'rest', endOfLife });
