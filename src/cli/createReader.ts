@@ -84,6 +84,7 @@ export function clientOptions(account: AccountConfig, config: Config, options: S
     baseUrl: account.base_url,
     keyHeader: account.api_key_header,
     key: () => source.current(),
+    secrets: options.secrets,
     userAgent: USER_AGENT,
     requestTimeoutMs: account.limits.request_timeout,
     maxRetries: account.limits.max_retries,

@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import type { Secrets } from '../../log/secrets.ts';
 import type { FailureMemory } from './failureMemory.ts';
 import { ApiKey } from './keyMask.ts';
 import { CallFailure, overloadOf } from './callFailure.ts';
@@ -46,6 +47,8 @@ export interface ClientOptions extends DispatcherOptions {
   readonly keyHeader: string;
   /** Called before each attempt, because key files change. */
   readonly key: () => string;
+  /** The keys of all accounts, which are hidden in messages and in what a response echoes. */
+  readonly secrets?: Secrets;
   readonly userAgent: string;
   /** Limit for each attempt, from connecting to the last byte of the body. */
   readonly requestTimeoutMs: number;
@@ -81,7 +84,7 @@ export class Client {
     this.connections = new UpstreamConnections(options);
     this.#failures = failures;
     this.#options = options;
-    this.#key = new ApiKey(options.key);
+    this.#key = new ApiKey(options.key, options.secrets);
   }
 
   /**

@@ -1,41 +1,40 @@
 import { Secrets } from '../../log/secrets.ts';
 import { CallFailure } from './callFailure.ts';
 
-/** A body is searched only for a key of at least this length: a shorter key could be an ordinary word. */
-const SHORTEST_IN_BODY = 16;
+/** A body is searched only for spellings of at least this length: a shorter key could be an ordinary word. */
+const SHORTEST_IN_BODY = 12;
+/** A letter, digit or mark of a key that is written as an escape, although JSON does not need one. */
+const ESCAPED = /\\u00(?:2d|3[0-9]|4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9a])/i;
 /** The longest text, in characters, that is searched closely: the search takes about 70 ns for each character. */
 const LONGEST_HIDDEN_IN = 1024 * 1024;
 
-/** Hides one API key in texts, and every run of 12 of its characters, in any JSON spelling. */
+/** Hides API keys in texts, and every run of 12 of their characters, in any JSON spelling. */
 export class KeyMask {
   readonly key: string;
-  readonly #secrets = new Secrets();
-  /** Matches a character of the key that is written as an escape, although JSON does not need one. */
-  readonly #escape: RegExp;
+  readonly #secrets: Secrets;
 
-  constructor(key: string) {
+  /** @param secrets further keys that are hidden too, which the key joins */
+  constructor(key: string, secrets = new Secrets()) {
     this.key = key;
-    this.#secrets.add(key);
-    const codes = Array.from(key.toLowerCase() + key.toUpperCase(), (one) => one.charCodeAt(0).toString(16));
-    this.#escape = new RegExp(`\\\\u00(?:${[...new Set(codes)].join('|')})`, 'i');
+    this.#secrets = secrets;
+    secrets.add(key);
   }
 
-  /** Hides the key in a message. A key of less than four characters is not hidden, because it would match everywhere. */
+  /** Hides the keys in a message. A key of less than four characters is not hidden, because it would match everywhere. */
   hide(text: string): string {
     return this.#secrets.mask(text);
   }
 
   /**
-   * Hides the key in a body before it is parsed, so that an echoed key, or a part of it, cannot become a label. Throws a
+   * Hides the keys in a body before it is parsed, so that an echoed key, or a part of it, cannot become a label. Throws a
    * CallFailure where a large body would need a close search.
    */
   hideInBody(text: string): string {
-    if (this.key.length < SHORTEST_IN_BODY) return text;
-    if (!this.#secrets.holdsRun(text) && !(text.includes('\\u00') && this.#escape.test(text))) return text;
-    if (text.length <= LONGEST_HIDDEN_IN) return this.hide(text);
+    if (!this.#secrets.holdsRun(text) && !(text.includes('\\u00') && ESCAPED.test(text))) return text;
+    if (text.length <= LONGEST_HIDDEN_IN) return this.#secrets.mask(text, SHORTEST_IN_BODY);
     throw new CallFailure(
       'invalid_response',
-      'the answer is large and holds parts of the API key, or escapes of its letters',
+      'the answer is large and holds parts of an API key, or escapes of its letters',
     );
   }
 }
@@ -43,16 +42,20 @@ export class KeyMask {
 /** The API key of an account. Key files change, so it is read again for each attempt. */
 export class ApiKey {
   readonly #read: () => string;
-  #mask = new KeyMask('');
+  readonly #secrets: Secrets;
+  #mask: KeyMask;
 
-  constructor(read: () => string) {
+  /** @param secrets the keys of all accounts, which are hidden too */
+  constructor(read: () => string, secrets = new Secrets()) {
     this.#read = read;
+    this.#secrets = secrets;
+    this.#mask = new KeyMask('', secrets);
   }
 
   /** The current key, with the mask that hides it. Throws a CallFailure when it cannot be read or sent. */
   current(): KeyMask {
     const key = readKey(this.#read);
-    if (key !== this.#mask.key) this.#mask = new KeyMask(key);
+    if (key !== this.#mask.key) this.#mask = new KeyMask(key, this.#secrets);
     return this.#mask;
   }
 
@@ -61,7 +64,7 @@ export class ApiKey {
     return this.#mask.key;
   }
 
-  /** Hides the key that was read last in a text. */
+  /** Hides the keys in a text. */
   hide(text: string): string {
     return this.#mask.hide(text);
   }

@@ -1,3 +1,4 @@
+import { keyOf } from '../../config/keys.ts';
 import process from 'node:process';
 import type { Logger } from 'pino';
 import { Collector, type AccountReader } from '../../collect/collector.ts';
@@ -56,6 +57,8 @@ async function runReadingCommand(
 ): Promise<void> {
   const loaded = options.loaded ?? (await loadOrExit({ configFile: options['config.file'], once: true }));
   const { logger, secrets } = openLog(options);
+  // Also the keys of the accounts that are not read: a response may echo them.
+  for (const account of loaded.config.accounts) secrets.add(keyOf(account) ?? '');
   const signal = stopOnSignals();
   let hint = '';
   const complain = (text: string, isRefused: boolean, escape = escapeUnsafe): void => {

@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { Secrets } from '../../../src/log/secrets.ts';
 import { KeyMask } from '../../../src/api/http/keyMask.ts';
 
 const KEY = 'NRAK-a/b+c"d.0123456789';
@@ -50,7 +52,27 @@ describe('KeyMask', () => {
     ['escapes a letter of the key', String.raw`\u0041`],
   ])('refuses a large body that %s, which would take a second to search', (_, piece) => {
     const large = `{"name":"${piece.repeat((2 * 1024 * 1024) / piece.length)}"}`;
-    expect(() => new KeyMask('NRAK-ABABABABABA0123456789').hideInBody(large)).toThrow('parts of the API key');
+    expect(() => new KeyMask('NRAK-ABABABABABA0123456789').hideInBody(large)).toThrow('parts of an API key');
+  });
+
+  it('hides the keys of other accounts too, also those that become known later', () => {
+    const secrets = new Secrets();
+    const own = new KeyMask('NRAK-0123456789ABCDEF', secrets);
+    secrets.add('NRAK-OTHERKEYOFANACCOUNT');
+    expect(own.hideInBody('{"name":"of NRAK-OTHERKEYOFANACCOUNT"}')).toBe('{"name":"of <secret>"}');
+    expect(own.hide('no NRAK-OTHERKEYOFANACCOUNT')).toBe('no <secret>');
+  });
+
+  it('with a hundred keys of accounts leaves a large body alone that has none of them', () => {
+    const secrets = new Secrets();
+    const keyOf = (index: number): string =>
+      `NRAK-${createHash('sha256').update(String(index)).digest('hex').slice(0, 27).toUpperCase()}`;
+    for (let index = 0; index < 100; index += 1) secrets.add(keyOf(index));
+    const body = JSON.stringify({
+      rows: Array.from({ length: 60_000 }, (_, id) => ({ id, name: `service-${id * 7919}`, total: id / 7 })),
+    });
+    expect(body.length).toBeGreaterThan(2 * 1024 * 1024);
+    expect(new KeyMask(keyOf(0), secrets).hideInBody(body)).toBe(body);
   });
 
   it('leaves the escapes of a large body alone that stand for no letter of the key', () => {

@@ -16,7 +16,7 @@ afterEach(async () => {
 async function opened(answer: Responder, keys: string, more = '') {
   const server: TestServer = await startServer(answer);
   const secrets = new Secrets();
-  const config = configOf(`accounts: [{api_key: ${KEY}, base_url: "${server.origin}", ${keys}}]\n${more}`);
+  const config = configOf(`accounts: [{api: rest, api_key: ${KEY}, base_url: "${server.origin}", ${keys}}]\n${more}`);
   const [account] = config.accounts;
   if (account === undefined) throw new Error('there is no account');
   const read = openedReader(account, config, secrets);
@@ -55,6 +55,18 @@ it.each([true, false])('a reader asks for values that are not rounded where that
   const subject = { applicationId: 7, hostKey: undefined, metrics: reader.select(['Apdex']) };
   await readAll(reader.metricData, [subject], { from: 600, to: 780 }, call);
   expect(server.asked[0]?.url.searchParams.get('raw')).toBe(raw ? 'true' : null);
+});
+
+it('a reader hides the keys of all accounts in what it reads, where they would become labels', async () => {
+  const other = 'NRAK-ANOTHERACCOUNT0123456789';
+  const application = { id: 1, name: `shop ${other} ${KEY}`, language: 'go', reporting: true };
+  const { reader, secrets } = await opened(
+    (response) => json(response, { applications: [application] }),
+    'hosts: false',
+  );
+  secrets.add(other);
+  const items = await reader.listApplications({}, call);
+  expect(items.map(({ name }) => name)).toEqual(['shop <secret> <secret>']);
 });
 
 it('the key of a reader is hidden in what is logged from then on, and its mark does not show it', async () => {
