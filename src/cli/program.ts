@@ -14,7 +14,7 @@ const ENVIRONMENT = `
 Without a configuration file it reads one account, from the environment:
   NEW_RELIC_API_KEY     its key; or NEW_RELIC_API_KEY_FILE, a file that holds it
   NEW_RELIC_REGION      us (the default), eu, gov or jp
-  NEW_RELIC_API         rest (the default) or nerdgraph
+  NEW_RELIC_API         nerdgraph (the default) or rest
   NEW_RELIC_ACCOUNT_ID  the account to read with nerdgraph, where the key sees several`;
 
 /** Whether these arguments start the daemon: then the program needs none of its tools. Help and mistakes need all of them. */
@@ -67,11 +67,11 @@ function refuseMisspelt(commands: readonly Command[], args: readonly string[]): 
   if (unknown !== undefined) command.error(`error: unknown option '${unknown}'${suggest(unknown, known)}`);
 }
 
-/** Adds a hint to the error for an unexpected argument: most likely it is the name of the configuration file. */
+/** Adds a hint to the error for an argument that is most likely meant for the configuration file: a word, `--config` or `-c`. */
 function withConfigHint(error: string): string {
   return error.replace(
-    /^(error: too many arguments for .*)$/m,
-    '$1 The configuration is named with --config.file=<path>.',
+    /^(error: (?:too many arguments for |unknown option '(?:--config'|-c)|there is no command '.*\.ya?ml').*?)\.?$/m,
+    '$1. The configuration is named with --config.file=<path>.',
   );
 }
 

@@ -4,7 +4,7 @@ import type { QueryResult } from '../api/upstreamReader.ts';
 import { windowAt } from '../collect/due.ts';
 import type { AccountConfig, Config } from '../config/config.ts';
 import { formatDuration } from '../config/duration.ts';
-import { counted } from '../config/wording.ts';
+import { counted, suggest } from '../config/wording.ts';
 import { metricNameProblem } from '../config/schema/customMetric.ts';
 import { escapePlaceholders } from '../config/yaml/placeholders.ts';
 import { Exposition, finishExposition } from '../exposition/exposition.ts';
@@ -61,7 +61,10 @@ function onlyQuery(config: Config, nrql: string | undefined, { name, window }: Q
     const query = queries.find((each) => each.name === (name ?? GIVEN_QUERY.name));
     return query === undefined ? [] : [{ ...account, queries: [{ ...query, window: window ?? query.window }] }];
   });
-  if (withQuery.length === 0) throw new UsageError(`no account has the query "${name ?? ''}"`);
+  if (withQuery.length === 0) {
+    const names = new Set(config.accounts.flatMap(({ queries }) => queries.map((each) => each.name)));
+    throw new UsageError(`no account has the query "${name ?? ''}"${suggest(name ?? '', [...names])}`);
+  }
   const account = theAccount({ ...config, accounts: withQuery });
   const [problem] = readStatement(account.queries[0]?.nrql ?? '').problems;
   if (problem !== undefined) throw new UsageError(`the query, character ${problem.at + 1}: ${problem.message}`);

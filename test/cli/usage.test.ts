@@ -26,6 +26,13 @@ describe('wrong usage', () => {
       ['check', 'config.yaml'],
       "too many arguments for 'check'. Expected 0 arguments but got 1. The configuration is named with --config.file=<path>.",
     ],
+    ...[['--config=my.yaml'], ['--config', 'my.yaml'], ['-c', 'my.yaml'], ['check', '--config=my.yaml']].map(
+      (args): [string[], string] => [
+        args,
+        `unknown option '${args.includes('-c') ? '-c' : '--config'}'. The configuration is named with --config.file=<path>.`,
+      ],
+    ),
+    [['my.yaml'], "there is no command 'my.yaml'. The configuration is named with --config.file=<path>."],
     [['discover', '--format=xml'], "option '--format <format>' argument 'xml' is invalid"],
     [
       ['discover', '--app=1', '--entities'],

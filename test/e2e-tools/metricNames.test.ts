@@ -136,12 +136,14 @@ describe('metric-names', () => {
   });
 
   it('says that an application is unknown, or that several have the name and which ids they have', async () => {
-    const [unknown, several, key] = await Promise.all([
+    const [misspelt, unknown, several, key] = await Promise.all([
+      runInProcess(['metric-names', '--app=storefrnt'], { config }),
       runInProcess(['metric-names', '--app=Nowhere'], { config }),
       runInProcess(['metric-names', '--app=Checkout API'], { config }),
       runInProcess(['metric-names', `--app=NRAK-${'A1B'.repeat(9)}`], { config }),
     ]);
     expect(key.stderr).toBe('no application has the id or name "<secret>": the command discover lists them\n');
+    expect(misspelt.stderr).toMatch(/lists them; did you mean "Storefront"\?\n$/);
     expect(unknown).toEqual({
       status: 1,
       stdout: '',

@@ -8,6 +8,7 @@ import {
   type UpstreamReader,
 } from '../../api/upstreamReader.ts';
 import { UpstreamError, type Application, type KeyTransaction } from '../../api/types.ts';
+import { suggest } from '../../config/wording.ts';
 import type { LiveAccount } from './session.ts';
 
 /**
@@ -174,7 +175,8 @@ function findByName(listed: readonly FoundRecord<Application>[], name: string): 
   const found = listed.filter(({ value }) => value.name === name);
   const [only] = found;
   if (only === undefined) {
-    throw new Error(`no application has the id or name "${name}": the command discover lists them`);
+    const meant = suggest(name, [...new Set(listed.map(({ value }) => value.name))]);
+    throw new Error(`no application has the id or name "${name}": the command discover lists them${meant}`);
   }
   if (found.length === 1) return only;
   const isInSeveral = found.some(({ account }) => account !== only.account);
