@@ -11,7 +11,9 @@ import { describeReal } from './support/realPrograms.ts';
 import { until } from './support/until.ts';
 
 const UPSTREAM = 'http://127.0.0.1:9127/v2';
-const CONFIG = stringify({ accounts: [{ name: 'production', api: 'rest', base_url: UPSTREAM, api_key: DEMO_API_KEY }] });
+const CONFIG = stringify({
+  accounts: [{ name: 'production', api: 'rest', base_url: UPSTREAM, api_key: DEMO_API_KEY }],
+});
 const PASSWORD = 'correct horse';
 
 /** Gets the exporter's own /metrics inside the container; prints the status, then the body. */

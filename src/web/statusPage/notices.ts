@@ -85,8 +85,7 @@ function endNotice({ endOfLife }: AccountStatus, now: number): Html | undefined 
   const days = Math.floor((endOfLife - now) / 86_400);
   const date = new Date(endOfLife * 1000).toISOString().slice(0, 10);
   const what = 'New Relic ends the REST API (v2) of this account';
-  if (days < 0)
-    return html`<p class="notice bad"><b>Ended.</b> ${what} on ${date}: remove <code>api: rest</code>.</p>`;
+  if (days < 0) return html`<p class="notice bad"><b>Ended.</b> ${what} on ${date}: remove <code>api: rest</code>.</p>`;
   return html`<p class="${days < NEAR_END_DAYS ? 'notice warn' : 'soft'}">
     ${what} on ${date}, in ${counted(days, 'day')}; without <code>api: rest</code> NerdGraph is read.
   </p>`;

@@ -30,10 +30,9 @@ function plant(id: number, on: 'rest' | 'nerdgraph', change: object): void {
 
 async function compared(options: Partial<typeof EVERYTHING> = {}, keys = ''): Promise<Comparison> {
   const ending = keys === '' ? 'v2' : 'graphql';
-  const text = withAccount(`base_url: "${simulator.url}/${ending}", account_id: 1234567${keys === '' ? ', api: rest' : keys}`).replace(
-    'abcd',
-    DEMO_API_KEY,
-  );
+  const text = withAccount(
+    `base_url: "${simulator.url}/${ending}", account_id: 1234567${keys === '' ? ', api: rest' : keys}`,
+  ).replace('abcd', DEMO_API_KEY);
   const config = bothInterfaces(configOf(text), undefined);
   const { signal } = new AbortController();
   const accounts = openAccounts(
@@ -169,10 +168,7 @@ describe('compare', () => {
   });
 
   it('chooses applications by tags as NerdGraph lists them', async () => {
-    const comparison = await compared(
-      { hosts: false },
-      ', applications: {include: [{tag: TEAM, value: shop}]}',
-    );
+    const comparison = await compared({ hosts: false }, ', applications: {include: [{tag: TEAM, value: shop}]}');
     const ids = new Set(
       comparison.families.length > 0 ? comparison.differences.map(({ labels }) => labels['app_id']) : [],
     );
