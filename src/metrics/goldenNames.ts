@@ -34,20 +34,21 @@ export function byTitle(a: Pick<GoldenMetric, 'title' | 'unit'>, b: Pick<GoldenM
   return compareText(a.title, b.title) || compareText(a.unit, b.unit);
 }
 
-/** Compares two texts by code points. The operator `<` compares UTF-16 units, and would put U+1F600 before U+FFFD. */
+/** Compares two texts by code points. */
 export function compareText(a: string, b: string): number {
-  const shorter = Math.min(a.length, b.length);
-  for (let at = 0; at < shorter; at += 1) {
-    const difference = rankAt(a, at) - rankAt(b, at);
-    if (difference !== 0) return difference;
-  }
-  return a.length - b.length;
+  const [first, second] = [orderKey(a), orderKey(b)];
+  return first < second ? -1 : Number(first > second);
 }
 
-/** The rank of a UTF-16 unit: surrogates, which write the characters beyond U+FFFF, come after all others. */
-function rankAt(text: string, at: number): number {
-  const unit = text.charCodeAt(at);
-  return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
+/**
+ * A text that the operator `<` puts where code points put the given one. `<` compares UTF-16 units, and would put U+1F600 before
+ * U+FFFD, so surrogates trade places with the units above them.
+ */
+export function orderKey(text: string): string {
+  return text.replace(/[\ud800-\uffff]/g, (unit) => {
+    const code = unit.charCodeAt(0);
+    return String.fromCharCode(code < 0xe000 ? code + 0x2000 : code - 0x800);
+  });
 }
 
 /** A text of New Relic on one line: without control characters, and at most 200 characters long. */

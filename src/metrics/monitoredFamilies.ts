@@ -58,11 +58,11 @@ export interface LeftOutMetric {
 }
 
 /**
- * The families of golden metrics of an account, which are unknown until its lists were read. A family keeps its HELP until the
- * configuration is loaded again.
+ * The families of golden metrics of an account, which are unknown until its lists were read. A family keeps its HELP as long as
+ * the lists have its metric, until the configuration is loaded again.
  */
 export class GoldenFamilies {
-  readonly #families = new Map<string, Family>();
+  #families: ReadonlyMap<string, Family> = new Map();
 
   /**
    * Gives each metric a family, by type and then by the metric's name; no two families have one name.
@@ -79,14 +79,18 @@ export class GoldenFamilies {
   } {
     const families = new Map<string, ReadonlyMap<string, Family>>();
     const owners = new Map<string, string>();
+    const assigned = new Map<string, Family>();
     const leftOut: LeftOutMetric[] = [];
     for (const { type, metrics } of types.toSorted((a, b) => compareText(a.type, b.type))) {
       const ofType = new Map<string, Family>();
       families.set(type, ofType);
       // Of definitions of one metric, the first by title gives HELP.
-      const sorted = metrics.toSorted((a, b) => compareText(a.name, b.name) || byTitle(a, b));
-      for (const metric of sorted) {
-        if (ofType.has(metric.name)) continue;
+      const first = new Map<string, GoldenMetric>();
+      for (const metric of metrics) {
+        const known = first.get(metric.name);
+        if (known === undefined || byTitle(metric, known) < 0) first.set(metric.name, metric);
+      }
+      for (const metric of [...first.values()].sort((a, b) => compareText(a.name, b.name))) {
         const name = goldenFamilyName(type, metric.name);
         if (name === undefined) {
           leftOut.push({ type, metric: metric.name, why: 'its name is too long' });
@@ -101,22 +105,20 @@ export class GoldenFamilies {
           continue;
         }
         owners.set(name, `golden metric ${JSON.stringify(metric.name)} of ${type}`);
-        ofType.set(metric.name, this.#familyOf(type, name, metric));
+        const family = this.#families.get(name) ?? familyOf(type, name, metric);
+        assigned.set(name, family);
+        ofType.set(metric.name, family);
       }
     }
+    this.#families = assigned;
     return { families, leftOut };
   }
+}
 
-  #familyOf(type: string, name: string, metric: GoldenMetric): Family {
-    let family = this.#families.get(name);
-    if (family === undefined) {
-      const help = goldenHelp(type, metric);
-      // Units in the names are New Relic's and values are not converted, so the family declares no unit.
-      family = { name, help, type: 'gauge', unit: undefined, group: 'golden_metrics', labelNames: [PERCENTILE_LABEL] };
-      this.#families.set(name, family);
-    }
-    return family;
-  }
+/** Units in the names are New Relic's and values are not converted, so the family declares no unit. */
+function familyOf(type: string, name: string, metric: GoldenMetric): Family {
+  const help = goldenHelp(type, metric);
+  return { name, help, type: 'gauge', unit: undefined, group: 'golden_metrics', labelNames: [PERCENTILE_LABEL] };
 }
 
 export function goldenSamples(family: Family, values: GoldenResult['values'], metric: string): Sample[] {

@@ -1,4 +1,4 @@
-import { readFragment, type FragmentKind } from './statement.ts';
+import { namesIn, readFragment, readStatement, type FragmentKind } from './statement.ts';
 
 /** New Relic's definition of a golden metric of an entity: NRQL texts, written by the author of the entity type. */
 export interface GoldenDefinition {
@@ -18,6 +18,8 @@ export interface GoldenSource {
   /** The attribute that names the entity of a record, without backticks. */
   readonly attribute: string;
   readonly eventObjectId: GoldenDefinition['eventObjectId'];
+  /** True if its columns are calculated from timeslices, which New Relic does not query together with other data. */
+  readonly isOfTimeslices: boolean;
 }
 
 export interface GoldenColumn {
@@ -28,6 +30,9 @@ export interface GoldenColumn {
 
 /** A definition of more characters than this leaves too little of a query for the entities. */
 const MAX_CHARACTERS = 4_000;
+
+/** The names of metrics that New Relic calculates from timeslices ("Query APM metric timeslice data with NRQL"). */
+const TIMESLICES = /^(?:apm\.|newrelic\.timeslice\.value$)/;
 
 /** Thrown for a definition that cannot be put into a query; the message gives the reason in words. */
 export class UnreadableDefinition extends Error {
@@ -45,6 +50,7 @@ export function readDefinition({ select, from, where, eventId, eventObjectId }: 
     where: condition === '' ? undefined : readPart('where', condition, 'condition'),
     attribute: readPart('eventId', eventId, 'attribute'),
     eventObjectId,
+    isOfTimeslices: [select, condition].some((part) => namesIn(part).some((name) => TIMESLICES.test(name))),
   };
   return { source, select: readPart('select', select, 'column') };
 }
@@ -56,8 +62,8 @@ function readPart(name: string, text: string, kind: FragmentKind): string {
 }
 
 /** A key for grouping: sources that can share a query have the same key. */
-export function sourceKey({ from, where, attribute, eventObjectId }: GoldenSource): string {
-  return JSON.stringify([from, where, attribute, eventObjectId]);
+export function sourceKey({ from, where, attribute, eventObjectId, isOfTimeslices }: GoldenSource): string {
+  return JSON.stringify([from, where, attribute, eventObjectId, isOfTimeslices]);
 }
 
 /** The value that names an entity in records; undefined for a guid that is not base64 of `account|domain|type|id`. */
@@ -72,19 +78,22 @@ export function recordId(guid: string, eventObjectId: GoldenDefinition['eventObj
 export type IdListForm = 'mixed' | 'separate';
 
 /**
- * The query for golden metrics of one source: the columns `m0`, `m1`, ... of the entities with these ids. The count comes
- * first, because New Relic leaves out entities whose first column is null.
+ * The query for golden metrics of one source: the columns `m0`, `m1`, ... of the entities with these ids. A count comes first,
+ * because New Relic leaves out entities whose first column is null; of timeslices, which cannot be counted together with other
+ * data, it is a column that counts, if there is one.
  *
  * @param range Unix seconds in whole minutes; `to` is exclusive
  */
 export function goldenQuery(
-  { from, where, attribute, eventObjectId }: GoldenSource,
+  { from, where, attribute, eventObjectId, isOfTimeslices }: GoldenSource,
   selects: readonly string[],
   ids: readonly string[],
   range: { readonly from: number; readonly to: number },
   form: IdListForm,
 ): string {
-  const columns = ['count(*) AS n', ...selects.map((select, index) => `${select} AS m${index}`)];
+  const named = selects.map((select, index) => ({ select, text: `${select} AS m${index}` }));
+  const counts = isOfTimeslices ? named.filter(({ select }) => isCount(select)) : [{ text: 'count(*) AS n' }];
+  const columns = [...new Set([...counts, ...named])].map(({ text }) => text);
   const name = /^[\p{L}_][\p{L}\p{N}_.:]*$/u.test(attribute) ? attribute : `\`${attribute}\``;
   const mayBeNumbers = eventObjectId === 'DOMAIN_IDS';
   const condition = idCondition(name, ids, mayBeNumbers ? form : undefined);
@@ -93,6 +102,12 @@ export function goldenQuery(
     `WHERE ${where === undefined ? '' : `(${where}) AND `}${condition}`,
     `FACET ${name} SINCE ${range.from * 1000} UNTIL ${range.to * 1000} LIMIT MAX`,
   ].join(' ');
+}
+
+/** True for a column that is one `count` or `rate`. */
+function isCount(select: string): boolean {
+  const [{ at, end, calls } = { at: 0, end: 0, calls: [] }] = readStatement(`SELECT ${select}`).columns;
+  return calls.some((call) => (call.name === 'count' || call.name === 'rate') && call.at === at && call.end === end);
 }
 
 function idCondition(name: string, ids: readonly string[], form: IdListForm | undefined): string {

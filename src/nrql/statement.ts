@@ -195,6 +195,11 @@ export function readFragment(
   }
 }
 
+/** The words and the names in backticks of a text. */
+export function namesIn(text: string): readonly string[] {
+  return scan(text).tokens.flatMap((token) => (token.kind === 'word' || token.kind === 'name' ? token.text : []));
+}
+
 function columnText(
   fragment: string,
   entry: readonly TextPart[],

@@ -23,6 +23,9 @@ export interface EntityList {
   entities: ReadonlyMap<string, Json>;
 }
 
+/** The most kinds of query and columns whose probes are counted; without its count, a probe begins with the first subject. */
+const MAX_PROBES = 1_000;
+
 /** Assumed number of hosts, datastore types and matching custom names of an application before they are read. */
 const FIRST_SIZES = { hosts: 1, datastores: 3, matches: 50 };
 
@@ -63,7 +66,11 @@ export class AccountMemory {
   /** Of a kind of query, or a column: the number of reads of one subject in place of all, and whether the next read begins so. */
   probesOf(kind: string): { count: number; isNext: boolean } {
     let probes = this.#probes.get(kind);
-    if (probes === undefined) this.#probes.set(kind, (probes = { count: 0, isNext: false }));
+    if (probes === undefined) {
+      const [oldest] = this.#probes.keys();
+      if (oldest !== undefined && this.#probes.size >= MAX_PROBES) this.#probes.delete(oldest);
+      this.#probes.set(kind, (probes = { count: 0, isNext: false }));
+    }
     return probes;
   }
 
