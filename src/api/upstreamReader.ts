@@ -308,6 +308,8 @@ export interface MonitoredEntity {
   readonly tags: readonly Tag[];
   /** Golden metrics; entities with equal definitions share one object. */
   readonly metrics: readonly GoldenMetric[];
+  /** The error if its golden metrics were never read. */
+  readonly unread?: UpstreamError | undefined;
 }
 
 /** A golden metric as New Relic defines it. */
@@ -325,6 +327,8 @@ export interface GoldenSubject {
   readonly guid: string;
   /** Requested columns. Entities with the same request share this list, and columns with equal sources share the source. */
   readonly columns: readonly (GoldenColumn & { readonly name: string })[];
+  /** The error if its golden metrics were never read, so that there are no columns. */
+  readonly unread?: UpstreamError | undefined;
   /** Seconds, whole minutes: the length of the requested window before the end of the range; undefined: the range itself. */
   readonly window: number | undefined;
 }

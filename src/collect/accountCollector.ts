@@ -327,7 +327,15 @@ export class AccountCollector {
 
   #endOne(task: Task, result: number | Failed, window: CurrentWindow): void {
     if (typeof result === 'number') {
+      const { failures, partial } = task;
       task.succeed(this.schedule.readTimes(task, window, result));
+      if (task.kind !== 'entities' || partial === undefined) return;
+      // A list is served as far as it could be read, and read again as after a failure.
+      task.failures = failures;
+      task.overdue = true;
+      task.fail(partial.reason, partial.text, this.context.clock.monotonic());
+      this.log.failed(task);
+      task.retryAt = this.schedule.retryAt(task, window);
       return;
     }
     const { error } = result;

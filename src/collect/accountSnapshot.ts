@@ -120,12 +120,13 @@ export class AccountSnapshot {
   }
 
   #monitored(type: TypeRecord, record: EntityRecord, isListed: boolean): void {
-    const { labels, task, goldenLabels, goldenSamples } = record;
+    const { entities } = this.#account.inventory;
+    const { task, goldenSamples } = record;
     if (isListed && this.#scope.groups.has('entities')) {
-      this.#add('entities', labels, this.#account.inventory.entities.listedSamples(type, record));
+      this.#add('entities', entities.labelsOf(type, record).listed, entities.listedSamples(type, record));
     }
     if (task === undefined || this.#single(task) === 'missing') return;
-    this.#add('golden_metrics', goldenLabels, goldenSamples);
+    this.#add('golden_metrics', entities.labelsOf(type, record).golden, goldenSamples);
   }
 
   #application(record: ApplicationRecord): void {

@@ -67,8 +67,8 @@ export function summaryOf(account: AccountCollector, snapshot: AccountSnapshot, 
     },
     keyTransactions: inventory.keyTransactions.size,
     /** Types of entities, and queries, in the order of the configuration. */
-    entities: Array.from(inventory.entities.types(), ({ selection: { type }, listed, leftOut }) => {
-      return { type, listed: listed?.length, leftOut };
+    entities: Array.from(inventory.entities.types(), ({ selection: { type }, listed, chosen }) => {
+      return { type, listed: listed?.length, leftOut: chosen.leftOut };
     }),
     queries: [...inventory.queries.all()].map((record) => queryStatus(account, record, time)),
     /** The missed seconds and late transactions of its counters since the start; undefined when counters are off. */
@@ -197,7 +197,8 @@ export type TypeStatus = ReturnType<typeof typeStatus>;
 
 /** A type of entities: its list, and the golden metrics that are read of its entities. */
 function typeStatus(account: AccountCollector, record: TypeRecord, time: EvaluationTime) {
-  const { selection, list, listed, entities, leftOut } = record;
+  const { selection, list, listed, entities, chosen } = record;
+  const { leftOut } = chosen;
   const metrics = new Set<string>();
   const values: Record<TaskState, number> = { fresh: 0, stale: 0, missing: 0 };
   let [series, reporting, failing, oldestRead] = [0, 0, 0, Infinity];

@@ -1,16 +1,22 @@
 import type { GoldenMetric, GoldenResult, GoldenSubject, MonitoredEntity } from '../api/upstreamReader.ts';
 import type { UpstreamError } from '../api/types.ts';
+import { inSlices } from '../eventLoop/turns.ts';
 import { BUILT_IN_NAMES } from '../metrics/catalogue.ts';
-import { compareText } from '../metrics/goldenNames.ts';
 import { entityLabels, goldenLabels } from '../metrics/labelNames.ts';
 import { GoldenFamilies, goldenSamples, monitoredSamples, type LeftOutMetric } from '../metrics/monitoredFamilies.ts';
 import type { Family, WrittenLabels, WrittenSamples } from '../metrics/sample.ts';
 import { NO_SAMPLES, writeLabels } from '../metrics/writeSamples.ts';
-import { readDefinition, sourceKey, UnreadableDefinition, type GoldenSource } from '../nrql/goldenMetric.ts';
+import {
+  readDefinition,
+  sourceKey,
+  UnreadableDefinition,
+  type GoldenColumn,
+  type GoldenSource,
+} from '../nrql/goldenMetric.ts';
 import type { AccountConfig } from '../config/config.ts';
 import { suggest } from '../config/wording.ts';
 import type { AccountContext } from './accountContext.ts';
-import { selects } from './selection.ts';
+import { choosing, type ChosenEntities } from './selection.ts';
 import { Task, type Subject } from './task.ts';
 
 type Selection = AccountConfig['entities'][number];
@@ -30,11 +36,11 @@ interface MetricProblem {
 
 export interface EntityRecord {
   readonly entity: MonitoredEntity;
-  /** The labels from the list. */
-  readonly labels: WrittenLabels;
+  /** The labels of its series from the list, and of its golden metrics; perhaps those of an earlier list. */
+  labels: { readonly listed: WrittenLabels; readonly golden: WrittenLabels } | undefined;
+  isLabelled: boolean;
   /** The samples from the list; undefined until the next exposition writes them. */
   samples: WrittenSamples | undefined;
-  readonly goldenLabels: WrittenLabels;
   /** Undefined while it does not report, or has no golden metric that can be read. */
   readonly task: Task | undefined;
   readonly columns: Columns;
@@ -52,13 +58,19 @@ export interface TypeRecord {
   readonly list: Task;
   /** The complete list as it was read; undefined before the first read. */
   listed: readonly MonitoredEntity[] | undefined;
+  chosen: ChosenEntities;
   /** By guid, in the order of their names. */
   entities: ReadonlyMap<string, EntityRecord>;
-  /** The number of entities that `max_entities` leaves out. */
-  leftOut: number;
   /** By definitions; made again when the families of the type change. */
   plans: ReadonlyMap<readonly GoldenMetric[], MetricPlan>;
 }
+
+/** A list of entities that was read, and what a selection chooses of it. */
+export interface EntityList extends Pick<TypeRecord, 'listed' | 'chosen'> {
+  readonly selection: Selection | undefined;
+}
+
+const NONE_CHOSEN: ChosenEntities = { entities: [], leftOut: 0 };
 
 /** The maximum number of golden metrics that one warning names. */
 const MAX_NAMED = 5;
@@ -75,6 +87,7 @@ export class EntityRecords {
   #leftOutMetrics: readonly LeftOutMetric[] = [];
   /** Equal sources are one object, so that entities share queries. */
   readonly #sources = new Map<string, GoldenSource>();
+  readonly #definitions = new WeakMap<GoldenMetric, GoldenColumn | UnreadableDefinition>();
 
   constructor(context: AccountContext) {
     this.#context = context;
@@ -134,7 +147,8 @@ export class EntityRecords {
       const list = known?.list ?? new Task('entities', { entityType: type }, clock.monotonic());
       const isSameValues = known?.selection.window === selection.window;
       const entities = known !== undefined && isSameValues ? known.entities : new Map<string, EntityRecord>();
-      next.set(type, { selection, list, listed: known?.listed, leftOut: 0, entities, plans: new Map() });
+      const listed = known?.listed;
+      next.set(type, { selection, list, listed, chosen: chosenAtOnce(selection, listed), entities, plans: new Map() });
     }
     this.#types = next;
     this.#golden = new GoldenFamilies();
@@ -142,10 +156,23 @@ export class EntityRecords {
     for (const record of next.values()) this.#select(record);
   }
 
-  arriveList(subject: Subject, listed: readonly MonitoredEntity[]): void {
+  /** Chooses entities of a list that was read, and reads their definitions: in slices, because both may be many. */
+  async choose(subject: Subject, listed: readonly MonitoredEntity[]): Promise<EntityList> {
+    const selection = this.typeOf(subject)?.selection;
+    if (selection === undefined) return { listed, selection, chosen: NONE_CHOSEN };
+    const { steps, result } = choosing(selection, listed);
+    await inSlices(steps);
+    await inSlices(metricsOf(listed), (metric) => this.#definitionOf(metric));
+    return { listed, selection, chosen: result() };
+  }
+
+  /** Takes over a list, and marks its task where golden metrics of it were never read. */
+  arriveList(subject: Subject, { listed, selection, chosen }: EntityList): void {
     const record = this.typeOf(subject);
     if (record === undefined) return;
     record.listed = listed;
+    // A reload may have changed the selection meanwhile.
+    record.chosen = selection === record.selection ? chosen : chosenAtOnce(record.selection, listed);
     const before = this.#families;
     this.#assignFamilies();
     for (const each of this.#types.values()) {
@@ -154,6 +181,10 @@ export class EntityRecords {
       if (isChanged) each.plans = new Map();
       if (isChanged || each === record) this.#select(each);
     }
+    const used = this.#usedSources();
+    for (const [key, source] of this.#sources) if (!used.has(source)) this.#sources.delete(key);
+    const error = chosen.entities.find(({ reporting, unread }) => reporting && unread !== undefined)?.unread;
+    record.list.partial = error === undefined ? undefined : { reason: error.failure.reason, text: error.message };
   }
 
   subjectOf(subject: Subject): GoldenSubject {
@@ -165,6 +196,7 @@ export class EntityRecords {
       type: type.selection.type,
       guid: record.entity.guid,
       columns: record.columns,
+      unread: record.entity.unread,
       window: window === undefined ? undefined : window / 1000,
     };
   }
@@ -185,6 +217,18 @@ export class EntityRecords {
     record.failures = failures;
     record.notNumbers = notNumbers;
     record.goldenSamples = this.#write(type.selection.type, record);
+  }
+
+  /** The labels of an entity, written when an exposition needs them: names may be too long to write those of a list at once. */
+  labelsOf({ selection: { type } }: TypeRecord, record: EntityRecord): NonNullable<EntityRecord['labels']> {
+    const { labels: before, isLabelled, entity } = record;
+    if (before !== undefined && isLabelled) return before;
+    const { account } = this.#context;
+    record.isLabelled = true;
+    return (record.labels = {
+      listed: writeLabels(entityLabels(account, type, entity), before?.listed),
+      golden: writeLabels(goldenLabels(account, entity), before?.golden),
+    });
   }
 
   listedSamples({ selection: { tags } }: TypeRecord, record: EntityRecord): WrittenSamples {
@@ -212,25 +256,21 @@ export class EntityRecords {
     return samples.length === 0 ? NO_SAMPLES : this.#context.writer.write('golden_metrics', samples);
   }
 
-  /** Selects the entities to publish, and keeps the values of entities that stay. */
+  /** Makes the records of the chosen entities, and keeps the values of entities that stay. */
   #select(record: TypeRecord): void {
-    const { selection, entities: before, listed } = record;
+    const { selection, entities: before, listed, chosen } = record;
     if (listed === undefined) return;
-    const { type, max_entities, interval } = selection;
-    const { account, clock } = this.#context;
-    const now = clock.monotonic();
-    const chosen = listed
-      .filter((entity) => selects(selection, entity))
-      .sort((a, b) => compareText(a.name, b.name) || compareText(a.guid, b.guid));
+    const { type, interval } = selection;
+    const now = this.#context.clock.monotonic();
     const plans = new Map<readonly GoldenMetric[], MetricPlan>();
     const next = new Map<string, EntityRecord>();
-    for (const entity of chosen.slice(0, max_entities)) {
+    for (const entity of chosen.entities) {
       const known = before.get(entity.guid);
       const { metrics } = entity;
       const plan = plans.get(metrics) ?? record.plans.get(metrics) ?? this.#plan(type, metrics);
       plans.set(metrics, plan);
       const { columns } = plan;
-      const isRead = entity.reporting && columns.length > 0;
+      const isRead = entity.reporting && (columns.length > 0 || entity.unread !== undefined);
       const task = isRead
         ? (known?.task ?? new Task('golden_metrics', { entityType: type, entityGuid: entity.guid }, now))
         : undefined;
@@ -238,6 +278,8 @@ export class EntityRecords {
         task.interval = interval;
         // Otherwise a value that the last read did not request would be absent for a whole interval.
         if (known?.task === task && hasMore(known.columns, columns)) task.overdue = true;
+        // A failure for want of columns says nothing about these.
+        if (known?.entity.unread !== undefined && entity.unread === undefined) task.retryAt = -Infinity;
       }
       // Values from before a silence would be too old when it reports again.
       const kept = known?.task === task ? known : undefined;
@@ -247,16 +289,15 @@ export class EntityRecords {
         task,
         columns,
         values,
-        labels: writeLabels(entityLabels(account, type, entity), known?.labels),
+        labels: known?.labels,
+        isLabelled: false,
         samples: undefined,
-        goldenLabels: writeLabels(goldenLabels(account, entity), known?.goldenLabels),
         goldenSamples: kept?.columns === columns ? kept.goldenSamples : this.#write(type, { columns, values }),
         failures: kept?.failures ?? new Map(),
         notNumbers: kept?.notNumbers ?? [],
       });
     }
     record.entities = next;
-    record.leftOut = Math.max(0, chosen.length - max_entities);
     record.plans = plans;
   }
 
@@ -264,17 +305,20 @@ export class EntityRecords {
     const families = this.#families.get(type);
     const columns = new Map<string, Columns[number]>();
     const problems: MetricProblem[] = [];
-    for (const { name, definition } of metrics) {
+    for (const metric of metrics) {
+      const { name } = metric;
       if (columns.has(name) || families?.has(name) !== true) continue;
-      try {
-        const { source, select } = readDefinition(definition);
-        columns.set(name, { name, source: this.#sharedSource(source), select });
-      } catch (error) {
-        if (!(error instanceof UnreadableDefinition)) throw error;
-        problems.push({ metric: name, problem: error.message });
-      }
+      const read = this.#definitionOf(metric);
+      if (read instanceof UnreadableDefinition) problems.push({ metric: name, problem: read.message });
+      else columns.set(name, { name, source: this.#sharedSource(read.source), select: read.select });
     }
     return { columns: [...columns.values()], problems };
+  }
+
+  #definitionOf(metric: GoldenMetric): GoldenColumn | UnreadableDefinition {
+    let known = this.#definitions.get(metric);
+    if (known === undefined) this.#definitions.set(metric, (known = columnOf(metric)));
+    return known;
   }
 
   #sharedSource(source: GoldenSource): GoldenSource {
@@ -282,6 +326,14 @@ export class EntityRecords {
     const known = this.#sources.get(key);
     if (known === undefined) this.#sources.set(key, source);
     return known ?? source;
+  }
+
+  #usedSources(): ReadonlySet<GoldenSource> {
+    const used = new Set<GoldenSource>();
+    for (const { plans } of this.#types.values()) {
+      for (const { columns } of plans.values()) for (const { source } of columns) used.add(source);
+    }
+    return used;
   }
 
   #assignFamilies(): void {
@@ -300,6 +352,21 @@ export class EntityRecords {
     this.#families = families;
     this.#leftOutMetrics = leftOut;
   }
+}
+
+function columnOf({ definition }: GoldenMetric): GoldenColumn | UnreadableDefinition {
+  try {
+    return readDefinition(definition);
+  } catch (error) {
+    if (error instanceof UnreadableDefinition) return error;
+    throw error;
+  }
+}
+
+function chosenAtOnce(selection: Selection, listed: readonly MonitoredEntity[] | undefined): ChosenEntities {
+  const { steps, result } = choosing(selection, listed ?? []);
+  while (steps.next().done !== true);
+  return result();
 }
 
 /** The golden metrics of these entities; entities with equal metrics share one list. */
@@ -345,12 +412,12 @@ function hasMore(before: Columns, now: Columns): boolean {
 
 /** The warnings about a type, in sentences; definitions that are unreadable in the same way share one. */
 function* warningsOf(record: TypeRecord): Generator<string> {
-  const { selection, entities, leftOut } = record;
+  const { selection, entities, chosen } = record;
+  const { leftOut } = chosen;
   const unread = unreadable(record);
   const { type, max_entities } = selection;
   if (leftOut > 0) {
-    const chosen = entities.size + leftOut;
-    yield `entities: ${type} has ${chosen} entities and max_entities is ${max_entities}: ${leftOut} are left out`;
+    yield `entities: ${type} has ${entities.size + leftOut} entities and max_entities is ${max_entities}: ${leftOut} are left out`;
   }
   yield* missingMetricWarnings(record);
   for (const problem of new Set(unread.map((each) => each.problem))) {

@@ -1,4 +1,3 @@
-import type { MonitoredEntity } from '../api/upstreamReader.ts';
 import type { Application, Host, Instance, KeyTransaction, RollingValues } from '../api/types.ts';
 import { hostRanks } from '../metrics/customMetrics.ts';
 import { applicationLabels, hostLabels, instanceLabels, keyTransactionLabels } from '../metrics/labelNames.ts';
@@ -6,7 +5,7 @@ import { writeLabels } from '../metrics/writeSamples.ts';
 import { Task, type Kind, type Subject } from './task.ts';
 import { newCounterRecord, type CounterTotals } from './counterRecords.ts';
 import { windowAt } from './due.ts';
-import { EntityRecords } from './entityRecords.ts';
+import { EntityRecords, type EntityList } from './entityRecords.ts';
 import { QueryRecords } from './queryRecords.ts';
 import {
   checkLength,
@@ -148,9 +147,9 @@ export class Inventory {
     return list;
   }
 
-  setEntities(subject: Subject, listed: readonly MonitoredEntity[]): void {
+  setEntities(subject: Subject, list: EntityList): void {
     const before = this.#tasksOfRecords();
-    this.entities.arriveList(subject, listed);
+    this.entities.arriveList(subject, list);
     this.#retireMissing(before);
   }
 

@@ -227,14 +227,15 @@ export class Kinds {
     const reader = this.#context.reader.entities;
     if (reader === undefined) throw new Error('this account has no entities');
     const read = oneByOne(
-      ({ entityType = '' }: Subject, _range, call) => reader.list(entityType, call),
+      async (subject: Subject, _range, call) =>
+        this.#inventory.entities.choose(subject, await reader.list(subject.entityType ?? '', call)),
       (subject) =>
         reader.listCalls(subject.entityType ?? '', this.#inventory.entities.typeOf(subject)?.listed?.length ?? 0),
     );
     return mapped(
       read,
       ({ subject }) => subject,
-      ({ subject }, listed) => this.#inventory.setEntities(subject, listed),
+      ({ subject }, list) => this.#inventory.setEntities(subject, list),
     );
   }
 

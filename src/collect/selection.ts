@@ -1,6 +1,8 @@
 import type { Application, KeyTransaction } from '../api/types.ts';
+import type { MonitoredEntity } from '../api/upstreamReader.ts';
 import type { AccountConfig } from '../config/config.ts';
 import { type EntityMatch, type Matchable, matches } from '../config/match.ts';
+import { orderKey } from '../metrics/goldenNames.ts';
 import type { Group } from '../metrics/sample.ts';
 import type { AccountContext } from './accountContext.ts';
 
@@ -38,6 +40,50 @@ interface Filter {
 export function selects(filter: Filter, entity: Matchable): boolean {
   const included = filter.include === undefined || filter.include.some((match) => matches(match, entity));
   return included && !filter.exclude.some((match) => matches(match, entity));
+}
+
+/** The entities of a list that a configured type publishes. */
+export interface ChosenEntities {
+  /** In the order of their names and guids in code points. */
+  readonly entities: readonly MonitoredEntity[];
+  /** The number of entities that `max_entities` leaves out. */
+  readonly leftOut: number;
+}
+
+/**
+ * Chooses entities, in steps: the list may have thousands of them, with long names. The function that it gives has the result of
+ * the steps that were run.
+ */
+export function choosing(
+  { max_entities, ...filter }: Filter & { readonly max_entities: number },
+  listed: readonly MonitoredEntity[],
+) {
+  const first: { readonly entity: MonitoredEntity; readonly name: string; readonly guid: string }[] = [];
+  let chosen = 0;
+  const steps = function* (): Generator<undefined> {
+    for (const entity of listed) {
+      yield undefined;
+      if (!selects(filter, entity)) continue;
+      chosen += 1;
+      const own = { entity, name: orderKey(entity.name), guid: orderKey(entity.guid) };
+      let [from, to] = [0, first.length];
+      while (from < to) {
+        const middle = (from + to) >> 1;
+        const other = first[middle];
+        const isAfter =
+          other !== undefined && (other.name === own.name ? other.guid < own.guid : other.name < own.name);
+        if (isAfter) from = middle + 1;
+        else to = middle;
+      }
+      if (from < max_entities) first.splice(from, 0, own);
+      if (first.length > max_entities) first.pop();
+    }
+  };
+  const result = (): ChosenEntities => ({
+    entities: first.map(({ entity }) => entity),
+    leftOut: chosen - first.length,
+  });
+  return { steps: steps(), result };
 }
 
 /** The ids to request from New Relic when `include` has only ids; undefined when the whole list must be read. */

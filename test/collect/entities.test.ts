@@ -1,6 +1,10 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { UpstreamError } from '../../src/api/types.ts';
 import type { GoldenMetric, GoldenSubject, MonitoredEntity } from '../../src/api/upstreamReader.ts';
+import { choosing } from '../../src/collect/selection.ts';
 import type { AccountConfig } from '../../src/config/config.ts';
+import { GoldenFamilies } from '../../src/metrics/monitoredFamilies.ts';
 import { accountConfig, collectionConfig, config } from './support/config.ts';
 import { NERDGRAPH, World } from './support/world.ts';
 
@@ -206,6 +210,62 @@ describe('entities', () => {
     expect(status?.lastSuccess).toBeCloseTo(readAt, 0);
   });
 
+  it('whose golden metrics were never read are missing, and the list is read again as after a failure', async () => {
+    const unread = new UpstreamError('the golden metrics failed', {
+      ...{ endpoint: 'graphql:entities', status: 200, reason: 'forbidden' },
+    });
+    const failing = [
+      entity('a'),
+      entity('b', { metrics: [], unread }),
+      entity('silent', { metrics: [], unread, reporting: false }),
+    ];
+    const world = worldWith([selection()], failing);
+    world.reader.golden = ({ columns }) => Object.fromEntries(columns.map(({ name }) => [name, 7]));
+    world.reader.subjectFault = (_, subject) =>
+      (subject as Partial<GoldenSubject>).unread === undefined ? undefined : { reason: 'forbidden' };
+    const answer = await world.scrape();
+    expect(world.value(answer, THROUGHPUT, { entity: 'a' })).toBe(7);
+    expect(world.value(answer, 'newrelic_entity_info', { entity: 'b' })).toBe(1);
+    expect(world.group('golden_metrics')).toMatchObject({ success: false, tasks: { fresh: 1, missing: 1 } });
+    expect(world.group('entities')).toMatchObject({ success: false, tasks: { fresh: 1 } });
+    expect(world.status.entities).toMatchObject([
+      { problem: expect.stringContaining('golden metrics failed') as unknown },
+    ]);
+    const lists: number[] = [];
+    await world.scrapeFor(200, 1, () => lists.push(world.reader.of('entities').length));
+    // After 5, 10, 20, 40 and 80 seconds, with the first scrape after that.
+    const readAt = lists.flatMap((count, second) => (count > (lists[second - 1] ?? 1) ? [second] : []));
+    expect(readAt.map((second, index) => second - (readAt[index - 1] ?? 0))).toEqual([5, 11, 21, 41, 81]);
+    world.reader.monitored.set(SERVICE, [entity('a'), entity('b'), entity('silent', { reporting: false })]);
+    await world.scrapeFor(5 * 60, 60);
+    expect(world.value(await world.scrape(), THROUGHPUT, { entity: 'b' })).toBe(7);
+    for (const group of ['golden_metrics', 'entities'] as const) expect(world.group(group).success).toBe(true);
+    expect(world.group('golden_metrics').tasks).toMatchObject({ fresh: 2, missing: 0 });
+  });
+
+  it('are chosen by name and guid in code points, in any order of the list, one in each step', () => {
+    const text = fc.string({ unit: fc.constantFrom('a', 'b', '\uffff', '\u{10000}'), maxLength: 3 });
+    const names = fc.uniqueArray(fc.record({ name: text, guid: text }), {
+      selector: ({ guid }) => guid,
+      maxLength: 30,
+    });
+    const bytes = ({ name, guid }: MonitoredEntity): Buffer => Buffer.from(`${name}\u0000${guid}`);
+    fc.assert(
+      fc.property(names, fc.integer({ min: 1, max: 10 }), (listed, max_entities) => {
+        const all = listed.map(({ name, guid }) => entity(name, { guid }));
+        const { steps, result } = choosing(selection({ max_entities, exclude: [{ name: 'a*' }] }), all);
+        expect([...steps]).toHaveLength(all.length);
+        const sorted = all
+          .filter(({ name }) => !name.startsWith('a'))
+          .sort((a, b) => Buffer.compare(bytes(a), bytes(b)));
+        expect(result()).toEqual({
+          entities: sorted.slice(0, max_entities),
+          leftOut: Math.max(0, sorted.length - max_entities),
+        });
+      }),
+    );
+  });
+
   it('of a list that fails stay with their values; golden metrics are read on', async () => {
     const world = worldWith([selection()], [entity('a')]);
     await world.scrape();
@@ -348,6 +408,39 @@ describe('golden metrics', () => {
     let answer = await world.scrape();
     for (; world.value(answer, THROUGHPUT) !== 6; answer = await world.scrape()) await world.nextMinute(1);
     expect(world.value(answer, 'newrelic_ext_service_error_rate')).toBeUndefined();
+  });
+
+  it('that no list has any more are forgotten: what is kept does not grow with definitions that change', async () => {
+    const world = worldWith([selection()], []);
+    const read = async (
+      from: string,
+      title: string,
+    ): Promise<GoldenSubject['columns'][number]['source'] | undefined> => {
+      const own = { ...metric('throughput'), title };
+      const metrics = [{ ...own, definition: { ...own.definition, from } }];
+      world.reader.monitored.set(SERVICE, [entity('a', { metrics })]);
+      await world.scrapeFor(6 * 60, 60);
+      const last = world.reader.of('golden_metrics').at(-1)?.subjects[0] as GoldenSubject | undefined;
+      return last?.columns[0]?.source;
+    };
+    const first = await read('A', 'first');
+    expect(await read('A', 'first')).toBe(first);
+    await read('B', 'first');
+    const again = await read('A', 'first');
+    expect(again).toEqual(first);
+    expect(again).not.toBe(first);
+    const families = new GoldenFamilies();
+    const helpOf = (...titles: readonly string[]): string | undefined => {
+      const metrics = titles.map((title) => ({ ...metric('throughput'), title }));
+      const assigned = families.assign([{ type: SERVICE, metrics }], () => false);
+      return assigned.families.get(SERVICE)?.get('throughput')?.help.slice(0, 5);
+    };
+    expect([helpOf('first'), helpOf('other'), helpOf(), helpOf('other')]).toEqual([
+      'first',
+      'first',
+      undefined,
+      'other',
+    ]);
   });
 
   it('whose definition cannot be read are never asked for, with one warning', async () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { byTitle, goldenFamilyName, goldenHelp } from '../../src/metrics/goldenNames.ts';
+import { byTitle, compareText, goldenFamilyName, goldenHelp } from '../../src/metrics/goldenNames.ts';
 import { metricNameProblem } from '../../src/config/schema/customMetric.ts';
 
 describe('the family of a golden metric', () => {
@@ -50,6 +50,17 @@ describe('the family of a golden metric', () => {
     const help = goldenHelp('EXT-SERVICE', metric);
     expect(help).toMatch(/^a # HELP b 🚀+… \(x y\); golden metric a b of EXT-SERVICE/u);
     expect(Array.from(help).length).toBeLessThan(300);
+  });
+
+  it('is sorted by code points, as UTF-8 is by bytes', () => {
+    const text = fc.string({
+      unit: fc.constantFrom('a', 'b', '\ud7ff', '\ue000', '\uffff', '\u{10000}', '\u{10ffff}'),
+    });
+    fc.assert(
+      fc.property(text, text, (a, b) => {
+        expect(Math.sign(compareText(a, b))).toBe(Buffer.compare(Buffer.from(a), Buffer.from(b)));
+      }),
+    );
   });
 
   it('takes HELP of the first title and unit by code points', () => {

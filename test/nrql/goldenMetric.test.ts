@@ -6,6 +6,7 @@ import {
   idLength,
   readDefinition,
   recordId,
+  sourceKey,
   UnreadableDefinition,
   type GoldenDefinition,
 } from '../../src/nrql/goldenMetric.ts';
@@ -155,6 +156,41 @@ describe('the query', () => {
         "WHERE (a = 1 OR b = 2) AND entityGuid IN ('QQ', 'it\\'s') " +
         'FACET entityGuid SINCE 1800000000000 UNTIL 1800000300000 LIMIT MAX',
     );
+  });
+
+  const query = (selects: readonly string[], of = source): string => goldenQuery(of, selects, ['QQ'], RANGE, 'mixed');
+  const sourceOf = (part: Partial<GoldenDefinition>) => readDefinition({ ...PLAIN, from: 'Metric', ...part }).source;
+
+  it.each([
+    [{ select: 'average(apm.service.transaction.duration)' }, true],
+    [{ select: "sum(newrelic.timeslice.value['total'])" }, true],
+    [{ select: 'max(`apm.service.memory.physical`)' }, true],
+    [{ where: 'apm.service.cpu IS NOT NULL' }, true],
+    [
+      { select: 'average(apmduration)', where: "metricName = 'apm.service.transaction.duration' AND my.apm.x = 1" },
+      false,
+    ],
+    [{ select: 'average(newrelic.timeslice.valued)' }, false],
+  ])(
+    'of %j has no count of other data, and shares nothing with another, if it reads timeslices',
+    (part, isOfTimeslices) => {
+      const own = sourceOf(part);
+      expect(own.isOfTimeslices).toBe(isOfTimeslices);
+      expect(query(['max(a)'], own).startsWith('SELECT count(*) AS n, ')).toBe(!isOfTimeslices);
+      const isShared = sourceKey(own) === sourceKey({ ...own, isOfTimeslices: !isOfTimeslices });
+      expect(isShared).toBe(false);
+    },
+  );
+
+  it.each([
+    ['rate(count(apm.b), 1 minute)', 'm1, m0, m2'],
+    ['count(apm.b)', 'm1, m0, m2'],
+    ['RATE ( sum(apm.b), 1 minute )', 'm1, m0, m2'],
+    ['count(apm.b) / count(apm.c)', 'm0, m1, m2'],
+    ['sum(apm.b) / count(apm.c)', 'm0, m1, m2'],
+  ])('of timeslices begins with a column that counts, if there is one: %s', (select, order) => {
+    const text = query(['max(apm.a)', select, 'min(apm.a)'], sourceOf({ select }));
+    expect([...text.matchAll(/ AS (m\d)/g)].map(([, name]) => name).join(', ')).toBe(order);
   });
 
   const ids = ['12', '012', '9007199254740992', '0', 'a|b'];

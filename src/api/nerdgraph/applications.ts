@@ -17,7 +17,7 @@ export async function listApplications(account: NerdGraphAccount, call: CallOpti
     schema: application,
     earlier: memory.applications,
   } as const;
-  const entities = await searchEntities(account, search, call);
+  const { found: entities } = await searchEntities(account, search, call);
   memory.applications = entities;
   const found = new Map<number, Application>();
   for (const each of entities.values()) {

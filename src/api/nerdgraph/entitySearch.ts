@@ -60,7 +60,7 @@ const MAX_PAGE_SIZE = 2_000;
 const MAX_PAGES = 200;
 
 /**
- * Reads all valid entities of a search in the account, by guid, page by page. Rejects with an UpstreamError when the search is
+ * Reads all valid entities of a search in the account, by guid, page by page. `failure`: the last failure of fields of some entities. Rejects with an UpstreamError when the search is
  * incomplete: a page is null, a cursor repeats, or there are fewer entities than New Relic counts, because half a list is
  * useless.
  *
@@ -80,7 +80,7 @@ export async function searchEntities<T extends { readonly reporting: boolean; re
     readonly maxEntities?: number;
   },
   call: CallOptions,
-): Promise<ReadonlyMap<string, T>> {
+): Promise<{ readonly found: ReadonlyMap<string, T>; readonly failure: UpstreamError | undefined }> {
   const { transport } = account;
   const { group, document, what, schema, earlier, pages, maxEntities = Infinity } = search;
   // Pages may become as small as one entity.
@@ -89,6 +89,7 @@ export async function searchEntities<T extends { readonly reporting: boolean; re
   const query = `${what} AND accountId = ${accountId}`;
   const guids = new Set<string>();
   const found = new Map<string, T>();
+  let failure: UpstreamError | undefined;
   const refuse = (words: string): Error => transport.invalid(group, words);
   await transport.parseReporting(group, (discarded) =>
     readPages('', { maxPages }, refuse, async (cursor, page) => {
@@ -110,7 +111,7 @@ export async function searchEntities<T extends { readonly reporting: boolean; re
       }
       const before = guids.size;
       // Failed fields are reported, but the list is used.
-      if (failed !== undefined) transport.reportFailure(group, failed.failure);
+      if (failed !== undefined) failure = transport.reportFailure(group, failed.failure);
       await inSlices(entities.entries(), ([index, each]) => {
         const fields = failed?.fields.get(index);
         const written = hasMembers(each) && fields !== undefined ? withEarlier(each, fields, earlier) : each;
@@ -129,16 +130,21 @@ export async function searchEntities<T extends { readonly reporting: boolean; re
   for (const [guid, { reporting, applicationId }] of found) {
     if (reporting && earlier.get(guid)?.['reporting'] !== true) account.memory.failures.readmit(applicationId ?? guid);
   }
-  return found;
+  return { found, failure };
 }
 
+/** A field of which a part alone would mislead: a golden metric without its condition is another one. */
+const WHOLE = 'goldenMetrics';
+
 /**
- * The entity with the earlier values of its failed fields, because null would mean that there is nothing. A field of which only
- * a part failed is replaced, too.
+ * The entity with the earlier values of its failed fields, because null would mean that there is nothing; a field without one
+ * is undefined. A field of which only a part failed is replaced, too.
  */
 function withEarlier(written: Json, failed: ReadonlySet<string>, earlier: ReadonlyMap<string, Json>): Json {
   const fields = earlier.get(String(written['guid']));
-  const known = [...failed].map((name) => [name, fields?.[name] ?? written[name] ?? undefined] as const);
+  const known = [...failed].map((name) => {
+    return [name, fields?.[name] ?? (name === WHOLE ? undefined : written[name]) ?? undefined] as const;
+  });
   return { ...written, ...Object.fromEntries(known) };
 }
 

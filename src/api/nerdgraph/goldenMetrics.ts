@@ -45,7 +45,7 @@ export function goldenMetricsRead(account: NerdGraphAccount): BatchRead<GoldenSu
         read: async (call) => {
           await Promise.all(reads.map((each) => each.read(call)));
           return entities.map(({ subject, window: ofResponse, values, failures, notNumbers }) => {
-            const [error] = failures.values();
+            const [error = subject.unread] = failures.values();
             // Readable metrics are published, because one bad definition must not hide the others.
             if (error !== undefined && failures.size === subject.columns.length) return { error };
             return { value: { window: ofResponse ?? queried, values, failures, notNumbers } };

@@ -64,7 +64,7 @@ export async function listKeyTransactions(account: NerdGraphAccount, call: CallO
     schema: keyTransaction,
     earlier: memory.keyTransactionEntities,
   } as const;
-  const entities = await searchEntities(account, search, call);
+  const { found: entities } = await searchEntities(account, search, call);
   memory.keyTransactionEntities = entities;
   const failures = await refreshDetails(account, new Set(entities.keys()), call);
   const found = new Map<number, KeyTransaction>();

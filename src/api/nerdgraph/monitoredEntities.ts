@@ -39,7 +39,10 @@ const monitoredEntity = entity.extend({
 
 const entityType = z.object({ domain: text, type: text, count });
 
-/** Reads all entities of a type, `DOMAIN-TYPE`. Rejects with an UpstreamError where a part of the list cannot be read. */
+/**
+ * Reads all entities of a type, `DOMAIN-TYPE`; `unread` marks failed golden metrics that were never read. Rejects with an UpstreamError where a part of
+ * the list cannot be read.
+ */
 export async function listEntities(
   account: NerdGraphAccount,
   type: string,
@@ -57,21 +60,26 @@ export async function listEntities(
     maxEntities: MAX_ENTITIES,
     earlier: list.entities,
   } as const;
-  const found = await searchEntities(account, search, call);
+  const { found, failure } = await searchEntities(account, search, call);
   memory.failures.forgetOld();
   const entities = new Map<string, Json>();
+  let unreadable = failure;
   return transport.parseReporting(GROUP, async (discarded) => {
     const listed: MonitoredEntity[] = [];
     await inSlices(found, ([guid, record]) => {
       const { name, reporting, alertSeverity, tags, goldenMetrics } = record;
+      // Undefined: they failed, or have another shape, and are not known from earlier either. Null: it has none.
+      const isUnread = goldenMetrics === undefined;
+      if (isUnread) unreadable ??= transport.invalid(GROUP, 'the golden metrics of an entity cannot be read');
       const written = goldenMetrics?.metrics.slice(0, MAX_METRICS) ?? [];
       const metrics = sharedMetrics(
         memory,
         written.flatMap((each) => parseRecord(goldenMetric, each, discarded, 'entities.goldenMetrics.metrics') ?? []),
       );
-      entities.set(guid, { ...record, goldenMetrics: { metrics } });
+      entities.set(guid, { ...record, goldenMetrics: isUnread ? undefined : { metrics } });
       const status = healthStatus(reporting, alertSeverity);
-      listed.push({ guid, name, reporting, healthStatus: status, tags: tags ?? [], metrics });
+      const unread = isUnread ? unreadable : undefined;
+      listed.push({ guid, name, reporting, healthStatus: status, tags: tags ?? [], metrics, unread });
     });
     list.entities = entities;
     return listed;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { RANGE } from './nerdGraphReading.ts';
 import { startBetween, type Fault } from './proxy.ts';
 
 type Entity = Record<string, unknown>;
@@ -122,6 +123,32 @@ describe('a field of the list of key transactions that failed', () => {
 });
 
 describe('a field of a list of entities that failed', () => {
+  it.each([
+    ['the field', ['goldenMetrics']],
+    ['a part of one, such as its condition', ['goldenMetrics', 'metrics', 0, 'definition', 'where']],
+  ])('and was never read fails what is read of it, until it is read: golden metrics (%s)', async (_, field) => {
+    const between = await startBetween(ALL);
+    const { reader, call, notes } = between;
+    const { list, goldenMetrics } = reader.entities!;
+    for (const fault of [failing(0, field), failing(0, field)]) {
+      between.fault = fault;
+      const [first, second] = await list('EXT-SERVICE', call);
+      expect(first).toMatchObject({ metrics: [], unread: { failure: { reason: 'server' } } });
+      expect(second!.unread).toBeUndefined();
+      expect(second!.metrics.length).toBeGreaterThan(0);
+      const { guid, unread } = first!;
+      const planned = goldenMetrics.plan(
+        [{ type: 'EXT-SERVICE', guid, columns: [], unread, window: undefined }],
+        RANGE,
+      );
+      expect(await planned.read(call)).toEqual([{ error: unread }]);
+    }
+    expect(notes.failures.map(({ reason }) => reason)).toEqual(['server', 'server']);
+    between.fault = undefined;
+    const [first, second] = await list('EXT-SERVICE', call);
+    expect(first).toMatchObject({ metrics: second!.metrics, unread: undefined });
+  });
+
   it.each([['tags'], ['reporting'], ['name'], ['goldenMetrics']])(
     'keeps what it said before, also in a reader that replaces this one, and is one failure: %s',
     async (field) => {

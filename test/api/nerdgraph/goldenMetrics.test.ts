@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { AccountMemory } from '../../../src/api/nerdgraph/accountMemory.ts';
 import type { EntityReader, GoldenResult, GoldenSubject, Outcome } from '../../../src/api/upstreamReader.ts';
 import { readDefinition, recordId } from '../../../src/nrql/goldenMetric.ts';
 import { readAll } from '../support/reading.ts';
@@ -208,6 +209,16 @@ describe('golden metrics', () => {
     );
     expect(paint[0]).toEqual([{ percentile: undefined, value: expect.any(Number) as number }]);
     expect(outcomes.map((each) => valuesOf(each).length)).toContain(0);
+  });
+});
+
+describe('the memory of an account', () => {
+  it('counts the probes of the last 1,000 columns and kinds of queries: definitions may change with every list', () => {
+    const memory = new AccountMemory(() => 0);
+    for (let index = 0; index < 1_000; index += 1) memory.probesOf(`column ${index}`).count = 1;
+    expect([memory.probesOf('column 0').count, memory.probesOf('column 999').count]).toEqual([1, 1]);
+    memory.probesOf('another');
+    expect([memory.probesOf('column 0').count, memory.probesOf('column 999').count]).toEqual([0, 1]);
   });
 });
 

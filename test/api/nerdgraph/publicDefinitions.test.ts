@@ -1,0 +1,131 @@
+import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { EntityReader, GoldenSubject } from '../../../src/api/upstreamReader.ts';
+import {
+  readDefinition,
+  sourceKey,
+  UnreadableDefinition,
+  type GoldenDefinition,
+} from '../../../src/nrql/goldenMetric.ts';
+import { readStatement } from '../../../src/nrql/statement.ts';
+import { listen } from '../support/testServer.ts';
+import { RANGE, readNerdGraph } from './nerdGraphReading.ts';
+
+/** A query of a file; what it leaves out has the value that New Relic's documentation of these files gives. */
+type FileQuery = Partial<Omit<GoldenDefinition, 'select'>> & Pick<GoldenDefinition, 'select'>;
+type FileMetric = { readonly query?: FileQuery; readonly queries?: Readonly<Record<string, FileQuery>> };
+type Files = Readonly<Record<string, Readonly<Record<string, FileMetric>>>>;
+
+const files = JSON.parse(
+  await readFile(new URL('./entityDefinitions/goldenMetrics.json', import.meta.url), 'utf8'),
+) as Files;
+
+/** The golden metrics that an entity with data of one provider has, as NerdGraph gives their definitions. */
+function* entitiesOf(metrics: Files[string]) {
+  const providers = new Set(Object.values(metrics).flatMap(({ queries }) => Object.keys(queries ?? { query: {} })));
+  for (const provider of providers) {
+    const definitions = Object.entries(metrics).flatMap(([name, { query, queries }]) => {
+      const own = query ?? queries?.[provider];
+      if (own === undefined) return [];
+      const defaults = { from: 'Metric', eventId: 'entity.guid', eventObjectId: 'ENTITY_GUIDS' as const };
+      return [{ name, definition: { ...defaults, ...own } satisfies GoldenDefinition }];
+    });
+    yield definitions;
+  }
+}
+
+/** Reads the golden metrics of an entity from a service that has no data; gives the queries that it got. */
+async function startSilent(): Promise<(subject: GoldenSubject) => Promise<readonly string[]>> {
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    void text(request).then((body) => {
+      const { nrql } = (JSON.parse(body) as { variables: { nrql: string } }).variables;
+      asked.push(nrql);
+      const timeWindow = { begin: RANGE.from * 1000, end: RANGE.to * 1000 };
+      const answer = { results: [], metadata: { facets: ['entity.guid'], messages: [], timeWindow } };
+      response.end(JSON.stringify({ data: { actor: { account: { nrql: answer } } } }));
+    });
+  });
+  const { port, close } = await listen(server);
+  onTestFinished(close);
+  const { reader, call } = readNerdGraph(`http://127.0.0.1:${port}/graphql`, { maxRetries: 0 });
+  const { goldenMetrics }: EntityReader = reader.entities!;
+  return async (subject) => {
+    const planned = goldenMetrics.plan([subject], RANGE);
+    const [outcome] = await planned.read(call);
+    expect(outcome).toMatchObject({ value: { values: new Map(), failures: new Map(), notNumbers: [] } });
+    expect(asked).toHaveLength(planned.calls);
+    return asked.splice(0);
+  };
+}
+
+/** The columns of a query, each with all that stands behind the last one but the time. */
+function columnsOf(query: string): readonly string[] {
+  const [plain = ''] = query.split(/ SINCE \d+ UNTIL \d+ LIMIT MAX$/);
+  const { problems, columns } = readStatement(plain);
+  expect(problems, query).toEqual([]);
+  return columns.map(({ at, end }) => `${plain.slice(at, end)}${plain.slice(columns.at(-1)?.aliasEnd)}`);
+}
+
+const isOfTimeslices = (column: string): boolean => /\bapm\.|newrelic\.timeslice\.value/.test(column);
+const isCount = (column: string): boolean => /^(count|rate)\([^/]* FROM/.test(column);
+
+describe('the public definitions of golden metrics', () => {
+  it('are all read, and sent: each is a column behind a count, and those of timeslices are among themselves', async () => {
+    const queriesFor = await startSilent();
+    const counts = { files: 0, metrics: 0, read: 0, refused: 0, queries: 0, columns: 0, ofTimeslices: 0 };
+    for (const [type, metrics] of Object.entries(files)) {
+      counts.files += 1;
+      counts.metrics += Object.keys(metrics).length;
+      for (const definitions of entitiesOf(metrics)) {
+        const sources = new Map<string, GoldenSubject['columns'][number]['source']>();
+        const columns = definitions.flatMap(({ name, definition }) => {
+          try {
+            const { source, select } = readDefinition(definition);
+            const key = sourceKey(source);
+            sources.set(key, sources.get(key) ?? source);
+            counts.read += 1;
+            return [{ name, select, source: sources.get(key)! }];
+          } catch (error) {
+            if (!(error instanceof UnreadableDefinition)) throw error;
+            counts.refused += 1;
+            return [];
+          }
+        });
+        const queries = await queriesFor({ type, guid: type, columns, window: undefined });
+        const sent = queries.flatMap((query) => {
+          const [first = '', ...others] = columnsOf(query);
+          counts.queries += 1;
+          if (first.startsWith('count(*) FROM')) {
+            expect(others.filter(isOfTimeslices)).toEqual([]);
+            return others;
+          }
+          const all = [first, ...others];
+          expect(all.filter(isOfTimeslices)).toEqual(all);
+          expect(isCount(first) || !others.some(isCount), query).toBe(true);
+          counts.ofTimeslices += all.length;
+          return all;
+        });
+        const expected = columns.map(({ select, source: { from, where, attribute } }) => {
+          const condition = where === undefined ? '' : `(${where}) AND `;
+          return `${select} FROM ${from} WHERE ${condition}${attribute} IN ('${type}') FACET ${attribute}`;
+        });
+        expect(sent.toSorted()).toEqual([...new Set(expected)].toSorted());
+        counts.columns += sent.length;
+      }
+    }
+    expect(counts).toMatchInlineSnapshot(`
+      {
+        "columns": 2832,
+        "files": 588,
+        "metrics": 2167,
+        "ofTimeslices": 22,
+        "queries": 1027,
+        "read": 2835,
+        "refused": 0,
+      }
+    `);
+  });
+});
