@@ -75,6 +75,10 @@ export const FAULT_RULE = z.discriminatedUnion('effect', [
   effect('graphql-error', {
     class: z.string().min(1).default('SERVER_ERROR'),
     message: z.string().min(1).default('An error occurred'),
+    /** Only this field of entities of a list fails: null, with the error at its path. */
+    field: z.literal('goldenMetrics').optional(),
+    /** Only that of the entity with this name. */
+    entity: z.string().min(1).optional(),
   }),
   effect('null-alias', { level: z.enum(['field', 'account', 'actor']).default('field') }),
   effect('truncate', { rows: z.int().positive().optional() }),

@@ -5,10 +5,11 @@ import {
   type SimulatedApplication,
   type SimulatedKeyTransaction,
 } from '../world/worldEntities.ts';
+import { errorOf } from './pages.ts';
 import { MONITORED_DOMAINS, type MonitoredEntity, monitoredEntities } from '../world/monitoredEntities.ts';
 import { health, keyTransactionReports, keyTransactionSummary, rollingSummary } from '../world/rollingFigures.ts';
 import type { World } from '../world/world.ts';
-import type { CallKind } from '../faults/faultRules.ts';
+import type { CallKind, FaultRule } from '../faults/faultRules.ts';
 import type { PlantedFacts } from '../simulatorSettings.ts';
 import { type NrqlCondition, comparedValues, NrqlError, parseCondition, TokenReader } from '../nrql/condition.ts';
 
@@ -127,7 +128,7 @@ export function keyTransactionEntity(world: World, now: number, key: SimulatedKe
 }
 
 /** An entity of another type as a search finds it. Golden metrics are evaluated only when a document requests them. */
-function entityOutline(world: World, now: number, entity: MonitoredEntity) {
+function entityOutline(world: World, now: number, entity: MonitoredEntity, fault: FaultRule | undefined) {
   const { typename, guid, domainId, domain, type, name, application, metrics } = entity;
   const { accountId } = world.options;
   const reporting = isReporting(application, now);
@@ -141,7 +142,11 @@ function entityOutline(world: World, now: number, entity: MonitoredEntity) {
       SEVERITY[
         health(reporting, application.archetype.alertPolicy, rollingSummary(world, world.whole(application), now))
       ],
-    goldenMetrics: () => ({ metrics }),
+    goldenMetrics: () => {
+      const isStruck = fault?.effect === 'graphql-error' && (fault.entity ?? name) === name;
+      if (isStruck) throw errorOf(fault);
+      return { metrics };
+    },
   };
 }
 
@@ -174,7 +179,13 @@ export function kindOfSearch(condition: NrqlCondition | undefined): CallKind {
  * The entities that a search finds, also when they do not report: applications first, then key transactions, then all others, each
  * in the order of their ids.
  */
-export function findEntities(world: World, now: number, condition: NrqlCondition | undefined, facts: PlantedFacts) {
+export function findEntities(
+  world: World,
+  now: number,
+  condition: NrqlCondition | undefined,
+  facts: PlantedFacts,
+  fault?: FaultRule,
+) {
   // A search of another domain must not compute thousands of hosts.
   const mayBe = (domain: string): boolean =>
     condition?.meets((attribute) => (attribute === 'domain' ? domain : undefined)) !== false;
@@ -182,7 +193,7 @@ export function findEntities(world: World, now: number, condition: NrqlCondition
   const all = [
     ...world.applications().map((application) => applicationOutline(world, now, application)),
     ...world.keyTransactions().map((key) => keyTransactionOutline(world, now, key, facts)),
-    ...others.map((entity) => entityOutline(world, now, entity)),
+    ...others.map((entity) => entityOutline(world, now, entity, fault)),
   ];
   if (condition === undefined) return all;
   return all.filter(({ guid, domainId, name, accountId, domain, type, reporting }) => {

@@ -27,7 +27,7 @@ import {
 import { guidOf, unpadded } from '../world/worldEntities.ts';
 import { ALERT_SEARCHES, searchAlerts, type AlertSearch } from './graphqlAlerts.ts';
 import { entityTypes, findEntities, keyTransactionEntity, kindOfSearch, parseSearch } from './graphqlEntities.ts';
-import { invalidInput, pageOf, truncated } from './pages.ts';
+import { errorOf, invalidInput, pageOf, truncated } from './pages.ts';
 
 const REQUEST = z.object({
   query: z.string(),
@@ -254,7 +254,7 @@ export class GraphqlService {
         const text = search.query ?? '';
         return field(kindOf(text), text, (fault) => {
           const condition = parseSearch(text);
-          const found = isListed ? findEntities(world, now, condition, facts) : [];
+          const found = isListed ? findEntities(world, now, condition, facts, fault) : [];
           const most = facts.has('nerdgraph_entity_page') ? PLANTED_PAGE_SIZE : Infinity;
           const limit = Math.min(search.options?.limit ?? Infinity, most);
           const results = ({ cursor }: { readonly cursor?: string | null }) => {
@@ -305,11 +305,7 @@ function answerRequests(requested: readonly DocumentCall[], rule: FaultRule | un
     const fault = rule !== undefined && isMeant(rule, [kind], one?.applicationIds ?? []) ? rule : undefined;
     if (fault?.effect === 'null-alias') return null;
     try {
-      if (fault?.effect === 'graphql-error') {
-        // The class of a bad key is in another member than the other classes.
-        const member = fault.class === 'BAD_API_KEY' ? 'error_code' : 'errorClass';
-        throw new GraphQLError(fault.message, { extensions: { [member]: fault.class } });
-      }
+      if (fault?.effect === 'graphql-error' && fault.field === undefined) throw errorOf(fault);
       const { value, rows } = answer(fault);
       if (one !== undefined) one.entry.rows = rows;
       return value;

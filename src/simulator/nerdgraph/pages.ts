@@ -33,3 +33,8 @@ export function pageOf<One>(
   if (fault?.effect === 'repeat-next') return { page, nextCursor: encodeCursor(offset) };
   return { page, nextCursor: isEndless || offset + size < found.length ? encodeCursor(offset + size) : null };
 }
+
+/** The error of a fault. The class of a bad key is in another member than the other classes. */
+export function errorOf({ class: name, message }: Extract<FaultRule, { effect: 'graphql-error' }>): GraphQLError {
+  return new GraphQLError(message, { extensions: { [name === 'BAD_API_KEY' ? 'error_code' : 'errorClass']: name } });
+}

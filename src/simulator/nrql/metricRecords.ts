@@ -4,9 +4,11 @@ import type { MetricDefinition } from '../world/agentMetrics.ts';
 import {
   hasHostAgent,
   hostIdentity,
+  MICROMETER_REQUESTS,
   SERVICE_DURATION,
   SERVICE_ERRORS,
   serviceIdentity,
+  serviceProvider,
 } from '../world/monitoredEntities.ts';
 import { type StoredTimeslice, timing } from '../world/timesliceValues.ts';
 import type { InstanceMinute } from '../world/traffic.ts';
@@ -155,7 +157,25 @@ function hostGauges(guid: string): readonly Series[] {
   ];
 }
 
-/** The metrics of services and hosts that report through OpenTelemetry. They carry the guid of their entity. */
+/** The requests of a service by exception: those that failed took as long as the others. */
+function micrometerRequests(
+  guid: string,
+  calls: MetricDefinition | undefined,
+  errors: MetricDefinition | undefined,
+): readonly Series[] {
+  const requests = (exception: string, countOf: (all: number, failed: number) => number): Series => ({
+    attributes: { 'entity.guid': guid, [MICROMETER_REQUESTS]: PRESENT, exception },
+    record: (done) => {
+      const all = calls?.record(done);
+      if (all === undefined || all.count === 0) return undefined;
+      const count = countOf(all.count, Math.min(all.count, errors?.record(done)?.count ?? 0));
+      return count === 0 ? undefined : timing(count, (1000 * all.total) / all.count, 0, 0);
+    },
+  });
+  return [requests('none', (all, failed) => all - failed), requests('TimeoutException', (_, failed) => failed)];
+}
+
+/** The metrics of services, and of hosts that report through OpenTelemetry. They carry the guid of their entity. */
 function* entitySeries(world: World, where: NrqlCondition) {
   const { accountId } = world.options;
   const wanted = (series: readonly Series[]): readonly Series[] =>
@@ -168,13 +188,14 @@ function* entitySeries(world: World, where: NrqlCondition) {
       application.archetype.web === undefined ? 'OtherTransaction/all' : 'HttpDispatcher',
     );
     const errors = world.metric(scope, 'Errors/all');
+    const isMicrometer = serviceProvider(application) === 'micrometer';
     const ofService = [
       { metric: calls, name: SERVICE_DURATION },
       { metric: errors, name: SERVICE_ERRORS },
     ].flatMap(({ metric, name }): readonly Series[] =>
       metric === undefined ? [] : [{ attributes: { 'entity.guid': guid, [name]: PRESENT }, record: recordOf(metric) }],
     );
-    const service = wanted(ofService);
+    const service = wanted(isMicrometer ? micrometerRequests(guid, calls, errors) : ofService);
     const hosts = hasHostAgent(application) ? [] : scope.instances;
     const gauges = new Map(
       hosts.map(({ host, hostId }) => [host, wanted(hostGauges(hostIdentity(accountId, hostId).guid))]),
@@ -250,6 +271,7 @@ function readerOf(
   attributes: Series['attributes'],
 ): ((record: StoredTimeslice, tally: Tally) => void) | undefined {
   const { attribute, field } = input;
+  if (isMet(input.where, attributes) === false) return undefined;
   if (attribute === undefined) return (_, tally) => tally.add(1, 1, 1, 1);
   const value = attributes[attribute];
   if (typeof value !== 'string') return undefined;

@@ -1,4 +1,4 @@
-import { HOST_GAUGES, SERVICE_DURATION, SERVICE_ERRORS } from '../world/monitoredEntities.ts';
+import { HOST_GAUGES, MICROMETER_REQUESTS, SERVICE_DURATION, SERVICE_ERRORS } from '../world/monitoredEntities.ts';
 import {
   NrqlError,
   parseAttribute,
@@ -17,8 +17,11 @@ const FIELDS = ['count', 'total', 'totalExclusive', 'min', 'max', 'sumOfSquares'
 export const TIMESLICE_VALUE = 'newrelic.timeslice.value';
 export const KEY_TRANSACTION_DURATION = 'apm.key.transaction.duration';
 export const KEY_TRANSACTION_ERRORS = 'apm.key.transaction.error.count';
-/** The metrics of services and hosts that report through OpenTelemetry. */
-export const ENTITY_VALUES: readonly string[] = [SERVICE_DURATION, SERVICE_ERRORS, ...HOST_GAUGES];
+/** The metrics of services, and of hosts that report through OpenTelemetry. */
+export const ENTITY_VALUES: readonly string[] = [
+  ...[SERVICE_DURATION, SERVICE_ERRORS, MICROMETER_REQUESTS],
+  ...HOST_GAUGES,
+];
 export const METRIC_VALUES: readonly string[] = [
   TIMESLICE_VALUE,
   KEY_TRANSACTION_DURATION,
@@ -30,6 +33,7 @@ const METRIC_ATTRIBUTES: readonly string[] = [
   'appId',
   'appName',
   'entity.guid',
+  'exception',
   'host',
   'metricTimesliceName',
   'scope',
@@ -187,7 +191,10 @@ function checkMetrics({ from, functions, inputs, where, facets }: NrqlQuery, tex
     ...inputs.flatMap(({ attribute }) => attribute ?? []),
   ];
   const values = new Set(attributes.filter((name) => METRIC_VALUES.includes(name)));
-  if (from.length > 1 || (values.has(TIMESLICE_VALUE) && values.size > 1))
+  const isTimeslice = (name: string): boolean => name === TIMESLICE_VALUE || name.startsWith('apm.');
+  const hasOthers = inputs.some(({ attribute }) => attribute === undefined) || ![...values].every(isTimeslice);
+  const isMixed = hasOthers && [...values].some(isTimeslice);
+  if (from.length > 1 || isMixed || (values.has(TIMESLICE_VALUE) && values.size > 1))
     throw new NrqlError('metric timeslice data cannot be queried together with other data');
   const unknown =
     functions.find((name) => !METRIC_FUNCTIONS.has(name)) ??
@@ -197,7 +204,7 @@ function checkMetrics({ from, functions, inputs, where, facets }: NrqlQuery, tex
   };
   if (unknown !== undefined) refuse(unknown, unknown);
   const isOfEntities = [...values].some((name) => ENTITY_VALUES.includes(name));
-  if (inputs.some(({ attribute, where: filter }) => (attribute === undefined && !isOfEntities) || filter !== ALWAYS))
+  if (!isOfEntities && inputs.some(({ attribute, where: filter }) => attribute === undefined || filter !== ALWAYS))
     refuse('*', 'SELECT');
 }
 
@@ -211,11 +218,12 @@ function mapNumbers(result: ColumnValue, change: (value: number) => number): Col
 
 const ARITHMETIC = {
   '+': (left: number, right: number) => left + right,
+  '-': (left: number, right: number) => left - right,
   '*': (left: number, right: number) => left * right,
   '/': (left: number, right: number) => left / right,
 };
 
-/** A sum, product or quotient; null where that is no number. */
+/** A sum, difference, product or quotient; null where that is no number. */
 function arithmetic(sign: keyof typeof ARITHMETIC, left: NrqlExpression, right: NrqlExpression): NrqlExpression {
   return {
     evaluate: (tallies, milliseconds) => {
@@ -307,6 +315,11 @@ class QueryParser {
   #factor(): NrqlExpression {
     const reader = this.#reader;
     if (reader.peek().kind === 'number') return constant(Number(reader.take().value));
+    if (reader.takeSign('(') !== undefined) {
+      const inner = this.#sum();
+      reader.expectSign(')');
+      return inner;
+    }
     if (reader.takeWord('RATE')) return this.#rate();
     const isFilter = reader.takeWord('FILTER');
     if (!isFilter && !reader.takeWord('PERCENTAGE')) {
@@ -333,7 +346,17 @@ class QueryParser {
     this.#functions.push(name);
     reader.expectSign('(');
     const isAll = name === 'count' && reader.takeSign('*') !== undefined;
+    const isAverage = name === 'average';
+    // `average(1 - x)`, and `average(convert(x, unit OR 's', 'ms'))`, whose records have no other unit than seconds.
+    const isRest = isAverage && reader.peek().value === '1';
+    if (isRest) {
+      reader.take();
+      reader.expectSign('-');
+    }
+    const isConverted = isAverage && reader.takeWord('CONVERT');
+    if (isConverted) reader.expectSign('(');
     const attribute = isAll ? undefined : parseAttribute(reader);
+    if (isConverted) this.#toMilliseconds();
     const field = reader.takeSign('[') === undefined ? undefined : this.#field();
     const numbers = name === 'percentile' || name === 'uniques' ? this.#numbers(name) : [];
     reader.expectSign(')');
@@ -346,11 +369,22 @@ class QueryParser {
           key: name === 'count' ? name : `${name}.${of}`,
           evaluate: (tallies) => {
             const tally = tallies[place];
-            return tally === undefined ? null : FUNCTIONS[name](tally, numbers);
+            const result = tally === undefined ? null : FUNCTIONS[name](tally, numbers);
+            return isRest || isConverted ? mapNumbers(result, (value) => (isRest ? 1 - value : 1000 * value)) : result;
           },
         };
       },
     };
+  }
+
+  /** The rest of `convert(attribute, unit OR 's', 'ms')`. */
+  #toMilliseconds(): void {
+    const reader = this.#reader;
+    reader.expectSign(',');
+    for (const word of ['UNIT', 'OR']) reader.expectWord(word);
+    const units = reader.list(() => reader.expect('a unit', 'text').value);
+    if (units.join() !== 's,ms') reader.fail("'s', 'ms'");
+    reader.expectSign(')');
   }
 
   #rate(): NrqlExpression {

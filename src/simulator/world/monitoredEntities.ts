@@ -36,30 +36,35 @@ const OF_EVENTS = { eventId: 'entityGuid', eventObjectId: 'ENTITY_GUIDS', facet:
 /** The metrics of services that report through OpenTelemetry, and of hosts that a collector watches. */
 export const SERVICE_DURATION = 'apm.service.transaction.duration';
 export const SERVICE_ERRORS = 'apm.service.error.count';
+/** The requests of a service that reports through Micrometer, in milliseconds, by exception. */
+export const MICROMETER_REQUESTS = 'http.server.requests';
 export const HOST_GAUGES = ['system.cpu.utilization', 'system.memory.utilization', 'system.filesystem.utilization'];
 
-const SERVICE_METRICS: readonly GoldenMetric[] = [
-  {
-    ...{ name: 'throughput', title: 'Throughput', unit: 'REQUESTS_PER_MINUTE' },
-    definition: { ...BY_GUID, select: `rate(count(${SERVICE_DURATION}), 1 minute)`, from: 'Metric', where: null },
-  },
-  {
-    ...{ name: 'errorRate', title: 'Error rate', unit: 'PERCENTAGE' },
-    definition: {
-      ...BY_GUID,
-      select: `sum(${SERVICE_ERRORS}) * 100 / count(${SERVICE_DURATION})`,
-      ...{ from: 'Metric', where: null },
-    },
-  },
-  {
-    ...{ name: 'responseTimeMs', title: 'Response time', unit: 'MS' },
-    definition: {
-      ...BY_GUID,
-      select: `average(${SERVICE_DURATION}) * 1000 AS 'Response time (ms)'`,
-      ...{ from: 'Metric', where: null },
-    },
-  },
-];
+/** The texts of New Relic's public repository of entity definitions, here and below. */
+const SERVICE_METRICS = {
+  opentelemetry: serviceMetrics([
+    `rate(count(${SERVICE_DURATION}), 1 minute)`,
+    `sum(${SERVICE_ERRORS}) * 100 / count(${SERVICE_DURATION})`,
+    `average(convert(${SERVICE_DURATION}, unit OR 's', 'ms'))`,
+  ]),
+  micrometer: serviceMetrics([
+    `rate(count(${MICROMETER_REQUESTS}), 1 minute) as 'count'`,
+    `(filter(count(${MICROMETER_REQUESTS}), where exception IS NOT NULL and exception != 'none') * 100) / count(${MICROMETER_REQUESTS})`,
+    `average(${MICROMETER_REQUESTS})`,
+  ]),
+};
+
+/** The golden metrics of a service, one for each of three columns. */
+function serviceMetrics(selects: readonly [string, string, string]): readonly GoldenMetric[] {
+  const descriptions = [
+    { name: 'throughput', title: 'Throughput', unit: 'REQUESTS_PER_MINUTE' },
+    { name: 'errorRate', title: 'Error rate', unit: 'PERCENTAGE' },
+    { name: 'responseTimeMs', title: 'Response time', unit: 'MS' },
+  ];
+  return descriptions.map((description, index) => {
+    return { ...description, definition: { ...BY_GUID, select: selects[index] ?? '', from: 'Metric', where: null } };
+  });
+}
 
 const BROWSER_METRICS: readonly GoldenMetric[] = [
   {
@@ -74,7 +79,8 @@ const BROWSER_METRICS: readonly GoldenMetric[] = [
   {
     ...{ name: 'errors', title: 'Errors', unit: 'COUNT' },
     definition: {
-      ...{ select: "count(*) AS 'Errors'", from: 'JavaScriptError', where: null },
+      ...{ select: 'count(*)', from: 'JavaScriptError', where: null },
+      // The public text names guids; New Relic's older definitions named these ids, which readers must know, too.
       ...{ eventId: 'appId', eventObjectId: 'DOMAIN_IDS', facet: 'appName' },
     },
   },
@@ -107,7 +113,7 @@ const HOST_METRICS = {
     { ...OF_EVENTS, select: 'average(transmitBytesPerSecond)', from: 'NetworkSample' },
   ]),
   collector: hostMetrics([
-    { ...BY_GUID, select: 'average(system.cpu.utilization) * 100', from: 'Metric', where: "state = 'used'" },
+    { ...BY_GUID, select: 'average(1 - system.cpu.utilization) * 100', from: 'Metric', where: "state = 'idle'" },
     { ...BY_GUID, select: 'average(system.memory.utilization) * 100', from: 'Metric', where: "state = 'used'" },
     { ...BY_GUID, select: 'average(system.filesystem.utilization) * 100', from: 'Metric', where: "type != 'squashfs'" },
   ]),
@@ -136,6 +142,11 @@ export function hostIdentity(account: number, hostId: number) {
   return identity(account, 'INFRA', 'NA', hostId);
 }
 
+/** The program through which the service of an application reports: every tenth has another one. */
+export function serviceProvider({ index }: SimulatedApplication): keyof typeof SERVICE_METRICS {
+  return index % 10 === 9 ? 'micrometer' : 'opentelemetry';
+}
+
 /** True if New Relic's agent watches the hosts of an application; otherwise an OpenTelemetry collector does. */
 export function hasHostAgent({ index, archetype }: SimulatedApplication): boolean {
   return index % 2 === 0 || archetype.hostsShareOneName;
@@ -153,9 +164,10 @@ export function monitoredEntities(world: World, now: number, domain: string): re
           {
             ...common,
             ...serviceIdentity(accountId, application),
-            ...{ typename: 'ThirdPartyServiceEntityOutline', domain, type: 'SERVICE', metrics: SERVICE_METRICS },
+            ...{ typename: 'ThirdPartyServiceEntityOutline', domain, type: 'SERVICE' },
+            metrics: SERVICE_METRICS[serviceProvider(application)],
             name: name.toLowerCase().replaceAll(' ', '-'),
-            tags: { ...archetype.tags, 'instrumentation.provider': 'opentelemetry' },
+            tags: { ...archetype.tags, 'instrumentation.provider': serviceProvider(application) },
           },
         ];
       case 'BROWSER':

@@ -33,6 +33,11 @@ async function subjectsOf(between: Between, type: string): Promise<GoldenSubject
     });
 }
 
+/** The services whose golden metrics are of timeslices, and have equal definitions. */
+async function servicesOf(between: Between): Promise<GoldenSubject[]> {
+  return (await subjectsOf(between, SERVICE)).filter(({ columns }) => columns[0]?.source.isOfTimeslices);
+}
+
 async function read(between: Between, subjects: readonly GoldenSubject[]) {
   const before = between.asked.length;
   const outcomes = await readAll(entitiesOf(between).goldenMetrics, subjects, RANGE, between.call);
@@ -46,19 +51,25 @@ const valuesOf = (outcome: Outcome<GoldenResult>): readonly string[] =>
   'error' in outcome ? [] : [...outcome.value.values.keys()];
 
 describe('golden metrics', () => {
-  it('of many entities come with one query for each source', async () => {
+  it('of many entities come with one query for each source, and timeslices apart from other data', async () => {
     const between = await startBetween(WORLD);
     const subjects = await subjectsOf(between, SERVICE);
-    expect(entitiesOf(between).goldenMetrics.plan(subjects, RANGE)).toMatchObject({ subjects, calls: 1 });
+    expect(entitiesOf(between).goldenMetrics.plan(subjects, RANGE)).toMatchObject({ subjects, calls: 2 });
     const { outcomes, queries } = await read(between, subjects);
-    expect(queries).toBe(1);
+    expect(queries).toBe(2);
     expect(outcomes.map(failuresOf)).toEqual(subjects.map(() => []));
     expect(outcomes.filter((each) => valuesOf(each).length === 3).length).toBeGreaterThan(30);
+    const [micrometer = '', opentelemetry = ''] = between.asked
+      .slice(-2)
+      .map(({ nrql }) => nrql)
+      .sort();
+    expect(micrometer).toMatch(/^SELECT count\(\*\) AS n, rate\(count\(http\.server\.requests\), 1 minute\) AS m0, /);
+    expect(opentelemetry).toMatch(/^SELECT rate\(count\(apm\.service\.transaction\.duration\), 1 minute\) AS m0, /);
   });
 
   it('of 1,000 entities come with eight queries: ids of 19 digits leave room for about 130 in one', async () => {
     const between = await startBetween(WORLD);
-    const [service] = await subjectsOf(between, SERVICE);
+    const [service] = await servicesOf(between);
     const guidOf = (index: number): string =>
       Buffer.from(`1234567|EXT|SERVICE|${8n * 10n ** 18n + BigInt(index)}`)
         .toString('base64')
@@ -77,7 +88,7 @@ describe('golden metrics', () => {
     'fail alone where one breaks queries (%s): it is remembered, and asked of one entity from then on',
     async (_, fault) => {
       const between = await startBetween(WORLD, { maxRetries: 2 });
-      const subjects = await subjectsOf(between, SERVICE);
+      const subjects = await servicesOf(between);
       between.fault = where((nrql) => nrql.includes('sum(apm.service.error.count)'), fault);
       const first = await read(between, subjects);
       expect(first.outcomes.map(failuresOf)).toEqual(subjects.map(() => ['errorRate']));
@@ -97,7 +108,7 @@ describe('golden metrics', () => {
 
   it('of an entity that breaks queries fail alone', async () => {
     const between = await startBetween(WORLD, { maxRetries: 0 });
-    const subjects = await subjectsOf(between, SERVICE);
+    const subjects = await servicesOf(between);
     const bad = subjects[17]!.guid;
     between.fault = where((nrql) => nrql.includes(bad), say('odd'));
     const { outcomes } = await read(between, subjects);
@@ -134,7 +145,7 @@ describe('golden metrics', () => {
 
   it('that break queries of the first entity alone are read of all others from the second read on', async () => {
     const between = await startBetween(WORLD, { maxRetries: 0 });
-    const subjects = await subjectsOf(between, SERVICE);
+    const subjects = await servicesOf(between);
     const isStruck = (nrql: string): boolean =>
       nrql.includes(subjects[0]!.guid) && nrql.includes('sum(apm.service.error.count)');
     between.fault = where(isStruck, say('slow', 'TIMEOUT'));
@@ -154,7 +165,7 @@ describe('golden metrics', () => {
 
   it('of a response with an unreadable row are not used: the parts that are read in its place decide', async () => {
     const between = await startBetween(WORLD, { maxRetries: 0 });
-    const subjects = await subjectsOf(between, SERVICE);
+    const subjects = await servicesOf(between);
     const whole = await read(between, subjects);
     const silent = subjects.find((_, index) => valuesOf(whole.outcomes[index]!).length === 3)!;
     let isFirst = true;
@@ -171,7 +182,7 @@ describe('golden metrics', () => {
 
   it('make three calls where the service answers nothing', async () => {
     const between = await startBetween(WORLD, { maxRetries: 0 });
-    const subjects = await subjectsOf(between, SERVICE);
+    const subjects = await servicesOf(between);
     between.fault = where(() => true, say('odd'));
     const { outcomes, queries } = await read(between, subjects);
     expect(outcomes.every((each) => 'error' in each)).toBe(true);

@@ -33,6 +33,10 @@ async function entitiesOf(domain: string, type: string): Promise<readonly Entity
   return (await find(`domain = '${domain}' AND type = '${type}' AND accountId = ${ACCOUNT}`)).results.entities;
 }
 
+async function applicationNames(): Promise<readonly string[]> {
+  return (await entitiesOf('APM', 'APPLICATION')).map(({ name }) => name);
+}
+
 /** The values of one golden metric by the name of its entity, as the exporter asks for them. */
 async function values(entities: readonly Entity[], metric: string): Promise<Readonly<Record<string, unknown>>> {
   const having = entities.flatMap(({ guid, name, goldenMetrics }) => {
@@ -81,9 +85,8 @@ describe('entities of other types', () => {
       expect(milliseconds[name]).toBeGreaterThan(10);
       expect(errors[name]).toBeGreaterThanOrEqual(0);
     }
-    // It has errors and no calls: a definition that counts says 0 of what its metric lacks.
     const idle = services.filter(({ name }) => name === 'retired-intranet' || name === 'mail-worker');
-    expect(await values(idle, 'throughput')).toEqual({ 'retired-intranet': undefined, 'mail-worker': 0 });
+    expect(await values(idle, 'throughput')).toEqual({ 'retired-intranet': undefined, 'mail-worker': undefined });
   });
 
   it('are browsers with metrics of several events, one by another id, one with a percentile', async () => {
@@ -111,19 +114,57 @@ describe('entities of other types', () => {
     expect(await values(hosts.slice(2, 4), 'networkTrafficTx')).toEqual({});
   });
 
+  it('are services of two providers, whose figures of one traffic mean the same', async () => {
+    const services = await entitiesOf('EXT', 'SERVICE');
+    const definitionOf = ({ goldenMetrics }: Entity): string => goldenMetrics.metrics[0]?.definition.select ?? '';
+    const [micrometer, ...others] = services.filter((each) => definitionOf(each).includes('http.server.requests'));
+    expect(others).toEqual([]);
+    const { name } = micrometer!;
+    const since = `SINCE ${RANGE.from * 1000} UNTIL ${RANGE.to * 1000}`;
+    const application = `WHERE appName = '${(await applicationNames()).find((each) => each.toLowerCase() === name)!}'`;
+    const of = async (metric: string) => {
+      const { results } = await nrql(
+        simulator,
+        `SELECT count(newrelic.timeslice.value) AS c, sum(newrelic.timeslice.value) AS t FROM Metric ${application} AND metricTimesliceName = '${metric}' ${since}`,
+      );
+      return results[0] as { readonly c: number; readonly t: number };
+    };
+    const [calls, errors] = [await of('HttpDispatcher'), await of('Errors/all')];
+    const own = async (metric: string): Promise<unknown> => (await values([micrometer!], metric))[name];
+    expect(await own('throughput')).toBeCloseTo(calls.c / 5);
+    expect(await own('responseTimeMs')).toBeCloseTo((1000 * calls.t) / calls.c);
+    expect(await own('errorRate')).toBeCloseTo((100 * errors.c) / calls.c);
+  });
+
   it('are left out where the first column is null, and not where a count stands before it', async () => {
-    const [storefront] = await entitiesOf('EXT', 'SERVICE');
-    const range = `SINCE ${TO - 5 * MINUTE} UNTIL ${TO} LIMIT MAX`;
-    const from = `FROM Metric WHERE entity.guid = '${storefront!.guid}' FACET entity.guid ${range}`;
-    const gauge = 'average(system.cpu.utilization)';
-    expect(
-      (await nrql(simulator, `SELECT ${gauge} AS m0, count(apm.service.error.count) AS m1 ${from}`)).results,
-    ).toEqual([]);
-    const { results } = await nrql(
-      simulator,
-      `SELECT count(*) AS n, ${gauge} AS m0, sum(apm.service.error.count) AS m1 ${from}`,
-    );
-    expect(results).toHaveLength(1);
-    expect(results[0]).toMatchObject({ m0: null });
+    const services = await entitiesOf('EXT', 'SERVICE');
+    const select = async (name: string, columns: string) => {
+      const { guid } = services.find((each) => each.name === name)!;
+      const range = `SINCE ${TO - 5 * MINUTE} UNTIL ${TO} LIMIT MAX`;
+      const query = `SELECT ${columns} FROM Metric WHERE entity.guid = '${guid}' FACET entity.guid ${range}`;
+      return (await nrql(simulator, query)).results;
+    };
+    const [duration, errors] = [
+      'average(apm.service.transaction.duration) AS m0',
+      'count(apm.service.error.count) AS m1',
+    ];
+    // It has errors and no calls.
+    expect(await select('mail-worker', `${duration}, ${errors}`)).toEqual([]);
+    expect(await select('mail-worker', `${errors}, ${duration}`)).toMatchObject([{ m0: null }]);
+    const mixed = 'metric timeslice data cannot be queried together with other data';
+    await expect(select('storefront', `count(*) AS n, ${errors}`)).rejects.toThrow(mixed);
+    await expect(select('storefront', `${errors}, average(http.server.requests)`)).rejects.toThrow(mixed);
+  });
+
+  it('fail by their golden metrics alone under a fault that names the field, all or one by name', async () => {
+    const fault = { effect: 'graphql-error', class: 'FORBIDDEN', on: 'graphql_entity_list', times: 1 } as const;
+    const failed = async (entity?: string) => {
+      simulator.faults.add({ ...fault, field: 'goldenMetrics', ...(entity === undefined ? {} : { entity }) });
+      const services = await entitiesOf('EXT', 'SERVICE');
+      return services.filter(({ goldenMetrics }) => (goldenMetrics as unknown) === null).map(({ name }) => name);
+    };
+    expect(await failed('storefront')).toEqual(['storefront']);
+    expect(await failed()).toHaveLength(16);
+    expect((await entitiesOf('EXT', 'SERVICE'))[0]?.goldenMetrics.metrics).toHaveLength(3);
   });
 });
