@@ -89,7 +89,7 @@ describe('discover --entities', () => {
     expect(stdout).toContain('instrumentation.provider=opentelemetry');
     expect(rows).toContainEqual([
       ...['responseTimeMs', 'Response time', 'MS'],
-      "average(apm.service.transaction.duration) * 1000 AS 'Response time (ms)'",
+      "average(convert(apm.service.transaction.duration, unit OR 's', 'ms'))",
     ]);
     const json = await runInProcess(['discover', '--entities=EXT-SERVICE', '--format=json'], { config });
     const { accounts } = JSON.parse(json.stdout) as { readonly accounts: readonly { readonly entities: object[] }[] };
@@ -148,8 +148,8 @@ describe('plan', () => {
       0,
       expect.stringContaining(`and ${reporting} entities whose golden metrics are.`),
     ]);
-    // Of services one source, of browsers three, of hosts three of the agent and two of the collector.
-    expect(stdout).toMatch(/^golden_metrics +9\.00 /m);
+    // Of services one source, of browsers three, of hosts three of the agent and three of the collector.
+    expect(stdout).toMatch(/^golden_metrics +10\.00 /m);
     expect(stdout).toContain('Data read: 15.0 minutes of data per minute (golden_metrics 15.0)');
   });
 
