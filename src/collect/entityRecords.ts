@@ -86,7 +86,7 @@ export class EntityRecords {
   #families: ReadonlyMap<string, ReadonlyMap<string, Family>> = new Map();
   #leftOutMetrics: readonly LeftOutMetric[] = [];
   /** Equal sources are one object, so that entities share queries. */
-  readonly #sources = new Map<string, GoldenSource>();
+  #sources = new Map<string, GoldenSource>();
   readonly #definitions = new WeakMap<GoldenMetric, GoldenColumn | UnreadableDefinition>();
 
   constructor(context: AccountContext) {
@@ -181,8 +181,10 @@ export class EntityRecords {
       if (isChanged) each.plans = new Map();
       if (isChanged || each === record) this.#select(each);
     }
-    const used = this.#usedSources();
-    for (const [key, source] of this.#sources) if (!used.has(source)) this.#sources.delete(key);
+    const columns = Array.from(this.#types.values(), ({ plans }) =>
+      [...plans.values()].flatMap((plan) => plan.columns),
+    );
+    this.#sources = new Map(columns.flat().map(({ source }) => [sourceKey(source), source]));
     const error = chosen.entities.find(({ reporting, unread }) => reporting && unread !== undefined)?.unread;
     record.list.partial = error === undefined ? undefined : { reason: error.failure.reason, text: error.message };
   }
@@ -326,14 +328,6 @@ export class EntityRecords {
     const known = this.#sources.get(key);
     if (known === undefined) this.#sources.set(key, source);
     return known ?? source;
-  }
-
-  #usedSources(): ReadonlySet<GoldenSource> {
-    const used = new Set<GoldenSource>();
-    for (const { plans } of this.#types.values()) {
-      for (const { columns } of plans.values()) for (const { source } of columns) used.add(source);
-    }
-    return used;
   }
 
   #assignFamilies(): void {

@@ -157,7 +157,7 @@ function hostGauges(guid: string): readonly Series[] {
   ];
 }
 
-/** The requests of a service by exception: those that failed took as long as the others. */
+/** The requests of a service by exception: failed ones took as long as the others. */
 function micrometerRequests(
   guid: string,
   calls: MetricDefinition | undefined,

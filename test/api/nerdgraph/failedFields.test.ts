@@ -129,15 +129,15 @@ describe('a field of a list of entities that failed', () => {
   ])('and was never read fails what is read of it, until it is read: golden metrics (%s)', async (_, field) => {
     const between = await startBetween(ALL);
     const { reader, call, notes } = between;
-    const { list, goldenMetrics } = reader.entities!;
+    const entities = reader.entities!;
     for (const fault of [failing(0, field), failing(0, field)]) {
       between.fault = fault;
-      const [first, second] = await list('EXT-SERVICE', call);
+      const [first, second] = await entities.list('EXT-SERVICE', call);
       expect(first).toMatchObject({ metrics: [], unread: { failure: { reason: 'server' } } });
       expect(second!.unread).toBeUndefined();
       expect(second!.metrics.length).toBeGreaterThan(0);
       const { guid, unread } = first!;
-      const planned = goldenMetrics.plan(
+      const planned = entities.goldenMetrics.plan(
         [{ type: 'EXT-SERVICE', guid, columns: [], unread, window: undefined }],
         RANGE,
       );
@@ -145,7 +145,7 @@ describe('a field of a list of entities that failed', () => {
     }
     expect(notes.failures.map(({ reason }) => reason)).toEqual(['server', 'server']);
     between.fault = undefined;
-    const [first, second] = await list('EXT-SERVICE', call);
+    const [first, second] = await entities.list('EXT-SERVICE', call);
     expect(first).toMatchObject({ metrics: second!.metrics, unread: undefined });
   });
 
