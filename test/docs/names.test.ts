@@ -18,6 +18,10 @@ import { goldenFamilyName } from '../../src/metrics/goldenNames.ts';
 const GOLDEN = new Set(
   [
     ['EXT-SERVICE', 'responseTimeMs'],
+    ['INFRA-AZUREP2SVPNGATEWAY', 'p2sConnectionCount'],
+    ['INFRA-AWSS3BUCKET', 'errors4xxAnd5xx'],
+    ['INFRA-AWSSAGEMAKER', 'cPUUtilization'],
+    ['INFRA-AWSREDSHIFTCLUSTER', 'CPUUtilization'],
     ['INFRA-HOST', 'cpuUsage'],
     ['BROWSER-APPLICATION', 'largestContentfulPaint75PercentileS'],
   ].map(([type = '', metric = '']) => goldenFamilyName(type, metric)),
