@@ -16,7 +16,7 @@ import {
 import type { AccountConfig } from '../config/config.ts';
 import { suggest } from '../config/wording.ts';
 import type { AccountContext } from './accountContext.ts';
-import { choosing, type ChosenEntities } from './selection.ts';
+import { choosing, chosenAtOnce, type ChosenEntities } from './selection.ts';
 import { Task, type Subject } from './task.ts';
 
 type Selection = AccountConfig['entities'][number];
@@ -355,12 +355,6 @@ function columnOf({ definition }: GoldenMetric): GoldenColumn | UnreadableDefini
     if (error instanceof UnreadableDefinition) return error;
     throw error;
   }
-}
-
-function chosenAtOnce(selection: Selection, listed: readonly MonitoredEntity[] | undefined): ChosenEntities {
-  const { steps, result } = choosing(selection, listed ?? []);
-  while (steps.next().done !== true);
-  return result();
 }
 
 /** The golden metrics of these entities; entities with equal metrics share one list. */

@@ -86,6 +86,16 @@ export function choosing(
   return { steps: steps(), result };
 }
 
+/** The same in one step, for a reload. Undefined: the list was not read. */
+export function chosenAtOnce(
+  selection: Parameters<typeof choosing>[0],
+  listed: readonly MonitoredEntity[] | undefined,
+): ChosenEntities {
+  const { steps, result } = choosing(selection, listed ?? []);
+  while (steps.next().done !== true);
+  return result();
+}
+
 /** The ids to request from New Relic when `include` has only ids; undefined when the whole list must be read. */
 export function onlyIds(filter: Filter): readonly number[] | undefined {
   const { include } = filter;
