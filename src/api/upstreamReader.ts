@@ -1,4 +1,3 @@
-import type { AlertSettings } from './alerts.ts';
 import type { GoldenColumn, GoldenDefinition } from '../nrql/goldenMetric.ts';
 import type { RowReading, RowRules } from '../nrql/queryRows.ts';
 import {
@@ -436,8 +435,6 @@ export interface UpstreamReader {
   readonly entities?: EntityReader | undefined;
   /** Metric names in the order in which New Relic returns them, each once. */
   listMetricNames(query: MetricNameQuery, call: CallOptions): Promise<MetricNameList>;
-  /** The alert policies, conditions and muting rules; undefined: the interface does not return them. */
-  readonly alertSettings?: (call: CallOptions) => Promise<AlertSettings>;
   /** Looks for problems that the lists do not show. Called after the lists were read. */
   diagnose(range: TimeRange, call: CallOptions): Promise<Diagnosis>;
   /** Facts learned about the account, failures included; a reload hands them to the next reader. */

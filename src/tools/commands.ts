@@ -84,18 +84,6 @@ export function toolCommands(): readonly Command[] {
       .addOption(formatFlag(['table', 'json', 'yaml', 'metrics'])),
     backfillCommand(),
     readingCommand(
-      'alert-rules',
-      'write the alert conditions of an account as queries and Prometheus rules, and report on each',
-      async () => (await import('./alertRules/alertRules.ts')).runAlertRules,
-      ['--output=rules', '--account=production --policy="Team *" --output=rules --force --format=json'],
-    )
-      .addOption(accountFlag('the only one'))
-      .requiredOption('--output <folder>', 'where queries.yaml, rules.yaml, differences.yaml and report.md are written')
-      .option('--policy <glob>', 'only policies with a name like this (default: all)')
-      .option('--disabled', 'convert disabled conditions, too', false)
-      .option('--force', 'replace files that exist', false)
-      .addOption(formatFlag(['table', 'json'])),
-    readingCommand(
       'compare',
       'read one account through REST and NerdGraph, and tell where they differ',
       async () => (await import('./compare/compare.ts')).runCompare,

@@ -310,7 +310,7 @@ describe('a valid configuration', () => {
     expect(accounts.map(({ limits }) => limits.max_retries)).toEqual([5, 5]);
   });
 
-  it('may have as many values as alert-rules writes for 10,000 conditions', () => {
+  it('may have tens of thousands of values', () => {
     const excluded = Array.from({ length: 26_000 }, (_, index) => `        - {id: ${index + 1}}\n`).join('');
     const text = `accounts:\n  - api_key: abcd\n    applications:\n      exclude:\n${excluded}`;
     expect(configOf(text).accounts[0]?.applications.exclude).toHaveLength(26_000);

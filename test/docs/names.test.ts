@@ -117,8 +117,6 @@ describe.each(PAGES)('$path', ({ path, text }) => {
       PACK_NAMES.has(name) ||
       name.startsWith('newrelic_custom_') ||
       GOLDEN.has(name) ||
-      // A label of the rules that alert-rules writes.
-      name === 'newrelic_condition_id' ||
       // A beginning, as in `newrelic_host_*` or `newrelic_<scope>`.
       (name.endsWith('_') && [...BUILT_IN_NAMES, ...PACK_NAMES].some((each) => each.startsWith(name)));
     expect(names.filter((name) => !known(name))).toEqual([]);
@@ -190,7 +188,7 @@ test('docs/migrating.md names every family that NerdGraph does not have', () => 
 /** Flags that the commands which read an account share with the daemon. */
 const SHARED_FLAGS = ['--config.file', '--log.level', '--log.format', '--version'];
 
-test.each(['check', 'plan', 'discover', 'metric-names', 'query', 'backfill', 'alert-rules', 'compare'])(
+test.each(['check', 'plan', 'discover', 'metric-names', 'query', 'backfill', 'compare'])(
   'docs/interface.md has exactly the flags of the command %s',
   (name) => {
     const rows = rowsOf(sectionOf(pageAt('docs/interface.md'), '## Commands'));

@@ -89,7 +89,6 @@ describe('the package', () => {
     'discover',
     'metric-names --app=1',
     'backfill --from=10m --to=5m --output=x',
-    'alert-rules --output=rules',
     'compare',
   ])('has all that %s needs to say what to do without a configuration', async (command) => {
     const main = join(folder, 'installed/node_modules/newrelic-apm-exporter/dist/main.js');

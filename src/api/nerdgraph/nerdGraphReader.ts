@@ -1,5 +1,4 @@
 import { diagnose, NerdGraphAccount, readUser } from './nerdGraphAccount.ts';
-import { readAlertSettings } from './alertSettings.ts';
 import { customNamesRead, listMetricNames } from './customNames.ts';
 import { AccountMemory, PAGE_SIZE } from './accountMemory.ts';
 import { listApplications } from './applications.ts';
@@ -77,7 +76,6 @@ export function createNerdGraphReader(options: NerdGraphReaderOptions, before?: 
       const words = `the account has no key transaction ${id}`;
       throw transport.reportFailure('key_transactions', new CallFailure('not_found', words));
     },
-    alertSettings: (call) => readAlertSettings(account, call),
     listCalls: (count) => Math.max(1, Math.ceil(count / PAGE_SIZE)),
     listMetricNames: (query, call) => listMetricNames(account, query, call),
     diagnose: (range, call) => diagnose(account, range, call),

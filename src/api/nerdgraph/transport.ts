@@ -21,8 +21,7 @@ export type CallGroup =
   | 'metric_names'
   | 'entities'
   | 'golden_metrics'
-  | 'queries'
-  | 'alerts';
+  | 'queries';
 
 /** Limits for the timeout of a query in New Relic, in seconds. */
 const SHORTEST_TIMEOUT = 5;

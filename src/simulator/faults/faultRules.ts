@@ -20,7 +20,6 @@ export const CALL_KINDS = [
   'graphql_entities',
   'graphql_entity_list',
   'graphql_nrql',
-  'graphql_alerts',
 ] as const;
 export type CallKind = (typeof CALL_KINDS)[number];
 

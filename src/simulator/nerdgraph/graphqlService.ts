@@ -25,7 +25,6 @@ import {
   type ServiceOptions,
 } from '../simulatorState.ts';
 import { guidOf, unpadded } from '../world/worldEntities.ts';
-import { ALERT_SEARCHES, searchAlerts, type AlertSearch } from './graphqlAlerts.ts';
 import { entityTypes, findEntities, keyTransactionEntity, kindOfSearch, parseSearch } from './graphqlEntities.ts';
 import { errorOf, invalidInput, pageOf, truncated } from './pages.ts';
 
@@ -218,13 +217,6 @@ export class GraphqlService {
         return { value: { results, otherResult, totalResult, metadata }, rows: results.length };
       });
 
-    const alerts = Object.fromEntries(
-      ALERT_SEARCHES.map((name) => [
-        name,
-        (given: AlertSearch) => field('graphql_alerts', name, (fault) => searchAlerts(name, given, world, fault)),
-      ]),
-    );
-
     const actor = {
       user: () =>
         field('graphql_user', '', () => ({
@@ -245,7 +237,7 @@ export class GraphqlService {
             },
           );
         if (level === 'account') return null;
-        return { id, name: accounts.find((account) => account.id === id)?.name ?? null, nrql, alerts };
+        return { id, name: accounts.find((account) => account.id === id)?.name ?? null, nrql };
       },
       entitySearch: (search: {
         readonly query?: string | null;

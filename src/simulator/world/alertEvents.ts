@@ -1,14 +1,11 @@
 import {
   baselineConditions,
-  BY_APPLICATION,
-  lostCondition,
-  policyOf,
+  type ResponseCondition,
+  responseConditions,
+  SILENT_MINUTES,
+  silenceConditions,
   type SimulatedCondition,
-  type SimulatedTerm,
-  slowCondition,
-  stoppedCondition,
-  KINDS_POLICY,
-  watchedApplication,
+  type SimulatedThreshold,
 } from './alertConditions.ts';
 import { fraction, incidentNear, SPAN_MINUTES } from './traffic.ts';
 import { silentFrom, type Incident, type SimulatedApplication } from './worldEntities.ts';
@@ -20,12 +17,8 @@ const DAY_MINUTES = 1440;
 export const LONGEST_EVENT_MINUTES = 3 * DAY_MINUTES;
 
 /** An event of a condition, open from one minute to another (whole minutes since 1970). */
-interface AlertEvent {
-  readonly conditionId: number;
-  readonly conditionName: string;
-  readonly policyId: number;
-  readonly policyName: string;
-  readonly priority: 'critical' | 'warning';
+interface AlertEvent extends SimulatedCondition {
+  readonly priority: SimulatedThreshold['priority'];
   /** True: about the application; false: about all data of the account. */
   readonly hasEntity: boolean;
   readonly fromMinute: number;
@@ -48,34 +41,18 @@ export function* alertEvents(
   from: number,
   until: number,
 ): Generator<AlertEvent, void, undefined> {
-  const slow = slowCondition(application);
-  const judged = [
-    ...(slow === undefined ? [] : [{ condition: slow, policyName: policyOf(application)?.name ?? '' }]),
-    { condition: BY_APPLICATION, policyName: KINDS_POLICY.name },
-  ];
   const hasRequests = (application.archetype.web?.perMinute ?? 0) > 0;
   for (const stretch of hasRequests ? stretches(world, application, from, until) : []) {
-    for (const { condition, policyName } of judged) {
-      for (const term of condition.terms) {
-        for (const open of openTimes(world, application, condition, term, stretch)) {
-          yield { ...eventOf(condition, policyName, term.priority), ...open };
+    for (const { window, thresholds, ...condition } of responseConditions(application)) {
+      for (const threshold of thresholds) {
+        for (const open of openTimes(world, application, window, threshold, stretch)) {
+          yield { ...condition, priority: threshold.priority, hasEntity: true, ...open };
         }
       }
     }
   }
   yield* silenceEvents(world, application);
   yield* baselineEvents(world, application, from, until);
-}
-
-function eventOf(condition: SimulatedCondition, policyName: string, priority: SimulatedTerm['priority']) {
-  return {
-    conditionId: condition.id,
-    conditionName: condition.name,
-    policyId: condition.policyId,
-    policyName,
-    priority: priority === 'CRITICAL' ? ('critical' as const) : ('warning' as const),
-    hasEntity: true,
-  };
 }
 
 /** The incidents with their margins; where margins meet, they are merged. */
@@ -98,30 +75,19 @@ function stretches(
   return merged;
 }
 
-const COMPARISONS: Readonly<Record<SimulatedTerm['operator'], (value: number, threshold: number) => boolean>> = {
-  ABOVE: (value, threshold) => value > threshold,
-  ABOVE_OR_EQUALS: (value, threshold) => value >= threshold,
-  BELOW: (value, threshold) => value < threshold,
-  BELOW_OR_EQUALS: (value, threshold) => value <= threshold,
-  EQUALS: (value, threshold) => value === threshold,
-  NOT_EQUALS: (value, threshold) => value !== threshold,
-};
-
 /**
  * The times within a stretch in which a threshold of the response time had an open event. An event opens when all windows of
- * the duration (one for AT_LEAST_ONCE) violate the threshold, and closes after the same duration without a violation.
+ * the duration (or one) violate the threshold, and closes after the same duration without a violation.
  */
 function openTimes(
   world: World,
   application: SimulatedApplication,
-  { signal }: SimulatedCondition,
-  { operator, threshold, thresholdDuration, thresholdOccurrences }: SimulatedTerm,
+  window: ResponseCondition['window'],
+  { above, minutes: duration, atOnce = false }: SimulatedThreshold,
   { from, to }: Stretch,
 ): readonly { readonly fromMinute: number; readonly toMinute: number }[] {
   const response = responseTimes(world, application, from, to);
-  const window = signal.aggregationWindow / 60;
-  const duration = thresholdDuration / 60;
-  const needed = thresholdOccurrences === 'ALL' ? Math.max(1, duration - window + 1) : 1;
+  const needed = atOnce ? 1 : Math.max(1, duration - window + 1);
   const found: { fromMinute: number; toMinute: number }[] = [];
   let violated = 0;
   let unviolated = 0;
@@ -130,7 +96,7 @@ function openTimes(
     const minutes = response.slice(end - window - from, end - from);
     const calls = minutes.reduce((sum, minute) => sum + minute.calls, 0);
     const seconds = minutes.reduce((sum, minute) => sum + minute.seconds, 0);
-    const isViolated = calls > 0 && COMPARISONS[operator](seconds / calls, threshold);
+    const isViolated = calls > 0 && seconds / calls > above;
     violated = isViolated ? violated + 1 : 0;
     unviolated = isViolated ? 0 : unviolated + 1;
     if (open === undefined && violated >= needed) open = end;
@@ -172,17 +138,14 @@ function responseTimes(
   return minutes;
 }
 
-/** The two events that open after the watched application fell silent: requests stop, and signal lost. */
+/** The events that open after the application fell silent. */
 function* silenceEvents(world: World, application: SimulatedApplication): Generator<AlertEvent, void, undefined> {
   const silent = silentFrom(application);
-  if (watchedApplication(world)?.id !== application.id || !Number.isFinite(silent)) return;
-  const stopped = stoppedCondition(application);
-  const lost = lostCondition(application);
-  const minutes = (stopped.terms[0]?.thresholdDuration ?? 0) / 60;
-  const until = { toMinute: silent + LONGEST_EVENT_MINUTES };
-  yield { ...eventOf(stopped, KINDS_POLICY.name, 'CRITICAL'), fromMinute: silent + minutes, ...until };
-  const expired = silent + (lost.expiration.expirationDuration ?? 0) / 60;
-  yield { ...eventOf(lost, KINDS_POLICY.name, 'CRITICAL'), fromMinute: expired, ...until };
+  if (!Number.isFinite(silent)) return;
+  const times = { fromMinute: silent + SILENT_MINUTES, toMinute: silent + LONGEST_EVENT_MINUTES };
+  for (const condition of silenceConditions(world, application)) {
+    yield { ...condition, priority: 'critical', hasEntity: true, ...times };
+  }
 }
 
 /** Events of baseline conditions: warnings for two and a half days of every three, shifted for each application. */
@@ -193,16 +156,13 @@ function* baselineEvents(
   until: number,
 ): Generator<AlertEvent, void, undefined> {
   const { index } = application;
-  const policyName = policyOf(application)?.name ?? '';
   const period = LONGEST_EVENT_MINUTES;
   for (const [position, condition] of baselineConditions(application).entries()) {
     for (let start = Math.floor(from / period) * period; start < until; start += period) {
       const chance = fraction(world.options.seed, index, start / period, 8300);
       const fromMinute = start + (index % 3) * DAY_MINUTES + Math.floor(chance * 0.3 * DAY_MINUTES);
       const times = { fromMinute: fromMinute + 30 * position, toMinute: fromMinute + 2.5 * DAY_MINUTES };
-      // A condition without a filter by application concerns the account, not an entity.
-      const hasEntity = condition.query.includes('appId');
-      yield { ...eventOf(condition, policyName, 'WARNING'), hasEntity, ...times };
+      yield { ...condition, priority: 'warning', ...times };
     }
   }
 }

@@ -6,7 +6,7 @@ import { effectiveSettings, selects } from '../../collect/selection.ts';
 import { type AccountConfig, accountThrough, type Config } from '../../config/config.ts';
 import type { CommonOptions } from '../../cli/flags.ts';
 import { ExitStatus, UsageError } from '../../cli/process.ts';
-import { matchers } from '../alertRules/expressions.ts';
+import type { Labels } from '../../metrics/sample.ts';
 import { formatMinute, jsonText, lineLength, table, wrapped } from '../terminal.ts';
 import { isId } from '../upstream/readForCommand.ts';
 import {
@@ -303,4 +303,10 @@ function percentText(difference: number): string {
 
 function numberText(value: number | null): string {
   return value === null ? 'absent' : String(Number(value.toPrecision(6)));
+}
+
+/** The label matchers of a selector. */
+function matchers(labels: Labels): string {
+  const parts = Object.entries(labels).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
+  return `{${parts.join(',')}}`;
 }

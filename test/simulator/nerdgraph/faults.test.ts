@@ -35,7 +35,6 @@ describe('a fault on a GraphQL call', () => {
     ['graphql_key_transactions', `{ actor { entitySearch(query: "${KEY_TRANSACTIONS}") { count } } }`],
     ['graphql_entities', '{ actor { entities(guids: []) { guid } } }'],
     ['graphql_entity_list', `{ actor { entitySearch(query: "domain = 'INFRA' AND type = 'HOST'") { count } } }`],
-    ['graphql_alerts', `{ actor { account(id: ${ACCOUNT}) { alerts { mutingRules { name } } } } }`],
     [
       'graphql_nrql',
       `{ actor { account(id: ${ACCOUNT}) { nrql(query: "SELECT count(${V}) FROM Metric") { results } } } }`,
