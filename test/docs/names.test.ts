@@ -81,13 +81,6 @@ function recordedNames(): ReadonlySet<string> {
   return new Set(records.flatMap((name) => name.split(':')));
 }
 
-/** Metrics of other exporters stand in the first column of the tables that map them. */
-function withoutOldNames(path: string, text: string): string {
-  if (path !== 'docs/migrating.md') return text;
-  const [ours = '', old = ''] = text.split('\n## From an older exporter\n');
-  return [ours, ...rowsOf(old).flatMap(([, ...own]) => own)].join('\n');
-}
-
 describe.each(PAGES)('$path', ({ path, text }) => {
   test('names flags that exist', () => {
     const lines = commandLines(text).filter((line) => !OTHER_PROGRAM.test(line));
@@ -110,7 +103,7 @@ describe.each(PAGES)('$path', ({ path, text }) => {
 
   test('names metrics that exist', () => {
     const recorded = recordedNames();
-    const names = withoutOldNames(path, text).match(/(?<![\w/])newrelic_[a-z0-9_]*/g) ?? [];
+    const names = text.match(/(?<![\w/])newrelic_[a-z0-9_]*/g) ?? [];
     const known = (name: string): boolean =>
       BUILT_IN_NAMES.has(name) ||
       recorded.has(name) ||

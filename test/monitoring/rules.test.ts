@@ -9,9 +9,8 @@ import { ROOT, ruleTestsOf, rulesOf, strictYaml, type Rule } from './ruleFiles.t
 const recording = rulesOf('recording.yaml');
 const packs = rulesOf('packs.yaml');
 const slo = rulesOf('slo.yaml');
-const oldNames = [...rulesOf('migration/mrf.yaml'), ...rulesOf('migration/contaazul.yaml')];
 const shadow = rulesOf('migration/shadow.yaml');
-const all = [...recording, ...rulesOf('alerts.yaml'), ...packs, ...slo, ...oldNames, ...shadow];
+const all = [...recording, ...rulesOf('alerts.yaml'), ...packs, ...slo, ...shadow];
 /** An alert, whose name is there. */
 const alertsAmong = (rules: readonly Rule[]) =>
   rules.flatMap((rule) => (rule.alert ? { ...rule, alert: rule.alert } : []));
@@ -159,29 +158,16 @@ describe('alerts', () => {
   });
 });
 
-describe('the rules for a time of transition', () => {
-  const cases = (file: string) => ruleTestsOf(file).flatMap(({ promql_expr_test }) => promql_expr_test);
-
-  test('have a case with a value for every old name, by its component where it has one', () => {
-    const proven = cases('migration.yaml').flatMap(({ expr, exp_samples }) => (exp_samples.length > 0 ? [expr] : []));
-    const wrong = offenders(oldNames, ({ record = '', labels: { component } }) =>
-      component === undefined
-        ? proven.some((expr) => expr.split('{')[0] === record)
-        : proven.includes(`${record}{component="${component}"}`),
-    );
-    expect(wrong).toEqual([]);
-  });
-
-  test('have for every alert of the shadow phase a case in which it fires, and one in which none does', () => {
-    const judged = cases('shadow.yaml').filter(({ expr }) => expr.includes('ALERTS'));
+describe('the rules of the shadow phase', () => {
+  test('have for every alert a case in which it fires, and one in which none does', () => {
+    const cases = ruleTestsOf('shadow.yaml').flatMap(({ promql_expr_test }) => promql_expr_test);
+    const judged = cases.filter(({ expr }) => expr.includes('ALERTS'));
     const fired = judged.flatMap(({ exp_samples }) => JSON.stringify(exp_samples).match(/NewRelicShadow\w+/g) ?? []);
     expect(new Set(fired)).toEqual(new Set(alertsAmong(shadow).map(({ alert }) => alert)));
     expect(judged.some(({ exp_samples }) => exp_samples.length === 0)).toBe(true);
   });
 
-  test('take no name of ours, and docs/migrating.md has every old one', () => {
-    expect(namesOf([...oldNames, ...shadow]).filter((name) => unknownNames(name).length === 0)).toEqual([]);
-    const page = readFileSync(resolve(ROOT, 'docs/migrating.md'), 'utf8');
-    expect(namesOf(oldNames).filter((name) => !page.includes(`\`${name}`))).toEqual([]);
+  test('take no name of ours', () => {
+    expect(namesOf(shadow).filter((name) => unknownNames(name).length === 0)).toEqual([]);
   });
 });
