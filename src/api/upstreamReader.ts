@@ -283,6 +283,8 @@ export interface QuerySubject {
   readonly nrql: string;
   /** Seconds, whole minutes: the length of the requested window before the end of the range; undefined: the range itself. */
   readonly window: number | undefined;
+  /** Seconds, whole minutes, by which the requested window ends before the range; negative: after it. */
+  readonly endsBefore: number;
   readonly rules: RowRules;
 }
 

@@ -3,6 +3,7 @@ import { querySamples, type Query } from '../metrics/queryFamilies.ts';
 import type { DroppedSeries, WrittenLabels, WrittenSamples } from '../metrics/sample.ts';
 import { NO_SAMPLES, readSamples, writeLabels } from '../metrics/writeSamples.ts';
 import { PERCENTILE_LABEL, type ROW_DROP_REASONS } from '../nrql/queryRows.ts';
+import { endsBefore } from './due.ts';
 import { Task, type Subject } from './task.ts';
 import type { AccountContext } from './accountContext.ts';
 
@@ -92,8 +93,13 @@ export class QueryRecords {
   subjectOf(subject: Subject): QuerySubject {
     const query = this.of(subject)?.query;
     if (query === undefined) throw new Error('a query that has left the configuration is not read');
-    const { nrql, window } = query.definition;
-    return { nrql, window: window === undefined ? undefined : window / 1000, rules: query.rules };
+    const { nrql, window, delay } = query.definition;
+    return {
+      nrql,
+      window: window === undefined ? undefined : window / 1000,
+      endsBefore: endsBefore(delay, this.#context.collection.delay),
+      rules: query.rules,
+    };
   }
 
   arrive(subject: Subject, { rows, reading }: QueryResult): void {

@@ -19,6 +19,8 @@ export interface QueryDefinition {
   }[];
   /** Undefined: `collection.window`. */
   readonly window?: number | undefined;
+  /** Undefined: `collection.delay`. */
+  readonly delay?: number | undefined;
   readonly interval: number;
   readonly limit?: number | undefined;
   readonly fail_at?: RowRules['failAt'];

@@ -81,6 +81,7 @@ export function toolCommands(): readonly Command[] {
       .option('--name <query>', 'a query of the configuration instead of a text')
       .addOption(accountFlag('the only one, or the only one with the query'))
       .option('--window <duration>', 'time range of the query, whole minutes', parseWindow)
+      .option('--delay <duration>', 'the range ends this long ago (default: as configured)', parseDelay)
       .addOption(formatFlag(['table', 'json', 'yaml', 'metrics'])),
     backfillCommand(),
     readingCommand(
@@ -190,6 +191,10 @@ const parseWait = duration('such as 10m, at most 30m', (wait) => wait > 0 && wai
 const parseWindow = duration(
   'of whole minutes, such as 1m or 30m, at most 366d',
   (window) => window > 0 && window <= 366 * 86_400_000 && window % 60_000 === 0,
+);
+const parseDelay = duration(
+  'of whole minutes, such as 10m or 4h, at most 24h',
+  (delay) => delay > 0 && delay <= 86_400_000 && delay % 60_000 === 0,
 );
 
 const COMPARE_EXAMPLES = `

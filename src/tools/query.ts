@@ -1,7 +1,7 @@
 import process from 'node:process';
 import { stringify } from 'yaml';
 import type { QueryResult } from '../api/upstreamReader.ts';
-import { windowAt } from '../collect/due.ts';
+import { endsBefore, windowAt } from '../collect/due.ts';
 import type { AccountConfig, Config } from '../config/config.ts';
 import { formatDuration } from '../config/duration.ts';
 import { counted, suggest } from '../config/wording.ts';
@@ -25,6 +25,8 @@ interface QueryOptions extends CommonOptions {
   readonly account?: string;
   /** Milliseconds, whole minutes. */
   readonly window?: number;
+  /** Milliseconds, whole minutes. */
+  readonly delay?: number;
   readonly format: 'table' | 'json' | 'yaml' | 'metrics';
 }
 
@@ -39,7 +41,8 @@ export async function runQuery(nrql: string | undefined, options: QueryOptions):
       const range = windowAt(Date.now(), config.collection);
       const { rules } = preparedAlone(definition);
       const window = definition.window === undefined ? undefined : definition.window / 1000;
-      const subject = { nrql: definition.nrql, window, rules };
+      const before = endsBefore(definition.delay, config.collection.delay);
+      const subject = { nrql: definition.nrql, window, endsBefore: before, rules };
       const what = options.name === undefined ? 'the query' : `the query "${options.name}"`;
       const result = await readOne(account.reader.queries, subject, range, account.call).catch((error: unknown) => {
         throw unreadable(account, what, error);
@@ -54,12 +57,13 @@ export async function runQuery(nrql: string | undefined, options: QueryOptions):
 }
 
 /** The configuration reduced to the chosen account and query. Throws a UsageError. */
-function onlyQuery(config: Config, nrql: string | undefined, { name, window }: QueryOptions): Config {
+function onlyQuery(config: Config, nrql: string | undefined, { name, window, delay }: QueryOptions): Config {
   if ((nrql === undefined) === (name === undefined)) throw new UsageError('give either a query or --name');
   const withQuery = config.accounts.flatMap((account) => {
     const queries = name === undefined ? [{ ...GIVEN_QUERY, nrql: nrql ?? '' }] : account.queries;
     const query = queries.find((each) => each.name === (name ?? GIVEN_QUERY.name));
-    return query === undefined ? [] : [{ ...account, queries: [{ ...query, window: window ?? query.window }] }];
+    if (query === undefined) return [];
+    return { ...account, queries: [{ ...query, window: window ?? query.window, delay: delay ?? query.delay }] };
   });
   if (withQuery.length === 0) {
     const names = new Set(config.accounts.flatMap(({ queries }) => queries.map((each) => each.name)));
@@ -133,7 +137,7 @@ export function queryYaml(
   columns: readonly string[],
   staticLabels: readonly string[],
 ): string {
-  const { name, nrql, window, interval, limit, fail_at, max_series } = definition;
+  const { name, nrql, window, delay, interval, limit, fail_at, max_series } = definition;
   const entry = {
     name: escapePlaceholders(name),
     nrql: escapePlaceholders(nrql),
@@ -144,6 +148,7 @@ export function queryYaml(
       value: escapePlaceholders(metric.value),
     })),
     window: window === undefined ? undefined : formatDuration(window),
+    delay: delay === undefined ? undefined : formatDuration(delay),
     interval: formatDuration(interval),
     limit,
     fail_at,

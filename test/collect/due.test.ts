@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import {
   dueAt,
   effectiveInterval,
+  endsBefore,
   movedDueAt,
   nextRegularAttempt,
   planCalls,
@@ -47,6 +48,29 @@ describe('the window', () => {
 /** When a window could first be read, by the monotonic clock. */
 const START = 1_000_000;
 const held = (after: number) => ({ readableAt: START, readAt: START + after });
+
+describe('a window with a delay of its own', () => {
+  it('ends at the latest minute that is as long ago, wherever the common one is cut', () => {
+    const delay = fc.integer({ min: 0, max: 1_440 }).map((minutes) => minutes * 60_000);
+    fc.assert(
+      fc.property(
+        delay,
+        fc.integer({ min: 0, max: 600_000 }),
+        fc.integer({ min: 0, max: 4e12 }),
+        (own, common, now) => {
+          const { to } = windowAt(now, { window: 60_000, delay: common });
+          const end = to - endsBefore(own, common);
+          // The common window is read from the moment in which it can be: that moment counts, not the seconds since.
+          expect(end).toBe(windowAt(to * 1000 + common, { window: 60_000, delay: own }).to);
+        },
+      ),
+    );
+  });
+
+  it('is the common one where none is given', () => {
+    expect(endsBefore(undefined, 90_000)).toBe(0);
+  });
+});
 
 describe('when a held value is due', () => {
   it.each([

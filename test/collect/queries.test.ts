@@ -56,6 +56,14 @@ describe('queries', () => {
     ]);
   });
 
+  it('count with the others where their windows end earlier on purpose', async () => {
+    world = worldWith([ORDERS, { ...QUEUES, delay: 240 * MINUTE }], { applications: { read: false } });
+    await world.scrape();
+    const ends = world.reader.of('queries').map(({ subjects }) => (subjects[0] as QuerySubject).endsBefore);
+    expect(ends).toEqual([0, 238 * 60]);
+    expect(world.group('queries').oldestWindowEnd).toBe(Math.floor(world.clock.now() / MINUTE) * 60 - 120);
+  });
+
   it('have a group with the shortest of their intervals, although it is longer than a day', async () => {
     world = worldWith([{ ...ORDERS, interval: 2_880 * MINUTE }], { applications: { read: false } });
     await world.scrape();

@@ -50,11 +50,12 @@ describe('a query', () => {
 
   it('can set every key', () => {
     const more =
-      'labels: [area, tier]\n  window: 30d\n  interval: 5m\n  limit: 100\n  fail_at: {value: orders, at_least: 5}';
+      'labels: [area, tier]\n  window: 30d\n  delay: 4h\n  interval: 5m\n  limit: 100\n  fail_at: {value: orders, at_least: 5}';
     const [query] = configOf(withQueries(`${ORDERS}\n  ${more}\n  max_series: 9`)).accounts[0]?.queries ?? [];
     expect(query).toMatchObject({
       labels: ['area', 'tier'],
       window: 2_592_000_000,
+      delay: 14_400_000,
       interval: 300_000,
       limit: 100,
       fail_at: { value: 'orders', at_least: 5 },

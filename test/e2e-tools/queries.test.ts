@@ -25,12 +25,12 @@ describe('the command query', () => {
   });
 
   it('prints YAML that check accepts, and the series that the configuration would give', async () => {
-    const made = await runInProcess(['query', COUNT, '--format=yaml', '--window=1h'], {
+    const made = await runInProcess(['query', COUNT, '--format=yaml', '--window=1h', '--delay=4h'], {
       config: { accounts: [rest()] },
     });
     const { queries } = parse(made.stdout) as { readonly queries: readonly object[] };
     expect(queries).toMatchObject([
-      { name: 'query', labels: ['appName'], window: '1h', metrics: [{ name: 'query_events' }, { name: 'query_took' }] },
+      { name: 'query', labels: ['appName'], window: '1h', delay: '4h', metrics: [{ name: 'query_events' }, { name: 'query_took' }] },
     ]);
     const config = { accounts: [rest({ queries })] };
     expect(await runInProcess(['check'], { config })).toMatchObject({ status: 0 });

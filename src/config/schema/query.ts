@@ -69,6 +69,11 @@ export const query = z.strictObject({
     otherwise: '`collection.window`',
     example: '30m',
   }),
+  delay: notes(duration({ min: '1m', wholeMinutes: true, max: '24h' }).optional(), {
+    description: 'The window ends this long ago: for data that New Relic has later than the rest.',
+    otherwise: '`collection.delay`',
+    example: '10m',
+  }),
   interval: notes(duration({ min: '1m' }).prefault('1m'), {
     description: 'How often it is run at most.',
   }),

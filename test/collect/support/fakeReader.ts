@@ -175,7 +175,8 @@ export class FakeReader implements UpstreamReader {
       ({ metrics: { names } }) => Math.max(1, Math.ceil(names.length / NAMES_PER_CALL)),
     );
     this.counters = this.#read('counters', (subject, range) => this.minutes({ ...subject, ...range }));
-    const queries = this.#read<QuerySubject, QueryResult>('queries', ({ nrql, rules }, { to }) => {
+    const queries = this.#read<QuerySubject, QueryResult>('queries', ({ nrql, endsBefore, rules }, range) => {
+      const to = range.to - endsBefore;
       const rows = this.rows.get(nrql) ?? [];
       const reading = readRows({ rows, facets: rules.facets.map(String), otherResult: null }, rules);
       return { window: { from: to - 60, to }, rows, facets: rules.facets.map(String), reading };

@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { endsBefore } from '../../../src/collect/due.ts';
 import type { Outcome, QueryResult } from '../../../src/api/upstreamReader.ts';
 import { prepareQueries, type QueryDefinition } from '../../../src/metrics/queryFamilies.ts';
 import { configOf } from '../../config/reading.ts';
@@ -67,7 +68,9 @@ async function read(over: Partial<QueryDefinition> = {}, more: object = {}): Pro
   const rules = prepareQueries([definition])[0]?.rules;
   if (rules === undefined || reader.queries === undefined) throw new Error('the account has no queries');
   const window = definition.window === undefined ? undefined : definition.window / 1000;
-  const [outcome] = await readAll(reader.queries, [{ nrql: definition.nrql, window, rules }], RANGE, FREE_CALL);
+  const before = endsBefore(definition.delay, config.collection.delay);
+  const subject = { nrql: definition.nrql, window, endsBefore: before, rules };
+  const [outcome] = await readAll(reader.queries, [subject], RANGE, FREE_CALL);
   return outcome;
 }
 
@@ -115,6 +118,18 @@ describe('a query of an account of the REST interface', () => {
   it.each(['rest', 'nerdgraph'])('through %s sends Api-Key, also where the account sends X-Api-Key', async (api) => {
     await read({}, { api, api_key_header: 'X-Api-Key' });
     expect(asked.map(({ key, otherKey }) => [key, otherKey])).toEqual([['NRAK-TEST', undefined]]);
+  });
+
+  it('ends as long ago as its own delay says, with its own window or that of the range', async () => {
+    // The range ends 2 minutes ago, as the configuration says.
+    const outcome = await read({ delay: 4 * HOUR * 1000 });
+    await read({ delay: 60_000, window: HOUR * 1000 });
+    const [late, early] = [TO - 4 * HOUR + 120, TO + 60];
+    expect(asked.map(({ variables: { nrql } }) => nrql.split('\n')[1])).toEqual([
+      `SINCE ${(late - 1_800) * 1000} UNTIL ${late * 1000} LIMIT MAX`,
+      `SINCE ${(early - HOUR) * 1000} UNTIL ${early * 1000} LIMIT MAX`,
+    ]);
+    expect(outcome).toMatchObject({ value: { window: { from: late - 1_800, to: late } } });
   });
 
   it('has its own window and limit', async () => {
