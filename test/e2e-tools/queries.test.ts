@@ -88,7 +88,7 @@ describe('check --live and plan', () => {
     const config = { accounts: [rest({ applications: false, query_packs: ['alert_events'] })] };
     const checked = await runInProcess(['check', '--live'], { config });
     expect(checked.stdout).toMatch(
-      /query alert_events\/open: \d+ rows?; columns incidents, open, oldest; labels policy, condition, priority, entity; \d+ series; not cut/,
+      /query alert_events\/open: \d+ rows?; columns incidents, open, oldest; labels policy, condition, priority, entity, muted; \d+ series; not cut/,
     );
     expect(checked.status).toBe(0);
     const plan = await runInProcess(['plan', '--format=json'], { config });

@@ -10,6 +10,8 @@ import { account, datasource, jobAndInstance } from './variables.ts';
 /** A family of a pack, one series for each combination of the given labels. */
 const of = (family: string, ...labels: string[]): string => by(['account', ...labels], select(family, ACCOUNT));
 const empty = (pack: string): string => `Empty without the query pack ${pack}.`;
+/** The labels of an alert event. */
+const EVENT = ['priority', 'policy', 'condition', 'entity', 'muted'];
 const WINDOW = 'In the window of the query.';
 
 const ALERT_EVENTS: Builder<Panel>[] = [
@@ -22,12 +24,12 @@ const ALERT_EVENTS: Builder<Panel>[] = [
     [
       {
         title: 'Open',
-        expression: `${of('newrelic_alert_events_open', 'priority', 'policy', 'condition', 'entity')} > 0`,
+        expression: `${of('newrelic_alert_events_open', ...EVENT)} > 0`,
         unit: 'short',
       },
       {
         title: 'Oldest since',
-        expression: `1000 * ${of('newrelic_alert_events_oldest_open_timestamp_seconds', 'priority', 'policy', 'condition', 'entity')}`,
+        expression: `1000 * ${of('newrelic_alert_events_oldest_open_timestamp_seconds', ...EVENT)}`,
         unit: 'dateTimeFromNow',
       },
     ],

@@ -103,6 +103,7 @@ function collectEvents(type: string, groups: Groups, { world, now, facts }: Nrql
   const { query, range } = groups;
   const found = findEvents(type, {
     world,
+    now,
     since: range.begin,
     // Only minutes that have ended have data.
     until: Math.min(range.until, now - (now % MINUTE)),

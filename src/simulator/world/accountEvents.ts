@@ -7,6 +7,7 @@ interface Search {
   readonly world: World;
   readonly since: number;
   readonly until: number;
+  readonly now: number;
 }
 
 /** The minutes since 1970 that are multiples of `step`, from the last one at or before `since` to `until`. */
@@ -93,6 +94,13 @@ function* limitIncidents(search: Search): ReturnType<AccountSource> {
 }
 
 const HOUR_MINUTES = 60;
+/** What was used in an hour is known three hours after its end. */
+const USAGE_KNOWN_AFTER = 4 * HOUR_MINUTES * MINUTE;
+
+/** The first minutes of the hours whose usage is known. */
+const usageHours = ({ since, until, now }: Search) =>
+  minutesOf({ since, until: Math.min(until, now - USAGE_KNOWN_AFTER) }, HOUR_MINUTES);
+
 /** Gigabytes an hour, by kind of data. */
 const SOURCES = [
   ['ApmEventsBytes', 1.2],
@@ -108,7 +116,7 @@ const hourly = (seed: number, mean: number, index: number, hour: number): number
 
 function* hourlyUsage(search: Search): ReturnType<AccountSource> {
   const { seed, accountId } = search.world.options;
-  for (const minute of minutesOf(search, HOUR_MINUTES)) {
+  for (const minute of usageHours(search)) {
     const hour = minute / HOUR_MINUTES;
     const common = { timestamp: minute * MINUTE, consumingAccountId: accountId };
     for (const [index, [usageMetric, mean]] of SOURCES.entries()) {
@@ -123,7 +131,7 @@ function* hourlyUsage(search: Search): ReturnType<AccountSource> {
 /** The usage of the month so far, every hour. */
 function* monthlyUsage(search: Search): ReturnType<AccountSource> {
   const { seed } = search.world.options;
-  for (const minute of minutesOf(search, HOUR_MINUTES)) {
+  for (const minute of usageHours(search)) {
     const timestamp = minute * MINUTE;
     const begin = new Date(timestamp);
     const firstHour = Date.UTC(begin.getUTCFullYear(), begin.getUTCMonth()) / MINUTE / HOUR_MINUTES;

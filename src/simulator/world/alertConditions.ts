@@ -18,6 +18,8 @@ export interface SimulatedCondition {
   readonly conditionName: string;
   readonly policyId: number;
   readonly policyName: string;
+  /** True: a muting rule silences what it opens. */
+  readonly isMuted?: boolean;
 }
 
 /** A condition for the response time. */
@@ -76,7 +78,7 @@ export function baselineConditions(application: SimulatedApplication): readonly 
   const { index, alertPolicyId } = application;
   if (alertPolicyId === undefined || index % 4 !== 0) return [];
   return [
-    { ...ofTeam(application, alertPolicyId, 2, 'Memory grows'), hasEntity: true },
+    { ...ofTeam(application, alertPolicyId, 2, 'Memory grows'), hasEntity: true, isMuted: true },
     { ...ofTeam(application, alertPolicyId, 3, 'Few orders'), hasEntity: false },
   ];
 }

@@ -15,11 +15,12 @@ export type StoredEvent = Attributes & {
   readonly timestamp: number;
 };
 
-/** A search for events: times in milliseconds, both at most now; `until` is exclusive. */
+/** A search for events: times in milliseconds, at most `now`; `until` is exclusive. */
 interface EventSearch {
   readonly world: World;
   readonly since: number;
   readonly until: number;
+  readonly now: number;
   /** False when these attributes alone say that an event is not wanted. */
   readonly mayMatch: (attributes: Attributes) => boolean;
 }
@@ -291,7 +292,7 @@ function* alerts({ world, since, until }: EventSearch, application: SimulatedApp
     'entity.type': 'APM_APPLICATION_ENTITY',
   };
   for (const event of alertEvents(world, application, from, until / MINUTE)) {
-    const { fromMinute, toMinute, hasEntity, ...said } = event;
+    const { fromMinute, toMinute, hasEntity, isMuted = false, ...said } = event;
     const openTime = fromMinute * MINUTE + 20_000;
     const closeTime = toMinute * MINUTE + 40_000;
     const common = {
@@ -300,7 +301,7 @@ function* alerts({ world, since, until }: EventSearch, application: SimulatedApp
       title: `${said.conditionName}: ${name}`,
       ...(hasEntity ? entity : {}),
       targetName: hasEntity ? name : 'query',
-      muted: false,
+      muted: isMuted,
       openTime,
       violationTimeLimitSeconds: LONGEST_EVENT_MINUTES * 60,
     };

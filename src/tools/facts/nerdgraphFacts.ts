@@ -226,7 +226,7 @@ export const PACK_FACTS = {
     checkedBy: 'the incidents of the last 30 days',
     wrong: ['newrelic_alert_events_*'],
     from: 'NrAiIncident',
-    fields: ['event', 'incidentId', 'openTime', 'policyName', 'conditionName', 'priority', 'entity.name'],
+    fields: ['event', 'incidentId', 'openTime', 'policyName', 'conditionName', 'priority', 'entity.name', 'muted'],
     over: MONTH,
   },
   pack_service_levels: {
@@ -285,7 +285,9 @@ export const PACK_FACTS = {
   pack_usage: {
     relies: 'NrConsumption and NrMTDConsumption have the fields that the pack reads',
     source: "New Relic's page on usage queries",
-    ...LAST_HOUR,
+    // Usage is known about three hours late, so the last hour has none.
+    checkedBy: 'the last day',
+    over: DAY,
     wrong: ['newrelic_usage_*'],
     from: 'NrConsumption, NrMTDConsumption',
     fields: [

@@ -6,13 +6,21 @@ import { simulatorOfFile, MINUTE } from '../client.ts';
 
 const NOW = Date.UTC(2026, 10, 20, 14, 7, 31);
 const TO = Math.floor(NOW / MINUTE) * MINUTE - 2 * MINUTE;
-const MINUTES: Readonly<Record<string, number>> = { '5m': 5, '30m': 30, '1h': 60, '1d': 1440, '30d': 30 * 1440 };
+const MINUTES: Readonly<Record<string, number>> = {
+  '4h': 240,
+  '5m': 5,
+  '30m': 30,
+  '1h': 60,
+  '1d': 1440,
+  '30d': 30 * 1440,
+};
 
 interface Pack {
   readonly queries: readonly {
     readonly name: string;
     readonly nrql: string;
     readonly window?: string;
+    readonly delay?: string;
     readonly limit?: number;
     readonly metrics: readonly { readonly name: string; readonly value: string }[];
   }[];
@@ -31,10 +39,11 @@ describe.each([
 
   it.each(queries)('has rows of $name with every column that its metrics name', async (query) => {
     const minutes = MINUTES[query.window ?? '30m']!;
-    const time = `SINCE ${TO - minutes * MINUTE} UNTIL ${TO} LIMIT ${query.limit ?? 'MAX'}`;
+    const to = query.delay === undefined ? TO : TO + 2 * MINUTE - MINUTES[query.delay]! * MINUTE;
+    const time = `SINCE ${to - minutes * MINUTE} UNTIL ${to} LIMIT ${query.limit ?? 'MAX'}`;
     const { results, metadata } = await nrql(simulator, `${query.nrql}\n${time}`);
     expect(results.length).toBeGreaterThan(0);
-    expect(metadata.timeWindow).toMatchObject({ begin: TO - minutes * MINUTE, end: TO });
+    expect(metadata.timeWindow).toMatchObject({ begin: to - minutes * MINUTE, end: to });
     for (const { name, value } of query.metrics) {
       const found = results.map((row) => row[value]).filter((column) => column !== null);
       expect([name, found.length > 0 && found.every(isFigure)]).toEqual([name, true]);
@@ -53,6 +62,24 @@ describe('the pack alert_events', () => {
     expect(open.reduce((sum, each) => sum + each, 0)).toBe(all.results[0]!['open']);
     const withoutEntity = results.filter(({ facet }) => (facet as readonly string[])[3] === 'none');
     expect(withoutEntity.some((row) => row['open'] === 1)).toBe(true);
+    const muted = results.flatMap(({ facet, open: count }) => (Number(count) > 0 ? (facet as string[])[4] : []));
+    expect(new Set(muted)).toEqual(new Set(['true', 'false']));
+  });
+});
+
+describe('the pack usage', () => {
+  it('has the whole last day that New Relic knows, which ends four hours ago', async () => {
+    const { delay } = (parse(readFileSync('packs/usage.yaml', 'utf8')) as Pack).queries[0]!;
+    const hours = async (end: number) => {
+      const time = `SINCE ${end - 1440 * MINUTE} UNTIL ${end} LIMIT MAX`;
+      const { results } = await nrql(
+        simulator,
+        `SELECT count(*) AS hours FROM NrConsumption WHERE metric = 'CoreCCU' ${time}`,
+      );
+      return results[0]!['hours'];
+    };
+    expect(await hours(TO + 2 * MINUTE - MINUTES[delay ?? '']! * MINUTE)).toBe(24);
+    expect(await hours(TO)).toBe(20);
   });
 });
 
