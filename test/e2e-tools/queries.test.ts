@@ -30,7 +30,13 @@ describe('the command query', () => {
     });
     const { queries } = parse(made.stdout) as { readonly queries: readonly object[] };
     expect(queries).toMatchObject([
-      { name: 'query', labels: ['appName'], window: '1h', delay: '4h', metrics: [{ name: 'query_events' }, { name: 'query_took' }] },
+      {
+        name: 'query',
+        labels: ['appName'],
+        window: '1h',
+        delay: '4h',
+        metrics: [{ name: 'query_events' }, { name: 'query_took' }],
+      },
     ]);
     const config = { accounts: [rest({ queries })] };
     expect(await runInProcess(['check'], { config })).toMatchObject({ status: 0 });
