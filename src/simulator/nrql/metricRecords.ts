@@ -1,5 +1,5 @@
 import type { PlantedFacts } from '../simulatorSettings.ts';
-import { plantedName, plantedRecord } from './plantedFacts.ts';
+import { isRemoved, plantedName } from './plantedFacts.ts';
 import type { MetricDefinition } from '../world/agentMetrics.ts';
 import {
   hasHostAgent,
@@ -44,13 +44,9 @@ function isMet({ meets }: NrqlCondition, attributes: Series['attributes']): bool
 }
 
 /** The record of a minute; undefined where nothing happened, because agents send no empty records. */
-function recordOf(
-  { record, samplesPerMinute = 1 }: MetricDefinition,
-  planted: (found: StoredTimeslice) => StoredTimeslice | undefined = (found) => found,
-): Series['record'] {
+function recordOf({ record, samplesPerMinute = 1 }: MetricDefinition): Series['record'] {
   return (done) => {
-    const found = record(done);
-    const one = found && planted(found);
+    const one = record(done);
     if (one === undefined || (one.count === 0 && one.total === 0 && one.totalExclusive === 0)) return undefined;
     if (samplesPerMinute === 1) return one;
     return {
@@ -94,14 +90,14 @@ function* timesliceSeries(world: World, where: NrqlCondition, facts: PlantedFact
         metricTimesliceName: plantedName(metric.name, facts),
         host: metric.reach === 'browser' ? null : undefined,
       };
-      if (isMet(where, named) === false) return [];
+      if (isMet(where, named) === false || isRemoved(metric.name, application.archetype.language, facts)) return [];
       const planted = facts.has('nerdgraph_rollup_scope') && metric.name === 'HttpDispatcher';
       const scopes = [
         null,
         ...(metric.scope === undefined ? [] : [metric.scope]),
         ...(planted ? ['WebTransaction/planted'] : []),
       ];
-      const record = recordOf(metric, plantedRecord(metric.name, application.archetype.language, facts));
+      const record = recordOf(metric);
       return scopes.map((scopeName): Series => ({ attributes: { ...named, scope: scopeName }, record }));
     });
     if (candidates.length === 0) continue;
@@ -119,11 +115,10 @@ function* timesliceSeries(world: World, where: NrqlCondition, facts: PlantedFact
 }
 
 /** The durations and errors of key transactions that meet a condition. They have only the guid of the key transaction. */
-function* keyTransactionSeries(world: World, where: NrqlCondition, facts: PlantedFacts) {
+function* keyTransactionSeries(world: World, where: NrqlCondition) {
   for (const { id, source, state } of world.keyTransactions()) {
     if (state === 'idle' || state === 'silent') continue;
     const scope = world.whole(source.application);
-    const factor = facts.has('same_key_transactions') ? 2 : 1;
     const names = {
       [KEY_TRANSACTION_DURATION]: `WebTransaction/${source.transaction}`,
       [KEY_TRANSACTION_ERRORS]: `Errors/WebTransaction/${source.transaction}`,
@@ -133,7 +128,7 @@ function* keyTransactionSeries(world: World, where: NrqlCondition, facts: Plante
       const attributes = { 'entity.guid': guidOf(world.options.accountId, 'KEY_TRANSACTION', id), [value]: PRESENT };
       return metric === undefined || isMet(where, attributes) !== true
         ? []
-        : [{ attributes, record: recordOf(metric, (found) => ({ ...found, count: found.count * factor })) }];
+        : [{ attributes, record: recordOf(metric) }];
     });
     if (series.length > 0) yield { scope, seriesOf: () => series };
   }
@@ -217,8 +212,6 @@ export function collectMetrics(
 ): void {
   const { query, range } = groups;
   const complete = Math.floor(now / MINUTE);
-  // Under this fact the time of a record is the end of its minute, so that it counts for the following one.
-  const later = facts.has('same_minutes') ? 1 : 0;
   const unit = range.begin < now - HOURLY_AFTER_MINUTES * MINUTE ? HOUR_MINUTES : 1;
   const fromMinute = Math.max(Math.ceil(range.begin / MINUTE / unit) * unit, complete - RETENTION_MINUTES);
   const toMinute = Math.min(Math.ceil(range.until / MINUTE / unit) * unit, complete);
@@ -228,8 +221,8 @@ export function collectMetrics(
     const pending = new Map(
       [...hosts].map((host) => [host, seriesOf(host).flatMap((series) => routed(series, groups) ?? [])]),
     );
-    for (const { done, instance, minute } of world.minutes(scope, fromMinute - later, toMinute - later, now)) {
-      const bucket = range.bucketOf((minute + later - ((minute + later) % unit)) * MINUTE);
+    for (const { done, instance, minute } of world.minutes(scope, fromMinute, toMinute, now)) {
+      const bucket = range.bucketOf((minute - (minute % unit)) * MINUTE);
       const silent = (pending.get(instance.host) ?? []).filter(({ record, group, readers, choosesFacet }) => {
         const found = record(done);
         if (found === undefined) return true;

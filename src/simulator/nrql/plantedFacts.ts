@@ -1,7 +1,6 @@
 import { NrqlError, comparedValues } from './condition.ts';
 import type { ColumnValue, NrqlQuery } from './parseQuery.ts';
 import type { NrqlRow } from './rowTally.ts';
-import type { StoredTimeslice } from '../world/timesliceValues.ts';
 import type { StoredEvent } from '../world/events.ts';
 import type { PlantedFacts } from '../simulatorSettings.ts';
 
@@ -29,10 +28,14 @@ export function checkQuery(
   ) {
     throw new NrqlError('NRQL Syntax Error: a field of a timeslice cannot be used with three facets');
   }
+  if (facts.has('nerdgraph_golden_query') && GOLDEN.test(text)) throw new NrqlError('NRQL Syntax Error: mixed data');
   if (facts.has('nerdgraph_names') && /\buniques\([^)]*,\s*\d{5}/.test(text)) {
     throw new NrqlError('NRQL Syntax Error: uniques() gives at most 5000 values');
   }
 }
+
+/** A query for golden metrics, by its first alias. */
+const GOLDEN = /\bAS m0\b/;
 
 function hasMixedList(text: string): boolean {
   return [...text.matchAll(LISTS)].some(([, list = '']) => {
@@ -58,35 +61,9 @@ export function stepOf(length: number, snaps: boolean, facts: PlantedFacts): num
   return length >= 30 * MINUTE && facts.has('nerdgraph_half_hour') ? 20 * MINUTE : 1;
 }
 
-/** The factors by which the numbers of a metric in NRQL differ from REST. */
-const FACTORS: readonly (readonly [string, metric: string, { readonly count?: number; readonly total?: number }])[] = [
-  ['same_call_count', 'HttpDispatcher', { count: 1.1, total: 1.1 }],
-  ['same_response_time', 'HttpDispatcher', { total: 1.1 }],
-  ['same_apdex', 'Apdex', { count: 1.1 }],
-  ['same_cpu', 'CPU/User Time', { total: 0.5 }],
-  ['same_memory', 'Memory/Physical', { total: 1.2 }],
-  ['same_errors', 'Errors/all', { count: 2 }],
-];
-
-/** The change that planted facts make to the timeslices of a metric in NRQL; undefined for a timeslice that they remove. */
-export function plantedRecord(
-  metric: string,
-  language: string,
-  facts: PlantedFacts,
-): (record: StoredTimeslice) => StoredTimeslice | undefined {
-  if (facts.has('nerdgraph_sign_of_life') && metric === 'Agent/MetricsReported/count' && language === 'php')
-    return () => undefined;
-  const planted = FACTORS.filter(([fact, name]) => facts.has(fact) && name === metric);
-  if (planted.length === 0) return (record) => record;
-  return (record) =>
-    planted.reduce(
-      (changed, [, , { count = 1, total = 1 }]) => ({
-        ...changed,
-        count: changed.count * count,
-        total: changed.total * total,
-      }),
-      record,
-    );
+/** True for timeslices that a planted fact removes: agents of one language do not send the sign of life. */
+export function isRemoved(metric: string, language: string, facts: PlantedFacts): boolean {
+  return facts.has('nerdgraph_sign_of_life') && metric === 'Agent/MetricsReported/count' && language === 'php';
 }
 
 /** The name of a metric in NRQL; a planted fact writes the types of datastores in lower case. */
@@ -105,6 +82,7 @@ const REMOVED_FIELDS: readonly (readonly [string, types: readonly string[], fiel
   ['pack_browser', ['PageViewTiming'], 'interactionToNextPaint'],
   ['pack_synthetics', ['SyntheticCheck'], 'locationLabel'],
   ['pack_limits', ['Metric'], 'limitTimeInterval'],
+  ['pack_limits_reached', ['NrIntegrationError'], 'limitName'],
   ['pack_usage', ['NrConsumption', 'NrMTDConsumption'], 'GigabytesIngested'],
 ];
 

@@ -3,15 +3,15 @@ import { REMEDIES } from '../../collect/remedies.ts';
 import { METRIC } from '../../formulas/metricInputs.ts';
 import { readAll } from '../upstream/readForCommand.ts';
 import type { LiveAccount } from '../upstream/session.ts';
-import { before, byThroughput, CallsSpent, MAX_CALLS, TEN_MINUTES } from './connections.ts';
+import { before, byThroughput, CallsSpent, MAX_CALLS } from './connections.ts';
 import type { CountedCalls, GraphAccount, GraphConnection, Probe } from './connections.ts';
 import type { RestAccount, RestConnection, Verdicts } from './connections.ts';
 import { AGES, undecided, word, type Judged } from './evidence.ts';
+import { TEN_MINUTES } from './factRow.ts';
 import { FACTS, type Fact, type FactId } from './facts.ts';
 import { judgeLate, type Reading } from './judges.ts';
-import { NERDGRAPH_PROBES, PACK_PROBES, readKeyTransactions, readLargest } from './nerdgraphProbes.ts';
-import { readMinutes, REST_PROBES, valueAt } from './restProbes.ts';
-import { SHARED_PROBES } from './sharedProbes.ts';
+import { GOLDEN_PROBE, NERDGRAPH_PROBES, readLargest } from './nerdgraphProbes.ts';
+import { DATABASE_PROBE, readMinutes, REST_PROBES, valueAt } from './restProbes.ts';
 
 /** An account of the configuration, connected through both interfaces. */
 export interface FactAccount {
@@ -58,8 +58,8 @@ export async function checkAccount(account: FactAccount, timing: Timing): Promis
     const { rest, graph, largest } = await openSides(account, timing);
     await runProbes(found, REST_PROBES, rest);
     await runProbes(found, NERDGRAPH_PROBES, graph);
-    await runProbes(found, SHARED_PROBES, isJudged(rest) ? rest : isJudged(graph) ? graph : { ...graph, ...rest });
-    await runProbes(found, PACK_PROBES, graph);
+    await runProbes(found, [DATABASE_PROBE], isJudged(rest) ? rest : isJudged(graph) ? graph : { ...graph, ...rest });
+    await runProbes(found, [GOLDEN_PROBE], graph);
     account.calls.limit = MAX_CALLS;
     found.late_minutes = await checkLate(account, largest, timing);
     return { account: name, rows: rows(undecided('no reporting application')) };
@@ -85,24 +85,17 @@ async function openSides({ own, calls, rest, graph }: FactAccount, { now, delayM
     return api === 'nerdgraph' || largest.length === 0 ? side : { ...side, largest: await readLargest(side) };
   });
   const overRest = await sideOf(now, async (): Promise<Omit<RestAccount, 'first' | 'minute'>> => {
-    if (api === 'rest') {
-      const keyTransactions = await own.reader.listKeyTransactions({}, own.call).catch(noneOf);
-      return { largest, to, rest, listed, keyTransactions };
-    }
+    const keyTransactions = await rest.reader
+      .listKeyTransactions({}, api === 'rest' ? own.call : rest.call)
+      .catch(noneOf);
+    if (api === 'rest') return { largest, to, rest, listed, keyTransactions };
     const silent = listed.filter((application) => application.reporting === false);
     const ids = [...ranked, ...silent].slice(0, MAX_RANKED).map(({ id }) => id);
     const ofRest = await rest.reader.listApplications({ ids }, rest.call);
     const largestOfRest = largest.flatMap(({ id }) => ofRest.find((application) => application.id === id) ?? []);
-    const keyTransactions = isJudged(overGraph) ? [] : await listedKeyTransactions(rest, overGraph).catch(noneOf);
     return { largest: largestOfRest, to, rest, listed: ofRest, keyTransactions };
   });
   return { largest, rest: overRest, graph: overGraph };
-}
-
-/** Reads from REST the key transactions that NerdGraph lists. */
-async function listedKeyTransactions({ reader, call }: RestConnection, account: GraphAccount) {
-  const ids = (await readKeyTransactions(account)).flatMap(({ id }) => id ?? []);
-  return reader.listKeyTransactions({ ids }, call);
 }
 
 function noneOf(error: unknown): readonly KeyTransaction[] {

@@ -1,11 +1,10 @@
 import { BOUNDS } from '../../api/http/bounds.ts';
 import { Client } from '../../api/http/client.ts';
-import { isList, hasMembers, type Json } from '../../api/http/validation.ts';
+import type { Json } from '../../api/http/validation.ts';
 import { joinPath, resolve } from '../../api/http/address.ts';
 import type { Document } from '../../api/nerdgraph/documents.ts';
 import { AccountMemory } from '../../api/nerdgraph/accountMemory.ts';
 import { NerdGraphAccount } from '../../api/nerdgraph/nerdGraphAccount.ts';
-import type { QueryParts } from '../../api/nerdgraph/nrql.ts';
 import { Transport, type NerdGraphReaderOptions, type NrqlEnd } from '../../api/nerdgraph/transport.ts';
 import { RestMemory } from '../../api/rest/restMemory.ts';
 import { parseMetricData } from '../../api/rest/metricData.ts';
@@ -15,6 +14,7 @@ import type { CallOptions, RateLimiter, TimeRange, UpstreamReader } from '../../
 import type { RestReaderOptions } from '../../api/rest/restReader.ts';
 import type { Judged } from './evidence.ts';
 import type { FactId } from './facts.ts';
+import { objectsIn } from './judges.ts';
 
 /** Limit for the calls to an account for the facts, beyond the calls that read its lists. */
 export const MAX_CALLS = 80;
@@ -80,8 +80,8 @@ export class GraphConnection {
    * @param timeout the argument of the query, in seconds
    */
   async tryQuery(
-    query: QueryParts | string,
-    { account, timeout = 29 }: { readonly account?: number; readonly timeout?: number } = {},
+    query: string,
+    { account, timeout = 29 }: { readonly account?: number | undefined; readonly timeout?: number | undefined } = {},
   ): Promise<NrqlEnd> {
     // The transport sends New Relic a timeout one second shorter than that of its own request.
     const options = { ...this.#options, requestTimeoutMs: 1000 * (timeout + 1) };
@@ -95,7 +95,7 @@ export class GraphConnection {
   }
 
   /** The result of a query that should succeed; no rows where no application has data. Rejects with an UpstreamError. */
-  async result(query: QueryParts | string): Promise<Json> {
+  async result(query: string): Promise<Json> {
     const account = await this.accountId();
     const read = { group: 'queries', account, query, retries: 'none' } as const;
     return (await this.#account.transport.whole(read, this.call)) ?? { results: [] };
@@ -121,13 +121,13 @@ export class RestConnection {
   }
 
   /** Metric data of an application over one range, as one value of each metric. */
-  metricData(applicationId: number, names: readonly string[], range: TimeRange, raw = true): Promise<MetricData> {
+  metricData(applicationId: number, names: readonly string[], range: TimeRange): Promise<MetricData> {
     const query = queryOf([
       ...names.map((name) => ['names[]', name] as const),
       ['from', formatTime(range.from)],
       ['to', formatTime(range.to)],
       ['summarize', 'true'],
-      ...(raw ? [['raw', 'true'] as const] : []),
+      ['raw', 'true'],
     ]);
     const target = metricTarget('metrics/data.json', { applicationId }, query);
     const client = new RestClient(this.#client, this.#base);
@@ -198,13 +198,6 @@ export function probe<A>(ids: FactId | readonly FactId[], check: Probe<A>['check
   return { ids: [ids].flat(), check };
 }
 
-/** A probe that runs only where another fact is as assumed. */
-export function probeAfter<A>(needs: FactId, ...probed: Parameters<typeof probe<A>>): Probe<A> {
-  return { ...probe(...probed), needs };
-}
-
-export const TEN_MINUTES = 600;
-
 export function before(to: number, seconds: number): TimeRange {
   return { from: to - seconds, to };
 }
@@ -212,15 +205,4 @@ export function before(to: number, seconds: number): TimeRange {
 /** Applications or key transactions, with the most traffic first. */
 export function byThroughput<T extends Pick<Application, 'summary'>>(listed: readonly T[]): readonly T[] {
   return listed.toSorted((a, b) => (b.summary?.throughput ?? 0) - (a.summary?.throughput ?? 0));
-}
-
-/** The objects of a list; none where there is no list. */
-export function objectsIn(value: unknown): readonly Json[] {
-  return isList(value) ? value.filter(hasMembers) : [];
-}
-
-/** The number at a key of a row; 0 without one. */
-export function numberAt(row: unknown, key: string): number {
-  const value = typeof row === 'object' && row !== null ? (row as Record<string, unknown>)[key] : undefined;
-  return typeof value === 'number' && Number.isFinite(value) ? value : 0;
 }

@@ -1,6 +1,6 @@
 import { FAILURE_REASONS } from '../../api/types.ts';
 import type { FactId } from './facts.ts';
-import { PACK_FACTS, type PackFact } from './nerdgraphFacts.ts';
+import { PACK_FACTS } from './packFacts.ts';
 
 /** The quantities that are counted. */
 export const COUNTS = ['rows', 'hosts', 'pages', 'names'] as const;
@@ -10,7 +10,7 @@ export const AGES = [2, 3, 5, 10] as const;
 
 /** The ratios that evidence may hold. */
 export const RATIOS = [
-  ...(['seen by expected', 'answered by asked', 'shift by asked', 'best fit', 'REST by NerdGraph'] as const),
+  ...(['seen by expected', 'answered by asked', 'shift by asked', 'best fit'] as const),
   ...AGES.map((age) => `of the final count after ${age} minutes` as const),
 ];
 
@@ -25,15 +25,7 @@ export const WORDS = {
     ...['absent', 'zeros', 'empty', 'present', 'number', 'text', 'list of texts', 'list', 'object', 'null'],
     ...['key "75"', 'key "75.0"', 'rounded', 'unrounded', 'ascending', 'descending', 'unordered', 'cut', 'error'],
     ...['without quotes', 'in quotes', 'sum of the minutes', 'mean of the minutes', 'mean of a process'],
-    ...[
-      'filter kept',
-      'filter lost',
-      'the same minutes',
-      'one minute earlier',
-      'one minute later',
-      'other minutes',
-      'no cursor',
-    ],
+    ...['filter kept', 'filter lost', 'other', 'no cursor'],
   ],
   failure: FAILURE_REASONS,
   'error class': [
@@ -46,7 +38,7 @@ export const WORDS = {
     ...['Memcached', 'MongoDB', 'MySQL', 'Neptune', 'ODBC', 'OpenSearch', 'Oracle', 'Postgres', 'Redis', 'SQLite'],
     ...['Solr', 'Valkey'],
   ],
-  field: [...Object.values<PackFact>(PACK_FACTS).flatMap(({ fields }) => fields), 'select', 'from', 'eventId'],
+  field: [...Object.values(PACK_FACTS).flatMap(({ fields }) => fields), 'select', 'from', 'eventId'],
   delay: ['2m', '3m', '5m', '10m', 'more than 10m'],
 } as const;
 
@@ -57,29 +49,15 @@ export type Seen =
   | { readonly of: keyof typeof WORDS; readonly word: string };
 
 /** The reasons why an account cannot decide a fact. */
-type Reason =
-  | 'no reporting application'
-  | 'no host'
-  | 'no application with one to three hosts'
-  | 'no key transaction'
-  | 'no second interface'
-  | 'no traffic'
-  | 'traffic hardly changes'
-  | 'no window fits'
-  | 'no errors'
-  | 'no browser data'
-  | 'no application without errors'
-  | 'no application that does not report'
-  | 'no list of several pages'
-  | 'too few metric names'
-  | 'too few rows'
-  | 'too few entities'
-  | 'too few events'
-  | 'no database'
-  | 'needs --wait'
-  | 'another fact differs'
-  | 'the call failed'
-  | 'the calls are spent';
+const REASONS = [
+  ...(['no reporting application', 'no host', 'no application with one to three hosts', 'no key transaction'] as const),
+  ...(['no second interface', 'no traffic', 'traffic hardly changes', 'no window fits', 'no errors'] as const),
+  ...(['no browser data', 'no application without errors', 'no application that does not report'] as const),
+  ...(['no list of several pages', 'too few metric names', 'too few rows', 'too few entities'] as const),
+  ...(['too few events', 'no database', 'needs --wait', 'another fact differs', 'the call failed'] as const),
+  'the calls are spent',
+] as const;
+export type Reason = (typeof REASONS)[number];
 
 /** The verdict of an account on one fact, and what was observed. */
 export type Judged = { readonly seen: readonly Seen[] } & (

@@ -1,8 +1,7 @@
-import { isList, hasMembers } from '../../api/http/validation.ts';
-import type { TimeRange } from '../../api/upstreamReader.ts';
+import { isList, hasMembers, type Json } from '../../api/http/validation.ts';
 import { AGES, count, holds, ratio, undecided, word, type Judged, type Seen, type WORDS } from './evidence.ts';
 
-/** Values of the same minutes from two interfaces, or of the same quantity from two requests. */
+/** A value, and the one that is expected from other data. */
 export interface Pair {
   readonly seen: number;
   readonly expected: number;
@@ -25,13 +24,9 @@ export interface Summarized {
 const WINDOW_LENGTHS = [3, 4, 10, 30] as const;
 const WINDOW_DELAYS = [0, 1, 2, 3, 4, 5] as const;
 
-/** Relative difference up to which values count as the same, as in the command `compare`. */
-const SAME = 0.01;
 /** Relative difference up to which a window fits, rounding to three digits included. */
 const WINDOW_FITS = 0.02;
-/** The largest relative difference that rounding to three digits makes. */
-const ROUNDING = 0.006;
-/** Relative difference up to which memory, and calls by minute, count as the same: processes and calls come and go. */
+/** Relative difference up to which memory counts as the same: processes come and go. */
 const FLUCTUATION = 0.05;
 /** Difference in error by which the best form must lead the best one with another verdict; otherwise nothing is decided. */
 const CLEAR_LEAD = 0.01;
@@ -101,33 +96,14 @@ function errorOfWindow({ minutes, throughput, responseTime }: Summarized, length
   return Math.max(inAnyUnit(throughput, calls / length), inAnyUnit(responseTime, time / calls));
 }
 
-/** The pair with the largest relative difference; undefined without pairs. */
-function worstOf(pairs: readonly Pair[]): Pair | undefined {
-  return pairs.toSorted((a, b) => difference(b.seen, b.expected) - difference(a.seen, a.expected))[0];
-}
-
-const ratioOf = ({ seen, expected }: Pair): number => (expected === 0 ? 0 : seen / expected);
-
-/** Decides whether values are the same in both interfaces, each pair separately. */
-export function judgeSame(pairs: readonly Pair[], tolerance = SAME): Judged {
-  const worst = worstOf(pairs.filter(({ seen, expected }) => seen > 0 || expected > 0));
-  if (worst === undefined) return undecided('no traffic');
-  return holds(difference(worst.seen, worst.expected) <= tolerance, ratio('REST by NerdGraph', ratioOf(worst)));
-}
-
 /**
- * Compares values with raw=true (seen) and without it (expected): the same numbers, with more than three digits.
+ * Decides whether values with raw=true have more than three digits.
  *
  * @param rate one of the values before any rounding
  */
-export function judgeRaw(pairs: readonly Pair[], rate: number): Judged {
-  const busy = pairs.filter(({ seen, expected }) => seen !== 0 || expected !== 0);
-  const worst = worstOf(busy);
-  if (worst === undefined || busy.length < 3) return undecided('no traffic');
-  if (difference(worst.seen, worst.expected) > ROUNDING) {
-    return holds(false, word('shape', 'other'), ratio('seen by expected', ratioOf(worst)));
-  }
-  const isUnrounded = busy.some(({ seen }) => isLong(seen));
+export function judgeRaw(values: readonly number[], rate: number): Judged {
+  if (values.filter((value) => value !== 0).length < 3) return undecided('no traffic');
+  const isUnrounded = values.some(isLong);
   // Values of traffic that never changes may have three digits or fewer before rounding, too.
   if (!isUnrounded && !isLong(rate)) return undecided('traffic hardly changes');
   return holds(isUnrounded, word('shape', isUnrounded ? 'unrounded' : 'rounded'));
@@ -170,73 +146,6 @@ export function judgeMemoryHosts(
   return holds(fits, ratio('seen by expected', whole / expected), count('hosts', hosts.length));
 }
 
-/** Decides whether each end of the returned window is at most `most` seconds from the requested one. */
-export function judgeCut(requested: TimeRange, answered: TimeRange | undefined, maxShift: number): Judged {
-  if (answered === undefined) return holds(false, word('shape', 'absent'));
-  const length = requested.to - requested.from;
-  const shift = Math.max(Math.abs(requested.to - answered.to), Math.abs(requested.from - answered.from));
-  const part = (answered.to - answered.from) / length;
-  return holds(shift <= maxShift, ratio('answered by asked', part), ratio('shift by asked', shift / length));
-}
-
-/** Judges the rows of a query with LIMIT MAX, and the total in its otherResult. */
-export function judgeLimitMax(rows: number, others: number): Judged {
-  if (rows < 5_000 && others === 0) return undecided('too few rows', count('rows', rows));
-  return holds(rows === 5_000, count('rows', rows));
-}
-
-/** Decides whether otherResult counts what a small limit leaves out; `others` is its count, undefined without otherResult. */
-export function judgeOtherResult(rows: readonly number[], limit: number, others: number | undefined): Judged {
-  if (rows.length < limit) return undecided('too few rows', count('rows', rows.length));
-  return holds(others !== undefined && others > 0, word('shape', others === undefined ? 'absent' : 'number'));
-}
-
-/** Decides whether a limit keeps the rows with the largest first function, by their order. */
-export function judgeFirstFunction(rows: readonly number[], limit: number): Judged {
-  if (rows.length < limit || new Set(rows).size < 2) return undecided('too few rows', count('rows', rows.length));
-  const isFalling = rows.every((value, index) => value <= (rows[index - 1] ?? Infinity));
-  const isRising = rows.every((value, index) => value >= (rows[index - 1] ?? 0));
-  return holds(isFalling, word('shape', isFalling ? 'descending' : isRising ? 'ascending' : 'unordered'));
-}
-
-/**
- * Decides whether the facets of a row are texts in the order of `metadata.facets`, as the exporter assumes: each row then has
- * the id of an application at the index of `appId`.
- */
-export function judgeFacets(
-  rows: readonly unknown[],
-  returned: readonly string[],
-  requested: readonly string[],
-  ids: ReadonlySet<string>,
-): Judged {
-  if (rows.length === 0) return undecided('too few rows');
-  const position = (returned.length === requested.length ? returned : requested).indexOf('appId');
-  const facets = rows.map((row) => (hasMembers(row) ? row['facet'] : undefined));
-  if (!facets.every((facet) => isList(facet) && ids.has(String(facet[position]))))
-    return holds(false, word('shape', 'other'));
-  const areTexts = facets.flat().every((each) => typeof each === 'string');
-  return holds(areTexts, word('shape', areTexts ? 'list of texts' : 'list'));
-}
-
-/** Compares the calls of the same minutes in both interfaces, and finds the shift at which they agree best. */
-export function judgeMinutes(rest: readonly number[], nerdgraph: readonly number[]): Judged {
-  const errorAt = (shift: number): number => {
-    const pairs = nerdgraph.flatMap((value, index) => {
-      const other = rest[index + shift];
-      return other === undefined ? [] : [[value, other] as const];
-    });
-    const scale = sum(pairs.map(([a]) => a)) / sum(pairs.map(([, b]) => b));
-    return sum(pairs.map(([a, b]) => Math.abs(a - b * scale))) / sum(pairs.map(([a]) => a));
-  };
-  if (sum(rest) === 0 || sum(nerdgraph) === 0) return undecided('no traffic');
-  const forms = [
-    { name: 'one minute later', isAssumed: false, error: errorAt(-1) },
-    { name: 'the same minutes', isAssumed: true, error: errorAt(0) },
-    { name: 'one minute earlier', isAssumed: false, error: errorAt(1) },
-  ];
-  return judgeForm('shape', forms, FLUCTUATION, holds(false, word('shape', 'other minutes')));
-}
-
 /** The share of its final value at which a minute counts as complete. */
 const COMPLETE = 0.99;
 
@@ -266,17 +175,6 @@ export function judgeLate(readings: readonly Reading[], delayMinutes: number): J
   return holds(isComplete, ...seen, word('delay', delay === undefined ? 'more than 10m' : `${delay}m`));
 }
 
-/** Judges the fields that a pack reads: a missing one is on none of the events. */
-export function judgeFields(events: number, missing: readonly string[], minEvents = MIN_EVENTS): Judged {
-  if (events === 0) return undecided('too few events');
-  if (missing.length === 0) return holds(true);
-  // A few events may lack a field by chance, such as an interaction that no visitor made.
-  if (events < minEvents) return undecided('too few events');
-  return holds(false, ...missing.map((field) => word('field', field)));
-}
-
-const MIN_EVENTS = 10;
-
 /** |a - b| divided by the larger of both. */
 function difference(a: number, b: number): number {
   return a === b ? 0 : Math.abs(a - b) / Math.max(Math.abs(a), Math.abs(b));
@@ -284,4 +182,15 @@ function difference(a: number, b: number): number {
 
 export function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
+}
+
+/** The objects of a list; none where there is no list. */
+export function objectsIn(value: unknown): readonly Json[] {
+  return isList(value) ? value.filter(hasMembers) : [];
+}
+
+/** The number at a key of a row; 0 without one. */
+export function numberAt(row: unknown, key: string): number {
+  const value = hasMembers(row) ? row[key] : undefined;
+  return typeof value === 'number' && Number.isFinite(value) ? value : 0;
 }

@@ -1,24 +1,17 @@
 import { endOf, UpstreamError, type Timeslice } from '../../api/types.ts';
 import type { CallOptions, MetricDataResult, TimeRange, UpstreamReader } from '../../api/upstreamReader.ts';
-import { METRIC } from '../../formulas/metricInputs.ts';
+import { isDatastore, METRIC } from '../../formulas/metricInputs.ts';
 import { readEach, readOne } from '../upstream/readForCommand.ts';
-import { before, byThroughput, probe, TEN_MINUTES } from './connections.ts';
-import type { Probe, RestAccount, RestConnection } from './connections.ts';
+import { before, byThroughput, probe } from './connections.ts';
+import type { GraphAccount, Probe, RestAccount, RestConnection } from './connections.ts';
 import { count, holds, undecided, word, type Judged } from './evidence.ts';
-import {
-  judgeCut,
-  judgeFilter,
-  judgeMemoryHosts,
-  judgeMemoryMinutes,
-  judgeRaw,
-  judgeUnit,
-  judgeWindow,
-  sum,
-} from './judges.ts';
+import { TEN_MINUTES } from './factRow.ts';
+import { judgeFilter, judgeMemoryHosts, judgeMemoryMinutes, judgeRaw, judgeUnit, judgeWindow, sum } from './judges.ts';
 import type { Minute, Pair, Summarized } from './judges.ts';
+import { NO_METRIC } from './nrqlFacts.ts';
+import { judgeCut } from './nrqlJudges.ts';
+import { APP_ID, rowsFor } from './queryProbes.ts';
 
-/** A metric name that no agent sends. */
-export const NO_METRIC = 'Exporter/Facts/NoSuchMetric';
 const DATABASES = '/allWeb';
 const PAGE_OF_NAMES = 1_000;
 /** Minutes that a summary may cover: thirty, plus a few for a window that ended earlier. */
@@ -140,13 +133,11 @@ export const REST_PROBES: readonly Probe<RestAccount>[] = [
   probe(['rest_raw', 'rest_window_as_asked'], async ({ rest, first, to }) => {
     const range = before(to, 3 * TEN_MINUTES);
     const [slice] = (await rest.metricData(first.id, [METRIC.web], range)).get(METRIC.web) ?? [];
-    const [other] = (await rest.metricData(first.id, [METRIC.web], range, false)).get(METRIC.web) ?? [];
-    const pairs = Object.entries(slice?.values ?? {}).flatMap(([name, raw]) => {
-      const plain = other?.values[name];
-      return plain === undefined || /count$/.test(name) ? [] : [{ seen: raw, expected: plain }];
-    });
+    const values = Object.entries(slice?.values ?? {}).flatMap(([name, value]) =>
+      name.endsWith('count') ? [] : [value],
+    );
     return {
-      rest_raw: judgeRaw(pairs, (slice?.values['call_count'] ?? 0) / 30),
+      rest_raw: judgeRaw(values, (slice?.values['call_count'] ?? 0) / 30),
       rest_window_as_asked:
         slice === undefined ? undecided('no traffic') : judgeCut(range, { from: slice.from, to: endOf(slice) }, 0),
     };
@@ -244,3 +235,23 @@ export const REST_PROBES: readonly Probe<RestAccount>[] = [
     return judgeWindow(subjects, [10]);
   }),
 ];
+
+/** Checks through both interfaces that the REST list of names has each type of database that NerdGraph has data of. */
+export const DATABASE_PROBE: Probe<RestAccount & GraphAccount> = {
+  ...probe('same_database_types', async (account) => {
+    const names = "appId IN ({apps}) AND metricTimesliceName LIKE 'Datastore/%/allWeb'";
+    const query = `SELECT count(newrelic.timeslice.value) FROM Metric WHERE ${names} FACET appId, metricTimesliceName {time} LIMIT MAX`;
+    const found = (await rowsFor(account, query)).map(({ facet }) => [facet].flat().map(String));
+    const missing = new Set<string>();
+    const ids = [...new Set(found.map(([id]) => Number(id)))].slice(0, 3);
+    for (const each of ids) {
+      const listed = (await account.rest.namesPage(each, DATABASES)).names;
+      for (const [id, name = ''] of found) {
+        if (Number(id) === each && isDatastore(name) && !listed.includes(name)) missing.add(name.split('/')[1] ?? '');
+      }
+    }
+    if (ids.length === 0) return undecided('no database');
+    return holds(missing.size === 0, ...[...missing].map((type) => word('database type', type)));
+  }),
+  needs: APP_ID,
+};

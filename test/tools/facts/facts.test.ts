@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { COUNTS, RATIOS, sentenceOf, shareable, WORDS, type Seen } from '../../../src/tools/facts/evidence.ts';
 import { FACTS } from '../../../src/tools/facts/facts.ts';
-import { PACK_FACTS, type PackFact } from '../../../src/tools/facts/nerdgraphFacts.ts';
+import { PACK_FACTS } from '../../../src/tools/facts/packFacts.ts';
 import { EXPORTER_FAMILIES } from '../../../src/metrics/catalogueExporter.ts';
 import { FAMILIES } from '../../../src/metrics/catalogue.ts';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -24,22 +24,38 @@ describe('the table of facts', () => {
     expect(unknown).toEqual([]);
   });
 
-  test('has a row for each pack, with the events and the fields that its queries read', () => {
-    const packs = Object.fromEntries(readdirSync('packs').map((file) => [`pack_${file.replace('.yaml', '')}`, file]));
-    const rows = Object.entries<PackFact>(PACK_FACTS).map(([id, { from, fields, counted = [] }]) => {
-      const { queries } = parse(readFileSync(`packs/${packs[id]}`, 'utf8')) as { queries: { nrql: string }[] };
-      const read = queries.map(({ nrql }) => innermost(nrql)).filter((query) => from.includes(query.from));
-      const sources = read.flatMap((query) => query.from.split(', '));
+  test('has rows for each pack, with the events and the fields that its queries read', () => {
+    const packs = readdirSync('packs').map((file) => file.replace('.yaml', ''));
+    const rows = Object.entries(PACK_FACTS).map(([id, { nrql, fields }]) => {
+      const [, from = ''] = /\sFROM (\w+(?:, \w+)*)/.exec(nrql) ?? [];
+      const [, counted = '*'] = /^SELECT count\((\S+)\) AS n/.exec(nrql) ?? [];
+      const pack = packs.find((name) => id === `pack_${name}` || id.startsWith(`pack_${name}_`)) ?? id;
+      return { pack, types: from.split(', '), fields: [...fields, ...(counted === '*' ? [] : [counted])] };
+    });
+    const read = packs.map((pack) => {
+      const { queries } = parse(readFileSync(`packs/${pack}.yaml`, 'utf8')) as { queries: { nrql: string }[] };
+      // Queries of timeslices read what other rows are about.
+      const inner = queries.filter(({ nrql }) => !nrql.includes('timeslice')).map(({ nrql }) => innermost(nrql));
       return {
-        id,
-        told: [new Set(from.split(', ')), new Set([fields, counted].flat())],
-        inPack: [new Set(sources), new Set(read.flatMap((query) => query.fields))],
+        pack,
+        types: sorted(inner.flatMap(({ from }) => from.split(', '))),
+        fields: sorted(inner.flatMap(({ fields }) => fields)),
       };
     });
-    expect(rows.map(({ id }) => id).toSorted()).toEqual(Object.keys(packs).toSorted());
-    expect(rows.map(({ told }) => told)).toEqual(rows.map(({ inPack }) => inPack));
+    const told = packs.map((pack) => {
+      const own = rows.filter((row) => row.pack === pack);
+      return {
+        pack,
+        types: sorted(own.flatMap(({ types }) => types)),
+        fields: sorted(own.flatMap(({ fields }) => fields)),
+      };
+    });
+    expect(told).toEqual(read);
+    expect(rows.every(({ pack }) => packs.includes(pack))).toBe(true);
   });
 });
+
+const sorted = (texts: readonly string[]): readonly string[] => [...new Set(texts)].sort();
 
 /** Words of NRQL, and the fields that some events of a pack need not have. */
 const NO_FIELD = /^(?:select|from|where|facet|limit|max|as|and|or|is|not|null|in|like|minute|category|entity\.type)$/i;

@@ -2,22 +2,17 @@ import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import type { Judged } from '../../../src/tools/facts/evidence.ts';
 import {
-  judgeCut,
-  judgeFields,
   judgeFilter,
-  judgeFirstFunction,
   judgeLate,
-  judgeLimitMax,
   judgeMemoryHosts,
   judgeMemoryMinutes,
-  judgeMinutes,
-  judgeOtherResult,
   judgeRaw,
-  judgeSame,
   judgeUnit,
   judgeWindow,
   type Minute,
 } from '../../../src/tools/facts/judges.ts';
+import { judgeCut, RESULT_JUDGES } from '../../../src/tools/facts/nrqlJudges.ts';
+import type { Json } from '../../../src/api/http/validation.ts';
 
 /** The verdict, or the reason why there is none. */
 const said = (judged: Judged): string => ('why' in judged ? judged.why : judged.verdict);
@@ -91,7 +86,6 @@ describe('the unit of a value', () => {
   });
 });
 
-const pair = (seen: number, expected: number) => ({ seen, expected });
 const hosts = (whole: number, ...read: readonly (readonly [megabytes: number, processes: number])[]) =>
   judgeMemoryHosts(
     whole,
@@ -103,44 +97,19 @@ const late = (delay: number, ...read: readonly (readonly [age: number, calls: nu
     delay,
   );
 
+const counts = (...values: readonly number[]): readonly Json[] => values.map((c) => ({ c }));
+const judged = (judge: keyof typeof RESULT_JUDGES, rows: readonly Json[], result: Json = {}, fields: string[] = []) =>
+  RESULT_JUDGES[judge]({
+    ...{ rows, result, window: undefined, range: { from: 60, to: 660 }, largest: [] },
+    query: { fields },
+  });
+const judgedFields = (n: number, f0: number) => judged('fields', [{ n, f0 }], {}, ['openTime']);
+
 const CASES: readonly (readonly [what: string, judged: Judged, verdict: string])[] = [
-  ['the same values', judgeSame([pair(5, 5.01)]), 'as assumed'],
-  ['one value of two that differs', judgeSame([pair(5, 5), pair(1, 1.1)]), 'differs'],
-  ['values that one side lacks', judgeSame([pair(0, 7)]), 'differs'],
-  ['zeros on both sides', judgeSame([pair(0, 0)]), 'no traffic'],
-  [
-    'raw values',
-    judgeRaw(
-      [1.2345, 22.34, 3].map((seen) => ({ seen, expected: Number(seen.toPrecision(3)) })),
-      400,
-    ),
-    'as assumed',
-  ],
-  [
-    'raw values that are rounded',
-    judgeRaw(
-      [1.23, 22.3, 3].map((seen) => ({ seen, expected: seen })),
-      22.33,
-    ),
-    'differs',
-  ],
-  [
-    'raw values that have three digits before rounding',
-    judgeRaw(
-      [1.23, 22.3, 3].map((seen) => ({ seen, expected: seen })),
-      22.3,
-    ),
-    'traffic hardly changes',
-  ],
-  [
-    'raw values of other size',
-    judgeRaw(
-      [1.234, 2.234, 3].map((seen) => ({ seen, expected: 2 * seen })),
-      400,
-    ),
-    'differs',
-  ],
-  ['raw zeros', judgeRaw([{ seen: 0, expected: 0 }], 0), 'no traffic'],
+  ['raw values', judgeRaw([1.2345, 22.34, 3], 400), 'as assumed'],
+  ['raw values that are rounded', judgeRaw([1.23, 22.3, 3], 22.33), 'differs'],
+  ['raw values that have three digits before rounding', judgeRaw([1.23, 22.3, 3], 22.3), 'traffic hardly changes'],
+  ['raw zeros', judgeRaw([0, 0, 0], 0), 'no traffic'],
   ['the mean of the minutes', judgeMemoryMinutes(200, [190, 210, 200]), 'as assumed'],
   ['the sum of the minutes', judgeMemoryMinutes(600, [190, 210, 200]), 'differs'],
   ['no memory', judgeMemoryMinutes(undefined, []), 'no host'],
@@ -151,30 +120,58 @@ const CASES: readonly (readonly [what: string, judged: Judged, verdict: string])
   ['a window that is cut a little', judgeCut({ from: 60, to: 3660 }, { from: 0, to: 3600 }, 300), 'as assumed'],
   ['a window that is cut a lot', judgeCut({ from: 60, to: 3660 }, { from: -2000, to: 3600 }, 300), 'differs'],
   ['a window that is not told', judgeCut({ from: 60, to: 3660 }, undefined, 300), 'differs'],
-  ['5,000 rows', judgeLimitMax(5000, 7), 'as assumed'],
-  ['fewer rows and others', judgeLimitMax(4899, 7), 'differs'],
-  ['more rows', judgeLimitMax(5001, 0), 'differs'],
-  ['few rows', judgeLimitMax(40, 0), 'too few rows'],
-  ['others in otherResult', judgeOtherResult([5, 4], 2, 9), 'as assumed'],
-  ['nothing in otherResult', judgeOtherResult([5, 4], 2, 0), 'differs'],
-  ['no otherResult', judgeOtherResult([5, 4], 2, undefined), 'differs'],
-  ['no more rows than the limit', judgeOtherResult([5], 2, 0), 'too few rows'],
-  ['rows that fall', judgeFirstFunction([5, 5, 4], 3), 'as assumed'],
-  ['rows that rise', judgeFirstFunction([4, 5, 5], 3), 'differs'],
-  ['rows that are all equal', judgeFirstFunction([5, 5, 5], 3), 'too few rows'],
-  ['the same minutes', judgeMinutes([1, 9, 2, 8, 3], [2, 18, 4, 16, 6]), 'as assumed'],
-  ['minutes that are one later', judgeMinutes([1, 9, 2, 8, 3], [7, 1, 9, 2, 8]), 'differs'],
-  ['minutes of equal traffic', judgeMinutes([5, 5, 5], [5, 5, 5]), 'traffic hardly changes'],
-  ['minutes without traffic', judgeMinutes([0, 0], [0, 0]), 'no traffic'],
+  [
+    '5,000 rows',
+    judged(
+      'LIMIT MAX',
+      Array.from({ length: 5000 }, () => ({})),
+      { otherResult: { c: 7 } },
+    ),
+    'as assumed',
+  ],
+  [
+    'fewer rows and others',
+    judged(
+      'LIMIT MAX',
+      Array.from({ length: 4899 }, () => ({})),
+      { otherResult: { c: 7 } },
+    ),
+    'differs',
+  ],
+  [
+    'more rows',
+    judged(
+      'LIMIT MAX',
+      Array.from({ length: 5001 }, () => ({})),
+      { otherResult: { c: 0 } },
+    ),
+    'differs',
+  ],
+  [
+    'few rows',
+    judged(
+      'LIMIT MAX',
+      Array.from({ length: 40 }, () => ({})),
+      { otherResult: { c: 0 } },
+    ),
+    'too few rows',
+  ],
+  ['others in otherResult', judged('otherResult', counts(5, 4, 3, 2, 1), { otherResult: { c: 9 } }), 'as assumed'],
+  ['nothing in otherResult', judged('otherResult', counts(5, 4, 3, 2, 1), { otherResult: { c: 0 } }), 'differs'],
+  ['no otherResult', judged('otherResult', counts(5, 4, 3, 2, 1), { otherResult: null }), 'differs'],
+  ['no more rows than the limit', judged('otherResult', counts(5), { otherResult: { c: 0 } }), 'too few rows'],
+  ['rows that fall', judged('order', counts(5, 5, 4, 3, 3)), 'as assumed'],
+  ['rows that rise', judged('order', counts(3, 4, 5, 5, 5)), 'differs'],
+  ['rows that are all equal', judged('order', counts(5, 5, 5, 5, 5)), 'too few rows'],
   ['a minute that is complete in time', late(2, [2, 99.5], [5, 100]), 'as assumed'],
   ['a minute that is complete too late', late(2, [2, 80], [5, 100]), 'differs'],
   ['a minute that is complete within a long delay', late(3, [2, 80], [3, 100], [5, 100]), 'as assumed'],
   ['a minute that was read once', late(2, [2, 80]), 'needs --wait'],
   ['a minute without calls', late(2, [2, 0], [5, 0]), 'no traffic'],
-  ['all fields', judgeFields(3, []), 'as assumed'],
-  ['a field that is missing', judgeFields(30, ['openTime']), 'differs'],
-  ['a field that few events lack', judgeFields(3, ['openTime']), 'too few events'],
-  ['no event', judgeFields(0, ['event']), 'too few events'],
+  ['all fields', judgedFields(3, 1), 'as assumed'],
+  ['a field that is missing', judgedFields(30, 0), 'differs'],
+  ['a field that few events lack', judgedFields(3, 0), 'too few events'],
+  ['no event', judgedFields(0, 0), 'too few events'],
 ];
 
 test.each(CASES)('%s are judged', (_, judged, verdict) => {
