@@ -49,7 +49,7 @@ export type Seen =
   | { readonly of: keyof typeof WORDS; readonly word: string };
 
 /** The reasons why an account cannot decide a fact. */
-const REASONS = [
+export const REASONS = [
   ...(['no reporting application', 'no host', 'no application with one to three hosts', 'no key transaction'] as const),
   ...(['no second interface', 'no traffic', 'traffic hardly changes', 'no window fits', 'no errors'] as const),
   ...(['no browser data', 'no application without errors', 'no application that does not report'] as const),
@@ -57,7 +57,7 @@ const REASONS = [
   ...(['too few events', 'no database', 'needs --wait', 'another fact differs', 'the call failed'] as const),
   'the calls are spent',
 ] as const;
-export type Reason = (typeof REASONS)[number];
+type Reason = (typeof REASONS)[number];
 
 /** The verdict of an account on one fact, and what was observed. */
 export type Judged = { readonly seen: readonly Seen[] } & (

@@ -33,7 +33,7 @@ export interface Query {
   readonly account?: number;
   /** The timeouts to send, in seconds: the query is sent once with each. */
   readonly timeouts?: readonly number[];
-  /** For `fields`: those that should be on at least one event. */
+  /** For `fields`: each of them should be on at least one event. */
   readonly fields?: readonly string[];
   /** For `fields`: the least number of events that can show a missing field, because few may lack it by chance. */
   readonly minEvents?: number;

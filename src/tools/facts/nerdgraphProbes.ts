@@ -96,7 +96,7 @@ const goldenMetric = z.object({
 });
 
 /** Reads a few entities of up to five types with golden metrics, and the values of these as the exporter does. */
-async function checkGolden(account: GraphAccount): Promise<Verdicts> {
+async function checkGolden(account: GraphAccount): Promise<Verdicts | Judged> {
   const { reader, call } = account.graph;
   const types = (await reader.entities?.types(call)) ?? [];
   const rankOf = ({ type }: (typeof types)[number]): number => (OF_TIMESLICES.includes(type) ? 0 : 1);
@@ -122,7 +122,7 @@ async function checkGolden(account: GraphAccount): Promise<Verdicts> {
     if (subjects.length === 0) continue;
     read.push(await readAll(reader.entities.goldenMetrics, subjects, before(account.to, TEN_MINUTES), call));
   }
-  if (read.length === 0 && missing.size === 0) return {};
+  if (read.length === 0 && missing.size === 0) return undecided('too few entities');
   return {
     nerdgraph_golden_metrics: holds(missing.size === 0, ...[...missing].map((field) => word('field', field))),
     nerdgraph_golden_query: judgeGolden(read),

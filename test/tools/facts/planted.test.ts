@@ -56,7 +56,7 @@ const isRelated = (one: string, other: string): boolean =>
 const ALONE = ['nerdgraph_app_id', 'nerdgraph_syntax_error', 'nerdgraph_other_result', 'late_minutes'];
 const GROUPS = [...ALONE.map((id) => [id]), ...grouped(ROWS.filter((id) => !ALONE.includes(id)))];
 
-/** The rows in groups of those that do not follow from each other. */
+/** Groups of rows, none of which follows from another one of its group. */
 function grouped(ids: readonly string[]): readonly string[][] {
   const groups: string[][] = [];
   for (const id of ids) {

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
+import { REASONS } from '../../../src/tools/facts/evidence.ts';
 import { shareText } from '../../../src/tools/facts/runFacts.ts';
 import { checkSimulator } from './support.ts';
 
@@ -67,6 +68,8 @@ it.each([
     for (const secret of ['Storefront', 'storefront', '1000001', '1234567', 'NRAK', 'SELECT', '127.0.0.1', ':07']) {
       expect(text).not.toContain(secret);
     }
+    const reasons = [...text.matchAll(/"why": "([^"]*)"/g)].map(([, why]) => why);
+    expect(reasons.filter((why) => !REASONS.some((known) => known === why))).toEqual([]);
     expect(text).toContain('"day": "2026-11-20"');
     expect(text).not.toContain('calls":');
     if (!isWhole && api === 'nerdgraph') expect(text).toContain('"word": "other"');
