@@ -40,6 +40,9 @@ it('asks no more than an hour of the account, a day of one application, and once
   expect(timed.length).toBeGreaterThan(25);
   expect(timed.filter(({ hours, isOfOne }) => hours > (isOfOne ? 24 : 1))).toEqual([]);
   expect(queries.filter((query) => / appId = 1 AND /.test(query))).toHaveLength(1);
+  const [, usage] = /NrMTDConsumption SINCE \d+ UNTIL (\d+)/.exec(queries.join('\n')) ?? [];
+  const hoursAgo = (Date.UTC(2026, 10, 20, 14, 7, 30) - Number(usage)) / 3_600_000;
+  expect(Math.floor(hoursAgo)).toBe(4);
 });
 
 it('decides the windows of summaries though minutes pass while the lists are read', async () => {
