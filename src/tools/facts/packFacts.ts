@@ -36,7 +36,7 @@ export const PACK_FACTS = {
     source: 'public queries',
     wrong: ['newrelic_alert_events_*'],
     from: 'NrAiIncident',
-    fields: ['event', 'incidentId', 'openTime', 'policyName', 'conditionName', 'priority', 'entity.name'],
+    fields: ['event', 'incidentId', 'openTime', 'policyName', 'conditionName', 'priority', 'entity.name', 'muted'],
     over: MONTH,
   }),
   pack_service_levels: pack({
