@@ -4,6 +4,13 @@ import type { UpstreamError } from '../types.ts';
 /** The subject of a read: an application by its id, or a key transaction by its guid. */
 export type SubjectId = number | string;
 
+/** What is suspected of making shared queries fail: a subject of a kind of data, or a part of it, such as a host. */
+export interface Suspect {
+  readonly kind: string;
+  readonly id: SubjectId;
+  readonly part?: string | undefined;
+}
+
 /** After this number of failed calls in a row the circuit is open. */
 const FAILURES_TO_OPEN = 3;
 /** A suspect is read together with others again after this number of successful queries for it alone. */
@@ -23,9 +30,16 @@ interface Suspicion {
   successesLeft: number | undefined;
   /** True if the batch of the subject failed with a transient error at the last read. */
   isTransient: boolean;
-  /** True if one of the application's hosts is, or was, a suspect. */
-  hasSuspectHost: boolean;
+  /** True if a part of the subject is, or was, a suspect. */
+  hasSuspectPart: boolean;
   seenAt: number;
+}
+
+/** The calls for one subject alone: the times of those that failed, oldest first, the last error, and how many are in flight. */
+interface CallsAlone {
+  at: readonly number[];
+  error: UpstreamError | undefined;
+  running: number;
 }
 
 /** The failures of an account (docs/architecture.md, "Failures"); a reload hands them to the next reader. */
@@ -34,8 +48,8 @@ export class FailureMemory {
   /** Failed calls since the last successful one, and the key that they were made with. */
   #circuit = { key: '', failures: 0 };
   readonly #suspicions = new Map<string, Suspicion>();
-  /** Failures of calls for one subject alone, of all kinds together: their times, oldest first, and the last error. */
-  readonly #failures = new Map<string, { readonly at: readonly number[]; readonly error: UpstreamError }>();
+  /** The calls for one subject alone, of all kinds together. */
+  readonly #alone = new Map<string, CallsAlone>();
   /** For each collection the items that are left out, with the end of their omission (monotonic milliseconds) and its number. */
   readonly #omitted = new Map<string, Map<SubjectId, { readonly until: number; readonly times: number }>>();
 
@@ -66,41 +80,62 @@ export class FailureMemory {
     return (key === '' || this.#circuit.key === key) && this.#circuit.failures >= FAILURES_TO_OPEN;
   }
 
-  /** True for a subject that made a shared query fail: it is read alone. */
-  isSuspect(kind: string, id: SubjectId, host?: string): boolean {
-    return this.#suspicions.size > 0 && this.#suspicions.get(keyOf(kind, id, host))?.successesLeft !== undefined;
+  /** False: a quick check before many subjects are compared. */
+  get hasSuspects(): boolean {
+    return this.#suspicions.size > 0;
+  }
+
+  /** True for a subject, or a part of it, that made a shared query fail: it is read alone. */
+  isSuspect(kind: string, id: SubjectId, part?: string): boolean {
+    return this.#suspicions.size > 0 && this.#suspicions.get(keyOf(kind, id, part))?.successesLeft !== undefined;
   }
 
   /** Records that a shared query failed because of the subject. */
-  recordFailure(kind: string, id: SubjectId, host?: string): void {
-    this.#suspicionOf(kind, id, host).successesLeft = GOOD_RESPONSES;
-    if (host !== undefined) this.#suspicionOf(kind, id).hasSuspectHost = true;
+  recordFailure(suspect: Suspect, error: UpstreamError): void {
+    const { kind, id, part } = suspect;
+    this.#suspicionOf(kind, id, part).successesLeft = GOOD_RESPONSES;
+    if (part !== undefined) this.#suspicionOf(kind, id).hasSuspectPart = true;
+    this.#aloneOf(suspect).error = error;
   }
 
-  /** True when a query for all hosts of an application may include a suspect. */
-  hasSuspectHost(kind: string, id: SubjectId): boolean {
-    return this.#suspicions.size > 0 && this.#suspicions.get(keyOf(kind, id))?.hasSuspectHost === true;
+  /** True when a query for a whole subject may include a suspect part. */
+  hasSuspectPart(kind: string, id: SubjectId): boolean {
+    return this.#suspicions.size > 0 && this.#suspicions.get(keyOf(kind, id))?.hasSuspectPart === true;
   }
 
   /** Records that a query for the subject alone succeeded. */
-  recordSuccess(kind: string, id: SubjectId, host?: string): void {
-    if (!this.isSuspect(kind, id, host)) return;
-    const suspicion = this.#suspicionOf(kind, id, host);
+  recordSuccess({ kind, id, part }: Suspect): void {
+    if (!this.isSuspect(kind, id, part)) return;
+    const suspicion = this.#suspicionOf(kind, id, part);
     const left = (suspicion.successesLeft ?? 1) - 1;
     suspicion.successesLeft = left <= 0 ? undefined : left;
   }
 
-  /** Records that a call for a suspect alone failed. A suspect that is still read is not forgotten. */
-  recordOwnFailure(kind: string, id: SubjectId, host: string | undefined, error: UpstreamError): void {
-    if (this.isSuspect(kind, id, host)) this.#suspicionOf(kind, id, host);
-    const key = this.#subjectOf(kind, id, host);
-    this.#failures.set(key, { at: [...this.#recent(key), this.#monotonic()], error });
+  /** Ends a suspicion that turned out to be wrong. */
+  acquit({ kind, id, part }: Suspect): void {
+    if (this.isSuspect(kind, id, part)) this.#suspicionOf(kind, id, part).successesLeft = undefined;
   }
 
-  /** The last failure of a suspect that has failed too often in the last minute to be read again now. */
-  tooManyFailures(kind: string, id: SubjectId, host: string | undefined): UpstreamError | undefined {
-    const key = this.#subjectOf(kind, id, host);
-    return this.#recent(key).length >= MAX_FAILURES ? this.#failures.get(key)?.error : undefined;
+  /**
+   * Begins a call for a subject alone; `endAlone` ends it. A suspect that is still read is not forgotten.
+   *
+   * @returns the last failure, in place of a call, where too many calls have failed in the last minute, or are about to
+   */
+  beginAlone(suspect: Suspect): CallsAlone | UpstreamError {
+    const { kind, id, part } = suspect;
+    if (this.isSuspect(kind, id, part)) this.#suspicionOf(kind, id, part);
+    const alone = this.#aloneOf(suspect);
+    if (alone.error !== undefined && this.#recent(alone.at).length + alone.running >= MAX_FAILURES) return alone.error;
+    alone.running += 1;
+    return alone;
+  }
+
+  /** @param error undefined: the call did not fail, or its failure is not that of the subject */
+  endAlone(alone: CallsAlone, error: UpstreamError | undefined): void {
+    alone.running -= 1;
+    if (error === undefined) return;
+    alone.at = [...this.#recent(alone.at), this.#monotonic()];
+    alone.error = error;
   }
 
   /** True when, at the last read of any of these subjects, its batch failed with a transient error. */
@@ -167,11 +202,13 @@ export class FailureMemory {
   /** Removes expired records, and subjects that are no longer read. Called with every list. */
   forgetOld(): void {
     const now = this.#monotonic();
-    for (const [key, { successesLeft, isTransient, hasSuspectHost, seenAt }] of this.#suspicions) {
-      const isNone = successesLeft === undefined && !isTransient && !hasSuspectHost;
+    for (const [key, { successesLeft, isTransient, hasSuspectPart, seenAt }] of this.#suspicions) {
+      const isNone = successesLeft === undefined && !isTransient && !hasSuspectPart;
       if (isNone || now - seenAt > FORGOTTEN_MS) this.#suspicions.delete(key);
     }
-    for (const key of this.#failures.keys()) if (this.#recent(key).length === 0) this.#failures.delete(key);
+    for (const [key, { at, running }] of this.#alone) {
+      if (running === 0 && this.#recent(at).length === 0) this.#alone.delete(key);
+    }
     for (const end of this.#returns) if (end * RETURN_DISTANCE_MS < now) this.#returns.delete(end);
     for (const [from, items] of this.#omitted) {
       for (const [item, { until }] of items) if (now - until > FORGOTTEN_MS) items.delete(item);
@@ -179,13 +216,13 @@ export class FailureMemory {
     }
   }
 
-  #suspicionOf(kind: string, id: SubjectId, host?: string): Suspicion {
-    const key = keyOf(kind, id, host);
+  #suspicionOf(kind: string, id: SubjectId, part?: string): Suspicion {
+    const key = keyOf(kind, id, part);
     const seenAt = this.#monotonic();
     const suspicion = this.#suspicions.get(key) ?? {
       successesLeft: undefined,
       isTransient: false,
-      hasSuspectHost: false,
+      hasSuspectPart: false,
       seenAt,
     };
     suspicion.seenAt = seenAt;
@@ -193,17 +230,20 @@ export class FailureMemory {
     return suspicion;
   }
 
-  #recent(key: string): readonly number[] {
+  #recent(times: readonly number[]): readonly number[] {
     const now = this.#monotonic();
-    return (this.#failures.get(key)?.at ?? []).filter((at) => now - at < FAILURES_MS);
+    return times.filter((at) => now - at < FAILURES_MS);
   }
 
-  /** Failures of hosts count for the application when it is a suspect as a whole. */
-  #subjectOf(kind: string, id: SubjectId, host: string | undefined): string {
-    return host === undefined || this.isSuspect(kind, id) ? String(id) : `${id} ${host}`;
+  /** The calls for a subject alone. Those for a part count for the subject when that is a suspect as a whole. */
+  #aloneOf({ kind, id, part }: Suspect): CallsAlone {
+    const key = part === undefined || this.isSuspect(kind, id) ? String(id) : `${id} ${part}`;
+    let alone = this.#alone.get(key);
+    if (alone === undefined) this.#alone.set(key, (alone = { at: [], error: undefined, running: 0 }));
+    return alone;
   }
 }
 
-function keyOf(kind: string, id: SubjectId, host?: string): string {
-  return host === undefined ? `${kind} ${id}` : `${kind} ${id} ${host}`;
+function keyOf(kind: string, id: SubjectId, part?: string): string {
+  return part === undefined ? `${kind} ${id}` : `${kind} ${id} ${part}`;
 }

@@ -2,9 +2,9 @@ import { PLANNED_FACETS } from '../../nrql/limits.ts';
 import type { AccountMemory } from './accountMemory.ts';
 import { all, any, equals, filled, isIn, isNotNull, type Condition } from './nrql.ts';
 import type { CallGroup } from './transport.ts';
-import type { MetricSelector } from './metricSelector.ts';
+import { MetricSelector } from './metricSelector.ts';
 import type { SubjectId } from '../http/failureMemory.ts';
-import { frameLength, idLength, literal, recordId, type GoldenSource } from '../../nrql/goldenMetric.ts';
+import { frameLength, idLength, literal, recordId, sourceKey, type GoldenSource } from '../../nrql/goldenMetric.ts';
 
 /** Limit for the characters of a query. New Relic has one, but no public page documents it. */
 const MAX_CHARACTERS = 8_000;
@@ -41,8 +41,6 @@ export interface QueryKind {
   readonly keepsUnreadable?: true;
   /** The longest time for which a subject without data is left out, in milliseconds; undefined: as lookups are kept. */
   readonly maxOmissionMs?: number;
-  /** True for a query of a column that broke an earlier one: it is not retried. */
-  readonly isTrial?: true;
   /** The length, in seconds, of a window that ends with the range; undefined: the range itself. */
   readonly seconds?: number;
 }
@@ -202,8 +200,8 @@ function mustBeAlone({ id, host }: BatchSubject, { failures }: AccountMemory, { 
  */
 export function planQueries(parts: readonly QueryPart[], memory: AccountMemory, kind: QueryKind): Batch[] {
   const together: QueryPart[] = [];
-  const batches: Batch[] = [];
-  for (const part of parts) {
+  const [known, batches] = separateColumns(parts, memory, kind);
+  for (const part of known) {
     const [healthy, suspects] = separateSuspects(part, memory, kind);
     batches.push(...suspects.map((each) => [each]));
     if (healthy === undefined) continue;
@@ -230,6 +228,35 @@ export function planQueries(parts: readonly QueryPart[], memory: AccountMemory, 
 }
 
 /**
+ * The parts without suspect columns of golden metrics, and the queries of these: a column that failed for several entities is
+ * read of all of them together, one that failed for an entity of that one.
+ */
+function separateColumns(
+  parts: readonly QueryPart[],
+  { failures }: AccountMemory,
+  { golden }: QueryKind,
+): [readonly QueryPart[], Batch[]] {
+  if (golden === undefined || !failures.hasSuspects) return [parts, []];
+  const idOf = new Map(columnsOf(parts).map((column) => [column, columnId(golden, column)]));
+  const batches: Batch[] = [];
+  let left = parts;
+  for (const [column, key] of idOf) {
+    const having = (each: readonly QueryPart[]): readonly QueryPart[] =>
+      each.filter(({ selector }) => selector.names.includes(column));
+    const isWhole = failures.isSuspect(COLUMNS, key);
+    if (!isWhole && !failures.hasSuspectPart(COLUMNS, key)) continue;
+    const apart = having(left).filter(({ id }) => isWhole || failures.isSuspect(COLUMNS, key, String(id)));
+    const alone = withColumns(apart, [column]);
+    batches.push(...(isWhole && alone.length > 0 ? [alone] : alone.map((part) => [part])));
+    left = left.flatMap((part) => {
+      const others = part.selector.names.filter((name) => name !== column);
+      return apart.includes(part) ? withColumns([part], others) : [part];
+    });
+  }
+  return [left, batches];
+}
+
+/**
  * The part without its suspect hosts, and a part for each suspect host. The first then names its hosts, because a query for all
  * hosts of the application would include the suspects.
  */
@@ -241,7 +268,7 @@ function separateSuspects(
   const { id, hosts } = part;
   const alone = hosts?.filter((host) => failures.isSuspect(name, id, host)) ?? [];
   if (hosts === undefined) return [part, []];
-  if (alone.length === 0) return [failures.hasSuspectHost(name, id) ? { ...part, namesHosts: true } : part, []];
+  if (alone.length === 0) return [failures.hasSuspectPart(name, id) ? { ...part, namesHosts: true } : part, []];
   const others = hosts.filter((host) => !alone.includes(host));
   const apart = alone.map((host) => ({ ...part, hosts: [host], namesHosts: true }));
   return [others.length === 0 ? undefined : { ...part, hosts: others, namesHosts: true }, apart];
@@ -271,13 +298,60 @@ export function halve(batch: Batch, byMetric: boolean): readonly [Batch, Batch] 
   return [[{ ...part, namesHosts, selector: first }], [{ ...part, namesHosts, selector: second }]];
 }
 
-/** One subject of a batch, the first or the last, and the other subjects; undefined for a batch of one subject. */
-export function takeOne(batch: Batch, last: boolean): readonly [one: Batch, others: Batch] | undefined {
+/** Halves the columns of golden metrics; undefined for one column. */
+export function halveColumns(batch: Batch): readonly [Batch, Batch] | undefined {
+  const columns = columnsOf(batch);
+  if (columns.length < 2) return undefined;
+  const middle = Math.ceil(columns.length / 2);
+  return [withColumns(batch, columns.slice(0, middle)), withColumns(batch, columns.slice(middle))];
+}
+
+/** The parts with no other columns of golden metrics than these; without the parts that have none of them. */
+export function withColumns(batch: Batch, columns: readonly string[]): Batch {
+  const wanted = new Set(columns);
+  const narrowed = new Map<MetricSelector, MetricSelector>();
+  return batch.flatMap((part) => {
+    const { selector } = part;
+    const names = selector.names.filter((name) => wanted.has(name));
+    if (names.length === 0) return [];
+    if (names.length === selector.names.length) return [part];
+    const own = narrowed.get(selector) ?? new MetricSelector(names);
+    narrowed.set(selector, own);
+    return [{ ...part, selector: own }];
+  });
+}
+
+/** The columns of golden metrics that a batch reads, each once. */
+export function columnsOf(batch: Batch): readonly string[] {
+  return [...new Set(batch.flatMap(({ selector }) => selector.names))];
+}
+
+/** The kind under which failures of columns are remembered, by source and column; their parts are entities. */
+export const COLUMNS = 'golden metric';
+
+export function columnId(source: GoldenSource | undefined, column: string): string {
+  return source === undefined ? column : `${sourceKey(source)} ${column}`;
+}
+
+/** True for a batch of one column that is read apart, because it failed for several entities. */
+export function isSuspectColumn(batch: Batch, { failures }: AccountMemory, { golden }: QueryKind): boolean {
+  if (golden === undefined || !failures.hasSuspects) return false;
+  const [column = '', ...others] = columnsOf(batch);
+  return others.length === 0 && failures.isSuspect(COLUMNS, columnId(golden, column));
+}
+
+/** True for a batch with several subjects: applications, hosts, key transactions or entities. */
+export function isShared(batch: Batch): boolean {
+  return batch.length > 1 || (batch[0]?.hosts?.length ?? 1) > 1;
+}
+
+/** One subject of a batch, the first or the last, and the other subjects. */
+export function takeOne(batch: Batch, last: boolean): readonly [one: Batch, others: Batch] {
   const part = last ? batch.at(-1) : batch[0];
-  if (part === undefined) return undefined;
+  if (part === undefined) return [[], []];
   const others = last ? batch.slice(0, -1) : batch.slice(1);
   const { hosts } = part;
-  if (hosts === undefined || hosts.length < 2) return others.length === 0 ? undefined : [[part], others];
+  if (hosts === undefined || hosts.length < 2) return [[part], others];
   const position = last ? hosts.length - 1 : 0;
   const rest = { ...part, hosts: hosts.filter((_, index) => index !== position), namesHosts: true };
   return [

@@ -1,4 +1,4 @@
-import { conditionOf, type Batch } from './batching.ts';
+import { columnsOf, conditionOf, type Batch } from './batching.ts';
 import { all, completeRowsOf, isNotNull, nearWindow, TIMESLICE, type Attribute, type Selection } from './nrql.ts';
 import { takeRows, withoutPadding, type RowsRead } from './rows.ts';
 import type { NrqlEnd, NrqlRead } from './transport.ts';
@@ -42,14 +42,19 @@ const FACETS: Readonly<Record<'application' | 'host' | 'key_transaction', readon
   key_transaction: ['entity.guid'],
 };
 
-/** Runs the query of a batch, and stores its rows. `too_big`: also if rows are missing. Rejects only with the signal's reason. */
+/**
+ * Runs the query of a batch, and stores its rows. `too_big`: also if rows are missing. Rejects only with the signal's reason.
+ *
+ * @param isAlone true: the batch is what failed alone; its failure says nothing of how ids may be written
+ */
 export async function queryBatch(
   read: RowsRead,
   batch: Batch,
   retries: NonNullable<NrqlRead['retries']>,
+  isAlone = false,
 ): Promise<NrqlEnd> {
   const { group, range, columns = 'values', groupBy, bucketMinutes, golden } = read.query;
-  if (golden !== undefined) return queryGolden(read, batch, golden, retries);
+  if (golden !== undefined) return queryGolden(read, batch, golden, retries, isAlone);
   if (groupBy === 'entity') throw new RangeError('a query of golden metrics needs their source');
   const condition = conditionOf(batch, groupBy);
   // Data other than timeslices may have an application's id, too.
@@ -69,6 +74,7 @@ async function queryGolden(
   batch: Batch,
   source: GoldenSource,
   retries: NonNullable<NrqlRead['retries']>,
+  isAlone: boolean,
 ): Promise<NrqlEnd> {
   const { group, range } = read.query;
   const { memory } = read.account;
@@ -84,15 +90,10 @@ async function queryGolden(
   if (!hasNumbers || memory.idListForm !== undefined) return end;
   if (end.kind === 'result') memory.idListForm = 'mixed';
   // New Relic may refuse a list with numbers and texts (not documented), so two lists are tried.
-  if (end.kind !== 'failed' || end.error.failure.reason !== 'other') return end;
+  if (isAlone || end.kind !== 'failed' || end.error.failure.reason !== 'other') return end;
   const again = await runIn('separate');
   if (again.kind !== 'failed') memory.idListForm = 'separate';
   return again;
-}
-
-/** The selected columns of the parts of a query, each once. */
-export function columnsOf(batch: Batch): readonly string[] {
-  return [...new Set(batch.flatMap(({ selector }) => selector.names))];
 }
 
 /** Runs a query, and reads its response; returns `too_big` where rows are missing. */

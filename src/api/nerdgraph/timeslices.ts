@@ -1,12 +1,25 @@
 import type { AccountMemory } from './accountMemory.ts';
-import { beginningAt, halve, planQueries, takeOne, type Batch, type QueryPart } from './batching.ts';
-import { MetricSelector } from './metricSelector.ts';
+import {
+  beginningAt,
+  COLUMNS,
+  columnsOf,
+  columnId,
+  halve,
+  halveColumns,
+  isShared,
+  isSuspectColumn,
+  planQueries,
+  takeOne,
+  withColumns,
+  type Batch,
+  type QueryPart,
+} from './batching.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
-import { columnsOf, queryBatch } from './rowQueries.ts';
+import { queryBatch } from './rowQueries.ts';
 import { SubjectRows, type FoundRows, type RowsRead, type TimesliceQuery } from './rows.ts';
 import type { NrqlEnd } from './transport.ts';
 import { CallFailure } from '../http/callFailure.ts';
-import type { FailureMemory, SubjectId } from '../http/failureMemory.ts';
+import type { FailureMemory, SubjectId, Suspect } from '../http/failureMemory.ts';
 import type { CallOptions, SplitReason } from '../upstreamReader.ts';
 import { UpstreamError, type FailureReason } from '../types.ts';
 import { sourceKey } from '../../nrql/goldenMetric.ts';
@@ -15,6 +28,12 @@ import { sourceKey } from '../../nrql/goldenMetric.ts';
 interface FailedRead {
   readonly error: UpstreamError;
   readonly reason: SplitReason;
+}
+
+/** A part of a batch that failed alone. */
+interface FailedPart {
+  readonly batch: Batch;
+  readonly error: UpstreamError;
 }
 
 /** Failures that one subject of a batch may cause, with the reason to report for a split; others concern the account or address. */
@@ -28,7 +47,7 @@ const BLAMABLE: Partial<Record<FailureReason, SplitReason>> = {
   too_large: 'truncated',
 };
 
-/** After this number of subjects failed and none was read, further batches are read from their last subject (`#readFromLast`). */
+/** After this number of subjects were too large and none was read, the others wait until one of them was read. */
 const MAX_UNREADABLE = 3;
 
 /** Planned queries, and their read, which returns the rows by subject and rejects only with the reason of the signal. */
@@ -55,7 +74,9 @@ export function planTimeslices(
   const { memory } = account;
   const known = parts.filter(({ id }) => !memory.failures.isOmitted(query.name, id));
   const batches = planQueries(known, memory, query);
-  return { calls: batches.length, read: (call) => readTimeslices(account, batches, query, call) };
+  // A suspect column is read of one entity first.
+  const twice = batches.filter((batch) => isShared(batch) && isSuspectColumn(batch, memory, query)).length;
+  return { calls: batches.length + twice, read: (call) => readTimeslices(account, batches, query, call) };
 }
 
 async function readTimeslices(
@@ -68,12 +89,12 @@ async function readTimeslices(
   const found = new Map(parts.map(({ id }) => [id, new SubjectRows()]));
   if (parts.length === 0) return found;
   try {
-    const read = { account, accountId: await account.id(call), query, found, call };
-    await Promise.all(batches.map((batch) => new SplitRead(read).run(batch)));
+    const read: RowsRead = { account, accountId: await account.id(call), query, found, call };
+    await Promise.all(batches.map((batch) => new SplitRead(read, batch).run()));
     for (const part of parts) learn(account.memory, part, query, found.get(part.id));
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error;
-    fail(parts, error, found);
+    fail(parts, error, { query, found });
   }
   return found;
 }
@@ -95,55 +116,82 @@ function learn(
 }
 
 /**
- * Reads one planned batch. If it fails or does not fit into a response, it is read again in halves, down to single subjects, so
- * that no healthy subject fails because of another (docs/nerdgraph.md, "Batches"). A failed batch is divided only when New
- * Relic responds to other queries. So one of its subjects is read first, and another one if that fails: with the batch's own
- * failure, three failed calls in a row open the circuit of the account.
+ * Reads one planned batch, and finds what breaks it (docs/nerdgraph.md, "What breaks a batch"). A batch that fails is read in
+ * halves, golden metrics by their columns first, but only once a smallest part of it was answered: while New Relic answers
+ * nothing, parts fail like the whole. What fails alone is remembered, and is not part of shared queries from then on.
  */
 class SplitRead {
   readonly #context: RowsRead;
   readonly #failures: FailureMemory;
   readonly #probes: { count: number; isNext: boolean };
-  /** True once any part had a response: later failures are then caused by their own subjects. */
-  #hasResponse = false;
+  /** True once any part had a response: later failures are then caused by their own parts. */
+  #isAnswered = false;
   /** True once any part was read; a response with missing rows does not count. */
   #isAnyRead = false;
   /** The number of subjects that could not be read even when fully divided. */
   #unreadable = 0;
-  /** Errors of golden metrics' columns that make queries fail for every entity, by column. */
+  /** Parts that failed alone, with their errors. */
+  readonly #failed: FailedPart[] = [];
+  /** Columns of golden metrics that failed for several entities. */
   readonly #badColumns = new Map<string, UpstreamError>();
-  #areColumnsTested = false;
-  /** Failed batches of one subject each: they become suspects if another part of the read had a response. */
-  readonly #failed: Batch[] = [];
+  /** Entities of which one column failed alone: their other columns are read at the end, apart from all others. */
+  readonly #apart = new Set<SubjectId>();
+  readonly #planned: Batch;
+  /** True if the planned batch is one suspect, which says nothing about shared queries. */
+  readonly #isSuspect: boolean;
 
-  constructor(context: RowsRead) {
+  constructor(context: RowsRead, planned: Batch) {
     this.#context = context;
+    this.#planned = planned;
     const { account, query } = context;
     const { memory } = account;
     this.#failures = memory.failures;
     this.#probes = memory.probesOf(query.golden === undefined ? query.name : sourceKey(query.golden));
+    const suspect = this.#suspectIn(planned);
+    this.#isSuspect = suspect !== undefined && this.#failures.isSuspect(suspect.kind, suspect.id, suspect.part);
   }
 
-  async run(batch: Batch): Promise<void> {
-    if (isShared(batch) && (this.#isCircuitOpen || this.#probes.isNext)) {
-      await (this.#mayBeColumn(batch) ? this.#readColumns(batch, undefined) : this.#readFromOne(batch, undefined));
-    } else await this.#read(batch, true);
-    if (!this.#hasResponse) return;
-    this.#probes.isNext = false;
-    const { name } = this.#context.query;
+  async run(): Promise<void> {
+    const batch = this.#planned;
+    const isDivisible = isShared(batch) || this.#hasColumns(batch);
+    const isColumn = isSuspectColumn(batch, this.#context.account.memory, this.#context.query);
+    // A suspect column is read of one entity, and of the others once that has it.
+    if (isDivisible && (this.#isSuspect ? isColumn : this.#probes.isNext)) await this.#readAfterProbe(batch, undefined);
+    else await this.#read(batch, true);
+    for (const part of batch) if (this.#apart.has(part.id)) await this.#readApart(part);
+    if (!this.#isAnswered) return;
+    if (!this.#isSuspect) this.#probes.isNext = false;
     const failures = this.#failures;
-    if (this.#failed.length === 0) {
-      failures.recordSuccess(name, ...subjectOf(batch));
+    const suspect = this.#suspectIn(batch);
+    if (this.#failed.length === 0 && this.#badColumns.size === 0) {
+      if (suspect !== undefined) failures.recordSuccess(suspect);
       failures.recordRecovery(
-        name,
+        this.#context.query.name,
         batch.map(({ id }) => id),
       );
-    } else if (isShared(batch)) for (const part of this.#failed) failures.recordFailure(name, ...subjectOf(part));
+    } else if (isDivisible) {
+      for (const { batch: part, error } of this.#failed) {
+        const failed = this.#suspectIn(part);
+        if (failed !== undefined) failures.recordFailure(failed, error);
+      }
+      for (const [column, error] of this.#badColumns) {
+        failures.recordFailure({ kind: COLUMNS, id: columnId(this.#context.query.golden, column) }, error);
+      }
+    }
   }
 
   get #isCircuitOpen(): boolean {
     const { account, call } = this.#context;
     return account.transport.http.isCircuitOpen(call);
+  }
+
+  /** The columns of golden metrics; none of other data. */
+  #columns(batch: Batch): readonly string[] {
+    return this.#context.query.golden === undefined ? [] : columnsOf(batch);
+  }
+
+  #hasColumns(batch: Batch): boolean {
+    return this.#columns(batch).length > 1;
   }
 
   /**
@@ -152,16 +200,18 @@ class SplitRead {
    * @param isFirst false: it is a part of a failed batch, so it is not retried
    */
   async #read(given: Batch, isFirst: boolean): Promise<boolean> {
-    const batch = this.#withoutBadColumns(given);
+    const batch = this.#withoutBroken(given);
     if (batch.length === 0) return false;
-    if (!this.#isAnyRead && this.#unreadable >= MAX_UNREADABLE) return this.#readFromLast(batch);
+    if (!this.#isAnyRead && this.#unreadable >= MAX_UNREADABLE) {
+      return this.#readFromLast(batch);
+    }
     const end = await this.#runQuery(batch, isFirst);
     if (end.kind === 'failed') return this.#afterFailure(batch, end.error, isFirst);
     return this.#afterResponse(batch, end.kind);
   }
 
   async #afterResponse(batch: Batch, kind: Exclude<NrqlEnd['kind'], 'failed'>): Promise<boolean> {
-    this.#hasResponse = true;
+    this.#isAnswered = true;
     if (kind === 'too_big') return this.#readHalves(batch, 'truncated', undefined);
     this.#isAnyRead = true;
     const { query, account } = this.#context;
@@ -180,234 +230,227 @@ class SplitRead {
 
   async #afterFailure(batch: Batch, error: UpstreamError, isFirst: boolean): Promise<boolean> {
     const reason = BLAMABLE[error.failure.reason];
-    const mayBeColumn = reason !== undefined && reason !== 'truncated' && this.#mayBeColumn(batch);
-    if (!isShared(batch) && !mayBeColumn) {
-      this.#failed.push(batch);
-      return reason === 'truncated' ? this.#readHalves(batch, reason, error) : this.#fail(batch, error);
+    const hasColumns = this.#hasColumns(batch);
+    if (!isShared(batch) && !hasColumns) {
+      if (reason === 'truncated') return this.#readHalves(batch, reason, error);
+      this.#blame({ batch, error });
+      return this.#fail(batch, error);
     }
     const ids = batch.map(({ id }) => id);
     // A planned batch is divided for a transient failure only if its previous read failed like this, too.
     const mayPass =
       isFirst && error.failure.isTransient === true && !this.#failures.recordTransient(this.#context.query.name, ids);
     if (reason === undefined || mayPass) return this.#fail(batch, error);
-    if (!this.#hasResponse && this.#isCircuitOpen) {
-      this.#probes.isNext = true;
-      return this.#fail(batch, error);
-    }
-    if (mayBeColumn) return this.#readColumns(batch, { error, reason });
-    // A response for another subject proves nothing for hosts of one application, which may itself be the cause.
-    const isDivided = this.#hasResponse && batch.length > 1;
-    return isDivided || reason === 'truncated'
+    // A response for another application proves nothing for hosts of one, and one for another column nothing for a column.
+    const isColumn = this.#context.query.golden !== undefined && !hasColumns;
+    const isProven = this.#isAnswered && !isColumn && (hasColumns || batch.length > 1);
+    return isProven || reason === 'truncated'
       ? this.#readHalves(batch, reason, error)
-      : this.#readFromOne(batch, { error, reason });
+      : this.#readAfterProbe(batch, { reason, error });
   }
 
-  /** One bad golden metric fails its whole query, so a column is a possible cause until the bad ones are known. */
-  #mayBeColumn(batch: Batch): boolean {
-    return this.#context.query.golden !== undefined && !this.#areColumnsTested && columnsOf(batch).length > 1;
+  /** @param failed the error of the whole batch; undefined: it was not read */
+  async #readAfterProbe(batch: Batch, failed: FailedRead | undefined): Promise<boolean> {
+    const left = await this.#probe(batch, failed);
+    if (left === undefined || left.length === 0) return left !== undefined;
+    return failed === undefined ? this.#read(left, false) : this.#readHalves(left, failed.reason, failed.error);
   }
 
   /**
-   * Finds the columns that make the query fail, and reads the batch without them. One column of one entity is read first, and
-   * another one of another entity if that fails, for the reason that `SplitRead` gives.
+   * Reads one subject, of golden metrics one column of it, and another one if that fails. Gives what is left to read once one
+   * had a response; undefined, with all failed, where none had.
+   *
+   * Each probe begins with another subject and column: concurrent reads that all begin with a failing one keep the circuit open,
+   * and none of the others would ever be read.
+   *
+   * @param failed the error of the whole batch; undefined: it was not read
    */
-  async #readColumns(batch: Batch, failed: FailedRead | undefined): Promise<boolean> {
-    let lastError = failed?.error;
+  async #probe(batch: Batch, failed: FailedRead | undefined): Promise<Batch | undefined> {
+    const probe = this.#probes.count;
+    this.#probes.count += 1;
+    const hasColumns = this.#hasColumns(batch);
+    const tried: FailedPart[] = [];
+    let left = beginningAt(probe, batch);
+    let error = failed?.error;
     if (failed !== undefined) this.#context.account.transport.http.split(failed.reason);
-    for (const [part, columns] of probesOf(batch, this.#nextProbe())) {
-      if (lastError !== undefined && !this.#hasResponse && this.#isCircuitOpen) break;
-      const [first = '', ...others] = columns;
-      const end = await queryBatch(this.#context, [withColumns(part, [first])], 'none');
-      if (end.kind === 'failed') {
-        lastError = end.error;
-        continue;
+    for (const isLast of [false, true]) {
+      if (left.length === 0 || (isLast && !this.#isAnswered && (this.#isSuspect || this.#isCircuitOpen))) break;
+      const [one, others] = hasColumns ? [oneColumn(left, probe, isLast), left] : takeOne(left, isLast);
+      const end = await this.#runQuery(one, false);
+      if (end.kind !== 'failed') {
+        const suspect = this.#suspectIn(batch);
+        // A column that one entity has is not what made the query of all fail.
+        if (suspect?.kind === COLUMNS && failed !== undefined) this.#failures.acquit(suspect);
+        for (const each of tried) this.#blame(each);
+        await this.#afterResponse(one, end.kind);
+        return others;
       }
-      this.#hasResponse = true;
-      this.#isAnyRead ||= end.kind === 'result';
-      await this.#testColumns(part, others);
-      this.#areColumnsTested = true;
-      const isRead = this.#badColumns.size === 0;
-      const rest =
-        isRead && failed !== undefined && batch.length > 1
-          ? this.#readHalves(batch, failed.reason, failed.error)
-          : this.#read(batch, false);
-      return (await rest) && isRead;
+      error = end.error;
+      if (hasColumns) continue;
+      tried.push({ batch: one, error });
+      this.#fail(one, error);
+      left = others;
     }
-    if (batch.length === 1) this.#failed.push(batch);
-    return this.#fail(batch, lastError);
+    this.#probes.isNext ||= !this.#isAnswered && !this.#isSuspect;
+    const [column = ''] = this.#columns(batch);
+    if (error !== undefined) {
+      if (column !== '' && !hasColumns && tried.length > 1) this.#badColumns.set(column, error);
+      else if (batch.length === 1) this.#blame({ batch, error });
+      else for (const each of tried) this.#blame(each);
+    }
+    this.#fail(left, error);
+    return undefined;
   }
 
-  /** Reads columns of one entity, in halves where that fails, down to the columns that fail alone. */
-  async #testColumns(part: QueryPart, columns: readonly string[]): Promise<void> {
-    if (columns.length === 0) return;
-    const end = await queryBatch(this.#context, [withColumns(part, columns)], 'none');
-    if (end.kind !== 'failed') return;
-    if (columns.length > 1) {
-      const middle = Math.ceil(columns.length / 2);
-      await this.#testColumns(part, columns.slice(0, middle));
-      await this.#testColumns(part, columns.slice(middle));
-    } else for (const column of columns) this.#badColumns.set(column, end.error);
-  }
-
-  /** The batch without the failing columns, which fail for all entities that request them. */
-  #withoutBadColumns(batch: Batch): Batch {
-    if (this.#badColumns.size === 0) return batch;
-    return batch.flatMap((part) => {
-      const { names } = part.selector;
-      for (const name of names) {
-        const error = this.#badColumns.get(name);
-        if (error !== undefined) this.#context.found.get(part.id)?.columnFailures.set(name, error);
-      }
-      const left = names.filter((name) => !this.#badColumns.has(name));
-      if (left.length === names.length) return [part];
-      return left.length === 0 ? [] : [withColumns(part, left)];
-    });
+  /** Notes a part that failed alone. The other columns of an entity are then read apart. */
+  #blame(part: FailedPart): void {
+    this.#failed.push(part);
+    const { golden } = this.#context.query;
+    if (golden !== undefined && this.#planned.length > 1) for (const { id } of part.batch) this.#apart.add(id);
   }
 
   /** While nothing was read, only the last remaining subject is read, and the others once it succeeds. */
   async #readFromLast(batch: Batch): Promise<boolean> {
-    const [one, others] = takeOne(batch, true) ?? [batch, undefined];
+    const [one, others] = takeOne(batch, true);
     const end = await this.#runQuery(one, false);
     if (end.kind === 'failed' || end.kind === 'too_big') {
       return this.#fail(batch, end.kind === 'failed' ? end.error : undefined);
     }
     await this.#afterResponse(one, end.kind);
-    return others === undefined || this.#read(others, false);
+    return others.length === 0 || this.#read(others, false);
   }
 
-  /**
-   * Reads one subject, and another if that fails. The others are read only after one had a response.
-   *
-   * @param failed the error of the whole batch; undefined: it was not read, because the circuit was open
-   */
-  async #readFromOne(batch: Batch, failed: FailedRead | undefined): Promise<boolean> {
-    let others: Batch = beginningAt(this.#nextProbe(), batch);
-    const tried: Batch[] = [];
-    let lastError: UpstreamError | undefined = failed?.error;
-    if (failed !== undefined) this.#context.account.transport.http.split(failed.reason);
-    for (const last of [false, true]) {
-      if (last && !this.#hasResponse && this.#isCircuitOpen) break;
-      const taken = takeOne(others, last);
-      // The first of two subjects has failed, so that only the second is left.
-      const one = taken?.[0] ?? others;
-      const end = await this.#runQuery(one, false);
-      if (end.kind === 'failed') {
-        lastError = end.error;
-        tried.push(one);
-        this.#fail(one, end.error);
-        if (taken === undefined) break;
-        others = taken[1];
-        continue;
+  /** Reads the columns of an entity that were not read because one of them failed alone; if they fail, the entity is the cause. */
+  async #readApart(part: QueryPart): Promise<void> {
+    const rows = this.#context.found.get(part.id);
+    const isOpen = (name: string): boolean =>
+      !this.#badColumns.has(name) && rows?.columns.has(name) === false && !rows.columnFailures.has(name);
+    const columns = part.selector.names.filter(isOpen);
+    if (columns.length === 0) return;
+    const batch = withColumns([part], columns);
+    const end = await this.#runQuery(batch, false);
+    if (end.kind !== 'failed') return;
+    const others = this.#failed.filter(({ batch: [failed] }) => failed?.id !== part.id);
+    this.#failed.splice(0, this.#failed.length, ...others, { batch: [part], error: end.error });
+    this.#fail(batch, end.error);
+  }
+
+  /** The batch without columns that fail for all entities, and without entities that are read at the end. */
+  #withoutBroken(batch: Batch): Batch {
+    if (this.#badColumns.size + this.#apart.size === 0) return batch;
+    const left = batch.filter(({ id }) => !this.#apart.has(id));
+    for (const { id, selector } of left) {
+      const failures = this.#context.found.get(id)?.columnFailures;
+      for (const name of selector.names) {
+        const error = this.#badColumns.get(name);
+        if (error !== undefined) failures?.set(name, error);
       }
-      this.#failed.push(...tried);
-      const isRead = await this.#afterResponse(one, end.kind);
-      if (taken === undefined) return isRead && tried.length === 0;
-      const rest =
-        failed === undefined ? this.#read(taken[1], false) : this.#readHalves(taken[1], failed.reason, failed.error);
-      return (await rest) && isRead;
     }
-    this.#failed.push(...(batch.length === 1 ? [batch] : tried));
-    return this.#fail(others, lastError);
-  }
-
-  /**
-   * The number of this probe. Each begins with another subject and column: concurrent reads that all begin with a failing one
-   * keep the circuit open, and none of the others would ever be read.
-   */
-  #nextProbe(): number {
-    this.#probes.count += 1;
-    return this.#probes.count - 1;
+    return withColumns(
+      left,
+      columnsOf(left).filter((column) => !this.#badColumns.has(column)),
+    );
   }
 
   /** @param error the error of the whole batch; undefined: it has more rows than a response holds */
   async #readHalves(batch: Batch, reason: SplitReason, error: UpstreamError | undefined): Promise<boolean> {
-    const halves = halve(batch, reason === 'truncated');
+    const byColumn = reason !== 'truncated' && this.#hasColumns(batch);
+    const halves = byColumn ? halveColumns(batch) : halve(batch, reason === 'truncated');
     if (halves !== undefined) return this.#readBoth(batch, halves, reason);
     // One subject of the failed batch is left, which was not read alone yet.
     if (error !== undefined && reason !== 'truncated') return this.#read(batch, false);
-    this.#failed.push(batch);
+    const failure = error ?? this.#tooBig();
+    this.#failed.push({ batch, error: failure });
     this.#unreadable += 1;
-    return this.#fail(batch, error);
+    return this.#fail(batch, failure);
   }
 
   /**
    * Halves of one subject are read in turn, because the subject fails when either does. Halves of several subjects are read in
-   * turn until something was read, which limits the calls where nothing can be read.
+   * turn until something was read, which limits the calls where nothing can be read. So are columns, because one that fails
+   * is left out of all further parts.
    */
   async #readBoth(batch: Batch, [first, second]: readonly [Batch, Batch], reason: SplitReason): Promise<boolean> {
     this.#context.account.transport.http.split(reason);
+    if (this.#context.query.golden !== undefined && reason !== 'truncated') {
+      const isRead = await this.#read(first, false);
+      return (await this.#read(second, false)) && isRead;
+    }
     if (!isShared(batch)) return (await this.#read(first, false)) && (await this.#read(second, false));
     const reading = this.#read(first, false);
     if (!this.#isAnyRead) await reading;
     return (await Promise.all([reading, this.#read(second, false)])).every(Boolean);
   }
 
+  #tooBig(): UpstreamError {
+    const failure = new CallFailure('invalid_response', 'more rows than an answer holds', { isTooBig: true });
+    return this.#context.account.transport.reportFailure(this.#context.query.group, failure);
+  }
+
   /** Records the error for each subject; undefined: more rows than a response holds, even when fully divided. */
   #fail(batch: Batch, error: UpstreamError | undefined): false {
-    const { account, query, found } = this.#context;
-    const tooBig = (): UpstreamError =>
-      account.transport.reportFailure(
-        query.group,
-        new CallFailure('invalid_response', 'more rows than an answer holds', { isTooBig: true }),
-      );
-    fail(batch, error ?? tooBig(), found);
+    if (batch.length > 0) fail(batch, error ?? this.#tooBig(), this.#context);
     return false;
   }
 
   async #runQuery(batch: Batch, isFirst: boolean): Promise<NrqlEnd> {
-    const { name, isTrial } = this.#context.query;
+    const suspect = this.#suspectIn(batch);
     const failures = this.#failures;
-    if (batch.length > 1) {
+    if (suspect === undefined) {
       // After a transient failure at its previous read, a batch is divided and not retried.
       const ids = batch.map(({ id }) => id);
-      return queryBatch(this.#context, batch, isFirst && !failures.isTransient(name, ids) ? 'transient' : 'none');
+      const mayPass = isFirst && !failures.isTransient(this.#context.query.name, ids);
+      return queryBatch(this.#context, batch, mayPass ? 'transient' : 'none');
     }
-    const [id, host] = subjectOf(batch);
-    const isSuspect = failures.isSuspect(name, id) || failures.isSuspect(name, id, host);
-    const error = isSuspect ? failures.tooManyFailures(name, id, host) : undefined;
-    if (error !== undefined) return { kind: 'failed', error };
-    if (isFirst && !isSuspect) {
-      return queryBatch(this.#context, batch, isTrial === true ? 'none' : isShared(batch) ? 'transient' : 'all');
-    }
-    const end = await queryBatch(this.#context, batch, 'none');
+    const isSuspect = failures.isSuspect(suspect.kind, suspect.id, suspect.part);
+    if (isFirst && !isSuspect) return queryBatch(this.#context, batch, isShared(batch) ? 'transient' : 'all');
+    const alone = failures.beginAlone(suspect);
+    if (alone instanceof UpstreamError) return { kind: 'failed', error: alone };
+    const end = await queryBatch(this.#context, batch, 'none', isSuspect);
     // A result that is too large is no failure of the subject: it is read in smaller parts.
     const isCounted = end.kind === 'failed' && end.error.failure.reason !== 'too_large';
-    if (isCounted) failures.recordOwnFailure(name, id, host, end.error);
+    failures.endAlone(alone, isCounted ? end.error : undefined);
     return end;
+  }
+
+  /**
+   * What a batch is about alone: a suspect column, one column of one entity, or one subject; a subject that is a suspect itself
+   * comes before its columns. Undefined for a batch of several.
+   */
+  #suspectIn(batch: Batch): Suspect | undefined {
+    const { name: kind, golden } = this.#context.query;
+    const [part, other] = batch;
+    if (part === undefined) return undefined;
+    const { id, hosts } = part;
+    const subject = { kind, id, part: hosts?.length === 1 ? hosts[0] : undefined };
+    const [column, another] = this.#columns(batch);
+    if (column === undefined || another !== undefined || this.#failures.isSuspect(kind, id)) {
+      return other === undefined ? subject : undefined;
+    }
+    const ofColumn = { kind: COLUMNS, id: columnId(golden, column) };
+    if (this.#failures.isSuspect(ofColumn.kind, ofColumn.id)) return ofColumn;
+    return other === undefined ? { ...ofColumn, part: String(id) } : undefined;
   }
 }
 
-function withColumns(part: QueryPart, columns: readonly string[]): QueryPart {
-  return { ...part, selector: new MetricSelector(columns, [], false) };
+/** The first column of the first entity, or the last column of the last entity; another first column for each probe. */
+function oneColumn(batch: Batch, probe: number, isLast: boolean): Batch {
+  const part = isLast ? batch.at(-1) : batch[0];
+  if (part === undefined) return [];
+  const columns = beginningAt(probe, part.selector.names);
+  return withColumns([part], isLast ? columns.slice(-1) : columns.slice(0, 1));
 }
 
-/** The first entity with its columns in their order, and the last entity with its columns in reverse order. */
-function probesOf(batch: Batch, probe: number): readonly (readonly [QueryPart, readonly string[]])[] {
-  const turned = beginningAt(probe, batch);
-  const columnsOfPart = ({ selector }: QueryPart): readonly string[] => beginningAt(probe, selector.names);
-  return [
-    ...turned.slice(0, 1).map((first) => [first, columnsOfPart(first)] as const),
-    ...turned.slice(-1).map((last) => [last, columnsOfPart(last).toReversed()] as const),
-  ];
-}
-
-/** True for a batch with several subjects: applications, hosts or key transactions. */
-function isShared(batch: Batch): boolean {
-  return batch.length > 1 || (batch[0]?.hosts?.length ?? 1) > 1;
-}
-
-/** The subject of a batch of one part; for several hosts, the application. */
-function subjectOf([part]: Batch): readonly [id: SubjectId, host: string | undefined] {
-  if (part === undefined) throw new RangeError('a batch without parts');
-  const { id, hosts } = part;
-  return [id, hosts?.length === 1 ? hosts[0] : undefined];
-}
-
-function fail(batch: Batch, failure: UpstreamError, found: FoundRows): void {
-  for (const { id, hosts } of batch) {
+function fail(
+  batch: Batch,
+  failure: UpstreamError,
+  { query: { golden }, found }: Pick<RowsRead, 'query' | 'found'>,
+): void {
+  for (const { id, hosts, selector } of batch) {
     const rows = found.get(id);
     if (rows === undefined) continue;
-    if (hosts === undefined) rows.failure = failure;
+    if (golden !== undefined) for (const column of selector.names) rows.columnFailures.set(column, failure);
+    else if (hosts === undefined) rows.failure = failure;
     else for (const host of hosts) rows.failures.set(host, failure);
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FailureMemory } from '../../../src/api/http/failureMemory.ts';
+import { FailureMemory, type Suspect } from '../../../src/api/http/failureMemory.ts';
 import { UpstreamError } from '../../../src/api/types.ts';
 
 const KIND = 'application metrics';
@@ -12,16 +12,25 @@ function start() {
 }
 
 const failure = new UpstreamError('no', { reason: 'server' });
+const SUSPECT = { kind: KIND, id: 7 };
+
+/** Makes a call for a subject alone, which fails; false: it was not made. */
+function failAlone(failures: FailureMemory, suspect: Suspect): boolean {
+  const alone = failures.beginAlone(suspect);
+  if (alone instanceof UpstreamError) return false;
+  failures.endAlone(alone, failure);
+  return true;
+}
 
 describe('what once broke a query that others shared', () => {
   it('is asked alone until it has answered well 30 times, and begins anew when it breaks a query again', () => {
     const { failures } = start();
     expect(failures.isSuspect(KIND, 7)).toBe(false);
     for (let round = 0; round < 2; round += 1) {
-      failures.recordFailure(KIND, 7);
+      failures.recordFailure(SUSPECT, failure);
       for (let answer = 0; answer < 30; answer += 1) {
         expect(failures.isSuspect(KIND, 7)).toBe(true);
-        failures.recordSuccess(KIND, 7);
+        failures.recordSuccess(SUSPECT);
       }
       expect(failures.isSuspect(KIND, 7)).toBe(false);
     }
@@ -29,29 +38,44 @@ describe('what once broke a query that others shared', () => {
 
   it('is one host of an application, or the application, in one kind of query', () => {
     const { failures } = start();
-    failures.recordFailure(KIND, 7, 'a');
+    failures.recordFailure({ kind: KIND, id: 7, part: 'a' }, failure);
     const has = [failures.isSuspect(KIND, 7), failures.isSuspect(KIND, 7, 'b'), failures.isSuspect('hosts', 7, 'a')];
     expect([failures.isSuspect(KIND, 7, 'a'), ...has]).toEqual([true, false, false, false]);
   });
 
   it('is not asked any more after four failures in a minute, whatever was asked of it', () => {
     const { failures, pass } = start();
-    failures.recordFailure(KIND, 7);
-    for (const kind of [KIND, 'hosts', KIND]) failures.recordOwnFailure(kind, 7, undefined, failure);
+    failures.recordFailure(SUSPECT, failure);
+    for (const kind of [KIND, 'hosts', KIND]) expect(failAlone(failures, { kind, id: 7 })).toBe(true);
     pass(MINUTE / 2);
-    expect(failures.tooManyFailures(KIND, 7, undefined)).toBeUndefined();
-    failures.recordOwnFailure(KIND, 7, 'a', failure);
-    expect(failures.tooManyFailures(KIND, 7, undefined)).toBe(failure);
-    expect(failures.tooManyFailures(KIND, 8, undefined)).toBeUndefined();
+    expect(failAlone(failures, { ...SUSPECT, part: 'a' })).toBe(true);
+    expect(failAlone(failures, SUSPECT)).toBe(false);
+    expect(failAlone(failures, { kind: KIND, id: 8 })).toBe(true);
     pass(MINUTE / 2);
-    expect(failures.tooManyFailures(KIND, 7, undefined)).toBeUndefined();
+    expect(failAlone(failures, SUSPECT)).toBe(true);
+  });
+
+  it('is asked by at most four calls at once, of which each may fail', () => {
+    const { failures } = start();
+    failures.recordFailure(SUSPECT, failure);
+    const calls = Array.from({ length: 5 }, () => failures.beginAlone(SUSPECT));
+    expect(calls.map((call) => call === failure)).toEqual([false, false, false, false, true]);
+    for (const call of calls) if (!(call instanceof UpstreamError)) failures.endAlone(call, undefined);
+    expect(failures.beginAlone(SUSPECT)).not.toBe(failure);
+  });
+
+  it('is read with all others again once it is acquitted', () => {
+    const { failures } = start();
+    failures.recordFailure(SUSPECT, failure);
+    failures.acquit(SUSPECT);
+    expect(failures.isSuspect(KIND, 7)).toBe(false);
   });
 
   it('is forgotten an hour after it was asked for last', () => {
     const { failures, pass } = start();
-    failures.recordFailure(KIND, 7);
+    failures.recordFailure(SUSPECT, failure);
     pass(HOUR);
-    failures.recordOwnFailure(KIND, 7, undefined, failure);
+    failAlone(failures, SUSPECT);
     pass(HOUR);
     failures.forgetOld();
     expect(failures.isSuspect(KIND, 7)).toBe(true);
