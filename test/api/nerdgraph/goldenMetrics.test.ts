@@ -128,13 +128,13 @@ describe('golden metrics', () => {
         .toString('base64')
         .replaceAll('=', '');
     const broken = service!.columns.map((column, index) =>
-      index === 1 ? { ...column, select: 'count(*) * 2' } : column,
+      index === 1 ? { ...column, select: 'average(apm.service.transaction.duration) * 10' } : column,
     );
     const subjects = Array.from({ length: 300 }, (_, index) => {
       return { ...service!, guid: guidOf(index), columns: index % 10 === 0 ? broken : service!.columns };
     });
     const expected = subjects.map((_, index) => (index % 10 === 0 ? [broken[1]!.name] : []));
-    between.fault = where((nrql) => nrql.includes('count(*) * 2'), say('odd'));
+    between.fault = where((nrql) => nrql.includes('duration) * 10 '), say('odd'));
     // Where the broken queries of all batches open the circuit, the next try of the same minute reads what is whole.
     const [first, second] = [await read(between, subjects), await read(between, subjects)];
     expect(second.outcomes.map(failuresOf)).toEqual(expected);
