@@ -12,7 +12,7 @@ import { run } from './support/processes.ts';
 import { BOTH_LINES, describeReal } from './support/realPrograms.ts';
 import { startPrometheus, type PrometheusServer } from './support/servers.ts';
 
-const WINDOW_MINUTES = 30;
+const WINDOW_MINUTES = 5;
 /** An application whose traffic the test prescribes: 120 requests a minute, 250 ms each, 3 errors. */
 const STEADY = { requests_per_minute: 120, response_milliseconds: 250, errors_per_minute: 3, background_per_minute: 0 };
 

@@ -39,7 +39,7 @@ it('the YAML of any query and columns passes check', () => {
       fc.uniqueArray(name, { minLength: 1, maxLength: 5 }),
       fc.uniqueArray(facet, { maxLength: 5 }),
       (query, columns, facets) => {
-        const columnsText = columns.map((_, index) => `max(a) AS c${String(index)}`).join(', ');
+        const columnsText = columns.map((_, index) => `max(a${String(index)})`).join(', ');
         const nrql = `SELECT ${columnsText} FROM T WHERE x = '\${Y}'${facets.length === 0 ? '' : ` FACET ${facets.join(', ')}`}`;
         const text = queryYaml({ name: query, nrql, metrics: [], interval: 60_000, max_series: 5_000 }, columns, [
           'team',
