@@ -44,7 +44,9 @@ describe('the Compose files', () => {
       read_only: true,
       cap_drop: ['ALL'],
     });
-    expect(buildProgram(toolCommands()).commands.map((known) => known.name())).toEqual(expect.arrayContaining(['demo', 'serve']));
+    expect(buildProgram(toolCommands()).commands.map((known) => known.name())).toEqual(
+      expect.arrayContaining(['demo', 'serve']),
+    );
     expect(account).toEqual({
       services: {
         exporter: {

@@ -35,7 +35,7 @@ interface Suspicion {
   seenAt: number;
 }
 
-/** The calls for one subject alone: the times of those that failed, oldest first, the last error, and how many are in flight. */
+/** The calls for one subject alone: the times of the failed ones, oldest first, the last error, and how many are in flight. */
 interface CallsAlone {
   at: readonly number[];
   error: UpstreamError | undefined;
