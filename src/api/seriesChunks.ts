@@ -1,15 +1,12 @@
 import type { SeriesChunk, TimeRange } from './upstreamReader.ts';
-
-const MINUTE = 60;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
+import { DAY_S, HOUR_S, MINUTE_S } from '../formulas/units.ts';
 
 /**
  * Age up to which New Relic keeps minutes; older data are kept by the hour (New Relic's page "Extract metric timeslice data").
  */
-const BY_MINUTE_UP_TO = 8 * DAY;
+const BY_MINUTE_UP_TO = 8 * DAY_S;
 /** Margin for a long backfill: the oldest minutes at its start may be gone before they are read. */
-const MARGIN = HOUR;
+const MARGIN = HOUR_S;
 
 /** Limits for one call of an interface, in seconds. */
 export interface SeriesLimits {
@@ -32,12 +29,12 @@ export interface SeriesLimits {
  * @param now Unix seconds
  */
 export function planChunks(range: TimeRange, window: number, now: number, limits: SeriesLimits): SeriesChunk[] {
-  const oldestMinute = Math.ceil((now - BY_MINUTE_UP_TO + MARGIN) / MINUTE) * MINUTE;
+  const oldestMinute = Math.ceil((now - BY_MINUTE_UP_TO + MARGIN) / MINUTE_S) * MINUTE_S;
   if (range.from - window >= oldestMinute) return byMinute(range.from - window, range.to, limits);
-  const change = Math.ceil((oldestMinute + window) / HOUR) * HOUR;
-  const hoursEnd = Math.min(change, Math.floor(range.to / HOUR) * HOUR);
-  const lead = window % HOUR === 0 ? window : HOUR;
-  const hours = byHour(Math.floor(range.from / HOUR) * HOUR + HOUR - lead, hoursEnd, limits);
+  const change = Math.ceil((oldestMinute + window) / HOUR_S) * HOUR_S;
+  const hoursEnd = Math.min(change, Math.floor(range.to / HOUR_S) * HOUR_S);
+  const lead = window % HOUR_S === 0 ? window : HOUR_S;
+  const hours = byHour(Math.floor(range.from / HOUR_S) * HOUR_S + HOUR_S - lead, hoursEnd, limits);
   return change < range.to ? [...hours, ...byMinute(change - window, range.to, limits)] : hours;
 }
 
@@ -48,7 +45,7 @@ function byMinute(from: number, to: number, { longestByMinute, stepOf }: SeriesL
     const end = Math.min(to, start + longestByMinute);
     const step = stepOf(end - start);
     const last = end - start > step ? Math.floor(end / step) * step : end;
-    chunks.push({ from: start, to: last, readFrom: Math.floor(start / step) * step, granule: MINUTE });
+    chunks.push({ from: start, to: last, readFrom: Math.floor(start / step) * step, granule: MINUTE_S });
   }
   return chunks;
 }
@@ -58,6 +55,6 @@ function byHour(from: number, to: number, { longestByHour, shortestByHour }: Ser
   return Array.from({ length: count }, (_, index) => {
     const start = from + index * longestByHour;
     const end = Math.min(to, start + longestByHour);
-    return { from: start, to: end, readFrom: Math.min(start, end - shortestByHour), granule: HOUR };
+    return { from: start, to: end, readFrom: Math.min(start, end - shortestByHour), granule: HOUR_S };
   });
 }

@@ -11,6 +11,7 @@ import { DEFAULT_CONFIG_FILE, describeOrigin, findConfig, readFrom } from '../co
 import type { Environment } from '../config/yaml/placeholders.ts';
 import { loadWebConfig } from '../web/webConfig/webConfig.ts';
 import { ExitStatus } from './process.ts';
+import { DAY_MS } from '../formulas/units.ts';
 
 /** Opens the log with the given flags. The log masks each secret as soon as it is added to `secrets`. */
 export function openLog({ 'log.level': level, 'log.format': format }: CommonOptions): {
@@ -20,8 +21,6 @@ export function openLog({ 'log.level': level, 'log.format': format }: CommonOpti
   const secrets = new Secrets();
   return { logger: createLogger({ level, format, secrets }), secrets };
 }
-
-const DAY_MS = 86_400_000;
 
 /**
  * Describes the remaining time of an account's interface; undefined where no end is known.

@@ -1,15 +1,15 @@
 import { backoff } from '../api/backoff.ts';
+import { MINUTE_MS } from '../formulas/units.ts';
 
-const MINUTE = 60_000;
 const FIRST_PAUSE = 5_000;
-const LONGEST_UNANNOUNCED_PAUSE = 60_000;
+const LONGEST_UNANNOUNCED_PAUSE = MINUTE_MS;
 const LONGEST_PAUSE = 300_000;
 const SHORTEST_PAUSE = 1_000;
 const RECOVERY_PERIOD = 10_000;
 const RECOVERY_STEPS = 10;
 
 /** Time for which an ended call still counts: a millisecond more than a minute, because times are rounded down. */
-const COUNTED_AFTER_END = MINUTE + 1;
+const COUNTED_AFTER_END = MINUTE_MS + 1;
 
 /**
  * The calls an account may make: at most `perMinute` in any 60 seconds, none while paused. Pure: every method gets the time, in
@@ -56,7 +56,7 @@ export class Budget {
   }
 
   lastMinute(now: number): number {
-    this.#starts.dropUntil(now - MINUTE);
+    this.#starts.dropUntil(now - MINUTE_MS);
     return this.#starts.count;
   }
 
@@ -65,7 +65,7 @@ export class Budget {
    */
   fewerStarts(calls: number, now: number): number {
     const over = this.lastMinute(now) - calls;
-    return over < 0 ? now : (this.#starts.at(over) ?? now) + MINUTE;
+    return over < 0 ? now : (this.#starts.at(over) ?? now) + MINUTE_MS;
   }
 
   /** The number of calls that could start from now until `until`, if no call in flight ends and the rate in force stays. */
@@ -90,7 +90,7 @@ export class Budget {
   start(now: number): void {
     this.inFlight += 1;
     // Starts that no one reads would pile up, so old ones are dropped here, too.
-    this.#starts.dropUntil(now - MINUTE);
+    this.#starts.dropUntil(now - MINUTE_MS);
     this.#starts.add(now);
   }
 

@@ -1,17 +1,17 @@
 import type { TimeRange } from '../api/upstreamReader.ts';
 import { COUNTED, TRANSACTION_VALUES, type CountedMinute } from '../metrics/counterFamilies.ts';
+import { MINUTE_S } from '../formulas/units.ts';
 
-const MINUTE = 60;
 /** The number of minutes for which the value of a minute can still grow. */
 const KEPT_MINUTES = 60;
 /** The overlap of a read with the one before it, in seconds, because data arrive late. */
-export const OVERLAP = 10 * MINUTE;
+export const OVERLAP = 10 * MINUTE_S;
 /** The longest range of one read, in seconds. */
-export const LONGEST_RANGE = 50 * MINUTE;
+export const LONGEST_RANGE = 50 * MINUTE_S;
 /** `reporting` turns false after 10 minutes without data (New Relic's page on the reporting status of applications). */
-const SILENT_BEFORE = 10 * MINUTE;
+const SILENT_BEFORE = 10 * MINUTE_S;
 /** The time after its first request for which an unreadable minute is tried again before it is lost, in seconds. */
-const BROKEN_FOR = 10 * MINUTE;
+const BROKEN_FOR = 10 * MINUTE_S;
 
 /** The minutes of one application in a New Relic response. All times are Unix seconds, whole minutes. */
 interface CounterReading {
@@ -89,14 +89,14 @@ export class CounterLedger {
     const oldest = Math.max(
       received.from,
       isFirst ? requested.from : this.#start,
-      this.#newest - KEPT_MINUTES * MINUTE,
+      this.#newest - KEPT_MINUTES * MINUTE_S,
     );
     const broken = this.#giveUp(minutes, { from: oldest, to: received.to }, requested.to);
     const lostSeconds = lost + broken.lost;
     if (broken.first !== undefined) return { late: 0, lost: lostSeconds, broken: broken.first };
     if (isFirst) this.#start = this.#settled = requested.from;
     let late = 0;
-    for (let minute = oldest; minute < received.to; minute += MINUTE) {
+    for (let minute = oldest; minute < received.to; minute += MINUTE_S) {
       const values = minutes.get(minute);
       if (values !== 'broken') late += this.#raise(minute, values, isFirst);
     }
@@ -131,15 +131,15 @@ export class CounterLedger {
   ): { readonly first: number | undefined; readonly lost: number } {
     let first: number | undefined;
     let lost = 0;
-    for (let minute = from; minute < to; minute += MINUTE) {
+    for (let minute = from; minute < to; minute += MINUTE_S) {
       const slot = slotOf(minute);
-      const covered = Math.min(NEVER_COVERED - 1, (requestedTo - minute) / MINUTE);
+      const covered = Math.min(NEVER_COVERED - 1, (requestedTo - minute) / MINUTE_S);
       if (this.#firstCovered[slot] === NEVER_COVERED) this.#firstCovered[slot] = covered;
       if (minutes.get(minute) !== 'broken' || this.#isLost(minute)) continue;
-      if ((covered - (this.#firstCovered[slot] ?? covered)) * MINUTE < BROKEN_FOR) first ??= minute;
+      if ((covered - (this.#firstCovered[slot] ?? covered)) * MINUTE_S < BROKEN_FOR) first ??= minute;
       else if (this.#states[slot] === UNSEEN) {
         this.#states[slot] = LOST;
-        lost += MINUTE;
+        lost += MINUTE_S;
       }
     }
     return { first, lost };
@@ -159,9 +159,9 @@ export class CounterLedger {
     if (this.#end === undefined || until <= this.#settled) return 0;
     let lost = 0;
     const known = Math.min(until, this.#newest);
-    for (let minute = this.#settled; minute < known; minute += MINUTE) {
+    for (let minute = this.#settled; minute < known; minute += MINUTE_S) {
       const isUnseen = this.#states[slotOf(minute)] === UNSEEN;
-      if (isUnseen && this.#silenceIn(minute, minute + MINUTE) === 0) lost += MINUTE;
+      if (isUnseen && this.#silenceIn(minute, minute + MINUTE_S) === 0) lost += MINUTE_S;
     }
     const unknown = Math.max(this.#settled, known);
     lost += until - unknown - this.#silenceIn(unknown, until);
@@ -179,8 +179,8 @@ export class CounterLedger {
 
   /** Makes room for the minutes before `to`. */
   #keepUpTo(to: number): void {
-    const from = Math.max(this.#newest, to - KEPT_MINUTES * MINUTE);
-    for (let minute = from; minute < to; minute += MINUTE) {
+    const from = Math.max(this.#newest, to - KEPT_MINUTES * MINUTE_S);
+    for (let minute = from; minute < to; minute += MINUTE_S) {
       const slot = slotOf(minute);
       this.#states[slot] = UNSEEN;
       this.#firstCovered[slot] = NEVER_COVERED;
@@ -191,7 +191,7 @@ export class CounterLedger {
 
   /** True when the clock was set back so far that no known minute is left. */
   #isSetBack(to: number): boolean {
-    return to <= this.#newest - KEPT_MINUTES * MINUTE;
+    return to <= this.#newest - KEPT_MINUTES * MINUTE_S;
   }
 
   /** Makes the next read a first one; the counters stay. */
@@ -205,5 +205,5 @@ export class CounterLedger {
 }
 
 function slotOf(minute: number): number {
-  return Math.round(minute / MINUTE) % KEPT_MINUTES;
+  return Math.round(minute / MINUTE_S) % KEPT_MINUTES;
 }

@@ -10,8 +10,7 @@ import { countedMinutes, counterSamples } from '../metrics/counterFamilies.ts';
 import type { WrittenSamples } from '../metrics/sample.ts';
 import { NO_SAMPLES, type SampleWriter } from '../metrics/writeSamples.ts';
 import { CounterLedger, LONGEST_RANGE, OVERLAP } from './counterLedger.ts';
-
-const MINUTE = 60;
+import { MINUTE_MS, MINUTE_S } from '../formulas/units.ts';
 
 /** The counters of one application. They stay while it does not report. */
 export interface CounterRecord {
@@ -67,7 +66,7 @@ export function overFirstRange(read: UpstreamReader['counters']): BatchRead<Metr
 
 /** The range of one read in a steady state, for counters with an interval in milliseconds: the interval plus the overlap. */
 export function steadyRange(interval: number, to: number): TimeRange {
-  const seconds = OVERLAP + Math.max(MINUTE, Math.ceil(interval / 60_000) * MINUTE);
+  const seconds = OVERLAP + Math.max(MINUTE_S, Math.ceil(interval / MINUTE_MS) * MINUTE_S);
   return { from: to - Math.min(LONGEST_RANGE, seconds), to };
 }
 

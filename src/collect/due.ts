@@ -2,8 +2,7 @@ import { backoff } from '../api/backoff.ts';
 import type { TimeRange } from '../api/upstreamReader.ts';
 import type { ReadTimes } from './task.ts';
 import { GROUPS, type Group } from '../metrics/sample.ts';
-
-const MINUTE = 60_000;
+import { MINUTE_MS } from '../formulas/units.ts';
 
 /** The age of a task's last read value, compared with its due time. */
 export type TaskState = 'fresh' | 'stale' | 'missing';
@@ -27,7 +26,7 @@ export function windowAt(
   now: number,
   { window, delay }: { readonly window: number; readonly delay: number },
 ): TimeRange {
-  const to = Math.floor((now - delay) / MINUTE) * MINUTE;
+  const to = Math.floor((now - delay) / MINUTE_MS) * MINUTE_MS;
   return { from: (to - window) / 1000, to: to / 1000 };
 }
 
@@ -36,7 +35,7 @@ export function windowAt(
  * Delays are milliseconds.
  */
 export function endsBefore(own: number | undefined, common: number): number {
-  return own === undefined ? 0 : (Math.ceil((own - common) / MINUTE) * MINUTE) / 1000;
+  return own === undefined ? 0 : (Math.ceil((own - common) / MINUTE_MS) * MINUTE_MS) / 1000;
 }
 
 /** The time from which a window can be read, in Unix milliseconds; the next window follows a minute later. */
@@ -56,8 +55,8 @@ type Times = Pick<ReadTimes, 'readableAt' | 'readAt'>;
  * interval, and a slowed one (`slowdown` above 1), is counted from the last read.
  */
 export function dueAt(lastRead: Times, interval: number, slowdown = 1): number {
-  if (slowdown <= 1 && interval % MINUTE === 0) return lastRead.readableAt + interval;
-  return Math.max(lastRead.readableAt + MINUTE, lastRead.readAt + effectiveInterval(interval, slowdown));
+  if (slowdown <= 1 && interval % MINUTE_MS === 0) return lastRead.readableAt + interval;
+  return Math.max(lastRead.readableAt + MINUTE_MS, lastRead.readAt + effectiveInterval(interval, slowdown));
 }
 
 /**
@@ -65,7 +64,7 @@ export function dueAt(lastRead: Times, interval: number, slowdown = 1): number {
  * It then counts as at least a minute, because each window is read only once, and windows are a minute apart.
  */
 export function effectiveInterval(interval: number, slowdown: number): number {
-  return slowdown > 1 ? Math.max(interval, MINUTE) * slowdown : interval;
+  return slowdown > 1 ? Math.max(interval, MINUTE_MS) * slowdown : interval;
 }
 
 /**
@@ -107,7 +106,7 @@ export function stateOf(due: number | undefined, maxAge: number, { asOf, now }: 
  */
 export function nextRegularAttempt(attempt: Times, interval: number): number {
   const byClock = attempt.readAt + interval;
-  return interval % MINUTE === 0 ? Math.min(byClock, dueAt(attempt, interval)) : byClock;
+  return interval % MINUTE_MS === 0 ? Math.min(byClock, dueAt(attempt, interval)) : byClock;
 }
 
 /**
@@ -149,7 +148,7 @@ export function planCalls(
     const callsPerRefresh = calls.get(group) ?? 0;
     const interval = intervalOf(group);
     // A group is refreshed at most once per window, and windows are a minute apart.
-    const callsPerMinute = (callsPerRefresh * MINUTE) / Math.max(interval, MINUTE);
+    const callsPerMinute = (callsPerRefresh * MINUTE_MS) / Math.max(interval, MINUTE_MS);
     return { group, callsPerRefresh, interval, callsPerMinute };
   });
   const callsPerMinute = rates.reduce((sum, rate) => sum + rate.callsPerMinute, 0);

@@ -3,8 +3,7 @@ import type { RateLimiter, Overload } from '../api/upstreamReader.ts';
 import type { AccountConfig } from '../config/config.ts';
 import { Budget } from './budget.ts';
 import type { Clock } from './clock.ts';
-
-const MINUTE = 60_000;
+import { MINUTE_MS } from '../formulas/units.ts';
 
 /** NerdGraph refuses more concurrent calls than this from one user, for all keys and accounts together. */
 const SLOTS_OF_USER = 25;
@@ -107,9 +106,9 @@ export class AccountLimiter implements RateLimiter {
    */
   concurrencyCapacity(callsPerMinute: number): number | undefined {
     if (this.#averageCall === undefined || this.#averageCall === 0) return undefined;
-    const needed = Math.min((callsPerMinute * this.#averageCall) / MINUTE, this.slots);
+    const needed = Math.min((callsPerMinute * this.#averageCall) / MINUTE_MS, this.slots);
     const shared = this.#shared?.slotsFor(this, needed, this.#clock.monotonic()) ?? Infinity;
-    return (MINUTE * Math.min(this.slots, shared)) / this.#averageCall;
+    return (MINUTE_MS * Math.min(this.slots, shared)) / this.#averageCall;
   }
 
   /**
@@ -160,7 +159,7 @@ export class AccountLimiter implements RateLimiter {
    */
   reserve(isSpread = false): Reservation | undefined {
     const now = this.#clock.monotonic();
-    const earliest = isSpread ? this.#lastReserved + (SPREAD * MINUTE) / this.budget.perMinute : now;
+    const earliest = isSpread ? this.#lastReserved + (SPREAD * MINUTE_MS) / this.budget.perMinute : now;
     if (now < earliest || this.#waiting.length > 0 || !this.#isOpen(now)) {
       this.#wakeLater(now, earliest);
       return undefined;

@@ -21,14 +21,13 @@ import type { Inventory } from './inventory.ts';
 import type { Kinds } from './kinds.ts';
 import type { AccountLimiter } from './limiter.ts';
 import type { AccountContext } from './accountContext.ts';
-
-const MINUTE = 60_000;
+import { DAY_MS, MINUTE_MS } from '../formulas/units.ts';
 
 /** A jump of the wall clock by less than this counts as a correction, not as a new setting; milliseconds. */
 const CLOCK_TOLERANCE = 2_000;
 
 /** The interval of the groups of queries and golden metrics in an account without them, in milliseconds. */
-const NO_OWN_INTERVAL = 86_400_000;
+const NO_OWN_INTERVAL = DAY_MS;
 
 /** The minimum time for which a task is in demand after a request, in milliseconds. */
 const DEMAND_TTL = 300_000;
@@ -90,7 +89,7 @@ export class Schedule {
       return before;
     if (ahead >= CLOCK_TOLERANCE && next.to >= before.to) {
       this.everythingDueSince = this.#context.clock.monotonic();
-      const dueFrom = next.to === before.to ? next.readableAt + MINUTE : this.everythingDueSince;
+      const dueFrom = next.to === before.to ? next.readableAt + MINUTE_MS : this.everythingDueSince;
       for (const { lastRead } of this.#inventory.tasks()) {
         if (lastRead !== undefined) lastRead.dueAt = Math.min(lastRead.dueAt, dueFrom);
       }
@@ -167,7 +166,7 @@ export class Schedule {
    * unused until then.
    */
   isEarly(task: Task): boolean {
-    return this.plan.slowdown > 1 && this.dueAt(task) < this.window.readableAt + MINUTE;
+    return this.plan.slowdown > 1 && this.dueAt(task) < this.window.readableAt + MINUTE_MS;
   }
 
   stateOf(task: Task, time: EvaluationTime): TaskState {
@@ -255,7 +254,7 @@ export class Schedule {
         needed += count;
         yield undefined;
       }
-      const refreshes = Math.max(this.intervalOf({ group }), MINUTE) / Math.max(this.intervalOf(first), MINUTE);
+      const refreshes = Math.max(this.intervalOf({ group }), MINUTE_MS) / Math.max(this.intervalOf(first), MINUTE_MS);
       calls.set(group, (calls.get(group) ?? 0) + needed * refreshes);
       const total = ofKind.get(kind) ?? { calls: 0, tasks: 0 };
       ofKind.set(kind, { calls: total.calls + needed, tasks: total.tasks + present.length });

@@ -1,8 +1,8 @@
 import leven from 'leven';
 
-/** `1 name`, `2 names`. */
+/** `1 name`, `2 names`, `1,000 names`. */
 export function counted(count: number, noun: string, plural = `${noun}s`): string {
-  return `${count} ${count === 1 ? noun : plural}`;
+  return `${count.toLocaleString('en-US')} ${count === 1 ? noun : plural}`;
 }
 
 /** "; did you mean ...?" with the known name nearest to a misspelt or shortened one, or nothing when none, or no single one, is nearest. */

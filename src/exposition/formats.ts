@@ -95,8 +95,6 @@ function qualityOf(text: string | undefined): number {
   return /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.test(text) ? Number(text) : 0;
 }
 
-const LONE_SURROGATES = /\p{Surrogate}/gu;
-
 /** The last line of an OpenMetrics exposition. */
 export const END_OF_EXPOSITION = '# EOF\n';
 
@@ -116,6 +114,6 @@ export function metadata(
 
 /** HELP text; OpenMetrics escapes the quote as well. */
 export function helpText(help: string, format: Format): string {
-  const escaped = help.replace(LONE_SURROGATES, '\ufffd').replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
+  const escaped = help.toWellFormed().replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
   return format === 'openmetrics' ? escaped.replaceAll('"', '\\"') : escaped;
 }

@@ -125,8 +125,8 @@ function hashAt(text: string, index: number): number {
 }
 
 function spellings(value: string): readonly string[] {
-  // encodeURIComponent throws on half a surrogate pair, which this turns into a replacement character.
-  const wellFormed = Buffer.from(value).toString();
+  // encodeURIComponent throws on half a surrogate pair, which a replacement character stands for here.
+  const wellFormed = value.toWellFormed();
   const formEncoded = new URLSearchParams([['', wellFormed]]).toString().slice(1);
   const base64 = (['base64', 'base64url'] as const).map((form) =>
     Buffer.from(value).toString(form).replaceAll('=', ''),

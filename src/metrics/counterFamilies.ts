@@ -4,8 +4,8 @@ import { METRIC } from '../formulas/metricInputs.ts';
 import { catalogueFamily, samplesOf, type FamilyRow, type FamilySpec } from './family.ts';
 import type { Labels, Sample } from './sample.ts';
 import { ZONES } from './windowFamilies.ts';
+import { MINUTE_S } from '../formulas/units.ts';
 
-const MINUTE = 60;
 /** No application has more calls, errors or seconds in a minute: a larger value is wrong, and would end a counter's growth. */
 const LARGEST_VALUE = 1e12;
 
@@ -90,11 +90,11 @@ export function countedMinutes({ window, metrics }: MinuteSeries): Map<number, C
   for (const name of COUNTER_METRICS) {
     for (const { from, to, values } of metrics.get(name) ?? []) {
       if (!isAbout(window, { from, to })) continue;
-      const isMinute = from % MINUTE === 0 && secondsOf({ from, to }) === MINUTE;
+      const isMinute = from % MINUTE_S === 0 && secondsOf({ from, to }) === MINUTE_S;
       const known = minutes.get(from);
       if (isMinute && (known === 'broken' || count(name, values, known ?? newMinute(minutes, from)))) continue;
-      const first = Math.max(window.from, from - (from % MINUTE));
-      for (let minute = first; minute < Math.min(to, window.to); minute += MINUTE) minutes.set(minute, 'broken');
+      const first = Math.max(window.from, from - (from % MINUTE_S));
+      for (let minute = first; minute < Math.min(to, window.to); minute += MINUTE_S) minutes.set(minute, 'broken');
     }
   }
   return minutes;

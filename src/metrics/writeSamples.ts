@@ -99,7 +99,6 @@ const MAX_UNIT_BYTES = 3;
 
 /** Matches everything that must not be written as it is. */
 const SPECIAL = /[\\"\n\ud800-\udfff]/;
-const LONE_SURROGATES = /\p{Surrogate}/gu;
 
 /**
  * A label value as it is written between the quotes: whole characters, at most 1,024 bytes, escaped (the same in both formats).
@@ -108,10 +107,7 @@ export function labelValueText(value: string): string {
   if (value.length * MAX_UNIT_BYTES <= MAX_LABEL_BYTES && !SPECIAL.test(value)) {
     return value;
   }
-  return cut(value.replace(LONE_SURROGATES, '\ufffd'), value)
-    .replaceAll('\\', '\\\\')
-    .replaceAll('\n', '\\n')
-    .replaceAll('"', '\\"');
+  return cut(value.toWellFormed(), value).replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"');
 }
 
 /** `name="value"` of every label, in order. */

@@ -1,5 +1,3 @@
-const LONE_SURROGATES = /\p{Surrogate}/gu;
-
 type Row = Readonly<Record<string, unknown>>;
 
 /**
@@ -35,7 +33,7 @@ export class Facets {
       const value = this.#valueAt(row, index);
       if (value === undefined) return undefined;
       const text = value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value);
-      this.#texts[index] = text.replace(LONE_SURROGATES, '\ufffd');
+      this.#texts[index] = text.toWellFormed();
     }
     return this.#texts;
   }

@@ -14,6 +14,7 @@ import { addSimulatorFlags, parseRatio, simulatorOptions, type SimulatorFlags } 
 import type { Labels } from '../metrics/sample.ts';
 import { addLabel, parseMoment } from './backfill/backfillFlags.ts';
 import type { SimulatorOptions } from '../simulator/simulator.ts';
+import { DAY_MS, MINUTE_MS } from '../formulas/units.ts';
 
 /** The commands beside the daemon, with their flags. The code of a command is loaded when it runs. */
 export function toolCommands(): readonly Command[] {
@@ -190,11 +191,11 @@ function checkTime(text: string): string {
 const parseWait = duration('such as 10m, at most 30m', (wait) => wait > 0 && wait <= 1_800_000);
 const parseWindow = duration(
   'of whole minutes, such as 1m or 30m, at most 366d',
-  (window) => window > 0 && window <= 366 * 86_400_000 && window % 60_000 === 0,
+  (window) => window > 0 && window <= 366 * DAY_MS && window % MINUTE_MS === 0,
 );
 const parseDelay = duration(
   'of whole minutes, such as 10m or 4h, at most 24h',
-  (delay) => delay > 0 && delay <= 86_400_000 && delay % 60_000 === 0,
+  (delay) => delay > 0 && delay <= DAY_MS && delay % MINUTE_MS === 0,
 );
 
 const COMPARE_EXAMPLES = `

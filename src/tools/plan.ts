@@ -12,11 +12,10 @@ import { scannedMinutes, type ScannedMinutes } from './scannedMinutes.ts';
 import { withLists } from './upstream/session.ts';
 import type { CommonOptions } from '../cli/flags.ts';
 import { jsonText, table } from './terminal.ts';
-
-const MINUTE = 60_000;
+import { MINUTE_MS } from '../formulas/units.ts';
 
 /** Longest interval that is advised, in milliseconds; beyond it a group is better left out. */
-const LONGEST_ADVISED = 30 * MINUTE;
+const LONGEST_ADVISED = 30 * MINUTE_MS;
 
 /** The beginning of the account's own warning about its budget. A plan omits it, because its remedies have values. */
 const BUDGET_WARNING = 'limits.requests_per_minute: ';
@@ -110,7 +109,7 @@ export function remedies({ groups, callsPerMinute, budget, slowdown }: Plan, api
     if (group === 'custom_metrics' || group === 'golden_metrics' || group === 'queries') continue;
     const left = budget - (callsPerMinute - ofGroup);
     if (left <= 0) continue;
-    const interval = Math.ceil(callsPerRefresh / left) * MINUTE;
+    const interval = Math.ceil(callsPerRefresh / left) * MINUTE_MS;
     if (interval <= LONGEST_ADVISED) found.push(`collection.intervals.${group}: ${formatDuration(interval)}`);
   }
   if (found.length === 0) {

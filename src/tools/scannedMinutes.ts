@@ -1,8 +1,7 @@
 import type { AccountConfig, CollectionConfig } from '../config/config.ts';
 import type { Plan } from '../collect/due.ts';
 import type { Group } from '../metrics/sample.ts';
-
-const MINUTE = 60_000;
+import { MINUTE_MS } from '../formulas/units.ts';
 
 /** Minutes of data before the window's end that a refresh of lists and rolling values reads (docs/nerdgraph.md). */
 const READ_MINUTES: Readonly<Partial<Record<Group, number>>> = {
@@ -37,15 +36,15 @@ export function scannedMinutes(
   { groups, slowdown }: Pick<Plan, 'groups' | 'slowdown'>,
 ): readonly ScannedMinutes[] {
   const minutesOf = (each: { readonly window?: number | undefined; readonly interval: number }): number =>
-    (each.window ?? window) / Math.max(MINUTE, each.interval * slowdown);
+    (each.window ?? window) / Math.max(MINUTE_MS, each.interval * slowdown);
   return groups.flatMap(({ group, effectiveInterval }): readonly ScannedMinutes[] => {
     if (group === 'queries') return queries.map((each) => ({ group, name: each.name, minutes: minutesOf(each) }));
     if (group === 'golden_metrics') {
       return entities.map((each) => ({ group, name: each.type, minutes: minutesOf(each) }));
     }
     if (api === 'rest') return [];
-    const interval = Math.max(MINUTE, effectiveInterval) / MINUTE;
-    const read = WINDOW_GROUPS.has(group) ? window / MINUTE : READ_MINUTES[group];
+    const interval = Math.max(MINUTE_MS, effectiveInterval) / MINUTE_MS;
+    const read = WINDOW_GROUPS.has(group) ? window / MINUTE_MS : READ_MINUTES[group];
     const late = LATE_MINUTES[group];
     if (late !== undefined) return [{ group, minutes: (interval + late) / interval }];
     return read === undefined ? [] : [{ group, minutes: read / interval }];

@@ -6,8 +6,7 @@ import { CallFailure, announced } from './callFailure.ts';
 import { errorTitle, hasError, titleOf } from './errorTitle.ts';
 import type { RawResponse } from './exchange.ts';
 import type { KeyMask } from './keyMask.ts';
-import type { Json } from './validation.ts';
-import { isRecord } from '../../nrql/queryRows.ts';
+import { hasMembers, isList, type Json } from './validation.ts';
 import type { FailureReason } from '../types.ts';
 import type { Overload } from '../upstreamReader.ts';
 
@@ -103,7 +102,7 @@ function parseObject(text: string, status: number, mask: KeyMask, { elements, on
   } catch {
     throw invalid(notJson(text));
   }
-  if (!isRecord(body)) throw invalid('the answer is no JSON object');
+  if (!hasMembers(body) || isList(body)) throw invalid('the answer is no JSON object');
   if (isShort && isTooDeep(body)) throw invalid('the answer is nested too deep');
   return body;
 }

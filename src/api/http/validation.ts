@@ -58,13 +58,11 @@ export class Discarded {
 
   /** Undefined when nothing was left out. */
   summary(): string | undefined {
-    const parts = [counted(this.#records, 'record'), counted(this.#values, 'value')].filter((part) => part !== '');
+    const parts = Object.entries({ record: this.#records, value: this.#values })
+      .filter(([, count]) => count > 0)
+      .map(([what, count]) => `${count} bad ${what}${count === 1 ? '' : 's'}`);
     return parts.length === 0 ? undefined : `left out ${parts.join(' and ')}, the first: ${this.#first}`;
   }
-}
-
-function counted(count: number, what: string): string {
-  return count === 0 ? '' : `${count} bad ${what}${count === 1 ? '' : 's'}`;
 }
 
 /** Limit for the records of a page. Pages have 200 records, or 1,000 metric names. */

@@ -29,8 +29,7 @@ import { isDatastore, METRIC } from '../../formulas/metricInputs.ts';
 import { SIGN_OF_LIFE } from '../../formulas/valueFormulas.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import { UpstreamError, type Host, type RollingValues } from '../types.ts';
-
-const HOUR = 3_600;
+import { HOUR_S } from '../../formulas/units.ts';
 
 /** The way to query the rows of a kind of data. A call carries subjects of one kind of query. */
 interface RowsQuery<S, R extends TimeRange = TimeRange> {
@@ -170,7 +169,13 @@ export function metricDataRead(account: NerdGraphAccount): BatchRead<MetricDataS
   });
 }
 
-const HOST_LISTS: QueryKind = { name: 'host lists', group: 'hosts', groupBy: 'host', columns: 'names', seconds: HOUR };
+const HOST_LISTS: QueryKind = {
+  name: 'host lists',
+  group: 'hosts',
+  groupBy: 'host',
+  columns: 'names',
+  seconds: HOUR_S,
+};
 
 /** Reads the hosts that reported in the hour before the end of the range, because the interface has no list of hosts. */
 export function hostsRead(account: NerdGraphAccount): BatchRead<ApplicationSubject, readonly Host[]> {

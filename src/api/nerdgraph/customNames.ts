@@ -29,11 +29,11 @@ import {
   type MetricNameQuery,
   type Outcome,
 } from '../upstreamReader.ts';
+import { DAY_S, MINUTE_MS } from '../../formulas/units.ts';
 
 /** Limit of New Relic for the names of one query; the response does not say when there are more. */
 const MAX_NAMES = 10_000;
 const LONGEST_NAME = 10_000;
-const DAY = 86_400;
 /** Limit for the queries of one list: a list that needs more is longer than a person can use. */
 const MAX_QUERIES = 500;
 const SELECTION: Selection = { of: 'uniques', from: 'metricTimesliceName', limit: MAX_NAMES, as: 'names' };
@@ -56,7 +56,7 @@ async function readUniqueNames(
   onQuery?: (queries: number, names: number) => void,
 ): Promise<readonly string[]> {
   const { transport } = account;
-  const range = aligned({ from: to - DAY, to });
+  const range = aligned({ from: to - DAY_S, to });
   const names = new Set<string>();
   const open: Branch[] = [{ prefix: '', except: [] }];
   let queries = 0;
@@ -131,7 +131,7 @@ const KIND = {
   group: 'custom_metrics',
   groupBy: 'application',
   columns: 'names',
-  seconds: DAY,
+  seconds: DAY_S,
 } as const satisfies QueryKind;
 
 /** Reads the metric names that contain given texts, of many applications at a time, over the day before the end of the range. */
@@ -192,7 +192,7 @@ export async function listMetricNames(
   query: MetricNameQuery,
   call: CallOptions,
 ): Promise<MetricNameList> {
-  const { applicationId, hostKey, name, onPage, to = Math.floor(account.options.now() / 60_000) * 60 } = query;
+  const { applicationId, hostKey, name, onPage, to = Math.floor(account.options.now() / MINUTE_MS) * 60 } = query;
   const conditions: Condition[] = [];
   if (hostKey !== undefined) conditions.push(equals('host', hostKey));
   if (name !== undefined && name !== '') conditions.push(isLike('metricTimesliceName', `%${name}%`));

@@ -31,14 +31,17 @@ import {
   type TimeRange,
 } from '../upstreamReader.ts';
 import type { Timeslice } from '../types.ts';
-
-const MINUTE = 60;
-const HOUR = 60 * MINUTE;
+import { HOUR_S, MINUTE_MS, MINUTE_S } from '../../formulas/units.ts';
 
 /** The most rows (buckets times facets) that a query is planned for: half of the most that a response may have. */
 const PLANNED_BUCKET_ROWS = 25_000;
 /** 360 minutes are the most whole hours, and 360 hours the most whole days, that fit into MAX_BUCKETS buckets. */
-const LIMITS: SeriesLimits = { longestByMinute: 360 * MINUTE, longestByHour: 360 * HOUR, shortestByHour: 0, stepOf };
+const LIMITS: SeriesLimits = {
+  longestByMinute: 360 * MINUTE_S,
+  longestByHour: 360 * HOUR_S,
+  shortestByHour: 0,
+  stepOf,
+};
 
 type BucketQuery = TimesliceQuery & { readonly bucketMinutes: number };
 
@@ -176,13 +179,13 @@ const COUNTERS: QueryKind = {
   columns: 'sums',
   keepsUnreadable: true,
   // Each read covers the last ten minutes again, so no minute is lost by the omission.
-  maxOmissionMs: 10 * 60_000,
+  maxOmissionMs: 10 * MINUTE_MS,
 };
 
 /** Reads minutes for counters. A response for a part of the range is used for that part; no further call reads the rest. */
 export function counterRead(account: NerdGraphAccount): BatchRead<MetricDataSubject, MinuteSeries> {
   // Parsing a response with more rows would block the event loop for too long.
-  const most = ({ from, to }: TimeRange): number => Math.floor(PLANNED_FACETS / ((to - from) / MINUTE));
+  const most = ({ from, to }: TimeRange): number => Math.floor(PLANNED_FACETS / ((to - from) / MINUTE_S));
   return rowsRead(account, {
     kindOf: () => COUNTERS,
     subjectOf: ({ applicationId, metrics }) => ({
@@ -196,7 +199,7 @@ export function counterRead(account: NerdGraphAccount): BatchRead<MetricDataSubj
       const metrics = new Map<string, Timeslice[]>();
       for (const [name, rows] of found.buckets.get(ITSELF) ?? []) {
         const minutes = rows.map((row) => {
-          return { from: row.from, to: row.to, values: mapper.valuesOf(name, row, NO_ROWS, MINUTE) };
+          return { from: row.from, to: row.to, values: mapper.valuesOf(name, row, NO_ROWS, MINUTE_S) };
         });
         metrics.set(name, minutes);
       }

@@ -5,6 +5,7 @@ import { literal } from '../../nrql/goldenMetric.ts';
 import { MAX_FACETS } from '../../nrql/limits.ts';
 import { hasOthers } from '../../nrql/queryRows.ts';
 import type { TimeRange } from '../upstreamReader.ts';
+import { DAY_S, HOUR_S, MINUTE_S } from '../../formulas/units.ts';
 
 /** One stored timeslice record; its members are read as `newrelic.timeslice.value['total']`. */
 export const TIMESLICE = 'newrelic.timeslice.value';
@@ -123,9 +124,6 @@ function milliseconds(seconds: number): string {
   return String(seconds * 1000);
 }
 
-const HOUR = 3_600;
-const DAY = 24 * HOUR;
-
 /**
  * The range moved back to whole steps, with the same length: New Relic may answer a range that is off its steps for another time
  * (its page "Query time range").
@@ -138,8 +136,8 @@ export function aligned({ from, to }: TimeRange): TimeRange {
 
 /** The step, in seconds, on which both ends of a range of this length have to be. */
 export function stepOf(seconds: number): number {
-  if (seconds < HOUR) return 60;
-  return seconds < DAY ? 300 : 600;
+  if (seconds < HOUR_S) return 60;
+  return seconds < DAY_S ? 300 : 600;
 }
 
 /** The most rows of a query with buckets; facets have a limit of their own. */
@@ -149,7 +147,6 @@ const MIN_SHARE = 0.8;
 const MAX_SHARE = 1.25;
 /** The most seconds that a response to a short range may end before the requested time. */
 const MAX_LAG = 300;
-const MINUTE = 60;
 const TIMES = ['beginTimeSeconds', 'endTimeSeconds'];
 
 /** Limit for the named facets, far above the number of facets that a query can have. */
@@ -210,7 +207,7 @@ export function nearWindow({ window }: NrqlRows, { from, to }: TimeRange): TimeR
 /** Rounded to whole minutes, because the end may be the last millisecond of the window. */
 function windowOf(given: z.infer<typeof timeWindow> | undefined): TimeRange | undefined {
   if (given === undefined) return undefined;
-  const [from = 0, to = 0] = [given.begin, given.end].map((time) => Math.round(time / 1000 / MINUTE) * MINUTE);
+  const [from = 0, to = 0] = [given.begin, given.end].map((time) => Math.round(time / 1000 / MINUTE_S) * MINUTE_S);
   return Number.isSafeInteger(from) && Number.isSafeInteger(to) && to > from ? { from, to } : undefined;
 }
 

@@ -43,11 +43,7 @@ export function queryOf(parameters: readonly (readonly [name: string, value: str
 
 /** Names come from outside and may contain half a surrogate pair, which `encodeURIComponent` rejects. */
 function encoded(text: string): string {
-  try {
-    return encodeURIComponent(text);
-  } catch {
-    return encodeURIComponent(text.replace(/\p{Surrogate}/gu, '\uFFFD'));
-  }
+  return encodeURIComponent(text.toWellFormed());
 }
 
 /** Limit for the pages of a list. */

@@ -66,7 +66,7 @@ export function createRestReader(options: RestReaderOptions, before?: object): U
     }),
     datastores: oneByOne(async ({ applicationId }, _, call) => {
       const { names } = await listNames(rest, { applicationId, name: DATABASE_FILTER }, call);
-      return datastoreNames(names.map(({ name }) => name).filter(canBeSent));
+      return datastoreNames(names.map(({ name }) => name).filter((name) => name.isWellFormed()));
     }),
     customNames: oneByOne(
       async (subject, _, call) => {
@@ -171,16 +171,12 @@ async function readCustomNames(
         'the rest is left out; a longer literal part in "match" narrows the list';
       rest.http.reportDiscarded(namesTarget(query).endpoint, words);
     }
-    for (const entry of names) if (canBeSent(entry.name)) found.add(entry.name);
+    // A name with half a surrogate pair would be another name in an address.
+    for (const { name } of names) if (name.isWellFormed()) found.add(name);
   }
   return { names: [...found], calls };
 }
 
 function namesTarget(query: MetricNameQuery): Target {
   return metricTarget('metrics.json', query, query.name === undefined ? '' : queryOf([['name', query.name]]));
-}
-
-/** False for a name with half a surrogate pair, which would turn into another name in an address. */
-function canBeSent(name: string): boolean {
-  return !/\p{Surrogate}/u.test(name);
 }

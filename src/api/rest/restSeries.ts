@@ -1,18 +1,16 @@
 import { planChunks, type SeriesLimits } from '../seriesChunks.ts';
 import type { SeriesChunk, TimeRange, MetricDataResult, MetricSeries } from '../upstreamReader.ts';
 import { secondsOf, type Timeslice, type MetricData } from '../types.ts';
-
-const HOUR = 3_600;
-const DAY = 24 * HOUR;
+import { DAY_S, HOUR_S } from '../../formulas/units.ts';
 
 /**
  * Limits of the REST interface. Ranges of up to 3 hours are returned by the minute. Ranges of more than 4 and up to 7 days are
  * returned by the hour, even recent ones; shorter ranges are not, even old ones (New Relic's "Extract metric timeslice data").
  */
 const LIMITS: SeriesLimits = {
-  longestByMinute: 3 * HOUR,
-  longestByHour: 7 * DAY,
-  shortestByHour: 97 * HOUR,
+  longestByMinute: 3 * HOUR_S,
+  longestByHour: 7 * DAY_S,
+  shortestByHour: 97 * HOUR_S,
   stepOf: () => 60,
 };
 

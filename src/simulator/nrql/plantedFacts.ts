@@ -2,6 +2,7 @@ import { NrqlError, comparedValues } from './condition.ts';
 import type { ColumnValue, NrqlQuery } from './parseQuery.ts';
 import type { NrqlRow } from './rowTally.ts';
 import type { StoredEvent } from '../world/events.ts';
+import { MINUTE } from '../world/worldEntities.ts';
 import type { PlantedFacts } from '../simulatorSettings.ts';
 
 const UNMATCHED = 'No application was matched (did you specify appId, appName or entity.guid?)';
@@ -50,7 +51,6 @@ export function withCaseSensitiveLike(text: string, facts: PlantedFacts): string
   return text.replace(LIKE, (whole, pattern: string) => (pattern === pattern.toLowerCase() ? "LIKE '\u0000'" : whole));
 }
 
-const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 

@@ -7,6 +7,7 @@ import { windowAt } from '../../collect/due.ts';
 import { parseDuration } from '../../config/duration.ts';
 import { UsageError } from '../../cli/process.ts';
 import { formatMinute } from '../terminal.ts';
+import { MINUTE_S } from '../../formulas/units.ts';
 
 /** The flags of the command, each validated; their combination is not. */
 export interface BackfillOptions {
@@ -43,8 +44,6 @@ export function addLabel(text: string, before: Labels): Labels {
   return { ...before, [name]: value };
 }
 
-const MINUTE = 60;
-
 /**
  * The Unix seconds of an ISO 8601 time with its zone, `now`, or a time span before now (`7d`, `-7d`). Throws an Error with a
  * sentence.
@@ -76,7 +75,7 @@ export function resolveRange(
 ): TimeRange {
   const seconds = now / 1000;
   const newest = windowAt(now, { window: 0, delay }).to;
-  const minuteOf = (text: string): number => Math.floor(parseMoment(text, seconds) / MINUTE) * MINUTE;
+  const minuteOf = (text: string): number => Math.floor(parseMoment(text, seconds) / MINUTE_S) * MINUTE_S;
   const from = minuteOf(given.from);
   const to = given.to === undefined ? newest : minuteOf(given.to);
   for (const [flag, time] of Object.entries({ '--from': from, '--to': to })) {

@@ -9,6 +9,7 @@ import { formatDuration } from '../../config/duration.ts';
 import { counted } from '../../config/wording.ts';
 import { formatMinute } from '../terminal.ts';
 import { type BackfillOptions, resolveRange } from './backfillFlags.ts';
+import { HOUR_S, MINUTE_MS, MINUTE_S } from '../../formulas/units.ts';
 
 /**
  * The applications to backfill, in the order of the accounts and their lists, and the number of those left out because they do
@@ -61,9 +62,6 @@ function toSubject(
   };
 }
 
-const MINUTE = 60;
-const HOUR = 3_600;
-
 /** The flags, and the settings that change the output: a resumed run must have the same ones as the interrupted run. */
 export function resumeKeyOf({ accounts, config }: LiveSession, request: BackfillOptions): State['resumeKey'] {
   return {
@@ -102,7 +100,7 @@ export async function planBackfill(
   if (request.hosts && !subjects.some(({ hosts }) => hosts)) {
     note('The configuration switches the hosts of these applications off: there are no host series.');
   }
-  const hours = chunks.flat().filter(({ granule }) => granule > MINUTE);
+  const hours = chunks.flat().filter(({ granule }) => granule > MINUTE_S);
   const lastHour = hours.length === 0 ? undefined : Math.max(...hours.map(({ to }) => to));
   note(
     `Applications: ${subjects.length}; from ${formatMinute(range.from)} to ${formatMinute(range.to)}; ` +
@@ -113,12 +111,12 @@ export async function planBackfill(
 
 /** The window in seconds, as whole minutes; `configured` is in milliseconds. */
 function windowOf(configured: number, { window = configured }: BackfillOptions): number {
-  return Math.max(MINUTE, Math.floor(window / 60_000) * MINUTE);
+  return Math.max(MINUTE_S, Math.floor(window / MINUTE_MS) * MINUTE_S);
 }
 
 /** The resolution that New Relic keeps, in words; `lastHour` is the end of the hourly part, if there is one. */
 function resolution(lastHour: number | undefined, to: number): string {
   if (lastHour === undefined) return 'a sample per minute';
   const hourly = 'a sample per hour, because New Relic keeps no minutes for longer than 8 days';
-  return lastHour + HOUR > to ? hourly : `${hourly}, and from ${formatMinute(lastHour)} on a sample per minute`;
+  return lastHour + HOUR_S > to ? hourly : `${hourly}, and from ${formatMinute(lastHour)} on a sample per minute`;
 }

@@ -12,6 +12,7 @@ import { FACTS, type Fact, type FactId } from './facts.ts';
 import { judgeLate, type Reading } from './judges.ts';
 import { GOLDEN_PROBE, NERDGRAPH_PROBES, readLargest } from './nerdgraphProbes.ts';
 import { DATABASE_PROBE, readMinutes, REST_PROBES, valueAt } from './restProbes.ts';
+import { MINUTE_MS } from '../../formulas/units.ts';
 
 /** An account of the configuration, connected through both interfaces. */
 export interface FactAccount {
@@ -47,7 +48,6 @@ const LARGEST = 5;
 const MAX_RANKED = 200;
 /** The most reads of one minute by `checkLate`. */
 const LATE_CALLS = 5;
-const MINUTE = 60_000;
 
 /** Checks all facts on an account. Rejects only with the reason of the signal. */
 export async function checkAccount(account: FactAccount, timing: Timing): Promise<AccountFacts> {
@@ -74,7 +74,7 @@ export async function checkAccount(account: FactAccount, timing: Timing): Promis
 async function openSides({ own, calls, rest, graph }: FactAccount, { now, delayMs, waitMs }: Timing) {
   calls.limit = MAX_CALLS - (waitMs > 0 ? LATE_CALLS : 0);
   const { api } = own.reader;
-  const to = Math.floor((now() - delayMs) / MINUTE) * 60;
+  const to = Math.floor((now() - delayMs) / MINUTE_MS) * 60;
   const listed = await own.reader.listApplications({}, own.call);
   const reporting = listed.filter((application) => application.reporting !== false);
   const ranked = api === 'rest' ? byThroughput(reporting) : await byRolling(graph, reporting, to);
@@ -113,7 +113,7 @@ async function sideOf<A extends Pick<RestAccount, 'largest'>>(
     const [first] = account.largest;
     if (first === undefined) return undecided('no reporting application');
     // The minute is that after the lists, because a summary in them may already cover a minute that ended meanwhile.
-    return { ...account, first, minute: Math.floor(now() / MINUTE) * 60 };
+    return { ...account, first, minute: Math.floor(now() / MINUTE_MS) * 60 };
   } catch (error) {
     if (error instanceof CallsSpent) return undecided('the calls are spent');
     if (!(error instanceof UpstreamError)) throw error;
@@ -188,18 +188,18 @@ async function checkLate(
   if (waitMs === 0) return undecided('needs --wait');
   if (largest === undefined) return undecided('no reporting application');
   const started = now();
-  const end = Math.floor(started / MINUTE) * MINUTE;
+  const end = Math.floor(started / MINUTE_MS) * MINUTE_MS;
   // The last reading counts as final, so it is at the end of the wait.
-  const last = Math.floor((started + waitMs - end) / MINUTE);
+  const last = Math.floor((started + waitMs - end) / MINUTE_MS);
   const ages = [...AGES.filter((age) => age < last), last];
   const readings: Reading[] = [];
   const range = { from: end / 1000 - 60, to: end / 1000 };
   return orFailure(async () => {
     for (const age of ages) {
-      await sleep(Math.max(0, end + age * MINUTE - now()), own.call.signal);
+      await sleep(Math.max(0, end + age * MINUTE_MS - now()), own.call.signal);
       const [minute] = await readMinutes(own.reader.api === 'rest' ? rest : graph, largest.id, [METRIC.web], range);
       readings.push({ age, calls: minute === undefined ? 0 : valueAt(minute, METRIC.web, 'call_count') });
     }
-    return judgeLate(readings, delayMs / MINUTE);
+    return judgeLate(readings, delayMs / MINUTE_MS);
   });
 }

@@ -57,5 +57,3 @@ export interface FactRow extends Partial<Query> {
 export type FactTable<Id extends string> = { readonly [id in Id]: FactRow };
 
 export const TEN_MINUTES = 600;
-export const HOUR = 3_600;
-export const DAY = 24 * HOUR;

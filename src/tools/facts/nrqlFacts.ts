@@ -1,6 +1,7 @@
 import { METRIC } from '../../formulas/metricInputs.ts';
 import { SIGN_OF_LIFE } from '../../formulas/valueFormulas.ts';
-import { DAY, HOUR, type FactTable } from './factRow.ts';
+import { type FactTable } from './factRow.ts';
+import { DAY_S, HOUR_S } from '../../formulas/units.ts';
 
 /** A metric name that no agent sends. */
 export const NO_METRIC = 'Exporter/Facts/NoSuchMetric';
@@ -72,11 +73,11 @@ export const NRQL_FACTS = {
     judge: 'no row of an unknown name',
     wrong: ['newrelic_*_component_time_seconds', 'newrelic_*_apdex_requests'],
   },
-  nerdgraph_half_hour: window(HOUR / 2, 0, 'a range of 30 minutes is answered to the minute', WINDOW),
-  nerdgraph_hour: window(HOUR, 300, 'a range of an hour is cut by at most 5 minutes', [
+  nerdgraph_half_hour: window(HOUR_S / 2, 0, 'a range of 30 minutes is answered to the minute', WINDOW),
+  nerdgraph_hour: window(HOUR_S, 300, 'a range of an hour is cut by at most 5 minutes', [
     ...['collection.window', QUERIES, 'backfill'],
   ]),
-  nerdgraph_day: window(DAY, 600, 'a range of a day is cut by at most 10 minutes', [QUERIES]),
+  nerdgraph_day: window(DAY_S, 600, 'a range of a day is cut by at most 10 minutes', [QUERIES]),
   nerdgraph_timeout: {
     relies: 'the argument timeout takes 5 to 30 seconds',
     source: "New Relic's client library",
@@ -90,7 +91,7 @@ export const NRQL_FACTS = {
     source: "New Relic's page on timeslice data; the equality is inferred",
     nrql: `${COUNT} appId IN ({apps}) AND host IS NOT NULL FACET appId, host {time} LIMIT MAX`,
     judge: 'hosts',
-    over: HOUR,
+    over: HOUR_S,
     wrong: ['newrelic_host_*', 'newrelic_application_hosts'],
   },
   nerdgraph_host_query: {
@@ -140,7 +141,7 @@ export const NRQL_FACTS = {
     source: REFERENCE,
     nrql: 'SELECT uniques(metricTimesliceName, 10000) AS names FROM Metric WHERE appId = {app} {time}',
     judge: 'accepted',
-    over: DAY,
+    over: DAY_S,
     wrong: ['custom_metrics'],
   },
   nerdgraph_rollup_scope: {
@@ -179,7 +180,7 @@ export const NRQL_FACTS = {
     source: 'both were seen in public code',
     nrql: 'SELECT count(*) AS n, percentile(duration, 75) AS p FROM Transaction WHERE appId = {app} {time}',
     judge: 'percentile',
-    over: HOUR,
+    over: HOUR_S,
     wrong: ['newrelic_transaction_duration_seconds', 'newrelic_browser_*', QUERIES],
   },
   nerdgraph_entity_page: {

@@ -1,6 +1,7 @@
-import { DAY, HOUR, type FactTable, type Query } from './factRow.ts';
+import { type FactTable, type Query } from './factRow.ts';
+import { DAY_S, HOUR_S } from '../../formulas/units.ts';
 
-const MONTH = 30 * DAY;
+const MONTH = 30 * DAY_S;
 const CONSUMPTION = 'newrelic.resourceConsumption';
 const DEFINITIONS = "New Relic's entity definitions";
 
@@ -21,7 +22,7 @@ function pack<const E extends PackEvents>({ from, fields, where, counted, ...row
   const columns = fields.map((field, index) => `count(${field}) AS f${index}`).join(', ');
   const condition = where === undefined ? '' : ` WHERE ${where}`;
   return {
-    over: HOUR,
+    over: HOUR_S,
     ...row,
     relies: `${from.replace(/, (?=\w+$)/, ' and ')} ${from.includes(',') ? 'have' : 'has'} the fields that the pack reads`,
     nrql: `SELECT count(${counted ?? '*'}) AS n, ${columns} FROM ${from}${condition} {time}`,
@@ -58,7 +59,7 @@ export const PACK_FACTS = {
     from: 'Transaction',
     fields: ['duration', 'transactionType', 'appName', 'appId'],
     where: 'appId = {app}',
-    over: DAY,
+    over: DAY_S,
   }),
   pack_browser: pack({
     source: DEFINITIONS,
@@ -97,7 +98,7 @@ export const PACK_FACTS = {
       ...(['FullPlatformUsersBillable', 'CoreUsersBillable'] as const),
     ],
     // New Relic notes usage about three hours late.
-    delay: 4 * HOUR,
+    delay: 4 * HOUR_S,
     minEvents: 1,
   }),
 } as const satisfies FactTable<`pack_${string}`>;

@@ -2,7 +2,8 @@ import type { Json } from '../../api/http/validation.ts';
 import { rowsOf } from '../../api/nerdgraph/nrql.ts';
 import { before, type GraphAccount, type Probe, type Verdicts } from './connections.ts';
 import { undecided, type Judged } from './evidence.ts';
-import { HOUR, TEN_MINUTES, type Query } from './factRow.ts';
+import { TEN_MINUTES, type Query } from './factRow.ts';
+import { HOUR_S } from '../../formulas/units.ts';
 import { FACTS, type Fact, type FactId } from './facts.ts';
 import { objectsIn } from './judges.ts';
 import { isRefusalJudge, REFUSAL_JUDGES, RESULT_JUDGES } from './nrqlJudges.ts';
@@ -17,7 +18,7 @@ const OFF_MINUTE = 27;
 
 /** The statement of a query, about the account's applications, and its range. */
 function written({ nrql, over = TEN_MINUTES, delay = 0, maxShift }: Query, { first, largest, to }: GraphAccount) {
-  const end = maxShift === undefined ? to - delay : to - ((to - OFF_MINUTE * 60) % HOUR);
+  const end = maxShift === undefined ? to - delay : to - ((to - OFF_MINUTE * 60) % HOUR_S);
   const range = before(end, over);
   const text = nrql
     .replaceAll('{app}', String(first.id))

@@ -16,6 +16,7 @@ import { UpstreamError } from '../../api/types.ts';
 import { systemClock, type Clock } from '../../collect/clock.ts';
 import { AccountLimiter, SharedConcurrency } from '../../collect/limiter.ts';
 import { REMEDIES } from '../../collect/remedies.ts';
+import { HOUR_MS } from '../../formulas/units.ts';
 
 /** The tools of a command that reads from New Relic. */
 export interface CommandContext {
@@ -193,7 +194,6 @@ export function openAccounts(
 }
 
 const LOOK_EVERY_MS = 250;
-const HOUR_MS = 3_600_000;
 
 /** All groups of lists, with metric names: they decide how many calls metric data take. */
 const LISTS: ReadonlySet<Group> = new Set<Group>([

@@ -109,10 +109,7 @@ export function timeInWords(at: number): string {
   return `${new Date(at * 1000).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }
 
-/** `1 application`, `12 applications`. */
-export function counted(count: number, noun: string, plural = `${noun}s`): string {
-  return `${count.toLocaleString('en-US')} ${count === 1 ? noun : plural}`;
-}
+export { counted } from '../../config/wording.ts';
 
 /** A number with at most three significant digits. */
 export function threeDigits(value: number): string {
