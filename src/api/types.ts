@@ -35,13 +35,13 @@ export class UpstreamError extends Error {
   }
 }
 
-// The types below are New Relic's records after validation, in the units of the REST interface (milliseconds, rates per minute),
-// to which the NerdGraph reader converts. A field is undefined where the response lacks it or has an invalid value.
+// The types below are New Relic's records after validation, in base units: seconds, rates per second, ratios. A field is undefined
+// where the response lacks it or has an invalid value.
 
 /** `application_summary` or `end_user_summary`. */
 export interface RollingSummary {
   readonly responseTime: number | undefined;
-  readonly throughput: number | undefined;
+  readonly requestRate: number | undefined;
   readonly errorRate: number | undefined;
   readonly apdexTarget: number | undefined;
   readonly apdexScore: number | undefined;

@@ -97,7 +97,7 @@ export function tagLabels(tags: Tags, keys: readonly string[]): Labels {
 const ABSENT_WITHOUT_TRAFFIC = 'absent where it is 0 while throughput is 0';
 
 /**
- * `application_summary` (response time in milliseconds, throughput per minute), as all kinds of entities have it.
+ * `application_summary`, as all kinds of entities have it.
  *
  * @param nerdgraph where NerdGraph has the values; false: nowhere
  */
@@ -110,14 +110,14 @@ function traffic(
       meaning: 'Response time of web transactions',
       source: `application_summary.response_time / 1000, ${ABSENT_WITHOUT_TRAFFIC}`,
       nerdgraph: nerdgraph && nerdgraph.responseTime,
-      calculate: ({ rolling }) => divided(rolling.summary?.responseTime, 1000),
+      calculate: ({ rolling }) => rolling.summary?.responseTime,
     },
     {
       suffix: 'rolling_requests_per_second',
       meaning: 'Requests per second',
       source: 'application_summary.throughput (per minute) / 60',
       nerdgraph: nerdgraph && nerdgraph.requests,
-      calculate: ({ rolling }) => divided(rolling.summary?.throughput, 60),
+      calculate: ({ rolling }) => rolling.summary?.requestRate,
     },
     {
       suffix: 'rolling_error_ratio',
@@ -136,7 +136,7 @@ function traffic(
   ];
 }
 
-/** `end_user_summary` (response time in seconds, throughput per minute). NerdGraph has it for applications only. */
+/** `end_user_summary`. NerdGraph has it for applications only. */
 function endUser(inNerdgraph: boolean): Spec[] {
   const where = (source: string) => ({ nerdgraph: inNerdgraph && `${source} of the last 4 minutes` });
   return [
@@ -152,7 +152,7 @@ function endUser(inNerdgraph: boolean): Spec[] {
       meaning: 'Page views per second',
       source: 'end_user_summary.throughput (per minute) / 60',
       ...where('EndUser'),
-      calculate: ({ rolling }) => divided(rolling.endUserSummary?.throughput, 60),
+      calculate: ({ rolling }) => rolling.endUserSummary?.requestRate,
     },
     {
       suffix: 'end_user_rolling_apdex_target_seconds',
@@ -181,7 +181,7 @@ const APDEX_TARGET: Spec = {
 };
 
 function withoutEmptyAverages(summary: RollingSummary | undefined): RollingSummary | undefined {
-  if (summary?.throughput !== 0) return summary;
+  if (summary?.requestRate !== 0) return summary;
   return {
     ...summary,
     responseTime: unlessZero(summary.responseTime),
@@ -192,10 +192,6 @@ function withoutEmptyAverages(summary: RollingSummary | undefined): RollingSumma
 
 function unlessZero(value: number | undefined): number | undefined {
   return value === 0 ? undefined : value;
-}
-
-function divided(value: number | undefined, divisor: number): number | undefined {
-  return value === undefined ? undefined : value / divisor;
 }
 
 const APPLICATION = rowsOf('applications', 'rolling', [

@@ -7,9 +7,9 @@ import { EVERYTHING, NERDGRAPH, World } from './support/world.ts';
 const nerdgraph = (over: Parameters<typeof accountConfig>[0] = {}): World =>
   new World([accountConfig({ api: 'nerdgraph', ...over })], collectionConfig(), NERDGRAPH);
 
-const rolling = (throughput: number): RollingSummary => ({
-  responseTime: 200,
-  throughput,
+const rolling = (perMinute: number): RollingSummary => ({
+  responseTime: 0.2,
+  requestRate: perMinute / 60,
   errorRate: 0,
   apdexTarget: undefined,
   apdexScore: 0.9,

@@ -5,7 +5,7 @@ import { listedFamilySamples } from '../../src/metrics/listedFamilies.ts';
 
 const NO_SUMMARY: RollingSummary = {
   responseTime: undefined,
-  throughput: undefined,
+  requestRate: undefined,
   errorRate: undefined,
   apdexTarget: undefined,
   apdexScore: undefined,
@@ -15,8 +15,8 @@ const NO_SUMMARY: RollingSummary = {
 };
 
 const SUMMARY: RollingSummary = {
-  responseTime: 441,
-  throughput: 66,
+  responseTime: 0.441,
+  requestRate: 66 / 60,
   errorRate: 0.03,
   apdexTarget: 0.5,
   apdexScore: 0.84,
@@ -28,7 +28,7 @@ const SUMMARY: RollingSummary = {
 const END_USER: RollingSummary = {
   ...NO_SUMMARY,
   responseTime: 4.61,
-  throughput: 5.58,
+  requestRate: 5.58 / 60,
   apdexTarget: 7,
   apdexScore: 0.91,
 };
@@ -189,8 +189,8 @@ describe('entitySamples', () => {
   });
 
   it('leaves averages and scores of 0 out while there is no traffic', () => {
-    const summary = { ...SUMMARY, responseTime: 0, throughput: 0, errorRate: 0, apdexScore: 0 };
-    const endUserSummary = { ...END_USER, responseTime: 0, throughput: 0, apdexScore: 0 };
+    const summary = { ...SUMMARY, responseTime: 0, requestRate: 0, errorRate: 0, apdexScore: 0 };
+    const endUserSummary = { ...END_USER, responseTime: 0, requestRate: 0, apdexScore: 0 };
     const found = ofApplication({ summary, endUserSummary });
     expect(Object.keys(found).filter((name) => /rolling_(response_time|error_ratio|apdex_score)/.test(name))).toEqual(
       [],
@@ -205,17 +205,17 @@ describe('entitySamples', () => {
   });
 
   it('keeps averages and scores of 0 while there is traffic, and others while there is none', () => {
-    const bad = { ...SUMMARY, responseTime: 0, throughput: 0.2, errorRate: 0, apdexScore: 0 };
+    const bad = { ...SUMMARY, responseTime: 0, requestRate: 0.2 / 60, errorRate: 0, apdexScore: 0 };
     expect(ofApplication({ summary: bad })).toMatchObject({
       rolling_response_time_seconds: 0,
       rolling_error_ratio: 0,
       rolling_apdex_score: 0,
     });
-    expect(ofApplication({ summary: { ...SUMMARY, throughput: 0 } })).toMatchObject({
+    expect(ofApplication({ summary: { ...SUMMARY, requestRate: 0 } })).toMatchObject({
       ...TRAFFIC,
       rolling_requests_per_second: 0,
     });
-    expect(ofApplication({ summary: { ...bad, throughput: undefined } })).toMatchObject({ rolling_apdex_score: 0 });
+    expect(ofApplication({ summary: { ...bad, requestRate: undefined } })).toMatchObject({ rolling_apdex_score: 0 });
   });
 
   it('gives an unknown health status one more series', () => {
@@ -234,8 +234,8 @@ describe('entitySamples', () => {
 describe('rolling values that were read apart from the list', () => {
   const listed = { ...NO_SUMMARY, apdexTarget: 0.5, hostCount: 2, instanceCount: 15 };
   const apart = {
-    summary: { ...NO_SUMMARY, responseTime: 120, throughput: 30, errorRate: 0.01, apdexScore: 0.97 },
-    endUserSummary: { ...NO_SUMMARY, responseTime: 2.5, throughput: 6, apdexTarget: 7, apdexScore: 0.9 },
+    summary: { ...NO_SUMMARY, responseTime: 0.12, requestRate: 0.5, errorRate: 0.01, apdexScore: 0.97 },
+    endUserSummary: { ...NO_SUMMARY, responseTime: 2.5, requestRate: 0.1, apdexTarget: 7, apdexScore: 0.9 },
   };
   const TRAFFIC_APART = {
     rolling_response_time_seconds: 0.12,
@@ -270,7 +270,7 @@ describe('rolling values that were read apart from the list', () => {
   });
 
   it('keep a 0 that has a denominator of its own, though there are no web requests', () => {
-    const summary = { ...NO_SUMMARY, throughput: 0, errorRate: 0 };
+    const summary = { ...NO_SUMMARY, requestRate: 0, errorRate: 0 };
     expect(rollingOnly('hosts', HOST, { summary, endUserSummary: undefined })).toEqual({
       rolling_requests_per_second: 0,
       rolling_error_ratio: 0,

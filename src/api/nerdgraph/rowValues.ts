@@ -13,7 +13,7 @@ import type { RollingSummary, RollingValues } from '../types.ts';
 
 export const NO_SUMMARY: RollingSummary = Object.freeze({
   responseTime: undefined,
-  throughput: undefined,
+  requestRate: undefined,
   errorRate: undefined,
   apdexTarget: undefined,
   apdexScore: undefined,
@@ -88,8 +88,7 @@ export class ValueMapper {
 }
 
 /**
- * The rolling values of an application or a host from its rows over the last minutes, in the units of the REST interface.
- * A value is absent without rows, or where its denominator is 0. The Apdex target of an application comes with the list.
+ * The rolling values of an application or a host from its rows over the last minutes. A value is absent without rows, or where its denominator is 0. The Apdex target of an application comes with the list.
  */
 export function rollingOf(rows: MetricRows, seconds: number): RollingValues {
   const reports = rows.size > 0;
@@ -98,8 +97,8 @@ export function rollingOf(rows: MetricRows, seconds: number): RollingValues {
   const errors = count(METRIC.errors);
   const summary: RollingSummary = {
     ...NO_SUMMARY,
-    responseTime: ratio(1000 * (rows.get(METRIC.web)?.t ?? 0), web),
-    throughput: perMinute(web, seconds),
+    responseTime: ratio(rows.get(METRIC.web)?.t ?? 0, web),
+    requestRate: ratio(web, seconds),
     errorRate: ratio(errors, (web ?? 0) + (count(METRIC.nonWeb) ?? 0)),
     apdexScore: scoreOf(rows.get(METRIC.apdex)),
   };
@@ -110,9 +109,8 @@ export function rollingOf(rows: MetricRows, seconds: number): RollingValues {
     summary,
     endUserSummary: {
       ...NO_SUMMARY,
-      // Unlike all other times, the REST interface gives this one in seconds.
       responseTime: ratio(views?.t, views?.c),
-      throughput: perMinute(views?.c, seconds),
+      requestRate: ratio(views?.c, seconds),
       apdexTarget: verdicts?.mx,
       apdexScore: scoreOf(verdicts),
     },
@@ -134,8 +132,8 @@ export function keyTransactionOf(
   const count = row?.c ?? (reports ? 0 : undefined);
   const summary: RollingSummary = {
     ...NO_SUMMARY,
-    responseTime: ratio(1000 * (row?.t ?? 0), count),
-    throughput: perMinute(count, seconds),
+    responseTime: ratio(row?.t ?? 0, count),
+    requestRate: ratio(count, seconds),
     errorRate: ratio(row?.x, row?.c),
     apdexScore: row === undefined ? undefined : scoreOf(apdex),
   };
@@ -145,10 +143,6 @@ export function keyTransactionOf(
 function scoreOf(row: MetricRow | undefined): number | undefined {
   if (row?.x === undefined) return undefined;
   return ratio(row.c + row.t / 2, row.c + row.t + row.x);
-}
-
-function perMinute(count: number | undefined, seconds: number): number | undefined {
-  return ratio(count === undefined ? undefined : 60 * count, seconds);
 }
 
 /** Undefined without data, for a whole that is not positive, and for a result that is not finite. */

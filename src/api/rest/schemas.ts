@@ -23,21 +23,22 @@ const time = z.string().transform((value, context) => {
   return z.NEVER;
 });
 
-/** `application_summary` and `end_user_summary`. All fields are optional, because older responses have fewer. */
-const summary = z
-  .object({
-    response_time: amount.optional(),
-    throughput: amount.optional(),
-    error_rate: amount.optional(),
-    apdex_target: amount.optional(),
-    apdex_score: amount.max(1).optional(),
-    host_count: count.optional(),
-    instance_count: count.optional(),
-    concurrent_instance_count: count.optional(),
-  })
-  .transform((fields): RollingSummary => ({
-    responseTime: fields.response_time,
-    throughput: fields.throughput,
+/** A summary, whose rates are per minute. All fields are optional, because older responses have fewer. */
+const summaryFields = z.object({
+  response_time: amount.optional(),
+  throughput: amount.optional(),
+  error_rate: amount.optional(),
+  apdex_target: amount.optional(),
+  apdex_score: amount.max(1).optional(),
+  host_count: count.optional(),
+  instance_count: count.optional(),
+  concurrent_instance_count: count.optional(),
+});
+
+const summary = (timeUnits: number) =>
+  summaryFields.transform((fields): RollingSummary => ({
+    responseTime: divided(fields.response_time, timeUnits),
+    requestRate: divided(fields.throughput, 60),
     errorRate: fields.error_rate,
     apdexTarget: fields.apdex_target,
     apdexScore: fields.apdex_score,
@@ -45,6 +46,15 @@ const summary = z
     instanceCount: fields.instance_count,
     concurrentInstanceCount: fields.concurrent_instance_count,
   }));
+
+/** Its times are milliseconds. */
+const applicationSummary = summary(1000).optional();
+/** Its times are seconds. */
+const endUserSummary = summary(1).optional();
+
+function divided(value: number | undefined, divisor: number): number | undefined {
+  return value === undefined ? undefined : value / divisor;
+}
 
 const settings = z
   .object({
@@ -75,8 +85,8 @@ export const application = z
     health_status: text.optional(),
     reporting: z.boolean().optional(),
     last_reported_at: time.optional(),
-    application_summary: summary.optional(),
-    end_user_summary: summary.optional(),
+    application_summary: applicationSummary,
+    end_user_summary: endUserSummary,
     settings: settings.optional(),
     links: links.optional(),
   })
@@ -101,7 +111,7 @@ const machine = z.object({
   host: text,
   language: z.string().optional(),
   health_status: text.optional(),
-  application_summary: summary.optional(),
+  application_summary: applicationSummary,
 });
 
 function toMachine(fields: z.infer<typeof machine>): Omit<Host, 'key'> {
@@ -137,8 +147,8 @@ export const keyTransaction = z
     health_status: text.optional(),
     reporting: z.boolean().optional(),
     last_reported_at: time.optional(),
-    application_summary: summary.optional(),
-    end_user_summary: summary.optional(),
+    application_summary: applicationSummary,
+    end_user_summary: endUserSummary,
     links: z.object({ application: id.optional() }).optional(),
   })
   .transform((fields): KeyTransaction => ({

@@ -134,10 +134,10 @@ async function byRolling(
   const outcomes = await readAll(rolling, subjects, before(to, TEN_MINUTES), call);
   const measured = ranked.map((application, index) => {
     const outcome = outcomes[index];
-    const throughput = outcome !== undefined && 'value' in outcome ? outcome.value.summary?.throughput : undefined;
-    return { application, throughput: throughput ?? 0 };
+    const rate = outcome !== undefined && 'value' in outcome ? outcome.value.summary?.requestRate : undefined;
+    return { application, rate: rate ?? 0 };
   });
-  return measured.toSorted((a, b) => b.throughput - a.throughput).map(({ application }) => application);
+  return measured.toSorted((a, b) => b.rate - a.rate).map(({ application }) => application);
 }
 
 /** Runs the probes of one interface in turn. A failed probe affects only its own rows. */

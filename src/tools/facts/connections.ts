@@ -204,5 +204,5 @@ export function before(to: number, seconds: number): TimeRange {
 
 /** Applications or key transactions, with the most traffic first. */
 export function byThroughput<T extends Pick<Application, 'summary'>>(listed: readonly T[]): readonly T[] {
-  return listed.toSorted((a, b) => (b.summary?.throughput ?? 0) - (a.summary?.throughput ?? 0));
+  return listed.toSorted((a, b) => (b.summary?.requestRate ?? 0) - (a.summary?.requestRate ?? 0));
 }

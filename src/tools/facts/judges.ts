@@ -13,10 +13,10 @@ export interface Minute {
   readonly milliseconds: number;
 }
 
-/** A summary of New Relic with its throughput and response time, and the minutes of the same subject read at the same time. */
+/** A summary of New Relic with its request rate and response time, and the minutes of the same subject read at the same time. */
 export interface Summarized {
   readonly minutes: readonly Minute[];
-  readonly throughput: number;
+  readonly requestRate: number;
   readonly responseTime: number;
 }
 
@@ -87,13 +87,13 @@ export function judgeWindow(subjects: readonly Summarized[], assumed: readonly n
 }
 
 /** The difference between a summary and the window of `length` minutes that ended `delay` minutes before the last one. */
-function errorOfWindow({ minutes, throughput, responseTime }: Summarized, length: number, delay: number): number {
+function errorOfWindow({ minutes, requestRate, responseTime }: Summarized, length: number, delay: number): number {
   const part = minutes.slice(0, minutes.length - delay).slice(-length);
   const calls = sum(part.map((minute) => minute.calls));
   if (part.length < length || calls === 0) return Infinity;
   const time = sum(part.map((minute) => minute.milliseconds));
   const inAnyUnit = (a: number, b: number) => Math.min(...FACTORS.map((factor) => difference(a, b * factor)));
-  return Math.max(inAnyUnit(throughput, calls / length), inAnyUnit(responseTime, time / calls));
+  return Math.max(inAnyUnit(requestRate, calls / length), inAnyUnit(responseTime, time / calls));
 }
 
 /**

@@ -107,14 +107,14 @@ export const REST_PROBES: readonly Probe<RestAccount>[] = [
     const browsers: Pair[] = [];
     for (const { id, summary, endUserSummary } of largest.slice(0, 3)) {
       const read = await readMinutes(rest, id, [METRIC.web, METRIC.errors, 'EndUser'], before(minute, MINUTES * 60));
-      const { throughput = 0, responseTime, errorRate = 0 } = summary ?? {};
-      if (throughput > 0 && responseTime !== undefined) {
+      const { requestRate = 0, responseTime, errorRate = 0 } = summary ?? {};
+      if (requestRate > 0 && responseTime !== undefined) {
         const minutes = minutesOf(read, METRIC.web);
         const calls = callsIn(minutes.slice(-4));
         const failed = sum(read.slice(-4).map((each) => valueAt(each, METRIC.errors, 'error_count')));
-        summaries.push({ minutes, throughput, responseTime });
-        times.push({ seen: responseTime, expected: responseTimeOf(minutes.slice(-4)) });
-        rates.push({ seen: throughput, expected: calls / 4 });
+        summaries.push({ minutes, requestRate, responseTime });
+        times.push({ seen: responseTime, expected: responseTimeOf(minutes.slice(-4)) / 1000 });
+        rates.push({ seen: requestRate, expected: calls / 240 });
         errors.push({ seen: errorRate, expected: failed / (calls || Infinity) });
       }
       const seconds = responseTimeOf(minutesOf(read, 'EndUser')) / 1000;
@@ -175,7 +175,7 @@ export const REST_PROBES: readonly Probe<RestAccount>[] = [
   }),
   probe('rest_errors_absent', async ({ rest, listed, to }) => {
     const without = listed.filter(
-      ({ reporting, summary }) => reporting !== false && summary?.errorRate === 0 && (summary.throughput ?? 0) > 0,
+      ({ reporting, summary }) => reporting !== false && summary?.errorRate === 0 && (summary.requestRate ?? 0) > 0,
     );
     for (const { id } of byThroughput(without).slice(0, 2)) {
       const data = await rest.metricData(id, [METRIC.web, METRIC.errors], before(to, TEN_MINUTES));
@@ -222,15 +222,15 @@ export const REST_PROBES: readonly Probe<RestAccount>[] = [
   probe('rest_key_transaction_window', async ({ rest, listed, keyTransactions, minute }) => {
     const ids = new Set(listed.map(({ id }) => id));
     const busy = byThroughput(keyTransactions).filter(
-      ({ summary, applicationId }) => (summary?.throughput ?? 0) > 0 && ids.has(applicationId ?? NaN),
+      ({ summary, applicationId }) => (summary?.requestRate ?? 0) > 0 && ids.has(applicationId ?? NaN),
     );
     if (busy.length === 0) return undecided('no key transaction');
     const subjects: Summarized[] = [];
     for (const { transactionName = '', applicationId = 0, summary } of busy.slice(0, 3)) {
       const read = await readMinutes(rest, applicationId, [transactionName], before(minute, MINUTES * 60));
-      const { throughput = 0, responseTime } = summary ?? {};
+      const { requestRate = 0, responseTime } = summary ?? {};
       if (responseTime === undefined) continue;
-      subjects.push({ minutes: minutesOf(read, transactionName), throughput, responseTime });
+      subjects.push({ minutes: minutesOf(read, transactionName), requestRate, responseTime });
     }
     return judgeWindow(subjects, [10]);
   }),

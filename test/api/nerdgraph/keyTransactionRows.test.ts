@@ -147,10 +147,10 @@ describe('the rows of key transactions', () => {
         .map((each) => each !== undefined && 'value' in each && each.value.summary);
     };
     between.fault = editRows((rows) => rows.splice(0));
-    for (const summary of await summaries()) expect(summary).toMatchObject({ throughput: 0, apdexScore: undefined });
+    for (const summary of await summaries()) expect(summary).toMatchObject({ requestRate: 0, apdexScore: undefined });
     // Nothing is known of a key transaction whose application is silent, too.
     between.fault = edit((answer) => (answer.results = []));
-    for (const summary of await summaries()) expect(summary).toMatchObject({ throughput: undefined });
+    for (const summary of await summaries()) expect(summary).toMatchObject({ requestRate: undefined });
   });
 
   it('of one that is not on the list are not found, and the others are there', async () => {

@@ -350,7 +350,7 @@ describe('key transactions', () => {
     const subjects = listed.map(({ id }) => ({ kind: 'key_transaction' as const, keyTransactionId: id }));
     const whole = await readAll(reader.rolling!, subjects, RANGE, call);
     const foreign = listed.findIndex(({ applicationId }) => applicationId === 9_999_999);
-    expect(whole[foreign]).toHaveProperty('value.summary.throughput', expect.any(Number));
+    expect(whole[foreign]).toHaveProperty('value.summary.requestRate', expect.any(Number));
     const refuse = (errorClass: string) => where((nrql) => nrql.includes('9999999'), say('no', errorClass));
     between.fault = refuse('ACCESS_DENIED');
     expect(await readAll(reader.rolling!, subjects, RANGE, call)).toEqual(whole);
@@ -365,7 +365,7 @@ describe('key transactions', () => {
     const [listed] = await reader.listKeyTransactions({}, call);
     const rate = async (): Promise<number> => {
       const subject = { kind: 'key_transaction', keyTransactionId: listed!.id } as const;
-      return (await readOne(reader.rolling, subject, call, RANGE)).summary?.throughput ?? NaN;
+      return (await readOne(reader.rolling, subject, call, RANGE)).summary?.requestRate ?? NaN;
     };
     const before = await rate();
     between.fault = (response, { nrql }, good) => {

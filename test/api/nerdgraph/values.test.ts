@@ -212,20 +212,20 @@ describe('rolling values', () => {
     ]);
     expect(rollingOf(jobs, 240).summary).toMatchObject({
       responseTime: undefined,
-      throughput: 0,
+      requestRate: 0,
       errorRate: 0.1,
       apdexScore: undefined,
     });
     const quiet = new Map([['Agent/MetricsReported/count', row()]]);
     expect(rollingOf(quiet, 240).summary).toMatchObject({
       responseTime: undefined,
-      throughput: 0,
+      requestRate: 0,
       errorRate: undefined,
     });
-    expect(rollingOf(new Map(), 240).summary?.throughput).toBeUndefined();
+    expect(rollingOf(new Map(), 240).summary?.requestRate).toBeUndefined();
   });
 
-  it('have page load times in seconds, all others in milliseconds', () => {
+  it('have times in seconds', () => {
     const values = rollingOf(
       new Map([
         ['HttpDispatcher', row()],
@@ -233,21 +233,21 @@ describe('rolling values', () => {
       ]),
       240,
     );
-    expect(values.summary).toMatchObject({ responseTime: 250, throughput: 30 });
-    expect(values.endUserSummary).toMatchObject({ responseTime: 0.25, throughput: 30 });
+    expect(values.summary).toMatchObject({ responseTime: 0.25, requestRate: 0.5 });
+    expect(values.endUserSummary).toMatchObject({ responseTime: 0.25, requestRate: 0.5 });
   });
 
   it('of a silent key transaction are no requests while its application reports, and nothing else', () => {
     expect(keyTransactionOf(undefined, row(), true, 600).summary).toMatchObject({
-      throughput: 0,
+      requestRate: 0,
       responseTime: undefined,
       errorRate: undefined,
       apdexScore: undefined,
     });
-    expect(keyTransactionOf(undefined, undefined, false, 600).summary?.throughput).toBeUndefined();
+    expect(keyTransactionOf(undefined, undefined, false, 600).summary?.requestRate).toBeUndefined();
     expect(keyTransactionOf(row({ c: 60, t: 30, x: 3 }), row(), true, 600).summary).toMatchObject({
-      throughput: 6,
-      responseTime: 500,
+      requestRate: 0.1,
+      responseTime: 0.5,
       errorRate: 0.05,
       apdexScore: 135 / 162,
     });

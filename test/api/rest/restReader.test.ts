@@ -193,7 +193,7 @@ describe('createRestReader', () => {
     );
     const applications = await reader.listApplications({}, call);
     expect(applications.map(({ id }) => id)).toEqual([1, 3]);
-    expect(applications[0]).toMatchObject({ language: undefined, summary: { throughput: undefined } });
+    expect(applications[0]).toMatchObject({ language: undefined, summary: { requestRate: undefined } });
     expect(notes.failures).toEqual([
       {
         reason: 'invalid_response',

@@ -1,8 +1,8 @@
 import type { Application, Host, Instance, KeyTransaction, RollingSummary } from '../../../src/api/types.ts';
 
 const SUMMARY: RollingSummary = {
-  responseTime: 120,
-  throughput: 600,
+  responseTime: 0.12,
+  requestRate: 10,
   errorRate: 0.01,
   apdexTarget: 0.5,
   apdexScore: 0.9,

@@ -28,7 +28,7 @@ function summaryOf(minutes: readonly Minute[], length: number, earlier = 0) {
   const part = minutes.slice(minutes.length - earlier - length, minutes.length - earlier);
   const calls = part.reduce((sum, minute) => sum + minute.calls, 0);
   const time = part.reduce((sum, minute) => sum + minute.milliseconds, 0);
-  return { throughput: Number((calls / length).toPrecision(3)), responseTime: Number((time / calls).toPrecision(3)) };
+  return { requestRate: Number((calls / length).toPrecision(3)), responseTime: Number((time / calls).toPrecision(3)) };
 }
 
 describe('the window of a summary', () => {
@@ -39,8 +39,8 @@ describe('the window of a summary', () => {
         fc.integer({ min: 0, max: 5 }),
         fc.constantFrom(1, 1 / 60, 1000),
         (length, earlier, unit) => {
-          const { throughput, responseTime } = summaryOf(WILD, length, earlier);
-          const subject = { minutes: WILD, throughput: throughput * unit, responseTime: responseTime / unit };
+          const { requestRate, responseTime } = summaryOf(WILD, length, earlier);
+          const subject = { minutes: WILD, requestRate: requestRate * unit, responseTime: responseTime / unit };
           const judged = judgeWindow([subject], [length]);
           expect(judged).toMatchObject({ verdict: 'as assumed', seen: [{ word: `${length} minutes` }, {}] });
         },
@@ -52,7 +52,7 @@ describe('the window of a summary', () => {
     ['of four minutes', [{ minutes: WILD, ...summaryOf(WILD, 4) }], 'as assumed'],
     ['of ten minutes', [{ minutes: WILD, ...summaryOf(WILD, 10) }], 'differs'],
     ['of traffic without change', [{ minutes: CALM, ...summaryOf(CALM, 10) }], 'traffic hardly changes'],
-    ['of no length', [{ minutes: WILD, throughput: 5, responseTime: 1 }], 'no window fits'],
+    ['of no length', [{ minutes: WILD, requestRate: 5, responseTime: 1 }], 'no window fits'],
     ['of nothing', [], 'no traffic'],
   ])('%s is judged against 3 or 4 minutes', (_, subjects, verdict) => {
     expect(said(judgeWindow(subjects, [3, 4]))).toBe(verdict);
