@@ -7,10 +7,10 @@ export interface Pair {
   readonly expected: number;
 }
 
-/** A minute of an application: its calls, and their total time in milliseconds. */
+/** A minute of an application: its calls, and their total time. */
 export interface Minute {
   readonly calls: number;
-  readonly milliseconds: number;
+  readonly seconds: number;
 }
 
 /** A summary of New Relic with its request rate and response time, and the minutes of the same subject read at the same time. */
@@ -91,9 +91,9 @@ function errorOfWindow({ minutes, requestRate, responseTime }: Summarized, lengt
   const part = minutes.slice(0, minutes.length - delay).slice(-length);
   const calls = sum(part.map((minute) => minute.calls));
   if (part.length < length || calls === 0) return Infinity;
-  const time = sum(part.map((minute) => minute.milliseconds));
+  const time = sum(part.map((minute) => minute.seconds));
   const inAnyUnit = (a: number, b: number) => Math.min(...FACTORS.map((factor) => difference(a, b * factor)));
-  return Math.max(inAnyUnit(requestRate, calls / length), inAnyUnit(responseTime, time / calls));
+  return Math.max(inAnyUnit(requestRate, calls / length / 60), inAnyUnit(responseTime, time / calls));
 }
 
 /**

@@ -44,15 +44,15 @@ export function valueAt({ metrics }: MinuteValues, name: string, value: string):
 function minutesOf(read: readonly MinuteValues[], name: string): readonly Minute[] {
   return read.map((minute) => {
     const calls = valueAt(minute, name, 'call_count');
-    return { calls, milliseconds: calls * valueAt(minute, name, 'average_response_time') };
+    return { calls, seconds: (calls * valueAt(minute, name, 'average_response_time')) / 1000 };
   });
 }
 
 const callsIn = (minutes: readonly Minute[]): number => sum(minutes.map(({ calls }) => calls));
 
-/** The mean response time in milliseconds; 0 without calls. */
+/** The mean response time; 0 without calls. */
 function responseTimeOf(minutes: readonly Minute[]): number {
-  return sum(minutes.map(({ milliseconds }) => milliseconds)) / (callsIn(minutes) || Infinity);
+  return sum(minutes.map(({ seconds }) => seconds)) / (callsIn(minutes) || Infinity);
 }
 
 const STEPS = [30, 60, 120] as const;
@@ -113,11 +113,11 @@ export const REST_PROBES: readonly Probe<RestAccount>[] = [
         const calls = callsIn(minutes.slice(-4));
         const failed = sum(read.slice(-4).map((each) => valueAt(each, METRIC.errors, 'error_count')));
         summaries.push({ minutes, requestRate, responseTime });
-        times.push({ seen: responseTime, expected: responseTimeOf(minutes.slice(-4)) / 1000 });
+        times.push({ seen: responseTime, expected: responseTimeOf(minutes.slice(-4)) });
         rates.push({ seen: requestRate, expected: calls / 240 });
         errors.push({ seen: errorRate, expected: failed / (calls || Infinity) });
       }
-      const seconds = responseTimeOf(minutesOf(read, 'EndUser')) / 1000;
+      const seconds = responseTimeOf(minutesOf(read, 'EndUser'));
       if (endUserSummary?.responseTime !== undefined && seconds > 0) {
         browsers.push({ seen: endUserSummary.responseTime, expected: seconds });
       }

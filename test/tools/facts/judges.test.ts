@@ -20,15 +20,18 @@ const said = (judged: Judged): string => ('why' in judged ? judged.why : judged.
 /** Traffic that changes from minute to minute. */
 const WILD: readonly Minute[] = Array.from({ length: 36 }, (_, index) => {
   const calls = 100 + ((index * 37) % 83) * 9;
-  return { calls, milliseconds: calls * (50 + ((index * 53) % 61)) };
+  return { calls, seconds: (calls * (50 + ((index * 53) % 61))) / 1000 };
 });
-const CALM: readonly Minute[] = WILD.map(() => ({ calls: 300, milliseconds: 30_000 }));
+const CALM: readonly Minute[] = WILD.map(() => ({ calls: 300, seconds: 30 }));
 
 function summaryOf(minutes: readonly Minute[], length: number, earlier = 0) {
   const part = minutes.slice(minutes.length - earlier - length, minutes.length - earlier);
   const calls = part.reduce((sum, minute) => sum + minute.calls, 0);
-  const time = part.reduce((sum, minute) => sum + minute.milliseconds, 0);
-  return { requestRate: Number((calls / length).toPrecision(3)), responseTime: Number((time / calls).toPrecision(3)) };
+  const time = part.reduce((sum, minute) => sum + minute.seconds, 0);
+  return {
+    requestRate: Number((calls / length / 60).toPrecision(3)),
+    responseTime: Number((time / calls).toPrecision(3)),
+  };
 }
 
 describe('the window of a summary', () => {
