@@ -77,6 +77,19 @@ export function sharedRange(a: TimeRange, b: TimeRange): TimeRange {
   return { from: Math.max(a.from, b.from), to: Math.min(a.to, b.to) };
 }
 
+/** A window that is read in place of the range of a refresh. */
+export interface OwnWindow {
+  /** Its length in seconds, whole minutes; undefined: as long as the range. */
+  readonly window: number | undefined;
+  /** Seconds, whole minutes, by which it ends before the range; negative: after it. */
+  readonly endsBefore: number;
+}
+
+export function ownRange({ window, endsBefore }: OwnWindow, range: TimeRange): TimeRange {
+  const to = range.to - endsBefore;
+  return { from: to - (window ?? range.to - range.from), to };
+}
+
 /** The result of one subject of a read, which fails independently of the others. */
 export type Outcome<V> = { readonly value: V } | { readonly error: UpstreamError };
 
@@ -279,12 +292,8 @@ export interface CustomNamesSubject extends ApplicationSubject {
 }
 
 /** A query of the language NRQL, without time and limit. */
-export interface QuerySubject {
+export interface QuerySubject extends OwnWindow {
   readonly nrql: string;
-  /** Seconds, whole minutes: the length of the requested window before the end of the range; undefined: the range itself. */
-  readonly window: number | undefined;
-  /** Seconds, whole minutes, by which the requested window ends before the range; negative: after it. */
-  readonly endsBefore: number;
   readonly rules: RowRules;
 }
 
@@ -322,7 +331,7 @@ export interface GoldenMetric {
 }
 
 /** Golden metrics of one entity. */
-export interface GoldenSubject {
+export interface GoldenSubject extends OwnWindow {
   /** `DOMAIN-TYPE`: entities of one type share queries. */
   readonly type: string;
   readonly guid: string;
@@ -330,8 +339,6 @@ export interface GoldenSubject {
   readonly columns: readonly (GoldenColumn & { readonly name: string })[];
   /** The error if its golden metrics were never read, so that there are no columns. */
   readonly unread?: UpstreamError | undefined;
-  /** Seconds, whole minutes: the length of the requested window before the end of the range; undefined: the range itself. */
-  readonly window: number | undefined;
 }
 
 /** A value of a golden metric; `percentile` names it where there are several. */

@@ -189,6 +189,7 @@ function attemptStatus({ schedule }: AccountCollector, task: Task, time: Evaluat
     /** Seconds the last attempt took. */
     seconds: task.seconds,
     lastSuccess: task.lastRead === undefined ? undefined : task.lastRead.shownAt / 1000,
+    windowEnd: task.lastRead?.dataEnd,
     problem: task.problem?.text,
   };
 }
@@ -201,7 +202,7 @@ function typeStatus(account: AccountCollector, record: TypeRecord, time: Evaluat
   const { leftOut } = chosen;
   const metrics = new Set<string>();
   const values: Record<TaskState, number> = { fresh: 0, stale: 0, missing: 0 };
-  let [series, reporting, failing, oldestRead] = [0, 0, 0, Infinity];
+  let [series, reporting, failing, oldestRead, windowEnd] = [0, 0, 0, Infinity, Infinity];
   for (const { entity, columns, task, goldenSamples } of entities.values()) {
     if (entity.reporting) reporting += 1;
     for (const { name } of columns) metrics.add(name);
@@ -212,6 +213,7 @@ function typeStatus(account: AccountCollector, record: TypeRecord, time: Evaluat
     if (state === 'missing') continue;
     series += goldenSamples.values.length;
     oldestRead = Math.min(oldestRead, task.lastRead?.shownAt ?? Infinity);
+    windowEnd = Math.min(windowEnd, task.lastRead?.dataEnd ?? Infinity);
   }
   return {
     type: selection.type,
@@ -234,6 +236,8 @@ function typeStatus(account: AccountCollector, record: TypeRecord, time: Evaluat
     failing,
     /** The oldest read of the values that are served now, Unix seconds. */
     oldestRead: Number.isFinite(oldestRead) ? oldestRead / 1000 : undefined,
+    /** The end of the window of the oldest of these values, Unix seconds. */
+    windowEnd: Number.isFinite(windowEnd) ? windowEnd : undefined,
     /** Values of golden metrics that are served now. */
     series,
   };
@@ -283,6 +287,6 @@ function taskStatus({ inventory, schedule }: AccountCollector, task: Task, time:
     since: problem === undefined ? undefined : (problem.since + wallNow - time.now) / 1000,
     /** Seconds the last attempt took. */
     seconds,
-    windowEnd: lastRead?.windowEnd,
+    windowEnd: lastRead?.dataEnd,
   };
 }

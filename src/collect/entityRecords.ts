@@ -16,6 +16,7 @@ import {
 import type { AccountConfig } from '../config/config.ts';
 import { suggest } from '../config/wording.ts';
 import type { AccountContext } from './accountContext.ts';
+import { endsBefore } from './due.ts';
 import { choosing, chosenAtOnce, type ChosenEntities } from './selection.ts';
 import { Task, type Subject } from './task.ts';
 
@@ -145,8 +146,9 @@ export class EntityRecords {
       const { type } = selection;
       const known = this.#types.get(type);
       const list = known?.list ?? new Task('entities', { entityType: type }, clock.monotonic());
-      const isSameValues = known?.selection.window === selection.window;
-      const entities = known !== undefined && isSameValues ? known.entities : new Map<string, EntityRecord>();
+      const { window, delay } = known?.selection ?? {};
+      const isSameWindow = window === selection.window && delay === selection.delay;
+      const entities = known !== undefined && isSameWindow ? known.entities : new Map<string, EntityRecord>();
       const listed = known?.listed;
       next.set(type, { selection, list, listed, chosen: chosenAtOnce(selection, listed), entities, plans: new Map() });
     }
@@ -189,7 +191,7 @@ export class EntityRecords {
     record.list.partial = error === undefined ? undefined : { reason: error.failure.reason, text: error.message };
   }
 
-  subjectOf(subject: Subject): GoldenSubject {
+  subjectOf({ subject, endsBefore }: Task): GoldenSubject {
     const record = this.of(subject);
     const type = this.typeOf(subject);
     if (record === undefined || type === undefined) throw new Error('an entity that has left its list is not read');
@@ -200,6 +202,7 @@ export class EntityRecords {
       columns: record.columns,
       unread: record.entity.unread,
       window: window === undefined ? undefined : window / 1000,
+      endsBefore,
     };
   }
 
@@ -262,7 +265,7 @@ export class EntityRecords {
   #select(record: TypeRecord): void {
     const { selection, entities: before, listed, chosen } = record;
     if (listed === undefined) return;
-    const { type, interval } = selection;
+    const { type, interval, delay } = selection;
     const now = this.#context.clock.monotonic();
     const plans = new Map<readonly GoldenMetric[], MetricPlan>();
     const next = new Map<string, EntityRecord>();
@@ -278,6 +281,7 @@ export class EntityRecords {
         : undefined;
       if (task !== undefined) {
         task.interval = interval;
+        task.endsBefore = endsBefore(delay, this.#context.collection.delay);
         // Otherwise a value that the last read did not request would be absent for a whole interval.
         if (known?.task === task && hasMore(known.columns, columns)) task.overdue = true;
         // A failure for want of columns says nothing about these.

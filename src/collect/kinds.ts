@@ -133,7 +133,7 @@ export class Kinds {
         read: () =>
           mapped(
             this.#context.reader.entities?.goldenMetrics,
-            ({ subject }) => inventory.entities.subjectOf(subject),
+            (task) => inventory.entities.subjectOf(task),
             (task, result) => inventory.entities.arrive(task, result),
             ({ window }) => window.to,
           ),
@@ -144,10 +144,9 @@ export class Kinds {
         read: () =>
           mapped(
             this.#context.reader.queries,
-            ({ subject }) => inventory.queries.subjectOf(subject),
+            (task) => inventory.queries.subjectOf(task),
             ({ subject }, result) => inventory.queries.arrive(subject, result),
-            // A window with a delay of its own counts as if it ended with the others: it is late on purpose.
-            ({ window }, { endsBefore }) => window.to + endsBefore,
+            ({ window }) => window.to,
           ),
         unlocks: 'itself',
         api: 'nerdgraph',
@@ -312,13 +311,13 @@ function wholeList(calls: number, read: (call: CallOptions) => Promise<() => voi
 /**
  * The read of tasks through a batch read of the upstream reader.
  *
- * @param windowEnd the end that the window of the response counts with; it may differ from that of the requested window
+ * @param windowEnd the end of the window of the response; it may differ from that of the requested window
  */
 function mapped<S, R, Own extends S>(
   read: BatchRead<S, R> | undefined,
   subjectOf: (task: Task, range: TimeRange) => Own,
   arrive: (task: Task, result: R, subject: Own) => void,
-  windowEnd?: (result: R, subject: Own) => number,
+  windowEnd?: (result: R) => number,
 ): TaskRead {
   if (read === undefined) throw new Error('this interface has no such data');
   const takeOver = (task: Task, subject: Own, outcome: Outcome<R> | undefined, range: TimeRange): number | Failed => {
@@ -327,7 +326,7 @@ function mapped<S, R, Own extends S>(
     if (task.gone) return range.to;
     try {
       arrive(task, outcome.value, subject);
-      return windowEnd?.(outcome.value, subject) ?? range.to;
+      return windowEnd?.(outcome.value) ?? range.to;
     } catch (error) {
       return { error };
     }

@@ -62,7 +62,7 @@ export class QueryRecords {
     const { account, queries, reader, clock } = context;
     const next = new Map<string, QueryRecord>();
     for (const query of reader.queries === undefined ? [] : queries) {
-      const { name, interval } = query.definition;
+      const { name, interval, delay } = query.definition;
       const known = this.#records.get(name);
       const labels = writeLabels({ account: account.name, ...account.labels }, known?.labels);
       const record: QueryRecord =
@@ -81,6 +81,7 @@ export class QueryRecords {
               dropped: known?.dropped ?? { not_a_number: 0, repeated: 0 },
             };
       record.task.interval = interval;
+      record.task.endsBefore = endsBefore(delay, context.collection.delay);
       next.set(name, record);
     }
     this.#records = next;
@@ -90,14 +91,14 @@ export class QueryRecords {
     this.#publishFrom(next.values().next().value);
   }
 
-  subjectOf(subject: Subject): QuerySubject {
+  subjectOf({ subject, endsBefore }: Task): QuerySubject {
     const query = this.of(subject)?.query;
     if (query === undefined) throw new Error('a query that has left the configuration is not read');
-    const { nrql, window, delay } = query.definition;
+    const { nrql, window } = query.definition;
     return {
       nrql,
       window: window === undefined ? undefined : window / 1000,
-      endsBefore: endsBefore(delay, this.#context.collection.delay),
+      endsBefore,
       rules: query.rules,
     };
   }

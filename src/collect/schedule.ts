@@ -107,11 +107,12 @@ export class Schedule {
   }
 
   /** The times of a task that was read just now, with its next due time, for the state of the task. */
-  readTimes(task: Task, window: CurrentWindow, windowEnd: number): ReadTimes {
+  readTimes(task: Task, window: CurrentWindow, dataEnd: number): ReadTimes {
     const { clock } = this.#context;
     const interval = this.effectiveIntervalOf(task);
     const times = {
-      windowEnd,
+      windowEnd: dataEnd + task.endsBefore,
+      dataEnd,
       readableAt: window.readableAt,
       readAt: clock.monotonic(),
       shownAt: clock.now(),

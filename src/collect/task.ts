@@ -42,8 +42,10 @@ export interface Subject {
 
 /** The times of a read, and its window. Times of the monotonic clock are in milliseconds. */
 export interface ReadTimes {
-  /** End of the window, Unix seconds. */
+  /** The end with which its window counts, Unix seconds: that of the others, for a window with a delay of its own is late on purpose. */
   readonly windowEnd: number;
+  /** The end of the window that the data are of, Unix seconds. */
+  readonly dataEnd: number;
   /** The time from which that window could be read, by the monotonic clock; a reload that changes the delay moves it. */
   readableAt: number;
   /** The time when the response arrived, by the monotonic clock. */
@@ -69,6 +71,8 @@ export class Task {
   readonly firstSeen: number;
   /** Its own interval, in milliseconds; undefined for the interval of its group. */
   interval: number | undefined;
+  /** Seconds by which its own window ends before the common one. */
+  endsBefore = 0;
   state: 'idle' | 'queued' | 'running' = 'idle';
   /** The times of its last successful read, and its window. */
   lastRead: ReadTimes | undefined;

@@ -2,6 +2,7 @@ import type { Api } from '../api/upstreamReader.ts';
 import type { AccountStatus } from '../collect/accountStatus.ts';
 import type { Collector } from '../collect/collector.ts';
 import type { Plan } from '../collect/due.ts';
+import type { AccountConfig } from '../config/config.ts';
 import { formatDuration } from '../config/duration.ts';
 import { ALLOWED_PER_MINUTE } from '../config/interfaces.ts';
 import { counted } from '../config/wording.ts';
@@ -46,7 +47,7 @@ export async function runPlan(options: CommonOptions & { readonly format: 'table
       const account = config.accounts.find(({ name }) => name === status.name);
       const series = collector.expectedSeries(status.name);
       if (account === undefined || series === undefined) return [];
-      return [planOf(status, series, scannedMinutes(account, config.collection, status.plan))];
+      return [planOf(status, series, account, scannedMinutes(account, config.collection, status.plan))];
     });
     if (plans.length > 0)
       print(options.format === 'table' ? plans.map(asTable).join('\n') : jsonText({ accounts: plans }));
@@ -62,6 +63,7 @@ export async function runPlan(options: CommonOptions & { readonly format: 'table
 function planOf(
   { name, api, plan, tasks, warnings }: AccountStatus,
   series: NonNullable<ReturnType<Collector['expectedSeries']>>,
+  { entities, queries }: AccountConfig,
   scanned: readonly ScannedMinutes[],
 ) {
   const countOf = (group: Group): number => tasks.filter((task) => task.group === group).length;
@@ -85,6 +87,10 @@ function planOf(
     seriesPerHost: series.perHost,
     /** Minutes of data that queries read per minute, by group, query and type of entities; price plans by compute charge for them. */
     scannedMinutes: scanned,
+    /** Queries and types of entities whose windows end longer ago than the others. */
+    delays: [...entities.map(({ type, delay }) => ({ name: type, delay })), ...queries].flatMap(({ name, delay }) =>
+      delay === undefined ? [] : [{ name, delaySeconds: delay / 1000 }],
+    ),
     groups: plan.groups.map(({ group, callsPerMinute, interval, effectiveInterval }) => ({
       group,
       callsPerMinute,
@@ -119,7 +125,7 @@ export function remedies({ groups, callsPerMinute, budget, slowdown }: Plan, api
 }
 
 function asTable(plan: ReturnType<typeof planOf>): string {
-  const { account, groups, callsPerMinute, budget, share, counted: ofData, series, advice, stretch } = plan;
+  const { account, groups, callsPerMinute, budget, share, counted: ofData, series, delays, advice, stretch } = plan;
   const { seriesPerApplication: perApplication, seriesPerHost: perHost, scannedMinutes: scanned } = plan;
   const rows = groups.map((group) => [
     groupInWords(group.group),
@@ -145,6 +151,7 @@ function asTable(plan: ReturnType<typeof planOf>): string {
     `Series expected: at most ${series}, about ${Math.ceil(perApplication)} for an application and ${Math.ceil(perHost)} for a host` +
       `${groups.some(({ group }) => group === 'queries') ? '; those of queries are not counted' : ''}.`,
     ...scannedInWords(scanned),
+    ...(delays.length === 0 ? [] : [`Windows with a delay of their own: ${delays.map(delayInWords).join(', ')}.`]),
     ...advice.map((text) => `Warning: ${escapeUnsafe(text)}`),
     '',
   ].join('\n');
@@ -164,6 +171,10 @@ function scannedInWords(scanned: readonly ScannedMinutes[]): readonly string[] {
     `Data read: ${total.toFixed(1)} minutes of data per minute (${groups}), which price plans by compute bill.`,
     `The dearest: ${name}, ${dearest.minutes.toFixed(1)} (${percent(dearest.minutes / total)}).`,
   ];
+}
+
+function delayInWords({ name, delaySeconds }: { readonly name: string; readonly delaySeconds: number }): string {
+  return `${escapeUnsafe(name)} ${duration(delaySeconds)}`;
 }
 
 function percent(share: number): string {

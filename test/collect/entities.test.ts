@@ -32,7 +32,7 @@ function entity(name: string, over: Partial<MonitoredEntity> = {}): MonitoredEnt
 function selection(over: Partial<Selection> = {}): Selection {
   return {
     ...{ type: SERVICE, include: undefined, exclude: [], metrics: undefined, tags: [] },
-    ...{ window: undefined, interval: 60_000, max_entities: 1_000, ...over },
+    ...{ window: undefined, delay: undefined, interval: 60_000, max_entities: 1_000, ...over },
   };
 }
 
@@ -70,6 +70,16 @@ describe('entities', () => {
     expect(world.group('entities')).toMatchObject({ success: true, tasks: { fresh: 1 } });
     expect(world.status.windowEnd).toBe(world.group('golden_metrics').oldestWindowEnd);
     expect(warnings(world)).toEqual([]);
+  });
+
+  it('of a type with a delay of its own are of an earlier window, which counts with the others', async () => {
+    const world = worldWith([selection({ delay: 600_000 })], [entity('a')]);
+    await world.scrape();
+    const common = Math.floor(world.clock.now() / 60_000) * 60 - 120;
+    expect(world.group('golden_metrics').oldestWindowEnd).toBe(common);
+    expect(world.status.windowEnd).toBe(common);
+    expect(world.status.entities).toMatchObject([{ windowEnd: common - 480 }]);
+    expect(world.status.tasks.find(({ entity: name }) => name === 'a')).toMatchObject({ windowEnd: common - 480 });
   });
 
   it('that do not report are not read, and show that', async () => {
@@ -112,9 +122,11 @@ describe('entities', () => {
     expect(world.value(narrowed, 'newrelic_ext_service_error_rate')).toBeUndefined();
     expect(world.value(narrowed, 'newrelic_entity_info', { entity: 'b' })).toBeUndefined();
     expect(world.reader.calls).toHaveLength(calls);
-    world.reader.golden = ({ window }) => ({ throughput: window ?? -1 });
+    world.reader.golden = ({ window, endsBefore }) => ({ throughput: window ?? endsBefore });
     world.collector.reconfigure(config(accountWith(selection({ window: 120_000 }))));
     expect(world.value(await world.scrape(), THROUGHPUT, { entity: 'a' })).toBe(120);
+    world.collector.reconfigure(config(accountWith(selection({ delay: 600_000 }))));
+    expect(world.value(await world.scrape(), THROUGHPUT, { entity: 'a' })).toBe(480);
     world.collector.reconfigure(config(accountConfig({ account_id: 7 })));
     const without = await world.scrape();
     expect(world.value(without, THROUGHPUT)).toBeUndefined();

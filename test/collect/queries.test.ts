@@ -61,7 +61,9 @@ describe('queries', () => {
     await world.scrape();
     const ends = world.reader.of('queries').map(({ subjects }) => (subjects[0] as QuerySubject).endsBefore);
     expect(ends).toEqual([0, 238 * 60]);
-    expect(world.group('queries').oldestWindowEnd).toBe(Math.floor(world.clock.now() / MINUTE) * 60 - 120);
+    const common = Math.floor(world.clock.now() / MINUTE) * 60 - 120;
+    expect(world.group('queries').oldestWindowEnd).toBe(common);
+    expect(world.status.queries).toMatchObject([{ windowEnd: common }, { windowEnd: common - 238 * 60 }]);
   });
 
   it('have a group with the shortest of their intervals, although it is longer than a day', async () => {

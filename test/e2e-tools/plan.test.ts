@@ -124,6 +124,17 @@ describe('plan', () => {
     );
   });
 
+  it('says which entities and queries have a delay of their own', async () => {
+    const simulator = await simulatorForTest({ applications: 1 });
+    const own = { entities: [{ type: 'INFRA-HOST', delay: '10m' }, { type: 'EXT-SERVICE' }], query_packs: ['usage'] };
+    const { stdout } = await runInProcess(['plan'], {
+      config: { accounts: [nerdGraphAccount(simulator, 'default', own)] },
+    });
+    expect(stdout).toContain(
+      '\nWindows with a delay of their own: INFRA-HOST 10m, usage/ingest 4h, usage/compute 4h, usage/month 4h, usage/users 4h.\n',
+    );
+  });
+
   it('plans the accounts that can be read, says of the others why not, and ends with 1', async () => {
     const simulator = await simulatorForTest({ applications: 1 });
     const { status, stdout, stderr } = await runInProcess(['plan', '--format=json'], {

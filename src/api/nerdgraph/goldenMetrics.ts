@@ -6,7 +6,15 @@ import { planLater, planTimeslices } from './timeslices.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import type { GoldenSource } from '../../nrql/goldenMetric.ts';
 import { numberOf, percentilesOf } from '../../nrql/queryRows.ts';
-import type { BatchRead, GoldenResult, GoldenSubject, GoldenValue, Outcome, TimeRange } from '../upstreamReader.ts';
+import {
+  ownRange,
+  type BatchRead,
+  type GoldenResult,
+  type GoldenSubject,
+  type GoldenValue,
+  type Outcome,
+  type TimeRange,
+} from '../upstreamReader.ts';
 import type { UpstreamError } from '../types.ts';
 
 /** The kind under which failures of entities are remembered. */
@@ -25,8 +33,7 @@ export function goldenMetricsRead(account: NerdGraphAccount): BatchRead<GoldenSu
   return {
     plan: (subjects, range) => {
       const entities = takeEntities(account.memory, subjects);
-      const { window } = entities[0].subject;
-      const queried = window === undefined ? range : { from: range.to - window, to: range.to };
+      const queried = ownRange(entities[0].subject, range);
       const sources = [...new Set(entities.flatMap(({ selectors }) => [...selectors.keys()]))];
       const isOne = entities.length < 2 || account.memory.failures.hasSuspects;
       const reads = sources.map((source) => {
@@ -48,7 +55,7 @@ export function goldenMetricsRead(account: NerdGraphAccount): BatchRead<GoldenSu
   };
 }
 
-/** Takes the entities of the next call: of one type and window, as many as one query for each source can carry. */
+/** Takes the entities of the next call: of one type and one window, as many as one query for each source can carry. */
 function takeEntities(memory: AccountMemory, subjects: Iterable<GoldenSubject>): readonly [Entity, ...Entity[]] {
   const { failures } = memory;
   const sizes = new Map<GoldenSource, Size>();
@@ -57,10 +64,11 @@ function takeEntities(memory: AccountMemory, subjects: Iterable<GoldenSubject>):
   let first: Entity | undefined;
   const others: Entity[] = [];
   for (const subject of subjects) {
-    const { type, window, guid, columns } = subject;
+    const { type, window, endsBefore, guid, columns } = subject;
     if (first !== undefined) {
       const { subject: other } = first;
-      if (type !== other.type || window !== other.window || failures.isSuspect(ENTITY_KIND, other.guid)) break;
+      const isAlike = type === other.type && window === other.window && endsBefore === other.endsBefore;
+      if (!isAlike || failures.isSuspect(ENTITY_KIND, other.guid)) break;
       if (failures.isSuspect(ENTITY_KIND, guid)) continue;
     }
     const selectors = known.get(columns) ?? selectorsOf(columns);

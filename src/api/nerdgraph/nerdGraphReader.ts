@@ -14,6 +14,7 @@ import { Client } from '../http/client.ts';
 import type { Json } from '../http/validation.ts';
 import {
   oneByOne,
+  ownRange,
   type CallOptions,
   type QueryResult,
   type QuerySubject,
@@ -93,14 +94,14 @@ function chosen<T extends { readonly id: number }>(list: T[], ids: readonly numb
 /** Runs a query of the configuration; accounts with `api: rest` run it here, too. */
 async function runQuery(
   account: NerdGraphAccount,
-  { nrql, window, endsBefore, rules }: QuerySubject,
+  subject: QuerySubject,
   range: TimeRange,
   call: CallOptions,
 ): Promise<QueryResult> {
   const { transport } = account;
   const group = 'queries';
-  const to = range.to - endsBefore;
-  const queried = { from: to - (window ?? range.to - range.from), to };
+  const { nrql, rules } = subject;
+  const queried = ownRange(subject, range);
   // SINCE begins a new line, because the text may end with a comment.
   const query = `${nrql}\nSINCE ${queried.from * 1000} UNTIL ${queried.to * 1000} LIMIT ${rules.limit ?? 'MAX'}`;
   const read = { group, account: await account.id(call), query, keyHeader: 'Api-Key' } as const;

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { choice, tagMatch } from './entityMatch.ts';
-import { duration, list, notes, text, whole } from './parts.ts';
+import { duration, list, notes, ownDelay, text, whole } from './parts.ts';
 
 /** NerdGraph's form of a type, domain first. */
 const ENTITY_TYPE = /^[A-Z0-9_]+-[A-Z0-9_]+$/;
@@ -29,6 +29,7 @@ export const entitySelection = z.strictObject({
     otherwise: '`collection.window`',
     example: '5m',
   }),
+  delay: ownDelay,
   interval: notes(duration({ min: '1m' }).prefault('1m'), { description: 'How often the values are read at most.' }),
   max_entities: notes(whole(1).default(1_000), {
     description:

@@ -86,3 +86,10 @@ export function list<T extends z.ZodType>(entry: T, min = 0): z.ZodType<readonly
   const entries = z.array(entry);
   return min === 0 ? entries : entries.min(min);
 }
+
+/** `delay` of a query and of a type of entities. */
+export const ownDelay = notes(duration({ min: '1m', wholeMinutes: true, max: '24h' }).optional(), {
+  description: 'The window ends this long ago: for data that New Relic has later than the rest.',
+  otherwise: '`collection.delay`',
+  example: '10m',
+});

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { MAX_FACETS } from '../../nrql/limits.ts';
 import { beginWith } from '../schemaIssues.ts';
 import { metricNameProblem } from './customMetric.ts';
-import { duration, list, notes, scale, text, textWithout, whole } from './parts.ts';
+import { duration, list, notes, ownDelay, scale, text, textWithout, whole } from './parts.ts';
 
 /** The shipped packs: the files of the folder `packs`. */
 export const PACKS = [
@@ -69,11 +69,7 @@ export const query = z.strictObject({
     otherwise: '`collection.window`',
     example: '30m',
   }),
-  delay: notes(duration({ min: '1m', wholeMinutes: true, max: '24h' }).optional(), {
-    description: 'The window ends this long ago: for data that New Relic has later than the rest.',
-    otherwise: '`collection.delay`',
-    example: '10m',
-  }),
+  delay: ownDelay,
   interval: notes(duration({ min: '1m' }).prefault('1m'), {
     description: 'How often it is run at most.',
   }),

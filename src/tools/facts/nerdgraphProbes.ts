@@ -112,7 +112,13 @@ async function checkGolden(account: GraphAccount): Promise<Verdicts | Judged> {
     const { entities } = await readPage(account, ENTITIES, search, { limit: ENTITIES_OF_TYPE });
     const defined = entities.map(({ guid, goldenMetrics }): GoldenSubject => {
       const metrics = hasMembers(goldenMetrics) ? objectsIn(goldenMetrics['metrics']) : [];
-      return { type, guid: String(guid), columns: columnsOf(metrics, sources, missing), window: undefined };
+      return {
+        type,
+        guid: String(guid),
+        columns: columnsOf(metrics, sources, missing),
+        window: undefined,
+        endsBefore: 0,
+      };
     });
     // One query of a type is enough: that of its first source.
     const source = defined.find(({ columns }) => columns.length > 0)?.columns[0]?.source;

@@ -160,7 +160,7 @@ function typeTable(types: readonly TypeStatus[], now: number): Html | undefined 
       entitiesInWords(each),
       { style: 'long', value: goldenMetrics(each) },
       { style: 'number', value: each.series },
-      each.oldestRead === undefined ? '–' : timeAgo(each.oldestRead, now),
+      each.oldestRead === undefined ? '–' : readAgo(each.oldestRead, each.windowEnd, now),
       timeAgo(each.lastSuccess, now),
       attemptInWords(each.success, each.problem ?? failingInWords(each)),
     ]),
@@ -207,17 +207,26 @@ function queryTable(queries: readonly QueryStatus[], now: number): Html | undefi
   return table(
     'Queries',
     ['Query', 'Rows', 'Series', 'Last success', 'Last attempt'],
-    queries.map(({ name, nrql, rows, series, lastSuccess, success, problem }) => [
+    queries.map(({ name, nrql, rows, series, lastSuccess, windowEnd, success, problem }) => [
       html`<details>
         <summary><bdi>${name}</bdi></summary>
         <code>${nrql}</code>
       </details>`,
       { style: 'number', value: rows ?? '–' },
       { style: 'number', value: series },
-      timeAgo(lastSuccess, now),
+      readAgo(lastSuccess, windowEnd, now),
       attemptInWords(success, problem),
     ]),
   );
+}
+
+/** In seconds: a window that ends so long before it is read has a delay of its own, which is then shown. */
+const LONG_DELAY = 600;
+
+function readAgo(readAt: number | undefined, windowEnd: number | undefined, now: number): HtmlValue {
+  const read = timeAgo(readAt, now);
+  if (readAt === undefined || windowEnd === undefined || readAt - windowEnd < LONG_DELAY) return read;
+  return html`${read}, of a window that ended ${timeAgo(windowEnd, now)}`;
 }
 
 function attemptInWords(success: boolean | undefined, problem: string | undefined): HtmlValue {

@@ -138,7 +138,7 @@ describe('a field of a list of entities that failed', () => {
       expect(second!.metrics.length).toBeGreaterThan(0);
       const { guid, unread } = first!;
       const planned = entities.goldenMetrics.plan(
-        [{ type: 'EXT-SERVICE', guid, columns: [], unread, window: undefined }],
+        [{ type: 'EXT-SERVICE', guid, columns: [], unread, window: undefined, endsBefore: 0 }],
         RANGE,
       );
       expect(await planned.read(call)).toEqual([{ error: unread }]);

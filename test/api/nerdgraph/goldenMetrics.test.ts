@@ -29,7 +29,7 @@ async function subjectsOf(between: Between, type: string): Promise<GoldenSubject
           return { name, select, source: sources.get(key)! };
         });
       columns.set(metrics, own);
-      return { type, guid, columns: own, window: undefined };
+      return { type, guid, columns: own, window: undefined, endsBefore: 0 };
     });
 }
 
@@ -65,6 +65,20 @@ describe('golden metrics', () => {
       .sort();
     expect(micrometer).toMatch(/^SELECT count\(\*\) AS n, rate\(count\(http\.server\.requests\), 1 minute\) AS m0, /);
     expect(opentelemetry).toMatch(/^SELECT rate\(count\(apm\.service\.transaction\.duration\), 1 minute\) AS m0, /);
+  });
+
+  it('of different windows come with queries of their own, each over its minutes', async () => {
+    const between = await startBetween(WORLD);
+    const [a, b, c] = await servicesOf(between);
+    await read(between, [a!, { ...b!, endsBefore: 480 }, { ...c!, endsBefore: 480, window: 60 }]);
+    const times = between.asked.slice(-3).map(({ nrql }) => /SINCE (\d+) UNTIL (\d+)/.exec(nrql)?.slice(1).map(Number));
+    const end = RANGE.to - 480;
+    const seconds = [
+      [RANGE.from, RANGE.to],
+      [end - (RANGE.to - RANGE.from), end],
+      [end - 60, end],
+    ];
+    expect(times).toEqual(seconds.map((range) => range.map((time) => time * 1000)));
   });
 
   it('of 1,000 entities come with eight queries: ids of 19 digits leave room for about 130 in one', async () => {

@@ -1,4 +1,5 @@
 import {
+  ownRange,
   type Api,
   type ApplicationSubject,
   type BatchRead,
@@ -175,11 +176,11 @@ export class FakeReader implements UpstreamReader {
       ({ metrics: { names } }) => Math.max(1, Math.ceil(names.length / NAMES_PER_CALL)),
     );
     this.counters = this.#read('counters', (subject, range) => this.minutes({ ...subject, ...range }));
-    const queries = this.#read<QuerySubject, QueryResult>('queries', ({ nrql, endsBefore, rules }, range) => {
-      const to = range.to - endsBefore;
+    const queries = this.#read<QuerySubject, QueryResult>('queries', (subject, range) => {
+      const { nrql, rules } = subject;
       const rows = this.rows.get(nrql) ?? [];
       const reading = readRows({ rows, facets: rules.facets.map(String), otherResult: null }, rules);
-      return { window: { from: to - 60, to }, rows, facets: rules.facets.map(String), reading };
+      return { window: ownRange(subject, range), rows, facets: rules.facets.map(String), reading };
     });
     this.queries = { plan: ([query], range) => queries.plan(query === undefined ? [] : [query], range) };
     this.entities = {
@@ -188,8 +189,8 @@ export class FakeReader implements UpstreamReader {
         return this.monitored.get(type) ?? [];
       },
       listCalls: (_type, count) => this.listCalls(count),
-      goldenMetrics: this.#read<GoldenSubject, GoldenResult>('golden_metrics', (subject, { from, to }) => ({
-        window: { from, to },
+      goldenMetrics: this.#read<GoldenSubject, GoldenResult>('golden_metrics', (subject, range) => ({
+        window: ownRange(subject, range),
         values: new Map(
           Object.entries(this.golden(subject)).map(([name, value]) => [name, [{ percentile: undefined, value }]]),
         ),

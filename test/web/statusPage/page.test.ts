@@ -575,7 +575,12 @@ describe('the entities of an account', () => {
               { metric: 'firstInputDelay' },
               { metric: HOSTILE_NAMES[0] },
             ],
-            ...{ series: 2_940, oldest_value: TEST_NOW - 400, golden_metrics_failing: 48 },
+            ...{
+              series: 2_940,
+              oldest_value: TEST_NOW - 400,
+              oldest_window_end: TEST_NOW - 160,
+              golden_metrics_failing: 48,
+            },
             golden_metrics: { fresh: 940, stale: 40, missing: 8 },
           },
         ],
@@ -592,6 +597,11 @@ describe('the queries of an account', () => {
     const page = await pageOfAccount({ queries: [query, failed] });
     expect(words(page)).toContain("orders SELECT count(*) FROM Order WHERE a < '<b>' 12 11");
     expect(words(page)).toContain('graphql:queries: too many rows');
+  });
+
+  test('say how long ago the windows of their rows ended', async () => {
+    const page = await pageOfAccount({ queries: [{ ...query, windowEnd: TEST_NOW - 14_400 }] });
+    expect(words(page)).toContain('30 s ago , of a window that ended 4 h ago OK');
   });
 
   test('are shown without the secrets in their text', async () => {
