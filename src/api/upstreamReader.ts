@@ -93,36 +93,37 @@ export function ownRange({ window, endsBefore }: OwnWindow, range: TimeRange): T
 /** The result of one subject of a read, which fails independently of the others. */
 export type Outcome<V> = { readonly value: V } | { readonly error: UpstreamError };
 
-/** A planned call; `read` reads exactly the subjects of the plan. */
+/** The next call of a read: the subjects that it carries, and how it reads them. */
 export interface PlannedCall<S, V> {
-  /** The subjects that the call carries: the first one, and others in their order. */
+  /** The first one, and others in their order. */
   readonly subjects: readonly S[];
   /** The number of calls when nothing fails: 1, or more if the first subject alone needs several. */
   readonly calls: number;
   /**
-   * Reads the subjects; returns one outcome for each, in their order. A call that fails as a whole is read again in parts, so
-   * that no subject fails because of another. Rejects only with the reason of the signal.
+   * Reads exactly these subjects; returns one outcome for each, in their order. A call that fails as a whole is read again in
+   * parts, so that no subject fails because of another. Rejects only with the reason of the signal.
    */
   readonly read: (call: CallOptions) => Promise<readonly Outcome<V>[]>;
 }
 
-/** A kind of data that is read for many subjects in one call. */
+/** Data that are read for many subjects in one call. */
 export interface BatchRead<S, V, R extends TimeRange = TimeRange> {
   /**
    * Plans the next call for at least one subject, over one range. It takes the subjects that fit, judged by the sizes and
-   * earlier failures that the reader knows; a subject that must be read alone is left for a call of its own.
+   * earlier failures that the reader knows; a subject that must be read alone is left for a call of its own. The call gives the
+   * caller's own objects back, so they may carry more than the reader needs.
    */
-  plan(subjects: Iterable<S>, range: R): PlannedCall<S, V>;
+  plan<T extends S>(subjects: Iterable<T>, range: R): PlannedCall<T, V>;
   /** The number of calls for one subject, where subjects share no call: `countCalls` then needs no plans. */
   readonly callsOf?: ((subject: S, range: R) => number) | undefined;
 }
 
 /** Plans the calls that read all of these subjects. */
-export function* planAll<S, R extends TimeRange, P extends { readonly subjects: readonly S[] }>(
-  read: { plan(subjects: Iterable<S>, range: R): P },
+export function* planAll<S, V, R extends TimeRange>(
+  read: BatchRead<S, V, R>,
   subjects: readonly S[],
   range: R,
-): Generator<P> {
+): Generator<PlannedCall<S, V>> {
   let left = subjects;
   let start = 0;
   while (start < left.length) {
@@ -147,11 +148,8 @@ function* from<S>(subjects: readonly S[], start: number): Generator<S> {
  * The numbers of calls that together read all of these subjects when nothing fails. The caller adds them up, and may let other
  * work run in between.
  */
-export function* countCalls<S, R extends TimeRange>(
-  read: {
-    plan(subjects: Iterable<S>, range: R): Pick<PlannedCall<S, unknown>, 'subjects' | 'calls'>;
-    readonly callsOf?: BatchRead<S, unknown, R>['callsOf'];
-  },
+export function* countCalls<S, V, R extends TimeRange>(
+  read: BatchRead<S, V, R>,
   subjects: readonly S[],
   range: R,
 ): Generator<number> {

@@ -1,9 +1,10 @@
-import { UpstreamError } from '../api/types.ts';
+import type { UpstreamError } from '../api/types.ts';
+import type { Outcome } from '../api/upstreamReader.ts';
 import { inSlices, yieldIfDue } from '../eventLoop/turns.ts';
 import { GROUPS } from '../metrics/sample.ts';
 import type { Task, Kind } from './task.ts';
 import { Inventory } from './inventory.ts';
-import { Kinds, type Failed } from './kinds.ts';
+import { Kinds } from './kinds.ts';
 import { AccountLimiter } from './limiter.ts';
 import { Queue, type Call } from './queue.ts';
 import type { Refresh } from './refresh.ts';
@@ -40,7 +41,7 @@ export class AccountCollector {
   readonly #kinds: Kinds;
   readonly #queue: Queue;
   /** The running reads. Each has its own abort signal: on a shared one, removed listeners would keep later ones in memory. */
-  readonly #running = new Map<AbortController, Promise<readonly (number | Failed)[]>>();
+  readonly #running = new Map<AbortController, Promise<unknown>>();
   /** The number of requests that are still queueing tasks. No call starts before they finish, so that batches are full. */
   #queueing = 0;
   #pumping = false;
@@ -277,31 +278,33 @@ export class AccountCollector {
     const controller = new AbortController();
     const reading = planned.read({ signal: controller.signal, limiter: slot.limiter });
     this.#running.set(controller, reading);
-    const results = await reading;
+    const outcomes = await reading;
     this.#running.delete(controller);
-    this.#queue.ended(call, results);
+    this.#queue.ended(call, outcomes);
     if (this.#stopped) return;
-    this.#end(tasks, results, window);
+    this.#end(tasks, outcomes, window);
     this.#pump();
   }
 
   // A call has ended.
 
   /** Ends tasks together: all tasks that they unlock are queued in one step, so that the next calls are full. */
-  #end(tasks: readonly Task[], results: readonly (number | Failed)[], window: CurrentWindow): void {
+  #end(tasks: readonly Task[], outcomes: readonly Outcome<number>[], window: CurrentWindow): void {
     const lists = new Set<Task>();
-    for (const [index, task] of tasks.entries()) {
-      const result = results[index] ?? { error: undefined };
+    for (const [index, outcome] of outcomes.entries()) {
+      const task = tasks[index];
+      if (task === undefined) continue;
       const isFirst = task.lastRead === undefined;
-      this.#endOne(task, result, window);
+      const error = 'error' in outcome ? outcome.error : undefined;
+      if ('value' in outcome) this.#succeed(task, outcome.value, window);
+      else this.#fail(task, outcome.error, window);
       if (task.gone) continue;
-      const error = typeof result === 'number' ? undefined : result.error;
-      this.#noteRefusal(task, typeof result === 'number', error);
-      const isUnknown = error instanceof UpstreamError && error.failure.reason === 'not_found';
+      this.#noteRefusal(task, error);
+      const isUnknown = error?.failure.reason === 'not_found';
       const list = isUnknown ? this.inventory.readListAgain(task, this.schedule.window.to) : undefined;
       if (list !== undefined) lists.add(list);
-      this.tracker.ended(task, typeof result !== 'number' || task.partial !== undefined);
-      if (isFirst && typeof result === 'number' && task.kind === 'application_metrics') this.#trustHosts(task);
+      this.tracker.ended(task, error !== undefined || task.partial !== undefined);
+      if (isFirst && error === undefined && task.kind === 'application_metrics') this.#trustHosts(task);
     }
     this.#forgetRemoved();
     for (const refresh of [...this.tracker.refreshes()]) {
@@ -325,22 +328,20 @@ export class AccountCollector {
     this.tracker.drop(isIdle, this.context.clock.monotonic() - this.schedule.demandTtl(this.inventory.applicationList));
   }
 
-  #endOne(task: Task, result: number | Failed, window: CurrentWindow): void {
-    if (typeof result === 'number') {
-      const { failures, partial } = task;
-      task.succeed(this.schedule.readTimes(task, window, result));
-      if (task.kind !== 'entities' || partial === undefined) return;
-      // A list is served as far as it could be read, and read again as after a failure.
-      task.failures = failures;
-      task.overdue = true;
-      task.fail(partial.reason, partial.text, this.context.clock.monotonic());
-      this.log.failed(task);
-      task.retryAt = this.schedule.retryAt(task, window);
-      return;
-    }
-    const { error } = result;
-    const reason = error instanceof UpstreamError ? error.failure.reason : 'other';
-    task.fail(reason, error instanceof Error ? error.message : String(error), this.context.clock.monotonic());
+  #succeed(task: Task, windowEnd: number, window: CurrentWindow): void {
+    const { failures, partial } = task;
+    task.succeed(this.schedule.readTimes(task, window, windowEnd));
+    if (task.kind !== 'entities' || partial === undefined) return;
+    // A list is served as far as it could be read, and read again as after a failure.
+    task.failures = failures;
+    task.overdue = true;
+    task.fail(partial.reason, partial.text, this.context.clock.monotonic());
+    this.log.failed(task);
+    task.retryAt = this.schedule.retryAt(task, window);
+  }
+
+  #fail(task: Task, { message, failure: { reason } }: UpstreamError, window: CurrentWindow): void {
+    task.fail(reason, message, this.context.clock.monotonic());
     this.log.failed(task);
     this.#logPause();
     // While the account is refused, its application list is tried once per interval, after any kind of failure.
@@ -369,15 +370,16 @@ export class AccountCollector {
    * waiting tasks, too, so refreshes finish without them. Only the application list is read, once per interval; its next
    * success resumes the account.
    */
-  #noteRefusal(task: Task, isRead: boolean, error: unknown): void {
+  #noteRefusal(task: Task, error: UpstreamError | undefined): void {
     const { applicationList } = this.inventory;
     const isList = task === applicationList;
+    const isRead = error === undefined;
     if (isList && isRead) this.#reportIdleGroups();
     // An account without applications has no list that would show when New Relic accepts the account again.
     if (!this.context.account.applications.read) return;
     if (task.startedAt < this.#refusalDecidedAt) return;
     if (isList && isRead) this.#setRefused(undefined);
-    if (!(error instanceof UpstreamError)) return;
+    if (isRead) return;
     const { reason } = error.failure;
     if (!(reason === 'auth' && this.#kinds.usesOwnInterface(task)) && !(reason === 'forbidden' && isList)) return;
     this.#setRefused(error.message);

@@ -46,16 +46,15 @@ export function counterSubject(
  * Reads a batch over the range of its first application: mostly the longest one, because the oldest read is due first. An
  * application with a longer range is left for another call.
  */
-export function overFirstRange(read: UpstreamReader['counters']): BatchRead<MetricDataSubject, MinuteSeries> {
+export function overFirstRange(read: UpstreamReader['counters']): BatchRead<CounterSubject, MinuteSeries> {
   return {
-    plan: (subjects: Iterable<CounterSubject>, { to }) => {
+    plan: <T extends CounterSubject>(subjects: Iterable<T>, { to }: TimeRange) => {
       const left = subjects[Symbol.iterator]();
       const first = left.next();
       if (first.done === true) throw new RangeError('no subjects');
       const { from } = first.value.requested;
-      const covered = function* (): Generator<CounterSubject> {
-        yield first.value;
-        for (let next = left.next(); next.done !== true; next = left.next()) {
+      const covered = function* (): Generator<T> {
+        for (let next: IteratorResult<T> = first; next.done !== true; next = left.next()) {
           if (next.value.requested.from >= from) yield next.value;
         }
       };

@@ -1,3 +1,4 @@
+import { UpstreamError } from '../api/types.ts';
 import {
   countCalls,
   oneByOne,
@@ -18,30 +19,19 @@ import { takeOverMetrics, type ApplicationData } from './records.ts';
 import type { AccountContext } from './accountContext.ts';
 import { onlyIds, ownersToRequest } from './selection.ts';
 
-/** Plans and counts the calls for tasks of one kind. */
+/** The read of the tasks of one kind. */
 interface TaskRead {
-  plan(tasks: Iterable<Task>, range: TimeRange): PlannedTasks;
-  /** The numbers of calls that together read all of these tasks, even of tasks that are removed during the count. */
-  readonly countCalls: (tasks: readonly Task[], range: TimeRange) => Iterable<number>;
-}
-
-export interface PlannedTasks extends Pick<PlannedCall<Task, unknown>, 'subjects' | 'calls'> {
   /**
-   * Reads the tasks and takes over the results, in portions, so that other work gets a turn. Gives for each task the end of the
-   * window of its response, or the error. Never rejects.
+   * Plans a call that takes over the results in portions, so that other work gets a turn. The value of a task is the end of the
+   * window of its response. Never rejects.
    */
-  readonly read: (call: CallOptions) => Promise<readonly (number | Failed)[]>;
-}
-
-/** The error of a task that could not be read; an error that is not an UpstreamError is an internal one. */
-export interface Failed {
-  readonly error: unknown;
+  plan(tasks: Iterable<Task>, range: TimeRange): PlannedCall<Task, number>;
+  /** The numbers of calls that together read all of these tasks, even of tasks that are removed during the count. */
+  countCalls(tasks: readonly Task[], range: TimeRange): Iterable<number>;
 }
 
 interface KindRow {
   readonly read: () => TaskRead;
-  /** Counts the calls in a steady state, where they differ from the present ones. */
-  readonly countCalls?: TaskRead['countCalls'];
   /** False while the task waits for the first read of other data. Kinds without this function wait for nothing. */
   readonly isReady?: (task: Task) => boolean;
   /** True for a task whose call may hang, because no related data were read so far: the queue treats it as a trial. */
@@ -97,18 +87,7 @@ export class Kinds {
       },
       custom_names: { read: () => this.#customNames(), unlocks: 'application' },
       application_metrics: metricData,
-      counters: {
-        read: () => this.#counters(),
-        countCalls: (tasks, { to }) => {
-          const fresh = newCounterRecord();
-          const { reader, collection, selections } = this.#context;
-          const subjects = tasks.map((task) =>
-            counterSubject(applicationOf(task).applicationId, fresh, selections.counters, to),
-          );
-          return countCalls(reader.counters, subjects, steadyRange(collection.intervals.counters, to));
-        },
-        unlocks: 'itself',
-      },
+      counters: { read: () => this.#counters(), unlocks: 'itself' },
       hosts: {
         read: () =>
           mapped(this.#context.reader.hosts, applicationOf, ({ subject }, hosts) =>
@@ -159,14 +138,13 @@ export class Kinds {
   }
 
   /** Plans the next call for tasks of one kind, at least one; tasks are taken only as far as they fit. */
-  plan(kind: Kind, tasks: Iterable<Task>, window: TimeRange): PlannedTasks {
+  plan(kind: Kind, tasks: Iterable<Task>, window: TimeRange): PlannedCall<Task, number> {
     return this.#rows[kind].read().plan(tasks, window);
   }
 
   /** The numbers of calls that together read all of these tasks of one kind; other work may run in between. */
   countCalls(kind: Kind, tasks: readonly Task[], window: TimeRange): Iterable<number> {
-    const { read, countCalls: inSteadyState } = this.#rows[kind];
-    return inSteadyState?.(tasks, window) ?? read().countCalls(tasks, window);
+    return this.#rows[kind].read().countCalls(tasks, window);
   }
 
   isReady(task: Task): boolean {
@@ -254,20 +232,25 @@ export class Kinds {
   }
 
   #counters(): TaskRead {
-    const { reader, selections, writer } = this.#context;
+    const { collection, reader, selections, writer } = this.#context;
     const inventory = this.#inventory;
-    return mapped(
+    const subjectOf = (task: Task, { to }: TimeRange, record = newCounterRecord()) =>
+      counterSubject(applicationOf(task).applicationId, record, selections.counters, to);
+    const read = mapped(
       overFirstRange(reader.counters),
-      (task, { to }) => {
-        const record = inventory.recordOf(task.subject)?.counters ?? newCounterRecord();
-        return counterSubject(applicationOf(task).applicationId, record, selections.counters, to);
-      },
+      (task, range) => subjectOf(task, range, inventory.recordOf(task.subject)?.counters),
       ({ subject }, series, requested) => {
         const record = inventory.recordOf(subject)?.counters;
         if (record !== undefined) book(record, series, requested, { totals: inventory.counterTotals, reader, writer });
       },
       ({ window }) => window.to,
     );
+    // Counted is a steady state: the first reads cover a longer time.
+    const countSteady: TaskRead['countCalls'] = (tasks, range) => {
+      const subjects = tasks.map((task) => subjectOf(task, range));
+      return countCalls(reader.counters, subjects, steadyRange(collection.intervals.counters, range.to));
+    };
+    return { ...read, countCalls: countSteady };
   }
 
   /** Reads all needed metric data of applications, or of their hosts, over one window. */
@@ -298,75 +281,70 @@ export class Kinds {
 
 /** The read of a list of the account; it resolves with a function that takes the list over. */
 function wholeList(calls: number, read: (call: CallOptions) => Promise<() => void>): TaskRead {
+  const list = oneByOne(
+    (_list: object, _range, call) => read(call),
+    () => calls,
+  );
   return mapped(
-    oneByOne(
-      (_list: Task, _range, call) => read(call),
-      () => calls,
-    ),
-    (list) => list,
+    list,
+    () => ({}),
     (_list, arrive) => arrive(),
   );
 }
 
 /**
- * The read of tasks through a batch read of the upstream reader.
+ * The read of tasks through a read of the interface, whose subjects carry their tasks.
  *
  * @param windowEnd the end of the window of the response; it may differ from that of the requested window
  */
-function mapped<S, R, Own extends S>(
-  read: BatchRead<S, R> | undefined,
-  subjectOf: (task: Task, range: TimeRange) => Own,
-  arrive: (task: Task, result: R, subject: Own) => void,
-  windowEnd?: (result: R) => number,
+function mapped<S extends object, V>(
+  read: BatchRead<S, V> | undefined,
+  subjectOf: (task: Task, range: TimeRange) => S,
+  arrive: (task: Task, value: V, subject: S) => void,
+  windowEnd?: (value: V) => number,
 ): TaskRead {
   if (read === undefined) throw new Error('this interface has no such data');
-  const takeOver = (task: Task, subject: Own, outcome: Outcome<R> | undefined, range: TimeRange): number | Failed => {
-    if (outcome === undefined || 'error' in outcome) return { error: outcome?.error };
-    // A task that was removed from the inventory during the call takes over nothing.
-    if (task.gone) return range.to;
-    try {
-      arrive(task, outcome.value, subject);
-      return windowEnd?.(outcome.value) ?? range.to;
-    } catch (error) {
-      return { error };
-    }
+  const subjectsOf = function* (tasks: Iterable<Task>, range: TimeRange): Generator<S & { readonly task: Task }> {
+    for (const task of tasks) yield { ...subjectOf(task, range), task };
   };
   return {
-    countCalls: (tasks, range) => {
-      const subjects = tasks.map((task) => subjectOf(task, range));
-      return countCalls(read, subjects, range);
-    },
+    countCalls: (tasks, range) => countCalls(read, [...subjectsOf(tasks, range)], range),
     plan: (tasks, range) => {
-      const seen: { readonly task: Task; readonly subject: Own }[] = [];
-      const subjects = function* (): Generator<Own> {
-        for (const task of tasks) {
-          const subject = subjectOf(task, range);
-          seen.push({ task, subject });
-          yield subject;
+      const { subjects, calls, read: run } = read.plan(subjectsOf(tasks, range), range);
+      const takeOver = (subject: S & { readonly task: Task }, outcome: Outcome<V> | undefined): Outcome<number> => {
+        if (outcome === undefined) return failed(new Error('the reader gave no outcome for its subject'));
+        if ('error' in outcome) return outcome;
+        // A task that was removed from the inventory during the call takes over nothing.
+        if (subject.task.gone) return { value: range.to };
+        try {
+          arrive(subject.task, outcome.value, subject);
+          return { value: windowEnd?.(outcome.value) ?? range.to };
+        } catch (error) {
+          return failed(error);
         }
       };
-      const planned = read.plan(subjects(), range);
-      const isAll = planned.subjects.length === seen.length;
-      const carried = new Set<S>(isAll ? [] : planned.subjects);
-      const taken = isAll ? seen : seen.filter(({ subject }) => carried.has(subject));
       return {
-        subjects: taken.map(({ task }) => task),
-        calls: planned.calls,
+        subjects: subjects.map(({ task }) => task),
+        calls,
         read: async (call) => {
-          const results: (number | Failed)[] = [];
+          const ended: Outcome<number>[] = [];
           try {
-            const outcomes = await planned.read(call);
-            await inSlices(taken, ({ task, subject }) => {
-              results.push(takeOver(task, subject, outcomes[results.length], range));
-            });
+            const outcomes = await run(call);
+            await inSlices(subjects, (subject) => ended.push(takeOver(subject, outcomes[ended.length])));
+            return ended;
           } catch (error) {
-            return taken.map(() => ({ error }));
+            return subjects.map(() => failed(error));
           }
-          return results;
         },
       };
     },
   };
+}
+
+/** The outcome of a task that could not be read; an error that is not an UpstreamError is an internal one. */
+export function failed(error: unknown): Outcome<number> {
+  if (error instanceof UpstreamError) return { error };
+  return { error: new UpstreamError(error instanceof Error ? error.message : String(error), { reason: 'other' }) };
 }
 
 function applicationOf({ subject: { applicationId } }: Task): { readonly applicationId: number } {

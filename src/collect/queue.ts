@@ -1,8 +1,7 @@
-import { UpstreamError } from '../api/types.ts';
-import type { TimeRange } from '../api/upstreamReader.ts';
+import type { Outcome, PlannedCall, TimeRange } from '../api/upstreamReader.ts';
 import type { Clock } from './clock.ts';
 import { GROUP_OF, type Task, type Kind } from './task.ts';
-import type { Failed, Kinds, PlannedTasks } from './kinds.ts';
+import { failed, type Kinds } from './kinds.ts';
 import type { AccountLimiter, Reservation } from './limiter.ts';
 import type { Schedule } from './schedule.ts';
 
@@ -20,7 +19,7 @@ const CALLS_WHILE_FAILING = 2;
 
 /** A call that may start now: its tasks of one kind, and its slot. */
 export interface Call {
-  readonly planned: PlannedTasks;
+  readonly planned: PlannedCall<Task, number>;
   readonly slot: Reservation;
   readonly isTrial: boolean;
 }
@@ -129,25 +128,25 @@ export class Queue {
   }
 
   /** Where planning throws, the task fails like one whose read throws: else it would stay in the way of all others for good. */
-  #plan(task: Task, candidates: Iterable<Task>, window: TimeRange): PlannedTasks {
+  #plan(task: Task, candidates: Iterable<Task>, window: TimeRange): Call['planned'] {
     try {
       return this.#kinds.plan(task.kind, candidates, window);
     } catch (error) {
-      return { subjects: [task], calls: 1, read: () => Promise.resolve([{ error }]) };
+      return { subjects: [task], calls: 1, read: () => Promise.resolve([failed(error)]) };
     }
   }
 
-  ended({ slot, isTrial }: Call, results: readonly (number | Failed)[]): void {
+  ended({ slot, isTrial }: Call, outcomes: readonly Outcome<number>[]): void {
     slot.cancel();
-    const isSuccess = (result: number | Failed): boolean => typeof result === 'number';
+    const isSuccess = (outcome: Outcome<number>): boolean => 'value' in outcome;
     if (isTrial) {
       this.#trialsRunning -= 1;
-      this.#trialsSucceeded = results.every(isSuccess) ? this.#trialsSucceeded + 1 : 0;
+      this.#trialsSucceeded = outcomes.every(isSuccess) ? this.#trialsSucceeded + 1 : 0;
     } else this.#healthyRunning -= 1;
-    if (results.some(isSuccess)) {
+    if (outcomes.some(isSuccess)) {
       this.#failedInRow = 0;
       if (slot.calls.count > 0) this.#limiter.learn(slot.calls);
-    } else if (!results.some(isOverload)) {
+    } else if (!outcomes.some(isOverload)) {
       this.#failedInRow += 1;
     }
   }
@@ -280,7 +279,6 @@ function isOver({ isRemoved, task }: QueuedTask): boolean {
   return isRemoved || task.gone;
 }
 
-function isOverload(result: number | Failed): boolean {
-  if (typeof result === 'number' || !(result.error instanceof UpstreamError)) return false;
-  return result.error.failure.reason === 'rate_limited';
+function isOverload(outcome: Outcome<number>): boolean {
+  return 'error' in outcome && outcome.error.failure.reason === 'rate_limited';
 }

@@ -7,8 +7,8 @@ const RANGE = { from: 0, to: 60 };
 /** A call carries numbers that add up to `most`, and the first one always; it takes as many calls as they add up to. */
 function carrying(most: number): BatchRead<number, number> {
   return {
-    plan: (sizes) => {
-      const taken: number[] = [];
+    plan: <T extends number>(sizes: Iterable<T>) => {
+      const taken: T[] = [];
       let calls = 0;
       for (const size of sizes) {
         if (taken.length > 0 && calls + size > most) break;

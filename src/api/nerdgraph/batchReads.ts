@@ -1,21 +1,15 @@
-import type { AccountMemory, KeyTransactionDetails } from './accountMemory.ts';
-import {
-  partsOf,
-  takeSubjects,
-  type BatchSubject,
-  type QueryKind,
-  type QueryPart,
-  type TakenSubject,
-} from './batching.ts';
+import type { KeyTransactionDetails } from './accountMemory.ts';
+import { partsOf, takeSubjects, type BatchSubject, type QueryKind, type QueryPart } from './batching.ts';
 import { aligned } from './nrql.ts';
 import { ITSELF, SubjectRows, type FoundRows, type TimesliceQuery } from './rows.ts';
 import { keyTransactionOf, rollingOf, ValueMapper } from './rowValues.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
-import { planLater, planTimeslices, type PlannedQueries } from './timeslices.ts';
+import { countQueries, readTimeslices, type PartsQuery } from './timeslices.ts';
 import { MetricSelector } from './metricSelector.ts';
 import type {
   ApplicationSubject,
   BatchRead,
+  CallOptions,
   MetricDataResult,
   MetricDataSubject,
   MetricSelection,
@@ -31,80 +25,71 @@ import { CallFailure } from '../http/callFailure.ts';
 import { UpstreamError, type Host, type RollingValues } from '../types.ts';
 import { HOUR_S } from '../../formulas/units.ts';
 
-/** The way to query the rows of a kind of data. A call carries subjects of one kind of query. */
-interface RowsQuery<S, R extends TimeRange = TimeRange> {
+/** How data are read in rows. A call carries subjects of one kind of query. */
+interface RowsQuery<S, V, R extends TimeRange> {
   kindOf(subject: S): QueryKind;
   /** The part of the query for a subject; undefined: the subject needs no query. */
   subjectOf(subject: S): BatchSubject | undefined;
   /** Limit for the rows of a query over this range, in place of that of its kind. */
   maxRows?(range: R): number;
-  /** Plans the queries of a call, where each batch needs more than one query over the range. */
-  plan?(parts: readonly QueryPart[], kind: QueryKind, range: R): PlannedQueries;
+  /** The queries of a call; by default one over the range. */
+  queriesOf?(parts: readonly QueryPart[], kind: QueryKind, range: R): readonly PartsQuery[];
+  /** Reads the queries of a call; by default each for itself. Rejects only with the reason of the signal. */
+  read?(queries: readonly PartsQuery[], call: CallOptions): Promise<readonly FoundRows[]>;
+  /**
+   * The value of a subject from its rows in the first query; `others` are those of further queries. Throws the UpstreamError of a
+   * subject that has none.
+   */
+  valueOf(subject: S, rows: SubjectRows, range: R, request: BatchSubject | undefined, others: readonly FoundRows[]): V;
 }
 
-/** A planned call and its subjects. */
-interface PlannedRows<S> extends PlannedQueries {
-  readonly taken: readonly TakenSubject<S>[];
-}
-
-/** Plans the next call: the subjects that fit, and the fewest queries for their rows. */
-function planRows<S, R extends TimeRange>(
+/** Reads data in rows: the fewest queries for the subjects that fit into a call. */
+export function rowsRead<S, V, R extends TimeRange = TimeRange>(
   account: NerdGraphAccount,
-  reads: RowsQuery<S, R>,
-  subjects: Iterable<S>,
-  range: R,
-): PlannedRows<S> {
-  const { taken, kind, isOne } = takeSubjects(reads, subjects, account.memory, reads.maxRows?.(range));
-  const { calls, read } = planLater(isOne, () => {
-    const parts = partsOf(taken.flatMap(({ request }) => request ?? []));
-    const needsSquares = taken.some(({ request }) => request?.needsSquares === true);
-    const query = needsSquares ? ({ ...kind, columns: 'squares' } as const) : kind;
-    return reads.plan?.(parts, query, range) ?? planTimeslices(account, parts, queryOver(query, range));
-  });
-  return { taken, calls: Math.max(1, calls), read };
+  reads: RowsQuery<S, V, R>,
+): BatchRead<S, V, R> {
+  return {
+    plan: <T extends S>(subjects: Iterable<T>, range: R): PlannedCall<T, V> => {
+      const { taken, kind, isOne } = takeSubjects<T>(reads, subjects, account.memory, reads.maxRows?.(range));
+      const queries = (): readonly PartsQuery[] => {
+        const requests = taken.flatMap(({ request }) => request ?? []);
+        const parts = partsOf(requests);
+        const needsSquares = requests.some((request) => request.needsSquares === true);
+        const query = needsSquares ? ({ ...kind, columns: 'squares' } as const) : kind;
+        return reads.queriesOf?.(parts, query, range) ?? [{ parts, query: queryOver(query, range) }];
+      };
+      // Several subjects need one query, so that thousands are counted without making any; key transactions need one more.
+      const isCounted = isOne || kind.groupBy === 'key_transaction';
+      return {
+        subjects: taken.map(({ subject }) => subject),
+        calls: isCounted ? Math.max(1, countQueries(account, queries())) : 1,
+        read: async (call) => {
+          const planned = queries();
+          const [found, ...others] =
+            (await reads.read?.(planned, call)) ??
+            (await Promise.all(planned.map((each) => readTimeslices(account, each, call))));
+          const outcomes: Outcome<V>[] = [];
+          await inSlices(taken, ({ subject, request }) => {
+            const rows = (request === undefined ? undefined : found?.get(request.id)) ?? new SubjectRows();
+            const error = request === undefined ? undefined : rows.failureOf(request.host);
+            try {
+              if (error !== undefined) throw error;
+              outcomes.push({ value: reads.valueOf(subject, rows, range, request, others) });
+            } catch (failure) {
+              if (!(failure instanceof UpstreamError)) throw failure;
+              outcomes.push({ error: failure });
+            }
+          });
+          return outcomes;
+        },
+      };
+    },
+  };
 }
 
 function queryOver(kind: QueryKind, range: TimeRange): TimesliceQuery {
   const { seconds } = kind;
   return { ...kind, range: seconds === undefined ? range : aligned({ from: range.to - seconds, to: range.to }) };
-}
-
-/** The rows of a subject, or the error of its request; no rows for a subject without a request. */
-function rowsOfRequest(request: BatchSubject | undefined, found: FoundRows): SubjectRows | UpstreamError {
-  const rows = request === undefined ? undefined : found.get(request.id);
-  return rows?.failureOf(request?.host) ?? rows ?? new SubjectRows();
-}
-
-/** The read of a kind of data that is calculated, for each subject, from its own rows. */
-export function rowsRead<S, V, R extends TimeRange = TimeRange>(
-  account: NerdGraphAccount,
-  reads: RowsQuery<S, R> & {
-    valueOf(subject: S, found: SubjectRows, range: R): V;
-  },
-): BatchRead<S, V, R> {
-  return {
-    plan: (subjects, range) =>
-      fromOwnRows(planRows(account, reads, subjects, range), (subject, rows) => reads.valueOf(subject, rows, range)),
-  };
-}
-
-function fromOwnRows<S, V>(
-  { taken, calls, read }: PlannedRows<S>,
-  valueOf: (subject: S, rows: SubjectRows) => V,
-): PlannedCall<S, V> {
-  return {
-    subjects: taken.map(({ subject }) => subject),
-    calls,
-    read: async (call) => {
-      const found = await read(call);
-      const outcomes: Outcome<V>[] = [];
-      await inSlices(taken, ({ subject, request }) => {
-        const rows = rowsOfRequest(request, found);
-        outcomes.push(rows instanceof UpstreamError ? { error: rows } : { value: valueOf(subject, rows) });
-      });
-      return outcomes;
-    },
-  };
 }
 
 /** Metrics of page loads, which belong to no host. */
@@ -213,8 +198,6 @@ const OWNERS: QueryKind = {
   seconds: KEY_TRANSACTION_SECONDS,
 };
 
-type KeyTransactionSubject = Extract<RollingSubject, { kind: 'key_transaction' }>;
-
 const LONGEST_NAME_SHOWN = 120;
 
 /**
@@ -223,12 +206,12 @@ const LONGEST_NAME_SHOWN = 120;
  * documents their window and scale.
  */
 export function rollingRead(account: NerdGraphAccount): BatchRead<RollingSubject, RollingValues> {
-  const { memory, transport } = account;
+  const { memory } = account;
   const hostMetrics = [SIGN_OF_LIFE, METRIC.web, METRIC.nonWeb, METRIC.errors, METRIC.apdex];
   const host = new MetricSelector(hostMetrics);
   const application = new MetricSelector([...hostMetrics, ...BROWSER_METRICS]);
   const keyTransaction = new MetricSelector([]);
-  const reads: RowsQuery<RollingSubject> = {
+  return rowsRead(account, {
     kindOf: ({ kind }) => ROLLING[kind],
     subjectOf: (subject) => {
       if (subject.kind === 'application') return { id: subject.applicationId, selector: application };
@@ -236,72 +219,58 @@ export function rollingRead(account: NerdGraphAccount): BatchRead<RollingSubject
       const known = memory.keyTransactions.get(subject.keyTransactionId);
       if (known === undefined || known instanceof UpstreamError) return undefined;
       const displayName = JSON.stringify(known.name.slice(0, LONGEST_NAME_SHOWN));
-      return { id: known.guid, selector: keyTransaction, displayName };
+      return { id: known.guid, selector: keyTransaction, displayName, keyTransaction: known };
     },
-  };
-  /** The applications of key transactions, with the metrics to read: signs that it reports, and the Apdex. */
-  const ownersOf = (subjects: readonly KeyTransactionSubject[]): BatchSubject[] => {
-    const names = new Map<number, Set<string>>();
-    for (const { keyTransactionId } of subjects) {
-      const known = memory.keyTransactions.get(keyTransactionId);
-      if (known === undefined || known instanceof UpstreamError || known.applicationId === undefined) continue;
-      const apdex = apdexName(known);
-      const list = names.get(known.applicationId) ?? new Set([SIGN_OF_LIFE, METRIC.web, METRIC.nonWeb]);
-      names.set(known.applicationId, apdex === undefined ? list : list.add(apdex));
-    }
-    return [...names].map(([id, list]) => ({ id, selector: new MetricSelector([...list]) }));
-  };
-
-  const keyTransactionOutcome = (
-    { keyTransactionId: id }: KeyTransactionSubject,
-    listed: AccountMemory['keyTransactions'],
-    found: FoundRows,
-    owners: FoundRows,
-  ): Outcome<RollingValues> => {
-    const known = listed.get(id);
-    if (known instanceof UpstreamError) return { error: known };
-    if (known === undefined) {
-      const failure = new CallFailure('not_found', `key transaction ${id} is not on the list`);
-      return { error: transport.reportFailure('key_transactions', failure) };
-    }
-    const { guid, applicationId } = known;
-    const own = found.get(guid);
-    const owner = applicationId === undefined ? undefined : owners.get(applicationId);
-    const ownerError = owner?.failureOf(undefined);
-    // Without permission for an application outside the list, the data of the key transaction's own entity are used alone.
-    const isListed = applicationId !== undefined && memory.isListed(applicationId);
-    const error =
-      own?.failureOf(undefined) ?? (ownerError?.failure.reason === 'forbidden' && !isListed ? undefined : ownerError);
-    if (error !== undefined) return { error };
-    const metrics = owner?.rows.get(ITSELF);
-    const apdex = metrics?.get(apdexName(known) ?? '');
-    const row = own?.rowsOf(undefined).get(ITSELF);
-    return { value: keyTransactionOf(row, apdex, metrics !== undefined, own?.seconds ?? KEY_TRANSACTION_SECONDS) };
-  };
-
-  return {
-    plan: (subjects, range) => {
-      const planned = planRows(account, reads, subjects, range);
-      const taken = planned.taken.map(({ subject }) => subject).filter((subject) => subject.kind === 'key_transaction');
-      if (taken.length === 0) {
-        return fromOwnRows(planned, (subject, rows) =>
-          rollingOf(rows.rowsOf(subject.kind === 'host' ? subject.hostKey : undefined), rows.seconds ?? SECONDS),
-        );
+    queriesOf: (parts, kind, range) => {
+      const own = { parts, query: queryOver(kind, range) };
+      if (kind.groupBy !== 'key_transaction') return [own];
+      return [own, { parts: partsOf(ownersOf(parts)), query: queryOver(OWNERS, range) }];
+    },
+    valueOf: (subject, rows, _, request, [owners]) => {
+      if (subject.kind === 'key_transaction') {
+        return keyTransactionValues(account, subject.keyTransactionId, rows, request?.keyTransaction, owners);
       }
-      // Key transactions need a query of their own, and one more for their owners.
-      const owners = planTimeslices(account, partsOf(ownersOf(taken)), queryOver(OWNERS, range));
-      // A list that is read meanwhile may name other entities, which the planned queries do not read.
-      const listed = memory.keyTransactions;
-      return {
-        subjects: taken,
-        calls: planned.calls + owners.calls,
-        read: async (call) => {
-          const [found, ofOwners] = await Promise.all([planned.read(call), owners.read(call)]);
-          return taken.map((subject) => keyTransactionOutcome(subject, listed, found, ofOwners));
-        },
-      };
+      return rollingOf(rows.rowsOf(subject.kind === 'host' ? subject.hostKey : undefined), rows.seconds ?? SECONDS);
     },
-  };
+  });
+}
+
+/** The applications of key transactions, with the metrics to read: signs that it reports, and the Apdex. */
+function ownersOf(parts: readonly QueryPart[]): BatchSubject[] {
+  const names = new Map<number, Set<string>>();
+  for (const { keyTransaction } of parts) {
+    if (keyTransaction?.applicationId === undefined) continue;
+    const apdex = apdexName(keyTransaction);
+    const list = names.get(keyTransaction.applicationId) ?? new Set([SIGN_OF_LIFE, METRIC.web, METRIC.nonWeb]);
+    names.set(keyTransaction.applicationId, apdex === undefined ? list : list.add(apdex));
+  }
+  return [...names].map(([id, list]) => ({ id, selector: new MetricSelector([...list]) }));
+}
+
+/** @param details as they were when the query was made; undefined: it was not made */
+function keyTransactionValues(
+  { memory, transport }: NerdGraphAccount,
+  id: number,
+  rows: SubjectRows,
+  details: KeyTransactionDetails | undefined,
+  owners: FoundRows = new Map(),
+): RollingValues {
+  if (details === undefined) {
+    const known = memory.keyTransactions.get(id);
+    if (known instanceof UpstreamError) throw known;
+    const failure = new CallFailure('not_found', `key transaction ${id} is not on the list`);
+    throw transport.reportFailure('key_transactions', failure);
+  }
+  const { applicationId } = details;
+  const owner = applicationId === undefined ? undefined : owners.get(applicationId);
+  const error = owner?.failureOf(undefined);
+  // Without permission for an application outside the list, the data of the key transaction's own entity are used alone.
+  const isListed = applicationId !== undefined && memory.isListed(applicationId);
+  if (error !== undefined && (error.failure.reason !== 'forbidden' || isListed)) throw error;
+  const metrics = owner?.rows.get(ITSELF);
+  const apdex = metrics?.get(apdexName(details) ?? '');
+  const row = rows.rowsOf(undefined).get(ITSELF);
+  return keyTransactionOf(row, apdex, metrics !== undefined, rows.seconds ?? KEY_TRANSACTION_SECONDS);
 }
 
 const WEB_TRANSACTION = 'WebTransaction/';

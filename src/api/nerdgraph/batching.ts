@@ -1,5 +1,5 @@
 import { PLANNED_FACETS } from '../../nrql/limits.ts';
-import type { AccountMemory } from './accountMemory.ts';
+import type { AccountMemory, KeyTransactionDetails } from './accountMemory.ts';
 import { all, any, equals, filled, isIn, isNotNull, type Condition } from './nrql.ts';
 import type { CallGroup } from './transport.ts';
 import { MetricSelector } from './metricSelector.ts';
@@ -34,6 +34,8 @@ export interface QueryKind {
   readonly columns?: 'names' | 'sums' | 'values' | 'squares';
   /** Limit for the expected rows of a query; 4,500 by default. */
   readonly maxRows?: number;
+  /** Minutes per bucket; undefined: one row over the whole range. */
+  readonly bucketMinutes?: number;
   /**
    * True: buckets with an unreadable count or sum are kept, as NaN, and buckets outside the window of the response are left out.
    * By default the former fail their subject, and the latter all of the response.
@@ -54,6 +56,8 @@ export interface BatchSubject {
   readonly needsSquares?: boolean;
   /** The name in messages, where the id means nothing to users. */
   readonly displayName?: string;
+  /** Of a key transaction: what the query of its application needs. */
+  readonly keyTransaction?: KeyTransactionDetails;
 }
 
 /** One part for each application and each set of metrics, with all the requested hosts. */
@@ -124,21 +128,14 @@ export function expectedRows(
 }
 
 /** A subject of the next query, and its part of the query; undefined: it needs no query. */
-export interface TakenSubject<S> {
+interface TakenSubject<S> {
   readonly subject: S;
   readonly request: BatchSubject | undefined;
 }
 
-/** The subjects of the next query, all of one kind. */
-interface TakenSubjects<S> {
-  readonly taken: readonly TakenSubject<S>[];
-  readonly kind: QueryKind;
-  /** True: all belong to one application or key transaction, which may need several queries. */
-  readonly isOne: boolean;
-}
-
 /**
- * Takes the subjects of the next query. Further hosts of an application add nothing to the size, because the query reads all
+ * Takes the subjects of the next query, all of one kind; `isOne`: all belong to one application or key transaction, which may need
+ * several queries. Further hosts of an application add nothing to the size, because the query reads all
  * of them. Suspects are left for queries of their own.
  *
  * @param limit for the rows of the query, in place of the limit of its kind
@@ -148,7 +145,7 @@ export function takeSubjects<S>(
   subjects: Iterable<S>,
   memory: AccountMemory,
   limit?: number,
-): TakenSubjects<S> {
+) {
   const taken: TakenSubject<S>[] = [];
   const selectors = new Map<SubjectId, string>();
   let firstKind: QueryKind | undefined;

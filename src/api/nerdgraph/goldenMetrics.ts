@@ -2,7 +2,7 @@ import { Size, type QueryKind, type QueryPart } from './batching.ts';
 import type { AccountMemory } from './accountMemory.ts';
 import { MetricSelector } from './metricSelector.ts';
 import type { FoundRows } from './rows.ts';
-import { planLater, planTimeslices } from './timeslices.ts';
+import { countQueries, readTimeslices, type PartsQuery } from './timeslices.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import type { GoldenSource } from '../../nrql/goldenMetric.ts';
 import { numberOf, percentilesOf } from '../../nrql/queryRows.ts';
@@ -21,8 +21,8 @@ import type { UpstreamError } from '../types.ts';
 const ENTITY_KIND = 'golden metrics';
 
 /** An entity of a call, and the selected columns of each of its sources. */
-interface Entity {
-  readonly subject: GoldenSubject;
+interface Entity<T extends GoldenSubject> {
+  readonly subject: T;
   readonly selectors: Selectors;
 }
 
@@ -35,19 +35,15 @@ export function goldenMetricsRead(account: NerdGraphAccount): BatchRead<GoldenSu
       const entities = takeEntities(account.memory, subjects);
       const queried = ownRange(entities[0].subject, range);
       const sources = [...new Set(entities.flatMap(({ selectors }) => [...selectors.keys()]))];
-      const isOne = entities.length < 2 || account.memory.failures.hasSuspects;
-      const reads = sources.map((source) => {
-        const planned = planLater(isOne, () =>
-          planTimeslices(account, partsOf(entities, source), { ...kindOf(source), range: queried }),
-        );
-        return { source, ...planned };
-      });
+      const queries = (): readonly PartsQuery[] =>
+        sources.map((source) => ({ parts: partsOf(entities, source), query: { ...kindOf(source), range: queried } }));
+      const isCounted = entities.length < 2 || account.memory.failures.hasSuspects;
       return {
         subjects: entities.map(({ subject }) => subject),
-        calls: reads.reduce((sum, { calls }) => sum + calls, 0),
+        calls: isCounted ? countQueries(account, queries()) : sources.length,
         read: async (call) => {
-          const found = new Map<GoldenSource, FoundRows>();
-          await Promise.all(reads.map(async ({ source, read }) => found.set(source, await read(call))));
+          const rows = await Promise.all(queries().map((each) => readTimeslices(account, each, call)));
+          const found = new Map(sources.map((source, index) => [source, rows[index]]));
           return entities.map(({ subject }) => outcomeOf(subject, found, queried));
         },
       };
@@ -56,13 +52,16 @@ export function goldenMetricsRead(account: NerdGraphAccount): BatchRead<GoldenSu
 }
 
 /** Takes the entities of the next call: of one type and one window, as many as one query for each source can carry. */
-function takeEntities(memory: AccountMemory, subjects: Iterable<GoldenSubject>): readonly [Entity, ...Entity[]] {
+function takeEntities<T extends GoldenSubject>(
+  memory: AccountMemory,
+  subjects: Iterable<T>,
+): readonly [Entity<T>, ...Entity<T>[]] {
   const { failures } = memory;
   const sizes = new Map<GoldenSource, Size>();
   // Entities with the same columns have the same list object, so they can share one selector for each source.
   const known = new Map<GoldenSubject['columns'], Selectors>();
-  let first: Entity | undefined;
-  const others: Entity[] = [];
+  let first: Entity<T> | undefined;
+  const others: Entity<T>[] = [];
   for (const subject of subjects) {
     const { type, window, endsBefore, guid, columns } = subject;
     if (first !== undefined) {
@@ -103,7 +102,7 @@ function partOf({ guid, type }: GoldenSubject, selector: MetricSelector): QueryP
   return { id: guid, selector, hosts: undefined, namesHosts: false, displayName: `${type} ${guid}` };
 }
 
-function partsOf(entities: readonly Entity[], source: GoldenSource): readonly QueryPart[] {
+function partsOf(entities: readonly Entity<GoldenSubject>[], source: GoldenSource): readonly QueryPart[] {
   return entities.flatMap(({ subject, selectors }) => {
     const selector = selectors.get(source);
     return selector === undefined ? [] : [partOf(subject, selector)];
@@ -116,7 +115,7 @@ function partsOf(entities: readonly Entity[], source: GoldenSource): readonly Qu
  */
 function outcomeOf(
   { guid, columns, unread }: GoldenSubject,
-  found: ReadonlyMap<GoldenSource, FoundRows>,
+  found: ReadonlyMap<GoldenSource, FoundRows | undefined>,
   queried: TimeRange,
 ): Outcome<GoldenResult> {
   let window: TimeRange | undefined;

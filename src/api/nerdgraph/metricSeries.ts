@@ -3,18 +3,10 @@ import { planChunks, type SeriesLimits } from '../seriesChunks.ts';
 import { expectedRows, type QueryKind, type QueryPart } from './batching.ts';
 import { metricDataOf, QuerySelection, rowsRead } from './batchReads.ts';
 import { stepOf } from './nrql.ts';
-import {
-  ITSELF,
-  mergeRows,
-  NO_ROWS,
-  type BucketRow,
-  type FoundRows,
-  type SubjectRows,
-  type TimesliceQuery,
-} from './rows.ts';
+import { ITSELF, mergeRows, NO_ROWS, type BucketRow, type FoundRows, type SubjectRows } from './rows.ts';
 import { ValueMapper } from './rowValues.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
-import { planTimeslices, type PlannedQueries } from './timeslices.ts';
+import { readTimeslices, type PartsQuery } from './timeslices.ts';
 import type { SubjectId } from '../http/failureMemory.ts';
 import { ZERO_WITHOUT_ROW } from './metricSelector.ts';
 import { SIGN_OF_LIFE, type MetricRow } from '../../formulas/valueFormulas.ts';
@@ -43,8 +35,6 @@ const LIMITS: SeriesLimits = {
   stepOf,
 };
 
-type BucketQuery = TimesliceQuery & { readonly bucketMinutes: number };
-
 const KINDS = {
   application: { name: 'application metrics series', group: 'application_metrics', groupBy: 'application' },
   host: { name: 'host metrics series', group: 'host_metrics', groupBy: 'host' },
@@ -57,7 +47,14 @@ export function metricSeriesRead(account: NerdGraphAccount): SeriesRead {
       kindOf: ({ hostKey }) => KINDS[hostKey === undefined ? 'application' : 'host'],
       subjectOf: metricDataOf,
       maxRows: (chunk) => facetLimit(Math.min(MAX_BUCKETS, bucketsOf(chunk))),
-      plan: (parts, kind, chunk) => planBuckets(account, parts, kind, chunk),
+      queriesOf: (parts, kind, chunk) => queriesOver(account, parts, kind, chunk),
+      read: async (queries, call) => {
+        const [all = new Map<SubjectId, SubjectRows>(), ...further] = await Promise.all(
+          queries.map((each) => readRange(account, each, call)),
+        );
+        for (const each of further) for (const [id, later] of each) all.get(id)?.append(later);
+        return [all];
+      },
       valueOf: ({ hostKey }, found, { granule }) => {
         const metrics = [...(found.buckets.get(hostKey ?? ITSELF) ?? [])];
         return { granule, metrics: metrics.map(([name, list]) => [name, toTimeslices(list)]) };
@@ -68,61 +65,47 @@ export function metricSeriesRead(account: NerdGraphAccount): SeriesRead {
   };
 }
 
-/** Plans a chunk in as many ranges as its rows need, each with the same queries. */
-function planBuckets(
-  account: NerdGraphAccount,
+/** A chunk in as many ranges as its rows need, each with the same parts. */
+function queriesOver(
+  { memory }: NerdGraphAccount,
   parts: readonly QueryPart[],
   kind: QueryKind,
   chunk: SeriesChunk,
-): PlannedQueries {
-  const rows = parts.map((part) => expectedRows(part, 'application', account.memory));
+): readonly PartsQuery[] {
+  const rows = parts.map((part) => expectedRows(part, 'application', memory));
   const most = Math.floor(PLANNED_BUCKET_ROWS / (Math.max(...rows) + 1));
   const buckets = Math.max(1, Math.min(MAX_BUCKETS, bucketsOf(chunk), most));
-  const ranges = rangesOf(chunk, onSteps(buckets * chunk.granule)).map((range) => {
-    const query = { ...kind, range, maxRows: facetLimit(buckets), bucketMinutes: chunk.granule / 60 };
-    return { query, planned: planTimeslices(account, parts, query) };
-  });
-  return {
-    calls: ranges.reduce((sum, { planned }) => sum + planned.calls, 0),
-    read: async (call) => {
-      const [all, ...further] = await Promise.all(
-        ranges.map(({ query, planned }) => readRange(account, parts, query, call, planned)),
-      );
-      for (const each of further) for (const [id, later] of each) all?.get(id)?.append(later);
-      return all ?? new Map();
-    },
-  };
+  const limits = { maxRows: facetLimit(buckets), bucketMinutes: chunk.granule / MINUTE_S };
+  return rangesOf(chunk, onSteps(buckets * chunk.granule)).map((range) => ({
+    parts,
+    query: { ...kind, ...limits, range },
+  }));
 }
 
-async function readRange(
-  account: NerdGraphAccount,
-  parts: readonly QueryPart[],
-  query: BucketQuery,
-  call: CallOptions,
-  planned = planTimeslices(account, parts, query),
-): Promise<FoundRows> {
-  const found = new Map(await planned.read(call));
-  await readHalves(account, parts, query, found, call);
-  await readGaps(account, parts, query, found, call);
+async function readRange(account: NerdGraphAccount, planned: PartsQuery, call: CallOptions): Promise<FoundRows> {
+  const found = new Map(await readTimeslices(account, planned, call));
+  await readHalves(account, planned, found, call);
+  await readGaps(account, planned, found, call);
   return found;
 }
 
 /** Applications with too many rows even when each metric is read alone are read in two halves of the range. */
 async function readHalves(
   account: NerdGraphAccount,
-  parts: readonly QueryPart[],
-  query: BucketQuery,
+  { parts, query }: PartsQuery,
   found: Map<SubjectId, SubjectRows>,
   call: CallOptions,
 ): Promise<void> {
-  const { range, bucketMinutes } = query;
+  const { range, bucketMinutes = 1 } = query;
   const large = parts.filter(({ id }) => found.get(id)?.isTooBig === true);
-  const seconds = bucketMinutes * 60;
+  const seconds = bucketMinutes * MINUTE_S;
   const buckets = (range.to - range.from) / seconds;
   if (large.length === 0 || buckets < 2) return;
   const middle = range.from + onSteps(Math.ceil(buckets / 2) * seconds);
-  const earlier = await readRange(account, large, { ...query, range: { from: range.from, to: middle } }, call);
-  const later = await readRange(account, large, { ...query, range: { from: middle, to: range.to } }, call);
+  const readPart = (part: TimeRange): Promise<FoundRows> =>
+    readRange(account, { parts: large, query: { ...query, range: part } }, call);
+  const earlier = await readPart({ from: range.from, to: middle });
+  const later = await readPart({ from: middle, to: range.to });
   for (const [id, rows] of earlier) {
     const rest = later.get(id);
     if (rest !== undefined) rows.append(rest);
@@ -134,8 +117,7 @@ async function readHalves(
 /** New Relic may return another window than requested; a missing part at either end is read in further queries. */
 async function readGaps(
   account: NerdGraphAccount,
-  parts: readonly QueryPart[],
-  query: BucketQuery,
+  { parts, query }: PartsQuery,
   found: FoundRows,
   call: CallOptions,
 ): Promise<void> {
@@ -156,7 +138,7 @@ async function readGaps(
     }
   }
   for (const { gap, parts: alike } of lacking.values()) {
-    const rest = await readRange(account, alike, { ...query, range: gap }, call);
+    const rest = await readRange(account, { parts: alike, query: { ...query, range: gap } }, call);
     for (const [id, rows] of rest) found.get(id)?.append(rows);
   }
 }
@@ -177,6 +159,7 @@ const COUNTERS: QueryKind = {
   group: 'counters',
   groupBy: 'application',
   columns: 'sums',
+  bucketMinutes: 1,
   keepsUnreadable: true,
   // Each read covers the last ten minutes again, so no minute is lost by the omission.
   maxOmissionMs: 10 * MINUTE_MS,
@@ -193,7 +176,6 @@ export function counterRead(account: NerdGraphAccount): BatchRead<MetricDataSubj
       selector: QuerySelection.of(metrics).selectorOf('names'),
     }),
     maxRows: most,
-    plan: (parts, kind, range) => planTimeslices(account, parts, { ...kind, range, bucketMinutes: 1 }),
     valueOf: (subject, found, range) => {
       const { mapper } = QuerySelection.of(subject.metrics);
       const metrics = new Map<string, Timeslice[]>();

@@ -113,8 +113,6 @@ export type FoundRows = ReadonlyMap<SubjectId, SubjectRows>;
 /** A query for timeslices, or for the data of key transactions. */
 export interface TimesliceQuery extends QueryKind {
   readonly range: TimeRange;
-  /** Minutes per bucket; undefined: one row over the whole range. */
-  readonly bucketMinutes?: number;
 }
 
 /** A read of batches; the rows of its queries are stored in `found`. */

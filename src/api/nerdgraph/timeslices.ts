@@ -50,41 +50,36 @@ const BLAMABLE: Partial<Record<FailureReason, SplitReason>> = {
 /** After this number of subjects were too large and none was read, the others wait until one of them was read. */
 const MAX_UNREADABLE = 3;
 
-/** Planned queries, and their read, which returns the rows by subject and rejects only with the reason of the signal. */
-export interface PlannedQueries {
-  readonly calls: number;
-  readonly read: (call: CallOptions) => Promise<FoundRows>;
+/** Parts, and the query that reads them in as few calls as it can. */
+export interface PartsQuery {
+  readonly parts: readonly QueryPart[];
+  readonly query: TimesliceQuery;
 }
 
-/**
- * Plans queries when they are read: counting the calls for thousands of subjects needs no plan, except for one subject (`isOne`),
- * which may need several queries.
- */
-export function planLater(isOne: boolean, plan: () => PlannedQueries): PlannedQueries {
-  const planned = isOne ? plan() : undefined;
-  return { calls: planned?.calls ?? 1, read: (call) => (planned ?? plan()).read(call) };
+/** The number of calls of these queries when nothing fails. */
+export function countQueries({ memory }: NerdGraphAccount, queries: readonly PartsQuery[]): number {
+  return queries.reduce((sum, each) => {
+    const batches = batchesOf(memory, each);
+    // A suspect column is read of one entity first.
+    const twice = batches.filter((batch) => isShared(batch) && isSuspectColumn(batch, memory, each.query));
+    return sum + batches.length + twice.length;
+  }, 0);
 }
 
-/** Plans the queries that read these parts when nothing fails, without the subjects that `failures` omits. */
-export function planTimeslices(
-  account: NerdGraphAccount,
-  parts: readonly QueryPart[],
-  query: TimesliceQuery,
-): PlannedQueries {
-  const { memory } = account;
+/** The batches of a query when nothing fails, without the subjects that `failures` omits. */
+function batchesOf(memory: AccountMemory, { parts, query }: PartsQuery): readonly Batch[] {
   const known = parts.filter(({ id }) => !memory.failures.isOmitted(query.name, id));
-  const batches = planQueries(known, memory, query);
-  // A suspect column is read of one entity first.
-  const twice = batches.filter((batch) => isShared(batch) && isSuspectColumn(batch, memory, query)).length;
-  return { calls: batches.length + twice, read: (call) => readTimeslices(account, batches, query, call) };
+  return planQueries(known, memory, query);
 }
 
-async function readTimeslices(
+/** Reads the rows of a query, by subject; rejects only with the reason of the signal. */
+export async function readTimeslices(
   account: NerdGraphAccount,
-  batches: readonly Batch[],
-  query: TimesliceQuery,
+  planned: PartsQuery,
   call: CallOptions,
 ): Promise<FoundRows> {
+  const { query } = planned;
+  const batches = batchesOf(account.memory, planned);
   const parts = batches.flat();
   const found = new Map(parts.map(({ id }) => [id, new SubjectRows()]));
   if (parts.length === 0) return found;

@@ -294,8 +294,8 @@ export class FakeReader implements UpstreamReader {
     callsOf: (subject: S) => number = () => 1,
   ): BatchRead<S, A> {
     return {
-      plan: (all, range) => {
-        const subjects: S[] = [];
+      plan: <T extends S>(all: Iterable<T>, range: TimeRange) => {
+        const subjects: T[] = [];
         for (const subject of all) if (subjects.push(subject) === this.#perCall) break;
         const calls = Math.max(...subjects.map(callsOf));
         return {
