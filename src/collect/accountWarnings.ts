@@ -9,11 +9,16 @@ import { isEnabled, onlyIds, unmatched } from './selection.ts';
 export function warningsOf(account: AccountCollector): string[] {
   return [
     ...noticesOf(account),
-    ...unmatchedEntries(account),
+    ...unmatchedEntries(account, ['include', 'settings', 'tags']),
     ...unmatchedTemplates(account),
     ...tightLimits(account),
     ...slowCounters(account),
   ];
+}
+
+/** Entries of `exclude` that match nothing: a warning of the command `check` only, for what they keep out may come any day. */
+export function unmatchedExclusions(account: AccountCollector): string[] {
+  return unmatchedEntries(account, ['exclude']);
 }
 
 /** The warnings that may begin while the exporter runs: states that look healthy but are not. */
@@ -63,7 +68,10 @@ function unknownValues({ context: { customMetrics }, inventory }: AccountCollect
 }
 
 /** What matches nothing in a list that was read. While the account cannot be read, a wrong `account_id` may be the cause. */
-function unmatchedEntries({ up, context: { account }, inventory }: AccountCollector): string[] {
+function unmatchedEntries(
+  { up, context: { account }, inventory }: AccountCollector,
+  keys: readonly (keyof Entries)[],
+): string[] {
   if (!up) return [];
   const { applications, key_transactions, account_id } = account;
   const { include, exclude, settings, tags } = applications;
@@ -72,39 +80,40 @@ function unmatchedEntries({ up, context: { account }, inventory }: AccountCollec
     // A list that is read by ids lacks what else an entry may leave out.
     exclude: onlyIds(applications) === undefined ? exclude : [],
     settings: settings.map(({ match }) => match),
-    tags,
+    tags: ofTags(tags),
   };
   const ofKeyTransactions = typeof key_transactions === 'boolean' ? {} : key_transactions;
+  const unmatchedIn = (
+    path: string,
+    noun: string,
+    listed: readonly Matchable[] | undefined,
+    entries: Entries,
+  ): string[] =>
+    keys.flatMap((key) =>
+      unmatched(entries[key], listed).map((match) => `${path}.${key}: no ${noun} has ${unmatchedWords(match)}`),
+    );
   return [
     ...unmatchedIn('applications', 'application', inventory.listedApplications, ofApplications),
     ...unmatchedIn('key_transactions', 'key transaction', inventory.listedKeyTransactions, ofKeyTransactions),
     ...Array.from(inventory.entities.types()).flatMap(({ listed, selection }) =>
-      listed?.length === 0
+      listed?.length === 0 && keys.includes('include')
         ? `entities: account ${account_id ?? account.name} has no entity of ${selection.type}: look whether both are right; ` +
           'the command discover --entities lists the types'
-        : unmatchedIn('entities', `entity of ${selection.type}`, listed, selection),
+        : unmatchedIn('entities', `entity of ${selection.type}`, listed, {
+            ...selection,
+            tags: ofTags(selection.tags),
+          }),
     ),
   ];
 }
 
-/** Entries of the configuration, by the key that has them; tags by their keys. */
-interface Entries {
-  readonly include?: readonly EntityMatch[] | undefined;
-  readonly exclude?: readonly EntityMatch[];
-  readonly settings?: readonly EntityMatch[];
-  readonly tags?: readonly string[];
-}
+/** Entries of the configuration, by the key that has them. */
+type Entries = Readonly<
+  Partial<Record<'include' | 'exclude' | 'settings' | 'tags', readonly EntityMatch[] | undefined>>
+>;
 
-function unmatchedIn(
-  path: string,
-  noun: string,
-  listed: readonly Matchable[] | undefined,
-  { include, exclude, settings, tags }: Entries,
-): string[] {
-  const entries = { include, exclude, settings, tags: tags?.map((tag) => ({ tag })) };
-  return Object.entries(entries).flatMap(([key, matches]) =>
-    unmatched(matches, listed).map((match) => `${path}.${key}: no ${noun} has ${unmatchedWords(match)}`),
-  );
+function ofTags(tags: readonly string[]): readonly EntityMatch[] {
+  return tags.map((tag) => ({ tag }));
 }
 
 function unmatchedWords({ id, name, tag, value }: EntityMatch): string {

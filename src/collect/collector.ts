@@ -10,7 +10,7 @@ import { AccountLog } from './accountLog.ts';
 import { type Scope } from './scope.ts';
 import { AccountCollector } from './accountCollector.ts';
 import { applicationViews, statusInPortions, statusOf, summaryOf, type AccountStatus } from './accountStatus.ts';
-import { customExamples, noticesOf } from './accountWarnings.ts';
+import { customExamples, noticesOf, unmatchedExclusions } from './accountWarnings.ts';
 import { AccountSnapshot } from './accountSnapshot.ts';
 import { expectedSeries } from './expectedSeries.ts';
 import { probeResult, type ProbeResult } from './probeResult.ts';
@@ -213,6 +213,12 @@ export class Collector {
   customExamples(accountName: string): readonly number[] {
     const account = this.#accounts.get(accountName);
     return account === undefined ? [] : customExamples(account);
+  }
+
+  /** The entries of `exclude` of an account that match nothing, in sentences. */
+  unmatchedExclusions(accountName: string): readonly string[] {
+    const account = this.#accounts.get(accountName);
+    return account === undefined ? [] : unmatchedExclusions(account);
   }
 
   /** The maximum number of series of an account, by the lists and names known now; undefined for an unknown account. */

@@ -68,7 +68,9 @@ async function checkLive(options: ReadingOptions): Promise<void> {
     const statuses = new Map(collector.status().map((status) => [status.name, status]));
     const reports = await Promise.all(
       config.accounts.map((account) =>
-        report(account, statuses.get(account.name), () => collector.diagnose(account.name, signal)),
+        report(account, statuses.get(account.name), collector.unmatchedExclusions(account.name), () =>
+          collector.diagnose(account.name, signal),
+        ),
       ),
     );
     print(reports.map(({ text }) => `${text}\n`).join('\n'));
@@ -88,6 +90,7 @@ interface AccountReport {
 async function report(
   account: AccountConfig,
   status: AccountStatus | undefined,
+  exclusions: readonly string[],
   diagnose: () => Promise<Diagnosis>,
 ): Promise<AccountReport> {
   const { name, region, base_url } = account;
@@ -97,7 +100,9 @@ async function report(
     failed,
   });
   const missing = new Set(status?.entities.flatMap(({ missingMetrics }) => missingMetrics));
-  const warnings = (status?.warnings ?? []).map((text) => `${missing.has(text) ? 'problem' : 'warning'}: ${text}`);
+  const warnings = [...(status?.warnings ?? []), ...exclusions].map(
+    (text) => `${missing.has(text) ? 'problem' : 'warning'}: ${text}`,
+  );
   const others = status === undefined ? [] : [...entityLines(status), ...queryLines(status), planLine(status)];
   others.push(...emptyQueries(status?.queries ?? []), ...warnings);
   const hasFailed = status?.queries.some(({ problem }) => problem !== undefined) === true || hasFailedType(status);

@@ -114,13 +114,17 @@ const NO_MATCH = {
 } as const;
 
 describe('what matches nothing', () => {
-  it('is a warning for the entries of settings, too', async () => {
+  it('is a warning for the entries of settings, too, and of exclude in the command check only', async () => {
     const settings = [{ match: { name: 'app-*' } }, { match: { name: 'legacy-*' }, hosts: false }];
-    const world = new World([accountConfig({ applications: { settings } as never })]);
+    const exclude = [{ name: 'old-*' }];
+    const world = new World([accountConfig({ applications: { settings, exclude } as never })]);
     world.populate(1);
     await world.scrape();
     expect(world.status.warnings).toEqual([
       'applications.settings: no application has the name "legacy-*": correct the entry or remove it',
+    ]);
+    expect(world.collector.unmatchedExclusions('main')).toEqual([
+      'applications.exclude: no application has the name "old-*": correct the entry or remove it',
     ]);
   });
 

@@ -43,8 +43,8 @@ describe('check --live', () => {
       '  plan: 6.4 of 600 calls per minute, every group keeps its interval',
       '  warning: applications.include: no application has the name "nix-*": correct the entry or remove it',
       '  warning: applications.include: no application has the id 77: correct the entry or remove it',
-      '  warning: applications.exclude: no application has the name "old-*": correct the entry or remove it',
       '  warning: custom_metrics: "Custom/Nothing/{what}" (custom_nothing) matches no metric of any application',
+      '  warning: applications.exclude: no application has the name "old-*": correct the entry or remove it',
       '',
     ]);
     expect(result.status).toBe(0);

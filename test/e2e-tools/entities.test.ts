@@ -227,8 +227,8 @@ describe('check --live', () => {
       'entities: account 1234567 has no entity of INFRA-HOTS: look whether both are right; the command discover --entities lists the types',
       'entities.include: no entity of EXT-SERVICE has the name "nix-*": correct the entry or remove it',
       'entities.include: no entity of EXT-SERVICE has the tag "team" with a value "nobody": correct the entry or remove it',
-      'entities.exclude: no entity of EXT-SERVICE has the tag "tean": correct the entry or remove it',
       'entities.tags: no entity of EXT-SERVICE has the tag "tean": correct the entry or remove it',
+      'entities.exclude: no entity of EXT-SERVICE has the tag "tean": correct the entry or remove it',
     ]);
     expect(status).toBe(0);
   });
