@@ -4,7 +4,8 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import { gzip } from 'node:zlib';
 import { promisify } from 'node:util';
-import { Exposition, finishExposition } from '../src/exposition/exposition.ts';
+import { writeExposition } from '../src/exposition/exposition.ts';
+import { familiesOf } from '../src/exposition/expositionFamilies.ts';
 import { Gauge, Registry } from 'prom-client';
 import { SampleWriter } from '../src/metrics/writeSamples.ts';
 import type { Block } from '../src/metrics/sample.ts';
@@ -32,7 +33,6 @@ interface Contender {
 }
 
 function ours(compressed: boolean): Contender {
-  const exposition = new Exposition();
   const writer = new SampleWriter();
   let blocks: Block[] = [];
   return {
@@ -44,8 +44,8 @@ function ours(compressed: boolean): Contender {
       }));
     },
     render: async () => {
-      const options = { format: 'text', gzip: compressed, maxSeries: 1e9 } as const;
-      const { pieces } = await finishExposition(await exposition.collect(blocks, options), []);
+      const { families } = await familiesOf(blocks, Infinity);
+      const pieces = await writeExposition(families, [], { format: 'text', gzip: compressed });
       return pieces.reduce((sum, { length }) => sum + length, 0);
     },
   };

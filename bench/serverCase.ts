@@ -5,24 +5,26 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { SampleWriter } from '../src/metrics/writeSamples.ts';
-import { Exposition, finishExposition, type RenderOptions } from '../src/exposition/exposition.ts';
+import { writeExposition, type ExpositionForm } from '../src/exposition/exposition.ts';
+import { familiesOf } from '../src/exposition/expositionFamilies.ts';
 import { InFlightBytes } from '../src/web/requestLimiter.ts';
 import { clientGone } from '../src/web/clientGone.ts';
 import { sendExposition } from '../src/web/sending.ts';
-import { renderOptionsOf } from '../src/web/request.ts';
+import { expositionFormOf } from '../src/web/request.ts';
 import { Fleet } from './renderFleet.ts';
 
 const fleet = new Fleet('spread', Number(process.argv[2]));
-const exposition = new Exposition();
 const writer = new SampleWriter();
 const blocks = fleet.refresh().map(({ group, samples, ...labels }) => ({
   group,
   ...labels,
   samples: writer.write(group, samples),
 }));
-const wanted = { format: 'text', gzip: false, maxSeries: 1e9 } as const;
-const render = async (options: RenderOptions) => finishExposition(await exposition.collect(blocks, options), []);
-const bare = Buffer.concat((await render(wanted)).pieces);
+const render = async (form: ExpositionForm) => {
+  const { families } = await familiesOf(blocks, Infinity);
+  return await writeExposition(families, [], form);
+};
+const bare = Buffer.concat(await render({ format: 'text', gzip: false }));
 
 const inFlight = new InFlightBytes(() => performance.now());
 const server = createServer((request, response) => {
@@ -31,9 +33,10 @@ const server = createServer((request, response) => {
     response.end(bare);
     return;
   }
-  void render(renderOptionsOf(request, { max_series: 1e9 })).then((answer) => {
+  const form = expositionFormOf(request);
+  void render(form).then((pieces) => {
     const gone = clientGone(response, () => inFlight.end(response));
-    return sendExposition(response, answer, { gone, inFlight });
+    return sendExposition(response, pieces, form, { gone, inFlight });
   });
 });
 server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as AddressInfo).port }));

@@ -10,7 +10,6 @@ import { systemClock } from '../collect/clock.ts';
 import { Collector } from '../collect/collector.ts';
 import type { Environment } from '../config/yaml/placeholders.ts';
 import { redactConfig } from '../config/schema/file.ts';
-import { Exposition } from '../exposition/exposition.ts';
 import type { Secrets } from '../log/secrets.ts';
 import { Telemetry } from '../telemetry/telemetry.ts';
 import { createApp } from '../web/app.ts';
@@ -132,8 +131,7 @@ export async function startDaemon(options: {
     settings: { ...flags, version: VERSION, docs: `${HOME}/blob/main/docs` },
     collector: () => collector,
     collection: () => config.collection,
-    exposition: new Exposition(),
-    ownMetrics: (accounts, series) => telemetry.own(accounts, series),
+    ownMetrics: (accounts, families) => telemetry.own(accounts, families),
     dropped: (series) => {
       telemetry.dropped(series);
       const families = [...new Set(series.map(({ family }) => family))].filter((one) => !droppedFamilies.has(one));

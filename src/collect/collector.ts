@@ -135,10 +135,10 @@ export class Collector {
   /**
    * The samples that are served now, built in portions so that other work gets a turn. `asOf`, milliseconds of the monotonic
    * clock, is the start of the scrape, at which freshness is judged; in background mode the start of the timer's newest refresh
-   * is used instead. Never rejects.
+   * is used instead. Rejects only with the reason of the signal, which ends the work.
    */
-  async snapshot(scope: Scope, asOf?: number) {
-    return this.#snapshot(scope, this.#time(asOf), summaryOf);
+  async snapshot(scope: Scope, asOf?: number, signal?: AbortSignal) {
+    return this.#snapshot(scope, this.#time(asOf), summaryOf, signal);
   }
 
   /**

@@ -1,54 +1,59 @@
 import { yieldIfDue } from '../eventLoop/turns.ts';
-import type { FamilySeries, ExpositionRows } from './expositionFamilies.ts';
+import type { Block, Family } from '../metrics/sample.ts';
+import type { FamilySeries } from './expositionFamilies.ts';
 import { type Format, metadata } from './formats.ts';
+import { PASSING } from './gzip.ts';
 
-/** After this number of lines, which takes less than a millisecond, other work may get its turn. */
-const LINES_AT_ONCE = 1000;
+/** The length of a piece that is kept, in bytes; its last line may exceed it. */
+const KEPT = 128 * 1024;
 
 /**
- * The collected part of an exposition, in pieces of about `size` bytes; lets other work run every thousand lines. Only the last
- * `inUse` pieces are valid, older ones are overwritten; Infinity keeps all of them.
+ * The text of families, and then `end`, in pieces; lets other work run in between. Rejects with the reason of the signal once that
+ * is aborted.
+ *
+ * @param isKept false when each piece may be overwritten once the second piece after it is requested
  */
 export async function* expositionPieces(
-  rows: ExpositionRows,
-  families: readonly FamilySeries[],
+  families: Iterable<FamilySeries>,
+  end: string,
   format: Format,
-  { size, inUse }: { readonly size: number; readonly inUse: number },
+  isKept: boolean,
+  signal?: AbortSignal,
 ): AsyncGenerator<Buffer> {
-  const writer = new PieceWriter(size, inUse);
-  for (const series of families) {
-    writer.addText(metadata(series.family, format));
-    for (let next = 0; next < series.rows.length;) {
-      next = addLines(writer, series, rows, next);
-      if (writer.full) yield writer.take();
-      const yielded = yieldIfDue();
-      if (yielded !== undefined) await yielded;
+  const writer = new PieceWriter(isKept);
+  for (const { family, blocks, starts } of families) {
+    writer.addText(metadata(family, format));
+    const name = Buffer.from(family.name, 'utf8');
+    for (const [index, block] of blocks.entries()) {
+      for (let start = starts[index]; start !== undefined;) {
+        start = addRun(writer, name, family, block, start);
+        if (!writer.isFull) continue;
+        yield writer.take();
+        await yieldIfDue();
+        signal?.throwIfAborted();
+      }
     }
   }
-  if (writer.length > 0) yield writer.take();
+  writer.addText(end);
+  yield writer.take();
 }
 
-/** Adds up to LINES_AT_ONCE lines, from the series at `first`, until the piece is full; returns the index of the next series. */
-function addLines(
+/** Adds the lines of a run until the piece is full; returns the index of the next column of the run, if any is left. */
+function addRun(
   writer: PieceWriter,
-  { family, rows: rowOf, columns: columnOf }: FamilySeries,
-  { labels, columns, values }: ExpositionRows,
-  first: number,
-): number {
-  const name = Buffer.from(family.name, 'utf8');
-  let index = first;
-  const end = Math.min(first + LINES_AT_ONCE, rowOf.length);
-  for (; index < end && !writer.full; index += 1) {
-    const row = rowOf[index];
-    const column = columnOf[index];
-    if (row === undefined || column === undefined) break;
-    const ofEntity = labels[row];
-    const value = values[row]?.[column];
-    const added = columns[row]?.[column]?.labelBytes;
-    if (ofEntity === undefined || value === undefined || added === undefined) continue;
-    writer.addLine(name, ofEntity, added, value);
+  name: Buffer,
+  family: Family,
+  { labelBytes, samples: { columns, values } }: Block,
+  start: number,
+): number | undefined {
+  for (let at = start; at < columns.length; at += 1) {
+    const column = columns[at];
+    const value = values[at];
+    if (column === undefined || value === undefined || column.family.name !== family.name) return undefined;
+    if (writer.isFull) return at;
+    writer.addLine(name, labelBytes, column.labelBytes, value);
   }
-  return index;
+  return undefined;
 }
 
 /** Bytes beyond the length of a piece, for its last line. */
@@ -65,35 +70,23 @@ const [NEW_LINE = 0, SPACE = 0, COMMA = 0, OPEN = 0, CLOSE = 0] = Buffer.from('\
 /**
  * Writes text into pieces of about equal length. The bytes of names and labels are copied; joining strings takes two to
  * three times as long and leaves them all behind as garbage.
- *
- * Buffers are reused: a piece from `take` is overwritten after `inUse` further pieces.
  */
 class PieceWriter {
+  readonly #isKept: boolean;
   readonly #size: number;
-  readonly #inUse: number;
-  readonly #buffers: Buffer[] = [];
-  /** The index of the buffer that is written now. */
-  #index = 0;
   #bytes: Buffer;
+  /** Where pieces are passing, the buffer of the piece before. */
+  #other: Buffer | undefined;
   #length = 0;
 
-  /**
-   * @param size the length of a piece in bytes; its last line may exceed it
-   * @param inUse the number of pieces that are valid at once; Infinity keeps all of them
-   */
-  constructor(size: number, inUse: number) {
-    this.#size = size;
-    this.#inUse = inUse;
-    this.#bytes = this.#buffer();
-  }
-
-  /** Bytes of the piece so far. */
-  get length(): number {
-    return this.#length;
+  constructor(isKept: boolean) {
+    this.#isKept = isKept;
+    this.#size = isKept ? KEPT : PASSING;
+    this.#bytes = Buffer.allocUnsafeSlow(this.#size + ROOM);
   }
 
   /** True when the piece is long enough. */
-  get full(): boolean {
+  get isFull(): boolean {
     return this.#length >= this.#size;
   }
 
@@ -129,14 +122,11 @@ class PieceWriter {
   /** Ends the piece and begins the next. */
   take(): Buffer {
     const piece = this.#bytes.subarray(0, this.#length);
-    this.#index = (this.#index + 1) % this.#inUse;
-    this.#bytes = this.#buffer();
+    const next = this.#other ?? Buffer.allocUnsafeSlow(this.#size + ROOM);
+    if (!this.#isKept) this.#other = this.#bytes;
+    this.#bytes = next;
     this.#length = 0;
     return piece;
-  }
-
-  #buffer(): Buffer {
-    return (this.#buffers[this.#index] ??= Buffer.allocUnsafeSlow(this.#size + ROOM));
   }
 
   #makeRoom(needed: number): void {
@@ -144,6 +134,5 @@ class PieceWriter {
     const larger = Buffer.allocUnsafeSlow(2 * (this.#length + needed));
     larger.set(this.#bytes.subarray(0, this.#length));
     this.#bytes = larger;
-    this.#buffers[this.#index] = larger;
   }
 }

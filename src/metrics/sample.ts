@@ -50,8 +50,6 @@ export type Columns = readonly Column[];
  * The task's labels are stored separately, because labels and values change independently.
  */
 export interface WrittenSamples {
-  /** Increases with each writing: the same version means the same samples. */
-  readonly version: number;
   readonly columns: Columns;
   readonly values: readonly string[];
 }

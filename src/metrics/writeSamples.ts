@@ -5,7 +5,7 @@ import type { Group, Column, Columns, Family, Labels, Sample, WrittenSamples, Wr
 const NO_LABELS: Labels = {};
 const NO_COLUMNS: Columns = [];
 
-export const NO_SAMPLES: WrittenSamples = { version: 0, columns: NO_COLUMNS, values: [] };
+export const NO_SAMPLES: WrittenSamples = { columns: NO_COLUMNS, values: [] };
 
 /** Below this size a map is not searched for entries whose object was garbage-collected. */
 const FEW = 64;
@@ -16,7 +16,6 @@ export class SampleWriter {
   readonly #columns = new WeakMap<Family, Map<string, WeakRef<Column>>>();
   /** The newest columns, by group and number of samples: the next samples of that group mostly have the same. */
   readonly #newest = new Map<string, WeakRef<Columns>>();
-  #lastVersion = 0;
 
   /**
    * Leaves out values that are not finite, and repeated series, which only custom metrics can have.
@@ -41,8 +40,7 @@ export class SampleWriter {
     const isExpected = list.length === expected.length && list.every((each, at) => each === expected[at]);
     const columns = isExpected ? expected : list;
     if (!isExpected && before === undefined) keep(this.#newest, layout, columns);
-    this.#lastVersion += 1;
-    return { version: this.#lastVersion, columns, values };
+    return { columns, values };
   }
 
   #columnOf(family: Family, labels: Labels): Column {
@@ -121,7 +119,7 @@ export function labelBytes(labels: Labels): Buffer {
 }
 
 /**
- * Writes the labels of a task. Returns `before` where they have not changed, so that an exposition made of them can be kept.
+ * Writes the labels of a task. Returns `before` where they have not changed.
  */
 export function writeLabels(labels: Labels, before: WrittenLabels | undefined): WrittenLabels {
   return before !== undefined && isEqual(before.labels, labels) ? before : { labels, bytes: labelBytes(labels) };

@@ -75,12 +75,15 @@ export class Telemetry {
     }
   }
 
-  /** All families, for an exposition with the given number of series of each collected family. */
-  async own(statuses: readonly AccountSummary[], series: ReadonlyMap<string, number>): Promise<readonly OwnFamily[]> {
-    for (const family of series.keys()) this.#dropped.inc({ family }, 0);
+  /** All families, for an exposition with the given collected families. */
+  async own(
+    statuses: readonly AccountSummary[],
+    collected: ReadonlyMap<string, { readonly series: number }>,
+  ): Promise<readonly OwnFamily[]> {
+    for (const family of collected.keys()) this.#dropped.inc({ family }, 0);
     const parts = [
       await registryFamilies(this.#registry),
-      [...series].flatMap(([family, count]) => gauge(EXPORTER.series, { family }, count)),
+      [...collected].flatMap(([family, { series }]) => gauge(EXPORTER.series, { family }, series)),
       ...(await Promise.all(statuses.map((status) => this.#ofAccount(status)))),
     ].flat();
     const families = EXPORTER_FAMILIES.map((family) => {

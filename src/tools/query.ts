@@ -7,7 +7,8 @@ import { formatDuration } from '../config/duration.ts';
 import { counted, suggest } from '../config/wording.ts';
 import { metricNameProblem } from '../config/schema/customMetric.ts';
 import { escapePlaceholders } from '../config/yaml/placeholders.ts';
-import { Exposition, finishExposition } from '../exposition/exposition.ts';
+import { writeExposition } from '../exposition/exposition.ts';
+import { familiesOf } from '../exposition/expositionFamilies.ts';
 import { prepareQueries, querySamples, type QueryDefinition } from '../metrics/queryFamilies.ts';
 import { SampleWriter, writeLabels } from '../metrics/writeSamples.ts';
 import { Facets } from '../nrql/facets.ts';
@@ -185,7 +186,6 @@ async function exposition(account: AccountConfig, definition: QueryDefinition, r
   const { labels, bytes } = writeLabels({ account: account.name, ...account.labels }, undefined);
   const samples = new SampleWriter().write('queries', querySamples(query, reading));
   const block = { group: 'queries', labels, labelBytes: bytes, samples } as const;
-  const options = { format: 'text', gzip: false, maxSeries: Infinity } as const;
-  const { pieces } = await finishExposition(await new Exposition().collect([block], options), []);
-  return Buffer.concat(pieces).toString('utf8');
+  const { families } = await familiesOf([block], Infinity);
+  return Buffer.concat(await writeExposition(families, [], { format: 'text', gzip: false })).toString('utf8');
 }

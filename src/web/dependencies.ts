@@ -2,7 +2,7 @@ import type { Request, Response } from 'express';
 import type { AccountSummary } from '../collect/accountStatus.ts';
 import type { Collector } from '../collect/collector.ts';
 import type { CollectionConfig } from '../config/config.ts';
-import type { Exposition, OwnFamily } from '../exposition/exposition.ts';
+import type { OwnFamily } from '../exposition/exposition.ts';
 import type { DroppedSeries } from '../metrics/sample.ts';
 
 /** The collector as scrapes, pages and service discovery use it. */
@@ -41,9 +41,11 @@ export interface WebDependencies {
     CollectionConfig,
     'background' | 'default_scrape_timeout' | 'max_series' | 'scrape_timeout_offset'
   >;
-  readonly exposition: Pick<Exposition, 'collect'>;
-  /** The exporter's own metrics, for a response that holds the given number of series of each collected family. */
-  ownMetrics(accounts: readonly AccountSummary[], series: ReadonlyMap<string, number>): Promise<readonly OwnFamily[]>;
+  /** The exporter's own metrics, for a response with the given collected families. */
+  ownMetrics(
+    accounts: readonly AccountSummary[],
+    families: ReadonlyMap<string, { readonly series: number }>,
+  ): Promise<readonly OwnFamily[]>;
   /** Counts a scrape of the telemetry path; called before the exporter's own metrics are rendered for it. */
   scraped(result: 'complete' | 'partial'): void;
   /** Reports the series that a response leaves out because of a `max_series` of the configuration. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { GROUPS, type Group } from '../metrics/sample.ts';
 import type { CollectionConfig } from '../config/config.ts';
-import type { RenderOptions } from '../exposition/exposition.ts';
+import type { ExpositionForm } from '../exposition/exposition.ts';
 import { acceptsGzip, negotiate } from '../exposition/formats.ts';
 import type { WebSettings } from './dependencies.ts';
 
@@ -124,16 +124,12 @@ function readTimeout(header: string | undefined): number | undefined {
   return milliseconds > 0 && Number.isFinite(milliseconds) ? Math.min(milliseconds, MAX_TIMEOUT_MS) : undefined;
 }
 
-/** The format and compression that a request accepts, and the most series that the configuration allows. */
-export function renderOptionsOf(
-  request: IncomingMessage,
-  { max_series: maxSeries }: Pick<CollectionConfig, 'max_series'>,
-): Pick<RenderOptions, 'format' | 'gzip' | 'maxSeries'> {
-  const { accept, 'accept-encoding': encoding } = request.headers;
+/** The format and compression that a request accepts. */
+export function expositionFormOf({ headers }: IncomingMessage): ExpositionForm {
+  const encoding = headers['accept-encoding'];
   return {
-    format: negotiate(accept),
+    format: negotiate(headers.accept),
     gzip: acceptsGzip(typeof encoding === 'string' ? encoding : undefined),
-    maxSeries,
   };
 }
 

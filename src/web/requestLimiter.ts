@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Response } from 'express';
+import { inSlices } from '../eventLoop/turns.ts';
 import { clientGone, unlessGone } from './clientGone.ts';
 import type { Handler } from './dependencies.ts';
 import { HttpError } from './request.ts';
@@ -17,11 +18,8 @@ const FULL = 'Other clients are taking as many bytes as may be under way at once
 export class InFlightBytes {
   readonly #maxBytes: number;
   readonly #now: () => number;
-  /** For each response its pieces, and the time when its client last took some. `madeOf` stays in memory for other responses. */
-  readonly #readers = new Map<
-    ServerResponse,
-    { readonly pieces: readonly Buffer[]; readonly madeOf: object | undefined; tookAt: number }
-  >();
+  /** For each response its pieces, and the time when its client last took some. */
+  readonly #readers = new Map<ServerResponse, { readonly pieces: readonly Buffer[]; tookAt: number }>();
   /** The number of readers of each piece: a response that several clients get counts once. */
   readonly #uses = new Map<Buffer, number>();
   #bytes = 0;
@@ -41,14 +39,22 @@ export class InFlightBytes {
     if (this.#bytes >= this.#maxBytes && this.cutOffStalled() === undefined) throw new HttpError(503, FULL);
   }
 
+  /** The pieces, each as the buffer of equal bytes that is under way, if there is one: then it is in memory once. */
+  async shared(pieces: readonly Buffer[]): Promise<readonly Buffer[]> {
+    const underWay = [...this.#uses.keys()];
+    const shared: Buffer[] = [];
+    await inSlices(pieces, (piece) => shared.push(underWay.find((used) => used.equals(piece)) ?? piece));
+    return shared;
+  }
+
   /** Counts a response until `end` is called. Throws a {@link HttpError} where the others leave no room for it. */
-  begin(response: ServerResponse, pieces: readonly Buffer[], madeOf?: object): void {
+  begin(response: ServerResponse, pieces: readonly Buffer[]): void {
     while (this.#bytes > 0 && this.#bytes + this.#addedBy(pieces) > this.#maxBytes) {
       if (this.cutOffStalled() === undefined) throw new HttpError(503, FULL);
     }
     this.#bytes += this.#addedBy(pieces);
     for (const piece of pieces) this.#uses.set(piece, (this.#uses.get(piece) ?? 0) + 1);
-    this.#readers.set(response, { pieces, madeOf, tookAt: this.#now() });
+    this.#readers.set(response, { pieces, tookAt: this.#now() });
   }
 
   took(response: ServerResponse): void {

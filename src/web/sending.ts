@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Response } from 'express';
-import type { RenderedExposition } from '../exposition/exposition.ts';
+import type { ExpositionForm } from '../exposition/exposition.ts';
 import { yieldToEventLoop } from '../eventLoop/turns.ts';
 import { acceptsGzip, contentTypeOf } from '../exposition/formats.ts';
 import type { RequestSlot } from './requestLimiter.ts';
@@ -45,7 +45,7 @@ export type SendPage = (
 
 /** Makes pages one at a time, each for all clients that wait for it, and compressed for clients that take gzip. */
 export function pageSender(): SendPage {
-  const pages = new SharedWork<readonly Buffer[]>();
+  const pages = new SharedWork<readonly Buffer[]>('end');
   return async (response, slot, contentType, key, parts) => {
     const gzip = acceptsGzip(response.req.headers['accept-encoding']?.toString());
     const pieces = await pages.of(`${gzip} ${key}`, slot.gone, async (abandoned) => {
@@ -59,39 +59,38 @@ export function pageSender(): SendPage {
   };
 }
 
-/** Sends an exposition with the headers of its format; resolves and throws as `sendPieces`. */
+/** Sends an exposition with the headers of its form; resolves and throws as `sendPieces`. */
 export async function sendExposition(
   response: ServerResponse,
-  exposition: RenderedExposition,
+  pieces: readonly Buffer[],
+  { format, gzip }: ExpositionForm,
   slot: Pick<RequestSlot, 'gone' | 'inFlight'>,
 ): Promise<boolean> {
-  response.setHeader('Content-Type', contentTypeOf(exposition.format, response.req.headers.accept));
+  response.setHeader('Content-Type', contentTypeOf(format, response.req.headers.accept));
   response.setHeader('Vary', 'Accept, Accept-Encoding');
-  if (exposition.contentEncoding !== undefined) response.setHeader('Content-Encoding', exposition.contentEncoding);
-  return await sendPieces(response, exposition.pieces, slot, exposition.madeOf);
+  if (gzip) response.setHeader('Content-Encoding', 'gzip');
+  return await sendPieces(response, pieces, slot);
 }
 
 /**
  * Sends pieces one after the other at the speed of the client, and ends the response. Resolves to false, with the connection
  * closed, when the client left or did not take the response within `limitMs`. Throws a {@link HttpError}, with nothing sent,
  * where the responses under way leave no room for it.
- *
- * @param madeOf what the pieces were made of, held until the end, so that other responses can share the pieces
  */
 export async function sendPieces(
   response: ServerResponse,
-  pieces: readonly Buffer[],
+  made: readonly Buffer[],
   { gone, inFlight }: Pick<RequestSlot, 'gone' | 'inFlight'>,
-  madeOf?: object,
   limitMs: number = TAKE_LIMIT_MS,
 ): Promise<boolean> {
-  const length = pieces.reduce((total, piece) => total + piece.length, 0);
+  const length = made.reduce((total, piece) => total + piece.length, 0);
   if (response.req.method === 'HEAD') {
     response.setHeader('Content-Length', length);
     response.end();
     return true;
   }
-  inFlight.begin(response, pieces, madeOf);
+  const pieces = await inFlight.shared(made);
+  inFlight.begin(response, pieces);
   response.setHeader('Content-Length', length);
   const stop = new AbortController();
   const { signal } = stop;

@@ -1,5 +1,5 @@
 import { yieldIfDue } from '../eventLoop/turns.ts';
-import { COMPRESSED, GzipStart } from '../exposition/gzip.ts';
+import { bodyOf } from '../exposition/gzip.ts';
 import { unlessGone } from './clientGone.ts';
 
 interface Work<T> {
@@ -14,9 +14,15 @@ interface Work<T> {
  * other, and a work ends early once every client that waits for it has left. Many clients then cost what one costs.
  */
 export class SharedWork<T> {
-  /** By key, from the moment of the first request until the result is there. */
+  /** By key, from the moment of the first request until the work begins, or its result is there. */
   readonly #works = new Map<string, Work<T>>();
+  readonly #joinUntil: 'begin' | 'end';
   #last: Promise<void> = Promise.resolve();
+
+  /** @param joinUntil `begin` where the result of work that has begun may be too old for a request that arrives now */
+  constructor(joinUntil: 'begin' | 'end') {
+    this.#joinUntil = joinUntil;
+  }
 
   /**
    * Rejects with a {@link ClientGoneError} as soon as this client has left.
@@ -40,6 +46,7 @@ export class SharedWork<T> {
     const abandoned = new AbortController();
     const result = this.#last.then(() => {
       abandoned.signal.throwIfAborted();
+      if (this.#joinUntil === 'begin') forget();
       return make(abandoned.signal);
     });
     const forget = (): void => {
@@ -56,27 +63,27 @@ export class SharedWork<T> {
   }
 }
 
+/** Characters of a text that become one piece of bytes. */
+const PIECE = 128 * 1024;
+
 /** The bytes of a text, made of its parts in slices, compressed where `gzip`. Rejects once the signal is aborted. */
 export async function bytesOf(
   parts: Iterable<string>,
   gzip: boolean,
   abandoned: AbortSignal,
 ): Promise<readonly Buffer[]> {
-  const pieces: Buffer[] = [];
-  const gzipped = new GzipStart();
+  return await bodyOf(piecesOf(parts, abandoned), gzip);
+}
+
+async function* piecesOf(parts: Iterable<string>, abandoned: AbortSignal): AsyncGenerator<Buffer> {
   let text = '';
   for (const part of parts) {
-    const yielded = yieldIfDue();
-    if (yielded !== undefined) {
-      await yielded;
-      abandoned.throwIfAborted();
-    }
+    await yieldIfDue();
+    abandoned.throwIfAborted();
     text += part;
-    if (text.length < COMPRESSED.size) continue;
-    if (gzip) await gzipped.add(Buffer.from(text));
-    else pieces.push(Buffer.from(text));
+    if (text.length < PIECE) continue;
+    yield Buffer.from(text);
     text = '';
   }
-  const rest = Buffer.from(text);
-  return gzip ? await gzipped.endedBy(rest) : [...pieces, rest];
+  yield Buffer.from(text);
 }

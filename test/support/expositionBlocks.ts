@@ -1,11 +1,8 @@
 import fc from 'fast-check';
-import {
-  Exposition,
-  finishExposition,
-  type OwnFamily,
-  type RenderedExposition,
-  type RenderOptions,
-} from '../../src/exposition/exposition.ts';
+import { gunzipSync } from 'node:zlib';
+import { writeExposition, type OwnFamily } from '../../src/exposition/exposition.ts';
+import { familiesOf } from '../../src/exposition/expositionFamilies.ts';
+import type { Format } from '../../src/exposition/formats.ts';
 import { type Block, type Family, type Labels, type Sample, GROUPS, type Group } from '../../src/metrics/sample.ts';
 import { labelBytes, SampleWriter } from '../../src/metrics/writeSamples.ts';
 
@@ -16,17 +13,27 @@ export function gauge(name: string, group: Group = 'applications', help = `Help 
   return { name, help, type: 'gauge', unit, group, labelNames: [] };
 }
 
-/** The answer of these blocks: in text, not compressed, without a limit where nothing else is said. */
+/** The exposition of these blocks: in text, not compressed, without a limit where nothing else is said. */
 export async function render(
   blocks: readonly Block[],
   {
-    exposition = new Exposition(),
     own = [],
-    ...options
-  }: Partial<RenderOptions> & { readonly exposition?: Exposition; readonly own?: readonly OwnFamily[] } = {},
-): Promise<RenderedExposition> {
-  const collected = await exposition.collect(blocks, { format: 'text', gzip: false, maxSeries: Infinity, ...options });
-  return finishExposition(collected, own);
+    format = 'text',
+    gzip = false,
+    maxSeries = Infinity,
+    signal,
+  }: {
+    readonly own?: readonly OwnFamily[];
+    readonly format?: Format;
+    readonly gzip?: boolean;
+    readonly maxSeries?: number;
+    readonly signal?: AbortSignal;
+  } = {},
+) {
+  const { families, dropped } = await familiesOf(blocks, maxSeries, signal);
+  const pieces = await writeExposition(families, own, { format, gzip }, signal);
+  const bytes = Buffer.concat(pieces);
+  return { families, dropped, pieces, text: (gzip ? gunzipSync(bytes) : bytes).toString('utf8') };
 }
 
 /** A block before its samples are written. */

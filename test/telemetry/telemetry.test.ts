@@ -170,10 +170,10 @@ describe("the exporter's own metrics", () => {
     if (first === undefined || second === undefined) throw new Error('there are two blocks');
     const read = written(first);
     const cutTo = async (maxSeries: number, other: Block) => {
-      const { counts } = (await render([read, other], { maxSeries })).madeOf;
-      telemetry.dropped(counts.dropped);
-      const own = await telemetry.own([], counts.series);
-      return parseText(Buffer.concat((await render([], { own })).pieces));
+      const { families, dropped: leftOut } = await render([read, other], { maxSeries });
+      telemetry.dropped(leftOut);
+      const own = await telemetry.own([], families);
+      return parseText(Buffer.from((await render([], { own })).text));
     };
     const dropped = 'newrelic_exporter_series_dropped_total';
     const other = written(second);
@@ -264,7 +264,7 @@ describe("the exporter's own metrics", () => {
     const blocks = [block({ app_id: '1' }, [[gauge('newrelic_x'), 1]])];
     const counters = { lostSeconds: 60, lateTransactions: 5 };
     const statuses = [account('a', { budget: paused, counters, entities: [SERVICES], queries: [QUERY] })];
-    const own = await telemetry.own(statuses, new Map([['newrelic_x', 1]]));
+    const own = await telemetry.own(statuses, new Map([['newrelic_x', { series: 1 }]]));
     const { pieces } = await render(blocks.map(written), { own });
     const families = parseText(Buffer.concat(pieces));
     const shapes = families.map(({ name, type, help, samples }) => {

@@ -33,7 +33,9 @@ async function taken({ max = 2, maxBytes = 1e9, fresh = false, count = 2 } = {})
     errors(
       limiter.guard(async (request, response, slot) => {
         sockets.push(request.socket);
-        await sendPieces(response, [fresh ? Buffer.from(LARGE) : LARGE], slot);
+        const large = Buffer.from(LARGE);
+        if (fresh) large.writeUInt32LE(sockets.length);
+        await sendPieces(response, [large], slot);
       }),
     ),
   );
@@ -107,7 +109,7 @@ describe('the slots of responses', () => {
 });
 
 describe('the bytes of responses in flight', () => {
-  test('count a response once for all who take it, and go with the last of them', async () => {
+  test('count equal pieces once for all who take them, and go with the last of them', async () => {
     const { deaf, inFlight } = await taken();
     expect(inFlight.bytes).toBe(LARGE.length);
     deaf[0]?.socket.destroy();

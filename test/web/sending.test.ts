@@ -34,7 +34,7 @@ async function askedByDeafClient(): Promise<ServerResponse> {
 function send(response: ServerResponse, limitMs: number): Promise<boolean> {
   const inFlight = new InFlightBytes(() => 0);
   const gone = clientGone(response, () => inFlight.end(response));
-  return sendPieces(response, PIECES, { gone, inFlight }, undefined, limitMs);
+  return sendPieces(response, PIECES, { gone, inFlight }, limitMs);
 }
 
 describe('a client that does not read', () => {
@@ -63,10 +63,8 @@ test('a refusal in the place of a compressed answer is plain text', async () => 
   const response = await askedByDeafClient();
   const inFlight = new InFlightBytes(() => 0, 1);
   inFlight.begin(new ServerResponse(response.req), [Buffer.from('full')]);
-  const counts = { series: new Map<string, number>(), dropped: [], refused: 0 };
-  const madeOf = { format: 'text', counts, start: [] } as const;
-  const answer = { format: 'text', contentEncoding: 'gzip', pieces: PIECES, madeOf } as const;
-  const sent = sendExposition(response, answer, { gone: clientGone(response), inFlight });
+  const form = { format: 'text', gzip: true } as const;
+  const sent = sendExposition(response, PIECES, form, { gone: clientGone(response), inFlight });
   await expect(sent).rejects.toThrow(HttpError);
   sendText(response, 503, 'full');
   expect(response.getHeader('content-encoding')).toBeUndefined();

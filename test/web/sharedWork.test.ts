@@ -9,8 +9,8 @@ const STAYS = new AbortController().signal;
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 /** Work that ends when its gate opens or it is abandoned, and a note of all that was begun and abandoned. */
-function noted() {
-  const shared = new SharedWork<string>();
+function noted(joinUntil: 'begin' | 'end' = 'end') {
+  const shared = new SharedWork<string>(joinUntil);
   const begun: string[] = [];
   const abandoned: string[] = [];
   const ask = (key: string, { gate = Promise.resolve(), gone = STAYS } = {}) =>
@@ -35,6 +35,17 @@ describe('shared work', () => {
     expect(await Promise.all([...asked, joined])).toEqual(Array(3).fill('result of page'));
     expect(begun).toEqual(['page']);
     await ask('page');
+    expect(begun).toEqual(['page', 'page']);
+  });
+
+  test('is not joined once it has begun, where its result may then be too old', async () => {
+    const { ask, begun } = noted('begin');
+    const { promise: gate, resolve } = deferred();
+    const first = ask('page', { gate });
+    await settle();
+    const later = [ask('page'), ask('page')];
+    resolve();
+    await Promise.all([first, ...later]);
     expect(begun).toEqual(['page', 'page']);
   });
 

@@ -1,11 +1,21 @@
-import { finishExposition, type OwnFamily, type RenderedExposition } from '../../exposition/exposition.ts';
+import { writeExposition, type OwnFamily } from '../../exposition/exposition.ts';
+import { familiesOf } from '../../exposition/expositionFamilies.ts';
 import { ClientGoneError, unlessGone } from '../clientGone.ts';
 import { sendExposition, sendPieces } from '../sending.ts';
 import { type LimitedHandler } from '../requestLimiter.ts';
 import type { ProbeResult } from '../../collect/probeResult.ts';
 import type { WebDependencies } from '../dependencies.ts';
-import { timeToRespond, queryOf, readSelection, readProbeQuery, HttpError, renderOptionsOf } from '../request.ts';
+import { timeToRespond, queryOf, readSelection, readProbeQuery, HttpError, expositionFormOf } from '../request.ts';
+import { SharedWork } from '../sharedWork.ts';
 import { PROBE } from '../../metrics/catalogueExporter.ts';
+
+interface Made {
+  readonly pieces: readonly Buffer[];
+  /** True when every due task of the scope is fresh. */
+  readonly complete: boolean;
+  /** The client that has it made: its scrape is counted before the exporter's own metrics are read. */
+  readonly countedFor: AbortSignal;
+}
 
 /**
  * The telemetry path: refreshes what is due until the scraper's deadline, then answers from the last reads.
@@ -15,32 +25,31 @@ import { PROBE } from '../../metrics/catalogueExporter.ts';
 export function metricsHandler(deps: WebDependencies): LimitedHandler {
   /** Milliseconds that the last response took to render and send, by its groups: the next one takes about the same. */
   const writeTimes = new Map<string, number>();
+  const makings = new SharedWork<Made>('begin');
   return async (request, response, slot) => {
     const { groups, own: wantsOwn } = readSelection(queryOf(request.originalUrl));
     const collection = deps.collection();
     const kind = `${[...groups].toSorted().join()} ${wantsOwn}`;
     const waitMs = timeToRespond(request, collection, writeTimes.get(kind) ?? 0);
     const asOf = deps.monotonic();
-    const collector = deps.collector();
     const { gone } = slot;
     if (!collection.background && groups.size > 0) {
-      await slot.waitFor((signal) => collector.refresh({ groups }, waitMs, signal));
+      await slot.waitFor((signal) => deps.collector().refresh({ groups }, waitMs, signal));
     }
-    const render = async (): Promise<RenderedExposition> => {
-      const { blocks, complete, cut, accounts } = await unlessGone(collector.snapshot({ groups }, asOf), gone);
+    const form = expositionFormOf(request);
+    const make = async (abandoned: AbortSignal) => {
+      const { blocks, complete, cut, accounts } = await deps.collector().snapshot({ groups }, asOf, abandoned);
       deps.scraped(complete ? 'complete' : 'partial');
-      const options = { ...renderOptionsOf(request, collection), gone };
-      const collecting = deps.exposition.collect(blocks, options);
-      // This counting does not stop when the client leaves.
-      const counting = collecting.then(({ counts }) => deps.dropped([...cut, ...counts.dropped]));
-      await unlessGone(counting, gone);
-      const collected = await collecting;
-      const own = wantsOwn ? await deps.ownMetrics(accounts, collected.counts.series) : [];
-      return unlessGone(finishExposition(collected, own), gone);
+      const { families, dropped } = await familiesOf(blocks, deps.collection().max_series, abandoned);
+      deps.dropped([...cut, ...dropped]);
+      const own = wantsOwn ? await deps.ownMetrics(accounts, families) : [];
+      return { pieces: await writeExposition(families, own, form, abandoned), complete, countedFor: gone };
     };
     const writingFrom = deps.monotonic();
     try {
-      const isTaken = await sendExposition(response, await render(), slot);
+      const { pieces, complete, countedFor } = await makings.of(`${kind} ${form.format} ${form.gzip}`, gone, make);
+      if (countedFor !== gone) deps.scraped(complete ? 'complete' : 'partial');
+      const isTaken = await sendExposition(response, pieces, form, slot);
       if (!isTaken && gone.aborted) throw new ClientGoneError();
       // A HEAD request takes no body, so its time says nothing.
       if (isTaken && request.method === 'GET') writeTimes.set(kind, deps.monotonic() - writingFrom);
@@ -77,21 +86,16 @@ export function probeHandler(deps: WebDependencies): LimitedHandler {
     const seconds = (deps.monotonic() - startedAt) / 1000;
     const { blocks, cut } = result.kind === 'result' ? result : NOTHING;
     const writingFrom = deps.monotonic();
-    const requestedFormat = renderOptionsOf(request, collection);
-    const options = debug
-      ? ({ ...requestedFormat, format: 'text', gzip: false, gone } as const)
-      : { ...requestedFormat, gone };
-    const collected = await unlessGone(deps.exposition.collect(blocks, options), gone);
-    deps.dropped([...cut, ...collected.counts.dropped]);
-    const exposition = await finishExposition(collected, outcome(result.kind === 'result' && result.success, seconds));
+    const form = debug ? ({ format: 'text', gzip: false } as const) : expositionFormOf(request);
+    const { families, dropped } = await unlessGone(familiesOf(blocks, collection.max_series, gone), gone);
+    deps.dropped([...cut, ...dropped]);
+    const own = outcome(result.kind === 'result' && result.success, seconds);
+    const pieces = await unlessGone(writeExposition(families, own, form, gone), gone);
     if (debug) {
       response.setHeader('Content-Type', 'text/plain; charset=utf-8');
-      await sendPieces(
-        response,
-        [Buffer.from(inWords(account, applicationId, result, seconds)), ...exposition.pieces],
-        slot,
-      );
-    } else if ((await sendExposition(response, exposition, slot)) && request.method === 'GET') {
+      const words = Buffer.from(inWords(account, applicationId, result, seconds));
+      await sendPieces(response, [words, ...pieces], slot);
+    } else if ((await sendExposition(response, pieces, form, slot)) && request.method === 'GET') {
       lastWrite = deps.monotonic() - writingFrom;
     }
   };

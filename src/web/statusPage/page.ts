@@ -23,7 +23,7 @@ export function statusPages(
   deps: WebDependencies,
   sendPage: SendPage,
 ): Record<'page' | 'json' | 'config', LimitedHandler> {
-  const views = new SharedWork<{ readonly accounts: readonly ShownAccount[]; readonly now: number }>();
+  const views = new SharedWork<{ readonly accounts: readonly ShownAccount[]; readonly now: number }>('end');
   const view = ({ gone }: RequestSlot) =>
     views.of('', gone, async (abandoned) => {
       const { accounts, blocks } = await deps.collector().overview({ groups: BREAKDOWN_GROUPS }, abandoned);

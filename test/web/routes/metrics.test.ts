@@ -138,6 +138,23 @@ describe('the telemetry path', () => {
     expect(app.failures).toEqual([]);
   });
 
+  test('is made once for all who ask before it begins, and anew for who asks later, because the data may be newer', async () => {
+    const { app, origin } = await served();
+    const { promise, resolve } = deferred();
+    app.collector.answered = promise;
+    const first = get(`${origin}/metrics`);
+    await eventually(() => expect(app.collector.asOf).toHaveLength(1));
+    app.collector.blocks = [breakdownBlock('production', 8, 'newer')];
+    const later = [get(`${origin}/metrics`), get(`${origin}/metrics`)];
+    await eventually(() => expect(app.collector.refreshes).toHaveLength(3));
+    await new Promise((turn) => setImmediate(turn));
+    resolve();
+    expect((await first).text).not.toContain('newer');
+    for (const { text } of await Promise.all(later)) expect(text).toContain('newer');
+    expect(app.collector.asOf).toHaveLength(2);
+    expect(app.scraped).toHaveLength(3);
+  });
+
   test('can be put on another path', async () => {
     const { origin } = await served({ settings: { telemetryPath: '/deep/telemetry' } });
     expect((await get(`${origin}/deep/telemetry`)).text).toContain('newrelic_up 1');

@@ -1,7 +1,6 @@
 import bcrypt from 'bcryptjs';
 import type { RequestListener } from 'node:http';
 import { onTestFinished } from 'vitest';
-import { Exposition } from '../../../src/exposition/exposition.ts';
 import { createApp } from '../../../src/web/app.ts';
 import type { DroppedSeries } from '../../../src/metrics/sample.ts';
 import type { ReloadFailure, ReloadResult, WebDependencies, WebSettings } from '../../../src/web/dependencies.ts';
@@ -47,7 +46,6 @@ export function testApp(options: TestAppOptions = {}) {
       scrape_timeout_offset: 500,
       max_series: 500_000,
     }),
-    exposition: new Exposition(),
     ownMetrics: () =>
       Promise.resolve([
         { name: 'newrelic_up', help: 'Up.', type: 'gauge', series: [{ suffix: '', labels: {}, value: 1 }] },

@@ -36,14 +36,16 @@ export class MemoryCollector implements WebCollector {
   async refresh(scope: Scope, waitMs: number, signal?: AbortSignal): Promise<void> {
     const { account } = scope;
     this.refreshes.push({ groups: [...scope.groups], waitMs, ...(account === undefined ? {} : { account }) });
-    await this.#opened(signal);
+    await this.#until(this.gate, signal);
   }
 
-  async snapshot(scope: Scope, asOf?: number): Promise<Snapshot> {
+  async snapshot(scope: Scope, asOf?: number, signal?: AbortSignal): Promise<Snapshot> {
     this.asOf.push(asOf);
-    await this.answered;
+    const blocks = this.blocks.filter(({ group }) => scope.groups.has(group));
+    await this.#until(this.answered, signal);
+    signal?.throwIfAborted();
     return {
-      blocks: this.blocks.filter(({ group }) => scope.groups.has(group)),
+      blocks,
       complete: this.complete,
       cut: this.cut,
       accounts: this.accounts,
@@ -68,13 +70,13 @@ export class MemoryCollector implements WebCollector {
 
   async probe(account: string, applicationId: number, waitMs: number, signal?: AbortSignal): Promise<ProbeResult> {
     this.probes.push({ account, applicationId, waitMs });
-    await this.#opened(signal);
+    await this.#until(this.gate, signal);
     return this.probeResult;
   }
 
-  async #opened(signal: AbortSignal | undefined): Promise<void> {
+  async #until(gate: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
     const ended = signal === undefined ? [] : [once(signal, 'abort')];
-    await Promise.race([this.gate, ...ended]);
+    await Promise.race([gate, ...ended]);
   }
 }
 
