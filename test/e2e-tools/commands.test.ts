@@ -1,9 +1,15 @@
-import { describe, expect, it } from 'vitest';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
 import { parseFault } from '../../src/simulator/faults/faultRules.ts';
 import { startSimulator } from '../../src/simulator/simulator.ts';
+import { authority, forLocalhost } from '../api/support/certificates.ts';
+import { json, startServer } from '../api/support/testServer.ts';
+import { startProxy } from '../api/support/tunnelProxy.ts';
 import { account } from '../e2e/support/config.ts';
 import { runProgram } from '../e2e/support/program.ts';
+import { inFolder } from '../support/folder.ts';
 
 /** Commands that read an account: one that is done with it at once, one that writes, and one over both interfaces. */
 const SAMPLE: string[][] = [['check', '--live'], ['backfill', '--from=10m', '--to=5m', '--output=out.om'], ['compare']];
@@ -127,5 +133,26 @@ describe.concurrent('a command', () => {
     expect(stderr).toMatch(/reading hosts and instances of shop \[.*\] \d+\/40/);
     expect(() => JSON.parse(stdout) as unknown).not.toThrow();
     expect(stderr + stdout).not.toContain(DEMO_API_KEY);
+  });
+});
+
+describe('a proxy with an HTTPS address', () => {
+  it('is verified by the authorities of NODE_EXTRA_CA_CERTS, as New Relic is', async () => {
+    const ca = await authority();
+    const signed = await forLocalhost(ca);
+    const proxy = await startProxy({ tls: signed });
+    const server = await startServer((response) => json(response, { applications: [], key_transactions: [] }), signed);
+    onTestFinished(() => server.close());
+    const config = `accounts: [{api: rest, base_url: ${server.origin}/v2, api_key: NRAK-ABC}]`;
+    const HTTPS_PROXY = `https://localhost:${proxy.port}`;
+    await inFolder(async (folder) => {
+      const file = join(folder, 'ca.pem');
+      writeFileSync(file, ca.cert);
+      const refused = await runProgram(['discover'], { config, env: { HTTPS_PROXY } });
+      expect(refused.stderr).toContain('certificate not trusted');
+      const trusted = await runProgram(['discover'], { config, env: { HTTPS_PROXY, NODE_EXTRA_CA_CERTS: file } });
+      expect(trusted).toMatchObject({ status: 0, stderr: '' });
+    });
+    expect(proxy.seen).not.toEqual([]);
   });
 });

@@ -25,10 +25,13 @@ const CONNECTIONS_PER_CALL = 1.25;
  */
 function createDispatcher(options: DispatcherOptions, keepAlive = true): Dispatcher {
   const { environment, tls } = options;
-  const upstreamTls = {
+  const proxyTls = {
     rejectUnauthorized: true,
     timeout: options.requestTimeoutMs,
     ...(tls.ca === undefined ? {} : { ca: tls.ca }),
+  };
+  const upstreamTls = {
+    ...proxyTls,
     ...(tls.serverName === undefined ? {} : { servername: tls.serverName }),
   };
   return new EnvHttpProxyAgent({
@@ -38,7 +41,7 @@ function createDispatcher(options: DispatcherOptions, keepAlive = true): Dispatc
     connect: upstreamTls,
     requestTls: upstreamTls,
     clientFactory: createTunnelPool,
-    proxyTls: { rejectUnauthorized: true, timeout: options.requestTimeoutMs },
+    proxyTls,
     // The caller limits the time of the whole attempt.
     headersTimeout: 0,
     bodyTimeout: 0,

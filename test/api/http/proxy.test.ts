@@ -1,48 +1,15 @@
-import { createServer as createHttpServer } from 'node:http';
-import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { authority, forLocalhost } from '../support/certificates.ts';
 import { failureOf, KEY, serve, startReading } from '../support/reading.ts';
 import type { Reading } from '../support/reading.ts';
-import { json, listen, startServer } from '../support/testServer.ts';
+import { json, startServer } from '../support/testServer.ts';
 import type { Responder, TestServer } from '../support/testServer.ts';
+import { startProxy, type TestProxy } from '../support/tunnelProxy.ts';
 
 const none: Responder = (response) => json(response, { applications: [] });
 const ca = await authority();
 const signed = await forLocalhost(ca);
-
-interface TestProxy {
-  readonly port: number;
-  /** The requests it was sent, in plain text. */
-  readonly seen: string[];
-  readonly connections: () => number;
-}
-
-/** A proxy that makes tunnels, or does what it is told instead. */
-async function startProxy(instead?: (socket: Socket) => void): Promise<TestProxy> {
-  const seen: string[] = [];
-  const server = createHttpServer((_, response) => response.writeHead(405).end());
-  server.on('connect', (request, socket: Socket, head) => {
-    seen.push(`${String(request.method)} ${String(request.url)} ${JSON.stringify(request.headers)}`);
-    if (instead !== undefined) {
-      instead(socket);
-      return;
-    }
-    const [host, port] = String(request.url).split(':');
-    const upstream = connect(Number(port), host === 'localhost' ? '127.0.0.1' : host, () => {
-      socket.write('HTTP/1.1 200 Connection Established\r\n\r\n');
-      upstream.write(head);
-      upstream.pipe(socket).pipe(upstream);
-    });
-    upstream.on('error', () => socket.destroy());
-    socket.on('error', () => upstream.destroy());
-    socket.on('close', () => upstream.destroy());
-  });
-  const { port, connections, close } = await listen(server);
-  onTestFinished(close);
-  return { port, seen, connections };
-}
 
 async function through(proxy: TestProxy, more: Record<string, string> = {}): Promise<Reading & { server: TestServer }> {
   const environment = { HTTPS_PROXY: `http://user:pass@127.0.0.1:${proxy.port}`, ...more };
@@ -123,6 +90,18 @@ describe('HTTPS_PROXY', () => {
     expect((await failureOf(wrong.reader.listApplications({}, wrong.call))).message).toContain('another name');
   });
 
+  it('with a certificate of an own authority is trusted by the ca_file of the account, and else not at all', async () => {
+    const proxy = await startProxy({ tls: signed });
+    const environment = { HTTPS_PROXY: `https://localhost:${proxy.port}` };
+    const { reader, call, server } = await serve(none, { environment, tls: { ca: ca.cert } }, signed);
+    expect(await reader.listApplications({}, call)).toEqual([]);
+    expect(proxy.seen).toHaveLength(1);
+    const other = startReading(`${server.origin}/v2`, { environment, tls: { ca: (await authority()).cert } });
+    const { message } = await failureOf(other.reader.listApplications({}, other.call));
+    expect(message).toContain('certificate not trusted');
+    expect(proxy.seen).toHaveLength(1);
+  });
+
   it.each<[string, (socket: Socket) => void, RegExp]>([
     [
       'refuses',
@@ -137,7 +116,7 @@ describe('HTTPS_PROXY', () => {
     ['hangs up', (socket) => socket.destroy(), /connection closed/],
     ['speaks no HTTP', (socket) => socket.end('hello\r\n'), /not HTTP/],
   ])('that %s fails the call, and is not tried again without end', async (_, instead, words) => {
-    const proxy = await startProxy(instead);
+    const proxy = await startProxy({ instead });
     const { reader, call } = await through(proxy);
     const { message } = await failureOf(reader.listApplications({}, call));
     expect(message).toMatch(words);
