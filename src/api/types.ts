@@ -1,3 +1,5 @@
+import type { Columns } from '../formulas/metricInputs.ts';
+
 /** Why a call failed: the values of the label `reason` of newrelic_exporter_api_failures_total. */
 export const FAILURE_REASONS = [
   'auth',
@@ -125,11 +127,9 @@ export interface Timeslice {
   /** Unix times in seconds; `to` as in the response, where it may be inclusive: `endOf` gives the exclusive end. */
   readonly from: number;
   readonly to: number;
-  readonly values: Readonly<Record<string, number>>;
+  /** Empty where the metric was in the response, but nothing of it can be read. */
+  readonly columns: Columns;
 }
-
-/** Timeslices by metric name, oldest first. */
-export type MetricData = ReadonlyMap<string, readonly Timeslice[]>;
 
 /** Length of a timeslice in seconds: whole minutes, because `to` may be inclusive (`:59`), and at least one, the shortest. */
 export function secondsOf({ from, to }: Pick<Timeslice, 'from' | 'to'>): number {
@@ -148,6 +148,6 @@ export function isAbout(range: Pick<Timeslice, 'from' | 'to'>, { from, to }: Pic
 }
 
 /** The exclusive end of a timeslice in Unix seconds. */
-export function endOf(timeslice: Timeslice): number {
+export function endOf(timeslice: Pick<Timeslice, 'from' | 'to'>): number {
   return timeslice.from + secondsOf(timeslice);
 }

@@ -1,4 +1,5 @@
 import type { GoldenColumn, GoldenDefinition } from '../nrql/goldenMetric.ts';
+import type { Columns } from '../formulas/metricInputs.ts';
 import type { RowReading, RowRules } from '../nrql/queryRows.ts';
 import {
   UpstreamError,
@@ -199,8 +200,8 @@ export interface ApplicationSubject {
 export interface MetricSelection {
   /** Metric names of the REST interface. A reader without `datastores` adds the datastore types itself. */
   readonly names: readonly string[];
-  /** The requested values of a metric; undefined: all. */
-  readonly values: ((metricName: string) => readonly string[]) | undefined;
+  /** The values of a metric that custom metrics read, under New Relic's names; all columns are read in any case. */
+  readonly values: ((metricName: string) => readonly string[] | undefined) | undefined;
 }
 
 /** An application, or one of its hosts, and the requested metrics. */
@@ -218,10 +219,10 @@ export interface MetricDataResult {
    */
   readonly window: TimeRange;
   /**
-   * Requested values by metric name and value name. A metric without an entry was not in the response. A metric without values
-   * is unknown: it could not be read, or New Relic refused it.
+   * By metric name. A metric without an entry was not in the response. A metric without columns is unknown: it could not be
+   * read, or New Relic refused it.
    */
-  readonly metrics: ReadonlyMap<string, Readonly<Record<string, number>>>;
+  readonly metrics: ReadonlyMap<string, Columns>;
   /**
    * The datastore metrics (`Datastore/TYPE/allWeb`) of this response, sorted; undefined where the reader does not find them
    * itself: then the requested ones apply.
@@ -241,7 +242,7 @@ export interface SeriesChunk extends TimeRange {
 export interface MetricSeries {
   /** Seconds per timeslice of the response. */
   readonly granule: number;
-  /** Timeslices by metric name, oldest first. The values have the names that this reader's `summarize` reads. */
+  /** Timeslices by metric name, oldest first. */
   readonly metrics: readonly (readonly [name: string, timeslices: readonly Timeslice[]])[];
 }
 
@@ -273,8 +274,7 @@ export interface MinuteSeries {
    */
   readonly window: TimeRange;
   /**
-   * Timeslices by metric name, in any order, with values under the names of the REST interface. A timeslice that lacks a
-   * requested value, or is not one minute long, could not be read.
+   * Timeslices by metric name, in any order. A timeslice that lacks a column, or is not one minute long, could not be read.
    */
   readonly metrics: ReadonlyMap<string, readonly Timeslice[]>;
 }

@@ -50,9 +50,9 @@ function unknownValues({ context: { customMetrics }, inventory }: AccountCollect
       const [host] = data?.hosts.values() ?? [];
       const reading = scope === 'application' ? data?.reading : host?.reading;
       for (const { metric, metricName } of data?.selected[scope]?.custom.matches ?? []) {
-        const values = reading?.values.metrics.get(metricName);
-        if (values === undefined) continue;
-        if (Object.hasOwn(values, metric.definition.value)) found.add(metric);
+        const columns = reading?.values.metrics.get(metricName);
+        if (columns === undefined) continue;
+        if (Object.hasOwn(columns.values ?? {}, metric.definition.value)) found.add(metric);
         else withoutValue.set(metric, metricName);
       }
     }

@@ -1,8 +1,8 @@
 import type { MetricSelection, UpstreamReader } from '../api/upstreamReader.ts';
-import { COUNTER_METRICS, countedValues } from '../metrics/counterFamilies.ts';
+import { COUNTER_METRICS } from '../metrics/counterFamilies.ts';
 import { customMatches, type CustomMetric } from '../metrics/customMetrics.ts';
 import type { FamilyScope } from '../metrics/family.ts';
-import { queryNames, usedValues } from '../metrics/windowFamilies.ts';
+import { queryNames } from '../metrics/windowFamilies.ts';
 
 /** The maximum number of remembered selections, which differ by datastores and custom metrics; when full, all are forgotten. */
 const MAX_REMEMBERED = 10_000;
@@ -39,11 +39,11 @@ export class MetricSelections {
   readonly #known = new Map<string, MetricSelection>();
 
   constructor({ select }: Pick<UpstreamReader, 'select'>, customMetrics: readonly CustomMetric[]) {
-    this.counters = select(COUNTER_METRICS, countedValues);
-    this.nothing = { metrics: select([], usedValues), custom: NO_MATCHES, datastores: undefined };
+    this.counters = select(COUNTER_METRICS);
+    this.nothing = { metrics: select([]), custom: NO_MATCHES, datastores: undefined };
     this.#customMetrics = customMetrics;
     this.#select = select;
-    this.#builtIn = select(queryNames([]), usedValues);
+    this.#builtIn = select(queryNames([]));
   }
 
   /**
@@ -60,7 +60,7 @@ export class MetricSelections {
     const custom = customNames === undefined ? NO_MATCHES : customMatches(ofScope, customNames, entities);
     const values = new Map<string, Set<string>>();
     for (const { metricName, metric } of custom.matches) {
-      const ofName = values.get(metricName) ?? new Set(usedValues(metricName));
+      const ofName = values.get(metricName) ?? new Set();
       values.set(metricName, ofName.add(metric.definition.value));
     }
     return { metrics: this.#metrics(datastores ?? [], values), custom, datastores: datastores?.join() };
@@ -74,7 +74,7 @@ export class MetricSelections {
     if (metrics === undefined) {
       if (this.#known.size >= MAX_REMEMBERED) this.#known.clear();
       const names = new Set([...queryNames(datastores), ...values.keys()]);
-      metrics = this.#select([...names], (name) => values.get(name) ?? usedValues(name));
+      metrics = this.#select([...names], (name) => values.get(name));
       this.#known.set(key, metrics);
     }
     return metrics;

@@ -1,8 +1,9 @@
 import type { Api } from '../api/upstreamReader.ts';
 import { METRIC } from '../formulas/metricInputs.ts';
+import { isApdex } from '../formulas/valueFormulas.ts';
 import { FAMILIES } from '../metrics/catalogue.ts';
 import type { CatalogueFamily } from '../metrics/family.ts';
-import { EVERY_DATASTORE, WINDOW_FAMILIES } from '../metrics/windowFamilies.ts';
+import { WINDOW_FAMILIES } from '../metrics/windowFamilies.ts';
 import type { Block, DroppedSeries, Family, Group } from '../metrics/sample.ts';
 import { GROUP_OF, type Task, type Kind } from './task.ts';
 import { concerns } from './inventory.ts';
@@ -121,10 +122,9 @@ function whatWasFound({ data }: ApplicationRecord): string[] {
 }
 
 function readMetrics(reading: WindowReading): string {
-  const metrics = [...reading.values.metrics].map(([name, values]) => {
-    const calls = values['call_count'] ?? values['count'];
-    return calls === undefined ? name : `${name} (${calls})`;
-  });
+  const metrics = [...reading.values.metrics].map(([name, { count }]) =>
+    count === undefined || isApdex(name) ? name : `${name} (${count})`,
+  );
   return `New Relic answered ${metrics.length} metrics (with their counts): ${metrics.join(', ')}`;
 }
 
@@ -159,22 +159,21 @@ const WINDOW_ROWS = new Map(Object.values(WINDOW_FAMILIES).flatMap((rows) => row
 function reasonFor(family: CatalogueFamily, api: Api, { data }: ApplicationRecord): string {
   if (!family.interfaces.includes(api))
     return `${api === 'rest' ? 'the REST interface' : 'NerdGraph'} does not have it`;
-  const wanted = WINDOW_ROWS.get(family.name)?.wanted;
-  if (wanted === undefined) return 'New Relic has no such value, or nothing to average';
+  const names = WINDOW_ROWS.get(family.name)?.reads;
+  if (names === undefined) return 'New Relic has no such value, or nothing to average';
   const hosts = [...(data?.hosts.values() ?? [])].map(({ reading }) => reading);
   const readings = family.group === 'host_metrics' ? hosts : [data?.reading];
   const responses = readings.flatMap((reading) => (reading === undefined ? [] : [reading.values.metrics]));
-  const valuesOf = (name: string) =>
-    responses.map((metrics) => metrics.get(name)).filter((values) => values !== undefined);
-  const names = [...new Set(wanted.flatMap(({ metric }) => (typeof metric === 'string' ? [metric] : [])))];
-  if (wanted.some(({ metric }) => metric === EVERY_DATASTORE)) {
+  const columnsOf = (name: string) =>
+    responses.map((metrics) => metrics.get(name)).filter((columns) => columns !== undefined);
+  if (names.includes(METRIC.memcache)) {
     if (data?.database === undefined) return 'the kind of database is not known yet';
-    if (names.every((name) => name === METRIC.web || valuesOf(name).length === 0))
+    if (names.every((name) => name === METRIC.web || columnsOf(name).length === 0))
       return 'New Relic answered no component';
   }
-  const requests = valuesOf(METRIC.web).reduce((sum, values) => sum + (values['call_count'] ?? 0), 0);
+  const requests = columnsOf(METRIC.web).reduce((sum, { count = 0 }) => sum + count, 0);
   if (names.includes(METRIC.web) && requests === 0) return 'there were no web requests in the window';
-  const missing = names.filter((name) => valuesOf(name).every((values) => Object.keys(values).length === 0));
+  const missing = names.filter((name) => columnsOf(name).every((columns) => Object.keys(columns).length === 0));
   if (missing.length > 0) return `New Relic answered no ${missing.join(', ')}`;
-  return `the answer of New Relic gives no value: ${names.map((name) => `${name} ${JSON.stringify(valuesOf(name))}`).join(', ')}`;
+  return `the answer of New Relic gives no value: ${names.map((name) => `${name} ${JSON.stringify(columnsOf(name))}`).join(', ')}`;
 }

@@ -30,28 +30,62 @@ export function datastoreNames(metricNames: readonly string[]): string[] {
 }
 
 /**
- * Some values of one metric, in New Relic's names and units; only finite numbers. A missing value was in the response but could
- * not be read (null, text): it is unknown, not absent.
+ * What was read of a metric over a window: times in seconds, memory in New Relic's megabytes of 1024² bytes. An Apdex metric has
+ * its satisfied, tolerating and frustrated requests as count, sum and exclusive, and its threshold as min and max. A column is
+ * undefined where it was not read, or cannot be read: it is unknown, not 0.
  */
-export type Values<Value extends string> = Readonly<Partial<Record<Value, number>>>;
+export interface Columns {
+  readonly count?: number | undefined;
+  readonly sum?: number | undefined;
+  /** Sum of the exclusive part; for a key transaction, its errors. */
+  readonly exclusive?: number | undefined;
+  readonly min?: number | undefined;
+  readonly max?: number | undefined;
+  /** Sum of squares. */
+  readonly squares?: number | undefined;
+  /** Undefined where an interface has columns only: then these figures follow from them. */
+  readonly stated?: Stated | undefined;
+  /** The values that custom metrics read, under New Relic's names and in its units. */
+  readonly values?: Readonly<Record<string, number>> | undefined;
+}
+
+/** Figures of the REST interface that its columns cannot give, because it rounds them or has no count for them. */
+export interface Stated {
+  /** Seconds per call; `mean` where the number of calls is unknown. */
+  readonly callTime?: number | undefined;
+  readonly mean?: number | undefined;
+  /** Per second; undefined where it was rounded to 0. */
+  readonly rate?: number | undefined;
+  /** Undefined without requests. */
+  readonly score?: number | undefined;
+  /** Megabytes: of all processes, and the mean of a process. */
+  readonly memory?: number | undefined;
+  readonly processMemory?: number | undefined;
+}
 
 /** The metric data of one application or host over one window. */
 export interface WindowValues {
   /** Length of the window of the response, in whole minutes. */
   readonly seconds: number;
   /** By metric name. A metric that was not in the response has no entry. */
-  readonly metrics: ReadonlyMap<string, Values<string>>;
+  readonly metrics: ReadonlyMap<string, Columns>;
 }
 
-/** The values of a metric that counts calls and measures their time; the average is in milliseconds. */
-export type TimedCalls = Values<'call_count' | 'average_response_time'>;
+/** The columns of consecutive timeslices together, without a column that one of them lacks. */
+export function mergeColumns(slices: readonly Columns[]): Columns {
+  const total = (column: 'count' | 'sum' | 'exclusive' | 'squares'): number | undefined =>
+    known(slices.reduce((sum, { [column]: value = NaN }) => sum + value, 0));
+  return {
+    count: total('count'),
+    sum: total('sum'),
+    exclusive: total('exclusive'),
+    min: known(Math.min(...slices.map(({ min = NaN }) => min))),
+    max: known(Math.max(...slices.map(({ max = NaN }) => max))),
+    squares: total('squares'),
+  };
+}
 
-/** The number, or undefined where the result is not finite: such a result is published as absent. */
-export function finite(value: number): number | undefined {
+/** The number, or undefined where it is not finite. */
+export function known(value: number): number | undefined {
   return Number.isFinite(value) ? value : undefined;
-}
-
-/** The first value, or the second where the first is absent or 0; 0 is impossible while there are requests. */
-export function fallbackIfZero(first: number | undefined, second: number | undefined): number | undefined {
-  return first === undefined || first === 0 ? second : first;
 }

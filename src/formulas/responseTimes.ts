@@ -1,51 +1,27 @@
-import {
-  fallbackIfZero,
-  finite,
-  type TimedCalls,
-  type Values,
-  type WindowValues,
-  METRIC,
-  isDatastore,
-} from './metricInputs.ts';
+import { METRIC, isDatastore, type Columns, type WindowValues } from './metricInputs.ts';
+
+// The results are NaN or infinite where they are absent: such samples are left out.
 
 /**
  * Response time of a web request with queueing, in seconds: the average call time (the average response time where that is
  * absent or 0) plus the queueing per web request. An absent queue counts as 0; an unreadable one leaves the result absent. Absent
  * without web requests.
  *
- * @param web `HttpDispatcher`; times in milliseconds
+ * @param web `HttpDispatcher`
  */
-export function responseTime(
-  web: Values<'call_count' | 'average_call_time' | 'average_response_time'> | undefined,
-  queue: TimedCalls | undefined,
-): number | undefined {
-  if (web === undefined || !hasCalls(web.call_count)) return undefined;
-  const served = fallbackIfZero(web.average_call_time, web.average_response_time);
-  const queued = queue === undefined ? 0 : timePerRequest(queue, web.call_count);
-  return served === undefined || queued === undefined ? undefined : finite(served / 1000 + queued);
+export function responseTime(web: Columns | undefined, queue: Columns | undefined): number {
+  const served = web?.stated?.callTime ?? averageTime(web);
+  return served + timePerRequest(queue ?? { sum: 0 }, web?.count);
 }
 
-/**
- * Seconds that these calls (of the request queue, or of a component) take per web request: average × calls / web requests. With
- * 0 calls no average is needed. Absent where an input is absent, and without web requests.
- */
-export function timePerRequest(timed: TimedCalls | undefined, webRequests: number | undefined): number | undefined {
-  const calls = timed?.call_count;
-  if (!hasCalls(webRequests) || calls === undefined) return undefined;
-  if (calls === 0) return 0;
-  const average = timed?.average_response_time;
-  return average === undefined ? undefined : finite((average * calls) / webRequests / 1000);
+/** Seconds that these calls (of the request queue, or of a component) take per web request; absent without web requests. */
+export function timePerRequest({ sum = NaN }: Columns = {}, webRequests = NaN): number {
+  return webRequests > 0 ? sum / webRequests : NaN;
 }
 
-/** The average time of one call in seconds; absent with 0 calls, for which there is no average. */
-export function averageTime(timed: TimedCalls | undefined): number | undefined {
-  const average = timed?.average_response_time;
-  return average === undefined || !hasCalls(timed?.call_count) ? undefined : average / 1000;
-}
-
-/** True when there were calls, and so an average per call. */
-function hasCalls(calls: number | undefined): calls is number {
-  return calls !== undefined && calls > 0;
+/** The average time of one call in seconds; absent without calls. */
+export function averageTime({ count = NaN, sum = NaN }: Columns = {}): number {
+  return count > 0 ? sum / count : NaN;
 }
 
 /**
@@ -57,21 +33,15 @@ function hasCalls(calls: number | undefined): calls is number {
  * @param components the components in the response that count
  */
 export function totalTime(
-  web: TimedCalls | undefined,
-  total: Values<'average_response_time'> | undefined,
-  components: readonly TimedCalls[],
-): number | undefined {
-  const webRequests = web?.call_count;
-  if (!hasCalls(webRequests) || (total !== undefined && total.average_response_time === undefined)) return undefined;
-  const average = fallbackIfZero(total?.average_response_time, web?.average_response_time);
-  if (average === undefined) return undefined;
-  let inComponents = 0;
-  for (const component of components) {
-    const time = timePerRequest(component, webRequests);
-    if (time === undefined) return undefined;
-    inComponents += time;
-  }
-  return finite(average / 1000 - inComponents);
+  web: Columns | undefined,
+  total: Columns = { sum: 0 },
+  components: readonly Columns[],
+): number {
+  const whole = total.sum === 0 ? 0 : (total.stated?.mean ?? averageTime(total));
+  return components.reduce(
+    (rest, component) => rest - timePerRequest(component, web?.count),
+    (whole === 0 ? averageTime(web) : whole) - timePerRequest({ sum: 0 }, web?.count),
+  );
 }
 
 /** A kind of database metrics. The kinds measure the same calls, so only one of them counts for an application. */
@@ -133,5 +103,5 @@ function namesOf(values: WindowValues, choice: DatabaseChoice): string[] {
 }
 
 function callsOf(values: WindowValues, name: string): number | undefined {
-  return values.metrics.get(name)?.['call_count'];
+  return values.metrics.get(name)?.count;
 }

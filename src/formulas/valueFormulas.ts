@@ -1,24 +1,5 @@
-import { METRIC } from './metricInputs.ts';
-
-/** The row of one metric of one application or host, or of a key transaction, with the column names of the query. */
-export interface MetricRow {
-  /** Count. */
-  readonly c: number;
-  /** Sum. */
-  readonly t: number;
-  /**
-   * Sum of the exclusive part; for a key transaction, its errors. This column and those below are undefined where they were not
-   * requested or cannot be read.
-   */
-  readonly x: number | undefined;
-  readonly mn: number | undefined;
-  readonly mx: number | undefined;
-  /** Sum of squares. */
-  readonly q: number | undefined;
-}
-
-/** The rows of one application or host, by metric name. */
-export type MetricRows = ReadonlyMap<string, MetricRow>;
+import { METRIC, type Columns } from './metricInputs.ts';
+import { memoryOfAll } from './ratesAndScores.ts';
 
 /**
  * A metric that agents report once a minute, so it shows that an application or host reports. It is our inference that agents of
@@ -26,59 +7,56 @@ export type MetricRows = ReadonlyMap<string, MetricRow>;
  */
 export const SIGN_OF_LIFE = 'Agent/MetricsReported/count';
 
+type Row = Readonly<Record<'count' | 'sum' | 'exclusive' | 'min' | 'max' | 'squares', number>>;
+
 /**
- * Calculates a value of a row; undefined where it is not known. `seconds` is the length of the window of the response. `rows` are
- * all rows of the same application or host and window: the total memory depends on how often it reported.
+ * Calculates a value of a row, whose unknown columns are NaN; NaN or infinite where the value is not known. `seconds` is the
+ * length of the window of the response. `rows` are all rows of the same application or host and window: the total memory depends
+ * on how often it reported.
  */
-export type Formula = (
-  row: MetricRow,
-  about: { readonly name: string; readonly seconds: number; readonly rows: MetricRows },
-) => number | undefined;
+type Formula = (
+  row: Row,
+  about: { readonly name: string; readonly seconds: number; readonly rows: ReadonlyMap<string, Columns> },
+) => number;
 
-const calls: Formula = ({ c }) => c;
-const callsPerMinute: Formula = ({ c }, { seconds }) => (60 * c) / seconds;
-const percentOfWindow: Formula = ({ t }, { seconds }) => (100 * t) / seconds;
+const calls: Formula = ({ count }) => count;
+const callsPerMinute: Formula = ({ count }, { seconds }) => (60 * count) / seconds;
+const percentOfWindow: Formula = ({ sum }, { seconds }) => (100 * sum) / seconds;
 
-/** An average without data has no value. */
-const average: Formula = ({ c, t }) => (c > 0 ? t / c : undefined);
-const averageExclusive: Formula = ({ c, x }) => (x === undefined || c <= 0 ? undefined : x / c);
-const averageSquares: Formula = ({ c, q }) => (q === undefined || c <= 0 ? undefined : q / c);
+const average: Formula = ({ count, sum }) => sum / count;
+const averageExclusive: Formula = ({ count, exclusive }) => exclusive / count;
 
 const times = (factor: number, formula: Formula): Formula => {
-  return (row, about) => {
-    const value = formula(row, about);
-    return value === undefined ? undefined : factor * value;
-  };
+  return (row, about) => factor * formula(row, about);
 };
 
-/** Browser metrics use the columns for other times: `x` is the front-end time, `q` the time in the application. */
-const networkSeconds: Formula = ({ t, x, q }) => (x === undefined || q === undefined ? undefined : t - x - q);
-const averageBackEnd: Formula = ({ c, t, x }) => (x === undefined || c <= 0 ? undefined : (t - x) / c);
+/** Browser metrics use the columns for other times: `exclusive` is the front-end time, `squares` the time in the application. */
+const networkSeconds: Formula = ({ sum, exclusive, squares }) => sum - exclusive - squares;
 
-const score: Formula = ({ c: satisfied, t: tolerating, x: frustrated }) =>
-  frustrated === undefined ? undefined : (satisfied + tolerating / 2) / (satisfied + tolerating + frustrated);
+const score: Formula = ({ count: satisfied, sum: tolerating, exclusive: frustrated }) =>
+  (satisfied + tolerating / 2) / (satisfied + tolerating + frustrated);
 
 type Formulas = Readonly<Record<string, Formula>>;
 
 /** The values that make sense for any metric. */
 const GENERAL: Formulas = {
   average_value: average,
-  total_value: ({ t }) => t,
-  min_value: ({ mn }) => mn,
-  max_value: ({ mx }) => mx,
+  total_value: ({ sum }) => sum,
+  min_value: ({ min }) => min,
+  max_value: ({ max }) => max,
   standard_deviation: standardDeviation,
   count: calls,
   call_count: calls,
   calls_per_minute: callsPerMinute,
   requests_per_minute: callsPerMinute,
-  throughput: ({ c }, { seconds }) => c / seconds,
-  rate: ({ t }, { seconds }) => t / seconds,
+  throughput: ({ count }, { seconds }) => count / seconds,
+  rate: ({ sum }, { seconds }) => sum / seconds,
   average_response_time: times(1000, average),
   // New Relic's page averages quotients minute by minute, which differs slightly from the quotient of the sums.
   average_exclusive_time: times(1000, averageExclusive),
-  min_response_time: times(1000, ({ mn }) => mn),
-  max_response_time: times(1000, ({ mx }) => mx),
-  total_call_time_per_minute: ({ t }, { seconds }) => (60 * t) / seconds,
+  min_response_time: ({ min }) => 1000 * min,
+  max_response_time: ({ max }) => 1000 * max,
+  total_call_time_per_minute: ({ sum }, { seconds }) => (60 * sum) / seconds,
 };
 
 const OF_MEMORY: Formulas = {
@@ -91,7 +69,7 @@ const ANY: Formulas = {
   ...GENERAL,
   average_call_time: times(1000, average),
   average_time: times(1000, average),
-  total_time: ({ t }) => 1000 * t,
+  total_time: ({ sum }) => 1000 * sum,
   error_count: calls,
   errors_per_minute: callsPerMinute,
   // For CPU this adds up the shares of several hosts. It is our inference that the REST interface does the same.
@@ -101,38 +79,38 @@ const ANY: Formulas = {
   time_percentage: percentOfWindow,
   visits_percentage: percentOfWindow,
   sessions_active: average,
-  total_visits: ({ t }) => t,
+  total_visits: ({ sum }) => sum,
   launch_count: calls,
   ...OF_MEMORY,
 };
 
 const APDEX: Formulas = {
   s: calls,
-  t: ({ t }) => t,
-  f: ({ x }) => x,
-  count: ({ c, t, x }) => (x === undefined ? undefined : c + t + x),
+  t: ({ sum }) => sum,
+  f: ({ exclusive }) => exclusive,
+  count: ({ count, sum, exclusive }) => count + sum + exclusive,
   score,
   value: score,
-  threshold: ({ mx }) => mx,
-  threshold_min: ({ mn }) => mn,
+  threshold: ({ max }) => max,
+  threshold_min: ({ min }) => min,
 };
 
 const OF_DEVICES: Formulas = {
   average_fe_response_time: times(1000, averageExclusive),
-  average_be_response_time: times(1000, averageBackEnd),
+  average_be_response_time: ({ count, sum, exclusive }) => (1000 * (sum - exclusive)) / count,
   // New Relic's page has no factor of 1,000 here, but the REST interface has milliseconds.
-  average_network_time: (row, about) => (row.c > 0 ? times(1000 / row.c, networkSeconds)(row, about) : undefined),
+  average_network_time: (row, about) => (1000 * networkSeconds(row, about)) / row.count,
   total_network_time: networkSeconds,
-  network_time_percentage: (row, about) => times(1 / about.seconds, networkSeconds)(row, about),
-  total_fe_time: ({ x }) => x,
-  fe_time_percentage: ({ x }, { seconds }) => (x === undefined ? undefined : (100 * x) / seconds),
+  network_time_percentage: (row, about) => networkSeconds(row, about) / about.seconds,
+  total_fe_time: ({ exclusive }) => exclusive,
+  fe_time_percentage: ({ exclusive }, { seconds }) => (100 * exclusive) / seconds,
   average_dom_content_load_time: times(1000, average),
-  total_dom_content_time: ({ t }) => 1000 * t,
+  total_dom_content_time: ({ sum }) => 1000 * sum,
   average_queue_time: times(1000, averageExclusive),
-  total_queue_time: ({ x }) => (x === undefined ? undefined : 1000 * x),
-  average_app_time: averageSquares,
-  total_app_time: ({ q }) => q,
-  average_sent_bytes: ({ x }) => (x === undefined ? undefined : 1000 * x),
+  total_queue_time: ({ exclusive }) => 1000 * exclusive,
+  average_app_time: ({ count, squares }) => squares / count,
+  total_app_time: ({ squares }) => squares,
+  average_sent_bytes: ({ exclusive }) => 1000 * exclusive,
   average_received_bytes: times(1000, average),
 };
 
@@ -177,18 +155,27 @@ export const NEED_SQUARES: ReadonlySet<string> = new Set([
 ]);
 
 /** The variance is at least 0, because rounding may make it slightly negative. */
-function standardDeviation({ c, t, q }: MetricRow): number | undefined {
-  if (q === undefined || c <= 0) return undefined;
-  return 1000 * Math.sqrt(Math.max(0, q / c - (t / c) ** 2));
+function standardDeviation({ count, sum, squares }: Row): number {
+  return 1000 * Math.sqrt(Math.max(0, squares / count - (sum / count) ** 2));
 }
 
-/**
- * The memory of all processes: the mean of a process times their number. Agents sample their memory several times a minute
- * and report once, so a sum of the samples would count each process many times. The result of the REST interface over several
- * minutes is not documented; New Relic's own pages calculate like this.
- */
-function totalMemory(row: MetricRow, about: Parameters<Formula>[1]): number | undefined {
-  const used = average(row, about);
-  const signs = used === undefined ? undefined : about.rows.get(SIGN_OF_LIFE);
-  return used === undefined || signs === undefined ? undefined : (used * 60 * signs.c) / about.seconds;
+function totalMemory(row: Row, { rows, seconds }: Parameters<Formula>[1]): number {
+  return memoryOfAll(row, rows.get(SIGN_OF_LIFE), seconds);
+}
+
+/** Some values of a metric of these rows, under New Relic's names and in its units; unknown ones are absent. */
+export function valuesOf(
+  name: string,
+  wanted: readonly string[],
+  rows: ReadonlyMap<string, Columns>,
+  seconds: number,
+): Readonly<Record<string, number>> {
+  const { count = NaN, sum = NaN, exclusive = NaN, min = NaN, max = NaN, squares = NaN } = rows.get(name) ?? {};
+  const formulas = VALUES[kindOf(name)];
+  const values: Record<string, number> = {};
+  for (const each of wanted) {
+    const value = formulas.get(each)?.({ count, sum, exclusive, min, max, squares }, { name, seconds, rows }) ?? NaN;
+    if (Number.isFinite(value)) values[each] = value;
+  }
+  return values;
 }

@@ -1,6 +1,6 @@
 import type { MinuteSeries } from '../api/upstreamReader.ts';
 import { isAbout, secondsOf } from '../api/types.ts';
-import { METRIC } from '../formulas/metricInputs.ts';
+import { METRIC, type Columns } from '../formulas/metricInputs.ts';
 import { catalogueFamily, samplesOf, type FamilyRow, type FamilySpec } from './family.ts';
 import type { Labels, Sample } from './sample.ts';
 import { ZONES } from './windowFamilies.ts';
@@ -9,20 +9,11 @@ import { MINUTE_S } from '../formulas/units.ts';
 /** No application has more calls, errors or seconds in a minute: a larger value is wrong, and would end a counter's growth. */
 const LARGEST_VALUE = 1e12;
 
-type Values = Readonly<Record<string, number>>;
-
-/** A number that is counted for each minute, and becomes a series of its family. */
+/** A column that is counted for each minute, and becomes a series of its family. */
 interface Counted {
   readonly labels: Labels;
-  /** The metric and its values from which the number is calculated. */
   readonly metric: string;
-  readonly reads: readonly string[];
-  /** NaN where a value is missing. */
-  readonly of: (values: Values) => number;
-}
-
-function value(metric: string, name: string, labels: Labels = {}): Counted {
-  return { labels, metric, reads: [name], of: (values) => values[name] ?? NaN };
+  readonly column: 'count' | 'sum' | 'exclusive';
 }
 
 /** Every family, a row each, with its series. */
@@ -32,36 +23,30 @@ const COUNTERS: readonly (FamilySpec & { readonly series: readonly Counted[] })[
     meaning: 'Transactions, web and non-web by kind',
     source: 'HttpDispatcher and OtherTransaction/all: call_count of each minute',
     labelNames: ['kind'],
-    series: [value(METRIC.web, 'call_count', { kind: 'web' }), value(METRIC.nonWeb, 'call_count', { kind: 'non_web' })],
+    series: [
+      { labels: { kind: 'web' }, metric: METRIC.web, column: 'count' },
+      { labels: { kind: 'non_web' }, metric: METRIC.nonWeb, column: 'count' },
+    ],
   },
   {
     suffix: 'transaction_errors_total',
     meaning: 'Errors of web and non-web transactions',
     source: 'Errors/all: error_count of each minute',
-    series: [value(METRIC.errors, 'error_count')],
+    series: [{ labels: {}, metric: METRIC.errors, column: 'count' }],
   },
   {
     suffix: 'web_transaction_seconds_total',
     meaning:
       'Seconds spent on web transactions, without queueing; divided by the rate of web transactions it is their mean time',
     source: 'HttpDispatcher: call_count * average_response_time / 1000 of each minute',
-    series: [
-      {
-        labels: {},
-        metric: METRIC.web,
-        reads: ['call_count', 'average_response_time'],
-        // The mean time may be absent where there were no transactions.
-        of: ({ call_count: calls = NaN, average_response_time: milliseconds = NaN }) =>
-          calls === 0 ? 0 : (calls * milliseconds) / 1000,
-      },
-    ],
+    series: [{ labels: {}, metric: METRIC.web, column: 'sum' }],
   },
   {
     suffix: 'apdex_transactions_total',
     meaning: 'Web transactions by Apdex zone',
     source: 'Apdex: s, t and f of each minute',
     labelNames: ['zone'],
-    series: ZONES.map(({ value: name, labels }) => value(METRIC.apdex, name, labels)),
+    series: ZONES.map(({ column, labels }) => ({ labels, metric: METRIC.apdex, column })),
   },
 ];
 
@@ -73,11 +58,6 @@ export const TRANSACTION_VALUES = 2;
 
 export const COUNTER_METRICS: readonly string[] = [...new Set(COUNTED.map(({ metric }) => metric))];
 
-/** The values of a metric to request. */
-export function countedValues(metricName: string): readonly string[] {
-  return [...new Set(COUNTED.flatMap(({ metric, reads }) => (metric === metricName ? reads : [])))];
-}
-
 /** The values of one minute, in the order of `COUNTED`; `broken`: they cannot be read. */
 export type CountedMinute = readonly number[] | 'broken';
 
@@ -88,11 +68,11 @@ export type CountedMinute = readonly number[] | 'broken';
 export function countedMinutes({ window, metrics }: MinuteSeries): Map<number, CountedMinute> {
   const minutes = new Map<number, number[] | 'broken'>();
   for (const name of COUNTER_METRICS) {
-    for (const { from, to, values } of metrics.get(name) ?? []) {
+    for (const { from, to, columns } of metrics.get(name) ?? []) {
       if (!isAbout(window, { from, to })) continue;
       const isMinute = from % MINUTE_S === 0 && secondsOf({ from, to }) === MINUTE_S;
       const known = minutes.get(from);
-      if (isMinute && (known === 'broken' || count(name, values, known ?? newMinute(minutes, from)))) continue;
+      if (isMinute && (known === 'broken' || count(name, columns, known ?? newMinute(minutes, from)))) continue;
       const first = Math.max(window.from, from - (from % MINUTE_S));
       for (let minute = first; minute < Math.min(to, window.to); minute += MINUTE_S) minutes.set(minute, 'broken');
     }
@@ -106,11 +86,11 @@ function newMinute(minutes: Map<number, number[] | 'broken'>, from: number): num
   return values;
 }
 
-/** Enters the values of a metric into a minute; false where one of them is missing, negative or larger than any true one. */
-function count(name: string, values: Values, minute: number[]): boolean {
-  for (const [index, { metric, of }] of COUNTED.entries()) {
+/** Enters the columns of a metric into a minute; false where one of them is missing, negative or larger than any true one. */
+function count(name: string, columns: Columns, minute: number[]): boolean {
+  for (const [index, { metric, column }] of COUNTED.entries()) {
     if (metric !== name) continue;
-    const counted = of(values);
+    const counted = columns[column] ?? NaN;
     if (!(counted >= 0 && counted <= LARGEST_VALUE)) return false;
     minute[index] = counted;
   }

@@ -1,4 +1,4 @@
-import { finite, type WindowValues } from '../formulas/metricInputs.ts';
+import type { WindowValues } from '../formulas/metricInputs.ts';
 import { kindOf, USUAL_VALUES, VALUES } from '../formulas/valueFormulas.ts';
 import { familyOf, type FamilyScope } from './family.ts';
 import type { Family, Labels, Sample } from './sample.ts';
@@ -91,11 +91,9 @@ export function hostRanks(keys: Iterable<string>): ReadonlyMap<string, number> {
 export function customSamples(matches: readonly CustomMatch[], values: WindowValues, rank = 0): Sample[] {
   return matches.flatMap(({ metric: { family, definition }, metricName, labels, series }) => {
     if (rank >= series) return [];
-    const found = values.metrics.get(metricName);
-    const unscaled =
-      found !== undefined && Object.hasOwn(found, definition.value) ? found[definition.value] : undefined;
-    const value = unscaled === undefined ? undefined : finite(unscaled * definition.scale);
-    return value === undefined ? [] : [{ family, labels, value }];
+    const found = values.metrics.get(metricName)?.values ?? {};
+    const value = Object.hasOwn(found, definition.value) ? (found[definition.value] ?? NaN) * definition.scale : NaN;
+    return Number.isFinite(value) ? [{ family, labels, value }] : [];
   });
 }
 

@@ -43,7 +43,7 @@ export interface LabelledValue {
 
 /** A row of the catalogue: a family together with its calculation. `Input` is what is known about an entity. */
 export interface FamilyRow<Input> extends CatalogueFamily {
-  /** A value, or a value for each series of its own labels; undefined where it is absent. */
+  /** A value, or a value for each series of its own labels; undefined, or no finite number, where it is absent. */
   readonly calculate: (input: Input) => number | undefined | readonly LabelledValue[];
 }
 
@@ -84,10 +84,8 @@ export function samplesOf<Input>(rows: readonly FamilyRow<Input>[], input: Input
   const samples: Sample[] = [];
   for (const family of rows) {
     const calculated = family.calculate(input);
-    if (typeof calculated === 'number') samples.push({ family, labels: undefined, value: calculated });
-    else if (calculated !== undefined) {
-      for (const { labels, value } of calculated) if (value !== undefined) samples.push({ family, labels, value });
-    }
+    const values = typeof calculated === 'number' ? [{ labels: undefined, value: calculated }] : (calculated ?? []);
+    for (const { labels, value = NaN } of values) if (Number.isFinite(value)) samples.push({ family, labels, value });
   }
   return samples;
 }

@@ -1,13 +1,12 @@
 import type { Api } from '../api/upstreamReader.ts';
-import { METRIC, isDatastore, type TimedCalls, type Values, type WindowValues } from '../formulas/metricInputs.ts';
+import { METRIC, type Columns, type WindowValues } from '../formulas/metricInputs.ts';
 import {
-  requestRate,
-  perSecond,
+  apdexScore,
+  callRate,
   errorRatio,
   errorsPerSecond,
-  apdexScore,
-  cpuRatio,
-  memoryBytes,
+  memoryOfAll,
+  memoryOfProcess,
 } from '../formulas/ratesAndScores.ts';
 import {
   averageTime,
@@ -17,91 +16,68 @@ import {
   totalTime,
   type DatabaseChoice,
 } from '../formulas/responseTimes.ts';
+import { SIGN_OF_LIFE } from '../formulas/valueFormulas.ts';
 import { catalogueFamily, samplesOf, type FamilyRow, type FamilyScope, type FamilySpec } from './family.ts';
 import type { Labels, Sample } from './sample.ts';
 
 /** The data of one application or host over one window. */
-interface FormulaInput {
-  readonly values: WindowValues;
+interface FormulaInput extends WindowValues {
   /** The components of web requests that count; undefined until the database kind is known. */
-  readonly components: readonly { readonly labels: Labels; readonly calls: TimedCalls }[] | undefined;
+  readonly components: readonly { readonly labels: Labels; readonly columns: Columns }[] | undefined;
 }
 
-/** Stands for the metric of every datastore type, whose names differ from application to application. */
-export const EVERY_DATASTORE = Symbol('every datastore type');
-
-/** An input of a row: the values to request, and a function that finds it in the response. */
-interface Reading<T> {
-  readonly wanted: readonly {
-    readonly metric: string | typeof EVERY_DATASTORE;
-    readonly values: readonly string[];
-  }[];
-  readonly of: (input: FormulaInput) => T;
+/** A window family with its calculation and the metrics that it reads, besides the types of datastores. */
+interface WindowRow extends FamilyRow<FormulaInput> {
+  readonly reads: readonly string[];
 }
 
-/** A window family with its calculation and what it reads. */
-interface WindowRow extends FamilyRow<FormulaInput>, Pick<Reading<unknown>, 'wanted'> {}
-
-/** Reads values of one metric; undefined where New Relic has no such metric. */
-function read<Value extends string>(metric: string, ...values: readonly Value[]): Reading<Values<Value> | undefined> {
-  return { wanted: [{ metric, values }], of: ({ values: { metrics } }) => metrics.get(metric) };
-}
-
-/** Makes a row. `calculate` gets the response to each reading: using a value that is not read is a type error. */
-function windowRow<Inputs extends object>(
+/** Makes a row. `calculate` gets the columns of each metric that it reads; undefined where New Relic has no such metric. */
+function windowRow(
   scope: FamilyScope,
   {
     reads,
     calculate,
     ...spec
   }: FamilySpec & {
-    readonly reads: { readonly [Name in keyof Inputs]: Reading<Inputs[Name]> };
-    readonly calculate: (inputs: Inputs, seconds: number) => ReturnType<WindowRow['calculate']>;
+    readonly reads: readonly string[];
+    readonly calculate: (
+      columns: readonly (Columns | undefined)[],
+      input: FormulaInput,
+    ) => ReturnType<WindowRow['calculate']>;
   },
 ): WindowRow {
-  const readings: [string, Reading<unknown>][] = Object.entries(reads);
   return {
     ...catalogueFamily(`newrelic_${scope}`, `${scope}_metrics`, 'window', spec),
-    wanted: readings.flatMap(([, { wanted }]) => wanted),
-    calculate: (input) => {
-      const inputs: Record<string, unknown> = {};
-      for (const [name, reading] of readings) inputs[name] = reading.of(input);
-      return calculate(inputs as Inputs, input.values.seconds);
-    },
+    reads,
+    calculate: (input) =>
+      calculate(
+        reads.map((name) => input.metrics.get(name)),
+        input,
+      ),
   };
 }
 
 /** The note of every time that is an average over web requests. */
 const ABSENT_WITHOUT_REQUESTS = 'absent without web requests';
 
-const queue = read(METRIC.queue, 'call_count', 'average_response_time');
 const RATE = 'requests_per_minute / 60; call_count / length of the window where it is rounded to 0';
 
 const NAMES = 'Datastore/TYPE/allWeb or Database/allWeb or ActiveRecord/all, and Memcache/allWeb, External/allWeb';
-const METRICS = [METRIC.database, METRIC.activeRecord, METRIC.memcache, METRIC.external, EVERY_DATASTORE] as const;
-
-/** Reads every metric that may be a component, and returns the ones that count. */
-const components: Reading<FormulaInput['components']> = {
-  wanted: METRICS.map((metric) => ({ metric, values: ['call_count', 'average_response_time'] })),
-  of: (input) => input.components,
-};
+/** The metrics that may be a component of web requests, besides the types of datastores. */
+const COMPONENTS = [METRIC.database, METRIC.activeRecord, METRIC.memcache, METRIC.external];
 
 const ERRORS_ABSENT: Readonly<Record<FamilyScope, string>> = {
   application: 'an absent Errors/all counts 0 while there are requests',
   host: 'absent without Errors/all (with NerdGraph 0 while the host reports)',
 };
 
-const ERROR_READS = {
-  errors: read(METRIC.errors, 'error_count'),
-  web: read(METRIC.web, 'call_count'),
-  nonWeb: read(METRIC.nonWeb, 'call_count'),
-};
+const ERROR_READS = [METRIC.errors, METRIC.web, METRIC.nonWeb];
 
-/** The zones of an Apdex, by the value that counts them. */
+/** The zones of an Apdex, by the column that counts them. */
 export const ZONES = [
-  { value: 's', labels: { zone: 'satisfied' } },
-  { value: 't', labels: { zone: 'tolerating' } },
-  { value: 'f', labels: { zone: 'frustrated' } },
+  { column: 'count', labels: { zone: 'satisfied' } },
+  { column: 'sum', labels: { zone: 'tolerating' } },
+  { column: 'exclusive', labels: { zone: 'frustrated' } },
 ] as const;
 
 /** The rows of one Apdex; `of`, `counted` and `none` are the words of HELP for what it judges. */
@@ -122,16 +98,16 @@ function apdexRows(
       meaning: `Apdex score${of}, from 0 to 1`,
       source: `${metric}:score, absent without ${none}`,
       ...where,
-      reads: { apdex: read(metric, 'score', 'count', 's', 't', 'f') },
-      calculate: ({ apdex }) => apdexScore(apdex),
+      reads: [metric],
+      calculate: ([apdex]) => apdexScore(apdex),
     }),
     windowRow(scope, {
       suffix: `${prefix}apdex_threshold_seconds`,
       meaning: `Apdex threshold T${of} that was in force (the highest in the window)`,
       source: `${metric}:threshold`,
       ...where,
-      reads: { apdex: read(metric, 'threshold') },
-      calculate: ({ apdex }) => apdex?.threshold,
+      reads: [metric],
+      calculate: ([apdex]) => apdex?.max,
     }),
     windowRow(scope, {
       suffix: `${prefix}apdex_requests`,
@@ -139,31 +115,33 @@ function apdexRows(
       source: `${metric}:s, t, f`,
       labelNames: ['zone'],
       ...where,
-      reads: { apdex: read(metric, 's', 't', 'f') },
-      calculate: ({ apdex }) => ZONES.map(({ value, labels }) => ({ labels, value: apdex?.[value] })),
+      reads: [metric],
+      calculate: ([apdex]) => ZONES.map(({ column, labels }) => ({ labels, value: apdex?.[column] })),
     }),
   ];
 }
 
+/** Bytes of New Relic's megabyte. */
+const MB = 1_048_576;
+
 const MEMORY = {
   application: {
-    value: 'total_used_mb',
     meaning: 'Physical memory in use by the processes of the application',
     source:
       'Memory/Physical:total_used_mb × 1048576 ' +
       '(unverified: what New Relic does with it over several minutes; alert on newrelic_host_memory_used_bytes)',
     nerdgraph: 'average memory of a process × processes that report',
+    calculate: ([memory], { metrics, seconds }) => MB * memoryOfAll(memory, metrics.get(SIGN_OF_LIFE), seconds),
   },
   host: {
-    value: 'used_mb_by_host',
     meaning: 'Physical memory of a process, the mean over the processes of the application on the host',
     source: 'Memory/Physical:used_mb_by_host × 1048576',
     nerdgraph: 'average memory of a process on the host',
+    calculate: ([memory]) => MB * memoryOfProcess(memory),
   },
-} as const;
+} satisfies Record<FamilyScope, Partial<Parameters<typeof windowRow>[1]>>;
 
 function rowsOf(scope: FamilyScope): readonly WindowRow[] {
-  const { value: memory, ...ofMemory } = MEMORY[scope];
   const browser = scope === 'host' ? ({ nerdgraph: false } as const) : {};
   return [
     // Times and rates of web requests and background transactions.
@@ -173,15 +151,15 @@ function rowsOf(scope: FamilyScope): readonly WindowRow[] {
       source:
         '(HttpDispatcher:average_call_time (else average_response_time) + WebFrontend/QueueTime:call_count × ' +
         `WebFrontend/QueueTime:average_response_time / HttpDispatcher:call_count) / 1000, ${ABSENT_WITHOUT_REQUESTS}`,
-      reads: { web: read(METRIC.web, 'call_count', 'average_call_time', 'average_response_time'), queue },
-      calculate: (of) => responseTime(of.web, of.queue),
+      reads: [METRIC.web, METRIC.queue],
+      calculate: ([web, queue]) => responseTime(web, queue),
     }),
     windowRow(scope, {
       suffix: 'web_transaction_time_seconds',
       meaning: 'Time of a web transaction without queueing',
       source: `HttpDispatcher:average_response_time / 1000, ${ABSENT_WITHOUT_REQUESTS}`,
-      reads: { web: read(METRIC.web, 'call_count', 'average_response_time') },
-      calculate: (of) => averageTime(of.web),
+      reads: [METRIC.web],
+      calculate: ([web]) => averageTime(web),
     }),
     windowRow(scope, {
       suffix: 'queue_time_seconds',
@@ -189,22 +167,22 @@ function rowsOf(scope: FamilyScope): readonly WindowRow[] {
       source:
         'WebFrontend/QueueTime:call_count × average_response_time / HttpDispatcher:call_count / 1000, ' +
         ABSENT_WITHOUT_REQUESTS,
-      reads: { web: read(METRIC.web, 'call_count'), queue },
-      calculate: (of) => timePerRequest(of.queue, of.web?.call_count),
+      reads: [METRIC.web, METRIC.queue],
+      calculate: ([web, queue]) => timePerRequest(queue, web?.count),
     }),
     windowRow(scope, {
       suffix: 'web_requests_per_second',
       meaning: 'Web requests per second',
       source: `HttpDispatcher:${RATE}`,
-      reads: { web: read(METRIC.web, 'requests_per_minute', 'call_count') },
-      calculate: (of, seconds) => requestRate(of.web, seconds),
+      reads: [METRIC.web],
+      calculate: ([web], { seconds }) => callRate(web, seconds),
     }),
     windowRow(scope, {
       suffix: 'non_web_requests_per_second',
       meaning: 'Background transactions per second',
       source: `OtherTransaction/all:${RATE}`,
-      reads: { nonWeb: read(METRIC.nonWeb, 'requests_per_minute', 'call_count') },
-      calculate: (of, seconds) => requestRate(of.nonWeb, seconds),
+      reads: [METRIC.nonWeb],
+      calculate: ([nonWeb], { seconds }) => callRate(nonWeb, seconds),
     }),
     // The parts of the time of web requests.
     windowRow(scope, {
@@ -213,18 +191,18 @@ function rowsOf(scope: FamilyScope): readonly WindowRow[] {
       source:
         `average_response_time × call_count of ${NAMES} / HttpDispatcher:call_count / 1000, ` + ABSENT_WITHOUT_REQUESTS,
       labelNames: ['component'],
-      reads: { web: read(METRIC.web, 'call_count'), components },
-      calculate: (of) =>
-        of.components?.map(({ labels, calls }) => ({ labels, value: timePerRequest(calls, of.web?.call_count) })),
+      reads: [METRIC.web, ...COMPONENTS],
+      calculate: ([web], { components }) =>
+        components?.map(({ labels, columns }) => ({ labels, value: timePerRequest(columns, web?.count) })),
     }),
     windowRow(scope, {
       suffix: 'component_calls_per_second',
       meaning: 'Calls of one component per second; of the database kinds only the one that counts',
       source: `call_count of ${NAMES} / length of the window`,
       labelNames: ['component'],
-      reads: { components },
-      calculate: (of, seconds) =>
-        of.components?.map(({ labels, calls }) => ({ labels, value: perSecond(calls.call_count, seconds) })),
+      reads: COMPONENTS,
+      calculate: (_, { components, seconds }) =>
+        components?.map(({ labels, columns: { count = NaN } }) => ({ labels, value: count / seconds })),
     }),
     windowRow(scope, {
       suffix: 'total_time_seconds',
@@ -232,17 +210,13 @@ function rowsOf(scope: FamilyScope): readonly WindowRow[] {
       source:
         'WebTransactionTotalTime:average_response_time (else HttpDispatcher:average_response_time) / 1000 - the ' +
         `component times, ${ABSENT_WITHOUT_REQUESTS}`,
-      reads: {
-        web: read(METRIC.web, 'call_count', 'average_response_time'),
-        total: read(METRIC.totalTime, 'average_response_time'),
-        components,
-      },
-      calculate: (of) =>
-        of.components &&
+      reads: [METRIC.web, METRIC.totalTime, ...COMPONENTS],
+      calculate: ([web, total], { components }) =>
+        components &&
         totalTime(
-          of.web,
-          of.total,
-          of.components.map(({ calls }) => calls),
+          web,
+          total,
+          components.map(({ columns }) => columns),
         ),
     }),
     // Errors of web requests and background transactions.
@@ -253,14 +227,14 @@ function rowsOf(scope: FamilyScope): readonly WindowRow[] {
         'Errors/all:error_count / (HttpDispatcher:call_count + OtherTransaction/all:call_count); ' +
         `${ERRORS_ABSENT[scope]}; absent without requests`,
       reads: ERROR_READS,
-      calculate: (of) => errorRatio({ scope, ...of }),
+      calculate: ([errors, web, nonWeb]) => errorRatio({ scope, errors, web, nonWeb }),
     }),
     windowRow(scope, {
       suffix: 'errors_per_second',
       meaning: 'Errors per second',
       source: `Errors/all:error_count / length of the window; ${ERRORS_ABSENT[scope]}`,
       reads: ERROR_READS,
-      calculate: (of, seconds) => errorsPerSecond({ scope, ...of }, seconds),
+      calculate: ([errors, web, nonWeb], { seconds }) => errorsPerSecond({ scope, errors, web, nonWeb }, seconds),
     }),
     ...apdexRows(scope, METRIC.apdex, { prefix: '', of: '', counted: 'Requests', none: 'requests' }),
     // Page loads in the browser. NerdGraph has them for applications only, because browser metrics name no host.
@@ -269,16 +243,16 @@ function rowsOf(scope: FamilyScope): readonly WindowRow[] {
       meaning: 'Page load time in the browser',
       source: 'EndUser:average_response_time / 1000, absent without page views',
       ...browser,
-      reads: { views: read(METRIC.endUser, 'average_response_time', 'call_count') },
-      calculate: (of) => averageTime(of.views),
+      reads: [METRIC.endUser],
+      calculate: ([views]) => averageTime(views),
     }),
     windowRow(scope, {
       suffix: 'end_user_page_views_per_second',
       meaning: 'Page views per second',
       source: 'EndUser:call_count / length of the window',
       ...browser,
-      reads: { views: read(METRIC.endUser, 'call_count') },
-      calculate: (of, seconds) => perSecond(of.views?.call_count, seconds),
+      reads: [METRIC.endUser],
+      calculate: ([{ count = NaN } = {}], { seconds }) => count / seconds,
     }),
     ...apdexRows(scope, METRIC.endUserApdex, {
       prefix: 'end_user_',
@@ -290,16 +264,15 @@ function rowsOf(scope: FamilyScope): readonly WindowRow[] {
     // Memory and processor time.
     windowRow(scope, {
       suffix: 'memory_used_bytes',
-      ...ofMemory,
-      reads: { memory: read(METRIC.memory, memory) },
-      calculate: (of) => memoryBytes(of.memory?.[memory]),
+      ...MEMORY[scope],
+      reads: [METRIC.memory],
     }),
     windowRow(scope, {
       suffix: 'cpu_usage_ratio',
       meaning: 'CPU time per wall clock time, above 1 with several processes',
       source: 'CPU/User Time:percent / 100',
-      reads: { cpu: read(METRIC.cpu, 'percent') },
-      calculate: (of) => cpuRatio(of.cpu?.percent),
+      reads: [METRIC.cpu],
+      calculate: ([{ sum = NaN } = {}], { seconds }) => sum / seconds,
     }),
   ];
 }
@@ -314,20 +287,7 @@ export function queryNames(
   api: Api = 'rest',
 ): string[] {
   const rows = WINDOW_FAMILIES[scope].filter(({ interfaces }) => interfaces.includes(api));
-  const names = rows.flatMap(({ wanted }) => wanted.map(({ metric }) => metric));
-  return [...new Set([...names.filter((name) => name !== EVERY_DATASTORE), ...datastores])];
-}
-
-const USED = new Map<string | typeof EVERY_DATASTORE, readonly string[]>();
-for (const { metric, values } of Object.values(WINDOW_FAMILIES).flatMap((rows) =>
-  rows.flatMap(({ wanted }) => wanted),
-)) {
-  USED.set(metric, [...new Set([...(USED.get(metric) ?? []), ...values])]);
-}
-
-/** The value names of a metric that the calculations read; none for a metric that they do not read. */
-export function usedValues(metricName: string): readonly string[] {
-  return USED.get(metricName) ?? (isDatastore(metricName) ? USED.get(EVERY_DATASTORE) : undefined) ?? [];
+  return [...new Set([...rows.flatMap(({ reads }) => reads), ...datastores])];
 }
 
 /**
@@ -340,14 +300,14 @@ export function windowSamples(
   database: DatabaseChoice | undefined,
 ): Sample[] {
   const components = database === undefined ? undefined : componentsOf(values, database);
-  return samplesOf(WINDOW_FAMILIES[scope], { values, components });
+  return samplesOf(WINDOW_FAMILIES[scope], { ...values, components });
 }
 
 /** The components of an application or a host, the metrics of the database kind that counts first. */
 function componentsOf(values: WindowValues, database: DatabaseChoice): FormulaInput['components'] {
   const names = [...databaseMetrics(values, database), METRIC.memcache, METRIC.external];
   return names.flatMap((name) => {
-    const calls = values.metrics.get(name);
-    return calls === undefined ? [] : [{ labels: { component: name.replace(/\/all(?:Web)?$/, '') }, calls }];
+    const columns = values.metrics.get(name);
+    return columns === undefined ? [] : [{ labels: { component: name.replace(/\/all(?:Web)?$/, '') }, columns }];
   });
 }

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { MetricDataSubject, UpstreamReader } from '../../src/api/upstreamReader.ts';
-import { countedMinutes, countedValues, COUNTED, COUNTER_METRICS } from '../../src/metrics/counterFamilies.ts';
+import { countedMinutes, COUNTED, COUNTER_METRICS } from '../../src/metrics/counterFamilies.ts';
 import { NOW, startBoth } from './nerdgraph/nerdGraphReading.ts';
+import { inColumns } from '../support/restColumns.ts';
 import { readOne, serve } from './support/reading.ts';
 import { json } from './support/testServer.ts';
 
@@ -10,7 +11,7 @@ const RANGE = { from: END - 660, to: END };
 const SHOP = 1_000_001;
 
 const subjectOf = ({ select }: UpstreamReader, applicationId: number): MetricDataSubject => {
-  return { applicationId, hostKey: undefined, metrics: select(COUNTER_METRICS, countedValues) };
+  return { applicationId, hostKey: undefined, metrics: select(COUNTER_METRICS) };
 };
 
 describe('the minutes that counters are made of', () => {
@@ -92,7 +93,9 @@ describe('the minutes that counters are made of', () => {
   const web = (from: number, seconds: number, values: Readonly<Record<string, number>>) =>
     countedMinutes({
       window: RANGE,
-      metrics: new Map([['HttpDispatcher', [{ from, to: from + seconds, values }]]]),
+      metrics: new Map([
+        ['HttpDispatcher', [{ from, to: from + seconds, columns: inColumns('HttpDispatcher', values, seconds) }]],
+      ]),
     });
 
   it.each([
@@ -122,8 +125,8 @@ describe('the minutes that counters are made of', () => {
   it('are broken where another metric of them is not known, also where their first minute is broken already', () => {
     const [begin, end] = [RANGE.from, RANGE.from + 180];
     const metrics = new Map([
-      ['HttpDispatcher', [{ from: begin, to: begin + 60, values: {} }]],
-      ['Errors/all', [{ from: begin, to: end, values: {} }]],
+      ['HttpDispatcher', [{ from: begin, to: begin + 60, columns: {} }]],
+      ['Errors/all', [{ from: begin, to: end, columns: {} }]],
     ]);
     const minutes = countedMinutes({ window: { from: begin, to: end }, metrics });
     expect([...minutes]).toEqual([0, 60, 120].map((seconds) => [begin + seconds, 'broken']));

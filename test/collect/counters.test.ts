@@ -12,9 +12,8 @@ const COUNTING = accountConfig({ counters: true });
 function steady(perMinute: number, broken: (minute: number) => boolean = () => false) {
   return ({ from, to }: TimeRange): MinuteSeries => {
     const minutes = Array.from({ length: (to - from) / 60 }, (_, index) => from + 60 * index);
-    const values = (minute: number): Record<string, number> =>
-      broken(minute) ? {} : { call_count: perMinute, average_response_time: 500 };
-    const timeslices = minutes.map((minute) => ({ from: minute, to: minute + 60, values: values(minute) }));
+    const columns = (minute: number) => (broken(minute) ? {} : { count: perMinute, sum: perMinute / 2 });
+    const timeslices = minutes.map((minute) => ({ from: minute, to: minute + 60, columns: columns(minute) }));
     return { window: { from, to }, metrics: new Map([['HttpDispatcher', timeslices]]) };
   };
 }

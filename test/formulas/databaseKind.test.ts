@@ -12,7 +12,7 @@ const UNREADABLE = {};
 const answered = (calls: Readonly<Record<string, number>>, unreadable: readonly string[] = []): WindowValues => ({
   seconds: 1800,
   metrics: new Map([
-    ...Object.entries(calls).map(([name, count]) => [name, { call_count: count }] as const),
+    ...Object.entries(calls).map(([name, count]) => [name, { count }] as const),
     ...unreadable.map((name) => [name, UNREADABLE] as const),
   ]),
 });

@@ -1,27 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import {
-  perSecond,
-  requestRate,
+  apdexScore,
+  callRate,
   errorRatio,
   errorsPerSecond,
-  apdexScore,
-  cpuRatio,
-  memoryBytes,
+  memoryOfAll,
+  memoryOfProcess,
 } from '../../src/formulas/ratesAndScores.ts';
-import { known } from './support.ts';
+import { inColumns } from '../support/restColumns.ts';
 
-describe('perSecond', () => {
-  it.each([
-    ['is the count over the length of the timeslice', 5400, 1800, 3],
-    ['is 0 where nothing was counted', 0, 1800, 0],
-    ['is absent where the count is', undefined, 1800, undefined],
-    ['is absent where it is no finite number', 1, 0, undefined],
-  ])('%s', (_, count, seconds, expected) => {
-    expect(perSecond(count, seconds)).toBe(expected);
-  });
-});
-
-describe('requestRate', () => {
+describe('callRate', () => {
   it.each([
     ['is the rate per minute over 60', 99_800, 99_770, 60, 99_800 / 60],
     ['keeps the rate where the calls are absent', 30, undefined, 1800, 0.5],
@@ -29,21 +17,20 @@ describe('requestRate', () => {
     ['keeps a rate of 0 where the calls are absent', 0, undefined, 1800, 0],
     ['takes the calls where the rate was rounded away', 0, 50, 86_400, 50 / 86_400],
     ['takes the calls where the rate is absent', undefined, 90, 1800, 0.05],
-    ['is absent where both are', undefined, undefined, 1800, undefined],
+    ['is absent where both are', undefined, undefined, 1800, NaN],
   ])('%s', (_, requests_per_minute, call_count, seconds, expected) => {
-    expect(requestRate(known({ requests_per_minute, call_count }), seconds)).toBe(expected);
+    expect(callRate(inColumns('HttpDispatcher', { requests_per_minute, call_count }), seconds)).toBe(expected);
   });
 
   it('is absent where upstream has no such metric', () => {
-    expect(requestRate(undefined, 1800)).toBeUndefined();
+    expect(callRate(undefined, 1800)).toBeNaN();
   });
 });
 
 /** A count, undefined where it was answered and cannot be read, or that upstream has no such metric. */
 type Count = number | undefined | 'absent';
 
-const windowOf = <Value extends string>(value: Value, count: Count) =>
-  count === 'absent' ? undefined : known({ [value]: count } as Partial<Record<Value, number | undefined>>);
+const windowOf = (count: Count) => (count === 'absent' ? undefined : { count });
 
 describe('errorRatio and errorsPerSecond', () => {
   it.each([
@@ -67,13 +54,13 @@ describe('errorRatio and errorsPerSecond', () => {
   ] as const)('%s', (_, scope, errors, webCalls, otherCalls, ratio, rate) => {
     const inputs = {
       scope,
-      errors: windowOf('error_count', errors),
-      web: windowOf('call_count', webCalls),
-      nonWeb: windowOf('call_count', otherCalls),
+      errors: windowOf(errors),
+      web: windowOf(webCalls),
+      nonWeb: windowOf(otherCalls),
     };
-    if (ratio === undefined) expect(errorRatio(inputs)).toBeUndefined();
+    if (ratio === undefined) expect(errorRatio(inputs)).toBeNaN();
     else expect(errorRatio(inputs)).toBeCloseTo(ratio, 14);
-    expect(errorsPerSecond(inputs, 1800)).toBe(rate);
+    expect(errorsPerSecond(inputs, 1800)).toBe(rate ?? NaN);
   });
 });
 
@@ -95,33 +82,26 @@ describe('apdexScore', () => {
     ['is the score where the last zone of an absent count is unknown', 0.8, undefined, [8, 2, undefined], 0.8],
     ['is absent where 0 may be a score over nothing', 0, undefined, [0, undefined, 1], undefined],
   ] as const)('%s', (_, score, count, [s, t, f], expected) => {
-    expect(apdexScore(known({ score, count, s, t, f }))).toBe(expected);
+    expect(apdexScore(inColumns('Apdex', { score, count, s, t, f }))).toBe(expected ?? NaN);
   });
 
   it('is absent where upstream has no such metric', () => {
-    expect(apdexScore(undefined)).toBeUndefined();
+    expect(apdexScore(undefined)).toBeNaN();
   });
 });
 
-describe('memoryBytes', () => {
-  it('counts a megabyte as 1024² bytes', () => {
-    expect(memoryBytes(512)).toBe(536_870_912);
-    expect(memoryBytes(0)).toBe(0);
+describe('memory', () => {
+  it('of all processes is the mean of one times the reports per minute, unless it is stated', () => {
+    const samples = { count: 120, sum: 60_000 };
+    expect(memoryOfAll(samples, { count: 90 }, 1800)).toBe(1_500);
+    expect(memoryOfProcess(samples)).toBe(500);
+    const stated = inColumns('Memory/Physical', { total_used_mb: 700, used_mb_by_host: 350 });
+    expect(memoryOfAll(stated, { count: 90 }, 1800)).toBe(700);
+    expect(memoryOfProcess(stated)).toBe(350);
   });
 
-  it('is absent where the value is, or where it is no finite number', () => {
-    expect(memoryBytes(undefined)).toBeUndefined();
-    expect(memoryBytes(Number.MAX_VALUE)).toBeUndefined();
-  });
-});
-
-describe('cpuRatio', () => {
-  it('is the hundredth of a percentage, as in 15.7 s of CPU time over 30 minutes', () => {
-    expect(cpuRatio(0.871)).toBeCloseTo(15_700 / 1000 / 1800, 4);
-    expect(cpuRatio(250)).toBe(2.5);
-  });
-
-  it('is absent where the percentage is', () => {
-    expect(cpuRatio(undefined)).toBeUndefined();
+  it('is absent where it cannot be read', () => {
+    expect(memoryOfAll({ count: 1, sum: 2 }, undefined, 1800)).toBeNaN();
+    expect(memoryOfProcess({})).toBeNaN();
   });
 });

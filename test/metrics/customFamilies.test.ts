@@ -23,7 +23,7 @@ const NAMES = ['Custom/Queue/mail/depth', 'Custom/Queue/jobs/depth', 'Custom/Que
 
 const answered = (value: number, ...names: readonly string[]) => ({
   seconds: 1800,
-  metrics: new Map(names.map((name) => [name, { average_value: value }])),
+  metrics: new Map(names.map((name) => [name, { values: { average_value: value } }])),
 });
 
 const read = (definitions: readonly CustomMetricDefinition[], names: readonly string[], entities?: number) => {
@@ -150,7 +150,7 @@ describe('customSamples', () => {
   });
 
   it('has no sample where upstream has no such metric or no such value', () => {
-    const values = { seconds: 1800, metrics: new Map([['Custom/Queue/jobs/depth', { call_count: 1 }]]) };
+    const values = { seconds: 1800, metrics: new Map([['Custom/Queue/jobs/depth', { values: { call_count: 1 } }]]) };
     expect(customSamples(matches, values)).toEqual([]);
     const odd = customMatches(customMetrics([{ ...DEPTH, value: 'constructor' }]), NAMES).matches;
     expect(customSamples(odd, values)).toEqual([]);

@@ -4,7 +4,8 @@ import { databaseKind, type DatabaseChoice } from '../../src/formulas/responseTi
 import type { WindowValues } from '../../src/formulas/metricInputs.ts';
 import { FAMILIES } from '../../src/metrics/catalogue.ts';
 import type { Sample } from '../../src/metrics/sample.ts';
-import { queryNames, usedValues, windowSamples } from '../../src/metrics/windowFamilies.ts';
+import { allInColumns } from '../support/restColumns.ts';
+import { queryNames, windowSamples } from '../../src/metrics/windowFamilies.ts';
 
 type Values = Readonly<Record<string, Readonly<Record<string, number>>>>;
 
@@ -14,7 +15,7 @@ const CHOICES = ['datastore', 'database', 'active_record', 'none', undefined] as
 
 const windowOf = (values: Values, seconds = 1800): WindowValues => ({
   seconds,
-  metrics: new Map(Object.entries(values)),
+  metrics: allInColumns(values, seconds),
 });
 
 /** Samples as `family{label="value"}` and value. */
@@ -141,7 +142,7 @@ describe('windowSamples', () => {
 
   it('gives rates and counts of 0, and no average, over a window without requests', () => {
     const zeros = Object.fromEntries(
-      NAMES.map((name) => [name, Object.fromEntries(usedValues(name).map((v) => [v, 0]))]),
+      NAMES.map((name) => [name, Object.fromEntries(Object.keys(EVERYTHING[name]!).map((v) => [v, 0]))]),
     );
     const samples = windowSamples('application', windowOf(zeros), databaseKind(windowOf(zeros), 'go', 'auto'));
     expect(written(samples)).toEqual({
@@ -223,7 +224,7 @@ function subset<T>(keys: readonly string[], make: (key: string) => fc.Arbitrary<
 
 /** Any subset of the metrics, each with any subset of its values. */
 const anyValues = (value: fc.Arbitrary<number>): fc.Arbitrary<Values> =>
-  subset(NAMES, (name) => subset(usedValues(name), () => value));
+  subset(NAMES, (name) => subset(Object.keys(EVERYTHING[name]!), () => value));
 
 const count = fc.integer({ min: 0, max: 1_000_000 });
 const scopes = fc.constantFrom('application' as const, 'host' as const);
@@ -359,22 +360,5 @@ describe('queryNames', () => {
     expect(queryNames(['Datastore/MySQL/allWeb'], 'host')).toEqual(REST);
     const ofHost = REST.filter((name) => !name.startsWith('EndUser'));
     expect(queryNames(['Datastore/MySQL/allWeb'], 'host', 'nerdgraph')).toEqual(ofHost);
-  });
-});
-
-describe('usedValues', () => {
-  it('names values of every queried metric, and of no other', () => {
-    for (const name of queryNames(['Datastore/MySQL/allWeb'])) expect(usedValues(name)).not.toEqual([]);
-    expect(usedValues('HttpDispatcher').toSorted()).toEqual([
-      'average_call_time',
-      'average_response_time',
-      'call_count',
-      'requests_per_minute',
-    ]);
-    expect(usedValues('Memory/Physical')).toEqual(['total_used_mb', 'used_mb_by_host']);
-    expect(usedValues('Datastore/MySQL/allWeb')).toEqual(['call_count', 'average_response_time']);
-    expect(usedValues('Datastore/allWeb')).toEqual([]);
-    expect(usedValues('Custom/Queue/depth')).toEqual([]);
-    expect(usedValues('constructor')).toEqual([]);
   });
 });

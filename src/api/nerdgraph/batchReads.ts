@@ -2,7 +2,7 @@ import type { KeyTransactionDetails } from './accountMemory.ts';
 import { partsOf, takeSubjects, type BatchSubject, type QueryKind, type QueryPart } from './batching.ts';
 import { aligned } from './nrql.ts';
 import { ITSELF, SubjectRows, type FoundRows, type TimesliceQuery } from './rows.ts';
-import { keyTransactionOf, rollingOf, ValueMapper } from './rowValues.ts';
+import { keyTransactionOf, metricDataOf, rollingOf } from './rowValues.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import { countQueries, readTimeslices, type PartsQuery } from './timeslices.ts';
 import { MetricSelector } from './metricSelector.ts';
@@ -20,7 +20,7 @@ import type {
 } from '../upstreamReader.ts';
 import { inSlices } from '../../eventLoop/turns.ts';
 import { isDatastore, METRIC } from '../../formulas/metricInputs.ts';
-import { SIGN_OF_LIFE } from '../../formulas/valueFormulas.ts';
+import { NEED_SQUARES, SIGN_OF_LIFE } from '../../formulas/valueFormulas.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import { UpstreamError, type Host, type RollingValues } from '../types.ts';
 import { HOUR_S } from '../../formulas/units.ts';
@@ -95,25 +95,23 @@ function queryOver(kind: QueryKind, range: TimeRange): TimesliceQuery {
 /** Metrics of page loads, which belong to no host. */
 const BROWSER_METRICS: readonly string[] = [METRIC.endUser, METRIC.endUserApdex];
 
-/** A selection of metrics, with the selectors of its queries and the mapper of their rows, each made at its first use. */
+/** A selection of metrics, with the selectors of its queries, each made at its first use. */
 export class QuerySelection implements MetricSelection {
   readonly names: readonly string[];
   readonly values: MetricSelection['values'];
   readonly #selectors: Partial<Record<'application' | 'host' | 'names', MetricSelector>> = {};
-  #mapper: ValueMapper | undefined;
+  /** True if one of the values needs the sum of squares. */
+  readonly needsSquares: boolean;
 
   constructor(names: readonly string[], values?: MetricSelection['values']) {
     this.names = names;
     this.values = values;
+    this.needsSquares = names.some((name) => values?.(name)?.some((value) => NEED_SQUARES.has(value)) === true);
   }
 
   static of(selection: MetricSelection): QuerySelection {
     if (selection instanceof QuerySelection) return selection;
     throw new TypeError('the selection was made by a reader of another interface');
-  }
-
-  get mapper(): ValueMapper {
-    return (this.#mapper ??= new ValueMapper(this.names, this.values));
   }
 
   /**
@@ -133,10 +131,10 @@ export class QuerySelection implements MetricSelection {
 }
 
 /** The part of a query for the metric data of a subject. */
-export function metricDataOf({ applicationId, hostKey, metrics }: MetricDataSubject): BatchSubject {
+export function metricDataSubject({ applicationId, hostKey, metrics }: MetricDataSubject): BatchSubject {
   const selection = QuerySelection.of(metrics);
   const selector = selection.selectorOf(hostKey === undefined ? 'application' : 'host');
-  return { id: applicationId, host: hostKey, selector, needsSquares: selection.mapper.needsSquares };
+  return { id: applicationId, host: hostKey, selector, needsSquares: selection.needsSquares };
 }
 
 const METRIC_DATA = {
@@ -148,9 +146,9 @@ const METRIC_DATA = {
 export function metricDataRead(account: NerdGraphAccount): BatchRead<MetricDataSubject, MetricDataResult> {
   return rowsRead(account, {
     kindOf: ({ hostKey }) => METRIC_DATA[hostKey === undefined ? 'application' : 'host'],
-    subjectOf: metricDataOf,
+    subjectOf: metricDataSubject,
     valueOf: ({ hostKey, metrics }, found, range) =>
-      QuerySelection.of(metrics).mapper.resultOf(found.rowsOf(hostKey), found.window ?? range),
+      metricDataOf(metrics, found.rowsOf(hostKey), found.window ?? range),
   });
 }
 

@@ -1,15 +1,15 @@
 import { MAX_BUCKETS, PLANNED_FACETS } from '../../nrql/limits.ts';
 import { planChunks, type SeriesLimits } from '../seriesChunks.ts';
 import { expectedRows, type QueryKind, type QueryPart } from './batching.ts';
-import { metricDataOf, QuerySelection, rowsRead } from './batchReads.ts';
+import { metricDataSubject, QuerySelection, rowsRead } from './batchReads.ts';
 import { stepOf } from './nrql.ts';
-import { ITSELF, mergeRows, NO_ROWS, type BucketRow, type FoundRows, type SubjectRows } from './rows.ts';
-import { ValueMapper } from './rowValues.ts';
+import { ITSELF, type FoundRows, type SubjectRows } from './rows.ts';
+import { metricDataOf } from './rowValues.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import { readTimeslices, type PartsQuery } from './timeslices.ts';
 import type { SubjectId } from '../http/failureMemory.ts';
 import { ZERO_WITHOUT_ROW } from './metricSelector.ts';
-import { SIGN_OF_LIFE, type MetricRow } from '../../formulas/valueFormulas.ts';
+import { mergeColumns } from '../../formulas/metricInputs.ts';
 import {
   sharedRange,
   type BatchRead,
@@ -40,12 +40,12 @@ const KINDS = {
   host: { name: 'host metrics series', group: 'host_metrics', groupBy: 'host' },
 } as const satisfies Record<string, QueryKind>;
 
-/** Reads metric data minute by minute or hour by hour. `summarize` turns its timeslices into values of the REST interface. */
+/** Reads metric data minute by minute or hour by hour. */
 export function metricSeriesRead(account: NerdGraphAccount): SeriesRead {
   return {
     ...rowsRead<MetricDataSubject, MetricSeries, SeriesChunk>(account, {
       kindOf: ({ hostKey }) => KINDS[hostKey === undefined ? 'application' : 'host'],
-      subjectOf: metricDataOf,
+      subjectOf: metricDataSubject,
       maxRows: (chunk) => facetLimit(Math.min(MAX_BUCKETS, bucketsOf(chunk))),
       queriesOf: (parts, kind, chunk) => queriesOver(account, parts, kind, chunk),
       read: async (queries, call) => {
@@ -57,7 +57,10 @@ export function metricSeriesRead(account: NerdGraphAccount): SeriesRead {
       },
       valueOf: ({ hostKey }, found, { granule }) => {
         const metrics = [...(found.buckets.get(hostKey ?? ITSELF) ?? [])];
-        return { granule, metrics: metrics.map(([name, list]) => [name, toTimeslices(list)]) };
+        return {
+          granule,
+          metrics: metrics.map(([name, list]) => [name, list.toSorted((a, b) => a.from - b.from)]),
+        };
       },
     }),
     chunks: (range, window, now) => planChunks(range, window, now, LIMITS),
@@ -144,14 +147,11 @@ async function readGaps(
 }
 
 function summarize(timeslices: ReadonlyMap<string, readonly Timeslice[]>, range: TimeRange): MetricDataResult {
-  const rows = new Map<string, MetricRow>();
-  for (const [name, inside] of timeslices) {
-    const merged = mergeRows(inside.map(toRow));
-    if (merged !== undefined) rows.set(name, merged);
-  }
-  const names = [...rows.keys()].filter((name) => name !== SIGN_OF_LIFE);
+  const rows = [...timeslices].map(
+    ([name, inside]) => [name, mergeColumns(inside.map(({ columns }) => columns))] as const,
+  );
   // The window is the requested range even where buckets are missing.
-  return new ValueMapper([...new Set([...names, ...ZERO_WITHOUT_ROW])]).resultOf(rows, range);
+  return metricDataOf({ names: ZERO_WITHOUT_ROW, values: undefined }, new Map(rows), range);
 }
 
 const COUNTERS: QueryKind = {
@@ -176,17 +176,10 @@ export function counterRead(account: NerdGraphAccount): BatchRead<MetricDataSubj
       selector: QuerySelection.of(metrics).selectorOf('names'),
     }),
     maxRows: most,
-    valueOf: (subject, found, range) => {
-      const { mapper } = QuerySelection.of(subject.metrics);
-      const metrics = new Map<string, Timeslice[]>();
-      for (const [name, rows] of found.buckets.get(ITSELF) ?? []) {
-        const minutes = rows.map((row) => {
-          return { from: row.from, to: row.to, values: mapper.valuesOf(name, row, NO_ROWS, MINUTE_S) };
-        });
-        metrics.set(name, minutes);
-      }
-      return { window: sharedRange(found.window ?? range, range), metrics };
-    },
+    valueOf: (_, found, range) => ({
+      window: sharedRange(found.window ?? range, range),
+      metrics: found.buckets.get(ITSELF) ?? new Map(),
+    }),
   });
 }
 
@@ -218,25 +211,4 @@ function rangesOf({ readFrom, to }: SeriesChunk, seconds: number): TimeRange[] {
     const from = readFrom + index * seconds;
     return { from, to: Math.min(to, from + seconds) };
   });
-}
-
-/** The rows of a metric under the names with which a checkpoint of `backfill` stores them. */
-function toTimeslices(rows: readonly BucketRow[]): Timeslice[] {
-  const sorted = [...rows].sort((a, b) => a.from - b.from);
-  return sorted.map(({ from, to, c, t, x, mn, mx, q }) => {
-    const members = { count: c, sum: t, exclusive: x, min: mn, max: mx, squares: q };
-    const known = Object.entries(members).filter((entry): entry is [string, number] => entry[1] !== undefined);
-    return { from, to, values: Object.fromEntries(known) };
-  });
-}
-
-function toRow({ values }: Timeslice): MetricRow {
-  return {
-    c: values['count'] ?? 0,
-    t: values['sum'] ?? 0,
-    x: values['exclusive'],
-    mn: values['min'],
-    mx: values['max'],
-    q: values['squares'],
-  };
 }

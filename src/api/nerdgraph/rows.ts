@@ -7,14 +7,14 @@ import { CallFailure } from '../http/callFailure.ts';
 import type { SubjectId } from '../http/failureMemory.ts';
 import { hasMembers, type Json, type Discarded } from '../http/validation.ts';
 import { sharedRange, type CallOptions, type TimeRange } from '../upstreamReader.ts';
-import { isAbout, type UpstreamError } from '../types.ts';
-import { isDatastore } from '../../formulas/metricInputs.ts';
+import { isAbout, type Timeslice, type UpstreamError } from '../types.ts';
+import { isDatastore, type Columns } from '../../formulas/metricInputs.ts';
 import { Facets } from '../../nrql/facets.ts';
-import type { MetricRow, MetricRows } from '../../formulas/valueFormulas.ts';
 
-export interface BucketRow extends MetricRow, TimeRange {}
+/** The rows of one application or host, or of a key transaction, by metric name. */
+export type MetricRows = ReadonlyMap<string, Columns>;
 
-export const NO_ROWS: MetricRows = new Map();
+const NO_ROWS: MetricRows = new Map();
 
 /** The key in place of a host name for a subject without hosts, and of a metric name for a row without a metric. */
 export const ITSELF = '';
@@ -22,9 +22,9 @@ export const ITSELF = '';
 /** The rows that were read for one application, key transaction or entity. */
 export class SubjectRows {
   /** Rows by host, or `ITSELF`, and metric. */
-  readonly rows = new Map<string, Map<string, MetricRow>>();
+  readonly rows = new Map<string, Map<string, Columns>>();
   /** Rows of buckets by host and metric, in any order. */
-  readonly buckets = new Map<string, Map<string, BucketRow[]>>();
+  readonly buckets = new Map<string, Map<string, Timeslice[]>>();
   /** Values of an entity's golden metrics as in the response, by the text of their column. */
   readonly columns = new Map<string, unknown>();
   /** Errors of columns that fail even when read alone, by the text of the column. */
@@ -45,8 +45,8 @@ export class SubjectRows {
       else for (const [name, row] of metrics) before.set(name, row);
     }
     for (const [host, metrics] of other.buckets) {
-      const own = entryOf(this.buckets, host, newMap<BucketRow[]>);
-      for (const [name, rows] of metrics) entryOf(own, name, newList<BucketRow>).push(...rows);
+      const own = entryOf(this.buckets, host, newMap<Timeslice[]>);
+      for (const [name, rows] of metrics) entryOf(own, name, newList<Timeslice>).push(...rows);
     }
   }
 
@@ -89,25 +89,6 @@ export class SubjectRows {
   }
 }
 
-/** The sum of consecutive rows, without the columns that one of them lacks; undefined without rows. */
-export function mergeRows([first, ...others]: readonly MetricRow[]): MetricRow | undefined {
-  if (first === undefined) return undefined;
-  const both = (a: number | undefined, b: number | undefined, of: (a: number, b: number) => number) =>
-    a === undefined || b === undefined ? undefined : of(a, b);
-  const sum = (a: number, b: number): number => a + b;
-  return others.reduce<MetricRow>(
-    (row, { c, t, x, mn, mx, q }) => ({
-      c: row.c + c,
-      t: row.t + t,
-      x: both(row.x, x, sum),
-      mn: both(row.mn, mn, Math.min),
-      mx: both(row.mx, mx, Math.max),
-      q: both(row.q, q, sum),
-    }),
-    first,
-  );
-}
-
 export type FoundRows = ReadonlyMap<SubjectId, SubjectRows>;
 
 /** A query for timeslices, or for the data of key transactions. */
@@ -142,9 +123,8 @@ interface RowsResponse {
   readonly discarded: Discarded;
 }
 
-/** A row whose name alone is used. */
-const NAME_ONLY: MetricRow = { c: 0, t: 0, x: undefined, mn: undefined, mx: undefined, q: undefined };
-const UNREADABLE: MetricRow = { c: NaN, t: NaN, x: undefined, mn: undefined, mx: undefined, q: undefined };
+/** The columns of a row whose name alone is used, or of one that cannot be read. */
+const NO_COLUMNS: Columns = Object.freeze({});
 const NO_SUBJECT = 'a row does not say what it is about';
 
 /** Stores the rows of a response; false where rows are missing. Throws a CallFailure where they cannot be read. */
@@ -211,8 +191,8 @@ function takeRow(response: RowsResponse, row: unknown): void {
     return;
   }
   const isNames = query.columns === 'names';
-  const read = isNames ? NAME_ONLY : readColumns(row, name, discarded);
-  const metrics = entryOf(target.rows.rows, host, newMap<MetricRow>);
+  const read = isNames ? NO_COLUMNS : readColumns(row, name, discarded);
+  const metrics = entryOf(target.rows.rows, host, newMap<Columns>);
   // A second row for the same key makes both unreliable.
   if (read === undefined || (metrics.has(name) && !isNames)) target.bad.add(host);
   else metrics.set(name, read);
@@ -242,24 +222,24 @@ function takeBucket(
   const { c, t, x } = row;
   if (c === 0 && (t === 0 || t === null) && (x === 0 || x === null)) return;
   const read = readColumns(row, name, discarded);
-  const list = entryOf(entryOf(target.rows.buckets, host, newMap<BucketRow[]>), name, newList<BucketRow>);
-  if (read !== undefined && !list.some((each) => each.from === from)) list.push({ ...read, from, to });
-  else if (query.keepsUnreadable === true) list.push({ ...UNREADABLE, from, to });
+  const list = entryOf(entryOf(target.rows.buckets, host, newMap<Timeslice[]>), name, newList<Timeslice>);
+  if (read !== undefined && !list.some((each) => each.from === from)) list.push({ from, to, columns: read });
+  else if (query.keepsUnreadable === true) list.push({ from, to, columns: NO_COLUMNS });
   else target.bad.add(host);
 }
 
 /** The columns of a row; undefined where its count or its sum cannot be read. */
-function readColumns(row: Json, name: string, discarded: Discarded): MetricRow | undefined {
+function readColumns(row: Json, name: string, discarded: Discarded): Columns | undefined {
   const { c, t, x, mn, mx, q } = row;
   const mayBeNegative = name !== ITSELF && !isNeverNegative(name);
   if (!isAmount(c, false) || !isAmount(t, mayBeNegative)) return undefined;
   return {
-    c,
-    t,
-    x: amountOf(x, mayBeNegative, discarded),
-    mn: amountOf(mn, mayBeNegative, discarded),
-    mx: amountOf(mx, mayBeNegative, discarded),
-    q: amountOf(q, false, discarded),
+    count: c,
+    sum: t,
+    exclusive: amountOf(x, mayBeNegative, discarded),
+    min: amountOf(mn, mayBeNegative, discarded),
+    max: amountOf(mx, mayBeNegative, discarded),
+    squares: amountOf(q, false, discarded),
   };
 }
 

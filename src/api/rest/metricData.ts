@@ -1,7 +1,9 @@
 import { BOUNDS } from '../http/bounds.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import { isList, hasMembers, parseTime, type Json, type Discarded } from '../http/validation.ts';
-import { endOf, secondsOf, type MetricData, type Timeslice } from '../types.ts';
+import { endOf, secondsOf } from '../types.ts';
+import type { Columns } from '../../formulas/metricInputs.ts';
+import { columnsOf, inColumns, type MetricData, type RestTimeslice } from './restColumns.ts';
 import {
   oneByOne,
   sharedRange,
@@ -26,7 +28,7 @@ const NEVER_NEGATIVE = new Set([
 ]);
 const CUSTOM = 'Custom/';
 
-const NO_VALUES: Timeslice['values'] = Object.freeze({});
+const NO_VALUES: RestTimeslice['values'] = Object.freeze({});
 
 /**
  * The timeslices of a response, oldest first. The check is written by hand and takes one pass, because this is by far the most
@@ -45,7 +47,7 @@ export function parseMetricData(body: unknown, range: TimeRange, discarded: Disc
   const given = data['metrics'];
   // The timeslices of a response share a few times, so each is parsed once.
   const times = new Map<string, number | undefined>();
-  const metrics = new Map<string, readonly Timeslice[]>();
+  const metrics = new Map<string, readonly RestTimeslice[]>();
   for (const metric of given) {
     const name = hasMembers(metric) ? metric['name'] : undefined;
     if (!hasMembers(metric) || typeof name !== 'string' || name === '' || metrics.has(name))
@@ -78,8 +80,8 @@ function timeslicesOf(
   given: unknown,
   times: Map<string, number | undefined>,
   discarded: Discarded,
-): readonly Timeslice[] {
-  const parsed: Timeslice[] = [];
+): readonly RestTimeslice[] {
+  const parsed: RestTimeslice[] = [];
   let isUntimed = false;
   for (const each of isList(given) ? given : [undefined]) {
     const values = hasMembers(each) ? each['values'] : undefined;
@@ -111,7 +113,7 @@ function timeOf(text: unknown, times = new Map<string, number | undefined>()): n
 }
 
 /** The parsed object itself, which saves a copy, unless some values are impossible. Only own properties are values. */
-function valuesOf(metric: string, values: Json, discarded: Discarded): Timeslice['values'] {
+function valuesOf(metric: string, values: Json, discarded: Discarded): RestTimeslice['values'] {
   const mayBeNegative = metric.startsWith(CUSTOM);
   if (allPossible(values, mayBeNegative)) return values;
   const possible: [string, number][] = [];
@@ -215,7 +217,7 @@ export function metricDataReads(
     metricSeries: {
       ...oneByOne(async (subject, chunk: SeriesChunk, call) => {
         const data = await read(subject, { from: chunk.readFrom, to: chunk.to }, call, figures);
-        return toSeries(data, subject.metrics.names, chunk);
+        return toSeries(inColumns(data), subject.metrics.names, chunk);
       }, callsOf),
       chunks: planRestChunks,
       summarize: summarizeSeries,
@@ -226,7 +228,7 @@ export function metricDataReads(
       const metrics = await read(subject, range, call, RAW, (body) => {
         window = sharedRange(window, rangeOf(body));
       });
-      return { window, metrics };
+      return { window, metrics: inColumns(metrics) };
     }, callsOf),
     refuseCounters: (problem) =>
       rest.http.reportFailure('/applications/{id}/metrics/data.json', new CallFailure('invalid_response', problem)),
@@ -238,7 +240,7 @@ export function metricDataReads(
  * of another length than the others is unknown, because its counts belong to a different window.
  */
 function summarized(data: MetricData, { names, values }: MetricSelection, range: TimeRange): MetricDataResult {
-  const metrics = new Map<string, Readonly<Record<string, number>>>();
+  const metrics = new Map<string, Columns>();
   let window: TimeRange | undefined;
   for (const name of names) {
     const last = data.get(name)?.at(-1);
@@ -246,17 +248,13 @@ function summarized(data: MetricData, { names, values }: MetricSelection, range:
     const isKnown = Object.keys(last.values).length > 0;
     if (isKnown) window ??= { from: last.from, to: endOf(last) };
     const fits = !isKnown || window === undefined || secondsOf(last) === window.to - window.from;
-    metrics.set(name, fits ? picked(last.values, values?.(name)) : NO_VALUES);
+    metrics.set(name, fits ? { ...columnsOf(name, last), ...picked(last.values, values?.(name)) } : {});
   }
   return { window: window ?? range, metrics, datastores: undefined };
 }
 
-function picked(values: Timeslice['values'], wanted: readonly string[] | undefined): Timeslice['values'] {
-  if (wanted === undefined) return values;
-  const result: Record<string, number> = {};
-  for (const name of wanted) {
-    const value = Object.hasOwn(values, name) ? values[name] : undefined;
-    if (value !== undefined) result[name] = value;
-  }
-  return result;
+/** The values that custom metrics read, as the response has them. */
+function picked(values: RestTimeslice['values'], wanted: readonly string[] | undefined): Pick<Columns, 'values'> {
+  if (wanted === undefined) return {};
+  return { values: Object.fromEntries(Object.entries(values).filter(([name]) => wanted.includes(name))) };
 }

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { RestMemory } from './restMemory.ts';
 import type { MetricDataSubject } from '../upstreamReader.ts';
-import { UpstreamError, type MetricData } from '../types.ts';
+import type { MetricData } from './restColumns.ts';
+import { UpstreamError } from '../types.ts';
 
 /** Limit for the characters of the query of one metric data call. */
 export const MAX_CHARACTERS = 4_000;

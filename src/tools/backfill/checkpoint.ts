@@ -77,7 +77,7 @@ const resumeKey = z.strictObject({
 });
 
 const state = z.strictObject({
-  version: z.literal(2),
+  version: z.literal(3),
   resumeKey,
   range: z.strictObject({ from: z.int(), to: z.int() }),
   /** Seconds. */

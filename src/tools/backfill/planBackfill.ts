@@ -106,7 +106,7 @@ export async function planBackfill(
     `Applications: ${subjects.length}; from ${formatMinute(range.from)} to ${formatMinute(range.to)}; ` +
       `${resolution(lastHour, range.to)}; windows of ${formatDuration(window * 1000)}.`,
   );
-  return { version: 2, resumeKey: resumeKeyOf(session, request), range, window, chunks, subjects };
+  return { version: 3, resumeKey: resumeKeyOf(session, request), range, window, chunks, subjects };
 }
 
 /** The window in seconds, as whole minutes; `configured` is in milliseconds. */

@@ -15,17 +15,14 @@ export class DatabaseTally {
   readonly #calls = new Map<string, number | undefined>();
 
   add({ metrics }: WindowValues): void {
-    for (const [name, values] of metrics) {
-      const calls = values['call_count'];
+    for (const [name, { count: calls }] of metrics) {
       const before = this.#calls.get(name);
       this.#calls.set(name, calls === undefined ? before : (before ?? 0) + calls);
     }
   }
 
   choose(language: string | undefined, override: DatabaseComponent): DatabaseChoice | undefined {
-    const metrics = [...this.#calls].map(
-      ([name, calls]) => [name, calls === undefined ? {} : { call_count: calls }] as const,
-    );
+    const metrics = [...this.#calls].map(([name, count]) => [name, { count }] as const);
     return databaseKind({ seconds: ANY_LENGTH, metrics: new Map(metrics) }, language, override);
   }
 }

@@ -11,7 +11,7 @@ import { TEN_MINUTES } from './factRow.ts';
 import { FACTS, type Fact, type FactId } from './facts.ts';
 import { judgeLate, type Reading } from './judges.ts';
 import { GOLDEN_PROBE, NERDGRAPH_PROBES, readLargest } from './nerdgraphProbes.ts';
-import { DATABASE_PROBE, readMinutes, REST_PROBES, valueAt } from './restProbes.ts';
+import { DATABASE_PROBE, countAt, readMinutes, REST_PROBES } from './restProbes.ts';
 import { MINUTE_MS } from '../../formulas/units.ts';
 
 /** An account of the configuration, connected through both interfaces. */
@@ -198,7 +198,7 @@ async function checkLate(
     for (const age of ages) {
       await sleep(Math.max(0, end + age * MINUTE_MS - now()), own.call.signal);
       const [minute] = await readMinutes(own.reader.api === 'rest' ? rest : graph, largest.id, [METRIC.web], range);
-      readings.push({ age, calls: minute === undefined ? 0 : valueAt(minute, METRIC.web, 'call_count') });
+      readings.push({ age, calls: minute === undefined ? 0 : countAt(minute, METRIC.web) });
     }
     return judgeLate(readings, delayMs / MINUTE_MS);
   });

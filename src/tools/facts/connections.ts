@@ -9,7 +9,8 @@ import { Transport, type NerdGraphReaderOptions, type NrqlEnd } from '../../api/
 import { RestMemory } from '../../api/rest/restMemory.ts';
 import { parseMetricData } from '../../api/rest/metricData.ts';
 import { formatTime, metricTarget, parseLinks, queryOf, RestClient } from '../../api/rest/restClient.ts';
-import type { Application, KeyTransaction, MetricData } from '../../api/types.ts';
+import type { MetricData } from '../../api/rest/restColumns.ts';
+import type { Application, KeyTransaction } from '../../api/types.ts';
 import type { CallOptions, RateLimiter, TimeRange, UpstreamReader } from '../../api/upstreamReader.ts';
 import type { RestReaderOptions } from '../../api/rest/restReader.ts';
 import type { Judged } from './evidence.ts';

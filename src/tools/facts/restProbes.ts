@@ -1,4 +1,5 @@
-import { endOf, UpstreamError, type Timeslice } from '../../api/types.ts';
+import type { RestTimeslice } from '../../api/rest/restColumns.ts';
+import { endOf, UpstreamError } from '../../api/types.ts';
 import type { CallOptions, MetricDataResult, TimeRange, UpstreamReader } from '../../api/upstreamReader.ts';
 import { isDatastore, METRIC } from '../../formulas/metricInputs.ts';
 import { readEach, readOne } from '../upstream/readForCommand.ts';
@@ -17,35 +18,32 @@ const PAGE_OF_NAMES = 1_000;
 /** Minutes that a summary may cover: thirty, plus a few for a window that ended earlier. */
 const MINUTES = 36;
 
-/** The values of metrics in one minute, by their names. */
-type MinuteValues = Pick<MetricDataResult, 'metrics'>;
+/** What was read of each metric in one minute, by its name. */
+type MinuteColumns = Pick<MetricDataResult, 'metrics'>;
 
-/** The values of an application in each minute of a range, oldest first, from the reader of counters, which rounds nothing. */
+/** What an application had in each minute of a range, oldest first, from the reader of counters, which rounds nothing. */
 export async function readMinutes(
   { reader, call }: { readonly reader: UpstreamReader; readonly call: CallOptions },
   applicationId: number,
   names: readonly string[],
   range: TimeRange,
-): Promise<readonly MinuteValues[]> {
+): Promise<readonly MinuteColumns[]> {
   const subject = { applicationId, hostKey: undefined, metrics: reader.select(names) };
   const { metrics } = await readOne(reader.counters, subject, range, call);
   const starts = Array.from({ length: (range.to - range.from) / 60 }, (_, index) => range.from + 60 * index);
   return starts.map((start) => {
-    const valuesOf = (name: string) => metrics.get(name)?.find(({ from }) => from === start)?.values ?? {};
-    return { metrics: new Map(names.map((name) => [name, valuesOf(name)])) };
+    const columnsOf = (name: string) => metrics.get(name)?.find(({ from }) => from === start)?.columns ?? {};
+    return { metrics: new Map(names.map((name) => [name, columnsOf(name)])) };
   });
 }
 
-export function valueAt({ metrics }: MinuteValues, name: string, value: string): number {
-  return metrics.get(name)?.[value] ?? 0;
+export function countAt({ metrics }: MinuteColumns, name: string): number {
+  return metrics.get(name)?.count ?? 0;
 }
 
 /** The calls of a metric and their time, by minute. */
-function minutesOf(read: readonly MinuteValues[], name: string): readonly Minute[] {
-  return read.map((minute) => {
-    const calls = valueAt(minute, name, 'call_count');
-    return { calls, seconds: (calls * valueAt(minute, name, 'average_response_time')) / 1000 };
-  });
+function minutesOf(read: readonly MinuteColumns[], name: string): readonly Minute[] {
+  return read.map((minute) => ({ calls: countAt(minute, name), seconds: minute.metrics.get(name)?.sum ?? 0 }));
 }
 
 const callsIn = (minutes: readonly Minute[]): number => sum(minutes.map(({ calls }) => calls));
@@ -83,7 +81,7 @@ async function checkMaxNames(
 }
 
 /** The form of a metric in a response. */
-function shapeOf(timeslices: readonly Timeslice[] | undefined): 'absent' | 'empty' | 'zeros' | 'present' {
+function shapeOf(timeslices: readonly RestTimeslice[] | undefined): 'absent' | 'empty' | 'zeros' | 'present' {
   const values = Object.values(timeslices?.[0]?.values ?? {});
   if (values.length === 0) return timeslices === undefined ? 'absent' : 'empty';
   return values.every((value) => value === 0) ? 'zeros' : 'present';
@@ -111,7 +109,7 @@ export const REST_PROBES: readonly Probe<RestAccount>[] = [
       if (requestRate > 0 && responseTime !== undefined) {
         const minutes = minutesOf(read, METRIC.web);
         const calls = callsIn(minutes.slice(-4));
-        const failed = sum(read.slice(-4).map((each) => valueAt(each, METRIC.errors, 'error_count')));
+        const failed = sum(read.slice(-4).map((each) => countAt(each, METRIC.errors)));
         summaries.push({ minutes, requestRate, responseTime });
         times.push({ seen: responseTime, expected: responseTimeOf(minutes.slice(-4)) });
         rates.push({ seen: requestRate, expected: calls / 240 });
@@ -196,18 +194,18 @@ export const REST_PROBES: readonly Probe<RestAccount>[] = [
     const minutes = await readMinutes(rest, applicationId, [METRIC.memory], range);
     const hosts = await readOne(rest.reader.hosts, { applicationId }, range, rest.call);
     const isCounted = hosts.every(({ summary }) => summary?.instanceCount !== undefined) && hosts.length <= 3;
-    const metrics = rest.reader.select([METRIC.memory]);
-    const subjectOf = ({ key }: (typeof hosts)[number]) => ({ applicationId, hostKey: key, metrics });
+    const selection = rest.reader.select([METRIC.memory]);
+    const subjectOf = ({ key }: (typeof hosts)[number]) => ({ applicationId, hostKey: key, metrics: selection });
     const read = await readEach(rest.reader.metricData, isCounted ? hosts : [], subjectOf, range, rest.call);
     return {
       rest_memory_minutes: judgeMemoryMinutes(
         whole,
-        minutes.map((each) => valueAt(each, METRIC.memory, 'total_used_mb')).filter((value) => value > 0),
+        minutes.map(({ metrics }) => metrics.get(METRIC.memory)?.stated?.memory ?? 0).filter((value) => value > 0),
       ),
       rest_memory_hosts: judgeMemoryHosts(
         whole,
-        read.map(([{ summary }, result]) => ({
-          megabytes: valueAt(result, METRIC.memory, 'used_mb_by_host'),
+        read.map(([{ summary }, { metrics }]) => ({
+          megabytes: metrics.get(METRIC.memory)?.stated?.processMemory ?? 0,
           processes: summary?.instanceCount ?? 0,
         })),
       ),

@@ -1,14 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { MetricSelector } from '../../../src/api/nerdgraph/metricSelector.ts';
-import { SubjectRows, ITSELF, type BucketRow } from '../../../src/api/nerdgraph/rows.ts';
-import type { MetricRow } from '../../../src/formulas/valueFormulas.ts';
-import { UpstreamError } from '../../../src/api/types.ts';
+import { SubjectRows, ITSELF } from '../../../src/api/nerdgraph/rows.ts';
+import { UpstreamError, type Timeslice } from '../../../src/api/types.ts';
 
 const WEB = 'HttpDispatcher';
 const MYSQL = 'Datastore/MySQL/allWeb';
 const REDIS = 'Datastore/Redis/allWeb';
 
-const ROW: MetricRow = { c: 1, t: 1, x: undefined, mn: undefined, mx: undefined, q: undefined };
+const ROW = { count: 1, sum: 1 };
 
 function found(hosts: Readonly<Record<string, readonly string[]>>): SubjectRows {
   const result = new SubjectRows();
@@ -43,10 +42,7 @@ describe('the datastores of what was found of an application', () => {
 });
 
 describe('what was found of an application', () => {
-  const bucket = (from: number): BucketRow => ({
-    ...{ from, to: from + 60, c: 1, t: 1 },
-    ...{ x: undefined, mn: undefined, mx: undefined, q: undefined },
-  });
+  const bucket = (from: number): Timeslice => ({ from, to: from + 60, columns: ROW });
   const bucketsOf = (host: string, name: string, ...from: number[]): SubjectRows => {
     const result = new SubjectRows();
     result.buckets.set(host, new Map([[name, from.map(bucket)]]));

@@ -81,7 +81,7 @@ describe('a service that answers long ranges for the steps that it keeps', () =>
           for (const [index, { metrics }] of series.entries()) {
             for (const [name, slices] of metrics) {
               for (const slice of slices) {
-                if (slice.from >= chunk.from) minutes.set(`${index} ${name} ${slice.from}`, slice.values);
+                if (slice.from >= chunk.from) minutes.set(`${index} ${name} ${slice.from}`, slice.columns);
               }
             }
           }

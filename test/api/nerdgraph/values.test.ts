@@ -1,25 +1,24 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { mergeRows } from '../../../src/api/nerdgraph/rows.ts';
-import { keyTransactionOf, rollingOf, ValueMapper } from '../../../src/api/nerdgraph/rowValues.ts';
-import { NEED_SQUARES, type MetricRow, type MetricRows } from '../../../src/formulas/valueFormulas.ts';
+import { keyTransactionOf, metricDataOf, rollingOf } from '../../../src/api/nerdgraph/rowValues.ts';
+import { mergeColumns, type Columns } from '../../../src/formulas/metricInputs.ts';
+import { kindOf, NEED_SQUARES, VALUES, valuesOf as valuesOfRows } from '../../../src/formulas/valueFormulas.ts';
 import { nerdgraphValuesOf } from '../../../src/metrics/customMetrics.ts';
 
 const RANGE = { from: 1_795_095_300, to: 1_795_097_100 };
 
-const row = (members: Partial<MetricRow> = {}): MetricRow => ({
-  ...{ c: 120, t: 30, x: 12, mn: 0.1, mx: 2, q: 9 },
+const row = (members: Columns = {}): Columns => ({
+  ...{ count: 120, sum: 30, exclusive: 12, min: 0.1, max: 2, squares: 9 },
   ...members,
 });
 
 function valuesOf(
   name: string,
-  of: MetricRow,
-  rows: MetricRows,
-  wanted?: readonly string[],
+  of: Columns,
+  rows: ReadonlyMap<string, Columns>,
+  wanted: readonly string[] = [...VALUES[kindOf(name)].keys()],
 ): Readonly<Record<string, number>> {
-  const plan = wanted === undefined ? new ValueMapper([name]) : new ValueMapper([name], () => wanted);
-  return plan.valuesOf(name, of, rows, RANGE.to - RANGE.from);
+  return valuesOfRows(name, wanted, new Map([...rows, [name, of]]), RANGE.to - RANGE.from);
 }
 
 describe('the values of a row', () => {
@@ -74,7 +73,7 @@ describe('the values of a row', () => {
     ['Apdex/Controller/x', 'threshold', 2],
     ['Apdex', 'threshold_min', 0.1],
   ])('%s has %s', (metric, value, expected) => {
-    const signs = row({ c: 90 });
+    const signs = row({ count: 90 });
     const values = valuesOf(metric, row(), new Map([['Agent/MetricsReported/count', signs]]));
     expect(values[value]).toBeCloseTo(expected, 12);
   });
@@ -97,7 +96,7 @@ describe('the values of a row', () => {
   it.each(['HttpDispatcher', 'EndUser', 'Apdex', 'Memory/Physical', 'CPU/User Time'])(
     'are the same where only some of them are wanted: %s',
     (metric) => {
-      const rows = new Map([['Agent/MetricsReported/count', row({ c: 90 })]]);
+      const rows = new Map([['Agent/MetricsReported/count', row({ count: 90 })]]);
       const wanted = ['percent', 'call_count', 'total_used_mb', 'f', 'average_fe_response_time', 'no such value'];
       const all = Object.entries(valuesOf(metric, row(), rows)).filter(([name]) => wanted.includes(name));
       expect(all).not.toEqual([]);
@@ -106,14 +105,14 @@ describe('the values of a row', () => {
   );
 
   it('have no average over nothing', () => {
-    const values = valuesOf('HttpDispatcher', row({ c: 0, t: 0, x: 0 }), new Map());
+    const values = valuesOf('HttpDispatcher', row({ count: 0, sum: 0, exclusive: 0 }), new Map());
     expect(values).toMatchObject({ call_count: 0, requests_per_minute: 0 });
     expect(Object.keys(values).filter((name) => name.startsWith('average'))).toEqual([]);
-    expect(valuesOf('Apdex', row({ c: 0, t: 0, x: 0 }), new Map())['score']).toBeUndefined();
+    expect(valuesOf('Apdex', row({ count: 0, sum: 0, exclusive: 0 }), new Map())['score']).toBeUndefined();
   });
 
   it('have no deviation of values that are all the same, where rounding leaves a little below zero', () => {
-    const values = valuesOf('Custom/x', row({ c: 4, t: 1, q: 0.25 - 1e-12 }), new Map());
+    const values = valuesOf('Custom/x', row({ count: 4, sum: 1, squares: 0.25 - 1e-12 }), new Map());
     expect(values['standard_deviation']).toBe(0);
   });
 
@@ -126,7 +125,7 @@ describe('the values of a row', () => {
         amount,
         amount,
         (name, count, sum, exclusive) => {
-          const values = valuesOf(name, row({ c: count, t: sum, x: exclusive }), new Map());
+          const values = valuesOf(name, row({ count, sum, exclusive }), new Map());
           expect(Object.values(values).every(Number.isFinite)).toBe(true);
         },
       ),
@@ -136,7 +135,7 @@ describe('the values of a row', () => {
 
 describe('the values that need the sum of squares', () => {
   it('are all that are absent without it', () => {
-    const [whole, without] = [row(), row({ q: undefined })];
+    const [whole, without] = [row(), row({ squares: undefined })];
     const missing = ['Custom/a', 'EndUser', 'Apdex'].flatMap((name) => {
       const rows = new Map([[name, whole]]);
       const all = Object.keys(valuesOf(name, whole, rows));
@@ -149,14 +148,18 @@ describe('the values that need the sum of squares', () => {
 describe('the answer for an application or a host', () => {
   it('counts 0 what is known to have happened never, and only that', () => {
     const names = ['HttpDispatcher', 'Errors/all', 'Apdex'];
-    const { window, metrics } = new ValueMapper(names).resultOf(new Map([['Memory/Physical', row()]]), RANGE);
-    expect([...metrics.keys()]).toEqual(['HttpDispatcher', 'Errors/all']);
-    expect(metrics.get('Errors/all')).toMatchObject({ error_count: 0 });
+    const { window, metrics } = metricDataOf(
+      { names, values: undefined },
+      new Map([['Memory/Physical', row()]]),
+      RANGE,
+    );
+    expect([...metrics.keys()]).toEqual(['Memory/Physical', 'HttpDispatcher', 'Errors/all']);
+    expect(metrics.get('Errors/all')).toMatchObject({ count: 0 });
     expect(window).toEqual(RANGE);
   });
 
   it('is empty for what is silent', () => {
-    expect(new ValueMapper(['HttpDispatcher']).resultOf(new Map(), RANGE)).toEqual({
+    expect(metricDataOf({ names: ['HttpDispatcher'], values: undefined }, new Map(), RANGE)).toEqual({
       window: RANGE,
       metrics: new Map(),
       datastores: [],
@@ -170,45 +173,51 @@ describe('the answer for an application or a host', () => {
         row(),
       ]),
     );
-    expect(new ValueMapper([]).resultOf(rows, RANGE).datastores).toEqual(['Datastore/a/allWeb', 'Datastore/b/allWeb']);
+    expect(metricDataOf({ names: [], values: undefined }, rows, RANGE).datastores).toEqual([
+      'Datastore/a/allWeb',
+      'Datastore/b/allWeb',
+    ]);
   });
 });
 
 describe('rows in a run', () => {
   const amount = fc.integer({ min: 0, max: 1_000 });
-  const rows = fc.array(fc.record({ c: amount, t: amount, x: amount, mn: amount, mx: amount, q: amount }), {
-    minLength: 1,
-    maxLength: 30,
-  });
+  const rows = fc.array(
+    fc.record({ count: amount, sum: amount, exclusive: amount, min: amount, max: amount, squares: amount }),
+    {
+      minLength: 1,
+      maxLength: 30,
+    },
+  );
 
   it('make the row that one query over all of them gives', () => {
     fc.assert(
       fc.property(rows, (list) => {
-        const merged = mergeRows(list);
+        const merged = mergeColumns(list);
         const sum = (of: (each: (typeof list)[number]) => number): number =>
           list.reduce((all, each) => all + of(each), 0);
         expect(merged).toEqual({
-          c: sum(({ c }) => c),
-          t: sum((each) => each.t),
-          x: sum(({ x }) => x),
-          mn: Math.min(...list.map(({ mn }) => mn)),
-          mx: Math.max(...list.map(({ mx }) => mx)),
-          q: sum(({ q }) => q),
+          count: sum(({ count }) => count),
+          sum: sum((each) => each.sum),
+          exclusive: sum(({ exclusive }) => exclusive),
+          min: Math.min(...list.map(({ min }) => min)),
+          max: Math.max(...list.map(({ max }) => max)),
+          squares: sum(({ squares }) => squares),
         });
       }),
     );
   });
 
   it('make no part of a sum where one of them is not known', () => {
-    expect(mergeRows([row(), row({ x: undefined })])?.x).toBeUndefined();
+    expect(mergeColumns([row(), row({ exclusive: undefined })]).exclusive).toBeUndefined();
   });
 });
 
 describe('rolling values', () => {
   it('are absent where their own denominator is 0, and only there', () => {
     const jobs = new Map([
-      ['OtherTransaction/all', row({ c: 10 })],
-      ['Errors/all', row({ c: 1 })],
+      ['OtherTransaction/all', row({ count: 10 })],
+      ['Errors/all', row({ count: 1 })],
     ]);
     expect(rollingOf(jobs, 240).summary).toMatchObject({
       responseTime: undefined,
@@ -245,7 +254,7 @@ describe('rolling values', () => {
       apdexScore: undefined,
     });
     expect(keyTransactionOf(undefined, undefined, false, 600).summary?.requestRate).toBeUndefined();
-    expect(keyTransactionOf(row({ c: 60, t: 30, x: 3 }), row(), true, 600).summary).toMatchObject({
+    expect(keyTransactionOf(row({ count: 60, sum: 30, exclusive: 3 }), row(), true, 600).summary).toMatchObject({
       requestRate: 0.1,
       responseTime: 0.5,
       errorRate: 0.05,

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { inColumns } from '../../support/restColumns.ts';
 import { countCalls, type CallOptions, type UpstreamReader } from '../../../src/api/upstreamReader.ts';
 import { application, failureOf, listHosts, readMetricData, readOne, serve, readAll } from '../support/reading.ts';
 import { json } from '../support/testServer.ts';
@@ -179,7 +180,7 @@ describe('createRestReader', () => {
       const data = await readMetricData(reader, { names }, call, range);
       expect(data).toEqual(
         new Map([
-          ['HttpDispatcher', { call_count: 5 }],
+          ['HttpDispatcher', inColumns('HttpDispatcher', { call_count: 5 })],
           ['Errors/all', {}],
         ]),
       );

@@ -1,195 +1,166 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { mergeTimeslices, summarizeSeries, toSeries, planRestChunks } from '../../../src/api/rest/restSeries.ts';
-import { queryNames, usedValues } from '../../../src/metrics/windowFamilies.ts';
+import { apdexScore, callRate, memoryOfAll, memoryOfProcess } from '../../../src/formulas/ratesAndScores.ts';
+import { averageTime, responseTime } from '../../../src/formulas/responseTimes.ts';
+import type { Columns } from '../../../src/formulas/metricInputs.ts';
 import type { Timeslice } from '../../../src/api/types.ts';
+import { inColumns } from '../../support/restColumns.ts';
 
-const minutes = (...values: readonly Readonly<Record<string, number>>[]) =>
-  values.map((found, index) => ({ from: index * 60, to: index * 60 + 60, values: found }));
+type Values = Readonly<Record<string, number>>;
+
+/** Minutes of a metric with these values of the REST interface, together. */
+const merged = (metric: string, ...values: readonly Values[]): Columns =>
+  mergeTimeslices(
+    values.map((found, index) => ({ from: index * 60, to: index * 60 + 60, columns: inColumns(metric, found, 60) })),
+  );
+const WEB = 'HttpDispatcher';
 
 describe('mergeTimeslices', () => {
-  it.each([
-    ['sums counts', [{ call_count: 2 }, {}, { call_count: 3 }], { call_count: 5 }],
-    ['sums errors', [{ error_count: 2 }, { error_count: 3 }], { error_count: 5 }],
+  it.each<[string, number, Columns, (columns: Columns) => number]>([
+    ['sums counts', 5, merged(WEB, { call_count: 2 }, { call_count: 3 }), ({ count = NaN }) => count],
+    ['sums errors', 5, merged('Errors/all', { error_count: 2 }, { error_count: 3 }), ({ count = NaN }) => count],
     [
       'weights averages by calls',
-      [
-        { average_response_time: 100, call_count: 1 },
-        { average_response_time: 200, call_count: 3 },
-      ],
-      { average_response_time: 175, call_count: 4 },
+      0.175,
+      merged(WEB, { average_response_time: 100, call_count: 1 }, { average_response_time: 200, call_count: 3 }),
+      averageTime,
     ],
     [
       'weights the average call time by calls too',
-      [
-        { average_call_time: 100, call_count: 1 },
-        { average_call_time: 200, call_count: 3 },
-      ],
-      { average_call_time: 175, call_count: 4 },
+      0.175,
+      merged(WEB, { average_call_time: 100, call_count: 1 }, { average_call_time: 200, call_count: 3 }),
+      (web) => responseTime(web, undefined),
     ],
     [
-      'leaves out of an average the minutes that do not have it',
-      [{ call_count: 100 }, { average_response_time: 200, call_count: 3 }],
-      { average_response_time: 200, call_count: 103 },
+      'needs no average of a minute without calls',
+      0.2,
+      merged(WEB, { call_count: 0 }, { average_response_time: 200, call_count: 3 }),
+      averageTime,
     ],
     [
-      'gives 0 for an average over nothing',
-      [
-        { average_response_time: 0, call_count: 0 },
-        { average_response_time: 0, call_count: 0 },
-      ],
-      { average_response_time: 0, call_count: 0 },
+      'knows no average where that of a minute with calls is unknown',
+      NaN,
+      merged(WEB, { call_count: 100 }, { average_response_time: 200, call_count: 3 }),
+      averageTime,
     ],
     [
       'weights averages by time where there are no calls to weight with',
-      [{ average_response_time: 100 }, { average_response_time: 200 }],
-      { average_response_time: 150 },
+      0.15,
+      merged('WebTransactionTotalTime', { average_response_time: 100 }, { average_response_time: 200 }),
+      ({ stated }) => stated?.mean ?? NaN,
     ],
     [
-      'averages per-minute rates over all minutes',
-      [{ requests_per_minute: 30 }, {}, { requests_per_minute: 60 }],
-      { requests_per_minute: 30 },
+      'takes rates from the calls, which are not rounded',
+      0.75,
+      merged(WEB, { requests_per_minute: 30, call_count: 30 }, { requests_per_minute: 60, call_count: 60 }),
+      (web) => callRate(web, 120),
     ],
-    ['averages CPU time over all minutes', [{ percent: 90 }, {}, { percent: 30 }], { percent: 40 }],
+    ['sums CPU time', 72, merged('CPU/User Time', { percent: 90 }, { percent: 30 }), ({ sum = NaN }) => sum],
     [
       'averages memory over the minutes that have it',
-      [{ total_used_mb: 100 }, {}, { total_used_mb: 300 }],
-      { total_used_mb: 200 },
+      200,
+      merged('Memory/Physical', { total_used_mb: 100 }, { used_mb_by_host: 1 }, { total_used_mb: 300 }),
+      (memory) => memoryOfAll(memory, undefined, 180),
     ],
     [
       'averages the memory of a host alike',
-      [{ used_mb_by_host: 100 }, {}, { used_mb_by_host: 300 }],
-      { used_mb_by_host: 200 },
+      200,
+      merged('Memory/Physical', { used_mb_by_host: 100 }, { total_used_mb: 1 }, { used_mb_by_host: 300 }),
+      memoryOfProcess,
     ],
-    ['takes the highest threshold', [{ threshold: 0.5 }, { threshold: 1.2 }, { threshold: 0.7 }], { threshold: 1.2 }],
+    [
+      'takes the highest threshold',
+      1.2,
+      merged('Apdex', { threshold: 0.5 }, { threshold: 1.2 }, { threshold: 0.7 }),
+      ({ max = NaN }) => max,
+    ],
     [
       'calculates the Apdex score anew',
-      [
-        { score: 1, s: 100, t: 0, f: 0, count: 100 },
-        { score: 0.8, s: 70, t: 20, f: 10, count: 100 },
-      ],
-      { score: 0.9, s: 170, t: 20, f: 10, count: 200 },
+      0.9,
+      merged('Apdex', { score: 1, s: 100, t: 0, f: 0 }, { score: 0.8, s: 70, t: 20, f: 10 }),
+      apdexScore,
     ],
+    ['gives no score over nothing', NaN, merged('Apdex', { score: 0, s: 0, t: 0, f: 0 }), apdexScore],
     [
-      'counts the zones where the Apdex count is absent',
-      [{ score: 0.75, s: 1, t: 1, f: 0 }],
-      { score: 0.75, s: 1, t: 1, f: 0 },
+      'leaves out what is no finite number',
+      NaN,
+      merged(WEB, { call_count: 1e308 }, { call_count: 1e308 }),
+      ({ count = NaN }) => count,
     ],
-    [
-      'gives a score of 0 over nothing',
-      [{ score: 0, s: 0, t: 0, f: 0, count: 0 }],
-      { score: 0, s: 0, t: 0, f: 0, count: 0 },
-    ],
-    [
-      'leaves out what cannot be merged or is not read',
-      [{ standard_deviation: 3, min_response_time: 1, constructor: 1 }],
-      {},
-    ],
-    ['leaves out what is no finite number', [{ call_count: 1e308 }, { call_count: 1e308 }], {}],
-  ] as const)('%s', (_, values, expected) => {
-    const merged = mergeTimeslices(minutes(...values), values.length * 60);
-    expect(Object.keys(merged).sort()).toEqual(Object.keys(expected).sort());
-    for (const [name, value] of Object.entries(expected)) expect(merged[name], name).toBeCloseTo(value, 12);
+  ])('%s', (_, expected, columns, of) => {
+    if (Number.isNaN(expected)) expect(of(columns)).toBeNaN();
+    else expect(of(columns)).toBeCloseTo(expected, 12);
   });
 
   it('weights coarser timeslices by their length', () => {
     const slices = [
-      { from: 0, to: 59, values: { percent: 10, used_mb_by_host: 10, requests_per_minute: 10 } },
-      { from: 60, to: 239, values: { percent: 50, used_mb_by_host: 50, requests_per_minute: 50 } },
+      { from: 0, to: 59, columns: inColumns('Memory/Physical', { used_mb_by_host: 10 }) },
+      { from: 60, to: 239, columns: inColumns('Memory/Physical', { used_mb_by_host: 50 }) },
     ];
-    expect(mergeTimeslices(slices, 240)).toEqual({ percent: 40, used_mb_by_host: 40, requests_per_minute: 40 });
-  });
-
-  it('takes the timeslices in any order', () => {
-    const [first, , third] = minutes({ s: 1 }, { s: 2 }, { s: 3 });
-    expect(mergeTimeslices([third!, first!], 180)).toEqual({ s: 4 });
-  });
-
-  it.each([
-    [
-      'weights a score by its count where the zones are absent',
-      [
-        { score: 1, count: 1 },
-        { score: 0.5, count: 3 },
-      ],
-      0.625,
-    ],
-    ['gives no score where neither zones nor a count say what it is made of', [{ count: 2, s: 2 }], undefined],
-  ] as const)('%s', (_, values, score) => {
-    expect(mergeTimeslices(minutes(...values), 120)['score'] ?? undefined).toBe(score);
-  });
-
-  it('covers the window it is told', () => {
-    expect(mergeTimeslices(minutes({ requests_per_minute: 30 }), 1800)).toEqual({ requests_per_minute: 1 });
-  });
-
-  it('knows every value that the calculations read', () => {
-    for (const name of queryNames(['Datastore/MySQL/allWeb'])) {
-      const values = Object.fromEntries(usedValues(name).map((value) => [value, 1]));
-      const merged = mergeTimeslices(minutes(values), 60);
-      expect(Object.keys(merged).sort()).toEqual(Object.keys(values).sort());
-    }
+    expect(memoryOfProcess(mergeTimeslices(slices))).toBe(40);
   });
 
   it('does not depend on how the run is cut', () => {
     const minute = fc.record({
       call_count: fc.integer({ min: 0, max: 1000 }),
       average_response_time: fc.integer({ min: 0, max: 1000 }),
-      requests_per_minute: fc.integer({ min: 0, max: 1000 }),
+      average_call_time: fc.integer({ min: 1, max: 1000 }),
     });
     fc.assert(
       fc.property(fc.array(minute, { minLength: 2, maxLength: 30 }), fc.nat(), (values, at) => {
-        const slices = minutes(...values);
+        const slices = values.map((found, index) => ({
+          ...{ from: index * 60, to: index * 60 + 60 },
+          columns: inColumns(WEB, found, 60),
+        }));
         const cut = 1 + (at % (slices.length - 1));
-        const whole = mergeTimeslices(slices, slices.length * 60);
         const halves = [slices.slice(0, cut), slices.slice(cut)].map((half) => ({
           from: half[0]!.from,
           to: half.at(-1)!.to,
-          values: mergeTimeslices(half, half.length * 60),
+          columns: mergeTimeslices(half),
         }));
-        const again = mergeTimeslices(halves, slices.length * 60);
-        for (const [name, value] of Object.entries(whole)) expect(again[name], name).toBeCloseTo(value, 6);
+        const [whole, again] = [mergeTimeslices(slices), mergeTimeslices(halves)];
+        for (const of of [averageTime, (web: Columns) => responseTime(web, undefined)]) {
+          expect(of(again)).toBeCloseTo(of(whole), 9);
+        }
+        expect(again.count).toBe(whole.count);
       }),
     );
   });
 });
 
 const CHUNK = { from: 600, to: 780, readFrom: 600, granule: 60 };
-const slice = (from: number, values: Timeslice['values'], seconds = 60): Timeslice => ({
-  from,
-  to: from + seconds,
-  values,
-});
+const slice = (from: number, columns: Columns, seconds = 60): Timeslice => ({ from, to: from + seconds, columns });
 
 describe('a series', () => {
   it('keeps what a summary is made of', () => {
-    const data = new Map([['HttpDispatcher', [slice(600, { call_count: 1, min_response_time: 2 })]]]);
+    const data = new Map([['HttpDispatcher', [slice(600, { count: 1 })]]]);
     expect(toSeries(data, ['HttpDispatcher', 'Apdex'], CHUNK)).toEqual({
       granule: 60,
-      metrics: [['HttpDispatcher', [slice(600, { call_count: 1 })]]],
+      metrics: [['HttpDispatcher', [slice(600, { count: 1 })]]],
     });
   });
 
   it.each([
-    ['Errors/all', { error_count: 0 }],
+    ['Errors/all', { error_count: 0, errors_per_minute: 0 }],
     ['Apdex', { s: 0, t: 0, f: 0, count: 0, score: 0, threshold: 0 }],
     ['Memory/Physical', { total_used_mb: 0, used_mb_by_host: 0 }],
   ])('takes zeros of %s for filling, which a summarized answer would not have', (name, zeros) => {
-    expect(toSeries(new Map([[name, [slice(600, zeros)]]]), [name], CHUNK).metrics).toEqual([]);
+    expect(toSeries(new Map([[name, [slice(600, inColumns(name, zeros))]]]), [name], CHUNK).metrics).toEqual([]);
   });
 
   it('keeps a timeslice of which only some values are 0', () => {
-    const data = new Map([['Apdex', [slice(600, { s: 3, t: 0, f: 0, count: 3, score: 1, threshold: 0.5 })]]]);
+    const data = new Map([['Apdex', [slice(600, { count: 3, sum: 0, exclusive: 0, max: 0.5, stated: { score: 1 } })]]]);
     expect(toSeries(data, ['Apdex'], CHUNK).metrics).toEqual([...data]);
   });
 
   it('keeps the zeros of a metric that may be zero', () => {
-    const data = new Map([['Memcache/allWeb', [slice(600, { call_count: 0 })]]]);
+    const data = new Map([['Memcache/allWeb', [slice(600, { count: 0 })]]]);
     expect(toSeries(data, ['Memcache/allWeb'], CHUNK).metrics).toEqual([...data]);
   });
 
   it('drops timeslices before and after the chunk, as of an inclusive end: its neighbours have them, too', () => {
-    const hours = [0, 3600, 7200].map((from) => slice(from, { call_count: 1 }, 3600));
+    const hours = [0, 3600, 7200].map((from) => slice(from, { count: 1 }, 3600));
     const chunk = { from: 3600, to: 7200, readFrom: 0, granule: 3600 };
     expect(toSeries(new Map([['HttpDispatcher', hours]]), ['HttpDispatcher'], chunk).metrics).toEqual([
       ['HttpDispatcher', [hours[1]]],
@@ -209,7 +180,7 @@ describe('a series', () => {
   });
 
   it('says which granule was answered, also where timeslices end inclusively', () => {
-    const two = { from: 600, to: 719, values: { call_count: 1 } };
+    const two = { from: 600, to: 719, columns: { count: 1 } };
     expect(toSeries(new Map([['HttpDispatcher', [two]]]), ['HttpDispatcher'], CHUNK).granule).toBe(120);
   });
 });
@@ -218,15 +189,13 @@ describe('the summary of a window', () => {
   const range = { from: 600, to: 780 };
 
   it('joins the timeslices that lie in it', () => {
-    const web = [600, 660, 720].map((from) => slice(from, { call_count: 2 }));
-    expect(summarizeSeries(new Map([['HttpDispatcher', web]]), range, 60).metrics).toEqual(
-      new Map([['HttpDispatcher', { call_count: 6 }]]),
-    );
+    const web = [600, 660, 720].map((from) => slice(from, { count: 2 }));
+    expect(summarizeSeries(new Map([['HttpDispatcher', web]]), range, 60).metrics.get('HttpDispatcher')?.count).toBe(6);
   });
 
   it('is not known where one of its timeslices is not known', () => {
-    const web = [slice(600, { call_count: 2 }), slice(660, {})];
-    const other = [slice(600, { call_count: 1 })];
+    const web = [slice(600, { count: 2 }), slice(660, {})];
+    const other = [slice(600, { count: 1 })];
     const { metrics } = summarizeSeries(
       new Map([
         ['HttpDispatcher', web],
@@ -239,15 +208,15 @@ describe('the summary of a window', () => {
   });
 
   it('is empty where nothing but filling is in it: the application did not report', () => {
-    const web = [600, 660].map((from) => slice(from, { call_count: 0, average_response_time: 0 }));
+    const web = [600, 660].map((from) => slice(from, { count: 0, sum: 0 }));
     expect(summarizeSeries(new Map([['HttpDispatcher', web]]), range, 60).metrics.size).toBe(0);
   });
 
   it('is the timeslice itself where that is as long as the window', () => {
-    const web = [slice(600, { call_count: 2, average_response_time: 7 }, 180)];
+    const web = [slice(600, { count: 2, stated: { rate: 7 } }, 180)];
     expect(summarizeSeries(new Map([['HttpDispatcher', web]]), range, 180).metrics.get('HttpDispatcher')).toEqual({
-      call_count: 2,
-      average_response_time: 7,
+      count: 2,
+      stated: { rate: 7 },
     });
   });
 });

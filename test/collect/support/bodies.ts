@@ -1,3 +1,5 @@
+import type { Columns } from '../../../src/formulas/metricInputs.ts';
+import { inColumns } from '../../support/restColumns.ts';
 import type { Application, Host, Instance, KeyTransaction, RollingSummary } from '../../../src/api/types.ts';
 
 const SUMMARY: RollingSummary = {
@@ -61,16 +63,17 @@ export function keyTransaction(id: number, applicationId: number, over: Partial<
   };
 }
 
-/** The wanted values of each of the wanted names; names that are not known are not answered. */
+/** What is answered of the wanted names, with the values that custom metrics read; names that are not known are not answered. */
 export function metricsOf(
   known: Readonly<Record<string, Readonly<Record<string, number>>>>,
   names: readonly string[],
-  wanted: (name: string) => readonly string[],
-): ReadonlyMap<string, Readonly<Record<string, number>>> {
+  wanted: (name: string) => readonly string[] | undefined,
+): ReadonlyMap<string, Columns> {
   return new Map(
     names.flatMap((name) => {
-      const values = Object.entries(known[name] ?? {}).filter(([value]) => wanted(name).includes(value));
-      return known[name] === undefined ? [] : [[name, Object.fromEntries(values)] as const];
+      const values = Object.entries(known[name] ?? {}).filter(([value]) => wanted(name)?.includes(value));
+      const columns = { ...inColumns(name, known[name] ?? {}), values: Object.fromEntries(values) };
+      return known[name] === undefined ? [] : [[name, columns] as const];
     }),
   );
 }

@@ -131,7 +131,7 @@ describe('an interrupted run', () => {
   });
 
   it.each([
-    ['of another version', '"version":2', '"version":1'],
+    ['of another version', '"version":3', '"version":2'],
     ['with another shape', '"window"', '"windows"'],
   ])('is not resumed from a folder %s, and no call is made', async (_, before, after) => {
     await expect(runOn(countingSession(5).session, { ...WISH, output })).rejects.toThrow();

@@ -8,7 +8,7 @@ import { readDocument } from './readDocument.ts';
 describe('DatabaseTally', () => {
   const minute = (name: string, calls?: number) => ({
     seconds: 60,
-    metrics: new Map([[name, calls === undefined ? {} : { call_count: calls }]]),
+    metrics: new Map([[name, { count: calls }]]),
   });
 
   it('decides over all minutes: one with calls anywhere is enough', () => {

@@ -10,7 +10,7 @@ const rolling = (window: number, after: number): RollingWindows =>
 const calls = (from: number, count: number, seconds = 60): Timeslice => ({
   from,
   to: from + seconds,
-  values: { call_count: count },
+  columns: { count },
 });
 
 /** A chunk of minutes in which minute i has i + 1 calls, but for those left out. */
@@ -21,7 +21,7 @@ function minutes(from: number, to: number, leftOut: readonly number[] = []): Rea
 }
 
 function countsOf(windows: ReturnType<RollingWindows['add']>): [number, number | undefined][] {
-  return [...windows].map(({ time, values }) => [time, values.metrics.get('HttpDispatcher')?.['call_count']]);
+  return [...windows].map(({ time, values }) => [time, values.metrics.get('HttpDispatcher')?.count]);
 }
 
 describe('RollingWindows', () => {
@@ -52,7 +52,10 @@ describe('RollingWindows', () => {
 
   it('keeps the length of the whole window where minutes are missing', () => {
     const [last] = [...rolling(180, 240).add(minutes(120, 300, [180]))];
-    expect(last!.values).toEqual({ seconds: 180, metrics: new Map([['HttpDispatcher', { call_count: 3 + 5 }]]) });
+    expect(last!.values).toEqual({
+      seconds: 180,
+      metrics: new Map([['HttpDispatcher', expect.objectContaining({ count: 3 + 5 })]]),
+    });
   });
 
   it('has no metric of which the window has no timeslice', () => {
@@ -67,12 +70,12 @@ describe('RollingWindows', () => {
   });
 
   it('gives each timeslice as it is where it is as long as the window, or longer', () => {
-    const values = { call_count: 4, score: 0.9, requests_per_minute: 0.333 };
-    const hour = { from: 0, to: 3599, values };
+    const columns = { count: 4, stated: { score: 0.9, rate: 0.333 } };
+    const hour = { from: 0, to: 3599, columns };
     const chunk: ReadChunk = { from: 0, to: 3600, granule: 3600, metrics: [['Apdex', [hour]]] };
     for (const window of [60, 1800, 3600, 5400]) {
       const [only] = [...rolling(window, 0).add(chunk)];
-      expect(only).toEqual({ time: 3600, values: { seconds: 3600, metrics: new Map([['Apdex', values]]) } });
+      expect(only).toEqual({ time: 3600, values: { seconds: 3600, metrics: new Map([['Apdex', columns]]) } });
     }
   });
 
@@ -96,7 +99,7 @@ describe('RollingWindows', () => {
   });
 
   it('says of a metric that nothing is known where that holds for a part of the window', () => {
-    const slices = [calls(0, 5), { from: 60, to: 120, values: {} }, calls(120, 5), calls(180, 5)];
+    const slices = [calls(0, 5), { from: 60, to: 120, columns: {} }, calls(120, 5), calls(180, 5)];
     const chunk: ReadChunk = { from: 0, to: 240, granule: 60, metrics: [['HttpDispatcher', slices]] };
     expect(countsOf(rolling(120, 0).add(chunk))).toEqual([
       [120, undefined],

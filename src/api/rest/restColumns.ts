@@ -1,0 +1,67 @@
+import { secondsOf, type Timeslice } from '../types.ts';
+import { known, METRIC, type Columns } from '../../formulas/metricInputs.ts';
+import { isApdex } from '../../formulas/valueFormulas.ts';
+
+/** A timeslice in the units of the REST interface: milliseconds, rates per minute, percent, megabytes. */
+export interface RestTimeslice extends Pick<Timeslice, 'from' | 'to'> {
+  readonly values: Readonly<Record<string, number>>;
+}
+
+/** Timeslices by metric name, oldest first. */
+export type MetricData = ReadonlyMap<string, readonly RestTimeslice[]>;
+
+export function inColumns(data: MetricData): ReadonlyMap<string, readonly Timeslice[]> {
+  return new Map(
+    Array.from(data, ([name, slices]) => [
+      name,
+      slices.map((slice) => ({ from: slice.from, to: slice.to, columns: columnsOf(name, slice) })),
+    ]),
+  );
+}
+
+/** The columns that the families read of a metric; none where the timeslice has no values. */
+export function columnsOf(metric: string, timeslice: RestTimeslice): Columns {
+  const { values } = timeslice;
+  if (Object.keys(values).length === 0) return {};
+  if (isApdex(metric)) return ofApdex(values);
+  // The share of the time that all processes together spent on a processor.
+  if (metric === METRIC.cpu) return { sum: known(((values['percent'] ?? NaN) / 100) * secondsOf(timeslice)) };
+  if (metric === METRIC.memory) {
+    return { stated: { memory: values['total_used_mb'], processMemory: values['used_mb_by_host'] } };
+  }
+  const {
+    average_response_time: average = NaN,
+    average_call_time: callTime = NaN,
+    requests_per_minute: rate = NaN,
+    [metric === METRIC.errors ? 'error_count' : 'call_count']: count = NaN,
+  } = values;
+  return {
+    count: known(count),
+    // The mean time may be absent where there were no calls.
+    sum: count === 0 ? 0 : known((count * average) / 1000),
+    stated: {
+      callTime: callTime === 0 ? undefined : known(callTime / 1000),
+      mean: Number.isNaN(count) ? known(average / 1000) : undefined,
+      rate: rate === 0 && count > 0 ? undefined : known(rate / 60),
+    },
+  };
+}
+
+/** Without a count of requests, a score of 0 may be that of no requests. */
+function ofApdex({
+  s = NaN,
+  t = NaN,
+  f = NaN,
+  count = s + t + f,
+  score = NaN,
+  threshold = NaN,
+}: RestTimeslice['values']): Columns {
+  const isVerdict = Number.isNaN(count) ? score !== 0 : count > 0;
+  return {
+    count: known(s),
+    sum: known(t),
+    exclusive: known(f),
+    max: known(threshold),
+    stated: { score: isVerdict ? known(score) : undefined },
+  };
+}
