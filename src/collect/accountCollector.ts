@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { UpstreamError } from '../api/types.ts';
 import type { Outcome } from '../api/upstreamReader.ts';
 import { inSlices, yieldIfDue } from '../eventLoop/turns.ts';
@@ -40,12 +41,12 @@ export class AccountCollector {
   #loggedPause = -Infinity;
   readonly #kinds: Kinds;
   readonly #queue: Queue;
-  /** The running reads. Each has its own abort signal: on a shared one, removed listeners would keep later ones in memory. */
-  readonly #running = new Map<AbortController, Promise<unknown>>();
+  readonly #running = new Set<Promise<unknown>>();
+  /** Ends the reads when the account is stopped. */
+  readonly #stopping = new AbortController();
   /** The number of requests that are still queueing tasks. No call starts before they finish, so that batches are full. */
   #queueing = 0;
   #pumping = false;
-  #stopped = false;
   /**
    * The time when New Relic began to refuse the account, or to accept it again. Calls that began earlier do not change the
    * decision.
@@ -55,6 +56,7 @@ export class AccountCollector {
   constructor(context: AccountContext, log: AccountLog) {
     this.context = context;
     this.log = log;
+    setMaxListeners(0, this.#stopping.signal);
     this.keyMark = context.keyMark();
     this.inventory = new Inventory(context);
     this.limiter = new AccountLimiter(context.account.limits, context.clock, () => this.#pump());
@@ -128,14 +130,12 @@ export class AccountCollector {
   }
 
   async readingsUnderWay(): Promise<void> {
-    await Promise.allSettled(this.#running.values());
+    await Promise.allSettled(this.#running);
   }
 
   /** Stops the account for good: no call starts any more, calls in flight are aborted, and waiting scrapes are released. */
   stop(): void {
-    this.#stopped = true;
-    const reason = new Error('the exporter no longer reads this account');
-    for (const controller of this.#running.keys()) controller.abort(reason);
+    this.#stopping.abort(new Error('the exporter no longer reads this account'));
     this.limiter.close();
     this.tracker.stop();
   }
@@ -193,7 +193,7 @@ export class AccountCollector {
    */
   #join(refresh: Refresh, task: Task): boolean {
     const { requestedAt } = refresh;
-    if (task.gone || this.#stopped || !this.#accepts(task)) return false;
+    if (task.gone || this.#stopping.signal.aborted || !this.#accepts(task)) return false;
     if (task.state !== 'idle') {
       refresh.add(task);
       return false;
@@ -234,7 +234,7 @@ export class AccountCollector {
 
   /** Starts as many calls as slots and budget allow. Called after every change of slots or budget. */
   #pump(): void {
-    if (this.#pumping || this.#stopped) return;
+    if (this.#pumping || this.#stopping.signal.aborted) return;
     this.#pumping = true;
     while (this.#queueing === 0) {
       const yielded = yieldIfDue();
@@ -275,13 +275,12 @@ export class AccountCollector {
       if (task.state === 'idle') this.tracker.queued(task, window.to);
       task.begin(startedAt);
     }
-    const controller = new AbortController();
-    const reading = planned.read({ signal: controller.signal, limiter: slot.limiter });
-    this.#running.set(controller, reading);
+    const reading = planned.read({ signal: this.#stopping.signal, limiter: slot.limiter });
+    this.#running.add(reading);
     const outcomes = await reading;
-    this.#running.delete(controller);
+    this.#running.delete(reading);
     this.#queue.ended(call, outcomes);
-    if (this.#stopped) return;
+    if (this.#stopping.signal.aborted) return;
     this.#end(tasks, outcomes, window);
     this.#pump();
   }

@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events';
 import type { Secrets } from '../../log/secrets.ts';
 import type { FailureMemory } from './failureMemory.ts';
 import { ApiKey } from './keyMask.ts';
@@ -147,8 +146,6 @@ export class Client {
     const { maxRetries, observer, random, sleep } = this.#options;
     let failures = 0;
     let overloads = 0;
-    // One signal serves many calls at once; without this, Node.js warns of a leak.
-    setMaxListeners(0, call.signal);
     for (;;) {
       const result = await this.#attempt(endpoint, request, policy, call);
       if (!(result instanceof CallFailure)) {
