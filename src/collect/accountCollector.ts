@@ -275,7 +275,7 @@ export class AccountCollector {
       if (task.state === 'idle') this.tracker.queued(task, window.to);
       task.begin(startedAt);
     }
-    const reading = planned.read({ signal: this.#stopping.signal, limiter: slot.limiter });
+    const reading = planned.read({ signal: this.#stopping.signal, limiter: slot });
     this.#running.add(reading);
     const outcomes = await reading;
     this.#running.delete(reading);

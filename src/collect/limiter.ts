@@ -22,12 +22,19 @@ type Limits = Pick<AccountConfig['limits'], 'requests_per_minute' | 'max_concurr
 /** Ends a call, with the overload if New Relic responded with one. */
 type Release = (overload?: Overload) => void;
 
-/** A slot that was reserved for a read before its start, with the totals of all calls of that read. */
-export interface Reservation {
-  /** The limiter for the read: its first call uses the slot, later ones wait for theirs. */
-  readonly limiter: RateLimiter;
-  /** The number of calls that have ended, their total duration in milliseconds, and the start of the last one. */
-  readonly calls: { count: number; ms: number; lastStart: number };
+/** The number of calls of a read that have ended, their total duration in milliseconds, and the start of the last one. */
+interface EndedCalls {
+  count: number;
+  ms: number;
+  lastStart: number;
+}
+
+/**
+ * A slot that was reserved for a read before its start, and the limiter of the read: its first call uses the slot, later ones
+ * wait for theirs.
+ */
+export interface Reservation extends RateLimiter {
+  readonly calls: Readonly<EndedCalls>;
   /** Releases the slot if no call was made. */
   cancel(): void;
 }
@@ -124,14 +131,15 @@ export class AccountLimiter implements RateLimiter {
   }
 
   /** Adds the calls of a successful read, at least one, to the average; the next pause of the budget may be short again. */
-  learn({ count, ms, lastStart }: Reservation['calls']): void {
+  learn({ count, ms, lastStart }: Readonly<EndedCalls>): void {
     const newest = ms / count;
     this.#averageCall ??= newest;
     this.#averageCall += (newest - this.#averageCall) * NEWEST_SHARE;
     this.budget.accepted(lastStart);
   }
 
-  acquire(signal: AbortSignal): Promise<Release> {
+  /** @param calls where the end of the call is counted */
+  acquire(signal: AbortSignal, calls?: EndedCalls): Promise<Release> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) {
         reject(abortReason(signal));
@@ -143,7 +151,7 @@ export class AccountLimiter implements RateLimiter {
       };
       const grant = (): void => {
         signal.removeEventListener('abort', onAbort);
-        resolve(this.#start());
+        resolve(this.#start(calls));
       };
       signal.addEventListener('abort', onAbort, { once: true });
       this.#waiting.push(grant);
@@ -152,35 +160,30 @@ export class AccountLimiter implements RateLimiter {
   }
 
   /**
-   * Takes a slot for new work, if one is free and no started work waits for it; otherwise `changed` is called when one may be
-   * free.
+   * True when a slot is free for new work, and no started work waits for it; otherwise `changed` is called when one may be free.
    *
    * @param isSpread true: waits until the last reserved slot is long enough ago to spread the budget over a minute
    */
-  reserve(isSpread = false): Reservation | undefined {
+  hasRoom(isSpread = false): boolean {
     const now = this.#clock.monotonic();
     const earliest = isSpread ? this.#lastReserved + (SPREAD * MINUTE_MS) / this.budget.perMinute : now;
-    if (now < earliest || this.#waiting.length > 0 || !this.#isOpen(now)) {
-      this.#wakeLater(now, earliest);
-      return undefined;
-    }
-    this.#lastReserved = now;
-    let taken: Release | undefined = this.#start();
-    const calls = { count: 0, ms: 0, lastStart: 0 };
+    if (now >= earliest && this.#waiting.length === 0 && this.#isOpen(now)) return true;
+    this.#wakeLater(now, earliest);
+    return false;
+  }
+
+  /** Takes a slot for new work; undefined without room. */
+  reserve(isSpread = false): Reservation | undefined {
+    if (!this.hasRoom(isSpread)) return undefined;
+    this.#lastReserved = this.#clock.monotonic();
+    const calls: EndedCalls = { count: 0, ms: 0, lastStart: 0 };
+    let taken: Release | undefined = this.#start(calls);
     return {
       calls,
-      limiter: {
-        acquire: async (signal) => {
-          const release = taken ?? (await this.acquire(signal));
-          taken = undefined;
-          const startedAt = this.#clock.monotonic();
-          return (overload) => {
-            calls.count += 1;
-            calls.ms += this.#clock.monotonic() - startedAt;
-            calls.lastStart = startedAt;
-            release(overload);
-          };
-        },
+      acquire: (signal) => {
+        const release = taken;
+        taken = undefined;
+        return release === undefined ? this.acquire(signal, calls) : Promise.resolve(release);
       },
       cancel: () => {
         if (taken === undefined) return;
@@ -223,7 +226,7 @@ export class AccountLimiter implements RateLimiter {
     return this.#shared?.isFreeFor(this) ?? true;
   }
 
-  #start(): Release {
+  #start(calls?: EndedCalls): Release {
     const startedAt = this.#clock.monotonic();
     this.#shared?.take();
     this.budget.start(startedAt);
@@ -235,6 +238,11 @@ export class AccountLimiter implements RateLimiter {
       const now = this.#clock.monotonic();
       this.#lastProgress = now;
       this.budget.end(now);
+      if (calls !== undefined) {
+        calls.count += 1;
+        calls.ms += now - startedAt;
+        calls.lastStart = startedAt;
+      }
       if (overload !== undefined) this.budget.overloaded(now, startedAt, overload.waitMs);
       this.#shared?.release();
       this.wake();

@@ -105,7 +105,7 @@ export class Queue {
    * @param fillers further due tasks of a kind that are not queued, for a call that has room
    */
   take(fillers: (kind: Kind) => readonly Task[]): Call | undefined {
-    if (this.size === 0) return undefined;
+    if (this.size === 0 || !this.#limiter.hasRoom()) return undefined;
     const now = this.#clock.monotonic();
     const first = this.#first(now);
     if (first === undefined) {

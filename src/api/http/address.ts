@@ -17,17 +17,21 @@ export function resolve(reference: string | undefined, page: URL): URL | undefin
   return reference !== undefined && URL.canParse(reference, page.href) ? new URL(reference, page) : undefined;
 }
 
-/** The same path and query on another origin. The path is never parsed as a reference, because `//path` would name a host. */
-export function withOrigin(address: URL, origin: string): URL {
-  const result = new URL(origin);
-  result.pathname = address.pathname;
-  result.search = address.search;
-  return result;
+/** The address of a call in two parts, because parsing it for each call would cost more than the rest of its making. */
+export interface Address {
+  /** Scheme, host and port. */
+  readonly origin: string;
+  /** Percent-encoded path and query. */
+  readonly path: string;
 }
 
 /** The address of a path and query under a base address, which may end in a slash. */
-export function joinPath(base: URL, path: string): URL {
-  return new URL(base.origin + base.pathname.replace(/(?<!\/)\/+$/, '') + path);
+export function joinPath({ origin, pathname }: URL, path: string): Address {
+  return { origin, path: pathname.replace(/(?<!\/)\/+$/, '') + path };
+}
+
+export function urlOf({ origin, path }: Address): URL {
+  return new URL(origin + path);
 }
 
 /**
@@ -36,10 +40,11 @@ export function joinPath(base: URL, path: string): URL {
  * example has an `http` address in its `Location` although HTTPS is meant. Undefined for any other redirect: the key is sent to
  * no other host.
  *
- * @param requested the address of the call
+ * @param address that of the call
  */
-export function httpsUpgrade(requested: URL, status: number, location: string | undefined): string | undefined {
-  if (status !== 301 || requested.protocol !== 'http:') return undefined;
+export function httpsUpgrade(address: Address, status: number, location: string | undefined): string | undefined {
+  if (status !== 301 || !address.origin.startsWith('http:')) return undefined;
+  const requested = urlOf(address);
   const target = resolve(location, requested);
   if (target?.hostname !== requested.hostname || !['http:', 'https:'].includes(target.protocol)) return undefined;
   target.protocol = 'https:';

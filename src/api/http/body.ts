@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
 import { gunzip, gunzipSync } from 'node:zlib';
-import { firstHeader, resolve } from './address.ts';
+import { firstHeader, resolve, urlOf, type Address } from './address.ts';
 import { isTooDeep, tooMuchOf, type Bounds } from './bounds.ts';
 import { CallFailure, announced } from './callFailure.ts';
 import { errorTitle, hasError, titleOf } from './errorTitle.ts';
@@ -67,7 +67,7 @@ function reasonOf(status: number): FailureReason {
  * @param title the title of the body, safe to show
  */
 function statusFailure(
-  requested: URL,
+  address: Address,
   { status, headers }: RawResponse,
   title: string | undefined,
   overload: Overload | undefined,
@@ -75,7 +75,7 @@ function statusFailure(
   const reason = reasonOf(status);
   if (reason === 'redirect') {
     // Only the origin is shown, because the rest of the address may contain anything, secrets included.
-    const target = resolve(firstHeader(headers, 'location'), requested)?.origin;
+    const target = resolve(firstHeader(headers, 'location'), urlOf(address))?.origin;
     const words = `status ${status}, a redirect${target === undefined ? '' : ` to ${target}`}`;
     return new CallFailure(reason, words, { status });
   }
@@ -126,7 +126,7 @@ const LONGEST_ERROR = 64 * 1024;
 /** A successful response: its JSON object, and the address that sent it. */
 export interface JsonResponse {
   readonly body: Json;
-  readonly address: URL;
+  readonly address: Address;
   /** All `Link` headers, joined. */
   readonly link: string;
 }
@@ -155,7 +155,7 @@ export interface ResponsePolicy {
 }
 
 export interface ReceivedResponse {
-  readonly address: URL;
+  readonly address: Address;
   readonly raw: RawResponse;
   /** Unix milliseconds of the wall clock, for comparison with times in headers. */
   readonly receivedAt: number;

@@ -6,7 +6,7 @@ import { backoff } from '../backoff.ts';
 import { UpstreamError } from '../types.ts';
 import type { CallObserver, SplitReason, CallOptions, Overload } from '../upstreamReader.ts';
 import { yieldToEventLoop, yieldSoonAfterInput, yieldAfterInput } from '../../eventLoop/turns.ts';
-import { withOrigin, firstHeader, httpsUpgrade } from './address.ts';
+import { firstHeader, httpsUpgrade } from './address.ts';
 import {
   isGood,
   parseResponse,
@@ -179,12 +179,10 @@ export class Client {
     call: CallOptions,
   ): Promise<JsonResponse | CallFailure> {
     try {
-      const { address } = request;
-      const target = this.#upgraded === undefined ? address : withOrigin(address, this.#upgraded);
-      const first = await this.#send(endpoint, { ...request, address: target }, policy, call);
+      const target = this.#upgraded === undefined ? request : { ...request, origin: this.#upgraded };
+      const first = await this.#send(endpoint, target, policy, call);
       if (!('redirectedTo' in first)) return await first.response;
-      const secure = { ...request, address: withOrigin(target, first.redirectedTo) };
-      const second = await this.#send(endpoint, secure, policy, call);
+      const second = await this.#send(endpoint, { ...request, origin: first.redirectedTo }, policy, call);
       if ('redirectedTo' in second) return new CallFailure('redirect', 'the HTTPS address redirects again');
       const response = await second.response;
       this.#upgraded = first.redirectedTo;
@@ -209,14 +207,11 @@ export class Client {
     try {
       const received = await this.#exchange(endpoint, request, policy.bounds.bytes, call.signal);
       overload = received.overload;
-      const redirectedTo = httpsUpgrade(
-        request.address,
-        received.raw.status,
-        firstHeader(received.raw.headers, 'location'),
-      );
+      const { status, headers } = received.raw;
+      const redirectedTo = httpsUpgrade(request, status, firstHeader(headers, 'location'));
       if (redirectedTo !== undefined) return { redirectedTo };
       const { mayBeOverload } = policy;
-      if (mayBeOverload === undefined && isGood(received.raw.status)) return { response: readLater(received, policy) };
+      if (mayBeOverload === undefined && isGood(status)) return { response: readLater(received, policy) };
       const text = await textOf(received, policy);
       if (mayBeOverload?.(text) === false) {
         const response = this.#parseLater(withoutBody(received), text, policy);
@@ -257,15 +252,15 @@ export class Client {
   ): Promise<ReceivedResponse> {
     const { observer, now, monotonic, requestTimeoutMs: timeoutMs } = this.#options;
     const mask = this.#key.current();
-    const headers = this.#headers(mask.key, request);
     const started = monotonic();
     let code: number | undefined;
     observer.started(endpoint);
     try {
-      const raw = await exchange(this.connections.dispatcher, { ...request, headers, timeoutMs, maxBytes, signal });
+      const headers = this.#headers(mask.key, request);
+      const raw = await exchange(this.connections.dispatcher, request, headers, { timeoutMs, maxBytes }, signal);
       code = raw.status;
       const receivedAt = now();
-      return { address: request.address, raw, receivedAt, overload: overloadOf(code, raw.headers, receivedAt), mask };
+      return { address: request, raw, receivedAt, overload: overloadOf(code, raw.headers, receivedAt), mask };
     } catch (error) {
       if (error instanceof CallFailure) code = error.status;
       throw error;
@@ -275,13 +270,14 @@ export class Client {
   }
 
   #headers(key: string, { body, keyHeader }: Request): Record<string, string> {
-    return {
+    const headers: Record<string, string> = {
       accept: 'application/json',
       'accept-encoding': 'gzip',
       'user-agent': this.#options.userAgent,
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       [keyHeader ?? this.#options.keyHeader]: key,
     };
+    if (body !== undefined) headers['content-type'] = 'application/json';
+    return headers;
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici';
-import { abortReason, type ResponseHeaders } from './address.ts';
+import { abortReason, type Address, type ResponseHeaders } from './address.ts';
 import { CallFailure } from './callFailure.ts';
 import { networkFailure } from './networkFailure.ts';
 
@@ -15,11 +15,30 @@ export interface RawResponse {
 }
 
 /** A request: a GET, or with a body a POST of JSON. */
-export interface Request {
-  readonly address: URL;
+export interface Request extends Address {
   readonly body?: string | undefined;
   /** Name of the key's header, where it differs from that of the account. */
   readonly keyHeader?: string | undefined;
+}
+
+interface ExchangeLimits {
+  /** From sending to the last byte of the body. */
+  readonly timeoutMs: number;
+  readonly maxBytes: number;
+}
+
+/** The exchanges of each signal that have not ended: one listener for all of them costs less than one for each. */
+const underWay = new WeakMap<AbortSignal, Set<ResponseHandler>>();
+
+function underWayOf(signal: AbortSignal): Set<ResponseHandler> {
+  const known = underWay.get(signal);
+  if (known !== undefined) return known;
+  const handlers = new Set<ResponseHandler>();
+  underWay.set(signal, handlers);
+  signal.addEventListener('abort', () => {
+    for (const handler of handlers) handler.abort(abortReason(signal));
+  });
+  return handlers;
 }
 
 /**
@@ -29,28 +48,24 @@ export interface Request {
  */
 export function exchange(
   dispatcher: Dispatcher,
-  request: Request & {
-    readonly headers: Record<string, string>;
-    /** Limit from sending to the last byte of the body. */
-    readonly timeoutMs: number;
-    readonly maxBytes: number;
-    readonly signal: AbortSignal;
-  },
+  { origin, path, body }: Request,
+  headers: Record<string, string>,
+  limits: ExchangeLimits,
+  signal: AbortSignal,
 ): Promise<RawResponse> {
   return new Promise((resolve, reject) => {
-    const handler = new ResponseHandler(request, resolve, reject);
-    const { address, body, headers } = request;
-    const { origin, pathname, search } = address;
-    const what = body === undefined ? { method: 'GET' as const } : { method: 'POST' as const, body };
-    dispatcher.dispatch({ origin, path: pathname + search, headers, ...what }, handler);
+    const handler = new ResponseHandler(limits, underWayOf(signal), resolve, reject);
+    if (signal.aborted) handler.abort(abortReason(signal));
+    const method = body === undefined ? 'GET' : 'POST';
+    dispatcher.dispatch({ origin, path, headers, method, body: body ?? null }, handler);
   });
 }
 
 class ResponseHandler implements Dispatcher.DispatchHandler {
-  readonly #options: Parameters<typeof exchange>[1];
+  readonly #limits: ExchangeLimits;
+  readonly #underWay: Set<ResponseHandler>;
   readonly #resolve: (response: RawResponse) => void;
   readonly #reject: (error: Error) => void;
-  readonly #onAbort: () => void;
   readonly #started = performance.now();
   #timer: NodeJS.Timeout;
   #controller: Dispatcher.DispatchController | undefined;
@@ -62,18 +77,26 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
   readonly #chunks: Buffer[] = [];
   #bytes = 0;
 
+  /** @param underWay the handler is in it until its exchange has ended */
   constructor(
-    options: Parameters<typeof exchange>[1],
+    limits: ExchangeLimits,
+    underWay: Set<ResponseHandler>,
     resolve: (response: RawResponse) => void,
     reject: (error: Error) => void,
   ) {
-    this.#options = options;
+    this.#limits = limits;
+    this.#underWay = underWay;
     this.#resolve = resolve;
     this.#reject = reject;
-    this.#onAbort = () => this.#fail(abortReason(options.signal));
-    this.#timer = setTimeout(() => this.#late(), options.timeoutMs);
-    options.signal.addEventListener('abort', this.#onAbort, { once: true });
-    if (options.signal.aborted) this.#onAbort();
+    this.#timer = setTimeout(() => this.#late(), limits.timeoutMs);
+    underWay.add(this);
+  }
+
+  /** Ends the exchange without its response. */
+  abort(error: Error): void {
+    if (!this.#end()) return;
+    this.#reject(error);
+    this.#hangUp(error);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -88,9 +111,9 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
     this.#headers = headers;
     if (this.#isError()) {
       clearTimeout(this.#timer);
-      const left = this.#options.timeoutMs - (performance.now() - this.#started);
+      const left = this.#limits.timeoutMs - (performance.now() - this.#started);
       this.#timer = setTimeout(() => this.#cut(), Math.min(ERROR_BODY_MS, left));
-    } else if (Number(headers['content-length']) > this.#options.maxBytes) {
+    } else if (Number(headers['content-length']) > this.#limits.maxBytes) {
       this.#tooLarge();
     }
   }
@@ -101,7 +124,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
     this.#chunks.push(chunk);
     if (this.#isError()) {
       if (this.#bytes > ERROR_BODY_BYTES) this.#cut();
-    } else if (this.#bytes > this.#options.maxBytes) {
+    } else if (this.#bytes > this.#limits.maxBytes) {
       this.#tooLarge();
     }
   }
@@ -112,7 +135,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
     if (this.#isError()) this.#cut();
-    else this.#fail(networkFailure(error, this.#status));
+    else this.abort(networkFailure(error, this.#status));
   }
 
   #isError(): boolean {
@@ -121,13 +144,13 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
 
   #late(): void {
     const what = this.#status === undefined ? 'no answer' : 'no whole answer';
-    const words = `${what} within ${this.#options.timeoutMs / 1000} s`;
-    this.#fail(new CallFailure('timeout', words, { status: this.#status, retriable: true }));
+    const words = `${what} within ${this.#limits.timeoutMs / 1000} s`;
+    this.abort(new CallFailure('timeout', words, { status: this.#status, retriable: true }));
   }
 
   #tooLarge(): void {
-    const words = `the answer is larger than ${this.#options.maxBytes} bytes`;
-    this.#fail(new CallFailure('too_large', words, { status: this.#status }));
+    const words = `the answer is larger than ${this.#limits.maxBytes} bytes`;
+    this.abort(new CallFailure('too_large', words, { status: this.#status }));
   }
 
   /** The status alone is enough: an error response counts as read even if its body is incomplete. */
@@ -139,7 +162,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
   #succeed(): void {
     const status = this.#status;
     if (status === undefined) {
-      this.#fail(new CallFailure('invalid_response', 'the answer ended without a status'));
+      this.abort(new CallFailure('invalid_response', 'the answer ended without a status'));
       return;
     }
     if (!this.#end()) return;
@@ -147,17 +170,11 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
     this.#resolve({ status, headers: this.#headers, body });
   }
 
-  #fail(error: Error): void {
-    if (!this.#end()) return;
-    this.#reject(error);
-    this.#hangUp(error);
-  }
-
   #end(): boolean {
     if (this.#ended) return false;
     this.#ended = true;
     clearTimeout(this.#timer);
-    this.#options.signal.removeEventListener('abort', this.#onAbort);
+    this.#underWay.delete(this);
     return true;
   }
 

@@ -1,6 +1,7 @@
 import { badKeyOf, failedBelow, judge, mayReportError, type FailedFields, type Meaning } from './failures.ts';
 import { NRQL, type Document } from './documents.ts';
 import { nrql, type QueryParts } from './nrql.ts';
+import type { Address } from '../http/address.ts';
 import type { ResponsePolicy } from '../http/body.ts';
 import { BOUNDS, type Bounds } from '../http/bounds.ts';
 import { CallFailure } from '../http/callFailure.ts';
@@ -61,12 +62,13 @@ export interface NerdGraphReaderOptions extends ClientOptions {
 /** Makes the calls of the interface, each one a POST of a document with its variables. */
 export class Transport {
   readonly http: Client;
-  readonly #address: URL;
+  readonly #address: Address;
   readonly #timeout: number;
 
   constructor(http: Client, { baseUrl, requestTimeoutMs }: NerdGraphReaderOptions) {
     this.http = http;
-    this.#address = new URL(baseUrl);
+    const { origin, pathname, search } = new URL(baseUrl);
+    this.#address = { origin, path: pathname + search };
     const seconds = Math.floor(requestTimeoutMs / 1000) - 1;
     this.#timeout = Math.min(LONGEST_TIMEOUT, Math.max(SHORTEST_TIMEOUT, seconds));
   }
@@ -117,7 +119,7 @@ export class Transport {
     const { root, list } = document;
     let meaning: Meaning | undefined;
     let failed: FailedFields | undefined;
-    const request = { address: this.#address, body, keyHeader };
+    const request = { ...this.#address, body, keyHeader };
     const policy: ResponsePolicy = {
       bounds,
       inspect: (parsed, status, mask) => {

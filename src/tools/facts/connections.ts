@@ -1,7 +1,7 @@
 import { BOUNDS } from '../../api/http/bounds.ts';
 import { Client } from '../../api/http/client.ts';
 import type { Json } from '../../api/http/validation.ts';
-import { joinPath, resolve } from '../../api/http/address.ts';
+import { joinPath, resolve, urlOf } from '../../api/http/address.ts';
 import type { Document } from '../../api/nerdgraph/documents.ts';
 import { AccountMemory } from '../../api/nerdgraph/accountMemory.ts';
 import { NerdGraphAccount } from '../../api/nerdgraph/nerdGraphAccount.ts';
@@ -144,13 +144,12 @@ export class RestConnection {
   ): Promise<{ readonly names: readonly string[]; readonly next: URL | undefined }> {
     const { endpoint, path } = metricTarget('metrics.json', { applicationId }, queryOf([['name', name]]));
     const policy = { bounds: BOUNDS.list, retries: 'none' } as const;
-    const request = { address: joinPath(this.#base, path) };
-    const { body, link, address } = await this.#client.call(endpoint, request, policy, this.call);
+    const { body, link, address } = await this.#client.call(endpoint, joinPath(this.#base, path), policy, this.call);
     const names = objectsIn(body['metrics']).flatMap((metric) =>
       typeof metric['name'] === 'string' ? [metric['name']] : [],
     );
     const next = parseLinks(link).find(({ relations }) => relations.includes('next'))?.target;
-    return { names, next: resolve(next, address) };
+    return { names, next: resolve(next, urlOf(address)) };
   }
 
   close(): Promise<void> {
