@@ -109,16 +109,17 @@ export class Schedule {
   /** The times of a task that was read just now, with its next due time, for the state of the task. */
   readTimes(task: Task, window: CurrentWindow, dataEnd: number): ReadTimes {
     const { clock } = this.#context;
-    const interval = this.effectiveIntervalOf(task);
-    const times = {
+    const { readableAt } = window;
+    const readAt = clock.monotonic();
+    return {
       windowEnd: dataEnd + task.endsBefore,
       dataEnd,
-      readableAt: window.readableAt,
-      readAt: clock.monotonic(),
+      readableAt,
+      readAt,
       shownAt: clock.now(),
-      interval,
+      dueAt: this.#dueAt(task, { readableAt, readAt }),
+      interval: this.effectiveIntervalOf(task),
     };
-    return { ...times, dueAt: this.#dueAt(task, times) };
   }
 
   /** The approximate number of calls to read the given number of tasks of each kind. */
@@ -298,7 +299,7 @@ export class Schedule {
   #windowOfNow(): CurrentWindow {
     const { collection, clock } = this.#context;
     const wall = clock.now();
-    const window = windowAt(wall, collection);
-    return { ...window, readableAt: clock.monotonic() - (wall - readableAt(window.to, collection.delay)) };
+    const { from, to } = windowAt(wall, collection);
+    return { from, to, readableAt: clock.monotonic() - (wall - readableAt(to, collection.delay)) };
   }
 }
