@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { existsSync, createWriteStream } from 'node:fs';
+import { createWriteStream, existsSync, lstatSync, readdirSync } from 'node:fs';
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
@@ -148,6 +148,10 @@ export function chooseTarget(
   const checkpoint = new Checkpoint(`${output}.backfill`);
   const isThere = existsSync(checkpoint.path);
   if (resume && !isThere) throw new UsageError(`there is no run to resume: ${checkpoint.path} does not exist`);
+  const link = resume ? firstLink(checkpoint.path) : undefined;
+  if (link !== undefined) {
+    throw new UsageError(`${link} is a symbolic link, and no run leaves one: start anew with --force`);
+  }
   checkOutput([output], { force });
   if (isThere && !resume && !force) {
     throw new UsageError(
@@ -169,6 +173,13 @@ export function chooseTarget(
       await rename(unfinished, output);
     },
   };
+}
+
+/** A symbolic link in place of the folder or in it, which a resumed run would write through. */
+function firstLink(folder: string): string | undefined {
+  if (lstatSync(folder).isSymbolicLink()) return folder;
+  const found = readdirSync(folder, { recursive: true, withFileTypes: true }).find((entry) => entry.isSymbolicLink());
+  return found === undefined ? undefined : join(found.parentPath, found.name);
 }
 
 function toStandardOutput(stdout: NodeJS.WritableStream): OutputTarget {

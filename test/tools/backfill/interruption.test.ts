@@ -1,4 +1,14 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -129,6 +139,25 @@ describe('an interrupted run', () => {
     const resumed = runOn(countingSession().session, { ...WISH, output, resume: true });
     await expect(resumed).rejects.toThrow(new UsageError(`${file} is damaged: start anew with --force`));
   });
+
+  it.each(['', '/state.json.new', '/planted'])(
+    'is not resumed where a link was planted, which it would write through: %s',
+    async (name) => {
+      await expect(runOn(countingSession(5).session, { ...WISH, output })).rejects.toThrow();
+      const link = `${output}.backfill${name}`;
+      const victim = `${folder}/victim`;
+      if (name === '') renameSync(link, victim);
+      else writeFileSync(victim, 'kept');
+      symlinkSync(victim, link);
+      const { session, calls } = countingSession();
+      await expect(runOn(session, { ...WISH, output, resume: true })).rejects.toThrow(
+        new UsageError(`${link} is a symbolic link, and no run leaves one: start anew with --force`),
+      );
+      expect(calls()).toBe(0);
+      await runOn(countingSession().session, { ...WISH, output, force: true });
+      expect(existsSync(victim)).toBe(true);
+    },
+  );
 
   it.each([
     ['of another version', '"version":3', '"version":2'],
