@@ -1,8 +1,7 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { RestMemory } from './restMemory.ts';
-import type { MetricDataSubject } from '../upstreamReader.ts';
+import { outcomeOf, type MetricDataSubject } from '../upstreamReader.ts';
 import type { MetricData } from './restColumns.ts';
-import { UpstreamError } from '../types.ts';
+import type { UpstreamError } from '../types.ts';
 
 /** Limit for the characters of the query of one metric data call. */
 export const MAX_CHARACTERS = 4_000;
@@ -69,8 +68,8 @@ interface SplitCalls {
 
 /**
  * Reads the metric data of any number of names in as few calls as possible (docs/interface.md, "Metric data calls"). A refused
- * list of more than ten names is read again ten at a time. A shorter list is refused because of a name: halving finds the name,
- * which is left out for a while, and the other names stay.
+ * list of more than ten names is read again ten at a time. A shorter list is refused because of a name: its names are read one
+ * by one, and the refused one is left out for a while.
  */
 export class NameSplitting {
   readonly #memory: RestMemory;
@@ -97,25 +96,61 @@ export class NameSplitting {
     calls: SplitCalls,
   ): Promise<{ readonly data: MetricData; readonly refused: readonly string[] }> {
     const { names } = subject.metrics;
+    const [owner = ''] = omittedFrom(subject).slice(-1);
     let left = this.#allowed(subject);
     const refused = left === names ? [] : names.filter((name) => !left.includes(name));
-    const [owner = ''] = omittedFrom(subject).slice(-1);
-    const refuse = (name: string): void => {
-      refused.push(name);
-      this.#memory.failures.omit(owner, name, this.#omitMs);
-      calls.refuse(name);
+    let data: MetricData | undefined;
+    // The refusals of the lists that were requested, so that none is requested twice.
+    const requested = new Map<string, UpstreamError | undefined>();
+    const request = async (list: readonly string[]): Promise<UpstreamError | undefined> => {
+      const key = JSON.stringify(list);
+      if (requested.has(key)) return requested.get(key);
+      const outcome = await outcomeOf(calls.read(list));
+      // A failure without a status, such as a timeout, is not a refusal.
+      if ('error' in outcome && !REFUSALS.has(outcome.error.failure.status ?? 0)) throw outcome.error;
+      const refusal = 'error' in outcome ? outcome.error : undefined;
+      if ('value' in outcome) data = data === undefined ? outcome.value : new Map([...data, ...outcome.value]);
+      requested.set(key, refusal);
+      return refusal;
     };
-    const reading = new SplitReading(names, { ...calls, refuse });
+    /** Reads a refused list in parts, down to the refused names. True when all of its parts were read. */
+    const readParts = async (list: readonly string[], refusal: UpstreamError): Promise<boolean> => {
+      const isLong = list.length > CAUTIOUS_NAMES;
+      // Until something was read, a refusal may concern the application or the window, and then every call would be refused.
+      for (const sample of isLong ? [] : [names.slice(0, 1), names.slice(-1)]) {
+        if (data === undefined) await request(sample);
+      }
+      if (!isLong && data === undefined) throw refusal;
+      if (list.length === 1) {
+        refused.push(...list);
+        for (const name of list) this.#memory.failures.omit(owner, name, this.#omitMs);
+        list.forEach(calls.refuse);
+        return false;
+      }
+      let isAllRead = true;
+      for (const part of batches(list, isLong ? CAUTIOUS_NAMES : 1)) {
+        const again = await request(part);
+        if (again === undefined) continue;
+        isAllRead = false;
+        await readParts(part, again);
+      }
+      return isAllRead;
+    };
     while (left.length > 0) {
       // The names are split again before each call, because an earlier call, perhaps of another subject, may have lowered the
       // limit.
       const [batch = left] = batches(left, this.#memory.maxNames);
-      if (await reading.isTooLong(batch)) this.#memory.maxNames = CAUTIOUS_NAMES;
+      const refusal = await request(batch);
+      // If calls for other subjects fail too, the cause is not a name.
+      if (refusal !== undefined && data === undefined && calls.isCircuitOpen()) throw refusal;
+      if (refusal !== undefined && (await readParts(batch, refusal)) && batch.length > CAUTIOUS_NAMES) {
+        this.#memory.maxNames = CAUTIOUS_NAMES;
+      }
       left = left.slice(batch.length);
     }
-    const { data } = reading;
+    const found = data ?? new Map<string, never>();
     // A name that was left out may have been read as a sample, to distinguish a refused name from a refusal of everything.
-    return { data, refused: refused.filter((name) => !data.has(name)) };
+    return { data: found, refused: refused.filter((name) => !found.has(name)) };
   }
 
   /** The names that are not left out; the same list if that is all of them. */
@@ -126,75 +161,5 @@ export class NameSplitting {
     const owners = omittedFrom(subject);
     const allowed = names.filter((name) => !owners.some((owner) => failures.isOmitted(owner, name)));
     return allowed.length === names.length ? names : allowed;
-  }
-}
-
-/** One read of the names of one subject. */
-class SplitReading {
-  data: MetricData = new Map();
-  /** Sample names, which distinguish a refused name from a refusal of everything. */
-  readonly #samples: readonly string[];
-  readonly #calls: SplitCalls;
-  /** Results of the lists of names that were requested, so that none is requested twice. */
-  readonly #requested: { readonly names: readonly string[]; readonly refusal: UpstreamError | undefined }[] = [];
-  #isAnyRead = false;
-
-  constructor(names: readonly string[], calls: SplitCalls) {
-    this.#samples = [...names.slice(0, 1), ...names.slice(1).slice(-1)];
-    this.#calls = calls;
-  }
-
-  /** Reads a list, in parts if it is refused. True when it was long and all of its parts were read. */
-  async isTooLong(batch: readonly string[]): Promise<boolean> {
-    const refusal = await this.#refusal(batch);
-    if (refusal === undefined) return false;
-    // If calls for other subjects fail too, the cause is not a name.
-    if (!this.#isAnyRead && this.#calls.isCircuitOpen()) throw refusal;
-    return (await this.#readParts(batch, refusal)) && batch.length > CAUTIOUS_NAMES;
-  }
-
-  /** Reads a refused list in parts, down to the refused names. True when all of its parts were read. */
-  async #readParts(list: readonly string[], refusal: UpstreamError): Promise<boolean> {
-    const isLong = list.length > CAUTIOUS_NAMES;
-    if (!isLong) await this.#makeSureOfUpstream(refusal);
-    const [only = ''] = list;
-    if (list.length === 1) {
-      this.#calls.refuse(only);
-      return false;
-    }
-    const middle = Math.ceil(list.length / 2);
-    let isAllRead = true;
-    for (const part of isLong ? batches(list, CAUTIOUS_NAMES) : [list.slice(0, middle), list.slice(middle)]) {
-      const refusedAgain = await this.#refusal(part);
-      if (refusedAgain === undefined) continue;
-      isAllRead = false;
-      await this.#readParts(part, refusedAgain);
-    }
-    return isAllRead;
-  }
-
-  /** Until something was read, a refusal may concern the application or the window, and then every call would be refused. */
-  async #makeSureOfUpstream(refusal: UpstreamError): Promise<void> {
-    let isRead = this.#isAnyRead;
-    for (const sample of this.#samples) if (!isRead) isRead = (await this.#refusal([sample])) === undefined;
-    if (!isRead) throw refusal;
-  }
-
-  /** Reads names in one call; returns the refusal, if any. */
-  async #refusal(names: readonly string[]): Promise<UpstreamError | undefined> {
-    const before = this.#requested.find((list) => isDeepStrictEqual(list.names, names));
-    if (before !== undefined) return before.refusal;
-    let refusal: UpstreamError | undefined;
-    try {
-      const data = await this.#calls.read(names);
-      this.data = this.#isAnyRead ? new Map([...this.data, ...data]) : data;
-      this.#isAnyRead = true;
-    } catch (error) {
-      // A failure without a status, such as a timeout, is not a refusal.
-      if (!(error instanceof UpstreamError) || !REFUSALS.has(error.failure.status ?? 0)) throw error;
-      refusal = error;
-    }
-    this.#requested.push({ names, refusal });
-    return refusal;
   }
 }
