@@ -118,6 +118,15 @@ describe('the release', () => {
     expect(runsOf('chart').join('\n')).toMatch(/helm lint --strict [^]*helm package [^]*cosign sign --yes/);
   });
 
+  test('lets no job that runs actions of others write to the repository', () => {
+    const writing = Object.entries(jobs).filter(([, { permissions }]) => permissions['contents'] === 'write');
+    expect(writing.map(([name]) => name)).toEqual(['release']);
+    const uses = stepsOf('release.yaml', 'release').flatMap((step) => step.uses ?? []);
+    expect(uses.map((action) => action.split('@')[0])).toEqual(['actions/checkout']);
+    expect(jobs['release']).toMatchObject({ needs: ['package', 'chart'] });
+    expect(runsOf('release').join('\n')).toMatch(/helm pull [^]*gh release create /);
+  });
+
   test('builds the image of the Dockerfile for two processors, with a bill of materials, an attestation and a signature', () => {
     const build = inputOf('release.yaml', 'image', 'docker/build-push-action');
     expect(build).toMatchObject({
