@@ -15,7 +15,7 @@ newrelic-apm-exporter check --live --facts --output=facts.json
 Each row is \`as assumed\`, \`differs\` (with what was seen, and what of the exporter it makes wrong) or \`not decidable here\`
 (with why: no host, too little traffic). The exit status is 0, or 1 when a row differs or the account cannot be read.
 
-- At most 80 calls for an account, beyond those that list its applications and key transactions, under its budget;
+- At most 80 calls for an account, beyond those that list its applications, under its budget;
   \`--wait=10m\` decides \`late_minutes\`, which reads a minute again while it waits (at most 30 minutes).
 - It only reads. Some calls are meant to be refused: at most three with many metric names, one syntax error, and one query
   of account 2147483647, which cannot exist. They count as no failure of the account.

@@ -20,7 +20,7 @@ const MAX_REMEMBERED = 1_000;
 
 const definitionText = z.string().max(LONGEST_DEFINITION);
 
-const goldenMetric = z.object({
+export const goldenMetric = z.object({
   name: text.max(LONGEST_NAME),
   title: z.string(),
   unit: z.string(),

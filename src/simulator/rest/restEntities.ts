@@ -45,17 +45,14 @@ function summary(call: RestCall, figures: Readonly<Record<string, number>>): Jso
   return call.settings.rounding ? roundFigures(figures) : figures;
 }
 
-const NOTHING: RollingFigures = { response_time: 0, throughput: 0, error_rate: 0, apdex_score: 0 };
-
 /** The member `application_summary`, where there are figures; in other units where a planted fact says so. */
 function webSummary(
   call: RestCall,
-  computed: RollingFigures | undefined,
+  figures: RollingFigures | undefined,
   apdex_target: number,
   counts: Readonly<Record<string, number>> = {},
 ): JsonObject {
   const { facts } = call.settings;
-  const figures = computed ?? (facts.has('rest_silent_application') ? NOTHING : undefined);
   if (figures === undefined) return {};
   const members = {
     response_time: figures.response_time / (facts.has('rest_response_time_unit') ? 1000 : 1),

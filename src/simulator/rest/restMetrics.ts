@@ -98,17 +98,11 @@ function scopeOf({ world, ids: { application, ...part } }: RestCall): WorldScope
 export function metricNames(call: RestCall): ServiceResponse {
   const scope = scopeOf(call);
   if (scope === undefined) return NOT_FOUND;
-  const {
-    query,
-    settings: { facts },
-  } = call;
-  const part = (query.get('name') ?? '').toLowerCase();
-  const passes = (name: string): boolean =>
-    facts.has('rest_name_filter') ? name.startsWith(part) : name.includes(part);
+  const part = (call.query.get('name') ?? '').toLowerCase();
   const found = isListed(scope.application, call.now)
-    ? call.world.metrics(scope).filter(({ name }) => passes(name.toLowerCase()))
+    ? call.world.metrics(scope).filter(({ name }) => name.toLowerCase().includes(part))
     : [];
-  const page = paginate(found, call, facts.has('rest_names_page') ? 500 : 1000, true);
+  const page = paginate(found, call, 1000, true);
   return ok({ metrics: page.items.map(({ name, kind }) => ({ name, values: [...valueNames(kind)] })) }, page.link);
 }
 
@@ -169,7 +163,6 @@ function metricData(
   const { facts } = settings;
   const rounded = settings.rounding && (!isTrue(query, 'raw') || facts.has('rest_raw'));
   const end = firstIncompleteMinute(now);
-  const moved = facts.has('rest_window_as_asked') && isTrue(query, 'summarize') ? 2 : 0;
   const processes = scope.instances.length;
   const spans = range.spans.flatMap((span) => {
     const from = Math.max(span.from, end - RETENTION_MINUTES);
@@ -209,9 +202,9 @@ function metricData(
           if (values['total_used_mb'] !== undefined) values['total_used_mb'] *= factor;
           return [
             {
-              from: formatTimestamp((span.from - moved) * MINUTE),
+              from: formatTimestamp(span.from * MINUTE),
               // Timeslices end with their last second, or with the minute after it.
-              to: formatTimestamp((span.to - moved) * MINUTE - (settings.inclusiveTo ? 1000 : 0)),
+              to: formatTimestamp(span.to * MINUTE - (settings.inclusiveTo ? 1000 : 0)),
               values: rounded ? roundFigures(values) : values,
             },
           ];

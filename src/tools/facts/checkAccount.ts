@@ -1,17 +1,15 @@
-import { UpstreamError, type Application, type KeyTransaction } from '../../api/types.ts';
+import { UpstreamError, type Application } from '../../api/types.ts';
 import { REMEDIES } from '../../collect/remedies.ts';
 import { METRIC } from '../../formulas/metricInputs.ts';
-import { readAll } from '../upstream/readForCommand.ts';
 import type { LiveAccount } from '../upstream/session.ts';
-import { before, byThroughput, CallsSpent, MAX_CALLS } from './connections.ts';
-import type { CountedCalls, GraphAccount, GraphConnection, Probe } from './connections.ts';
-import type { RestAccount, RestConnection, Verdicts } from './connections.ts';
-import { AGES, undecided, word, type Judged } from './evidence.ts';
-import { TEN_MINUTES } from './factRow.ts';
-import { FACTS, type Fact, type FactId } from './facts.ts';
-import { judgeLate, type Reading } from './judges.ts';
+import { byThroughput, CallsSpent, MAX_CALLS } from './connections.ts';
+import type { CountedCalls, GraphConnection, Probe, RestConnection, Verdicts } from './connections.ts';
+import { AGES, undecided, word, type Judged, type Reason } from './evidence.ts';
+import { COUNT, FACTS, type Fact, type FactId } from './facts.ts';
+import { judgeLate, numberAt, sum } from './judges.ts';
 import { GOLDEN_PROBE, NERDGRAPH_PROBES, readLargest } from './nerdgraphProbes.ts';
-import { DATABASE_PROBE, countAt, readMinutes, REST_PROBES } from './restProbes.ts';
+import { rowsFor } from './queryProbes.ts';
+import { DATABASE_PROBE, readMinutes, REST_PROBES } from './restProbes.ts';
 import { MINUTE_MS } from '../../formulas/units.ts';
 
 /** An account of the configuration, connected through both interfaces. */
@@ -66,78 +64,52 @@ export async function checkAccount(account: FactAccount, timing: Timing): Promis
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error;
     const problem = `${error.message}; hint: ${REMEDIES[error.failure.reason]}`;
-    return { account: name, rows: rows(failed(error)), problem };
+    return { account: name, rows: rows(undecided('the call failed', word('failure', error.failure.reason))), problem };
   }
 }
 
 /** Reads the lists. Those of the account's own interface do not count as calls, all other reads do. */
 async function openSides({ own, calls, rest, graph }: FactAccount, { now, delayMs, waitMs }: Timing) {
   calls.limit = MAX_CALLS - (waitMs > 0 ? LATE_CALLS : 0);
-  const { api } = own.reader;
+  const isRest = own.reader.api === 'rest';
   const to = Math.floor((now() - delayMs) / MINUTE_MS) * 60;
+  const minute = (): number => Math.floor(now() / MINUTE_MS) * 60;
   const listed = await own.reader.listApplications({}, own.call);
   const reporting = listed.filter((application) => application.reporting !== false);
-  const ranked = api === 'rest' ? byThroughput(reporting) : await byRolling(graph, reporting, to);
+  const ranked = isRest ? byThroughput(reporting) : await byCalls(graph, reporting, to);
   const largest = ranked.slice(0, LARGEST);
-  const overGraph = await sideOf(now, async (): Promise<Omit<GraphAccount, 'first' | 'minute'>> => {
-    const accountId = await graph.accountId();
-    const side = { largest, to, graph, accountId, listed };
-    return api === 'nerdgraph' || largest.length === 0 ? side : { ...side, largest: await readLargest(side) };
+  const common = { to, minute, listed };
+  const overGraph = await sideOf(async () => {
+    return { ...common, graph, largest: isRest ? await readLargest(graph, largest) : largest };
   });
-  const overRest = await sideOf(now, async (): Promise<Omit<RestAccount, 'first' | 'minute'>> => {
-    const keyTransactions = await rest.reader
-      .listKeyTransactions({}, api === 'rest' ? own.call : rest.call)
-      .catch(noneOf);
-    if (api === 'rest') return { largest, to, rest, listed, keyTransactions };
-    const silent = listed.filter((application) => application.reporting === false);
-    const ids = [...ranked, ...silent].slice(0, MAX_RANKED).map(({ id }) => id);
+  const overRest = await sideOf(async () => {
+    if (isRest) return { ...common, rest, largest };
+    const ids = ranked.slice(0, MAX_RANKED).map(({ id }) => id);
     const ofRest = await rest.reader.listApplications({ ids }, rest.call);
-    const largestOfRest = largest.flatMap(({ id }) => ofRest.find((application) => application.id === id) ?? []);
-    return { largest: largestOfRest, to, rest, listed: ofRest, keyTransactions };
+    const same = largest.flatMap(({ id }) => ofRest.find((application) => application.id === id) ?? []);
+    return { ...common, rest, largest: same, listed: ofRest };
   });
   return { largest, rest: overRest, graph: overGraph };
 }
 
-function noneOf(error: unknown): readonly KeyTransaction[] {
-  if (error instanceof UpstreamError) return [];
-  throw error;
-}
-
 /** An account through one interface, or the verdict on all its facts because that interface cannot be used. */
-async function sideOf<A extends Pick<RestAccount, 'largest'>>(
-  now: Timing['now'],
+async function sideOf<A extends { readonly largest: readonly Application[] }>(
   open: () => Promise<A>,
-): Promise<(A & Pick<RestAccount, 'first' | 'minute'>) | Judged> {
-  try {
-    const account = await open();
-    const [first] = account.largest;
-    if (first === undefined) return undecided('no reporting application');
-    // The minute is that after the lists, because a summary in them may already cover a minute that ended meanwhile.
-    return { ...account, first, minute: Math.floor(now() / MINUTE_MS) * 60 };
-  } catch (error) {
-    if (error instanceof CallsSpent) return undecided('the calls are spent');
-    if (!(error instanceof UpstreamError)) throw error;
-    return undecided('no second interface', word('failure', error.failure.reason));
-  }
+): Promise<(A & { readonly first: Application }) | Judged> {
+  const account = await orFailure(open, 'no second interface');
+  if (isJudged(account)) return account;
+  const [first] = account.largest;
+  return first === undefined ? undecided('no reporting application') : { ...account, first };
 }
 
-/** Applications by throughput, which NerdGraph's list lacks, so it is queried for those with the most hosts. */
-async function byRolling(
-  { reader, call }: GraphConnection,
-  applications: readonly Application[],
-  to: number,
-): Promise<readonly Application[]> {
+/** Applications by their calls, which NerdGraph's list lacks, so it is queried for those with the most hosts. */
+async function byCalls(graph: GraphConnection, applications: readonly Application[], to: number) {
   const ranked = applications.toSorted((a, b) => (b.hosts ?? 0) - (a.hosts ?? 0)).slice(0, MAX_RANKED);
-  const { rolling } = reader;
-  if (rolling === undefined || ranked.length === 0) return ranked;
-  const subjects = ranked.map(({ id }) => ({ kind: 'application', applicationId: id }) as const);
-  const outcomes = await readAll(rolling, subjects, before(to, TEN_MINUTES), call);
-  const measured = ranked.map((application, index) => {
-    const outcome = outcomes[index];
-    const rate = outcome !== undefined && 'value' in outcome ? outcome.value.summary?.requestRate : undefined;
-    return { application, rate: rate ?? 0 };
-  });
-  return measured.toSorted((a, b) => b.rate - a.rate).map(({ application }) => application);
+  const query = `${COUNT} appId IN ({apps}) AND metricTimesliceName = '${METRIC.web}' FACET appId {time} LIMIT MAX`;
+  const found = ranked.length === 0 ? [] : await orFailure(() => rowsFor({ graph, largest: ranked, to }, query));
+  const rows = isJudged(found) ? [] : found;
+  const calls = new Map(rows.map((row) => [String(row['facet']), numberAt(row, 'c')]));
+  return ranked.toSorted((a, b) => (calls.get(String(b.id)) ?? 0) - (calls.get(String(a.id)) ?? 0));
 }
 
 /** Runs the probes of one interface in turn. A failed probe affects only its own rows. */
@@ -165,18 +137,14 @@ function unmetNeed(needs: FactId | undefined, found: Verdicts): Judged | undefin
 }
 
 /** The result of a read, or the verdict of its failed call. */
-async function orFailure<T>(read: () => Promise<T>): Promise<T | Judged> {
+async function orFailure<T>(read: () => Promise<T>, why: Reason = 'the call failed'): Promise<T | Judged> {
   try {
     return await read();
   } catch (error) {
     if (error instanceof CallsSpent) return undecided('the calls are spent');
-    if (error instanceof UpstreamError) return failed(error);
+    if (error instanceof UpstreamError) return undecided(why, word('failure', error.failure.reason));
     throw error;
   }
-}
-
-function failed({ failure }: UpstreamError): Judged {
-  return undecided('the call failed', word('failure', failure.reason));
 }
 
 /** Reads how many requests the largest application had in one minute, repeatedly while the data of that minute arrives. */
@@ -192,13 +160,13 @@ async function checkLate(
   // The last reading counts as final, so it is at the end of the wait.
   const last = Math.floor((started + waitMs - end) / MINUTE_MS);
   const ages = [...AGES.filter((age) => age < last), last];
-  const readings: Reading[] = [];
+  const readings: (readonly [age: number, calls: number])[] = [];
   const range = { from: end / 1000 - 60, to: end / 1000 };
   return orFailure(async () => {
     for (const age of ages) {
       await sleep(Math.max(0, end + age * MINUTE_MS - now()), own.call.signal);
-      const [minute] = await readMinutes(own.reader.api === 'rest' ? rest : graph, largest.id, [METRIC.web], range);
-      readings.push({ age, calls: minute === undefined ? 0 : countAt(minute, METRIC.web) });
+      const read = await readMinutes(own.reader.api === 'rest' ? rest : graph, largest.id, [METRIC.web], range);
+      readings.push([age, sum(read(METRIC.web).map(({ count = 0 }) => count))]);
     }
     return judgeLate(readings, delayMs / MINUTE_MS);
   });

@@ -1,6 +1,5 @@
 import { FAILURE_REASONS } from '../../api/types.ts';
-import type { FactId } from './facts.ts';
-import { PACK_FACTS } from './packFacts.ts';
+import { FACTS, type FactId } from './facts.ts';
 
 /** The quantities that are counted. */
 export const COUNTS = ['rows', 'hosts', 'pages', 'names'] as const;
@@ -19,13 +18,14 @@ export const RATIOS = [
  * cannot appear.
  */
 export const WORDS = {
-  window: ['3 minutes', '4 minutes', '10 minutes', '30 minutes'],
-  unit: ['seconds', 'milliseconds', 'per second', 'per minute', 'per hour', 'fraction', 'percent'],
+  form: [
+    ...['3 minutes', '4 minutes', '10 minutes', '30 minutes', 'seconds', 'milliseconds', 'per second', 'per minute'],
+    ...['per hour', 'fraction', 'percent', 'sum of the minutes', 'mean of the minutes', 'all processes', 'other'],
+  ],
   shape: [
     ...['absent', 'zeros', 'empty', 'present', 'number', 'text', 'list of texts', 'list', 'object', 'null'],
     ...['key "75"', 'key "75.0"', 'rounded', 'unrounded', 'ascending', 'descending', 'unordered', 'cut', 'error'],
-    ...['without quotes', 'in quotes', 'sum of the minutes', 'mean of the minutes', 'mean of a process'],
-    ...['filter kept', 'filter lost', 'other', 'no cursor'],
+    ...['without quotes', 'in quotes', 'filter kept', 'filter lost', 'other', 'no cursor'],
   ],
   failure: FAILURE_REASONS,
   'error class': [
@@ -38,7 +38,7 @@ export const WORDS = {
     ...['Memcached', 'MongoDB', 'MySQL', 'Neptune', 'ODBC', 'OpenSearch', 'Oracle', 'Postgres', 'Redis', 'SQLite'],
     ...['Solr', 'Valkey'],
   ],
-  field: [...Object.values(PACK_FACTS).flatMap(({ fields }) => fields), 'select', 'from', 'eventId'],
+  field: [...FACTS.flatMap(({ fields = [] }) => fields), 'select', 'from', 'eventId'],
   delay: ['2m', '3m', '5m', '10m', 'more than 10m'],
 } as const;
 
@@ -52,12 +52,12 @@ export type Seen =
 export const REASONS = [
   ...(['no reporting application', 'no host', 'no application with one to three hosts', 'no key transaction'] as const),
   ...(['no second interface', 'no traffic', 'traffic hardly changes', 'no window fits', 'no errors'] as const),
-  ...(['no browser data', 'no application without errors', 'no application that does not report'] as const),
+  ...(['no browser data', 'no application without errors'] as const),
   ...(['no list of several pages', 'too few metric names', 'too few rows', 'too few entities'] as const),
   ...(['too few events', 'no database', 'needs --wait', 'another fact differs', 'the call failed'] as const),
   'the calls are spent',
 ] as const;
-type Reason = (typeof REASONS)[number];
+export type Reason = (typeof REASONS)[number];
 
 /** The verdict of an account on one fact, and what was observed. */
 export type Judged = { readonly seen: readonly Seen[] } & (

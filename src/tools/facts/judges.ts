@@ -1,11 +1,6 @@
 import { isList, hasMembers, type Json } from '../../api/http/validation.ts';
-import { AGES, count, holds, ratio, undecided, word, type Judged, type Seen, type WORDS } from './evidence.ts';
-
-/** A value, and the one that is expected from other data. */
-export interface Pair {
-  readonly seen: number;
-  readonly expected: number;
-}
+import type { RollingSummary } from '../../api/types.ts';
+import { AGES, holds, ratio, undecided, word, type Judged, type Reason, type Seen } from './evidence.ts';
 
 /** A minute of an application: its calls, and their total time. */
 export interface Minute {
@@ -14,10 +9,8 @@ export interface Minute {
 }
 
 /** A summary of New Relic with its request rate and response time, and the minutes of the same subject read at the same time. */
-export interface Summarized {
+export interface Summarized extends Pick<Partial<RollingSummary>, 'requestRate' | 'responseTime'> {
   readonly minutes: readonly Minute[];
-  readonly requestRate: number;
-  readonly responseTime: number;
 }
 
 /** Lengths in minutes that the window of a summary may have, and minutes by which it may end before it was read. */
@@ -26,68 +19,71 @@ const WINDOW_DELAYS = [0, 1, 2, 3, 4, 5] as const;
 
 /** Relative difference up to which a window fits, rounding to three digits included. */
 const WINDOW_FITS = 0.02;
-/** Relative difference up to which memory counts as the same: processes come and go. */
-const FLUCTUATION = 0.05;
 /** Difference in error by which the best form must lead the best one with another verdict; otherwise nothing is decided. */
 const CLEAR_LEAD = 0.01;
 /** Factors between units in which an interface may give the same quantity. */
 const FACTORS = [1 / 1000, 1 / 100, 1 / 60, 1, 60, 100, 1000] as const;
 
-/** A form that values may have, and their distance from it. */
-interface Form {
-  readonly name: string;
-  readonly isAssumed: boolean;
-  readonly error: number;
-}
-
-/** Decides for the form with the smallest error; `none` is the verdict where every error is above `maxError`. */
+/**
+ * Decides for the form with the smallest error, which is the distance of the values from it; `none` is the verdict where every
+ * error is above `maxError`.
+ */
 function judgeForm(
-  of: keyof typeof WORDS,
-  forms: readonly Form[],
+  forms: readonly { readonly name: string; readonly isAssumed: boolean; readonly error: number }[],
   maxError: number,
   none: Judged,
-  ...seen: readonly Seen[]
+  seen: Seen,
 ): Judged {
   const [best, ...others] = forms.toSorted((a, b) => a.error - b.error);
   if (best === undefined || !(best.error <= maxError)) return none;
   const rival = others.find(({ isAssumed }) => isAssumed !== best.isAssumed);
   if (rival !== undefined && rival.error - best.error < CLEAR_LEAD) return undecided('traffic hardly changes');
-  return holds(best.isAssumed, word(of, best.name), ...seen);
+  return holds(best.isAssumed, word('form', best.name), seen);
 }
 
-/** Decides the unit of a value by its sum over applications; `units` gives the unit that each factor would mean. */
-export function judgeUnit(
-  pairs: readonly Pair[],
-  units: Readonly<Record<number, string>>,
-  none: 'no traffic' | 'no errors' | 'no browser data',
+/**
+ * Decides which form a value has by the sum of its readings: `forms` has a name for each factor to the expected sum, and 1 is what
+ * the exporter assumes. Readings without a value, or for which none is expected, do not count.
+ *
+ * @param maxFactor the most by which the sum may miss a form, as a factor
+ */
+export function judgeFactor(
+  pairs: readonly { readonly seen: number | undefined; readonly expected: number }[],
+  forms: Readonly<Record<number, string>>,
+  none: Reason,
+  maxFactor = 3,
 ): Judged {
-  const part = sum(pairs.map(({ seen }) => seen)) / sum(pairs.map(({ expected }) => expected));
-  if (!(part > 0 && part < Infinity)) return undecided(none);
-  const forms = Object.entries(units).map(([factor, name]) => ({
-    name,
-    isAssumed: Number(factor) === 1,
-    error: Math.abs(Math.log(part / Number(factor))),
-  }));
+  const known = pairs.filter(({ seen = 0, expected }) => seen > 0 && expected > 0);
+  if (known.length === 0) return undecided(none);
+  const part = sum(known.map(({ seen = 0 }) => seen)) / sum(known.map(({ expected }) => expected));
+  const named = Object.entries(forms).map(([factor, name]) => {
+    return { name, isAssumed: factor === '1', error: Math.abs(Math.log(part / Number(factor))) };
+  });
   const seen = ratio('seen by expected', part);
-  return judgeForm('unit', forms, Math.log(3), holds(false, word('unit', 'other'), seen), seen);
+  return judgeForm(named, Math.log(maxFactor), holds(false, word('form', 'other'), seen), seen);
 }
 
 /** Decides the window of summaries: the length that fits all subjects, with the same end, in any unit. */
 export function judgeWindow(subjects: readonly Summarized[], assumed: readonly number[]): Judged {
-  if (subjects.length === 0) return undecided('no traffic');
+  const busy = subjects.filter(({ requestRate = 0, responseTime = 0 }) => requestRate > 0 && responseTime > 0);
+  if (busy.length === 0) return undecided('no traffic');
   const forms = WINDOW_LENGTHS.map((length) => ({
     name: `${length} minutes`,
     isAssumed: assumed.includes(length),
     error: Math.min(
-      ...WINDOW_DELAYS.map((delay) => Math.max(...subjects.map((subject) => errorOfWindow(subject, length, delay)))),
+      ...WINDOW_DELAYS.map((delay) => Math.max(...busy.map((subject) => errorOfWindow(subject, length, delay)))),
     ),
   }));
   const fit = 1 - Math.min(...forms.map(({ error }) => error));
-  return judgeForm('window', forms, WINDOW_FITS, undecided('no window fits'), ratio('best fit', fit));
+  return judgeForm(forms, WINDOW_FITS, undecided('no window fits'), ratio('best fit', fit));
 }
 
 /** The difference between a summary and the window of `length` minutes that ended `delay` minutes before the last one. */
-function errorOfWindow({ minutes, requestRate, responseTime }: Summarized, length: number, delay: number): number {
+function errorOfWindow(
+  { minutes, requestRate = 0, responseTime = 0 }: Summarized,
+  length: number,
+  delay: number,
+): number {
   const part = minutes.slice(0, minutes.length - delay).slice(-length);
   const calls = sum(part.map((minute) => minute.calls));
   if (part.length < length || calls === 0) return Infinity;
@@ -110,67 +106,28 @@ export function judgeRaw(values: readonly number[], rate: number): Judged {
 }
 
 /** True for a number that rounding to three digits changes. */
-function isLong(value: number): boolean {
-  return Number(value.toPrecision(3)) !== value;
-}
-
-/** Decides whether a list filtered by a text has every name with that text that the first page without the filter has. */
-export function judgeFilter(names: readonly string[], text: string, filtered: readonly string[]): Judged {
-  const expected = names.filter((name) => name.includes(text));
-  if (expected.length === 0 && filtered.length === 0 && names.length > 0) return undecided('no database');
-  if (expected.length === 0) return holds(filtered.length > 0, count('names', filtered.length));
-  const found = expected.filter((name) => filtered.includes(name));
-  return holds(found.length === expected.length, ratio('seen by expected', found.length / expected.length));
-}
-
-/** Compares `total_used_mb` of an application over some minutes with its value in each of these minutes. */
-export function judgeMemoryMinutes(whole: number | undefined, minutes: readonly number[]): Judged {
-  if (whole === undefined || minutes.length < 2 || sum(minutes) === 0) return undecided('no host');
-  const mean = sum(minutes) / minutes.length;
-  const forms = [
-    { name: 'mean of the minutes', isAssumed: true, error: difference(whole, mean) },
-    { name: 'sum of the minutes', isAssumed: false, error: difference(whole, sum(minutes)) },
-  ];
-  const seen = ratio('seen by expected', whole / mean);
-  return judgeForm('shape', forms, FLUCTUATION, holds(false, word('shape', 'other'), seen), seen);
-}
-
-/** Compares `total_used_mb` of an application with the mean of a process and the number of processes of each host. */
-export function judgeMemoryHosts(
-  whole: number | undefined,
-  hosts: readonly { readonly megabytes: number; readonly processes: number }[],
-): Judged {
-  const expected = sum(hosts.map(({ megabytes, processes }) => megabytes * processes));
-  if (whole === undefined || hosts.length === 0 || expected === 0) return undecided('no host');
-  const fits = difference(whole, expected) <= FLUCTUATION;
-  return holds(fits, ratio('seen by expected', whole / expected), count('hosts', hosts.length));
-}
+const isLong = (value: number): boolean => Number(value.toPrecision(3)) !== value;
 
 /** The share of its final value at which a minute counts as complete. */
 const COMPLETE = 0.99;
 
-/** The calls of a minute, read at an age in minutes after its end. */
-export interface Reading {
-  readonly age: number;
-  readonly calls: number;
-}
+/** The calls of a minute, by the age in minutes after its end at which they were read. */
+export type Readings = readonly (readonly [age: number, calls: number])[];
 
 /**
  * Decides whether a minute was complete after the configured delay, and which delay would be enough, from its calls at several
  * ages, the last taken as final.
  */
-export function judgeLate(readings: readonly Reading[], delayMinutes: number): Judged {
-  const last = readings.at(-1);
-  if (last === undefined || readings.length < 2) return undecided('needs --wait');
-  if (last.calls === 0) return undecided('no traffic');
-  const parts = new Map(readings.map(({ age, calls }) => [age, calls / last.calls]));
-  const seen = AGES.flatMap((age) => {
-    const part = parts.get(age);
-    return part === undefined ? [] : [ratio(`of the final count after ${age} minutes`, part)];
-  });
-  const tooEarly = [...parts].findLast(([, part]) => part < COMPLETE)?.[0] ?? -Infinity;
-  const enough = [...parts.keys()].find((age) => age > tooEarly) ?? Infinity;
+export function judgeLate(readings: Readings, delayMinutes: number): Judged {
+  const [, last = 0] = readings.at(-1) ?? [];
+  if (readings.length < 2) return undecided('needs --wait');
+  if (last === 0) return undecided('no traffic');
+  const [enough = Infinity] = readings[readings.findLastIndex(([, calls]) => calls < COMPLETE * last) + 1] ?? [];
   const delay = AGES.find((age) => age >= enough);
+  const known = new Map(readings);
+  const seen = AGES.filter((age) => known.has(age)).map((age) =>
+    ratio(`of the final count after ${age} minutes`, (known.get(age) ?? 0) / last),
+  );
   const isComplete = enough <= Math.max(delayMinutes, AGES[0]);
   return holds(isComplete, ...seen, word('delay', delay === undefined ? 'more than 10m' : `${delay}m`));
 }

@@ -1,49 +1,40 @@
 import type { RestTimeslice } from '../../api/rest/restColumns.ts';
-import { endOf, UpstreamError } from '../../api/types.ts';
-import type { CallOptions, MetricDataResult, TimeRange, UpstreamReader } from '../../api/upstreamReader.ts';
-import { isDatastore, METRIC } from '../../formulas/metricInputs.ts';
+import { UpstreamError } from '../../api/types.ts';
+import type { TimeRange } from '../../api/upstreamReader.ts';
+import { isDatastore, METRIC, type Columns } from '../../formulas/metricInputs.ts';
 import { readEach, readOne } from '../upstream/readForCommand.ts';
-import { before, byThroughput, probe } from './connections.ts';
+import { before, byThroughput, probe, TEN_MINUTES } from './connections.ts';
 import type { GraphAccount, Probe, RestAccount, RestConnection } from './connections.ts';
-import { count, holds, undecided, word, type Judged } from './evidence.ts';
-import { TEN_MINUTES } from './factRow.ts';
-import { judgeFilter, judgeMemoryHosts, judgeMemoryMinutes, judgeRaw, judgeUnit, judgeWindow, sum } from './judges.ts';
-import type { Minute, Pair, Summarized } from './judges.ts';
-import { NO_METRIC } from './nrqlFacts.ts';
-import { judgeCut } from './nrqlJudges.ts';
+import { count, holds, undecided, word } from './evidence.ts';
+import { COUNT, NO_METRIC } from './facts.ts';
+import { judgeFactor, judgeRaw, judgeWindow, sum, type Minute, type Summarized } from './judges.ts';
 import { APP_ID, rowsFor } from './queryProbes.ts';
 
 const DATABASES = '/allWeb';
-const PAGE_OF_NAMES = 1_000;
+/** The factor by which memory may change between two reads: processes come and go. */
+const FLUCTUATION = 1.05;
 /** Minutes that a summary may cover: thirty, plus a few for a window that ended earlier. */
 const MINUTES = 36;
 
-/** What was read of each metric in one minute, by its name. */
-type MinuteColumns = Pick<MetricDataResult, 'metrics'>;
+/** What an application had of a metric in each minute of a range, oldest first. */
+type MinuteColumns = (name: string) => readonly Columns[];
 
-/** What an application had in each minute of a range, oldest first, from the reader of counters, which rounds nothing. */
+/** Reads metrics by the minute with the reader of counters, which rounds nothing. */
 export async function readMinutes(
-  { reader, call }: { readonly reader: UpstreamReader; readonly call: CallOptions },
+  { reader, call }: Pick<RestConnection, 'reader' | 'call'>,
   applicationId: number,
   names: readonly string[],
   range: TimeRange,
-): Promise<readonly MinuteColumns[]> {
+): Promise<MinuteColumns> {
   const subject = { applicationId, hostKey: undefined, metrics: reader.select(names) };
   const { metrics } = await readOne(reader.counters, subject, range, call);
   const starts = Array.from({ length: (range.to - range.from) / 60 }, (_, index) => range.from + 60 * index);
-  return starts.map((start) => {
-    const columnsOf = (name: string) => metrics.get(name)?.find(({ from }) => from === start)?.columns ?? {};
-    return { metrics: new Map(names.map((name) => [name, columnsOf(name)])) };
-  });
-}
-
-export function countAt({ metrics }: MinuteColumns, name: string): number {
-  return metrics.get(name)?.count ?? 0;
+  return (name) => starts.map((start) => metrics.get(name)?.find(({ from }) => from === start)?.columns ?? {});
 }
 
 /** The calls of a metric and their time, by minute. */
-function minutesOf(read: readonly MinuteColumns[], name: string): readonly Minute[] {
-  return read.map((minute) => ({ calls: countAt(minute, name), seconds: minute.metrics.get(name)?.sum ?? 0 }));
+function minutesOf(columnsOf: MinuteColumns, name: string): readonly Minute[] {
+  return columnsOf(name).map(({ count: calls = 0, sum: seconds = 0 }) => ({ calls, seconds }));
 }
 
 const callsIn = (minutes: readonly Minute[]): number => sum(minutes.map(({ calls }) => calls));
@@ -53,38 +44,15 @@ function responseTimeOf(minutes: readonly Minute[]): number {
   return sum(minutes.map(({ seconds }) => seconds)) / (callsIn(minutes) || Infinity);
 }
 
-const STEPS = [30, 60, 120] as const;
-
-/** Checks how many names one call may have, with at most three calls, up to the first refusal. */
-async function checkMaxNames(
-  rest: RestConnection,
-  id: number,
-  names: readonly string[],
-  range: TimeRange,
-): Promise<Judged> {
-  // Short names first, because the length of the address is another limit.
-  const shortest = names.toSorted((a, b) => a.length - b.length);
-  if (shortest.length < STEPS[0]) return undecided('too few metric names', count('names', shortest.length));
-  let highest = 0;
-  for (const step of STEPS) {
-    if (shortest.length < step) break;
-    try {
-      await rest.metricData(id, shortest.slice(0, step), range);
-      highest = step;
-    } catch (error) {
-      const isRefused = error instanceof UpstreamError && [400, 414, 422].includes(error.failure.status ?? 0);
-      if (!isRefused) throw error;
-      break;
-    }
-  }
-  return holds(highest >= STEPS[0], count('names', highest));
-}
-
 /** The form of a metric in a response. */
 function shapeOf(timeslices: readonly RestTimeslice[] | undefined): 'absent' | 'empty' | 'zeros' | 'present' {
   const values = Object.values(timeslices?.[0]?.values ?? {});
   if (values.length === 0) return timeslices === undefined ? 'absent' : 'empty';
   return values.every((value) => value === 0) ? 'zeros' : 'present';
+}
+
+function isRefusal(error: unknown, statuses: readonly number[]): error is UpstreamError {
+  return error instanceof UpstreamError && statuses.includes(error.failure.status ?? 0);
 }
 
 const SUMMARY_IDS = [
@@ -94,71 +62,67 @@ const SUMMARY_IDS = [
   'rest_error_rate_scale',
   'rest_end_user_unit',
 ] as const;
-const NAME_IDS = ['rest_next_keeps_filters', 'rest_names_page', 'rest_names_most', 'rest_name_filter'] as const;
-
 export const REST_PROBES: readonly Probe<RestAccount>[] = [
   probe(SUMMARY_IDS, async ({ rest, largest, minute }) => {
-    const summaries: Summarized[] = [];
-    const times: Pair[] = [];
-    const rates: Pair[] = [];
-    const errors: Pair[] = [];
-    const browsers: Pair[] = [];
+    const range = before(minute(), MINUTES * 60);
+    const read = [];
     for (const { id, summary, endUserSummary } of largest.slice(0, 3)) {
-      const read = await readMinutes(rest, id, [METRIC.web, METRIC.errors, 'EndUser'], before(minute, MINUTES * 60));
-      const { requestRate = 0, responseTime, errorRate = 0 } = summary ?? {};
-      if (requestRate > 0 && responseTime !== undefined) {
-        const minutes = minutesOf(read, METRIC.web);
-        const calls = callsIn(minutes.slice(-4));
-        const failed = sum(read.slice(-4).map((each) => countAt(each, METRIC.errors)));
-        summaries.push({ minutes, requestRate, responseTime });
-        times.push({ seen: responseTime, expected: responseTimeOf(minutes.slice(-4)) });
-        rates.push({ seen: requestRate, expected: calls / 240 });
-        errors.push({ seen: errorRate, expected: failed / (calls || Infinity) });
-      }
-      const seconds = responseTimeOf(minutesOf(read, 'EndUser'));
-      if (endUserSummary?.responseTime !== undefined && seconds > 0) {
-        browsers.push({ seen: endUserSummary.responseTime, expected: seconds });
-      }
+      const columnsOf = await readMinutes(rest, id, [METRIC.web, METRIC.errors, 'EndUser'], range);
+      const minutes = minutesOf(columnsOf, METRIC.web);
+      const [calls, time] = [callsIn(minutes.slice(-4)), responseTimeOf(minutes.slice(-4))];
+      const failed = callsIn(minutesOf(columnsOf, METRIC.errors).slice(-4));
+      const browser = { seen: endUserSummary?.responseTime, expected: responseTimeOf(minutesOf(columnsOf, 'EndUser')) };
+      read.push({ ...summary, minutes, calls, time, failed, browser });
     }
+    const times = read.map(({ responseTime, time }) => ({ seen: responseTime, expected: time }));
+    const rates = read.map(({ requestRate, calls }) => ({ seen: requestRate, expected: calls / 240 }));
+    const errors = read.map(({ errorRate, failed, calls }) => ({ seen: errorRate, expected: failed / calls }));
+    const browsers = read.map(({ browser }) => browser);
+    const perTime = { 1: 'per minute', [1 / 60]: 'per second', 60: 'per hour' };
     return {
-      rest_summary_window: judgeWindow(summaries, [3, 4]),
-      rest_response_time_unit: judgeUnit(times, { 1: 'milliseconds', [1 / 1000]: 'seconds' }, 'no traffic'),
-      rest_throughput_unit: judgeUnit(rates, { 1: 'per minute', [1 / 60]: 'per second', 60: 'per hour' }, 'no traffic'),
-      rest_error_rate_scale: judgeUnit(errors, { 1: 'fraction', 100: 'percent' }, 'no errors'),
-      rest_end_user_unit: judgeUnit(browsers, { 1: 'seconds', 1000: 'milliseconds' }, 'no browser data'),
+      rest_summary_window: judgeWindow(read, [3, 4]),
+      rest_response_time_unit: judgeFactor(times, { 1: 'milliseconds', [1 / 1000]: 'seconds' }, 'no traffic'),
+      rest_throughput_unit: judgeFactor(rates, perTime, 'no traffic'),
+      rest_error_rate_scale: judgeFactor(errors, { 1: 'fraction', 100: 'percent' }, 'no errors'),
+      rest_end_user_unit: judgeFactor(browsers, { 1: 'seconds', 1000: 'milliseconds' }, 'no browser data'),
     };
   }),
-  probe(['rest_raw', 'rest_window_as_asked'], async ({ rest, first, to }) => {
-    const range = before(to, 3 * TEN_MINUTES);
-    const [slice] = (await rest.metricData(first.id, [METRIC.web], range)).get(METRIC.web) ?? [];
-    const values = Object.entries(slice?.values ?? {}).flatMap(([name, value]) =>
-      name.endsWith('count') ? [] : [value],
-    );
-    return {
-      rest_raw: judgeRaw(values, (slice?.values['call_count'] ?? 0) / 30),
-      rest_window_as_asked:
-        slice === undefined ? undecided('no traffic') : judgeCut(range, { from: slice.from, to: endOf(slice) }, 0),
-    };
+  probe('rest_raw', async ({ rest, first, to }) => {
+    const data = await rest.metricData(first.id, [METRIC.web], before(to, 3 * TEN_MINUTES));
+    const { values = {} } = data.get(METRIC.web)?.[0] ?? {};
+    const others = Object.entries(values).flatMap(([name, value]) => (name.endsWith('count') ? [] : [value]));
+    return judgeRaw(others, (values['call_count'] ?? 0) / 30);
   }),
-  probe(NAME_IDS, async ({ rest, first, largest, to }) => {
+  probe(['rest_next_keeps_filters', 'rest_names_most'], async ({ rest, first, largest, to }) => {
     const pages: { readonly id: number; readonly names: readonly string[]; readonly next: URL | undefined }[] = [];
     for (const { id } of largest) {
       if (pages.at(-1)?.next === undefined) pages.push({ id, ...(await rest.namesPage(id, '/')) });
     }
-    const [ofFirst] = pages;
-    const [longest] = pages.toSorted((a, b) => b.names.length - a.names.length);
-    const { names = [], next } = pages.at(-1) ?? {};
-    const size = count('names', names.length);
+    const [longest = { ...first, names: [] }] = pages.toSorted((a, b) => b.names.length - a.names.length);
+    // Short names first, because the length of the address is another limit.
+    const shortest = longest.names.toSorted((a, b) => a.length - b.length);
+    const steps = [30, 60, 120].filter((step) => step <= shortest.length);
+    let highest = 0;
+    for (const step of steps) {
+      try {
+        await rest.metricData(longest.id, shortest.slice(0, step), before(to, 60));
+        highest = step;
+      } catch (error) {
+        if (!isRefusal(error, [400, 414, 422])) throw error;
+        break;
+      }
+    }
+    const next = pages.at(-1)?.next;
     const keeps = next?.searchParams.get('name') === '/';
     return {
       rest_next_keeps_filters:
         next === undefined
           ? undecided('no list of several pages')
           : holds(keeps, word('shape', keeps ? 'filter kept' : 'filter lost')),
-      rest_names_page:
-        next === undefined ? undecided('no list of several pages', size) : holds(names.length === PAGE_OF_NAMES, size),
-      rest_name_filter: judgeFilter(ofFirst?.names ?? [], DATABASES, (await rest.namesPage(first.id, DATABASES)).names),
-      rest_names_most: await checkMaxNames(rest, longest?.id ?? first.id, longest?.names ?? [], before(to, 60)),
+      rest_names_most:
+        steps.length === 0
+          ? undecided('too few metric names', count('names', shortest.length))
+          : holds(highest > 0, count('names', highest)),
     };
   }),
   probe('rest_unknown_name', async ({ rest, first, to }) => {
@@ -167,7 +131,7 @@ export const REST_PROBES: readonly Probe<RestAccount>[] = [
       const shape = shapeOf(data.get(NO_METRIC));
       return data.has(METRIC.web) ? holds(shape === 'absent', word('shape', shape)) : undecided('no traffic');
     } catch (error) {
-      if (!(error instanceof UpstreamError) || ![400, 404, 422].includes(error.failure.status ?? 0)) throw error;
+      if (!isRefusal(error, [400, 404, 422])) throw error;
       return holds(false, word('shape', 'error'), word('failure', error.failure.reason));
     }
   }),
@@ -189,46 +153,42 @@ export const REST_PROBES: readonly Probe<RestAccount>[] = [
     if (chosen === undefined) return undecided('no application with one to three hosts');
     const applicationId = chosen.id;
     const range = before(to, TEN_MINUTES);
-    const data = await rest.metricData(applicationId, [METRIC.memory], range);
-    const whole = data.get(METRIC.memory)?.at(-1)?.values['total_used_mb'];
+    const whole = await rest.metricData(applicationId, [METRIC.memory], range);
+    const seen = whole.get(METRIC.memory)?.at(-1)?.values['total_used_mb'];
     const minutes = await readMinutes(rest, applicationId, [METRIC.memory], range);
     const hosts = await readOne(rest.reader.hosts, { applicationId }, range, rest.call);
     const isCounted = hosts.every(({ summary }) => summary?.instanceCount !== undefined) && hosts.length <= 3;
     const selection = rest.reader.select([METRIC.memory]);
     const subjectOf = ({ key }: (typeof hosts)[number]) => ({ applicationId, hostKey: key, metrics: selection });
     const read = await readEach(rest.reader.metricData, isCounted ? hosts : [], subjectOf, range, rest.call);
+    const megabytes = minutes(METRIC.memory).flatMap(({ stated }) => stated?.memory ?? []);
+    const ofHosts = read.map(
+      ([{ summary }, { metrics }]) =>
+        (metrics.get(METRIC.memory)?.stated?.processMemory ?? 0) * (summary?.instanceCount ?? 0),
+    );
+    const forms = { 1: 'mean of the minutes', [megabytes.length]: 'sum of the minutes' };
+    const mean = megabytes.length < 2 ? 0 : sum(megabytes) / megabytes.length;
     return {
-      rest_memory_minutes: judgeMemoryMinutes(
-        whole,
-        minutes.map(({ metrics }) => metrics.get(METRIC.memory)?.stated?.memory ?? 0).filter((value) => value > 0),
-      ),
-      rest_memory_hosts: judgeMemoryHosts(
-        whole,
-        read.map(([{ summary }, { metrics }]) => ({
-          megabytes: metrics.get(METRIC.memory)?.stated?.processMemory ?? 0,
-          processes: summary?.instanceCount ?? 0,
-        })),
+      rest_memory_minutes: judgeFactor([{ seen, expected: mean }], forms, 'no host', FLUCTUATION),
+      rest_memory_hosts: judgeFactor(
+        [{ seen, expected: sum(ofHosts) }],
+        { 1: 'all processes' },
+        'no host',
+        FLUCTUATION,
       ),
     };
   }),
-  probe('rest_silent_application', ({ listed }) => {
-    const silent = listed.filter(({ reporting }) => reporting === false);
-    const shape = silent.every(({ summary }) => summary === undefined) ? 'absent' : 'present';
-    const judged = holds(shape === 'absent', word('shape', shape));
-    return Promise.resolve(silent.length === 0 ? undecided('no application that does not report') : judged);
-  }),
-  probe('rest_key_transaction_window', async ({ rest, listed, keyTransactions, minute }) => {
+  probe('rest_key_transaction_window', async ({ rest, listed, minute }) => {
     const ids = new Set(listed.map(({ id }) => id));
-    const busy = byThroughput(keyTransactions).filter(
+    const busy = byThroughput(await rest.reader.listKeyTransactions({}, rest.call)).filter(
       ({ summary, applicationId }) => (summary?.requestRate ?? 0) > 0 && ids.has(applicationId ?? NaN),
     );
     if (busy.length === 0) return undecided('no key transaction');
+    const range = before(minute(), MINUTES * 60);
     const subjects: Summarized[] = [];
     for (const { transactionName = '', applicationId = 0, summary } of busy.slice(0, 3)) {
-      const read = await readMinutes(rest, applicationId, [transactionName], before(minute, MINUTES * 60));
-      const { requestRate = 0, responseTime } = summary ?? {};
-      if (responseTime === undefined) continue;
-      subjects.push({ minutes: minutesOf(read, transactionName), requestRate, responseTime });
+      const read = await readMinutes(rest, applicationId, [transactionName], range);
+      subjects.push({ ...summary, minutes: minutesOf(read, transactionName) });
     }
     return judgeWindow(subjects, [10]);
   }),
@@ -238,7 +198,7 @@ export const REST_PROBES: readonly Probe<RestAccount>[] = [
 export const DATABASE_PROBE: Probe<RestAccount & GraphAccount> = {
   ...probe('same_database_types', async (account) => {
     const names = "appId IN ({apps}) AND metricTimesliceName LIKE 'Datastore/%/allWeb'";
-    const query = `SELECT count(newrelic.timeslice.value) FROM Metric WHERE ${names} FACET appId, metricTimesliceName {time} LIMIT MAX`;
+    const query = `${COUNT} ${names} FACET appId, metricTimesliceName {time} LIMIT MAX`;
     const found = (await rowsFor(account, query)).map(({ facet }) => [facet].flat().map(String));
     const missing = new Set<string>();
     const ids = [...new Set(found.map(([id]) => Number(id)))].slice(0, 3);

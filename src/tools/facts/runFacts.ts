@@ -1,27 +1,22 @@
 import { writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { accountThrough, type Config } from '../../config/config.ts';
-import type { LoadedConfiguration } from '../../cli/configuration.ts';
-import type { CommonOptions } from '../../cli/flags.ts';
 import { checkOutput } from '../outputFiles.ts';
 import { ExitStatus } from '../../cli/process.ts';
 import { jsonText, lineLength, showProgress, table, wrapped } from '../terminal.ts';
-import { withAccounts, type CommandContext, type LiveSession } from '../upstream/session.ts';
+import { withAccounts, type CommandContext, type LiveSession, type ReadingOptions } from '../upstream/session.ts';
 import { NAME, VERSION } from '../../cli/version.ts';
 import { checkAccount, type AccountFacts, type FactAccount, type Timing } from './checkAccount.ts';
-import { CountedCalls, GraphConnection, RestConnection } from './connections.ts';
+import { connectGraph, connectRest, CountedCalls } from './connections.ts';
 import { sentenceOf, shareable, type Judged, type Verdict } from './evidence.ts';
 
 /** The flags of `check --live --facts`. */
-export interface FactsOptions extends CommonOptions {
-  /** Undefined: all accounts. */
-  readonly account?: string | undefined;
+export interface FactsOptions extends ReadingOptions {
   /** Time to wait for late data, in milliseconds; undefined for no wait. */
   readonly wait?: number | undefined;
   readonly output?: string | undefined;
   readonly format: 'table' | 'json';
   readonly force: boolean;
-  readonly loaded?: LoadedConfiguration;
 }
 
 /** `check --live --facts`: status 1 when a fact differs or an account cannot be read, else 0. */
@@ -84,13 +79,14 @@ export function openFactAccounts({
     if (other === undefined) return [];
     const calls = new CountedCalls();
     const [{ reader, config: ofRest, call }, graph] = own.reader.api === 'rest' ? [own, other] : [other, own];
-    const { account_id } = graph.config;
-    const graphOptions = clientOptions(graph.config, config);
     return {
       own,
       calls,
-      rest: new RestConnection(reader, clientOptions(ofRest, config), calls.through(call)),
-      graph: new GraphConnection(graph.reader, account_id, graphOptions, calls.through(graph.call)),
+      rest: connectRest(reader, calls.through(call), clientOptions(ofRest, config)),
+      graph: connectGraph(graph.reader, calls.through(graph.call), {
+        ...clientOptions(graph.config, config),
+        accountId: graph.config.account_id,
+      }),
     };
   });
 }
@@ -129,27 +125,27 @@ export function factsText(found: readonly AccountFacts[], maxWidth: number): str
 
 /** A row as both JSON forms have it, with only content that is safe to share. */
 function rowOf({ id, judged }: Row) {
-  const seen = judged.seen.map(shareable);
   const { why, needs } = 'why' in judged ? judged : {};
-  const { verdict } = judged;
-  return { id, verdict, ...(why && { why }), ...(needs && { needs }), ...(seen.length > 0 && { seen }) };
-}
-
-function documentOf(head: object, time: Date, accounts: readonly object[]): string {
-  const day = time.toISOString().slice(0, 10);
-  return jsonText({ ...head, version: VERSION, day, accounts });
+  const seen = judged.seen.map(shareable);
+  return { id, verdict: judged.verdict, why, needs, seen: seen.length > 0 ? seen : undefined };
 }
 
 /** The rows as one JSON document, with the names of the accounts and the affected parts for each difference. */
 function factsJson(found: readonly AccountFacts[], time: Date): string {
-  const withParts = (row: Row) =>
-    isDifferent(row) ? { ...rowOf(row), relies: row.relies, wrong: row.wrong } : rowOf(row);
+  const withParts = (row: Row) => ({
+    ...rowOf(row),
+    ...(isDifferent(row) && { relies: row.relies, wrong: row.wrong }),
+  });
   const accounts = found.map(({ account, rows, problem }) => ({ account, problem, rows: rows.map(withParts) }));
-  return documentOf({}, time, accounts);
+  return documentOf(time, accounts);
 }
 
 /** The file to share: the rows only, without the names of the accounts. */
 export function shareText(found: readonly AccountFacts[], time: Date): string {
   const accounts = found.map(({ rows }) => ({ rows: rows.map(rowOf) }));
-  return documentOf({ program: NAME }, time, accounts);
+  return documentOf(time, accounts);
+}
+
+function documentOf(time: Date, accounts: readonly object[]): string {
+  return jsonText({ program: NAME, version: VERSION, day: time.toISOString().slice(0, 10), accounts });
 }

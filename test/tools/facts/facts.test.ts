@@ -3,7 +3,6 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { COUNTS, RATIOS, sentenceOf, shareable, WORDS, type Seen } from '../../../src/tools/facts/evidence.ts';
 import { FACTS } from '../../../src/tools/facts/facts.ts';
-import { PACK_FACTS } from '../../../src/tools/facts/packFacts.ts';
 import { EXPORTER_FAMILIES } from '../../../src/metrics/catalogueExporter.ts';
 import { FAMILIES } from '../../../src/metrics/catalogue.ts';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -26,7 +25,7 @@ describe('the table of facts', () => {
 
   test('has rows for each pack, with the events and the fields that its queries read', () => {
     const packs = readdirSync('packs').map((file) => file.replace('.yaml', ''));
-    const rows = Object.entries(PACK_FACTS).map(([id, { nrql, fields }]) => {
+    const rows = FACTS.filter(({ id }) => id.startsWith('pack_')).map(({ id, nrql = '', fields = [] }) => {
       const [, from = ''] = /\sFROM (\w+(?:, \w+)*)/.exec(nrql) ?? [];
       const [, counted = '*'] = /^SELECT count\((\S+)\) AS n/.exec(nrql) ?? [];
       const pack = packs.find((name) => id === `pack_${name}` || id.startsWith(`pack_${name}_`)) ?? id;

@@ -1,17 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import type { Judged } from '../../../src/tools/facts/evidence.ts';
-import {
-  judgeFilter,
-  judgeLate,
-  judgeMemoryHosts,
-  judgeMemoryMinutes,
-  judgeRaw,
-  judgeUnit,
-  judgeWindow,
-  type Minute,
-} from '../../../src/tools/facts/judges.ts';
-import { judgeCut, RESULT_JUDGES } from '../../../src/tools/facts/nrqlJudges.ts';
+import { judgeFactor, judgeLate, judgeRaw, judgeWindow, type Minute } from '../../../src/tools/facts/judges.ts';
+import { RESULT_JUDGES } from '../../../src/tools/facts/queryProbes.ts';
+import type { TimeRange } from '../../../src/api/upstreamReader.ts';
 import type { Json } from '../../../src/api/http/validation.ts';
 
 /** The verdict, or the reason why there is none. */
@@ -63,7 +55,7 @@ describe('the window of a summary', () => {
 
   it('is told, and has to fit every application', () => {
     const of = (length: number) => ({ minutes: WILD, ...summaryOf(WILD, length) });
-    const seen = [{ of: 'window', word: '10 minutes' }, { of: 'best fit' }];
+    const seen = [{ of: 'form', word: '10 minutes' }, { of: 'best fit' }];
     expect(judgeWindow([of(10), of(10)], [3, 4])).toMatchObject({ verdict: 'differs', seen });
     expect(said(judgeWindow([of(10), of(4)], [3, 4]))).toBe('no window fits');
   });
@@ -76,7 +68,7 @@ describe('the unit of a value', () => {
     [0.012, 'other'],
     [1e9, 'other'],
   ])('of %d where 1 is expected is a %s', (seen, unit) => {
-    const judged = judgeUnit([{ seen, expected: 1 }], { 1: 'fraction', 100: 'percent' }, 'no errors');
+    const judged = judgeFactor([{ seen, expected: 1 }], { 1: 'fraction', 100: 'percent' }, 'no errors');
     expect(judged).toMatchObject({
       verdict: unit === 'fraction' ? 'as assumed' : 'differs',
       seen: [{ word: unit }, {}],
@@ -85,27 +77,20 @@ describe('the unit of a value', () => {
 
   it('is not judged over nothing', () => {
     const units = { 1: 'fraction', 100: 'percent' };
-    expect(said(judgeUnit([{ seen: 0, expected: 0 }], units, 'no errors'))).toBe('no errors');
+    expect(said(judgeFactor([{ seen: 0, expected: 0 }], units, 'no errors'))).toBe('no errors');
   });
 });
 
-const hosts = (whole: number, ...read: readonly (readonly [megabytes: number, processes: number])[]) =>
-  judgeMemoryHosts(
-    whole,
-    read.map(([megabytes, processes]) => ({ megabytes, processes })),
-  );
-const late = (delay: number, ...read: readonly (readonly [age: number, calls: number])[]) =>
-  judgeLate(
-    read.map(([age, calls]) => ({ age, calls })),
-    delay,
-  );
+const memory = (seen: number, expected: number, minutes: number) =>
+  judgeFactor([{ seen, expected }], { 1: 'mean of the minutes', [minutes]: 'sum of the minutes' }, 'no host', 1.05);
+const late = (delay: number, ...read: Parameters<typeof judgeLate>[0]) => judgeLate(read, delay);
 
 const counts = (...values: readonly number[]): readonly Json[] => values.map((c) => ({ c }));
+const ANSWERED = { rows: [], result: {}, window: undefined, range: { from: 60, to: 3660 }, largest: [], query: {} };
 const judged = (judge: keyof typeof RESULT_JUDGES, rows: readonly Json[], result: Json = {}, fields: string[] = []) =>
-  RESULT_JUDGES[judge]({
-    ...{ rows, result, window: undefined, range: { from: 60, to: 660 }, largest: [] },
-    query: { fields },
-  });
+  RESULT_JUDGES[judge]({ ...ANSWERED, rows, result, query: { fields } });
+const judgedWindow = (window: TimeRange | undefined) =>
+  RESULT_JUDGES.window({ ...ANSWERED, window, query: { maxShift: 300 } });
 const judgedFields = (n: number, f0: number) => judged('fields', [{ n, f0 }], {}, ['openTime']);
 
 const CASES: readonly (readonly [what: string, judged: Judged, verdict: string])[] = [
@@ -113,16 +98,14 @@ const CASES: readonly (readonly [what: string, judged: Judged, verdict: string])
   ['raw values that are rounded', judgeRaw([1.23, 22.3, 3], 22.33), 'differs'],
   ['raw values that have three digits before rounding', judgeRaw([1.23, 22.3, 3], 22.3), 'traffic hardly changes'],
   ['raw zeros', judgeRaw([0, 0, 0], 0), 'no traffic'],
-  ['the mean of the minutes', judgeMemoryMinutes(200, [190, 210, 200]), 'as assumed'],
-  ['the sum of the minutes', judgeMemoryMinutes(600, [190, 210, 200]), 'differs'],
-  ['no memory', judgeMemoryMinutes(undefined, []), 'no host'],
-  ['memory of all processes', hosts(500, [100, 4], [50, 2]), 'as assumed'],
-  ['memory of a process', hosts(100, [100, 4]), 'differs'],
-  ['memory without hosts', hosts(100), 'no host'],
-  ['a window as requested', judgeCut({ from: 60, to: 3660 }, { from: 60, to: 3660 }, 300), 'as assumed'],
-  ['a window that is cut a little', judgeCut({ from: 60, to: 3660 }, { from: 0, to: 3600 }, 300), 'as assumed'],
-  ['a window that is cut a lot', judgeCut({ from: 60, to: 3660 }, { from: -2000, to: 3600 }, 300), 'differs'],
-  ['a window that is not told', judgeCut({ from: 60, to: 3660 }, undefined, 300), 'differs'],
+  ['the mean of the minutes', memory(200, 199, 3), 'as assumed'],
+  ['the sum of the minutes', memory(600, 199, 3), 'differs'],
+  ['a little more than the mean of the minutes', memory(210, 199, 3), 'differs'],
+  ['no memory', memory(0, 0, 0), 'no host'],
+  ['a window as requested', judgedWindow({ from: 60, to: 3660 }), 'as assumed'],
+  ['a window that is cut a little', judgedWindow({ from: 0, to: 3600 }), 'as assumed'],
+  ['a window that is cut a lot', judgedWindow({ from: -2000, to: 3600 }), 'differs'],
+  ['a window that is not told', judgedWindow(undefined), 'differs'],
   [
     '5,000 rows',
     judged(
@@ -184,16 +167,4 @@ test.each(CASES)('%s are judged', (_, judged, verdict) => {
 test('the delay that would do is told where a minute is complete too late', () => {
   const delays = [late(2, [2, 50], [3, 50], [5, 100], [10, 100]), late(2, [2, 20], [3, 30], [5, 50], [10, 100])];
   expect(delays.map(({ seen }) => seen.at(-1))).toEqual(['5m', '10m'].map((text) => ({ of: 'delay', word: text })));
-});
-
-describe('a filter of metric names', () => {
-  it.each<[string, readonly string[], readonly string[], string]>([
-    ['that gives every name of the first page with its text', ['a/x', 'b'], ['a/x', 'c/x'], 'as assumed'],
-    ['that leaves one of them out', ['a/x', 'b/x'], ['a/x'], 'differs'],
-    ['that gives names that are on later pages', ['a', 'b'], ['c/x'], 'as assumed'],
-    ['that gives nothing where the first page has none, though it is one of many', ['a', 'b'], [], 'no database'],
-    ['that gives nothing, as the list without it', [], [], 'differs'],
-  ])('%s: %j by %j is %s', (_, names, filtered, verdict) => {
-    expect(said(judgeFilter(names, '/x', filtered))).toBe(verdict);
-  });
 });
