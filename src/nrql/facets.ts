@@ -2,15 +2,13 @@ type Row = Readonly<Record<string, unknown>>;
 
 /**
  * Reads the facets of rows. The member `facet` of a row is the value of the only facet, or a list of the values of several; a row
- * without it has the values under the names of the attributes. The methods return one shared list, which the next call
- * overwrites, because there are thousands of rows.
+ * without it has the values under the names of the attributes.
  */
 export class Facets {
   readonly #given: readonly string[];
   readonly #requested: readonly (string | undefined)[];
   /** The index in `facet` of each requested facet. */
   readonly #positions: readonly number[];
-  readonly #texts: string[] = [];
 
   /**
    * @param given the names of the facets in the response, in the order of `facet`; empty where the response has none
@@ -29,25 +27,27 @@ export class Facets {
    * becomes U+FFFD here, as it is written, so that facets that are written alike are equal.
    */
   labelsOf(row: Row): readonly string[] | undefined {
+    const texts: string[] = [];
     for (let index = 0; index < this.#positions.length; index += 1) {
       const value = this.#valueAt(row, index);
       if (value === undefined) return undefined;
       const text = value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value);
-      this.#texts[index] = text.toWellFormed();
+      texts[index] = text.toWellFormed();
     }
-    return this.#texts;
+    return texts;
   }
 
   /** The facets as keys, which say what a row is about. Undefined where one is missing, empty, or neither text nor number. */
   keysOf(row: Row): readonly string[] | undefined {
+    const texts: string[] = [];
     for (let index = 0; index < this.#positions.length; index += 1) {
       const value = this.#valueAt(row, index);
       // New Relic may return a number as a text (seen with several facets, not documented), so both become texts.
-      if (typeof value === 'number') this.#texts[index] = String(value);
-      else if (typeof value === 'string' && value !== '') this.#texts[index] = value;
+      if (typeof value === 'number') texts[index] = String(value);
+      else if (typeof value === 'string' && value !== '') texts[index] = value;
       else return undefined;
     }
-    return this.#texts;
+    return texts;
   }
 
   /** Undefined where the row does not have the facet, or has another number of facets. */

@@ -106,15 +106,12 @@ export function readRows({ rows, facets }: QueryRows, rules: RowRules): RowReadi
     for (const [index, { column, scale }] of rules.metrics.entries()) {
       const name = column ?? onlyColumnOf(row, notColumns, rules.onlyColumn);
       const written = Object.hasOwn(row, name) ? row[name] : undefined;
-      const value = numberOf(written, scale);
-      if (value === null) continue;
-      if (value !== undefined) {
-        add(index, { labels, value });
-        continue;
-      }
-      const read = percentilesOf(written, scale);
-      for (const [percentile, each] of read.numbers) {
-        add(index, { labels: { ...labels, [PERCENTILE_LABEL]: percentile }, value: each });
+      const read = numbersOf(written, scale);
+      for (const [percentile, value] of read.numbers) {
+        add(index, {
+          labels: percentile === undefined ? labels : { ...labels, [PERCENTILE_LABEL]: percentile },
+          value,
+        });
       }
       if (read.isBad) {
         isBad = true;
@@ -136,28 +133,34 @@ function onlyColumnOf(
   return (own.length === 1 ? own[0] : undefined) ?? expected ?? '';
 }
 
-/** The numbers of a `percentile()` column by percentile; `isBad`: it has none, or one that is no number, boolean or null. */
-export function percentilesOf(
-  written: unknown,
-  scale: number,
-): { readonly numbers: ReadonlyMap<string, number>; readonly isBad: boolean } {
-  const numbers = new Map<string, number>();
+/** The numbers of a column in one row, by percentile where it is a `percentile()`. */
+interface ColumnNumbers {
+  readonly numbers: readonly (readonly [percentile: string | undefined, value: number])[];
+  /** True if it has something else than numbers, booleans and null. */
+  readonly isBad: boolean;
+}
+
+export function numbersOf(written: unknown, scale: number): ColumnNumbers {
+  const value = numberOf(written, scale);
+  if (value === null) return { numbers: [], isBad: false };
+  if (value !== undefined) return { numbers: [[undefined, value]], isBad: false };
   const entries = isRecord(written) ? Object.entries(written) : [];
   if (entries.length === 0 || !entries.every(([key]) => /^[0-9]{1,3}(\.[0-9]{1,20})?$/.test(key))) {
-    return { numbers, isBad: true };
+    return { numbers: [], isBad: true };
   }
+  const numbers = new Map<string, number>();
   let isBad = false;
   for (const [key, each] of entries) {
-    const value = numberOf(each, scale);
+    const number = numberOf(each, scale);
     const percentile = String(Number(key));
-    if (value === undefined) isBad = true;
-    else if (value !== null && !numbers.has(percentile)) numbers.set(percentile, value);
+    if (number === undefined) isBad = true;
+    else if (number !== null && !numbers.has(percentile)) numbers.set(percentile, number);
   }
-  return { numbers, isBad };
+  return { numbers: [...numbers], isBad };
 }
 
 /** The value of a series; null for an absent value, undefined for anything that is not a number. */
-export function numberOf(written: unknown, scale: number): number | null | undefined {
+function numberOf(written: unknown, scale: number): number | null | undefined {
   if (written === null) return null;
   const number = typeof written === 'boolean' ? Number(written) : written;
   return isNumber(number) && isNumber(number * scale) ? number * scale : undefined;

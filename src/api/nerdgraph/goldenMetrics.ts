@@ -5,7 +5,7 @@ import type { FoundRows } from './rows.ts';
 import { countQueries, readTimeslices, type PartsQuery } from './timeslices.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import type { GoldenSource } from '../../nrql/goldenMetric.ts';
-import { numberOf, percentilesOf } from '../../nrql/queryRows.ts';
+import { numbersOf } from '../../nrql/queryRows.ts';
 import {
   ownRange,
   type BatchRead,
@@ -125,26 +125,17 @@ function outcomeOf(
   for (const { name, source, select } of columns) {
     const rows = found.get(source)?.get(guid);
     window ??= rows?.window;
-    const failure = rows?.failure ?? rows?.columnFailures.get(select);
+    const failure = rows?.failure ?? rows?.failures.get(select);
     if (failure !== undefined) {
       failures.set(name, failure);
       continue;
     }
     const written = rows?.columns.get(select) ?? null;
-    const value = numberOf(written, 1);
-    if (value === null) continue;
-    if (value !== undefined) {
-      values.set(name, [{ percentile: undefined, value }]);
-      continue;
-    }
-    const { numbers, isBad } = percentilesOf(written, 1);
+    const { numbers, isBad } = numbersOf(written, 1);
     if (isBad) notNumbers.push(name);
     // A single percentile, as of `percentile(x, 75)`, is published without the label `percentile`.
     const isOne = typeof written === 'object' && written !== null && Object.keys(written).length === 1;
-    const read = [...numbers].map(([percentile, each]) => ({
-      percentile: isOne ? undefined : percentile,
-      value: each,
-    }));
+    const read = numbers.map(([percentile, value]) => ({ percentile: isOne ? undefined : percentile, value }));
     if (read.length > 0) values.set(name, read);
   }
   const [error = unread] = failures.values();

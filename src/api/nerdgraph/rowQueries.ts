@@ -1,9 +1,7 @@
 import { columnsOf, conditionOf, type Batch } from './batching.ts';
-import { all, completeRowsOf, isNotNull, nearWindow, TIMESLICE, type Attribute, type Selection } from './nrql.ts';
-import { takeRows, withoutPadding, type RowsRead } from './rows.ts';
+import { all, isNotNull, TIMESLICE, type Attribute, type Selection } from './nrql.ts';
+import { takeRows, type RowsRead } from './rows.ts';
 import type { NrqlEnd, NrqlRead } from './transport.ts';
-import { inSlices } from '../../eventLoop/turns.ts';
-import { Facets } from '../../nrql/facets.ts';
 import {
   goldenQuery,
   isCanonicalInteger,
@@ -12,8 +10,6 @@ import {
   type IdListForm,
 } from '../../nrql/goldenMetric.ts';
 import { BOUNDS } from '../http/bounds.ts';
-import { CallFailure } from '../http/callFailure.ts';
-import { hasMembers, type Discarded, type Json } from '../http/validation.ts';
 import { UpstreamError } from '../types.ts';
 
 /** The count is the first function, because New Relic ranks the returned facets by the first function. */
@@ -64,9 +60,7 @@ export async function queryBatch(
   const query = { select, where, facet, range, bucketMinutes };
   // Reads of counters have few rows, so that other work need not wait for a response of the size that backfill may have.
   const bounds = bucketMinutes === undefined || group === 'counters' ? BOUNDS.query : BOUNDS.series;
-  return run(read, { group, account: read.accountId, query, retries, bounds }, (result, discarded) =>
-    takeRows(read, facet, batch, result, discarded),
-  );
+  return run(read, batch, { group, account: read.accountId, query, retries, bounds }, facet);
 }
 
 async function queryGolden(
@@ -83,7 +77,7 @@ async function queryGolden(
   const runIn = (form: IdListForm): Promise<NrqlEnd> => {
     const query = goldenQuery(source, columns, ids, range, form);
     const post = { group, account: read.accountId, query, retries, bounds: BOUNDS.query, keyHeader: 'Api-Key' };
-    return run(read, post, (result, discarded) => takeGoldenRows(read, source, columns, batch, result, discarded));
+    return run(read, batch, post, [source.attribute]);
   };
   const hasNumbers = source.eventObjectId === 'DOMAIN_IDS' && ids.some(isCanonicalInteger);
   const end = await runIn(memory.idListForm ?? 'mixed');
@@ -97,79 +91,17 @@ async function queryGolden(
 }
 
 /** Runs a query, and reads its response; returns `too_big` where rows are missing. */
-async function run(
-  { account: { transport }, call }: RowsRead,
-  query: NrqlRead,
-  take: (result: Json, discarded: Discarded) => Promise<boolean>,
-): Promise<NrqlEnd> {
-  const end = await transport.nrql(query, call);
+async function run(read: RowsRead, batch: Batch, query: NrqlRead, attributes: readonly string[]): Promise<NrqlEnd> {
+  const { transport } = read.account;
+  const end = await transport.nrql(query, read.call);
   if (end.kind !== 'result') return end;
   try {
-    const isWhole = await transport.parseReporting(query.group, (discarded) => take(end.result, discarded));
+    const isWhole = await transport.parseReporting(query.group, (discarded) =>
+      takeRows(read, attributes, batch, end.result, discarded),
+    );
     return isWhole ? end : { kind: 'too_big' };
   } catch (error) {
     if (error instanceof UpstreamError) return { kind: 'failed', error };
     throw error;
   }
-}
-
-/**
- * Stores the rows of one response under their entities, with only the columns that each entity has; false where rows are missing.
- * Throws a CallFailure, and stores nothing, where a row does not say which entity it is about.
- */
-async function takeGoldenRows(
-  { account, query: { group, range }, found }: RowsRead,
-  source: GoldenSource,
-  columns: readonly string[],
-  batch: Batch,
-  result: Json,
-  discarded: Discarded,
-): Promise<boolean> {
-  const attributes = [source.attribute];
-  const response = completeRowsOf(result, attributes, false);
-  if (response === undefined) return false;
-  const window = nearWindow(response, range);
-  const facets = new Facets(response.facets, attributes);
-  const parts = new Map<string, Batch>();
-  for (const part of batch) {
-    const id = withoutPadding(recordId(String(part.id), source.eventObjectId) ?? '');
-    const rows = found.get(part.id);
-    if (id !== '') parts.set(id, [...(parts.get(id) ?? []), part]);
-    else if (rows !== undefined)
-      rows.failure = account.transport.invalid(group, `the guid of ${part.displayName ?? part.id} has no id`);
-  }
-  const byId: (readonly [id: string, row: Json])[] = [];
-  await inSlices(response.rows, (row) => {
-    const keys = hasMembers(row) ? facets.keysOf(row) : undefined;
-    if (!hasMembers(row) || keys === undefined) {
-      throw new CallFailure('invalid_response', 'a row does not say which entity it is about');
-    }
-    byId.push([withoutPadding(keys[0] ?? ''), row]);
-  });
-  const taken = new Set<string>();
-  await inSlices(byId, ([id, row]) => {
-    const [part, other] = parts.get(id) ?? [];
-    const rows = part === undefined ? undefined : found.get(part.id);
-    if (part === undefined || other !== undefined || rows === undefined) {
-      discarded.record('results.facet');
-      return;
-    }
-    // A second row for an entity makes both unreliable.
-    if (taken.has(id)) {
-      rows.failure ??= account.transport.invalid(
-        group,
-        `two rows are about one entity (${part.displayName ?? part.id})`,
-      );
-    }
-    taken.add(id);
-    rows.window = window;
-    for (const [index, column] of columns.entries()) {
-      if (part.selector.names.includes(column)) rows.columns.set(column, row[`m${index}`] ?? null);
-    }
-  });
-  for (const { id } of batch) {
-    const rows = found.get(id);
-    if (rows !== undefined) rows.window ??= window;
-  }
-  return true;
 }

@@ -1,6 +1,6 @@
-import type { Batch, QueryKind, QueryPart } from './batching.ts';
+import { columnsOf, type Batch, type QueryKind, type QueryPart } from './batching.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
-import { completeRowsOf, nearWindow, type Attribute } from './nrql.ts';
+import { completeRowsOf, nearWindow } from './nrql.ts';
 import { isNeverNegative } from './metricSelector.ts';
 import { inSlices } from '../../eventLoop/turns.ts';
 import { CallFailure } from '../http/callFailure.ts';
@@ -10,6 +10,7 @@ import { sharedRange, type CallOptions, type TimeRange } from '../upstreamReader
 import { isAbout, type Timeslice, type UpstreamError } from '../types.ts';
 import { isDatastore, type Columns } from '../../formulas/metricInputs.ts';
 import { Facets } from '../../nrql/facets.ts';
+import { recordId } from '../../nrql/goldenMetric.ts';
 
 /** The rows of one application or host, or of a key transaction, by metric name. */
 export type MetricRows = ReadonlyMap<string, Columns>;
@@ -27,9 +28,7 @@ export class SubjectRows {
   readonly buckets = new Map<string, Map<string, Timeslice[]>>();
   /** Values of an entity's golden metrics as in the response, by the text of their column. */
   readonly columns = new Map<string, unknown>();
-  /** Errors of columns that fail even when read alone, by the text of the column. */
-  readonly columnFailures = new Map<string, UpstreamError>();
-  /** Failures by host. */
+  /** Failures by host, and by the text of a column that fails even when it is read alone. */
   readonly failures = new Map<string, UpstreamError>();
   failure: UpstreamError | undefined;
   /** The window of all responses; for buckets, the time that they share. */
@@ -38,7 +37,8 @@ export class SubjectRows {
   /** Adds the rows of another response, with other metrics or a later range. */
   append(other: SubjectRows): void {
     this.failure ??= other.failure;
-    for (const [host, failure] of other.failures) this.failures.set(host, failure);
+    for (const [key, failure] of other.failures) this.failures.set(key, failure);
+    for (const [column, value] of other.columns) this.columns.set(column, value);
     for (const [host, metrics] of other.rows) {
       const before = this.rows.get(host);
       if (before === undefined) this.rows.set(host, metrics);
@@ -109,16 +109,18 @@ interface RowsTarget {
   readonly part: QueryPart;
   readonly hosts: ReadonlySet<string> | undefined;
   readonly rows: SubjectRows;
-  /** Hosts with an unreadable count or sum. */
+  /** Hosts with an unreadable count or sum, or two rows of one metric. */
   readonly bad: Set<string>;
 }
 
 /** A response whose rows are being stored. */
 interface RowsResponse {
   readonly query: TimesliceQuery;
-  /** Targets by the id in a row's first facet; a guid without its padding. */
-  readonly targets: ReadonlyMap<string, RowsTarget>;
+  /** Targets by the id in a row's first facet, a guid without its padding; undefined for an id of several entities. */
+  readonly targets: ReadonlyMap<string, RowsTarget | undefined>;
   readonly facets: Facets;
+  /** The columns of golden metrics that the query selects. */
+  readonly columns: readonly string[];
   readonly window: TimeRange | undefined;
   readonly discarded: Discarded;
 }
@@ -130,7 +132,7 @@ const NO_SUBJECT = 'a row does not say what it is about';
 /** Stores the rows of a response; false where rows are missing. Throws a CallFailure where they cannot be read. */
 export async function takeRows(
   { account, query, found }: RowsRead,
-  attributes: readonly Attribute[],
+  attributes: readonly string[],
   batch: Batch,
   result: Json,
   discarded: Discarded,
@@ -143,26 +145,33 @@ export async function takeRows(
   if (window === undefined && !isNames) {
     throw new CallFailure('invalid_response', 'the answer does not say which time it is for');
   }
-  const targets = new Map(
-    batch.map((part): [string, RowsTarget] => {
-      const hosts = part.hosts === undefined ? undefined : new Set(part.hosts);
-      return [withoutPadding(String(part.id)), { part, hosts, rows: new SubjectRows(), bad: new Set<string>() }];
-    }),
-  );
-  const into = { query, targets, facets: new Facets(response.facets, attributes), window, discarded };
-  await inSlices(response.rows, (row) => takeRow(into, row));
+  const { golden, groupBy } = query;
   const fail = (words: string): UpstreamError => account.transport.invalid(query.group, words);
-  for (const { part, bad, rows: subjectRows } of targets.values()) {
+  const targets = new Map<string, RowsTarget | undefined>();
+  const all = batch.map((part): RowsTarget => {
+    const hosts = part.hosts === undefined ? undefined : new Set(part.hosts);
+    const target = { part, hosts, rows: new SubjectRows(), bad: new Set<string>() };
+    const id = golden === undefined ? String(part.id) : recordId(String(part.id), golden.eventObjectId);
+    if (id === undefined) target.rows.failure = fail(`the guid of ${part.displayName ?? part.id} has no id`);
+    else targets.set(withoutPadding(id), targets.has(withoutPadding(id)) ? undefined : target);
+    return target;
+  });
+  const columns = golden === undefined ? [] : columnsOf(batch);
+  const into = { query, targets, facets: new Facets(response.facets, attributes), columns, window, discarded };
+  await inSlices(response.rows, (row) => takeRow(into, row));
+  for (const { part, bad, rows: subjectRows } of all) {
     const rows = found.get(part.id);
     if (rows === undefined) continue;
-    const subject =
-      query.groupBy === 'key_transaction' ? `key transaction ${part.displayName ?? part.id}` : `application ${part.id}`;
-    if (bad.size > 0) {
+    const kind = { application: 'application ', host: 'application ', key_transaction: 'key transaction ', entity: '' };
+    const subject = `${kind[groupBy]}${part.displayName ?? part.id}`;
+    if (golden !== undefined && bad.size > 0)
+      subjectRows.failure ??= fail(`two rows are about one entity (${subject})`);
+    else if (bad.size > 0) {
       const failure = fail(`a count or a sum cannot be read (${subject})`);
       for (const host of bad) subjectRows.failures.set(host, failure);
     }
     rows.append(subjectRows);
-    if (!isNames && window !== undefined && !rows.meet(window, isBucketed)) {
+    if (!isNames && window !== undefined && !rows.meet(window, isBucketed) && golden === undefined) {
       rows.failure = fail(`two answers are for different times (${subject})`);
     }
   }
@@ -170,7 +179,7 @@ export async function takeRows(
 }
 
 function takeRow(response: RowsResponse, row: unknown): void {
-  const { query, targets, facets, discarded } = response;
+  const { query, targets, facets, columns, discarded } = response;
   const keys = hasMembers(row) ? facets.keysOf(row) : undefined;
   if (!hasMembers(row) || keys === undefined) throw new CallFailure('invalid_response', NO_SUBJECT);
   const { groupBy } = query;
@@ -178,9 +187,17 @@ function takeRow(response: RowsResponse, row: unknown): void {
   // How New Relic writes a number among several facets is not documented: `7.0` means 7.
   const target = targets.get(withoutPadding(id)) ?? targets.get(String(Number(id)));
   if (target === undefined) {
-    const isSubject = groupBy === 'key_transaction' || /^\d{1,16}$/.test(id.slice(0, 20));
+    const isSubject = groupBy === 'key_transaction' || groupBy === 'entity' || /^\d{1,16}$/.test(id.slice(0, 20));
     if (!isSubject) throw new CallFailure('invalid_response', NO_SUBJECT);
     discarded.record('results.facet');
+    return;
+  }
+  if (query.golden !== undefined) {
+    const { rows, bad, part } = target;
+    if (rows.columns.size > 0) bad.add(ITSELF);
+    for (const [index, column] of columns.entries()) {
+      if (part.selector.names.includes(column)) rows.columns.set(column, row[`m${index}`] ?? null);
+    }
     return;
   }
   const host = groupBy === 'host' ? (keys[1] ?? '') : ITSELF;

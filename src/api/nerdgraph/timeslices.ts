@@ -319,7 +319,7 @@ class SplitRead {
   async #readApart(part: QueryPart): Promise<void> {
     const rows = this.#context.found.get(part.id);
     const isOpen = (name: string): boolean =>
-      !this.#badColumns.has(name) && rows?.columns.has(name) === false && !rows.columnFailures.has(name);
+      !this.#badColumns.has(name) && rows?.columns.has(name) === false && !rows.failures.has(name);
     const columns = part.selector.names.filter(isOpen);
     if (columns.length === 0) return;
     const batch = withColumns([part], columns);
@@ -335,7 +335,7 @@ class SplitRead {
     if (this.#badColumns.size + this.#apart.size === 0) return batch;
     const left = batch.filter(({ id }) => !this.#apart.has(id));
     for (const { id, selector } of left) {
-      const failures = this.#context.found.get(id)?.columnFailures;
+      const failures = this.#context.found.get(id)?.failures;
       for (const name of selector.names) {
         const error = this.#badColumns.get(name);
         if (error !== undefined) failures?.set(name, error);
@@ -444,8 +444,8 @@ function fail(
   for (const { id, hosts, selector } of batch) {
     const rows = found.get(id);
     if (rows === undefined) continue;
-    if (golden !== undefined) for (const column of selector.names) rows.columnFailures.set(column, failure);
-    else if (hosts === undefined) rows.failure = failure;
-    else for (const host of hosts) rows.failures.set(host, failure);
+    const keys = golden === undefined ? hosts : selector.names;
+    if (keys === undefined) rows.failure = failure;
+    else for (const key of keys) rows.failures.set(key, failure);
   }
 }
