@@ -42,14 +42,14 @@ export class UpstreamError extends Error {
 
 /** `application_summary` or `end_user_summary`. */
 export interface RollingSummary {
-  readonly responseTime: number | undefined;
-  readonly requestRate: number | undefined;
-  readonly errorRate: number | undefined;
-  readonly apdexTarget: number | undefined;
-  readonly apdexScore: number | undefined;
-  readonly hostCount: number | undefined;
-  readonly instanceCount: number | undefined;
-  readonly concurrentInstanceCount: number | undefined;
+  readonly responseTime?: number | undefined;
+  readonly requestRate?: number | undefined;
+  readonly errorRate?: number | undefined;
+  readonly apdexTarget?: number | undefined;
+  readonly apdexScore?: number | undefined;
+  readonly hostCount?: number | undefined;
+  readonly instanceCount?: number | undefined;
+  readonly concurrentInstanceCount?: number | undefined;
 }
 
 /** The rolling values of an application, a host or a key transaction. */

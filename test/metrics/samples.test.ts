@@ -3,17 +3,6 @@ import type { Application, Host, Instance, KeyTransaction, RollingSummary } from
 import { FAMILIES } from '../../src/metrics/catalogue.ts';
 import { listedFamilySamples } from '../../src/metrics/listedFamilies.ts';
 
-const NO_SUMMARY: RollingSummary = {
-  responseTime: undefined,
-  requestRate: undefined,
-  errorRate: undefined,
-  apdexTarget: undefined,
-  apdexScore: undefined,
-  hostCount: undefined,
-  instanceCount: undefined,
-  concurrentInstanceCount: undefined,
-};
-
 const SUMMARY: RollingSummary = {
   responseTime: 0.441,
   requestRate: 66 / 60,
@@ -26,7 +15,6 @@ const SUMMARY: RollingSummary = {
 };
 
 const END_USER: RollingSummary = {
-  ...NO_SUMMARY,
   responseTime: 4.61,
   requestRate: 5.58 / 60,
   apdexTarget: 7,
@@ -184,7 +172,7 @@ describe('entitySamples', () => {
       realUserMonitoring: undefined,
       serverSideConfig: undefined,
     };
-    const names = Object.keys(ofApplication({ summary: NO_SUMMARY, endUserSummary: NO_SUMMARY, settings }));
+    const names = Object.keys(ofApplication({ summary: {}, endUserSummary: {}, settings }));
     expect(names.filter((name) => /rolling|settings|enabled/.test(name))).toEqual([]);
   });
 
@@ -232,10 +220,10 @@ describe('entitySamples', () => {
 });
 
 describe('rolling values that were read apart from the list', () => {
-  const listed = { ...NO_SUMMARY, apdexTarget: 0.5, hostCount: 2, instanceCount: 15 };
+  const listed = { apdexTarget: 0.5, hostCount: 2, instanceCount: 15 };
   const apart = {
-    summary: { ...NO_SUMMARY, responseTime: 0.12, requestRate: 0.5, errorRate: 0.01, apdexScore: 0.97 },
-    endUserSummary: { ...NO_SUMMARY, responseTime: 2.5, requestRate: 0.1, apdexTarget: 7, apdexScore: 0.9 },
+    summary: { responseTime: 0.12, requestRate: 0.5, errorRate: 0.01, apdexScore: 0.97 },
+    endUserSummary: { responseTime: 2.5, requestRate: 0.1, apdexTarget: 7, apdexScore: 0.9 },
   };
   const TRAFFIC_APART = {
     rolling_response_time_seconds: 0.12,
@@ -270,7 +258,7 @@ describe('rolling values that were read apart from the list', () => {
   });
 
   it('keep a 0 that has a denominator of its own, though there are no web requests', () => {
-    const summary = { ...NO_SUMMARY, requestRate: 0, errorRate: 0 };
+    const summary = { requestRate: 0, errorRate: 0 };
     expect(rollingOnly('hosts', HOST, { summary, endUserSummary: undefined })).toEqual({
       rolling_requests_per_second: 0,
       rolling_error_ratio: 0,

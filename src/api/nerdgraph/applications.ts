@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import { entity, healthStatus, searchEntities } from './entitySearch.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
-import { NO_SUMMARY } from './rowValues.ts';
 import { APPLICATIONS } from './documents.ts';
 import { amount, count, id } from '../http/validation.ts';
 import type { Application } from '../types.ts';
@@ -52,7 +51,7 @@ function toApplication(fields: z.infer<typeof application>): Application {
     healthStatus: healthStatus(reporting, fields.alertSeverity),
     reporting,
     lastReportedAt: undefined,
-    summary: { ...NO_SUMMARY, apdexTarget, hostCount: hosts, instanceCount: instances },
+    summary: { apdexTarget, hostCount: hosts, instanceCount: instances },
     endUserSummary: undefined,
     settings: {
       apdexThreshold: apdexTarget,

@@ -3,7 +3,6 @@ import { entity, healthStatus, searchEntities } from './entitySearch.ts';
 import type { AccountMemory, KeyTransactionDetails } from './accountMemory.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import { withoutPadding } from './rows.ts';
-import { NO_SUMMARY } from './rowValues.ts';
 import { KEY_TRANSACTION_DETAILS, KEY_TRANSACTIONS } from './documents.ts';
 import type { CallFailure } from '../http/callFailure.ts';
 import { amount, isList, parseRecord, text } from '../http/validation.ts';
@@ -84,7 +83,7 @@ export async function listKeyTransactions(account: NerdGraphAccount, call: CallO
       transactionName: details?.transactionName,
       applicationId: details?.applicationId,
       lastReportedAt: undefined,
-      summary: { ...NO_SUMMARY, apdexTarget: details?.apdexTarget },
+      summary: { apdexTarget: details?.apdexTarget },
       endUserSummary: undefined,
       ...(known instanceof UpstreamError ? { unread: known } : {}),
     });

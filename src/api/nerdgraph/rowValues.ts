@@ -6,17 +6,6 @@ import { valuesOf } from '../../formulas/valueFormulas.ts';
 import type { MetricDataResult, MetricSelection, TimeRange } from '../upstreamReader.ts';
 import type { RollingSummary, RollingValues } from '../types.ts';
 
-export const NO_SUMMARY: RollingSummary = Object.freeze({
-  responseTime: undefined,
-  requestRate: undefined,
-  errorRate: undefined,
-  apdexTarget: undefined,
-  apdexScore: undefined,
-  hostCount: undefined,
-  instanceCount: undefined,
-  concurrentInstanceCount: undefined,
-});
-
 const NO_CALLS: Columns = { count: 0, sum: 0, exclusive: 0 };
 
 /**
@@ -52,7 +41,6 @@ export function rollingOf(rows: MetricRows, seconds: number): RollingValues {
   const web = count(METRIC.web);
   const errors = count(METRIC.errors);
   const summary: RollingSummary = {
-    ...NO_SUMMARY,
     responseTime: ratio(rows.get(METRIC.web)?.sum ?? 0, web),
     requestRate: ratio(web, seconds),
     errorRate: ratio(errors, (web ?? 0) + (count(METRIC.nonWeb) ?? 0)),
@@ -64,7 +52,6 @@ export function rollingOf(rows: MetricRows, seconds: number): RollingValues {
   return {
     summary,
     endUserSummary: {
-      ...NO_SUMMARY,
       responseTime: ratio(views?.sum, views?.count),
       requestRate: ratio(views?.count, seconds),
       apdexTarget: verdicts?.max,
@@ -87,7 +74,6 @@ export function keyTransactionOf(
 ): RollingValues {
   const count = row?.count ?? (reports ? 0 : undefined);
   const summary: RollingSummary = {
-    ...NO_SUMMARY,
     responseTime: ratio(row?.sum ?? 0, count),
     requestRate: ratio(count, seconds),
     errorRate: ratio(row?.exclusive, row?.count),
