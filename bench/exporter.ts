@@ -27,6 +27,8 @@ export interface Scrape {
 export interface Exporter {
   /** Milliseconds from its start until it said that it listens. */
   readonly startMs: number;
+  /** Reads the status page. */
+  page(): Promise<Scrape>;
   scrape(options?: { readonly gzip?: boolean; readonly query?: string }): Promise<Scrape>;
   /** The whole answer as text. */
   read(query: string): Promise<string>;
@@ -106,6 +108,7 @@ export async function startExporter(upstream: string, reading: Reading = REST): 
   const startMs = performance.now() - started;
   return {
     startMs,
+    page: async () => (await fetchWhole(`${address}/`, true)).scrape,
     scrape: async ({ gzip = false, query = '' } = {}) => (await fetchWhole(`${address}/metrics${query}`, gzip)).scrape,
     read: async (query) => (await fetchWhole(`${address}/metrics${query}`, false)).body.toString('utf8'),
     nextWindow: async () => {

@@ -16,7 +16,7 @@ import { entityRows } from './rowsOfEntities.ts';
 import { nerdGraphRows } from './rowsOfNerdGraph.ts';
 import { queryRows } from './rowsOfQueries.ts';
 import { largeRenderRows, renderRows } from './rowsOfRendering.ts';
-import { answerRows, blockRows, memoryRow, startRow } from './rowsOfResources.ts';
+import { answerRows, blockRows, memoryRow, pageRow, startRow } from './rowsOfResources.ts';
 
 interface Part {
   readonly name: string;
@@ -40,6 +40,7 @@ const parts: readonly Part[] = [
   { name: 'calls', rows: callRows },
   { name: 'refresh', rows: (runs) => refreshRows(runs, flags.quick ? 200 : 1000) },
   { name: 'blocks', rows: (runs) => blockRows(runs, flags.quick ? 200 : 1000) },
+  { name: 'page', rows: async (runs) => [await pageRow(runs, flags.quick ? 1_000 : 10_000)] },
   { name: 'nerdgraph', rows: nerdGraphRows, large: true },
   { name: 'counters', rows: counterRows, large: true },
   { name: 'queries', rows: queryRows },

@@ -29,6 +29,12 @@ export function goldenHelp(type: string, { name, title, unit }: Pick<GoldenMetri
   return `${oneLine(title)} (${oneLine(unit)}); golden metric ${oneLine(name)} of ${type} as New Relic defines it`;
 }
 
+/** The title and unit in a HELP of `goldenHelp`. */
+export function titleAndUnit(help: string): { readonly title: string; readonly unit: string } {
+  const [, title = help, unit = ''] = /^(.*) \((.*)\); golden metric /u.exec(help) ?? [];
+  return { title, unit };
+}
+
 /** Sorts the definitions of one metric by title, then by unit: HELP comes from the first, in any order of responses. */
 export function byTitle(a: Pick<GoldenMetric, 'title' | 'unit'>, b: Pick<GoldenMetric, 'title' | 'unit'>): number {
   return compareText(a.title, b.title) || compareText(a.unit, b.unit);

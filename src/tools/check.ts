@@ -82,15 +82,20 @@ async function checkLive(options: ReadingOptions): Promise<void> {
 const API_NAMES: Readonly<Record<AccountConfig['api'], string>> = { rest: 'REST', nerdgraph: 'NerdGraph' };
 
 /** The text printed about one account; `failed` is true when a part of it cannot be read. */
+interface AccountReport {
+  readonly text: string;
+  readonly failed: boolean;
+}
+
 async function report(
   account: AccountConfig,
   status: AccountStatus | undefined,
   exclusions: readonly string[],
   diagnose: () => Promise<Diagnosis>,
-): Promise<{ readonly text: string; readonly failed: boolean }> {
+): Promise<AccountReport> {
   const { name, region, base_url } = account;
   const target = `account ${name} (${region === undefined ? '' : `region ${region}, `}${base_url})`;
-  const reported = (verdict: string, lines: readonly string[], failed: boolean) => ({
+  const reported = (verdict: string, lines: readonly string[], failed: boolean): AccountReport => ({
     text: [`${target}: ${verdict}`, ...lines.map((line) => `  ${line}`)].map(escapeUnsafe).join('\n'),
     failed,
   });

@@ -5,6 +5,7 @@ import { ClientGoneError } from './clientGone.ts';
 import { pageSender, sendInternalError, sendText } from './sending.ts';
 import { type WebDependencies, type Handler, PATHS } from './dependencies.ts';
 import { discoveryHandler } from './routes/discovery.ts';
+import { LastScrapes } from './lastScrapes.ts';
 import { linkPrefix, normalisePrefix, HttpError } from './request.ts';
 import { metricsHandler, probeHandler } from './routes/scrape.ts';
 import { statusPages } from './statusPage/page.ts';
@@ -40,11 +41,12 @@ export function createApp(deps: WebDependencies): Express {
     app.all(literal(path), methodNotAllowed('GET, HEAD'));
   };
   const readPage = (path: string, handler: LimitedHandler): void => read(path, safe(pages.guard(handler)));
-  const { page, json, config } = statusPages(deps, sendPage);
+  const lastScrapes = new LastScrapes();
+  const { page, json, config } = statusPages(deps, sendPage, lastScrapes);
 
   // Registered first: a telemetry path of "/" replaces the status page.
-  read(`${prefix}${telemetryPath}`, safe(scrapes.guard(metricsHandler(deps))));
-  read(`${prefix}${PATHS.probe}`, safe(scrapes.guard(probeHandler(deps))));
+  read(`${prefix}${telemetryPath}`, safe(scrapes.guard(metricsHandler(deps, lastScrapes))));
+  read(`${prefix}${PATHS.probe}`, safe(scrapes.guard(probeHandler(deps, lastScrapes))));
   readPage(`${prefix}${PATHS.discovery}`, discoveryHandler(deps, sendPage));
   readPage(`${prefix}/`, page);
   readPage(`${prefix}${PATHS.status}`, json);

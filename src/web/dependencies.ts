@@ -39,7 +39,7 @@ export interface WebDependencies {
   collector(): WebCollector;
   collection(): Pick<
     CollectionConfig,
-    'background' | 'default_scrape_timeout' | 'max_series' | 'scrape_timeout_offset'
+    'background' | 'default_scrape_timeout' | 'max_age' | 'max_series' | 'scrape_timeout_offset'
   >;
   /** The exporter's own metrics, for a response with the given collected families. */
   ownMetrics(

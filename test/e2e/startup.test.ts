@@ -93,6 +93,8 @@ test('without a file it runs on the environment, and says so', async () => {
   await exporter.scrape('/metrics?collect[]=exporter');
   const pages = await Promise.all(['/', '/config', '/api/status'].map((path) => exporter.text(path)));
   for (const text of [...pages, exporter.output()]) expect(text).not.toContain('ENVIRONMENTSECRET');
+  // The exporter's own metrics alone read nothing, and the page must not look as if all were well.
+  expect(JSON.parse(await exporter.text('/api/status'))).toMatchObject({ verdict: 'nothing_read', last_scrapes: [] });
 });
 
 test('with a wrong key it starts, newrelic_up is 0, and the log says what to change', async () => {
@@ -103,6 +105,11 @@ test('with a wrong key it starts, newrelic_up is 0, and the log says what to cha
   for (let scrape = 0; scrape < 3; scrape += 1) {
     expect(value(await exporter.scrape(), 'newrelic_up', { account: 'one' })).toBe(0);
   }
+  expect(JSON.parse(await exporter.text('/api/status'))).toMatchObject({
+    verdict: 'failing',
+    verdict_text: expect.stringMatching(/^\d of \d reads? fails?: .*401/) as unknown,
+    last_scrapes: [{ address: '127.0.0.1' }],
+  });
   // One cheap call per interval, however often it is scraped; what was on its way with it counts, too.
   expect(simulator.requests.count()).toBeLessThanOrEqual(2);
   const lines = exporter.output().split('\n');

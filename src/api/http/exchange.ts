@@ -27,19 +27,16 @@ interface ExchangeLimits {
   readonly maxBytes: number;
 }
 
-/**
- * The exchanges of each signal that have not ended: one listener for all of them costs less than one for each. In arrays, because
- * the tables that a Set has outgrown refer to one another, and keep all exchanges in memory until a full garbage collection.
- */
-const underWay = new WeakMap<AbortSignal, ResponseHandler[]>();
+/** The exchanges of each signal that have not ended: one listener for all of them costs less than one for each. */
+const underWay = new WeakMap<AbortSignal, Set<ResponseHandler>>();
 
-function underWayOf(signal: AbortSignal): ResponseHandler[] {
+function underWayOf(signal: AbortSignal): Set<ResponseHandler> {
   const known = underWay.get(signal);
   if (known !== undefined) return known;
-  const handlers: ResponseHandler[] = [];
+  const handlers = new Set<ResponseHandler>();
   underWay.set(signal, handlers);
   signal.addEventListener('abort', () => {
-    for (const handler of [...handlers]) handler.abort(abortReason(signal));
+    for (const handler of handlers) handler.abort(abortReason(signal));
   });
   return handlers;
 }
@@ -66,7 +63,7 @@ export function exchange(
 
 class ResponseHandler implements Dispatcher.DispatchHandler {
   readonly #limits: ExchangeLimits;
-  readonly #underWay: ResponseHandler[];
+  readonly #underWay: Set<ResponseHandler>;
   readonly #resolve: (response: RawResponse) => void;
   readonly #reject: (error: Error) => void;
   readonly #started = performance.now();
@@ -83,7 +80,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
   /** @param underWay the handler is in it until its exchange has ended */
   constructor(
     limits: ExchangeLimits,
-    underWay: ResponseHandler[],
+    underWay: Set<ResponseHandler>,
     resolve: (response: RawResponse) => void,
     reject: (error: Error) => void,
   ) {
@@ -92,7 +89,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
     this.#resolve = resolve;
     this.#reject = reject;
     this.#timer = setTimeout(() => this.#late(), limits.timeoutMs);
-    underWay.push(this);
+    underWay.add(this);
   }
 
   /** Ends the exchange without its response. */
@@ -177,7 +174,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
     if (this.#ended) return false;
     this.#ended = true;
     clearTimeout(this.#timer);
-    this.#underWay.splice(this.#underWay.indexOf(this), 1);
+    this.#underWay.delete(this);
     return true;
   }
 

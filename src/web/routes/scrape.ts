@@ -2,6 +2,7 @@ import { writeExposition, type OwnFamily } from '../../exposition/exposition.ts'
 import { familiesOf } from '../../exposition/expositionFamilies.ts';
 import { ClientGoneError, unlessGone } from '../clientGone.ts';
 import { sendExposition, sendPieces } from '../sending.ts';
+import type { LastScrapes } from '../lastScrapes.ts';
 import { type LimitedHandler } from '../requestLimiter.ts';
 import type { ProbeResult } from '../../collect/probeResult.ts';
 import type { WebDependencies } from '../dependencies.ts';
@@ -22,7 +23,7 @@ interface Made {
  * `collect[]=exporter` alone makes no call to New Relic. Work for a client that has left stops. HEAD does the same without
  * sending the body, so that its headers are those of GET.
  */
-export function metricsHandler(deps: WebDependencies): LimitedHandler {
+export function metricsHandler(deps: WebDependencies, lastScrapes: LastScrapes): LimitedHandler {
   /** Milliseconds that the last response took to render and send, by its groups: the next one takes about the same. */
   const writeTimes = new Map<string, number>();
   const makings = new SharedWork<Made>('begin');
@@ -33,6 +34,7 @@ export function metricsHandler(deps: WebDependencies): LimitedHandler {
     const waitMs = timeToRespond(request, collection, writeTimes.get(kind) ?? 0);
     const asOf = deps.monotonic();
     const { gone } = slot;
+    if (groups.size > 0) lastScrapes.note(request.socket.remoteAddress, asOf);
     if (!collection.background && groups.size > 0) {
       await slot.waitFor((signal) => deps.collector().refresh({ groups }, waitMs, signal));
     }
@@ -67,12 +69,13 @@ export function metricsHandler(deps: WebDependencies): LimitedHandler {
 const NOTHING = { blocks: [], cut: [] };
 
 /** `/probe`: one application of one account. A request names it by its id in the account's list, never by an address. */
-export function probeHandler(deps: WebDependencies): LimitedHandler {
+export function probeHandler(deps: WebDependencies, lastScrapes: LastScrapes): LimitedHandler {
   let lastWrite = 0;
   return async (request, response, slot) => {
     const { account, applicationId, debug } = readProbeQuery(queryOf(request.originalUrl));
     const collection = deps.collection();
     const startedAt = deps.monotonic();
+    lastScrapes.note(request.socket.remoteAddress, startedAt);
     const waitMs = timeToRespond(request, collection, lastWrite);
     const { gone } = slot;
     const collector = deps.collector();

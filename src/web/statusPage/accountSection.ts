@@ -1,6 +1,7 @@
 import { GROUPS_WITH_WINDOWS } from '../../collect/accountSnapshot.ts';
 import type { AccountStatus, GroupStatus, QueryStatus, TaskStatus, TypeStatus } from '../../collect/accountStatus.ts';
 import { groupInWords, type Group } from '../../metrics/sample.ts';
+import type { AddressOf, Query } from './applicationsSection.ts';
 import { subjectOf } from './failureTable.ts';
 import {
   breakable,
@@ -9,22 +10,112 @@ import {
   type HtmlValue,
   ago,
   counted,
+  CROSS,
+  fold,
   inWords,
   table,
   timeAgo,
   timeInWords,
   threeDigits,
   DOT,
+  TICK,
 } from './markup.ts';
 import { accountNotices } from './notices.ts';
+import { isUnread, type ShownAccount } from './shownAccounts.ts';
+import type { SlowRead } from './slowest.ts';
+import { worstFailure } from './verdict.ts';
 
 const INTERFACES: Readonly<Record<NonNullable<AccountStatus['api']>, string>> = {
   rest: 'REST API (v2)',
   nerdgraph: 'NerdGraph',
 };
 
-/** The section of one account, what is wrong first; `now` is Unix seconds, `docs` the address of the documentation. */
-export function accountSection(account: AccountStatus, id: string, now: number, docs: string): Html {
+/** Accounts that are shown at a glance, others being folded away, and with all that the exporter does for them. */
+const MANY = 12;
+const WHOLE = 10;
+
+/** How an account is, with a sign; lower ranks are worse. */
+interface AccountState {
+  readonly rank: number;
+  readonly style: 'bad' | 'warn' | 'soft' | 'good';
+  readonly sign: string;
+  readonly words: string;
+}
+
+function stateOf(account: ShownAccount): AccountState {
+  const { failing, tasks, budget, warnings, up } = account;
+  if (isUnread(account)) return { rank: 0, style: 'bad', sign: CROSS, words: 'cannot be read' };
+  if (failing > 0)
+    return { rank: 1, style: 'bad', sign: CROSS, words: `${failing} of ${counted(tasks.length, 'read')} failing` };
+  if (budget.pausedUntil !== undefined) return { rank: 2, style: 'warn', sign: '!', words: 'paused' };
+  if (warnings.length > 0) return { rank: 3, style: 'warn', sign: '!', words: counted(warnings.length, 'warning') };
+  if (!up) return { rank: 4, style: 'soft', sign: '?', words: 'not read yet' };
+  return { rank: 5, style: 'good', sign: TICK, words: 'read' };
+}
+
+/** Accounts, the worst first; otherwise in the order of the configuration. */
+function worstFirst(accounts: readonly ShownAccount[]) {
+  return accounts.map((account) => ({ account, state: stateOf(account) })).sort((a, b) => a.state.rank - b.state.rank);
+}
+
+/** The account of this name, else the accounts with the text in their names, else all. */
+function foundIn(accounts: readonly ShownAccount[], search: string): readonly ShownAccount[] {
+  const text = search.trim().toLowerCase();
+  const named = accounts.filter(({ name }) => name === search);
+  const found = named.length > 0 ? named : accounts.filter(({ name }) => name.toLowerCase().includes(text));
+  return found.length === 0 ? accounts : found;
+}
+
+/** The accounts at a glance where there are several: a line for each that fails, and a chip for each other one. */
+export function accountChips(accounts: readonly ShownAccount[], query: Query, addressOf: AddressOf): Html | undefined {
+  if (accounts.length < 2) return undefined;
+  const stated = worstFirst(foundIn(accounts, query.search));
+  const link = (name: string) => html`<a href="${addressOf({ search: name, page: 1 })}"><bdi>${name}</bdi></a>`;
+  const failing = stated.filter(({ state }) => state.style === 'bad');
+  const lines = failing.map(
+    ({ account, state: { sign, words } }) =>
+      html`<li>${sign} ${link(account.name)} ${words}: ${breakable(worstFailure([account]))}</li>`,
+  );
+  const others = stated.filter(({ state }) => state.style !== 'bad');
+  const chips = html`<ul class="chips">
+    ${others.map(
+      ({ account: { name }, state: { style, sign, words } }) =>
+        html`<li class="chip">
+          <span class="${style}">${sign}</span> ${link(name)}
+          ${style === 'good' ? undefined : html`<span class="${style}">${words}</span>`}
+        </li>`,
+    )}
+  </ul>`;
+  const list = (some: readonly Html[]) =>
+    some.length === 0
+      ? undefined
+      : html`<ul class="notice bad">
+          ${some}
+        </ul>`;
+  const rest = lines.length - MANY;
+  return html`<div role="group" aria-label="Accounts">
+    ${list(lines.slice(0, MANY))}
+    ${rest > 0 ? fold(`${counted(rest, 'account')} more with failures`, list(lines.slice(MANY)), false) : undefined}
+    ${others.length > MANY ? fold(`${counted(others.length, 'account')} without failures`, chips, false) : chips}
+  </div>`;
+}
+
+/** What the exporter does: its accounts, the worst first, each folded unless something in it fails. */
+export function* accountSections(
+  accounts: readonly ShownAccount[],
+  search: string,
+  now: number,
+  docs: string,
+): Generator<Html> {
+  const shown = worstFirst(foundIn(accounts, search));
+  const rest = shown.length - WHOLE;
+  yield html`<h2 id="exporter">What the exporter does</h2>`;
+  for (const { account, state } of shown.slice(0, WHOLE)) yield accountDetails(account, state, now, docs);
+  if (rest > 0) yield html`<p class="more">and ${counted(rest, 'account')} more: find one by its name.</p>`;
+}
+
+/** The details of one account, what is wrong first; `now` is Unix seconds, `docs` the address of the documentation. */
+function accountDetails(account: ShownAccount, state: AccountState, now: number, docs: string): Html {
   const labels = Object.entries(account.labels).map(
     ([name, value]) => html`<li><bdi>${name}</bdi>=<bdi>${value}</bdi></li>`,
   );
@@ -35,11 +126,15 @@ export function accountSection(account: AccountStatus, id: string, now: number, 
     ['Calls in the last minute', budgetInWords(account.budget)],
     ['Steady state', planInWords(account.plan)],
   ];
-  return html`<section class="account" id="${id}">
-    <h2><span class="kind">Account</span> <bdi>${account.name}</bdi> ${stateBadge(account)}</h2>
-    ${
+  const { budget, groups, queries, entities } = account;
+  const summary = html`<bdi>${account.name}</bdi> <span class="${state.style}">${state.sign} ${state.words}</span>
+    <small
+      >${counted(account.tasks.length, 'read')}${freshness(account.states)}; ${budget.lastMinute} of
+      ${budget.configured} calls in the last minute</small
+    >`;
+  const content = html`${
       labels.length > 0
-        ? html`<ul class="labels" aria-label="Labels">
+        ? html`<ul class="chips" aria-label="Labels">
             ${labels}
           </ul>`
         : undefined
@@ -54,37 +149,63 @@ export function accountSection(account: AccountStatus, id: string, now: number, 
           </div>`,
       )}
     </dl>
-    ${groupTable(account.groups, now)} ${typeTable(account.entities, now)} ${queryTable(account.queries, now)}
-    ${slowestTasks(account.tasks)}
-  </section>`;
+    ${fold(
+      `${counted(groups.length, 'group')}${failingOf(groups)}`,
+      groupTable(groups, now),
+      groups.some(({ success }) => success === false),
+    )}
+    ${
+      entities.length === 0
+        ? undefined
+        : fold(
+            `${counted(entities.length, 'type')} of entities${failingOf(entities)}`,
+            typeTable(entities, now),
+            entities.some(
+              ({ success, failing, metricProblems }) => success === false || failing + metricProblems.length > 0,
+            ),
+          )
+    }
+    ${
+      queries.length === 0
+        ? undefined
+        : fold(
+            `${counted(queries.length, 'query', 'queries')}${freshness(countedStates(queries))}${failingOf(queries)}`,
+            queryTable(queries, now),
+            queries.some(({ success }) => success === false),
+          )
+    }
+    ${slowestReads(account.slowest)}`;
+  return html`<section>${fold(summary, content, state.style === 'bad' || state.style === 'warn')}</section>`;
 }
 
-/** True if the account reads the data of a group. */
-export function hasGroup({ groups }: Pick<AccountStatus, 'groups'>, wanted: Group): boolean {
-  return groups.some(({ group }) => group === wanted);
+/** `, all fresh`, or `, 12 fresh, 3 stale, 1 missing`; empty for none. */
+function freshness(states: ShownAccount['states']): string {
+  const present = (['fresh', 'stale', 'missing'] as const).filter((state) => states[state] > 0);
+  if (present.length === 1) return `, all ${present.join('')}`;
+  return present.map((state) => `, ${states[state].toLocaleString('en-US')} ${state}`).join('');
 }
 
-function applicationsInWords(account: AccountStatus): string {
-  const { applications, applicationCounts, outage } = account;
-  if (!hasGroup(account, 'applications')) {
-    const others = (['entities', 'queries'] as const).filter((other) => hasGroup(account, other));
+function countedStates(all: readonly Pick<TaskStatus, 'state'>[]): ShownAccount['states'] {
+  const states = { fresh: 0, stale: 0, missing: 0 };
+  for (const { state } of all) states[state] += 1;
+  return states;
+}
+
+function failingOf(all: readonly { readonly success: boolean | undefined }[]): string {
+  const failing = all.filter(({ success }) => success === false).length;
+  return failing === 0 ? '' : `, ${failing} failing`;
+}
+
+function applicationsInWords({ applications, applicationCounts, outage, groups }: ShownAccount): string {
+  const has = (wanted: Group) => groups.some(({ group }) => group === wanted);
+  if (!has('applications')) {
+    const others = (['entities', 'queries'] as const).filter(has);
     return others.length === 0 ? 'none' : `none: ${others.join(' and ')} only`;
   }
   if (applications === undefined) return outage === undefined ? 'not read yet' : 'never read';
   if (applicationCounts === undefined) return counted(applications.length, 'application');
   const { listed, exported, reporting } = applicationCounts;
   return `${exported} exported of ${listed} listed, ${reporting} of them report`;
-}
-
-function stateBadge({ refused, outage, up, budget, tasks, warnings }: AccountStatus): Html {
-  if (refused !== undefined) return html`<span class="badge bad">refused</span>`;
-  if (outage !== undefined) return html`<span class="badge bad">cannot be read</span>`;
-  if (budget.pausedUntil !== undefined) return html`<span class="badge warn">paused</span>`;
-  const failing = tasks.filter(({ problem }) => problem !== undefined).length;
-  if (up && failing > 0) return html`<span class="badge warn">up, ${failing} failing</span>`;
-  if (up && warnings.length > 0)
-    return html`<span class="badge warn">up, ${counted(warnings.length, 'warning')}</span>`;
-  return up ? html`<span class="badge good">up</span>` : html`<span class="badge warn">not read yet</span>`;
 }
 
 function windowInWords({ windowEnd, groups }: AccountStatus, now: number): string {
@@ -150,8 +271,7 @@ function refreshInWords({ success, durationSeconds }: GroupStatus): Html {
 }
 
 /** The types of entities of an account, each with what was listed and left out, its golden metrics, and the age of its data. */
-function typeTable(types: readonly TypeStatus[], now: number): Html | undefined {
-  if (types.length === 0) return undefined;
+function typeTable(types: readonly TypeStatus[], now: number): Html {
   return table(
     'Entities',
     ['Type', 'Entities', 'Golden metrics', 'Series', 'Oldest value', 'List read', 'Last attempt'],
@@ -202,8 +322,7 @@ function failingInWords({ values, failing }: TypeStatus): string | undefined {
 }
 
 /** The queries of an account, each with its text, rows, series and last result. */
-function queryTable(queries: readonly QueryStatus[], now: number): Html | undefined {
-  if (queries.length === 0) return undefined;
+function queryTable(queries: readonly QueryStatus[], now: number): Html {
   return table(
     'Queries',
     ['Query', 'Rows', 'Series', 'Last success', 'Last attempt'],
@@ -234,24 +353,11 @@ function attemptInWords(success: boolean | undefined, problem: string | undefine
   return success === undefined ? 'not yet' : html`<span class="good">OK</span>`;
 }
 
-const SHOWN_SLOWEST = 5;
-
-/** The tasks with the longest last attempt. Tasks of a group that took equally long share a row, because one call reads many. */
-function slowestTasks(tasks: readonly TaskStatus[]): Html | undefined {
-  let slowest: { readonly task: TaskStatus; readonly seconds: number; together: number }[] = [];
-  for (const task of tasks) {
-    const { group, seconds } = task;
-    if (seconds === undefined) continue;
-    const same = slowest.find((row) => row.seconds === seconds && row.task.group === group);
-    if (same !== undefined) same.together += 1;
-    // A row that falls out cannot return, so only the rows that are shown are kept.
-    else if (slowest.length < SHOWN_SLOWEST || seconds > (slowest.at(-1)?.seconds ?? 0)) {
-      const rows = [...slowest, { task, seconds, together: 1 }];
-      slowest = rows.sort((a, b) => b.seconds - a.seconds).slice(0, SHOWN_SLOWEST);
-    }
-  }
-  if (slowest.length === 0) return undefined;
-  return table(
+/** The reads whose last attempt took longest. */
+function slowestReads(slowest: readonly SlowRead[]): Html | undefined {
+  const [first] = slowest;
+  if (first === undefined) return undefined;
+  const content = table(
     'Slowest to read',
     ['What', 'Last attempt took'],
     slowest.map(({ task, seconds, together }) => [
@@ -259,6 +365,7 @@ function slowestTasks(tasks: readonly TaskStatus[]): Html | undefined {
       inWords(seconds),
     ]),
   );
+  return fold(`Slowest read: ${inWords(first.seconds)}`, content, false);
 }
 
 function nameOf(task: TaskStatus): Html {

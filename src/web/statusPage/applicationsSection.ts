@@ -1,228 +1,294 @@
-import { html, type Html, counted, DOT, inWords } from './markup.ts';
-import type { ApplicationView, TaskStatus } from '../../collect/accountStatus.ts';
-import type { Breakdown, ShownAccount } from './breakdown.ts';
-import { PALETTE_SIZE } from './style.ts';
+import { CROSS, DOT, html, inWords, percent, table, threeDigits, TICK, type Html, type HtmlValue } from './markup.ts';
+import { partsOf, type Part, type ShownAccount, type ShownApplication, type ShownEntity } from './shownAccounts.ts';
+import { paintOf } from './style.ts';
+import { rankOf, type ApplicationRow } from './trouble.ts';
 
 const PAGE_SIZE = 50;
+/** Entities of a type that are shown beside applications and other types. */
+const FEW = 10;
+/** Accounts that are named beside an application that several list. */
+const NAMED = 3;
 
-/**
- * The response-time breakdowns in pages, the slowest first, then applications without one by name.
- *
- * @param search a part of a name, an account or an id; empty for all applications
- * @param requested the number of the page, from 1
- * @param address the address that links lead to
- */
-export function applicationsSection(
+/** What a reader asks the page for. */
+export interface Query {
+  /** A part of a name, an account or an id; empty for everything. */
+  readonly search: string;
+  /** The type of entities that is shown alone; undefined for applications, with the first entities of each type. */
+  readonly type: string | undefined;
+  /** The number of the page, from 1. */
+  readonly page: number;
+  /** The page refreshes itself. */
+  readonly refreshes: boolean;
+}
+
+/** The address of the page for a query, of which some is asked for in another way. */
+export type AddressOf = (change: Partial<Query>) => string;
+
+/** The applications and the entities of other types, in pages; what is in trouble first. */
+export function* monitoredSections(
   accounts: readonly ShownAccount[],
-  search: string,
-  requested: number,
-  address: string,
+  rows: readonly ApplicationRow[],
+  query: Query,
+  addressOf: AddressOf,
+): Generator<Html> {
+  const text = query.search.trim().toLowerCase();
+  const isFound = (...texts: readonly string[]) =>
+    text === '' || texts.some((each) => each.toLowerCase().includes(text));
+  if (query.type === undefined && accounts.some(({ groups }) => groups.some(({ group }) => group === 'applications'))) {
+    const found = yield* those(rows, ({ application: { id, name }, accounts: of }) =>
+      isFound(name, String(id), ...of.map((account) => account.name)),
+    );
+    const isRead = accounts.some(({ applications }) => applications !== undefined);
+    const listing = { title: 'Applications', id: 'applications', isRead, all: rows.length, found };
+    yield section(listing, applicationTable, PAGE_SIZE, query, addressOf);
+  }
+  const types = new Set(accounts.flatMap(({ entities }) => entities.map(({ type }) => type)));
+  for (const type of query.type === undefined ? types : [query.type]) {
+    const all = yield* those(entityRows(accounts), ({ entity }) => entity.type === type);
+    const found = yield* those(all, ({ account, entity }) => isFound(entity.name, entity.guid, account.name));
+    found.sort((a, b) => (a.rank === b.rank ? 0 : a.rank - b.rank));
+    const isRead = accounts.some(({ entities }) => entities.some((of) => of.type === type && of.listed !== undefined));
+    const listing = { title: type, id: `type-${type}`, isRead, all: all.length, found };
+    yield section(listing, entityTable, query.type === undefined ? FEW : PAGE_SIZE, query, addressOf);
+  }
+}
+
+/** Rows that are looked at before other work gets a turn. */
+const ROWS_A_TURN = 200;
+
+/** The rows that match; yields nothing to show now and then, so that other work gets a turn. */
+function* those<Row>(rows: Iterable<Row>, isMatch: (row: Row) => boolean): Generator<Html, Row[]> {
+  const found: Row[] = [];
+  let looked = 0;
+  for (const row of rows) {
+    if (isMatch(row)) found.push(row);
+    looked += 1;
+    if (looked % ROWS_A_TURN === 0) yield html``;
+  }
+  return found;
+}
+
+interface EntityRow {
+  readonly account: ShownAccount;
+  readonly entity: ShownEntity;
+  readonly rank: number;
+}
+
+function* entityRows(accounts: readonly ShownAccount[]): Generator<EntityRow> {
+  for (const account of accounts) {
+    for (const entity of account.monitored) yield { account, entity, rank: rankOf(entity) };
+  }
+}
+
+/** What is listed under one heading: the number of all, and the ones that were found. */
+interface Listing<Row> {
+  readonly title: string;
+  readonly id: string;
+  readonly isRead: boolean;
+  readonly all: number;
+  readonly found: readonly Row[];
+}
+
+/** A section with one page of what was found and links to the rest, or the reason why there is nothing. */
+function section<Row>(
+  { title, id, isRead, all, found }: Listing<Row>,
+  tableOf: (rows: readonly Row[]) => Html,
+  size: number,
+  query: Query,
+  addressOf: AddressOf,
 ): Html {
-  const all = applicationRows(accounts);
-  const rows = all.filter((row) => isFound(row, search.trim().toLowerCase()));
-  const palette = paletteOf(all);
-  const pages = Math.max(1, Math.ceil(rows.length / PAGE_SIZE));
-  const page = Math.min(Math.max(1, requested), pages);
-  const before = (page - 1) * PAGE_SIZE;
-  const applications = counted(all.length, 'application');
-  return html`<section aria-labelledby="applications">
-    <h2 id="applications">Response time of each application</h2>
-    ${searchForm(search, search === '' ? applications : `${rows.length} of ${applications}`, address)}
-    <p class="key">
-      ${swatch('queue')} request queueing ${swatch('c0')}${swatch('c1')}${swatch('c2')} components (database, caches,
-      external services) ${swatch('total')} application code: the rest of the total time. The line across a bar is the
-      response time; beyond it, work ran in parallel. All bars are equally wide: compare the numbers.
-    </p>
-    ${rows.length === 0 ? html`<p>${nothingToShow(search, all.length)}</p>` : undefined}
-    <ol class="applications" start="${before + 1}">
-      ${rows.slice(before, before + PAGE_SIZE).map((row) => applicationItem(row, palette))}
-    </ol>
-    ${pages > 1 ? pageLinks(search, address, page, pages) : undefined}
+  const pages = Math.max(1, Math.ceil(found.length / size));
+  const page = size === FEW ? 1 : Math.min(Math.max(1, query.page), pages);
+  const number = (count: number) => count.toLocaleString('en-US');
+  const numbers = found.length === all ? number(all) : `${number(found.length)} of ${number(all)}`;
+  const none = all > 0 ? `Nothing matches "${query.search}".` : 'There is none.';
+  const nothing = isRead ? none : 'None has been read yet: a scrape of the metrics reads the list.';
+  const rest =
+    size === FEW
+      ? html`<a href="${addressOf({ type: title, page: 1 })}">All ${number(found.length)}</a>`
+      : pageLinks(page, pages, (to) => `${addressOf({ page: to })}#${id}`);
+  return html`<section aria-labelledby="${id}">
+    <h2 id="${id}"><bdi>${title}</bdi> <small>${isRead ? numbers : undefined}</small></h2>
+    ${found.length === 0 ? html`<p>${nothing}</p>` : tableOf(found.slice((page - 1) * size, page * size))}
+    ${pages > 1 ? rest : undefined}
   </section>`;
 }
 
-function applicationItem(
-  { account, application, breakdown }: ApplicationRow,
-  palette: ReturnType<typeof paletteOf>,
-): Html {
-  const { responseTime } = breakdown ?? {};
-  return html`<li>
-    <div class="title">
-      <h3><bdi>${application.name}</bdi></h3>
-      <span class="of"
-        ><bdi>${account.name}</bdi
-        >/${application.id}${application.language === undefined ? '' : html`${DOT}<bdi>${application.language}</bdi>`}</span
-      >
-      ${responseTime === undefined ? undefined : html`<span class="response">${inWords(responseTime)}</span>`}
-    </div>
-    ${
-      breakdown === undefined
-        ? html`<p class="absent">No breakdown: ${whyAbsent(application, account.tasks)}</p>`
-        : breakdownInWords(breakdown, palette)
-    }
-  </li>`;
-}
-
-function breakdownInWords(breakdown: Breakdown, palette: ReturnType<typeof paletteOf>): Html {
-  const parts = coloured(breakdown, palette);
-  const below = parts.some(({ kind, seconds }) => kind === 'total' && seconds < 0);
-  const note = html`<p class="absent">
-    Application code is below zero: components overlapped, their times add up to more than the whole.
-  </p>`;
-  return html`${drawBar(parts, breakdown.responseTime)}${legend(parts)}${below ? note : undefined}`;
-}
-
-function searchForm(search: string, found: string, address: string): Html {
-  return html`<form class="search" method="get" action="${address}#applications" role="search">
-    <label for="q">Search by name, account or id</label>
-    <input id="q" name="q" type="search" value="${search}" maxlength="200" autocomplete="off" />
-    <button type="submit">Search</button>
-    <span>${found}</span>
-    ${search === '' ? undefined : html`<a href="${address}#applications">Show all</a>`}
-  </form>`;
-}
-
-function nothingToShow(search: string, total: number): string {
-  if (total === 0) return 'No application list has been read yet; a scrape of the metrics reads it.';
-  return `No application matches "${search}".`;
-}
-
-function pageLinks(search: string, address: string, page: number, pages: number): Html {
+function pageLinks(page: number, pages: number, addressOf: (page: number) => string): Html {
   const link = (to: number, text: string, rel: string) =>
     to < 1 || to > pages
-      ? html`<span class="off">${text}</span>`
-      : html`<a
-          rel="${rel}"
-          href="${address}?${new URLSearchParams({ ...(search === '' ? {} : { q: search }), page: String(to) }).toString()}#applications"
-          >${text}</a
-        >`;
-  return html`<nav class="pages" aria-label="Pages of applications">
+      ? html`<span class="soft">${text}</span>`
+      : html`<a rel="${rel}" href="${addressOf(to)}">${text}</a>`;
+  return html`<nav class="pages" aria-label="Pages">
     ${link(page - 1, 'Previous', 'prev')} <span>Page ${page} of ${pages}</span> ${link(page + 1, 'Next', 'next')}
   </nav>`;
 }
 
-interface ApplicationRow {
-  readonly account: ShownAccount;
-  readonly application: ApplicationView;
-  /** Response-time breakdown; undefined if it has no part to show. */
-  readonly breakdown: Breakdown | undefined;
-}
-
-function applicationRows(accounts: readonly ShownAccount[]): ApplicationRow[] {
-  const rows = accounts.flatMap((account) =>
-    (account.applications ?? []).map((application): ApplicationRow => {
-      const { breakdown } = application;
-      return { account, application, breakdown: breakdown?.parts.length === 0 ? undefined : breakdown };
+function applicationTable(rows: readonly ApplicationRow[]): Html {
+  const scale = scaleOf(rows);
+  const isTimed = rows.some(({ application }) => application.responseTime !== undefined);
+  const legend = html`A bar over the whole width is ${inWords(scale)}. Application code is what the components leave of
+  the total time. The solid part is the response time; what is pale beyond it ran in parallel.`;
+  const caption = isTimed ? legend : 'No response time has been read yet.';
+  return table(
+    caption,
+    ['Application', 'Health', 'Requests/s', 'Errors', 'Apdex', 'Response time'],
+    rows.map(({ application, accounts, rank }) => {
+      const { health, requests, errorRatio, apdexScore, apdexThreshold } = application;
+      const more = accounts.length - NAMED;
+      const names = accounts.slice(0, NAMED).map(({ name }) => name);
+      const of = [
+        more > 0 ? `${names.join(', ')} and ${more} more` : names.join(', '),
+        ...[application.language, String(application.id)],
+      ];
+      return [
+        nameCell(application.name, of, rank),
+        healthCell(health, application.reporting),
+        figure(requests, threeDigits, false),
+        figure(errorRatio, percent, rankOf({ errorRatio: errorRatio ?? 0 }) < Infinity),
+        {
+          style: 'number',
+          value: [
+            marked(apdexScore?.toFixed(2), rankOf({ apdexScore: apdexScore ?? 1 }) < Infinity),
+            apdexThreshold === undefined ? undefined : html` <small>T ${inWords(apdexThreshold)}</small>`,
+          ],
+        },
+        { style: 'time', value: responseTime(application, scale) },
+      ];
     }),
   );
-  return rows.toSorted(
-    (a, b) =>
-      (b.breakdown?.responseTime ?? -1) - (a.breakdown?.responseTime ?? -1) ||
-      compare(a.application.name, b.application.name) ||
-      a.application.id - b.application.id,
+}
+
+function entityTable(entities: readonly EntityRow[]): Html {
+  return table(
+    'Golden metrics, as New Relic defines and names them',
+    ['Name', 'Health', 'Golden metrics'],
+    entities.map(({ account, entity, rank }) => [
+      nameCell(entity.name, [account.name], rank),
+      healthCell(entity.health, entity.reporting),
+      {
+        style: 'time',
+        value: html`<ul class="parts">
+          ${entity.golden.map(
+            ({ metric, title, unit, percentile, value }) =>
+              html`<li title="${metric}">
+                ${title}${percentile === undefined ? '' : ` ${percentile} %`} <b>${threeDigits(value)}</b>
+                <small>${unit}</small>
+              </li>`,
+          )}
+        </ul>`,
+      },
+    ]),
   );
 }
 
-/** True if the name, account or id contains the text, in upper or lower case. */
-function isFound({ account, application }: ApplicationRow, text: string): boolean {
-  return [application.name, account.name, String(application.id)].some((value) => value.toLowerCase().includes(text));
+function nameCell(name: string, of: readonly (string | undefined)[], rank: number): Html {
+  const words = of.filter((word) => word !== undefined);
+  return html`<span class="name${rank < Infinity ? ' bad' : ''}"><bdi>${name}</bdi></span>
+    <small>${words.map((word, index) => html`${index > 0 ? DOT : ''}<bdi>${word}</bdi>`)}</small>`;
 }
 
-function whyAbsent(application: ApplicationView, tasks: readonly TaskStatus[]): string {
-  if (!application.reporting) return 'it does not report, so no metric data are read.';
-  const task = tasks.find(
-    ({ group, applicationId }) => group === 'application_metrics' && applicationId === application.id,
+const HEALTHS: ReadonlyMap<string, readonly [style: string, sign: string]> = new Map([
+  ['green', ['good', TICK]],
+  ['orange', ['warn', '!']],
+  ['red', ['bad', CROSS]],
+]);
+
+function healthCell(health: string | undefined, reporting: boolean) {
+  if (!reporting) return { style: 'number', value: 'not reporting' };
+  const [style, sign] = HEALTHS.get(health ?? '') ?? ['soft', ''];
+  return { style: `number ${style}`, value: `${sign} ${health ?? 'unknown'}` };
+}
+
+function figure(value: number | undefined, inWords: (value: number) => string, isTrouble: boolean) {
+  return { style: 'number', value: marked(value === undefined ? undefined : inWords(value), isTrouble) };
+}
+
+/** A value with a sign and in bold where it is trouble. */
+function marked(value: string | undefined, isTrouble: boolean): HtmlValue {
+  return isTrouble ? html`<b class="bad">${CROSS} ${value}</b>` : (value ?? '\u2013');
+}
+
+function responseTime(application: ShownApplication, scale: number): Html {
+  const { responseTime: seconds } = application;
+  const parts = partsOf(application);
+  if (seconds === undefined && parts.length === 0) {
+    return html`<span class="soft">${whyAbsent(application)}</span>`;
+  }
+  const present = parts.filter((part) => part.seconds !== 0);
+  const below = parts.some((part) => part.kind === 'total' && part.seconds < 0);
+  return html`<b>${seconds === undefined ? undefined : inWords(seconds)}</b>${drawBar(parts, seconds, scale)}
+    <ul class="parts">
+      ${present.map(
+        (part) =>
+          html`<li title="${part.metric}">
+            ${swatch(paintOf(part))} <bdi>${part.name}</bdi> <b>${inWords(part.seconds)}</b>
+          </li>`,
+      )}
+    </ul>
+    ${
+      below
+        ? html`<small
+            >Application code is below zero: components overlapped, their times add up to more than the whole.</small
+          >`
+        : undefined
+    }`;
+}
+
+function whyAbsent({ reporting, read }: ShownApplication): string {
+  if (!reporting) return 'No metric data are read of what does not report.';
+  if (read === undefined) return 'Metric data are not read.';
+  if (read.state === 'missing') return read.problem ?? 'Not read yet.';
+  return 'No web transactions in the window.';
+}
+
+/** The seconds that a bar of the whole width stands for: the longest one, rounded up to 1, 2 or 5 times a power of ten. */
+function scaleOf(rows: readonly ApplicationRow[]): number {
+  const longest = Math.max(
+    0.001,
+    ...rows.map(({ application }) => Math.max(sumOf(partsOf(application)), application.responseTime ?? 0)),
   );
-  if (task === undefined) return 'its metric data are not read.';
-  if (task.state === 'missing') return task.problem ?? 'its metric data have not been read yet.';
-  return 'it had no web transactions in the window.';
+  const power = 10 ** Math.floor(Math.log10(longest));
+  return power * ([1, 2, 5].find((step) => step * power >= longest) ?? 10);
 }
 
-function compare(a: string, b: string): number {
-  if (a === b) return 0;
-  return a < b ? -1 : 1;
+function sumOf(parts: readonly Part[]): number {
+  return parts.reduce((sum, { seconds }) => sum + Math.max(0, seconds), 0);
 }
 
 const WIDTH = 1000;
-const HEIGHT = 24;
+const HEIGHT = 16;
 
-/** The colour index of each component of the rows, given in alphabetical order. */
-function paletteOf(rows: readonly ApplicationRow[]) {
-  const names = new Set<string>();
-  for (const { breakdown } of rows) {
-    for (const { kind, name } of breakdown?.parts ?? []) if (kind === 'component') names.add(name);
-  }
-  return new Map([...names].toSorted().map((name, index) => [name, index % PALETTE_SIZE]));
-}
-
-/** A component has one colour on the page; a part that would repeat a colour in its bar takes the next free one. */
-function coloured({ parts }: Breakdown, palette: ReturnType<typeof paletteOf>) {
-  const taken = new Set<number>();
-  return parts.map((part) => {
-    if (part.kind !== 'component') return { ...part, colour: part.kind };
-    let colour = palette.get(part.name) ?? 0;
-    while (taken.has(colour) && taken.size < PALETTE_SIZE) colour = (colour + 1) % PALETTE_SIZE;
-    taken.add(colour);
-    return { ...part, colour: `c${colour}` };
-  });
-}
-
-/** A stacked bar of the full width; parts of 0 or less cannot be drawn and appear only in the legend. */
-function drawBar(parts: ReturnType<typeof coloured>, responseTime: number | undefined): Html | undefined {
-  const drawn = parts.filter(({ seconds }) => seconds > 0);
-  const sum = drawn.reduce((total, { seconds }) => total + seconds, 0);
-  if (sum === 0) return undefined;
-  const scale = WIDTH / Math.max(sum, responseTime ?? 0);
+/** The parts one behind the other, as long as they took; what is beyond the response time is pale. */
+function drawBar(parts: readonly Part[], seconds: number | undefined, scale: number): Html {
   let from = 0;
-  const rectangles = drawn.map((part) => {
-    const x = from;
-    from += part.seconds * scale;
-    return html`<rect class="${part.colour}" x="${digits(x)}" y="0" width="${digits(from - x)}" height="${HEIGHT}"
-      ><title>${part.name}: ${inWords(part.seconds)} (${part.metric})</title></rect
-    >`;
-  });
-  const description = drawn.map(({ name, seconds }) => `${name} ${inWords(seconds)}`).join(', ');
+  const rectangles = parts
+    .filter((part) => part.seconds > 0)
+    .map((part) => {
+      const x = from;
+      from += (part.seconds * WIDTH) / scale;
+      return html`<rect ${paintOf(part)} x="${digits(x)}" width="${digits(from - x)}" height="${HEIGHT}" />`;
+    });
+  const end = seconds === undefined ? from : (seconds * WIDTH) / scale;
+  const pale = html`<rect class="pale" x="${digits(end)}" width="${digits(from - end)}" height="${HEIGHT}" />`;
   return html`<svg
     class="bar"
     viewBox="0 0 ${WIDTH} ${HEIGHT}"
     preserveAspectRatio="none"
     role="img"
-    aria-label="${description}"
+    aria-label="${parts.map(({ name, seconds: took }) => `${name} ${inWords(took)}`).join(', ')}"
   >
-    ${rectangles}${responseMark(responseTime, scale)}
+    <rect class="track" width="${WIDTH}" height="${HEIGHT}" />
+    ${rectangles}${from > end ? pale : undefined}
   </svg>`;
 }
 
-/** A mark at the response time, because parallel work makes the sum of the parts longer. */
-function responseMark(responseTime: number | undefined, scale: number): Html | undefined {
-  if (responseTime === undefined) return undefined;
-  const x = Math.min(WIDTH - 2, responseTime * scale);
-  return html`<line class="mark" x1="${digits(x)}" x2="${digits(x)}" y1="0" y2="${HEIGHT}"
-    ><title>Response time: ${inWords(responseTime)}</title></line
-  >`;
-}
-
-/** The parts in words, each with its colour and its share of their sum. */
-function legend(parts: ReturnType<typeof coloured>): Html {
-  const sum = parts.reduce((total, { seconds }) => total + Math.max(0, seconds), 0);
-  const share = (seconds: number) =>
-    sum > 0 && seconds > 0 ? html` <small>${Math.round((100 * seconds) / sum)} %</small>` : undefined;
-  return html`<ul class="parts">
-    ${parts.map(
-      (part) =>
-        html`<li title="${part.metric}">
-          ${swatch(part.colour)} <bdi>${part.name}</bdi> <b>${inWords(part.seconds)}</b>${share(part.seconds)}
-        </li>`,
-    )}
-  </ul>`;
-}
-
-function swatch(colour: string): Html {
+function swatch(paint: Html): Html {
   return html`<svg class="swatch" viewBox="0 0 10 10" aria-hidden="true">
-    <rect class="${colour}" width="10" height="10" rx="2" />
+    <rect ${paint} width="10" height="10" rx="2" />
   </svg>`;
 }
 
 function digits(value: number): string {
-  return value.toFixed(2);
+  return value.toFixed(1);
 }

@@ -2,7 +2,7 @@ import type { TaskStatus } from '../../collect/accountStatus.ts';
 import { breakable, counted, DOT, html, table, timeAgo, type Html } from './markup.ts';
 
 /** Tasks with the same kind of failure: the same group, reason and message. */
-interface FailureGroup extends Pick<TaskStatus, 'group'> {
+export interface FailureGroup extends Pick<TaskStatus, 'group'> {
   readonly reason: NonNullable<TaskStatus['reason']>;
   readonly problem: string;
   /** The time since which the first of them fails, Unix seconds. */
@@ -17,7 +17,7 @@ export function groupFailures(tasks: readonly TaskStatus[]): readonly FailureGro
   for (const task of tasks) {
     const { group, reason = 'other', problem, since } = task;
     if (problem === undefined || since === undefined) continue;
-    const key = JSON.stringify([group, reason, problem]);
+    const key = `${group} ${reason} ${problem}`;
     const known = alike.get(key);
     if (known === undefined) alike.set(key, { group, reason, problem, since, tasks: [task] });
     else {
@@ -39,25 +39,24 @@ const NAMED = 3;
 const SHOWN = 20;
 
 /** The failures of the last attempts, a row for each group, reason and message; undefined if nothing failed. */
-export function failureTable(tasks: readonly TaskStatus[], now: number, docs: string): Html | undefined {
-  const failures = groupFailures(tasks);
+export function failureTable(failures: readonly FailureGroup[], now: number, docs: string): Html | undefined {
   if (failures.length === 0) return undefined;
   const rest = failures.length - SHOWN;
-  const rows = failures.slice(0, SHOWN).map(
-    (failure) =>
-      [
-        html`<span class="group">${failure.group}</span>`,
-        { style: 'number', value: failure.tasks.length },
-        {
-          style: 'long',
-          value: html`${breakable(inWords(failure))} <a href="${docs}/errors.md#failed-calls">What to do</a>`,
-        },
-        { style: 'long', value: namesOf(failure) },
-        timeAgo(failure.since, now),
-        servedOf(failure),
-      ] as const,
-  );
-  return html`${table('Failing', ['Group', 'Tasks', 'Why', 'Which', 'Since', 'Served'], rows)}
+  const rows = failures
+    .slice(0, SHOWN)
+    .map(
+      (failure) =>
+        [
+          html`<span class="group">${failure.group}</span>`,
+          { style: 'number', value: failure.tasks.length },
+          { style: 'long', value: breakable(inWords(failure)) },
+          { style: 'long', value: namesOf(failure) },
+          timeAgo(failure.since, now),
+          servedOf(failure),
+        ] as const,
+    );
+  const caption = html`Failing: <a href="${docs}/errors.md#failed-calls">what to do</a>`;
+  return html`${table(caption, ['Group', 'Tasks', 'Why', 'Which', 'Since', 'Served'], rows)}
   ${rest > 0 ? html`<p class="more">and ${counted(rest, 'other failure')}, in the JSON of this page.</p>` : undefined}`;
 }
 

@@ -32,7 +32,7 @@ function render(value: HtmlValue): string {
 
 /** A table. A row's first cell is its heading; on narrow screens each cell shows the heading of its column. */
 export function table(
-  caption: string,
+  caption: HtmlValue,
   headings: readonly string[],
   rows: readonly (readonly [HtmlValue, ...Parameters<typeof tableCell>[1][]])[],
 ): Html {
@@ -72,8 +72,20 @@ export function breakable(text: string): Html {
   return html`${text.split(/(?<=\/)/).map((part, index) => html`${index > 0 ? html`<wbr />` : undefined}${part}`)}`;
 }
 
+/** A part of the page that is folded away behind its sum, unless something in it fails. */
+export function fold(summary: HtmlValue, content: HtmlValue, isOpen: boolean): Html {
+  return html`<details${isOpen ? new Html(' open') : undefined}>
+    <summary>${summary}</summary>
+    ${content}
+  </details>`;
+}
+
 /** The separator in a line; a constant, because the program must be ASCII, and the build does not escape templates. */
 export const DOT = ' · ';
+export const DASH = ' – ';
+/** Signs beside colours; every font has them. */
+export const TICK = '✓';
+export const CROSS = '✗';
 
 /** A length of time in the two largest units: `450 ms`, `12 s`, `1 min 30 s`, `2 h 5 min`. */
 export function inWords(seconds: number): string {
@@ -110,6 +122,11 @@ export function timeInWords(at: number): string {
 }
 
 export { counted } from '../../config/wording.ts';
+
+/** `12.3 %`, for a ratio. */
+export function percent(ratio: number): string {
+  return `${threeDigits(100 * ratio)} %`;
+}
 
 /** A number with at most three significant digits. */
 export function threeDigits(value: number): string {

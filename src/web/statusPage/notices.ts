@@ -2,6 +2,7 @@ import type { AccountStatus } from '../../collect/accountStatus.ts';
 import { REMEDIES } from '../../collect/remedies.ts';
 import type { ReloadFailure } from '../dependencies.ts';
 import { failureTable } from './failureTable.ts';
+import type { ShownAccount } from './shownAccounts.ts';
 import { ago, breakable, counted, html, inWords, timeInWords, type Html } from './markup.ts';
 
 /** Days before the end of an interface from which its notice is highlighted. */
@@ -25,11 +26,11 @@ export function reloadNotice(failure: ReloadFailure | undefined, now: number): H
 }
 
 /** The notices that an operator should see first, the most severe first. `docs` is the address of the documentation. */
-export function accountNotices(account: AccountStatus, now: number, docs: string): readonly (Html | undefined)[] {
+export function accountNotices(account: ShownAccount, now: number, docs: string): readonly (Html | undefined)[] {
   return [
     outageNotice(account, now),
     pauseNotice(account.budget, now),
-    failureTable(account.tasks, now, docs),
+    failureTable(account.failures, now, docs),
     warningList(account),
     endNotice(account, now),
   ];

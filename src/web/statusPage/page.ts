@@ -1,57 +1,82 @@
 import type { Group } from '../../metrics/sample.ts';
-import { PATHS, type ReloadFailure, type WebDependencies, type WebSettings } from '../dependencies.ts';
+import { PATHS, type WebDependencies, type WebSettings } from '../dependencies.ts';
+import type { LastScrapes } from '../lastScrapes.ts';
 import { linkPrefix, queryOf } from '../request.ts';
 import type { LimitedHandler, RequestSlot } from '../requestLimiter.ts';
 import type { SendPage } from '../sending.ts';
 import { SharedWork } from '../sharedWork.ts';
-import { accountSection, hasGroup } from './accountSection.ts';
-import { applicationsSection } from './applicationsSection.ts';
-import { withBreakdowns, type ShownAccount } from './breakdown.ts';
-import { html, timeInWords, type Html, counted } from './markup.ts';
+import { accountChips, accountSections } from './accountSection.ts';
+import { monitoredSections, type AddressOf, type Query } from './applicationsSection.ts';
+import { html, timeInWords, CROSS, DASH, type Html, TICK } from './markup.ts';
 import { reloadNotice } from './notices.ts';
-import { statusDocument } from './statusDocument.ts';
+import { shownAccounts } from './shownAccounts.ts';
+import { statusDocument, type View } from './statusDocument.ts';
 import { CONTENT_SECURITY_POLICY, STYLE_ELEMENT } from './style.ts';
+import { applicationRows } from './trouble.ts';
+import { verdictOf, type Verdict } from './verdict.ts';
 
-const BREAKDOWN_GROUPS: ReadonlySet<Group> = new Set(['application_metrics']);
-const MAX_SEARCH_LENGTH = 200;
+const SHOWN_GROUPS: ReadonlySet<Group> = new Set<Group>([
+  'applications',
+  'application_metrics',
+  'entities',
+  'golden_metrics',
+]);
+const MAX_LENGTH = 200;
+const REFRESH_SECONDS = 30;
 
 /**
- * The pages for people, which make no call to New Relic: the status page (`?q=` searches, `?page=` turns pages), the same as
- * JSON, and the running configuration. Pages of different searches share the view of the accounts.
+ * The pages for people, which make no call to New Relic: the status page (`?q=` searches, `?page=` turns pages, `?type=` shows the
+ * entities of a type, `?refresh=0` stops that it refreshes itself), the same as JSON, and the running configuration. Pages of
+ * different queries share the view of the accounts.
  */
 export function statusPages(
   deps: WebDependencies,
   sendPage: SendPage,
+  scrapes: LastScrapes,
 ): Record<'page' | 'json' | 'config', LimitedHandler> {
-  const views = new SharedWork<{ readonly accounts: readonly ShownAccount[]; readonly now: number }>('end');
+  const { settings } = deps;
+  const prefix = linkPrefix(settings);
+  const views = new SharedWork<View>('end');
   const view = ({ gone }: RequestSlot) =>
     views.of('', gone, async (abandoned) => {
-      const { accounts, blocks } = await deps.collector().overview({ groups: BREAKDOWN_GROUPS }, abandoned);
-      const shown = (await withBreakdowns(accounts, blocks, abandoned)).map((account) => ({
+      const { accounts: all, blocks } = await deps.collector().overview({ groups: SHOWN_GROUPS }, abandoned);
+      const accounts = (await shownAccounts(all, blocks, abandoned)).map((account) => ({
         ...account,
         queries: account.queries.map((query) => ({ ...query, nrql: deps.mask(query.nrql) })),
       }));
-      return { accounts: shown, now: deps.now() / 1000 };
+      const now = deps.now() / 1000;
+      const age = deps.monotonic();
+      const lastScrapes = scrapes.list().map(({ address, at }) => ({ address, at: now - (age - at) / 1000 }));
+      const { background, max_age: maxAge } = deps.collection();
+      const rows = await applicationRows(accounts, abandoned);
+      const reloadFailure = deps.reloadFailure();
+      const verdict = verdictOf({
+        ...{ accounts, rows, now, background, lastScrape: lastScrapes[0]?.at, maxAge: maxAge / 1000 },
+        ...{ reloadFailed: reloadFailure !== undefined, scraped: `${prefix}${settings.telemetryPath}` },
+      });
+      return { accounts, rows, verdict, lastScrapes, reloadFailure, now };
     });
 
   return {
     page: async (request, response, slot) => {
-      const query = queryOf(request.originalUrl);
-      const search = (query.get('q') ?? '').slice(0, MAX_SEARCH_LENGTH);
-      const page = /^\d{1,6}$/.test(query.get('page') ?? '') ? Number(query.get('page')) : 1;
-      const { accounts, now } = await view(slot);
+      const asked = queryOf(request.originalUrl);
+      const query = {
+        search: (asked.get('q') ?? '').slice(0, MAX_LENGTH),
+        type: asked.get('type')?.slice(0, MAX_LENGTH),
+        page: /^\d{1,6}$/.test(asked.get('page') ?? '') ? Number(asked.get('page')) : 1,
+        refreshes: asked.get('refresh') !== '0',
+      };
+      const shown = await view(slot);
       // The policy is added to one of the web configuration and does not replace it, because a browser obeys both.
       response.append('Content-Security-Policy', CONTENT_SECURITY_POLICY);
       response.setHeader('Referrer-Policy', 'no-referrer');
-      const shown = { settings: deps.settings, reloadFailure: deps.reloadFailure() };
-      await sendPage(response, slot, 'text/html; charset=utf-8', `page ${page} of ${now}: ${search}`, () => [
-        statusPage(accounts, search, page, shown, now),
-      ]);
+      const key = `page of ${shown.now}: ${JSON.stringify(query)}`;
+      await sendPage(response, slot, 'text/html; charset=utf-8', key, () => statusPage(shown, query, settings, prefix));
     },
     json: async (_request, response, slot) => {
-      const { accounts, now } = await view(slot);
-      await sendPage(response, slot, 'application/json; charset=utf-8', `status of ${now}`, () =>
-        statusDocument(accounts, deps.reloadFailure(), deps.settings.version, now),
+      const shown = await view(slot);
+      await sendPage(response, slot, 'application/json; charset=utf-8', `status of ${shown.now}`, () =>
+        statusDocument(shown, settings.version),
       );
     },
     config: (_request, response, slot) =>
@@ -59,105 +84,112 @@ export function statusPages(
   };
 }
 
-/** The complete status page, without scripts or external resources. `now` is Unix seconds. */
-function statusPage(
-  accounts: readonly ShownAccount[],
-  search: string,
-  page: number,
-  { settings, reloadFailure }: { readonly settings: WebSettings; readonly reloadFailure: ReloadFailure | undefined },
-  now: number,
-): string {
-  const prefix = linkPrefix(settings);
+/** How a verdict is shown: in words for the title, its sign, its style, and the colour of its icon. */
+const SHOWN: Readonly<
+  Record<Verdict['verdict'], readonly [words: string, sign: string, style: string, colour: string]>
+> = {
+  nothing_read: ['nothing read', '?', 'warn', '8a5300'],
+  not_scraped: ['not scraped', '!', 'bad', 'b3261e'],
+  failing: ['reads fail', CROSS, 'bad', 'b3261e'],
+  trouble: ['in trouble', '!', 'warn', '8a5300'],
+  well: ['well', TICK, 'good', '1a7034'],
+};
+
+/** The parts of the status page, without scripts or external resources. */
+function* statusPage(view: View, query: Query, settings: WebSettings, prefix: string): Generator<string> {
+  const { accounts, rows, verdict, reloadFailure, now } = view;
+  const [words, sign, style, colour] = SHOWN[verdict.verdict];
+  const isDimmed = verdict.verdict === 'well' && !verdict.isGood;
+  const addressOf = addressesFrom(`${prefix}/`, query);
   const links: [string, string][] = [
     [settings.telemetryPath, 'Metrics'],
     [PATHS.config, 'Configuration'],
     [PATHS.discovery, 'Service discovery'],
     [PATHS.status, 'This page as JSON'],
   ];
-  return html`<!doctype html>
+  const [head = '', foot = ''] = html`<!doctype html>
     <html lang="en">
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
-        <title>newrelic-apm-exporter</title>
-        <link rel="icon" href="data:," />
+        ${query.refreshes ? html`<meta http-equiv="refresh" content="${REFRESH_SECONDS}" />` : undefined}
+        <title>${verdict.count > 0 ? `(${verdict.count}) ` : ''}${words}${DASH}newrelic-apm-exporter</title>
+        <link rel="icon" href="${iconOf(sign, colour)}" />
         ${STYLE_ELEMENT}
       </head>
       <body>
         <header>
-          <h1>newrelic-apm-exporter <small>${settings.version}</small></h1>
-          <nav aria-label="Endpoints">${links.map(([path, text]) => html`<a href="${prefix}${path}">${text}</a>`)}</nav>
+          <h1 class="verdict ${isDimmed ? 'warn' : style}">
+            <span class="sign" aria-hidden="true">${sign}</span>
+            <span>${verdict.text} ${linkOf(verdict, `${prefix}${settings.telemetryPath}`)}</span>
+          </h1>
+          <div class="about">
+            <span>newrelic-apm-exporter ${settings.version}</span>
+            <span>As of ${timeInWords(now)}. ${refreshLink(query, addressOf)}</span>
+            <nav aria-label="Endpoints">
+              ${links.map(([path, text]) => html`<a href="${prefix}${path}">${text}</a>`)}
+            </nav>
+          </div>
         </header>
         <main>
-          ${overview(accounts, reloadFailure)} ${reloadNotice(reloadFailure, now)}
-          <p class="asof">As of ${timeInWords(now)}. <a href="${prefix}/">Refresh</a></p>
-          ${worstFirst(accounts).map((account) => accountSection(account, sectionOf(accounts, account), now, settings.docs))}
-          ${readsApplications(accounts) ? applicationsSection(accounts, search, page, `${prefix}/`) : undefined}
+          ${reloadNotice(reloadFailure, now)} ${searchForm(query, `${prefix}/`, addressOf)}
+          ${accountChips(accounts, query, addressOf)}
+          <!-- parts -->
         </main>
       </body>
-    </html>`.markup;
+    </html>`.markup.split('<!-- parts -->');
+  yield head;
+  for (const part of monitoredSections(accounts, rows, query, addressOf)) yield part.markup;
+  for (const part of accountSections(accounts, query.search, now, settings.docs)) yield part.markup;
+  yield foot;
 }
 
-function readsApplications(accounts: readonly ShownAccount[]): boolean {
-  return accounts.some((account) => hasGroup(account, 'applications'));
+/** What a reader does about a verdict. */
+function linkOf({ verdict }: Verdict, scraped: string): Html | undefined {
+  if (verdict === 'failing') return html`<a href="#exporter">Details</a>`;
+  return verdict === 'nothing_read' || verdict === 'not_scraped' ? html`<a href="${scraped}">Read now</a>` : undefined;
 }
 
-/** A summary such as `2 accounts, 14 applications, 120 entities`, with the problems at a glance. */
-function overview(accounts: readonly ShownAccount[], reloadFailure: ReloadFailure | undefined): Html {
-  const applications = accounts.flatMap((account) => account.applications ?? []).length;
-  const types = accounts.flatMap(({ entities }) => entities);
-  const entities = types.reduce((total, { exported }) => total + exported, 0);
-  const queries = accounts.flatMap((account) => account.queries).length;
-  const contents = [
-    counted(accounts.length, 'account'),
-    ...(readsApplications(accounts) ? [counted(applications, 'application')] : []),
-    ...(types.length > 0 ? [counted(entities, 'entity', 'entities')] : []),
-    ...(queries > 0 ? [counted(queries, 'query', 'queries')] : []),
-  ];
-  const unread = accounts.filter(isUnread);
-  const failing = accounts.filter((account) => failingTasks(account) > 0);
-  const tasks = failing.reduce((total, account) => total + failingTasks(account), 0);
-  const named = (some: readonly ShownAccount[]): Html => accountLinks(accounts, some);
-  const wrong = [
-    ...(unread.length > 0 ? [html` ${counted(unread.length, 'account')} cannot be read: ${named(unread)}.`] : []),
-    ...(reloadFailure === undefined ? [] : [html` The last reload failed.`]),
-    ...(tasks > 0 ? [html` The last attempt failed for ${counted(tasks, 'task')} of ${named(failing)}.`] : []),
-  ];
-  const warnings = accounts.flatMap((account) => account.warnings).length;
-  const verdict = [
-    wrong.length > 0 ? html`<span class="bad">${wrong}</span>` : undefined,
-    warnings > 0 ? html` <span class="warn">${counted(warnings, 'warning')}.</span>` : undefined,
-    wrong.length + warnings === 0 ? html` <span class="good">No failures.</span>` : undefined,
-  ];
-  return html`<p class="overview">${contents.join(', ')}.${verdict}</p>`;
+/** Makes addresses of the page; parts of a query that are as by default are left out. */
+function addressesFrom(path: string, query: Query): AddressOf {
+  return (change) => {
+    const { search, type, page, refreshes } = { ...query, ...change };
+    const asked = new URLSearchParams({
+      ...(search === '' ? {} : { q: search }),
+      ...(type === undefined ? {} : { type }),
+      ...(page === 1 ? {} : { page: String(page) }),
+      ...(refreshes ? {} : { refresh: '0' }),
+    }).toString();
+    return asked === '' ? path : `${path}?${asked}`;
+  };
 }
 
-function isUnread({ refused, outage }: ShownAccount): boolean {
-  return refused !== undefined || outage !== undefined;
+function refreshLink({ refreshes }: Query, addressOf: AddressOf): Html {
+  if (refreshes)
+    return html`Refreshes every ${REFRESH_SECONDS} s (<a href="${addressOf({ refreshes: false })}">stop</a>)`;
+  return html`<a href="${addressOf({})}">Refresh</a>, or
+    <a href="${addressOf({ refreshes: true })}">every ${REFRESH_SECONDS} s</a>`;
 }
 
-function failingTasks({ tasks }: ShownAccount): number {
-  return tasks.filter(({ problem }) => problem !== undefined).length;
+function searchForm({ search, type, refreshes }: Query, path: string, addressOf: AddressOf): Html {
+  return html`<form class="search" method="get" action="${path}" role="search">
+    <label for="q">Find by name, account or id</label>
+    <input id="q" name="q" type="search" value="${search}" maxlength="${MAX_LENGTH}" autocomplete="off" />
+    ${type === undefined ? undefined : html`<input type="hidden" name="type" value="${type}" />`}
+    ${refreshes ? undefined : html`<input type="hidden" name="refresh" value="0" />`}
+    <button type="submit">Find</button>
+    ${
+      search === '' && type === undefined
+        ? undefined
+        : html`<a href="${addressOf({ search: '', type: undefined, page: 1 })}">Show all</a>`
+    }
+  </form>`;
 }
 
-/** Accounts that cannot be read first, then those with failing tasks; otherwise in the order of the configuration. */
-function worstFirst(accounts: readonly ShownAccount[]): readonly ShownAccount[] {
-  const rank = (account: ShownAccount): number => (isUnread(account) ? 0 : failingTasks(account) > 0 ? 1 : 2);
-  return accounts.toSorted((a, b) => rank(a) - rank(b));
-}
-
-function sectionOf(accounts: readonly ShownAccount[], account: ShownAccount): string {
-  return `account-${accounts.indexOf(account) + 1}`;
-}
-
-const NAMED_ACCOUNTS = 5;
-
-/** The names of the first of some accounts, each a link to its section, and the number of the others. */
-function accountLinks(accounts: readonly ShownAccount[], some: readonly ShownAccount[]): Html {
-  const rest = some.length - NAMED_ACCOUNTS;
-  const links = some
-    .slice(0, NAMED_ACCOUNTS)
-    .map((account) => html`<a href="#${sectionOf(accounts, account)}"><bdi>${account.name}</bdi></a>`);
-  return html`${links.map((link, index) => html`${index > 0 ? ', ' : ''}${link}`)}${rest > 0 ? ` and ${rest} more` : ''}`;
+/** An icon with the sign and colour of a verdict. */
+function iconOf(sign: string, colour: string): string {
+  const text = `<text x="8" y="13" font-size="13" font-weight="bold" text-anchor="middle" fill="#fff">${sign}</text>`;
+  const image = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="4" fill="#${colour}"/>${text}</svg>`;
+  return `data:image/svg+xml,${encodeURIComponent(image)}`;
 }

@@ -1,22 +1,37 @@
 import type { TaskStatus } from '../../collect/accountStatus.ts';
 import { REMEDIES } from '../../collect/remedies.ts';
 import type { ReloadFailure } from '../dependencies.ts';
-import type { ShownAccount, ShownApplication } from './breakdown.ts';
-import { failuresOf, groupFailures } from './failureTable.ts';
+import type { LastScrapes } from '../lastScrapes.ts';
+import { failuresOf } from './failureTable.ts';
+import { partsOf, type ShownAccount, type ShownApplication, type ShownEntity } from './shownAccounts.ts';
+import type { ApplicationRow } from './trouble.ts';
+import type { Verdict } from './verdict.ts';
+
+/** What the pages show. Times are Unix seconds. */
+export interface View {
+  readonly accounts: readonly ShownAccount[];
+  readonly rows: readonly ApplicationRow[];
+  readonly verdict: Verdict;
+  /** The newest first. */
+  readonly lastScrapes: ReturnType<LastScrapes['list']>;
+  readonly reloadFailure: ReloadFailure | undefined;
+  readonly now: number;
+}
 
 /**
  * The parts of the document of `/api/status`: snake case, Unix seconds. An unknown value is null, so every key is present. Parts
  * are small, so that other work gets a turn in between: an account may have 100,000 tasks.
  */
 export function* statusDocument(
-  accounts: readonly ShownAccount[],
-  reloadFailure: ReloadFailure | undefined,
+  { accounts, verdict, lastScrapes, reloadFailure, now }: View,
   version: string,
-  now: number,
 ): Generator<string> {
   const head = {
     version,
     now,
+    verdict: verdict.verdict,
+    verdict_text: verdict.text,
+    last_scrapes: lastScrapes,
     reload_failure:
       reloadFailure === undefined ? undefined : { at: reloadFailure.at, faults: reloadFailure.diagnostics },
   };
@@ -25,6 +40,8 @@ export function* statusDocument(
     yield `${json(accountDocument(account)).slice(0, -1)},"applications":`;
     if (account.applications === undefined) yield 'null';
     else yield* list(account.applications, (application) => [json(applicationDocument(application))]);
+    yield ',"monitored_entities":';
+    yield* list(account.monitored, (entity) => [json(entityDocument(entity))]);
     yield ',"entities":';
     yield* list(account.tasks, (task) => [json(taskDocument(task))]);
     yield '}';
@@ -85,7 +102,7 @@ function accountDocument(account: ShownAccount) {
       entities: { fresh: group.tasks.fresh, stale: group.tasks.stale, missing: group.tasks.missing },
       oldest_window_end: group.oldestWindowEnd,
     })),
-    failures: groupFailures(account.tasks).map((failure) => ({
+    failures: account.failures.map((failure) => ({
       group: failure.group,
       reason: failure.reason,
       problem: failure.problem,
@@ -128,16 +145,26 @@ function accountDocument(account: ShownAccount) {
   };
 }
 
-function applicationDocument({ id, name, language, reporting, tags = [], breakdown }: ShownApplication) {
+function applicationDocument(application: ShownApplication) {
+  const { id, name, language, reporting, tags = [], window } = application;
   return {
     id,
     name,
     language,
     reporting,
     tags: tags.map(({ key, values }) => ({ key, values })),
-    response_time_seconds: breakdown?.responseTime,
-    breakdown: breakdown?.parts,
+    health_status: application.health,
+    requests_per_second: application.requests,
+    error_ratio: application.errorRatio,
+    apdex_score: application.apdexScore,
+    apdex_threshold_seconds: application.apdexThreshold,
+    response_time_seconds: application.responseTime,
+    breakdown: window === undefined ? undefined : partsOf(application),
   };
+}
+
+function entityDocument({ type, guid, name, reporting, health, golden }: ShownEntity) {
+  return { type, guid, name, reporting, health_status: health, golden_metrics: golden };
 }
 
 function taskDocument(task: TaskStatus) {

@@ -78,6 +78,7 @@ describe('the telemetry path', () => {
           background: false,
           default_scrape_timeout: 10_000,
           scrape_timeout_offset: 500,
+          max_age: 300_000,
           max_series: 2,
         }),
       },

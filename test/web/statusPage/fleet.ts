@@ -1,9 +1,11 @@
 import type { AccountStatus, TypeStatus } from '../../../src/collect/accountStatus.ts';
-import type { Block } from '../../../src/metrics/sample.ts';
+import { GROUPS, type Block } from '../../../src/metrics/sample.ts';
 import {
   accountStatus,
   breakdownBlock,
+  entityBlocks,
   groupStatus,
+  listedBlock,
   task,
   TEST_NOW,
   typeStatus,
@@ -239,5 +241,103 @@ export function failing(count: number): { accounts: AccountStatus[]; blocks: Blo
     blocks: applications
       .slice(count, count + 8)
       .map(({ id, name }, index) => breakdownBlock('production', id, name, SHAPES[index % SHAPES.length])),
+  };
+}
+
+const SERVICES = [
+  ...[
+    'storefront',
+    'checkout-api',
+    'payments',
+    'search',
+    'catalogue',
+    'inventory',
+    'billing',
+    'gateway',
+    'recommendations',
+  ],
+  ...['accounts', 'notifications', 'shipping'],
+];
+
+/** An account with the services of a shop, which serves the values of each; `burning` puts two of them in trouble. */
+export function shop(name = 'production', burning = false, services = SERVICES, firstId = 10_000) {
+  const applications = services.map((service, index) => {
+    const of = name === 'production' ? service : `${service}-${name}`;
+    return {
+      id: firstId + index,
+      name: of,
+      language: ['java', 'ruby', 'go', 'nodejs'][index % 4],
+      reporting: index !== 11,
+    };
+  });
+  const blocks = applications.flatMap(({ id, name: app, reporting }, index): Block[] => {
+    const isBad = burning && (index === 1 || index === 4);
+    const listed = listedBlock(name, id, app, isBad ? 'red' : reporting ? 'green' : 'gray');
+    const { response = 0, ...times } = SHAPES[[0, 1, 2, 4][index % 4] ?? 0] ?? {};
+    const slower = 1 / (1 + index / 5);
+    const values = {
+      ...{ response: response * slower, queue: (times.queue ?? 0) * slower, total: (times.total ?? 0) * slower },
+      components: Object.fromEntries(
+        Object.entries(times.components ?? {}).map(([part, value]) => [part, value * slower]),
+      ),
+      ...{ requests: 140 / (index + 1), errorRatio: isBad ? 0.49 : 0.002 * (index % 5), apdexThreshold: 0.5 },
+      apdexScore: isBad ? 0.27 : 0.99 - 0.01 * index,
+    };
+    return reporting ? [listed, breakdownBlock(name, id, app, values)] : [listed];
+  });
+  const tasks = applications.map(({ id, name: application }) => task({ applicationId: id, application }));
+  return { accounts: [accountStatus({ name, labels: {}, api: 'nerdgraph', applications, tasks })], blocks };
+}
+
+/** This many accounts, of which every tenth refuses its key. */
+export function organisation(count: number): { accounts: AccountStatus[]; blocks: Block[] } {
+  const each = Array.from({ length: count }, (_, index) => {
+    const { accounts, blocks } = shop(`team ${index + 1}`, false, SERVICES.slice(0, 3), 100 * index);
+    const refused = 'The service refused the key (401); check api_key of this account.';
+    const isRefused = index % 10 === 3;
+    return {
+      accounts: accounts.map((account) => (isRefused ? { ...account, up: false, refused } : account)),
+      blocks: isRefused ? [] : blocks,
+    };
+  });
+  return { accounts: each.flatMap(({ accounts }) => accounts), blocks: each.flatMap(({ blocks }) => blocks) };
+}
+
+/** An account that reads entities of other types only. */
+export function entitiesOnly(): { accounts: AccountStatus[]; blocks: Block[] } {
+  const groups = (['entities', 'golden_metrics'] as const).map((group) => groupStatus({ group }));
+  const [services = typeStatus()] = monitoredTypes();
+  const entities = [services, { ...services, type: 'INFRA-HOST' }];
+  const blocks = SERVICES.flatMap((name, index) => [
+    ...entityBlocks('production', 'EXT-SERVICE', name, index === 4 ? 'orange' : 'green', {
+      ...{ 'Response time': 12.5 * (index + 1), Throughput: 1_200 / (index + 1), 'Error rate': 0.1 * index },
+    }),
+    ...entityBlocks('production', 'INFRA-HOST', `web-${index}.eu.example`, 'green', {
+      'CPU usage': 31.4,
+      Memory: 62.1,
+    }),
+  ]);
+  return {
+    accounts: [accountStatus({ api: 'nerdgraph', groups, applications: undefined, entities, tasks: [task()] })],
+    blocks,
+  };
+}
+
+/** An account of which nothing was read yet. */
+export function unread(): { accounts: AccountStatus[]; blocks: Block[] } {
+  const groups = GROUPS.map((group) =>
+    groupStatus({ group, success: undefined, lastSuccess: undefined, tasks: { fresh: 0, stale: 0, missing: 1 } }),
+  );
+  return {
+    accounts: [
+      accountStatus({
+        up: false,
+        applications: undefined,
+        windowEnd: undefined,
+        groups,
+        tasks: [task({ state: 'missing' })],
+      }),
+    ],
+    blocks: [],
   };
 }

@@ -1,24 +1,26 @@
 import { describe, expect, test } from 'vitest';
 import type { AccountStatus } from '../../../src/collect/accountStatus.ts';
-import type { Group } from '../../../src/metrics/sample.ts';
-import { withBreakdowns } from '../../../src/web/statusPage/breakdown.ts';
+import { shownAccounts } from '../../../src/web/statusPage/shownAccounts.ts';
+import { LastScrapes } from '../../../src/web/lastScrapes.ts';
 import { statusDocument } from '../../../src/web/statusPage/statusDocument.ts';
 import { served, type TestApp } from '../support/app.ts';
 import {
   accountStatus,
   breakdownBlock,
+  entityBlocks,
   groupStatus,
+  listedBlock,
   queryStatus,
   task,
   TEST_NOW,
   typeStatus,
 } from '../support/collector.ts';
 import { get } from '../support/http.ts';
-import { failing, fleet, HOSTILE_NAMES, monitoredTypes } from './fleet.ts';
+import { fleet, HOSTILE_NAMES, monitoredTypes } from './fleet.ts';
 
 /** The page for what a test puts into the collector. */
 async function pageOf(prepare: (app: TestApp) => void, query = ''): Promise<string> {
-  const { app, origin } = await served();
+  const { app, origin } = await served({ background: true });
   prepare(app);
   const got = await get(`${origin}/${query}`);
   expect(got.status).toBe(200);
@@ -45,7 +47,9 @@ function words(page: string): string {
     .replaceAll('&amp;', '&');
 }
 
-const names = (page: string) => [...page.matchAll(/<h3><bdi>([^<]*)<\/bdi><\/h3>/g)].map(([, name]) => name);
+/** The names of the applications and entities, in order. */
+const names = (page: string) =>
+  [...page.matchAll(/<span class="name[^"]*"\s*><bdi>([^<]*)<\/bdi>/g)].map(([, name]) => name);
 const large = (app: TestApp) => Object.assign(app.collector, fleet());
 
 describe('the status page', () => {
@@ -61,20 +65,82 @@ describe('the status page', () => {
 
   test('shows accounts, their state, budget, pause, refusal and warnings in words', async () => {
     const page = await pageOf(large);
-    expect(page).toMatch(/<a href="#account-2"><bdi>europe<.*<section class="account" id="account-2">/s);
+    expect(page).toContain('<a href="/?q=europe"><bdi>europe</bdi></a> cannot be read');
     const text = words(page);
     expect(text).toContain(
-      '2 accounts, 120 applications. 1 account cannot be read: europe . The last attempt failed for 2 tasks of production .',
+      '3 of 33 reads fail: account europe cannot be read: The service refused the key (401); check api_key of this account.',
     );
-    expect(text).toMatch(/Account europe refused .* Account production paused/);
+    expect(text).toMatch(/europe cannot be read: The service .* production 2 of 33 reads failing: .* Applications 120/);
+    expect(text).toMatch(
+      /What the exporter does europe .* cannot be read .* production .* 2 of 33 reads failing 33 reads, 31 fresh/,
+    );
     expect(text).toContain('The service refused the key (401); check api_key of this account.');
     expect(text).toContain('Steady state 740 calls a minute, more than the 600 of the budget: every group gets slower');
-    expect(text).toContain('Steady state 123 calls a minute Groups');
+    expect(text).toContain('Steady state 123 calls a minute 1 group');
     expect(text).toContain('411 of 600 (420 in force now), 8 in flight');
     expect(text).toContain('Paused until 2026-01-01 00:00:42 UTC, 42 s from now: New Relic asked us to stop calling.');
     expect(text).toContain('Newest window served ends 2025-12-31 23:58:00 UTC, 2 min ago');
     expect(text).toContain('applications.include[2] (name "checkuot-*") matches nothing.');
     expect(text).toContain('stage = <prod>');
+  });
+
+  test('begins with the verdict, says it in title and icon, and refreshes itself unless it shall not', async () => {
+    const { app, origin } = await served();
+    const page = async (path = '/') => (await get(`${origin}${path}`)).text;
+    const unread = await page();
+    expect(words(unread)).toMatch(
+      /^ nothing read – newrelic-apm-exporter \? Nothing read yet: the exporter reads when \/metrics is scraped Read now /,
+    );
+    expect(unread).toContain('<a href="/metrics">Read now</a>');
+    expect(unread).toContain('<meta http-equiv="refresh" content="30" />');
+    await get(`${origin}/metrics`);
+    app.collector.blocks = [breakdownBlock('production', 7, 'checkout', { errorRatio: 0.5 })];
+    const troubled = await page('/?refresh=0&q=check');
+    expect(words(troubled)).toMatch(/^ \(1\) in trouble – .* ! 1 application in trouble: checkout \(errors 50 %\) /);
+    expect(troubled).not.toContain('http-equiv="refresh"');
+    expect(troubled).toContain('href="/?q=check"');
+    expect(troubled).toContain('<input type="hidden" name="refresh" value="0" />');
+    const icon = (html: string) => decodeURIComponent(/href="(data:image[^"]*)"/.exec(html)?.[1] ?? '');
+    expect([icon(unread), icon(troubled)]).toEqual([expect.stringContaining('>?<'), expect.stringContaining('>!<')]);
+    app.clock += 421_000;
+    expect(words(await page())).toMatch(/^ not scraped – newrelic-apm-exporter ! Last scrape 7 min 1 s ago/);
+  });
+
+  test('of sixty accounts has a line for each that fails, folds away the others, and finds them by name', async () => {
+    const many = (app: TestApp) => {
+      app.collector.accounts = Array.from({ length: 60 }, (_, index) =>
+        accountStatus({
+          name: `team-${index}`,
+          ...(index % 20 === 7 ? { refused: 'the key was refused', up: false } : {}),
+        }),
+      );
+    };
+    const page = await pageOf(many);
+    const text = words(page);
+    for (const index of [7, 27, 47]) expect(text).toContain(`✗ team-${index} cannot be read: the key was refused`);
+    expect(text).toContain('57 accounts without failures');
+    expect(page).toContain('<a href="/?q=team-12"');
+    const whole = (html: string) => [...html.matchAll(/<summary>\s*<bdi>([^<]*)/g)].map(([, name]) => name);
+    expect(whole(page)).toEqual([7, 27, 47, 0, 1, 2, 3, 4, 5, 6].map((index) => `team-${index}`));
+    expect(text).toContain('and 50 accounts more: find one by its name.');
+    const found = await pageOf(many, '?q=team-12');
+    expect(whole(found)).toEqual(['team-12']);
+    expect(whole(await pageOf(many, '?q=team-1'))).toEqual(['team-1']);
+  });
+
+  test('is folded where all is well, and open where something fails', async () => {
+    const open = (page: string) =>
+      [...page.matchAll(/<details open>\s*<summary>\s*([^<]*)/g)].map(([, summary]) => summary?.trim());
+    const query = queryStatus();
+    expect(open(await pageOfAccount({ queries: [query] }))).toEqual([]);
+    const failing = await pageOfAccount({
+      queries: [query, queryStatus({ success: false, state: 'missing', problem: 'too many rows' })],
+      tasks: [task({ group: 'queries', query: 'orders', problem: 'too many rows', reason: 'other' })],
+    });
+    expect(open(failing)).toEqual(['', '2 queries, 1 fresh, 1 missing, 1 failing']);
+    expect(words(await pageOfAccount({ queries: Array.from({ length: 25 }, () => query) }))).toContain(
+      '25 queries, all fresh',
+    );
   });
 
   test('names the limit that slows the groups', async () => {
@@ -126,12 +192,12 @@ describe('the status page', () => {
     });
     const text = words(await pageOfAccount({ tasks: [other, ...alike, task()] }));
     expect(text).toContain(
-      'application_metrics 200 timeout: no answer within 10 s What to do shop-199 199 , shop-198 198 , shop-197 197 and 197 more 4 min 59 s ago nothing (140), last good values (60)',
+      'application_metrics 200 timeout: no answer within 10 s shop-199 199 , shop-198 198 , shop-197 197 and 197 more 4 min 59 s ago nothing (140), last good values (60)',
     );
     // A message that says its reason does not get it in front, too.
-    expect(text).toContain('hosts 1 GET /hosts.json: 503 (reason server) What to do checkout 7 20 min ago nothing');
+    expect(text).toContain('hosts 1 GET /hosts.json: 503 (reason server) checkout 7 20 min ago nothing');
     expect(text.indexOf('hosts 1 GET')).toBeGreaterThan(text.indexOf('application_metrics 200'));
-    expect(text).toContain('up, 201 failing');
+    expect(text).toContain('201 of 202 reads failing');
   });
 
   test('an account that cannot be read has a banner: since when, why, what to do, and what is served', async () => {
@@ -142,8 +208,8 @@ describe('the status page', () => {
       servedUntil: TEST_NOW + 90,
     };
     const text = words(await pageOfAccount({ up: false, outage }));
-    expect(text).toContain('Account production cannot be read');
-    expect(text).toContain('1 account cannot be read: production .');
+    expect(text).toContain('production ✗ cannot be read');
+    expect(text).toContain('1 of 1 read fails: GET /applications.json: connection refused');
     expect(text).toContain(
       'The account cannot be read since 2025-12-31 23:53:20 UTC, 6 min 40 s ago. Why GET /applications.json: connection refused ' +
         'What to do Look at DNS, the proxy settings (HTTPS_PROXY) and the way to New Relic; tls.ca_file names an authority of your own. Served The last good values, at the longest until 2026-01-01 00:01:30 UTC, 1 min 30 s from now.',
@@ -154,7 +220,7 @@ describe('the status page', () => {
     expect(later).toContain('Newest window served none any more');
   });
 
-  test('a reload that failed has a banner with the faults, and the page does not say that nothing fails', async () => {
+  test('a reload that failed has a banner with the faults', async () => {
     const text = words(
       await pageOf((app) => {
         app.reloadFailure = {
@@ -167,9 +233,6 @@ describe('the status page', () => {
       'The last reload failed at 2025-12-31 23:59:00 UTC, 1 min ago. The exporter runs with the configuration',
     );
     expect(text).toContain('c.yaml:4:1: a<b and 2 more faults');
-    expect(text).toContain('1 account, 1 application. The last reload failed.');
-    expect(text).not.toContain('No failures');
-    expect(words(await pageOf(() => undefined))).toContain('1 account, 1 application. No failures.');
   });
 
   test('tasks that took equally long are one row of the slowest, and a failure has a link to what to do', async () => {
@@ -180,39 +243,29 @@ describe('the status page', () => {
     const page = await pageOfAccount({ tasks });
     expect(words(page)).toMatch(/9 s .* and 39 more, each as long 4.25 s .*200 ms .*90 ms .*80 ms/);
     expect(page.match(/data-label="Last attempt took"/g)).toHaveLength(5);
-    expect(page).toContain('<a href="https://docs.example/errors.md#failed-calls">What to do</a>');
+    expect(page).toContain('<a href="https://docs.example/errors.md#failed-calls">what to do</a>');
   });
 
   test('an account that is read and warned about is not simply up, and how many applications it shows is told', async () => {
     const warnings = ['the account lists no application: look whether the key still sees all of the account'];
     const applicationCounts = { listed: 14, exported: 12, reporting: 10 };
     const page = words(await pageOfAccount({ warnings, applicationCounts }));
-    expect(page).toContain('up, 1 warning');
+    expect(page).toContain('production ! 1 warning');
     expect(page).toContain('12 exported of 14 listed, 10 of them report');
-    expect(page).not.toContain('No failures');
   });
 
   test.each([
-    [[], '', ''],
-    [['queries'], ': queries only', ', 1 query'],
-    [['entities', 'golden_metrics'], ': entities only', ', 1,015 entities'],
-    [['entities', 'golden_metrics', 'queries'], ': entities and queries only', ', 1,015 entities, 1 query'],
-  ] as const)('an account with the groups %j has no applications to wait for%s', async (groups, only, content) => {
-    const reads = new Set<Group>(groups);
+    [[], ''],
+    [['queries'], ': queries only'],
+    [['entities', 'golden_metrics'], ': entities only'],
+    [['entities', 'golden_metrics', 'queries'], ': entities and queries only'],
+  ] as const)('an account with the groups %j has no applications to wait for%s', async (groups, only) => {
     const page = await pageOfAccount({
       groups: groups.map((group) => groupStatus({ group })),
       applications: undefined,
-      entities: reads.has('entities') ? [...monitoredTypes(), typeStatus()] : [],
-      queries: reads.has('queries') ? [queryStatus()] : [],
     });
     expect(words(page)).toContain(`Applications none${only} Newest`);
-    expect(words(page)).toContain(`1 account${content}. No failures.`);
-    expect(words(page)).not.toContain('Response time of each application');
-  });
-
-  test('what each account has is counted in the first line', async () => {
-    const text = words(await pageOf((app) => Object.assign(app.collector, failing(0))));
-    expect(text).toContain('2 accounts, 200 applications, 1,012 entities. ');
+    expect(page).not.toContain('<h2 id="applications"');
   });
 
   test.each([
@@ -261,9 +314,9 @@ describe('the status page', () => {
     const groups = [groupStatus({ lastSuccess: undefined, success: undefined })];
     const fresh = accountStatus({ up: false, applications: undefined, tasks: [], windowEnd: undefined, groups });
     const text = words(await pageOf((app) => Object.assign(app.collector, { accounts: [fresh], blocks: [] })));
-    expect(text).toContain('Account production not read yet');
+    expect(text).toContain('production ? not read yet');
     expect(text).toContain('Newest window served none yet');
-    expect(text).toContain('No application list has been read yet; a scrape of the metrics reads it.');
+    expect(text).toContain('Applications None has been read yet: a scrape of the metrics reads the list.');
   });
 });
 
@@ -271,86 +324,112 @@ describe('the response-time breakdown', () => {
   const one = (times: Parameters<typeof breakdownBlock>[3]) => (app: TestApp) =>
     (app.collector.blocks = [breakdownBlock('production', 7, 'checkout', times)]);
 
-  test('is a stacked bar with its parts in words, queueing first, application code last', async () => {
-    const page = await pageOf(
-      one({ response: 0.2, queue: 0.02, components: { External: 0.04, 'Datastore/MySQL': 0.06 }, total: 0.08 }),
-    );
-    const bars = [...page.matchAll(/<rect class="(\w+)" x="([\d.]+)" y="0" width="([\d.]+)"/g)].map((match) =>
+  test('is a bar as long as the time, on one scale, with its parts in words, queueing first, application code last', async () => {
+    const page = await pageOf((app) => {
+      const applications = [7, 8].map((id) => ({ id, name: `app ${id}`, language: 'go', reporting: true }));
+      app.collector.accounts = [accountStatus({ applications })];
+      const first = {
+        response: 0.2,
+        queue: 0.02,
+        components: { External: 0.04, 'Datastore/MySQL': 0.06 },
+        total: 0.08,
+      };
+      app.collector.blocks = [
+        breakdownBlock('production', 7, 'app 7', first),
+        breakdownBlock('production', 8, 'app 8', { response: 0.36, components: { External: 0.36 } }),
+      ];
+    });
+    const bars = [...page.matchAll(/<rect\s+class="(\w+)"\s+x="([\d.]+)"\s+width="([\d.]+)"/g)].map((match) =>
       match.slice(1),
     );
     expect(bars).toEqual([
-      ['queue', '0.00', '100.00'],
-      ['c0', '100.00', '300.00'],
-      ['c1', '400.00', '200.00'],
-      ['total', '600.00', '400.00'],
+      ['c2', '0.0', '720.0'],
+      ['queue', '0.0', '40.0'],
+      ['c1', '40.0', '120.0'],
+      ['c2', '160.0', '80.0'],
+      ['total', '240.0', '160.0'],
     ]);
-    expect(words(page)).toContain(
-      'Request queueing 20 ms 10 % Datastore/MySQL 60 ms 30 % External 40 ms 20 % Application code 80 ms 40 %',
-    );
-    expect(words(page)).toContain('checkout production /7 · java 200 ms');
+    const text = words(page);
+    expect(text).toContain('A bar over the whole width is 500 ms.');
+    expect(text).toContain('200 ms Request queueing 20 ms Datastore/MySQL 60 ms External 40 ms Application code 80 ms');
     expect(page).toContain(
       'aria-label="Request queueing 20 ms, Datastore/MySQL 60 ms, External 40 ms, Application code 80 ms"',
     );
   });
 
-  test('application code below zero is told and not drawn', async () => {
+  test('has the figures of an application beside it, what is wrong marked, and what is in trouble first', async () => {
+    const figures = {
+      response: 0.1,
+      requests: 2,
+      background: 0.5,
+      errorRatio: 0.123,
+      apdexScore: 0.271,
+      apdexThreshold: 0.5,
+    };
+    const page = await pageOf((app) => {
+      const list = ['slow', 'errors', 'apdex', 'orange', 'red'].map((name, id) => ({
+        id,
+        name,
+        language: 'go',
+        reporting: true,
+      }));
+      app.collector.accounts = [accountStatus({ applications: list })];
+      const values = [{ response: 9 }, figures, { apdexScore: 0.6, response: 3 }, { response: 1 }, { response: 2 }];
+      app.collector.blocks = list.flatMap(({ id, name }, index) => [
+        listedBlock('production', id, name, ['red', 'orange'].includes(name) ? name : 'green'),
+        breakdownBlock('production', id, name, values[index]),
+      ]);
+    });
+    expect(names(page)).toEqual(['red', 'orange', 'errors', 'apdex', 'slow']);
+    expect(words(page)).toContain('errors production · go · 1 ✓ green 2.5 ✗ 12.3 % ✗ 0.27 T 500 ms 100 ms');
+    expect(words(page)).toContain('slow production · go · 0 ✓ green – – – 9 s');
+  });
+
+  test('of an application that several accounts list is shown once', async () => {
+    const page = await pageOf((app) => {
+      app.collector.accounts = [accountStatus({ name: 'a' }), accountStatus({ name: 'b' })];
+      app.collector.blocks = [breakdownBlock('b', 7, 'checkout')];
+    });
+    expect(names(page)).toEqual(['checkout']);
+    expect(words(page)).toContain('checkout a, b · java · 7 unknown – – – 250 ms');
+  });
+
+  test('application code below zero is told and not drawn, and what ran in parallel is pale', async () => {
     const page = await pageOf(one({ response: 0.4, components: { External: 0.55 }, total: -0.15 }));
-    expect(words(page)).toContain('External 550 ms 100 % Application code -150 ms');
+    expect(words(page)).toContain('External 550 ms Application code -150 ms');
     expect(words(page)).toContain('Application code is below zero');
-    expect(page).not.toContain('<rect class="total" x=');
-    expect(page).toMatch(/<line[^>]* x1="727\.27"/);
+    expect(page).not.toMatch(/<rect\s+class="total"\s+x=/);
+    expect(page).toMatch(/<rect class="pale" x="400\.0" width="150\.0"/);
   });
 
   test('each part names the metric it comes from', async () => {
     const page = await pageOf(one({ response: 0.2, queue: 0.02, components: { External: 0.04 }, total: 0.14 }));
     expect(page).toMatch(/<li title="newrelic_application_total_time_seconds">.*?<bdi>Application code<\/bdi>/s);
-    expect(page).toContain('<title>External: 40 ms (newrelic_application_component_time_seconds)</title>');
   });
 
-  test('no two parts of a bar have the same colour, however many components the page has', async () => {
-    const components = (from: number, count: number) =>
-      Object.fromEntries(
-        Array.from({ length: count }, (_, index) => [`Datastore/${String(from + index * 8).padStart(3, '0')}`, 0.01]),
+  test('a component has one colour, whatever else the page has', async () => {
+    const colours = async (components: Record<string, number>) => {
+      const page = await pageOf(one({ response: 1, components }));
+      return new Map(
+        [...page.matchAll(/<rect\s+(class="c\d+"|fill="[^"]+")\s+width="10"[^>]*>\s*<\/svg>\s*<bdi>([^<]*)/g)].map(
+          ([, colour, name]) => [name, colour],
+        ),
       );
-    const page = await pageOf((app) => {
-      const applications = [1, 2, 3].map((id) => ({ id, name: `app ${id}`, language: undefined, reporting: true }));
-      app.collector.accounts = [accountStatus({ applications })];
-      app.collector.blocks = applications.map(({ id, name }) =>
-        breakdownBlock('production', id, name, { response: 1, components: components(id, 14), total: 0.1 }),
-      );
-    });
-    const bars = page.split('class="bar"').slice(1);
-    expect(bars).toHaveLength(3);
-    for (const bar of bars) {
-      const used = [...bar.matchAll(/<rect class="(\w+)" x=/g)].map(([, colour]) => colour);
-      expect(used).toHaveLength(15);
-      expect(new Set(used).size).toBe(15);
-    }
-  });
-
-  test('a component keeps its colour over the page', async () => {
-    const page = await pageOf((app) => {
-      app.collector.accounts = [
-        accountStatus({
-          applications: [7, 8].map((id) => ({ id, name: `app ${id}`, language: undefined, reporting: true })),
-        }),
-      ];
-      app.collector.blocks = [
-        breakdownBlock('production', 7, 'app 7', {
-          response: 1,
-          components: { 'Datastore/MySQL': 0.5, External: 0.5 },
-        }),
-        breakdownBlock('production', 8, 'app 8', { response: 1, components: { External: 1 } }),
-      ];
-    });
-    expect(page.match(/<rect class="c1" x=[^>]*>\s*<title>External/g)).toHaveLength(2);
+    };
+    const components = Object.fromEntries(
+      ['External', 'Memcache', 'Datastore/Odd', 'Datastore/Odder', 'Database'].map((name) => [name, 0.1]),
+    );
+    const together = await colours(components);
+    expect(new Set(together.values()).size).toBe(5);
+    for (const name of together.keys())
+      expect((await colours({ [name ?? '']: 0.1 })).get(name)).toBe(together.get(name));
   });
 
   test.each([
-    [{ reporting: false }, {}, 'No breakdown: it does not report, so no metric data are read.'],
-    [{}, { state: 'missing', problem: 'no answer within 10 s' } as const, 'No breakdown: no answer within 10 s'],
-    [{}, { state: 'missing' } as const, 'No breakdown: its metric data have not been read yet.'],
-    [{}, {}, 'No breakdown: it had no web transactions in the window.'],
+    [{ reporting: false }, {}, 'No metric data are read of what does not report.'],
+    [{}, { state: 'missing', problem: 'no answer within 10 s' } as const, '– no answer within 10 s'],
+    [{}, { state: 'missing' } as const, 'Not read yet.'],
+    [{}, {}, 'No web transactions in the window.'],
   ])('where there is none the reason stands there: %j %j', async (application, work, reason) => {
     const text = words(
       await pageOf((app) => {
@@ -381,10 +460,10 @@ describe('the response-time breakdown', () => {
       expect(names(await pageOf(large, `?page=${page}`)).length).toBeGreaterThan(0);
     const found = await pageOf(large, '?q=SHOP-9');
     expect(names(found).toSorted()).toEqual(Array.from({ length: 10 }, (_, index) => `shop-9${index}`));
-    expect(words(found)).toContain('10 of 120 applications');
+    expect(words(found)).toContain('Applications 10 of 120');
     expect(names(await pageOf(large, '?q=1077'))).toEqual(['shop-77']);
-    expect(await pageOf(large, '?q=shop&page=2')).toContain('href="/?q=shop&amp;page=1#applications"');
-    expect(words(await pageOf(large, '?q=nowhere'))).toContain('No application matches "nowhere".');
+    expect(await pageOf(large, '?q=shop&page=2')).toContain('href="/?q=shop#applications"');
+    expect(words(await pageOf(large, '?q=nowhere'))).toContain('Nothing matches "nowhere".');
   });
 });
 
@@ -447,12 +526,35 @@ describe('/api/status', () => {
     });
   });
 
+  test('has the verdict, and the ten addresses that scraped last, each with its last scrape', async () => {
+    const { app, origin } = await served();
+    const status = async (): Promise<unknown> => JSON.parse((await get(`${origin}/api/status`)).text);
+    await get(`${origin}/metrics?collect[]=exporter`);
+    expect(await status()).toMatchObject({ verdict: 'nothing_read', last_scrapes: [] });
+    await get(`${origin}/metrics`);
+    app.clock += 10_000;
+    await get(`${origin}/probe?account=production&app_id=7`);
+    app.clock += 2_000;
+    expect(await status()).toMatchObject({
+      verdict: 'well',
+      verdict_text: 'All read, 42 s ago',
+      last_scrapes: [{ address: '127.0.0.1', at: TEST_NOW + 10 }],
+    });
+    const scrapes = new LastScrapes();
+    for (const last of [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 3]) scrapes.note(`::ffff:10.0.0.${last}`, last);
+    expect(scrapes.list().map(({ address }) => address)).toEqual(
+      [3, 11, 10, 9, 8, 7, 6, 5, 4, 2].map((last) => `10.0.0.${last}`),
+    );
+  });
+
   test('is written in small parts, whatever the number of applications and tasks', async () => {
     const [application] = accountStatus().applications ?? [];
     const many = { tasks: Array.from({ length: 500 }, () => task()), applications: Array(500).fill(application) };
     const accounts = [accountStatus(many), accountStatus({ name: 'b', tasks: [], applications: undefined })];
-    const shown = await withBreakdowns(accounts, [], new AbortController().signal);
-    const parts = [...statusDocument(shown, undefined, '1.2.3', TEST_NOW)];
+    const shown = await shownAccounts(accounts, [], new AbortController().signal);
+    const verdict = { verdict: 'well', text: 'All read', count: 0, isGood: true } as const;
+    const view = { accounts: shown, rows: [], verdict, lastScrapes: [], reloadFailure: undefined, now: TEST_NOW };
+    const parts = [...statusDocument(view, '1.2.3')];
     expect(Math.max(...parts.map(({ length }) => length))).toBeLessThan(10_000);
     const document = JSON.parse(parts.join('')) as {
       accounts: Record<'entities' | 'applications', unknown[] | null>[];
@@ -542,6 +644,37 @@ describe('the entities of an account', () => {
     );
   });
 
+  test('stand beside the applications with their health and golden metrics, a few of each type, what is in trouble first', async () => {
+    const many = (app: TestApp) => {
+      app.collector.accounts = [accountStatus({ entities: [typeStatus()] })];
+      app.collector.blocks = Array.from({ length: 120 }, (_, index) =>
+        entityBlocks('production', 'EXT-SERVICE', `cart-${index}`, index === 77 ? 'red' : 'green', {
+          'Response time': index + 0.5,
+        }),
+      ).flat();
+    };
+    const page = await pageOf(many);
+    expect(names(page).slice(0, 3)).toEqual(['checkout', 'cart-77', 'cart-0']);
+    expect(names(page)).toHaveLength(11);
+    expect(words(page)).toContain('EXT-SERVICE 120 ');
+    expect(words(page)).toContain(
+      'cart-77 production ✗ red Response time 77.5 MS cart-0 production ✓ green Response time 0.5 MS',
+    );
+    expect(page).toContain('<a href="/?type=EXT-SERVICE">All 120</a>');
+    const alone = await pageOf(many, '?type=EXT-SERVICE&page=3');
+    expect(names(alone)).toEqual(Array.from({ length: 20 }, (_, index) => `cart-${index + 100}`));
+    expect(names(await pageOf(many, '?q=cart-77'))).toEqual(['cart-77']);
+    const { app, origin } = await served();
+    many(app);
+    const { accounts } = JSON.parse((await get(`${origin}/api/status`)).text) as {
+      accounts: { monitored_entities: unknown[] }[];
+    };
+    expect(accounts[0]?.monitored_entities[0]).toEqual({
+      ...{ type: 'EXT-SERVICE', guid: 'guid of cart-0', name: 'cart-0', reporting: true, health_status: 'green' },
+      golden_metrics: [{ metric: 'newrelic_Response time', title: 'Response time', unit: 'MS', value: 0.5 }],
+    });
+  });
+
   test('are named where they fail, as their lists are', async () => {
     const ofEntity = { entityType: 'EXT-SERVICE', entityGuid: 'MTIz', entity: 'cart-<b>api</b>' };
     const none = { applicationId: undefined, application: undefined, problem: 'timed out', reason: 'timeout' as const };
@@ -550,11 +683,11 @@ describe('the entities of an account', () => {
       task({ ...none, entityType: 'INFRA-HOST', group: 'entities', failures: 1 }),
     ];
     const text = words(await pageOfAccount({ tasks }));
-    expect(text).toContain('golden_metrics 1 timeout: timed out What to do cart-<b>api</b> · EXT-SERVICE 20 min ago');
-    expect(text).toContain('entities 1 timeout: timed out What to do INFRA-HOST 20 min ago');
+    expect(text).toContain('golden_metrics 1 timeout: timed out cart-<b>api</b> · EXT-SERVICE 20 min ago');
+    expect(text).toContain('entities 1 timeout: timed out INFRA-HOST 20 min ago');
     const list = task({ ...none, group: 'applications', failures: 5 });
     const listed = words(await pageOfAccount({ tasks: [list, { ...list, applicationId: 7, application: 'shop' }] }));
-    expect(listed).toContain('applications 2 timeout: timed out What to do the list of the account, shop 7');
+    expect(listed).toContain('applications 2 timeout: timed out the list of the account, shop 7');
   });
 
   test('are in the JSON with every figure', async () => {

@@ -43,6 +43,7 @@ export function testApp(options: TestAppOptions = {}) {
     collection: () => ({
       background: options.background ?? false,
       default_scrape_timeout: 10_000,
+      max_age: 300_000,
       scrape_timeout_offset: 500,
       max_series: 500_000,
     }),

@@ -10,7 +10,15 @@ import type { Snapshot } from '../../../src/collect/collector.ts';
 import type { ProbeResult } from '../../../src/collect/probeResult.ts';
 import type { Scope } from '../../../src/collect/scope.ts';
 import type { WebCollector } from '../../../src/web/dependencies.ts';
-import { GROUPS, type Block, type DroppedSeries, type Family, type Sample } from '../../../src/metrics/sample.ts';
+import {
+  GROUPS,
+  type Block,
+  type DroppedSeries,
+  type Family,
+  type Group,
+  type Labels,
+  type Sample,
+} from '../../../src/metrics/sample.ts';
 import { labelBytes, SampleWriter } from '../../../src/metrics/writeSamples.ts';
 
 const NOW = 1_767_225_600;
@@ -196,24 +204,33 @@ export function typeStatus(over: Partial<TypeStatus> = {}): TypeStatus {
   };
 }
 
-const family = (name: string, labelNames: readonly string[] = []): Family => ({
-  name,
-  help: `${name} in a test.`,
-  type: 'gauge',
-  unit: 'seconds',
-  group: 'application_metrics',
-  labelNames,
+const familyOf = (group: Group, name: string, labelNames: readonly string[] = []): Family => ({
+  ...{ name, help: `${name} in a test.`, type: 'gauge', unit: 'seconds', group, labelNames },
 });
-const RESPONSE = family('newrelic_application_response_time_seconds');
-const QUEUE = family('newrelic_application_queue_time_seconds');
-const COMPONENT = family('newrelic_application_component_time_seconds', ['component']);
-const TOTAL = family('newrelic_application_total_time_seconds');
+const WINDOW = {
+  response: 'response_time_seconds',
+  queue: 'queue_time_seconds',
+  total: 'total_time_seconds',
+  requests: 'web_requests_per_second',
+  background: 'non_web_requests_per_second',
+  errorRatio: 'error_ratio',
+  apdexScore: 'apdex_score',
+  apdexThreshold: 'apdex_threshold_seconds',
+} as const;
+const FAMILIES = Object.entries(WINDOW).map(
+  ([key, suffix]) =>
+    [key as keyof typeof WINDOW, familyOf('application_metrics', `newrelic_application_${suffix}`)] as const,
+);
+const COMPONENT = familyOf('application_metrics', 'newrelic_application_component_time_seconds', ['component']);
+const HEALTH = familyOf('applications', 'newrelic_application_health_status', ['status']);
+const ROLLING_ERRORS = familyOf('applications', 'newrelic_application_rolling_error_ratio');
 
-export interface Times {
-  readonly response?: number;
-  readonly queue?: number;
+export interface Times extends Partial<Record<keyof typeof WINDOW, number>> {
   readonly components?: Readonly<Record<string, number>>;
-  readonly total?: number;
+}
+
+function blockOf(group: Group, labels: Labels, samples: Sample[]): Block {
+  return { group, labels, labelBytes: labelBytes(labels), samples: new SampleWriter().write(group, samples) };
 }
 
 /** The metric data of one application. */
@@ -221,27 +238,51 @@ export function breakdownBlock(
   account: string,
   id: number,
   app: string,
-  times: Times = { response: 0.25, queue: 0.01, components: { 'Datastore/MySQL': 0.09, External: 0.05 }, total: 0.1 },
+  values: Times = { response: 0.25, queue: 0.01, components: { 'Datastore/MySQL': 0.09, External: 0.05 }, total: 0.1 },
 ): Block {
-  const one = (of: Family, value: number | undefined): Sample[] =>
-    value === undefined ? [] : [{ family: of, labels: undefined, value }];
-  const samples: Sample[] = [
-    ...one(RESPONSE, times.response),
-    ...one(QUEUE, times.queue),
-    ...Object.entries(times.components ?? {}).map(([component, value]) => ({
-      family: COMPONENT,
-      labels: { component },
-      value,
-    })),
-    ...one(TOTAL, times.total),
-  ];
+  const samples = FAMILIES.flatMap(([key, family]): Sample[] => {
+    const value = values[key];
+    return value === undefined ? [] : [{ family, labels: undefined, value }];
+  });
+  const components = Object.entries(values.components ?? {}).map(([component, value]): Sample => {
+    return { family: COMPONENT, labels: { component }, value };
+  });
+  return blockOf('application_metrics', { account, app, app_id: String(id) }, [...samples, ...components]);
+}
+
+/** What a list says of one application. */
+export function listedBlock(account: string, id: number, app: string, health: string, rollingErrors?: number): Block {
+  const rolling: Sample[] =
+    rollingErrors === undefined ? [] : [{ family: ROLLING_ERRORS, labels: undefined, value: rollingErrors }];
   const labels = { account, app, app_id: String(id) };
-  return {
-    group: 'application_metrics',
-    labels,
-    labelBytes: labelBytes(labels),
-    samples: new SampleWriter().write('application_metrics', samples),
-  };
+  return blockOf('applications', labels, [...statusesOf(HEALTH, health), ...rolling]);
+}
+
+function statusesOf(family: Family, status: string): Sample[] {
+  return ['green', 'red', 'orange', status].flatMap((each, index, all): Sample[] =>
+    all.indexOf(each) < index ? [] : [{ family, labels: { status: each }, value: Number(each === status) }],
+  );
+}
+
+/** An entity of a type with its golden metrics, by names that are titles, too. */
+export function entityBlocks(
+  account: string,
+  type: string,
+  entity: string,
+  health: string,
+  golden: Readonly<Record<string, number>>,
+): readonly [Block, Block] {
+  const listed = familyOf('entities', 'newrelic_entity_health_status', ['status']);
+  const reporting = { family: familyOf('entities', 'newrelic_entity_reporting'), labels: undefined, value: 1 };
+  const labels = { account, entity, entity_guid: `guid of ${entity}` };
+  const values = Object.entries(golden).map(([name, value]): Sample => {
+    const help = `${name} (MS); golden metric ${name} of ${type} as New Relic defines it`;
+    return { family: { ...familyOf('golden_metrics', `newrelic_${name}`), help }, labels: undefined, value };
+  });
+  return [
+    blockOf('entities', { ...labels, entity_type: type }, [reporting, ...statusesOf(listed, health)]),
+    blockOf('golden_metrics', labels, values),
+  ];
 }
 
 /** The time that the collector's data are of, Unix seconds. */

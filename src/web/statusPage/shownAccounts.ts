@@ -1,0 +1,190 @@
+import type { AccountStatus, ApplicationView, TaskStatus } from '../../collect/accountStatus.ts';
+import { inSlices } from '../../eventLoop/turns.ts';
+import { titleAndUnit } from '../../metrics/goldenNames.ts';
+import type { Block, WrittenSamples } from '../../metrics/sample.ts';
+import { groupFailures, type FailureGroup } from './failureTable.ts';
+import { withRead, type SlowRead } from './slowest.ts';
+
+/** An account with the values that it serves, and what its tasks say together. */
+export interface ShownAccount extends AccountStatus {
+  readonly applications: readonly ShownApplication[] | undefined;
+  /** The entities of other types, in the order of their types and names. */
+  readonly monitored: readonly ShownEntity[];
+  /** Its failures by group, reason and message. */
+  readonly failures: readonly FailureGroup[];
+  /** The number of tasks whose last attempt failed; at least 1 where the account cannot be read. */
+  readonly failing: number;
+  readonly states: Readonly<Record<TaskStatus['state'], number>>;
+  readonly slowest: readonly SlowRead[];
+}
+
+export interface ShownApplication extends ApplicationView, Served {
+  /** The read of its metric data; undefined where there is none. */
+  readonly read: TaskStatus | undefined;
+}
+
+type Figure = 'requests' | 'errorRatio' | 'apdexScore' | 'apdexThreshold' | 'responseTime';
+
+/** What is served of an application, in base units; values of the window take the place of rolling ones. */
+interface Served extends Readonly<Partial<Record<Figure, number>>> {
+  readonly health?: string | undefined;
+  /** Its metric data, for {@link partsOf}. */
+  readonly window?: WrittenSamples;
+}
+
+/** A part of a response time; `metric` is the name of its family. */
+export interface Part {
+  readonly kind: 'queue' | 'component' | 'total';
+  readonly name: string;
+  readonly metric: string;
+  readonly seconds: number;
+}
+
+export interface ShownEntity {
+  readonly type: string;
+  readonly guid: string;
+  readonly name: string;
+  readonly reporting: boolean;
+  readonly health: string | undefined;
+  /** A sample each; title and unit are New Relic's. */
+  readonly golden: readonly {
+    readonly metric: string;
+    readonly title: string;
+    readonly unit: string;
+    readonly percentile?: string;
+    readonly value: number;
+  }[];
+}
+
+/** The families of the figures; those of one figure in one block are added up. */
+const FIGURES: ReadonlyMap<string, Figure> = new Map([
+  ['newrelic_application_rolling_requests_per_second', 'requests'],
+  ['newrelic_application_rolling_error_ratio', 'errorRatio'],
+  ['newrelic_application_rolling_apdex_score', 'apdexScore'],
+  ['newrelic_application_rolling_apdex_target_seconds', 'apdexThreshold'],
+  ['newrelic_application_web_requests_per_second', 'requests'],
+  ['newrelic_application_non_web_requests_per_second', 'requests'],
+  ['newrelic_application_error_ratio', 'errorRatio'],
+  ['newrelic_application_apdex_score', 'apdexScore'],
+  ['newrelic_application_apdex_threshold_seconds', 'apdexThreshold'],
+  ['newrelic_application_response_time_seconds', 'responseTime'],
+]);
+
+const HEALTH = 'newrelic_application_health_status';
+
+const PARTS: ReadonlyMap<string, Pick<Part, 'kind' | 'name'>> = new Map([
+  ['newrelic_application_queue_time_seconds', { kind: 'queue', name: 'Request queueing' }],
+  ['newrelic_application_component_time_seconds', { kind: 'component', name: '' }],
+  ['newrelic_application_total_time_seconds', { kind: 'total', name: 'Application code' }],
+]);
+const KINDS: readonly Part['kind'][] = ['queue', 'component', 'total'];
+
+/**
+ * The accounts with what the blocks of `applications`, `application_metrics`, `entities` and `golden_metrics` have of them; lets
+ * other work run in between.
+ */
+export async function shownAccounts(
+  accounts: readonly AccountStatus[],
+  blocks: readonly Block[],
+  signal: AbortSignal,
+): Promise<readonly ShownAccount[]> {
+  const applications = new Map<string, Served>();
+  const entities = new Map<string, Map<string, ShownEntity>>();
+  const take = ({ group, labels, samples }: Block): void => {
+    const { account = '', app_id: id, entity_guid: guid, entity: name = '', entity_type: type = '' } = labels;
+    if (id !== undefined) {
+      const key = `${id}/${account}`;
+      const window = group === 'application_metrics' ? { window: samples } : {};
+      applications.set(key, { ...applications.get(key), ...figuresOf(samples), ...window });
+    } else if (guid !== undefined) {
+      const ofAccount = entities.get(account) ?? new Map<string, ShownEntity>();
+      entities.set(account, ofAccount);
+      const known = ofAccount.get(guid);
+      if (group === 'entities') ofAccount.set(guid, { type, guid, name, ...stateOf(samples), golden: [] });
+      else if (known !== undefined) ofAccount.set(guid, { ...known, golden: goldenValues(samples) });
+    }
+  };
+  await inSlices(blocks, take, signal);
+  const shown: ShownAccount[] = [];
+  for (const account of accounts) {
+    const { slowest, reads, failed, states } = await judged(account.tasks, signal);
+    const served: ShownApplication[] = [];
+    const add = (application: ApplicationView): void => {
+      const { id } = application;
+      served.push({ ...application, ...applications.get(`${id}/${account.name}`), read: reads.get(id) });
+    };
+    await inSlices(account.applications ?? [], add, signal);
+    shown.push({
+      ...account,
+      applications: account.applications === undefined ? undefined : served,
+      monitored: [...(entities.get(account.name)?.values() ?? [])],
+      failures: groupFailures(failed),
+      failing: Math.max(failed.length, Number(isUnread(account))),
+      states,
+      slowest,
+    });
+  }
+  return shown;
+}
+
+/** Walks over the tasks of an account once. */
+async function judged(tasks: readonly TaskStatus[], signal: AbortSignal) {
+  const failed: TaskStatus[] = [];
+  const reads = new Map<number, TaskStatus>();
+  const states: Record<TaskStatus['state'], number> = { fresh: 0, stale: 0, missing: 0 };
+  let slowest: readonly SlowRead[] = [];
+  const take = (task: TaskStatus): void => {
+    const { group, applicationId, problem, state } = task;
+    states[state] += 1;
+    if (problem !== undefined) failed.push(task);
+    if (group === 'application_metrics' && applicationId !== undefined) reads.set(applicationId, task);
+    slowest = withRead(slowest, task);
+  };
+  await inSlices(tasks, take, signal);
+  return { failed, reads, states, slowest };
+}
+
+/** True for an account that cannot be read as a whole. */
+export function isUnread({ refused, outage }: Pick<AccountStatus, 'refused' | 'outage'>): boolean {
+  return refused !== undefined || outage !== undefined;
+}
+
+function figuresOf({ columns, values }: WrittenSamples): Served {
+  const figures: Partial<Record<Figure, number>> & { health?: string | undefined } = {};
+  for (const [index, { family, labels }] of columns.entries()) {
+    const figure = FIGURES.get(family.name);
+    if (figure !== undefined) figures[figure] = (figures[figure] ?? 0) + Number(values[index]);
+    else if (family.name === HEALTH && values[index] === '1') figures.health = labels.status;
+  }
+  return figures;
+}
+
+/** The parts of an application's response time in display order: queueing, components by name, the application's own code. */
+export function partsOf({ window }: Pick<ShownApplication, 'window'>): readonly Part[] {
+  const parts = (window?.columns ?? []).flatMap(({ family: { name: metric }, labels }, index): Part[] => {
+    const part = PARTS.get(metric);
+    if (part === undefined) return [];
+    return [{ ...part, name: labels.component ?? part.name, metric, seconds: Number(window?.values[index]) }];
+  });
+  return parts.sort((a, b) => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind) || (a.name < b.name ? -1 : 1));
+}
+
+function stateOf({ columns, values }: WrittenSamples): Pick<ShownEntity, 'reporting' | 'health'> {
+  const isOne = (name: string) =>
+    columns.findIndex(({ family }, index) => family.name === name && values[index] === '1');
+  const health = columns[isOne('newrelic_entity_health_status')]?.labels.status;
+  return { reporting: isOne('newrelic_entity_reporting') >= 0, health };
+}
+
+function goldenValues({ columns, values }: WrittenSamples): ShownEntity['golden'] {
+  return columns.map(({ family, labels }, index) => {
+    const { percentile } = labels;
+    const value = Number(values[index]);
+    return {
+      metric: family.name,
+      ...titleAndUnit(family.help),
+      ...(percentile === undefined ? {} : { percentile }),
+      value,
+    };
+  });
+}

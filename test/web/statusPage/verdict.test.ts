@@ -1,0 +1,174 @@
+import { describe, expect, test } from 'vitest';
+import type { AccountStatus } from '../../../src/collect/accountStatus.ts';
+import type { Block } from '../../../src/metrics/sample.ts';
+import { shownAccounts } from '../../../src/web/statusPage/shownAccounts.ts';
+import { applicationRows } from '../../../src/web/statusPage/trouble.ts';
+import { verdictOf, type Situation } from '../../../src/web/statusPage/verdict.ts';
+import {
+  accountStatus,
+  breakdownBlock,
+  groupStatus,
+  listedBlock,
+  task,
+  TEST_NOW,
+  type Times,
+} from '../support/collector.ts';
+
+async function judged(accounts: readonly AccountStatus[], blocks: readonly Block[], over: Partial<Situation> = {}) {
+  const shown = await shownAccounts(accounts, blocks, new AbortController().signal);
+  return verdictOf({
+    accounts: shown,
+    rows: await applicationRows(shown, new AbortController().signal),
+    now: TEST_NOW,
+    lastScrape: TEST_NOW - 12,
+    background: false,
+    maxAge: 300,
+    reloadFailed: false,
+    scraped: '/metrics',
+    ...over,
+  });
+}
+
+const untried = groupStatus({ success: undefined, lastSuccess: undefined });
+const missing = task({ state: 'missing' });
+const failed = { state: 'missing', reason: 'timeout', problem: 'no answer within 10 s', failures: 1 } as const;
+const outage = { since: TEST_NOW, reason: 'auth', problem: '401 Unauthorized', servedUntil: undefined } as const;
+
+test.each<[name: string, account: Partial<AccountStatus>, over: Partial<Situation>, verdict: string, text: string]>([
+  [
+    'before the first scrape',
+    {},
+    { lastScrape: undefined },
+    'nothing_read',
+    'Nothing read yet: the exporter reads when /metrics is scraped',
+  ],
+  [
+    'before a first read has ended',
+    { groups: [untried] },
+    {},
+    'nothing_read',
+    'Nothing read yet: the first reads are under way',
+  ],
+  [
+    'so in background mode',
+    { groups: [untried] },
+    { background: true, lastScrape: undefined },
+    'nothing_read',
+    'Nothing read yet: the first reads are under way',
+  ],
+  ['seven minutes after the last scrape', {}, { lastScrape: TEST_NOW - 420 }, 'well', 'All read, 30 s ago'],
+  [
+    'one second later',
+    { tasks: [missing] },
+    { lastScrape: TEST_NOW - 421 },
+    'not_scraped',
+    'Last scrape 7 min 1 s ago: nothing is served any more',
+  ],
+  [
+    'while values are still served',
+    {},
+    { lastScrape: TEST_NOW - 421 },
+    'not_scraped',
+    'Last scrape 7 min 1 s ago: values are served that get too old',
+  ],
+  [
+    'the same of a slower account',
+    { groups: [groupStatus({ intervalSeconds: 60, effectiveIntervalSeconds: 90 })] },
+    { lastScrape: TEST_NOW - 421 },
+    'well',
+    'All read, 30 s ago',
+  ],
+  [
+    'in background mode without a scrape',
+    {},
+    { background: true, lastScrape: undefined },
+    'well',
+    'All read, 30 s ago',
+  ],
+  [
+    'nobody scrapes and reads fail',
+    { tasks: [task(failed)] },
+    { lastScrape: 0 },
+    'not_scraped',
+    'nothing is served any more',
+  ],
+  [
+    'a read fails',
+    { tasks: [task(failed), task()] },
+    {},
+    'failing',
+    '1 of 2 reads fails: application_metrics: no answer within 10 s',
+  ],
+  [
+    'two fail',
+    { tasks: [task(failed), task(failed), task()] },
+    {},
+    'failing',
+    '2 of 3 reads fail: application_metrics: no answer within 10 s',
+  ],
+  [
+    'a refused key',
+    { up: false, refused: 'the key was refused', tasks: [] },
+    {},
+    'failing',
+    '1 of 1 read fails: the key was refused',
+  ],
+  ['an outage', { up: false, outage, tasks: [task(failed)] }, {}, 'failing', '1 of 1 read fails: 401 Unauthorized'],
+  ['a failed reload', {}, { reloadFailed: true }, 'failing', 'The last reload failed'],
+  ['reads under way', { tasks: [task(), missing] }, {}, 'well', '1 of 2 read, 30 s ago'],
+  ['warnings', { warnings: ['a', 'b'] }, {}, 'well', 'All read, 30 s ago, 2 warnings'],
+])('%s', async (_name, account, over, verdict, text) => {
+  expect(await judged([accountStatus(account)], [], over)).toMatchObject({
+    verdict,
+    text: expect.stringContaining(text) as unknown,
+    isGood: verdict === 'well' && text === 'All read, 30 s ago',
+  });
+});
+
+describe('an application in trouble', () => {
+  const of = (values: Times, health = 'green', rollingErrors?: number) =>
+    judged(
+      [accountStatus()],
+      [
+        listedBlock('production', 7, 'checkout', health, rollingErrors),
+        breakdownBlock('production', 7, 'checkout', values),
+      ],
+    );
+
+  test.each<[Parameters<typeof of>, text: string | undefined]>([
+    [[{}, 'red'], 'health red'],
+    [[{}, 'orange'], 'health orange'],
+    [[{}, 'gray'], undefined],
+    [[{ errorRatio: 0.05 }], undefined],
+    [[{ errorRatio: 0.0512 }], 'errors 5.12 %'],
+    [[{ apdexScore: 0.7 }], undefined],
+    [[{ apdexScore: 0.69 }], 'Apdex 0.69'],
+    [[{ errorRatio: 0.5, apdexScore: 0.27 }, 'red'], 'health red, errors 50 %, Apdex 0.27'],
+    // What is served of the window goes before a rolling value.
+    [[{}, 'green', 0.06], 'errors 6 %'],
+    [[{ errorRatio: 0.01 }, 'green', 0.06], undefined],
+  ])('by health, errors above 5 %% or an Apdex below 0.7: %j', async (values, text) => {
+    const expected =
+      text === undefined
+        ? { verdict: 'well', count: 0 }
+        : { verdict: 'trouble', count: 1, text: `1 application in trouble: checkout (${text})` };
+    expect(await of(...values)).toMatchObject(expected);
+  });
+
+  test('is one that several accounts list, and the first three are named, the worst first', async () => {
+    const applications = [1, 2, 3, 4].map((id) => ({ id, name: `app-${id}`, language: 'go', reporting: true }));
+    const blocks = ['a', 'b'].flatMap((account) =>
+      applications.map(({ id, name }) =>
+        breakdownBlock(account, id, name, { apdexScore: 0.5, errorRatio: id === 4 ? 0.2 : 0, response: id }),
+      ),
+    );
+    const accounts = ['a', 'b'].map((name) => accountStatus({ name, applications }));
+    const { text, count } = await judged(accounts, blocks);
+    expect(text).toBe(
+      '4 applications in trouble: app-4 (errors 20 %, Apdex 0.50), app-3 (Apdex 0.50), app-2 (Apdex 0.50) and 1 more',
+    );
+    expect(count).toBe(4);
+    const failing = await judged([accountStatus({ name: 'a', applications, tasks: [task(failed)] })], blocks);
+    expect(failing.text).toContain('no answer within 10 s; 4 applications in trouble');
+  });
+});
