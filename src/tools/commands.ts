@@ -1,4 +1,4 @@
-import { Command, Option } from 'commander';
+import { Argument, Command, Option } from 'commander';
 import {
   addCommonFlags,
   addWebFlags,
@@ -12,6 +12,7 @@ import {
 } from '../cli/flags.ts';
 import { addSimulatorFlags, parseRatio, simulatorOptions, type SimulatorFlags } from './simulatorFlags.ts';
 import type { Labels } from '../metrics/sample.ts';
+import type { Shell } from './completion.ts';
 import { addLabel, parseMoment } from './backfill/backfillFlags.ts';
 import type { SimulatorOptions } from '../simulator/simulator.ts';
 import { DAY_MS, MINUTE_MS } from '../formulas/units.ts';
@@ -108,6 +109,7 @@ export function toolCommands(): readonly Command[] {
       .addOption(formatFlag(['table', 'json'])),
     simulateCommand(),
     demoCommand(),
+    completionCommand(),
   ];
 }
 
@@ -129,6 +131,16 @@ function readingCommand(
       // Commander gives the values of the flags without types.
       const run = (await load()) as (...given: readonly unknown[]) => Promise<void>;
       await run(...given);
+    });
+}
+
+function completionCommand(): Command {
+  return new Command('completion')
+    .description('print a script that completes commands, flags and their values in a shell')
+    .addArgument(new Argument('<shell>', 'the shell that reads the script').choices(['bash', 'zsh', 'fish']))
+    .addHelpText('after', '\nExample:\n  source <(newrelic-apm-exporter completion bash)')
+    .action(async (shell: Shell, _: object, { parent }: Command) => {
+      (await import('./completion.ts')).printCompletion(shell, parent?.commands ?? []);
     });
 }
 
