@@ -1,4 +1,5 @@
-import type { Group, Family, Labels, Sample, WrittenLabels } from '../src/metrics/sample.ts';
+import type { Group } from '../src/reads/reads.ts';
+import type { Family, Labels, Sample, WrittenLabels } from '../src/metrics/sample.ts';
 import { writeLabels } from '../src/metrics/writeSamples.ts';
 
 /** `flat`: one family, an entity per series. `spread`: 35 families for each entity. */

@@ -2,14 +2,14 @@ import { setMaxListeners } from 'node:events';
 import type { UpstreamError } from '../api/types.ts';
 import type { Outcome } from '../api/upstreamReader.ts';
 import { inSlices, yieldIfDue } from '../eventLoop/turns.ts';
-import { GROUPS } from '../metrics/sample.ts';
-import type { Task, Kind } from './task.ts';
+import { GROUPS, type Kind } from '../reads/reads.ts';
+import type { Task } from './task.ts';
 import { Inventory } from './inventory.ts';
 import { Kinds } from './kinds.ts';
 import { AccountLimiter } from './limiter.ts';
 import { Queue, type Call } from './queue.ts';
 import type { Refresh } from './refresh.ts';
-import { covers, needsAccountListsOnly, type Scope } from './scope.ts';
+import { covers, type Scope } from './scope.ts';
 import type { AccountContext } from './accountContext.ts';
 import { isEnabled } from './selection.ts';
 import { Schedule, type CurrentWindow } from './schedule.ts';
@@ -153,8 +153,9 @@ export class AccountCollector {
     // A request that has just ended (`requesting` is 0) no longer notifies waiters, so it cannot be shared.
     if (requesting > 0 && requestingAllOf === to) return;
     refresh.requestingAllOf = to;
-    const tasks = needsAccountListsOnly(scope) ? inventory.lists() : inventory.tasks(scope.applicationId);
-    await this.#request(refresh, tasks).finally(() => (refresh.requestingAllOf = undefined));
+    await this.#request(refresh, inventory.tasks(scope.applicationId)).finally(
+      () => (refresh.requestingAllOf = undefined),
+    );
   }
 
   /**
@@ -351,7 +352,7 @@ export class AccountCollector {
   }
 
   #forgetRemoved(): void {
-    for (const task of this.inventory.takeRemoved()) {
+    for (const task of this.inventory.store.takeRemoved()) {
       this.#queue.remove(task);
       this.tracker.ended(task, false);
     }

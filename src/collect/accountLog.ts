@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Group } from '../metrics/sample.ts';
+import type { Group } from '../reads/reads.ts';
 import type { Task } from './task.ts';
 
 /**

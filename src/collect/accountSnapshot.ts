@@ -1,7 +1,8 @@
 import { inSlices } from '../eventLoop/turns.ts';
-import type { Block, DroppedSeries, Group, WrittenLabels, WrittenSamples } from '../metrics/sample.ts';
+import { READS, type Group } from '../reads/reads.ts';
+import type { Block, DroppedSeries, WrittenLabels, WrittenSamples } from '../metrics/sample.ts';
 import type { AccountCollector } from './accountCollector.ts';
-import { NAME_LISTS, type Task } from './task.ts';
+import type { Task } from './task.ts';
 import { concerns } from './inventory.ts';
 import { listedSamples, type ApplicationRecord, type ListRecord, type WindowReading } from './records.ts';
 import type { EntityRecord, TypeRecord } from './entityRecords.ts';
@@ -9,14 +10,6 @@ import type { QueryRecord } from './queryRecords.ts';
 import { isEnabled } from './selection.ts';
 import { neededGroups, type Needs, type Scope } from './scope.ts';
 import type { EvaluationTime, TaskState } from './due.ts';
-
-/** Groups whose data cover a window; lists and names are a snapshot of the time when they were read. */
-export const GROUPS_WITH_WINDOWS: ReadonlySet<Group> = new Set<Group>([
-  'application_metrics',
-  'host_metrics',
-  'golden_metrics',
-  'queries',
-]);
 
 /** The tasks of a group that are in demand. */
 export interface GroupTally {
@@ -133,25 +126,25 @@ export class AccountSnapshot {
     const { labels, data, counters } = record;
     this.#entry(this.#account.inventory.applicationList, record);
     if (data === undefined) return;
-    for (const task of [data.datastoreList, data.customNameList]) if (task !== undefined) this.#single(task);
-    this.#countCut(this.#metrics(data.metrics, labels, data.reading));
-    const { counterSeries, hostList, instanceList } = data;
-    if (counterSeries !== undefined && this.#single(counterSeries) !== 'missing' && counters !== undefined) {
+    const { application_metrics: metrics, counters: minutes, hosts, instances, ...names } = data.tasks;
+    for (const task of Object.values(names)) this.#single(task);
+    if (metrics !== undefined) this.#countCut(this.#metrics(metrics, labels, data.reading));
+    if (minutes !== undefined && this.#single(minutes) !== 'missing' && counters !== undefined) {
       this.#add('counters', labels, counters.samples);
     }
-    if (hostList !== undefined) {
-      this.#list(hostList);
+    if (hosts !== undefined) {
+      this.#list(hosts);
       let first: WindowReading | undefined;
       for (const host of data.hosts.values()) {
-        this.#entry(hostList, host);
+        this.#entry(hosts, host);
         const served = this.#metrics(host.metrics, host.labels, host.reading);
         first ??= served;
       }
       this.#countCut(first);
     }
-    if (instanceList === undefined) return;
-    this.#list(instanceList);
-    for (const instance of data.instances.values()) this.#entry(instanceList, instance);
+    if (instances === undefined) return;
+    this.#list(instances);
+    for (const instance of data.instances.values()) this.#entry(instances, instance);
   }
 
   /** Counts and adds an entry in the state of its list, with separately read rolling values while they are not too old. */
@@ -217,9 +210,9 @@ export class AccountSnapshot {
 
   #window(task: Task, state: TaskState): void {
     const { lastRead, group, kind } = task;
-    if (lastRead === undefined || state === 'missing' || NAME_LISTS.has(kind)) return;
+    if (lastRead === undefined || state === 'missing' || READS[kind].gives === 'names') return;
     const { windowEnd } = lastRead;
-    if (GROUPS_WITH_WINDOWS.has(group)) this.newestWindowEnd = Math.max(this.newestWindowEnd ?? windowEnd, windowEnd);
+    if (READS[kind].gives === 'window') this.newestWindowEnd = Math.max(this.newestWindowEnd ?? windowEnd, windowEnd);
     if (!this.#account.schedule.isInDemand(task)) return;
     const tally = this.of(group);
     tally.oldestWindowEnd = Math.min(tally.oldestWindowEnd, windowEnd);

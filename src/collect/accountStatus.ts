@@ -4,9 +4,9 @@ import { isEnabled } from './selection.ts';
 import type { AccountCollector } from './accountCollector.ts';
 import { warningsOf } from './accountWarnings.ts';
 import type { AccountSnapshot, GroupTally } from './accountSnapshot.ts';
-import { GROUPS, type Group } from '../metrics/sample.ts';
+import { GROUPS, READS, type Group } from '../reads/reads.ts';
 import type { Application } from '../api/types.ts';
-import { NAME_LISTS, type Task } from './task.ts';
+import type { Task } from './task.ts';
 import { missingMetricWarnings, type TypeRecord } from './entityRecords.ts';
 import type { QueryRecord } from './queryRecords.ts';
 import type { EvaluationTime, TaskState } from './due.ts';
@@ -125,7 +125,7 @@ function outageOf({ up, inventory, context }: AccountCollector, { now }: Evaluat
   const shown = (time: number): number => (wallNow + time - now) / 1000;
   let lastDue = -Infinity;
   for (const { kind, lastRead } of inventory.tasks()) {
-    if (!NAME_LISTS.has(kind)) lastDue = Math.max(lastDue, lastRead?.dueAt ?? -Infinity);
+    if (READS[kind].gives !== 'names') lastDue = Math.max(lastDue, lastRead?.dueAt ?? -Infinity);
   }
   const servedUntil = lastDue + context.collection.max_age;
   return {

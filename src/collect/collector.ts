@@ -3,7 +3,7 @@ import type { UpstreamReader, Diagnosis } from '../api/upstreamReader.ts';
 import type { AccountConfig, Config } from '../config/config.ts';
 import { customMetrics } from '../metrics/customMetrics.ts';
 import { prepareQueries } from '../metrics/queryFamilies.ts';
-import { GROUPS } from '../metrics/sample.ts';
+import { GROUPS } from '../reads/reads.ts';
 import { SampleWriter } from '../metrics/writeSamples.ts';
 import type { AccountContext } from './accountContext.ts';
 import { AccountLog } from './accountLog.ts';

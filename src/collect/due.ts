@@ -1,7 +1,7 @@
 import { backoff } from '../api/backoff.ts';
 import type { TimeRange } from '../api/upstreamReader.ts';
 import type { ReadTimes } from './task.ts';
-import { GROUPS, type Group } from '../metrics/sample.ts';
+import { GROUPS, type Group } from '../reads/reads.ts';
 import { MINUTE_MS } from '../formulas/units.ts';
 
 /** The age of a task's last read value, compared with its due time. */

@@ -18,7 +18,7 @@ import { suggest } from '../config/wording.ts';
 import type { AccountContext } from './accountContext.ts';
 import { endsBefore } from './due.ts';
 import { choosing, chosenAtOnce, type ChosenEntities } from './selection.ts';
-import { Task, type Subject } from './task.ts';
+import type { Subject, Task, TaskStore } from './task.ts';
 
 type Selection = AccountConfig['entities'][number];
 type Columns = GoldenSubject['columns'];
@@ -81,6 +81,7 @@ const MAX_KNOWN = 20;
 /** The types of entities that an account publishes, in the order of its configuration. */
 export class EntityRecords {
   #context: AccountContext;
+  readonly #store: TaskStore;
   #types: ReadonlyMap<string, TypeRecord> = new Map();
   /** The source of the families: HELP stays the same until a reload. */
   #golden = new GoldenFamilies();
@@ -90,8 +91,9 @@ export class EntityRecords {
   #sources = new Map<string, GoldenSource>();
   readonly #definitions = new WeakMap<GoldenMetric, GoldenColumn | UnreadableDefinition>();
 
-  constructor(context: AccountContext) {
+  constructor(context: AccountContext, store: TaskStore) {
     this.#context = context;
+    this.#store = store;
     this.configure(context);
   }
 
@@ -111,9 +113,7 @@ export class EntityRecords {
   /** All tasks: the list of each type before its entities. */
   *tasks(): Generator<Task> {
     for (const { list } of this.#types.values()) yield list;
-    for (const { entities } of this.#types.values()) {
-      for (const { task } of entities.values()) if (task !== undefined) yield task;
-    }
+    for (const { entities } of this.#types.values()) yield* tasksOf(entities);
   }
 
   *warnings(): Generator<string> {
@@ -140,22 +140,27 @@ export class EntityRecords {
   /** Takes over the types of the configuration: the entities are selected again from lists that have been read. */
   configure(context: AccountContext): void {
     this.#context = context;
-    const { account, reader, clock } = context;
-    const next = new Map<string, TypeRecord>();
-    for (const selection of reader.entities === undefined ? [] : account.entities) {
-      const { type } = selection;
-      const known = this.#types.get(type);
-      const list = known?.list ?? new Task('entities', { entityType: type }, clock.monotonic());
-      const { window, delay } = known?.selection ?? {};
-      const isSameWindow = window === selection.window && delay === selection.delay;
-      const entities = known !== undefined && isSameWindow ? known.entities : new Map<string, EntityRecord>();
-      const listed = known?.listed;
-      next.set(type, { selection, list, listed, chosen: chosenAtOnce(selection, listed), entities, plans: new Map() });
-    }
-    this.#types = next;
+    const { account, reader } = context;
+    this.#types = this.#store.sync(
+      this.#types,
+      reader.entities === undefined ? [] : account.entities,
+      ({ type }) => type,
+      (selection, before): TypeRecord => {
+        const { type, window, delay } = selection;
+        const list = before?.list ?? this.#store.make('entities', { entityType: type });
+        const listed = before?.listed;
+        let entities = before?.entities ?? new Map<string, EntityRecord>();
+        if (before?.selection.window !== window || before?.selection.delay !== delay) {
+          this.#store.remove(tasksOf(entities));
+          entities = new Map();
+        }
+        return { selection, list, listed, chosen: chosenAtOnce(selection, listed), entities, plans: new Map() };
+      },
+      ({ list, entities }) => [list, ...tasksOf(entities)],
+    );
     this.#golden = new GoldenFamilies();
     this.#assignFamilies();
-    for (const record of next.values()) this.#select(record);
+    for (const record of this.#types.values()) this.#select(record);
   }
 
   /** Chooses entities of a list that was read, and reads their definitions: in slices, because both may be many. */
@@ -263,47 +268,44 @@ export class EntityRecords {
 
   /** Makes the records of the chosen entities, and keeps the values of entities that stay. */
   #select(record: TypeRecord): void {
-    const { selection, entities: before, listed, chosen } = record;
+    const { listed, chosen, plans: known } = record;
+    const { type, interval, delay } = record.selection;
     if (listed === undefined) return;
-    const { type, interval, delay } = selection;
-    const now = this.#context.clock.monotonic();
     const plans = new Map<readonly GoldenMetric[], MetricPlan>();
-    const next = new Map<string, EntityRecord>();
-    for (const entity of chosen.entities) {
-      const known = before.get(entity.guid);
-      const { metrics } = entity;
-      const plan = plans.get(metrics) ?? record.plans.get(metrics) ?? this.#plan(type, metrics);
+    const recordOf = (entity: MonitoredEntity, before: EntityRecord | undefined): EntityRecord => {
+      const { guid, metrics, reporting, unread } = entity;
+      const plan = plans.get(metrics) ?? known.get(metrics) ?? this.#plan(type, metrics);
       plans.set(metrics, plan);
       const { columns } = plan;
-      const isRead = entity.reporting && (columns.length > 0 || entity.unread !== undefined);
-      const task = isRead
-        ? (known?.task ?? new Task('golden_metrics', { entityType: type, entityGuid: entity.guid }, now))
-        : undefined;
+      const isRead = reporting && (columns.length > 0 || unread !== undefined);
+      const subject = { entityType: type, entityGuid: guid };
+      const task = this.#store.keep(isRead, before?.task, 'golden_metrics', subject);
       if (task !== undefined) {
         task.interval = interval;
         task.endsBefore = endsBefore(delay, this.#context.collection.delay);
         // Otherwise a value that the last read did not request would be absent for a whole interval.
-        if (known?.task === task && hasMore(known.columns, columns)) task.overdue = true;
+        if (before?.task === task && hasMore(before.columns, columns)) task.overdue = true;
         // A failure for want of columns says nothing about these.
-        if (known?.entity.unread !== undefined && entity.unread === undefined) task.retryAt = -Infinity;
+        if (before?.entity.unread !== undefined && unread === undefined) task.retryAt = -Infinity;
       }
       // Values from before a silence would be too old when it reports again.
-      const kept = known?.task === task ? known : undefined;
+      const kept = before?.task === task ? before : undefined;
       const values = kept?.values ?? new Map<string, never>();
-      next.set(entity.guid, {
+      return {
         entity,
         task,
         columns,
         values,
-        labels: known?.labels,
+        labels: before?.labels,
         isLabelled: false,
         samples: undefined,
         goldenSamples: kept?.columns === columns ? kept.goldenSamples : this.#write(type, { columns, values }),
         failures: kept?.failures ?? new Map(),
         notNumbers: kept?.notNumbers ?? [],
-      });
-    }
-    record.entities = next;
+      };
+    };
+    const { entities } = record;
+    record.entities = this.#store.sync(entities, chosen.entities, ({ guid }) => guid, recordOf, taskOf);
     record.plans = plans;
   }
 
@@ -350,6 +352,14 @@ export class EntityRecords {
     this.#families = families;
     this.#leftOutMetrics = leftOut;
   }
+}
+
+function tasksOf(entities: TypeRecord['entities']): Task[] {
+  return Array.from(entities.values()).flatMap(taskOf);
+}
+
+function taskOf({ task }: EntityRecord): Task[] {
+  return task === undefined ? [] : [task];
 }
 
 function columnOf({ definition }: GoldenMetric): GoldenColumn | UnreadableDefinition {

@@ -1,6 +1,6 @@
 import type { FamilyScope } from '../metrics/family.ts';
 import { COUNTED } from '../metrics/counterFamilies.ts';
-import { GROUPS } from '../metrics/sample.ts';
+import { firstOf, GROUPS } from '../reads/reads.ts';
 import { WINDOW_FAMILIES } from '../metrics/windowFamilies.ts';
 import { readStatement } from '../nrql/statement.ts';
 import type { AccountCollector } from './accountCollector.ts';
@@ -10,7 +10,7 @@ import type { EntityRecord } from './entityRecords.ts';
 import type { ApplicationData } from './records.ts';
 import type { AccountContext } from './accountContext.ts';
 
-const LIST_GROUPS = new Set(GROUPS.filter((group) => !/_metrics$/.test(group) && group !== 'counters'));
+const LISTS = new Set(GROUPS.filter((group) => firstOf(group).gives === 'list'));
 
 /** Apdex has three zones. */
 const ZONES = 3;
@@ -24,7 +24,7 @@ const OTHER_COMPONENTS = 2;
  * counted.
  */
 export function expectedSeries(account: AccountCollector, time: EvaluationTime) {
-  const lists = AccountSnapshot.atOnce(account, { groups: LIST_GROUPS }, time).blocks;
+  const lists = AccountSnapshot.atOnce(account, { groups: LISTS }, time).blocks;
   const sums = { total: 0, applications: 0, hosts: 0 };
   for (const { labels, samples } of lists) {
     const series = samples.values.length;
@@ -74,7 +74,7 @@ function ofApplication({ selections }: AccountContext, data: ApplicationData) {
   const components = Math.max(1, data.datastores?.length ?? 0) + OTHER_COMPONENTS;
   const customSeries = (scope: FamilyScope): number =>
     selections.of(data, scope).custom.matches.reduce((sum, { series }) => sum + series, 0);
-  const counters = data.counterSeries === undefined ? 0 : COUNTED.length;
+  const counters = data.tasks.counters === undefined ? 0 : COUNTED.length;
   return {
     ownSeries: builtIn('application', components) + counters + customSeries('application'),
     hostSeries: data.hosts.size * builtIn('host', components) + customSeries('host'),

@@ -2,10 +2,11 @@ import type { Application, Host, Instance, KeyTransaction, RollingValues } from 
 import { hostRanks } from '../metrics/customMetrics.ts';
 import { applicationLabels, hostLabels, instanceLabels, keyTransactionLabels } from '../metrics/labelNames.ts';
 import { writeLabels } from '../metrics/writeSamples.ts';
-import { Task, type Kind, type Subject } from './task.ts';
+import type { Kind } from '../reads/reads.ts';
+import { TaskStore, type Subject, type Task } from './task.ts';
 import { newCounterRecord, type CounterTotals } from './counterRecords.ts';
 import { windowAt } from './due.ts';
-import { EntityRecords, type EntityList } from './entityRecords.ts';
+import { EntityRecords } from './entityRecords.ts';
 import { QueryRecords } from './queryRecords.ts';
 import {
   checkLength,
@@ -21,9 +22,6 @@ import {
 } from './records.ts';
 import type { AccountContext } from './accountContext.ts';
 import { effectiveSettings, isEnabled, readsMetricData, selectKeyTransactions, selects } from './selection.ts';
-
-/** Kinds that belong to the account itself, not to an entry of a list. */
-const LISTS: ReadonlySet<Kind> = new Set<Kind>(['applications', 'key_transactions', 'entities', 'queries']);
 
 /** The length of the application list is compared with its lengths within this time, in milliseconds. */
 const REMEMBERED = 3_600_000;
@@ -56,14 +54,15 @@ export class Inventory {
    */
   #counts: { readonly listed: number; readonly of: string; readonly at: number }[] = [];
   readonly counterTotals: CounterTotals = { lostSeconds: 0, lateTransactions: 0 };
-  readonly #removed: Task[] = [];
+  readonly store: TaskStore;
 
   constructor(context: AccountContext) {
     this.#context = context;
-    this.applicationList = this.#make('applications', {});
-    this.keyTransactionList = this.#make('key_transactions', {});
-    this.entities = new EntityRecords(context);
-    this.queries = new QueryRecords(context);
+    this.store = new TaskStore(() => context.clock.monotonic());
+    this.applicationList = this.store.make('applications', {});
+    this.keyTransactionList = this.store.make('key_transactions', {});
+    this.entities = new EntityRecords(context, this.store);
+    this.queries = new QueryRecords(context, this.store);
   }
 
   /**
@@ -86,15 +85,11 @@ export class Inventory {
     return this.#counts.filter((_, index) => (this.#counts[index + 1]?.at ?? Infinity) > since);
   }
 
-  lists(): Task[] {
-    const { applications, key_transactions } = this.#context.account;
-    if (!applications.read) return [];
-    return key_transactions === false ? [this.applicationList] : [this.applicationList, this.keyTransactionList];
-  }
-
   /** All tasks, or the tasks that matter to one application: lists first. */
   tasks(applicationId?: number): readonly Task[] {
-    const found = this.lists();
+    const { applications, key_transactions } = this.#context.account;
+    const found: Task[] = applications.read ? [this.applicationList] : [];
+    if (applications.read && key_transactions !== false) found.push(this.keyTransactionList);
     for (const { keyTransaction, rolling } of this.#keyTransactions.values()) {
       if (rolling !== undefined && concerns(keyTransaction, applicationId)) found.push(rolling.task);
     }
@@ -124,11 +119,12 @@ export class Inventory {
   }
 
   /** The list that contains the subject of a task; undefined for a list of the account, and for a query. */
-  #listOf({ kind, subject }: Task): Task | undefined {
-    if (LISTS.has(kind)) return undefined;
-    if (kind === 'golden_metrics') return this.entities.typeOf(subject)?.list;
-    if (kind === 'key_transaction_rolling') return this.keyTransactionList;
-    return subject.hostKey === undefined ? this.applicationList : this.dataOf(subject)?.hostList;
+  #listOf({ subject }: Task): Task | undefined {
+    const { applicationId, hostKey, keyTransactionId, entityGuid } = subject;
+    if (entityGuid !== undefined) return this.entities.typeOf(subject)?.list;
+    if (keyTransactionId !== undefined) return this.keyTransactionList;
+    if (hostKey !== undefined) return this.dataOf(subject)?.tasks.hosts;
+    return applicationId === undefined ? undefined : this.applicationList;
   }
 
   /**
@@ -147,17 +143,6 @@ export class Inventory {
     return list;
   }
 
-  setEntities(subject: Subject, list: EntityList): void {
-    const before = this.#tasksOfRecords();
-    this.entities.arriveList(subject, list);
-    this.#retireMissing(before);
-  }
-
-  /** The tasks that were removed since the last call: they are waited for no longer. */
-  takeRemoved(): readonly Task[] {
-    return this.#removed.splice(0);
-  }
-
   /**
    * Takes over a new application list: keeps the data of applications that stay, and drops the others.
    *
@@ -172,11 +157,12 @@ export class Inventory {
     }
     const { applications } = this.#context.account;
     const served = list.filter((application) => selects(applications, application));
-    this.applications = this.#sync(
+    this.applications = this.store.sync(
       this.applications,
       served,
       ({ id }) => id,
       (application, before) => this.#applicationRecord(application, before),
+      tasksOf,
     );
     if (this.listedKeyTransactions !== undefined) this.setKeyTransactions(this.listedKeyTransactions);
     for (const record of this.applications.values()) reconsiderDatabase(record, this.#context);
@@ -193,11 +179,12 @@ export class Inventory {
     const served = selectKeyTransactions(this.#context.account, list, (id) => this.applications.has(id));
     const named = [...otherOwners, ...(this.listedApplications ?? [])];
     const names = new Map(named.map(({ id, name }) => [id, name]));
-    this.#keyTransactions = this.#sync(
+    this.#keyTransactions = this.store.sync(
       this.#keyTransactions,
       served,
       ({ id }) => id,
       (keyTransaction, before) => this.#keyTransactionRecord(keyTransaction, before, names),
+      tasksOf,
     );
   }
 
@@ -212,11 +199,12 @@ export class Inventory {
     const hosts = list ?? Array.from(data.hosts.values(), ({ host }) => host);
     const ranks = hostRanks(hosts.map(({ key }) => key));
     const before = data.hosts.size;
-    data.hosts = this.#sync(
+    data.hosts = this.store.sync(
       data.hosts,
       hosts,
       ({ key }) => key,
       (host, before) => this.#hostRecord(application, host, ranks.get(host.key) ?? 0, before),
+      tasksOf,
     );
     if (data.hosts.size !== before) delete data.selected.host;
   }
@@ -227,7 +215,7 @@ export class Inventory {
     checkLength(application, list, 'instances');
     const instances = list ?? Array.from(data.instances.values(), ({ instance }) => instance);
     const { account } = this.#context;
-    data.instances = this.#sync(
+    data.instances = this.store.sync(
       data.instances,
       instances,
       ({ id }) => id,
@@ -237,6 +225,7 @@ export class Inventory {
         samples: before?.instance === instance ? before.samples : undefined,
         rolling: undefined,
       }),
+      tasksOf,
     );
   }
 
@@ -265,53 +254,31 @@ export class Inventory {
     if (!isEqual(before.key_transactions, account.key_transactions) || (otherApplications && isFiltered)) {
       this.keyTransactionList.overdue = true;
     }
-    const tasksBefore = this.#tasksOfRecords();
     this.entities.configure(context);
     this.queries.configure(context);
-    this.#retireMissing(tasksBefore);
-    for (const { data } of this.applications.values()) if (data !== undefined) data.selected = {};
-    if (customMetrics !== context.customMetrics) {
-      for (const { data } of this.applications.values()) {
-        if (data === undefined) continue;
-        if (data.customNameList !== undefined) data.customNameList.overdue = true;
-        recalculate(data, this.#context);
-      }
+    for (const { data } of this.applications.values()) {
+      if (data === undefined) continue;
+      data.selected = {};
+      if (customMetrics === context.customMetrics) continue;
+      if (data.tasks.custom_names !== undefined) data.tasks.custom_names.overdue = true;
+      recalculate(data, this.#context);
     }
     // A list that is read again later is a new task: a result that still arrives is dropped, and the entries are unknown.
     if (!account.applications.read) {
       this.setApplications([]);
       this.listedApplications = undefined;
       this.#counts = [];
-      this.#retire([this.applicationList]);
-      this.applicationList = this.#make('applications', {});
+      this.store.remove([this.applicationList]);
+      this.applicationList = this.store.make('applications', {});
     }
     if (!account.applications.read || account.key_transactions === false) {
       this.setKeyTransactions([], []);
       this.listedKeyTransactions = undefined;
-      this.#retire([this.keyTransactionList]);
-      this.keyTransactionList = this.#make('key_transactions', {});
+      this.store.remove([this.keyTransactionList]);
+      this.keyTransactionList = this.store.make('key_transactions', {});
     }
     if (this.listedApplications !== undefined) this.setApplications(this.listedApplications);
     else if (this.listedKeyTransactions !== undefined) this.setKeyTransactions(this.listedKeyTransactions);
-  }
-
-  /**
-   * Updates records by a complete list, in its order: entries that stay are updated, the tasks of missing entries are dropped.
-   * An entry that is in the list twice, because the list changed between two of its pages, counts once, in its last form.
-   */
-  #sync<Key, Entry, Row extends ListRecord>(
-    before: ReadonlyMap<Key, Row>,
-    list: readonly Entry[],
-    keyOf: (entry: Entry) => Key,
-    recordOf: (entry: Entry, before: Row | undefined) => Row,
-  ): ReadonlyMap<Key, Row> {
-    const next = new Map<Key, Row>();
-    for (const entry of list) {
-      const key = keyOf(entry);
-      next.set(key, recordOf(entry, next.get(key) ?? before.get(key)));
-    }
-    for (const [key, row] of before) if (!next.has(key)) this.#retire(tasksOf(row));
-    return next;
   }
 
   /** Makes the record of an application with the tasks that its state and the configuration need; existing tasks stay. */
@@ -324,40 +291,38 @@ export class Inventory {
     const counters = counts ? (before?.counters ?? newCounterRecord()) : undefined;
     counters?.ledger.reports(isReporting, windowAt(clock.now(), collection).to);
     if (!readsMetricData(account, application)) {
-      if (before !== undefined) this.#retire(tasksOf(before));
+      if (before !== undefined) this.store.remove(tasksOf(before));
       return { application, settings, labels, samples: undefined, rolling: undefined, counters, data: undefined };
     }
     const subject = { applicationId: application.id };
-    const data = before?.data ?? {
-      datastoreList: reader.datastores === undefined ? undefined : this.#make('metric_names', subject),
+    const data: ApplicationData = before?.data ?? {
+      tasks: {},
       datastores: undefined,
-      metrics: this.#make('application_metrics', subject),
       reading: undefined,
-      counterSeries: undefined,
-      customNameList: undefined,
       customNames: undefined,
-      hostList: undefined,
       hosts: new Map<string, HostRecord>(),
       selected: {},
-      instanceList: undefined,
       instances: new Map<number, InstanceRecord>(),
       database: undefined,
     };
     const rolling = this.#keepRolling(before?.rolling, 'application_rolling', subject);
     const record = { application, settings, labels, samples: undefined, rolling, counters, data };
-    data.customNameList = this.#keep(customMetrics.length > 0, data.customNameList, 'custom_names', subject);
-    data.counterSeries = this.#keep(counts && isReporting, data.counterSeries, 'counters', subject);
-    data.hostList = this.#keep(settings.hosts, data.hostList, 'hosts', subject);
-    const readsInstances = isEnabled(this.#context, 'instances');
-    data.instanceList = this.#keep(readsInstances, data.instanceList, 'instances', subject);
-    if (data.customNameList === undefined && data.customNames !== undefined) {
+    data.tasks = this.store.keepAll(data.tasks, subject, {
+      metric_names: reader.datastores !== undefined,
+      custom_names: customMetrics.length > 0,
+      application_metrics: true,
+      counters: counts && isReporting,
+      hosts: settings.hosts,
+      instances: isEnabled(this.#context, 'instances'),
+    });
+    if (data.tasks.custom_names === undefined && data.customNames !== undefined) {
       data.customNames = undefined;
       data.selected = {};
     }
     const isRelabelled = before !== undefined && before.labels !== labels;
-    if (data.hostList === undefined) this.setHosts(record, []);
+    if (data.tasks.hosts === undefined) this.setHosts(record, []);
     else if (isRelabelled) this.setHosts(record);
-    if (data.instanceList === undefined) data.instances = new Map();
+    if (data.tasks.instances === undefined) data.instances = new Map();
     else if (isRelabelled) this.setInstances(record);
     return record;
   }
@@ -371,7 +336,7 @@ export class Inventory {
       samples: before?.host === host ? before.samples : undefined,
       rolling: this.#keepRolling(before?.rolling, 'host_rolling', subject),
       rank,
-      metrics: before?.metrics ?? this.#make('host_metrics', subject),
+      metrics: before?.metrics ?? this.store.make('host_metrics', subject),
       reading: before?.reading,
     };
   }
@@ -388,7 +353,7 @@ export class Inventory {
     const subject = { keyTransactionId: id, applicationId };
     // A key transaction that moved to another application gets a new task.
     const isMoved = before !== undefined && before.keyTransaction.applicationId !== applicationId;
-    if (isMoved) this.#retire(tasksOf(before));
+    if (isMoved) this.store.remove(tasksOf(before));
     return {
       keyTransaction,
       labels: writeLabels(labels, before?.labels),
@@ -398,39 +363,10 @@ export class Inventory {
     };
   }
 
-  #make(kind: Kind, subject: Subject): Task {
-    return new Task(kind, subject, this.#context.clock.monotonic());
-  }
-
-  /** The existing task, or a new one, while it is wanted; otherwise undefined. */
-  #keep(wanted: boolean, before: Task | undefined, kind: Kind, subject: Subject): Task | undefined {
-    if (wanted) return before ?? this.#make(kind, subject);
-    if (before !== undefined) this.#retire([before]);
-    return undefined;
-  }
-
   /** The existing rolling values, or new ones, when the interface has them separately from the list. */
   #keepRolling(before: ListRecord['rolling'], kind: Kind, subject: Subject): ListRecord['rolling'] {
     if (this.#context.reader.rolling === undefined) return undefined;
-    return before ?? { task: this.#make(kind, subject), values: undefined };
-  }
-
-  #tasksOfRecords(): Task[] {
-    return [...this.entities.tasks(), ...this.queries.tasks()];
-  }
-
-  /** Removes the tasks of entities and queries that no longer exist. */
-  #retireMissing(before: readonly Task[]): void {
-    const now = new Set(this.#tasksOfRecords());
-    this.#retire(before.filter((task) => !now.has(task)));
-  }
-
-  /** Removes these tasks: results that still arrive are dropped. */
-  #retire(tasks: readonly Task[]): void {
-    for (const task of tasks) {
-      task.gone = true;
-      this.#removed.push(task);
-    }
+    return before ?? { task: this.store.make(kind, subject), values: undefined };
   }
 }
 

@@ -2,7 +2,6 @@ import { UpstreamError } from '../api/types.ts';
 import {
   countCalls,
   oneByOne,
-  type Api,
   type BatchRead,
   type CallOptions,
   type Outcome,
@@ -12,10 +11,11 @@ import {
 } from '../api/upstreamReader.ts';
 import { inSlices } from '../eventLoop/turns.ts';
 import { datastoreNames } from '../formulas/metricInputs.ts';
-import type { Task, Kind, Subject } from './task.ts';
+import { READS, type Kind } from '../reads/reads.ts';
+import type { Task, Subject } from './task.ts';
 import { book, counterSubject, newCounterRecord, overFirstRange, steadyRange } from './counterRecords.ts';
 import type { Inventory } from './inventory.ts';
-import { takeOverMetrics, type ApplicationData } from './records.ts';
+import { takeOverMetrics } from './records.ts';
 import type { AccountContext } from './accountContext.ts';
 import { onlyIds, ownersToRequest } from './selection.ts';
 
@@ -30,106 +30,57 @@ interface TaskRead {
   countCalls(tasks: readonly Task[], range: TimeRange): Iterable<number>;
 }
 
-interface KindRow {
-  readonly read: () => TaskRead;
-  /** False while the task waits for the first read of other data. Kinds without this function wait for nothing. */
-  readonly isReady?: (task: Task) => boolean;
-  /** True for a task whose call may hang, because no related data were read so far: the queue treats it as a trial. */
-  readonly mayHang?: (task: Task) => boolean;
-  /**
-   * The tasks that may become due after a read of this kind: those of the whole account, of its application, of all entities,
-   * or none but the task itself.
-   */
-  readonly unlocks: 'everything' | 'application' | 'entities' | 'itself';
-  /** The interface for this kind, when it is not always the account's. */
-  readonly api?: Api;
-}
-
-/**
- * The table of the kinds of data of an account. A new kind needs a row here, a name in `GROUP_OF`, which has the group of each
- * kind in the order that decides between tasks due at the same time, and tasks from the inventory.
- */
+/** How tasks are read and taken over: the row of each kind beside its row in `READS`. */
 export class Kinds {
   #context: AccountContext;
   readonly #inventory: Inventory;
-  readonly #rows: Readonly<Record<Kind, KindRow>>;
+  readonly #reads: Readonly<Record<Kind, () => TaskRead>>;
 
   constructor(context: AccountContext, inventory: Inventory) {
     this.#context = context;
     this.#inventory = inventory;
-    const dataOf = ({ subject }: Task): ApplicationData | undefined => inventory.dataOf(subject);
-    const rolling: KindRow = {
-      read: () =>
-        mapped(this.#context.reader.rolling, rollingOf, ({ subject }, values) => inventory.setRolling(subject, values)),
-      unlocks: 'itself',
-    };
-    const metricData: KindRow = {
-      read: () => this.#metricData(),
-      // Metric data wait until the names for their request have been read, or tried and given up.
-      isReady: (task) => {
-        const data = dataOf(task);
-        return data !== undefined && data.datastoreList?.tried !== false && data.customNameList?.tried !== false;
-      },
-      unlocks: 'itself',
-    };
-    this.#rows = {
-      applications: { read: () => this.#applications(), unlocks: 'everything' },
-      key_transactions: { read: () => this.#keyTransactions(), unlocks: 'everything' },
+    const { entities, queries } = inventory;
+    const rolling = (): TaskRead =>
+      mapped(this.#context.reader.rolling, rollingOf, ({ subject }, values) => inventory.setRolling(subject, values));
+    const metricData = (): TaskRead => this.#metricData();
+    this.#reads = {
+      applications: () => this.#applications(),
+      key_transactions: () => this.#keyTransactions(),
       application_rolling: rolling,
       key_transaction_rolling: rolling,
-      metric_names: {
-        read: () =>
-          mapped(this.#context.reader.datastores, applicationOf, (task, names) => {
-            const data = dataOf(task);
-            if (data !== undefined) Object.assign(data, { datastores: datastoreNames(names), selected: {} });
-          }),
-        unlocks: 'application',
-      },
-      custom_names: { read: () => this.#customNames(), unlocks: 'application' },
+      metric_names: () =>
+        mapped(this.#context.reader.datastores, applicationOf, ({ subject }, names) => {
+          const data = inventory.dataOf(subject);
+          if (data !== undefined) Object.assign(data, { datastores: datastoreNames(names), selected: {} });
+        }),
+      custom_names: () => this.#customNames(),
       application_metrics: metricData,
-      counters: { read: () => this.#counters(), unlocks: 'itself' },
-      hosts: {
-        read: () =>
-          mapped(this.#context.reader.hosts, applicationOf, ({ subject }, hosts) =>
-            inventory.setHosts(inventory.recordOf(subject), hosts),
-          ),
-        unlocks: 'application',
-      },
+      counters: () => this.#counters(),
+      hosts: () =>
+        mapped(this.#context.reader.hosts, applicationOf, ({ subject }, hosts) =>
+          inventory.setHosts(inventory.recordOf(subject), hosts),
+        ),
       host_rolling: rolling,
-      host_metrics: {
-        ...metricData,
-        mayHang: (task) => task.lastRead === undefined && dataOf(task)?.metrics.lastRead === undefined,
-      },
-      instances: {
-        read: () =>
-          mapped(this.#context.reader.instances, applicationOf, ({ subject }, instances) =>
-            inventory.setInstances(inventory.recordOf(subject), instances),
-          ),
-        unlocks: 'itself',
-      },
-      entities: { read: () => this.#entityLists(), unlocks: 'entities', api: 'nerdgraph' },
-      golden_metrics: {
-        read: () =>
-          mapped(
-            this.#context.reader.entities?.goldenMetrics,
-            (task) => inventory.entities.subjectOf(task),
-            (task, result) => inventory.entities.arrive(task, result),
-            ({ window }) => window.to,
-          ),
-        unlocks: 'itself',
-        api: 'nerdgraph',
-      },
-      queries: {
-        read: () =>
-          mapped(
-            this.#context.reader.queries,
-            (task) => inventory.queries.subjectOf(task),
-            ({ subject }, result) => inventory.queries.arrive(subject, result),
-            ({ window }) => window.to,
-          ),
-        unlocks: 'itself',
-        api: 'nerdgraph',
-      },
+      host_metrics: metricData,
+      instances: () =>
+        mapped(this.#context.reader.instances, applicationOf, ({ subject }, instances) =>
+          inventory.setInstances(inventory.recordOf(subject), instances),
+        ),
+      entities: () => this.#entityLists(),
+      golden_metrics: () =>
+        mapped(
+          this.#context.reader.entities?.goldenMetrics,
+          (task) => entities.subjectOf(task),
+          (task, result) => entities.arrive(task, result),
+          ({ window }) => window.to,
+        ),
+      queries: () =>
+        mapped(
+          this.#context.reader.queries,
+          (task) => queries.subjectOf(task),
+          ({ subject }, result) => queries.arrive(subject, result),
+          ({ window }) => window.to,
+        ),
     };
   }
 
@@ -139,38 +90,42 @@ export class Kinds {
 
   /** Plans the next call for tasks of one kind, at least one; tasks are taken only as far as they fit. */
   plan(kind: Kind, tasks: Iterable<Task>, window: TimeRange): PlannedCall<Task, number> {
-    return this.#rows[kind].read().plan(tasks, window);
+    return this.#reads[kind]().plan(tasks, window);
   }
 
   /** The numbers of calls that together read all of these tasks of one kind; other work may run in between. */
   countCalls(kind: Kind, tasks: readonly Task[], window: TimeRange): Iterable<number> {
-    return this.#rows[kind].read().countCalls(tasks, window);
+    return this.#reads[kind]().countCalls(tasks, window);
   }
 
-  isReady(task: Task): boolean {
-    return this.#rows[task.kind].isReady?.(task) ?? true;
+  /** False for metric data until the names for their request have been read, or tried and given up. */
+  isReady({ kind, subject }: Task): boolean {
+    if (kind !== 'application_metrics' && kind !== 'host_metrics') return true;
+    const tasks = this.#inventory.dataOf(subject)?.tasks;
+    return tasks !== undefined && tasks.metric_names?.tried !== false && tasks.custom_names?.tried !== false;
   }
 
-  mayHang(task: Task): boolean {
-    return this.#rows[task.kind].mayHang?.(task) ?? false;
+  /** True for a host whose call may hang, because no data of its application were read so far: the queue treats it as a trial. */
+  mayHang({ kind, subject, lastRead }: Task): boolean {
+    if (kind !== 'host_metrics' || lastRead !== undefined) return false;
+    return this.#inventory.dataOf(subject)?.tasks.application_metrics?.lastRead === undefined;
   }
 
   /** True when a task is read through the interface of the account: the other one may refuse the same key. */
   usesOwnInterface({ kind }: Task): boolean {
-    const { api } = this.#rows[kind];
-    return api === undefined || api === this.#context.reader.api;
+    return READS[kind].isNerdGraphOnly !== true || this.#context.reader.api === 'nerdgraph';
   }
 
   /** The tasks that may have become due because a task has ended; only of one application when an id is given. */
   unlockedBy(task: Task, applicationId: number | undefined): Iterable<Task> {
-    switch (this.#rows[task.kind].unlocks) {
+    switch (READS[task.kind].unlocks) {
       case 'everything':
         return this.#inventory.tasks(applicationId);
       case 'application':
         return this.#inventory.tasksOfApplication(task.subject);
       case 'entities':
         return this.#inventory.entities.tasks();
-      case 'itself':
+      default:
         return [task];
     }
   }
@@ -213,7 +168,7 @@ export class Kinds {
     return mapped(
       read,
       ({ subject }) => subject,
-      ({ subject }, list) => this.#inventory.setEntities(subject, list),
+      ({ subject }, list) => this.#inventory.entities.arriveList(subject, list),
     );
   }
 

@@ -4,22 +4,15 @@ import { isApdex } from '../formulas/valueFormulas.ts';
 import { FAMILIES } from '../metrics/catalogue.ts';
 import type { CatalogueFamily } from '../metrics/family.ts';
 import { WINDOW_FAMILIES } from '../metrics/windowFamilies.ts';
-import type { Block, DroppedSeries, Family, Group } from '../metrics/sample.ts';
-import { GROUP_OF, type Task, type Kind } from './task.ts';
+import { READS, type Group } from '../reads/reads.ts';
+import type { Block, DroppedSeries, Family } from '../metrics/sample.ts';
+import type { Task } from './task.ts';
 import { concerns } from './inventory.ts';
 import type { ApplicationRecord, WindowReading } from './records.ts';
 import type { EvaluationTime } from './due.ts';
 import type { Scope } from './scope.ts';
 import type { AccountCollector } from './accountCollector.ts';
 import { AccountSnapshot } from './accountSnapshot.ts';
-
-/** The kinds in words: the name of the group, with more detail where a group has several kinds. */
-const WORDS: Readonly<Record<Kind, string>> = {
-  ...GROUP_OF,
-  application_rolling: 'applications, rolling values',
-  key_transaction_rolling: 'key_transactions, rolling values',
-  host_rolling: 'hosts, rolling values',
-};
 
 export type ProbeResult =
   | { readonly kind: 'unknown_account' }
@@ -84,8 +77,9 @@ function leftOut({ context: { account } }: AccountCollector): string[] {
 }
 
 function noteOf({ schedule }: AccountCollector, task: Task, time: EvaluationTime): string {
-  const { kind, subject, lastRead, seconds, problem, failures } = task;
-  const what = subject.hostKey === undefined ? WORDS[kind] : `${WORDS[kind]} of host ${subject.hostKey}`;
+  const { kind, group, subject, lastRead, seconds, problem, failures } = task;
+  const data = READS[kind].gives === 'rolling' ? `${group}, rolling values` : group;
+  const what = subject.hostKey === undefined ? data : `${data} of host ${subject.hostKey}`;
   const state = schedule.stateOf(task, time);
   const lastReadAgo =
     lastRead === undefined
@@ -107,10 +101,11 @@ function whatWasFound({ data }: ApplicationRecord): string[] {
   const { reading, database } = data;
   const choice = database?.choice ?? 'not decided';
   const notes: string[] = [];
-  if (data.hostList === undefined)
+  if (data.tasks.hosts === undefined)
     notes.push('no hosts: they are off for the application (hosts, applications.settings)');
-  else if (data.hostList.lastRead !== undefined && data.hosts.size === 0) notes.push('no hosts: their list is empty');
-  if (data.datastoreList !== undefined) {
+  else if (data.tasks.hosts.lastRead !== undefined && data.hosts.size === 0)
+    notes.push('no hosts: their list is empty');
+  if (data.tasks.metric_names !== undefined) {
     const { datastores } = data;
     notes.push(
       datastores === undefined
@@ -136,7 +131,7 @@ function groupsRead({ inventory }: AccountCollector, { application, data }: Appl
     groups.add('key_transactions');
   }
   if (data?.reading !== undefined) groups.add('application_metrics');
-  if (data?.counterSeries?.lastRead !== undefined) groups.add('counters');
+  if (data?.tasks.counters?.lastRead !== undefined) groups.add('counters');
   if (hosts.length > 0) groups.add('hosts');
   if (hosts.some(({ reading }) => reading !== undefined)) groups.add('host_metrics');
   if (data !== undefined && data.instances.size > 0) groups.add('instances');

@@ -4,7 +4,7 @@ import type { DroppedSeries, WrittenLabels, WrittenSamples } from '../metrics/sa
 import { NO_SAMPLES, readSamples, writeLabels } from '../metrics/writeSamples.ts';
 import { PERCENTILE_LABEL, type ROW_DROP_REASONS } from '../nrql/queryRows.ts';
 import { endsBefore } from './due.ts';
-import { Task, type Subject } from './task.ts';
+import type { Subject, Task, TaskStore } from './task.ts';
 import type { AccountContext } from './accountContext.ts';
 
 /** A query of the account, with its last read rows. */
@@ -33,14 +33,16 @@ const MAX_NAMED = 20;
 /** The queries of an account, in the order of its configuration. */
 export class QueryRecords {
   #context: AccountContext;
+  readonly #store: TaskStore;
   #records: ReadonlyMap<string, QueryRecord> = new Map();
   /** The names of families that several queries feed. */
   #shared: ReadonlySet<string> = new Set();
   /** Queries whose last rows are too old to be served: a later query may publish their series. */
   readonly #tooOld = new Set<QueryRecord>();
 
-  constructor(context: AccountContext) {
+  constructor(context: AccountContext, store: TaskStore) {
     this.#context = context;
+    this.#store = store;
     this.configure(context);
   }
 
@@ -59,36 +61,43 @@ export class QueryRecords {
   /** Takes over the queries of a configuration: a query that gives the same rows as before keeps its last read rows. */
   configure(context: AccountContext): void {
     this.#context = context;
-    const { account, queries, reader, clock } = context;
-    const next = new Map<string, QueryRecord>();
-    for (const query of reader.queries === undefined ? [] : queries) {
-      const { name, interval, delay } = query.definition;
-      const known = this.#records.get(name);
-      const labels = writeLabels({ account: account.name, ...account.labels }, known?.labels);
-      const record: QueryRecord =
-        known !== undefined && isSame(known.query, query)
-          ? { ...known, query, labels }
-          : {
-              query,
-              labels,
-              task: new Task('queries', { query: name }, clock.monotonic()),
-              all: NO_SAMPLES,
-              samples: NO_SAMPLES,
-              cut: [],
-              rows: undefined,
-              columns: [],
-              warnings: [],
-              dropped: known?.dropped ?? { not_a_number: 0, repeated: 0 },
-            };
-      record.task.interval = interval;
-      record.task.endsBefore = endsBefore(delay, context.collection.delay);
-      next.set(name, record);
-    }
-    this.#records = next;
+    const { queries, reader } = context;
+    this.#records = this.#store.sync(
+      this.#records,
+      reader.queries === undefined ? [] : queries,
+      ({ definition }) => definition.name,
+      (query, before) => this.#record(query, before),
+      ({ task }) => [task],
+    );
     this.#tooOld.clear();
     const names = queries.flatMap(({ families }) => families.map(({ name }) => name));
     this.#shared = new Set(names.filter((name, index) => names.indexOf(name) !== index));
-    this.#publishFrom(next.values().next().value);
+    this.#publishFrom(this.#records.values().next().value);
+  }
+
+  #record(query: Query, before: QueryRecord | undefined): QueryRecord {
+    const { account, collection } = this.#context;
+    const { name, interval, delay } = query.definition;
+    const isSameRead = before !== undefined && isSame(before.query, query);
+    if (before !== undefined && !isSameRead) this.#store.remove([before.task]);
+    const labels = writeLabels({ account: account.name, ...account.labels }, before?.labels);
+    const record: QueryRecord = isSameRead
+      ? { ...before, query, labels }
+      : {
+          query,
+          labels,
+          task: this.#store.make('queries', { query: name }),
+          all: NO_SAMPLES,
+          samples: NO_SAMPLES,
+          cut: [],
+          rows: undefined,
+          columns: [],
+          warnings: [],
+          dropped: before?.dropped ?? { not_a_number: 0, repeated: 0 },
+        };
+    record.task.interval = interval;
+    record.task.endsBefore = endsBefore(delay, collection.delay);
+    return record;
   }
 
   subjectOf({ subject, endsBefore }: Task): QuerySubject {

@@ -1,12 +1,10 @@
 import type { Outcome, PlannedCall, TimeRange } from '../api/upstreamReader.ts';
 import type { Clock } from './clock.ts';
-import { GROUP_OF, type Task, type Kind } from './task.ts';
+import { KINDS, type Kind } from '../reads/reads.ts';
+import type { Task } from './task.ts';
 import { failed, type Kinds } from './kinds.ts';
 import type { AccountLimiter, Reservation } from './limiter.ts';
 import type { Schedule } from './schedule.ts';
-
-/** The order of the kinds in the first refresh, and of tasks that are equally overdue. */
-const KINDS = Object.keys(GROUP_OF) as readonly Kind[];
 
 /** The interval assumed for a task that was never read, in milliseconds: a short one makes the first refresh urgent. */
 const FIRST_READ_INTERVAL = 60_000;

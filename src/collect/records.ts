@@ -9,7 +9,7 @@ import type { WrittenLabels, WrittenSamples } from '../metrics/sample.ts';
 import { windowSamples } from '../metrics/windowFamilies.ts';
 import type { CounterRecord } from './counterRecords.ts';
 import type { SelectionInput } from './metricSelections.ts';
-import type { Task } from './task.ts';
+import type { Task, Tasks } from './task.ts';
 import type { AccountContext } from './accountContext.ts';
 import type { effectiveSettings } from './selection.ts';
 
@@ -59,17 +59,10 @@ export interface KeyTransactionRecord extends Listed {
 
 /** The tasks and the last read data of an application, without its entry in the list. */
 export interface ApplicationData extends SelectionInput {
-  /** The list of its datastore metrics; undefined when the metric data contain them. */
-  readonly datastoreList: Task | undefined;
-  readonly metrics: Task;
+  /** Its lists, and the reads of its data. */
+  tasks: Tasks;
   reading: WindowReading | undefined;
-  /** Reads its counters; undefined when they are off. */
-  counterSeries: Task | undefined;
-  /** The list of the metric names that its custom metrics may match; undefined without custom metrics. */
-  customNameList: Task | undefined;
-  hostList: Task | undefined;
   hosts: ReadonlyMap<string, HostRecord>;
-  instanceList: Task | undefined;
   instances: ReadonlyMap<number, InstanceRecord>;
   /**
    * The chosen database kind, and the datastore metrics that the response could contain at that decision. Undefined until
@@ -90,22 +83,12 @@ export type ListRecord = ApplicationRecord | HostRecord | InstanceRecord | KeyTr
 
 /** Appends all tasks of a list entry to `found`; for an application also those of its hosts. */
 export function tasksOf(record: ListRecord, found: Task[] = []): Task[] {
-  add(record.rolling?.task, found);
+  if (record.rolling !== undefined) found.push(record.rolling.task);
   if ('metrics' in record) found.push(record.metrics);
   if (!('data' in record) || record.data === undefined) return found;
-  const { datastoreList, customNameList, metrics, counterSeries, hostList, instanceList, hosts } = record.data;
-  add(datastoreList, found);
-  add(customNameList, found);
-  found.push(metrics);
-  add(counterSeries, found);
-  add(hostList, found);
-  add(instanceList, found);
-  for (const host of hosts.values()) tasksOf(host, found);
+  found.push(...Object.values(record.data.tasks));
+  for (const host of record.data.hosts.values()) tasksOf(host, found);
   return found;
-}
-
-function add(task: Task | undefined, found: Task[]): void {
-  if (task !== undefined) found.push(task);
 }
 
 /** The samples of a list entry; `isTooOld` leaves out rolling values that are read separately. */

@@ -1,7 +1,8 @@
 import type { Clock } from './clock.ts';
 import { neededGroups, type Needs, type Scope } from './scope.ts';
 import type { AccountContext } from './accountContext.ts';
-import type { Kind, Task } from './task.ts';
+import type { Kind } from '../reads/reads.ts';
+import type { Task } from './task.ts';
 
 interface Waiting {
   /** The start of the wait, by the monotonic clock in milliseconds. */

@@ -1,6 +1,6 @@
 import type { TimeRange } from '../api/upstreamReader.ts';
 import { inSlices } from '../eventLoop/turns.ts';
-import type { Group } from '../metrics/sample.ts';
+import type { Group, Kind } from '../reads/reads.ts';
 import {
   dueAt,
   effectiveInterval,
@@ -16,7 +16,7 @@ import {
   type TaskState,
   type Plan,
 } from './due.ts';
-import { type Task, type ReadTimes, type Kind } from './task.ts';
+import type { Task, ReadTimes } from './task.ts';
 import type { Inventory } from './inventory.ts';
 import type { Kinds } from './kinds.ts';
 import type { AccountLimiter } from './limiter.ts';

@@ -1,6 +1,6 @@
-import type { Group } from '../metrics/sample.ts';
+import { firstOf, READS, type Group } from '../reads/reads.ts';
 import type { AccountContext } from './accountContext.ts';
-import type { Kind, Task } from './task.ts';
+import type { Task } from './task.ts';
 
 /** The scope of a request: everything, some groups, one account, or one application. */
 export interface Scope {
@@ -10,36 +10,6 @@ export interface Scope {
   /** True: only the lists of these groups, without rolling values and other groups. */
   readonly listsOnly?: boolean;
 }
-
-/** The groups that must be kept up to date for a group: the lists of its tasks. */
-const NEEDS: Readonly<Record<Group, readonly Group[]>> = {
-  applications: [],
-  key_transactions: ['applications'],
-  metric_names: ['applications'],
-  application_metrics: ['applications', 'metric_names'],
-  counters: ['applications'],
-  hosts: ['applications'],
-  host_metrics: ['applications', 'metric_names', 'hosts'],
-  instances: ['applications'],
-  custom_metrics: ['applications'],
-  entities: [],
-  golden_metrics: ['entities'],
-  queries: [],
-};
-
-/** Custom metrics are read with the data of their application or host. */
-const DATA_OF = { application: 'application_metrics', host: 'host_metrics' } as const satisfies Record<string, Group>;
-
-/**
- * The groups that must have been read once: the names for the request of a metric data call, and the application's data, which
- * decides the database kind of its hosts.
- */
-const NEEDS_ONCE: Readonly<Partial<Record<Group, readonly Group[]>>> = {
-  application_metrics: ['custom_metrics'],
-  host_metrics: ['application_metrics', 'custom_metrics'],
-};
-
-const ROLLING: ReadonlySet<Kind> = new Set<Kind>(['application_rolling', 'host_rolling', 'key_transaction_rolling']);
 
 /**
  * The needs of a scope in an account: `always`, the groups to keep up to date; `once`, the groups to try once; and `rolling`,
@@ -51,11 +21,12 @@ export function neededGroups(
 ) {
   const requested = [...groups].filter((group) => group !== 'metric_names' || reader.datastores !== undefined);
   if (listsOnly === true) return { always: new Set(requested), once: new Set<Group>(), rolling: new Set<Group>() };
+  // Custom metrics are read with the data of their application or host.
   const scopes = groups.has('custom_metrics') ? customMetrics.map(({ definition }) => definition.scope) : [];
-  const read = [...new Set([...requested, ...scopes.map((scope) => DATA_OF[scope])])];
+  const read = [...new Set([...requested, ...scopes.map((scope) => `${scope}_metrics` as const)])];
   return {
-    always: new Set(read.flatMap((group) => [group, ...NEEDS[group]])),
-    once: new Set(read.flatMap((group) => NEEDS_ONCE[group] ?? [])),
+    always: new Set(read.flatMap((group) => [group, ...(firstOf(group).needs ?? [])])),
+    once: new Set(read.flatMap((group) => firstOf(group).needsOnce ?? [])),
     rolling: new Set(requested),
   };
 }
@@ -69,17 +40,10 @@ export type Needs = ReturnType<typeof neededGroups>;
  */
 export function covers({ always, once, rolling }: Needs, scope: Scope, task: Task, known: boolean): boolean {
   const { group, kind, subject } = task;
-  if (ROLLING.has(kind) ? !rolling.has(group) : !always.has(group) && !(once.has(group) && !known)) return false;
+  if (READS[kind].gives === 'rolling' ? !rolling.has(group) : !always.has(group) && !(once.has(group) && !known))
+    return false;
   const { applicationId } = subject;
   return scope.applicationId === undefined || applicationId === undefined || scope.applicationId === applicationId;
-}
-
-/** The groups with a list of the whole account. */
-const ACCOUNT_LISTS: ReadonlySet<Group> = new Set<Group>(['applications', 'key_transactions']);
-
-/** True when the scope needs nothing that belongs to an application. */
-export function needsAccountListsOnly({ groups, listsOnly }: Scope): boolean {
-  return listsOnly === true && [...groups].every((group) => ACCOUNT_LISTS.has(group));
 }
 
 /** True when both scopes need the same of one account: their requests share one refresh. */

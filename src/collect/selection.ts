@@ -3,7 +3,7 @@ import type { MonitoredEntity } from '../api/upstreamReader.ts';
 import type { AccountConfig } from '../config/config.ts';
 import { type EntityMatch, type Matchable, matches } from '../config/match.ts';
 import { orderKey } from '../metrics/goldenNames.ts';
-import type { Group } from '../metrics/sample.ts';
+import type { Group } from '../reads/reads.ts';
 import type { AccountContext } from './accountContext.ts';
 
 export function isEnabled({ account, reader }: Pick<AccountContext, 'account' | 'reader'>, group: Group): boolean {

@@ -1,33 +1,5 @@
 import type { FailureReason } from '../api/types.ts';
-import type { Group } from '../metrics/sample.ts';
-
-/**
- * The kinds of data, each with its group. Ties, and the first refresh, are in this order. Rolling values belong to the group of
- * their list.
- */
-export const GROUP_OF = {
-  applications: 'applications',
-  key_transactions: 'key_transactions',
-  application_rolling: 'applications',
-  key_transaction_rolling: 'key_transactions',
-  metric_names: 'metric_names',
-  custom_names: 'custom_metrics',
-  application_metrics: 'application_metrics',
-  counters: 'counters',
-  hosts: 'hosts',
-  host_rolling: 'hosts',
-  host_metrics: 'host_metrics',
-  instances: 'instances',
-  entities: 'entities',
-  golden_metrics: 'golden_metrics',
-  queries: 'queries',
-} as const satisfies Readonly<Record<string, Group>>;
-
-/** A kind of data; each task has one. */
-export type Kind = keyof typeof GROUP_OF;
-
-/** Kinds of names: they have no series, and no window. */
-export const NAME_LISTS: ReadonlySet<Kind> = new Set<Kind>(['metric_names', 'custom_names']);
+import { KINDS, READS, type Group, type Kind } from '../reads/reads.ts';
 
 /** The subject of a task: a list of the account has no id. */
 export interface Subject {
@@ -101,7 +73,7 @@ export class Task {
 
   constructor(kind: Kind, subject: Subject, firstSeen: number) {
     this.kind = kind;
-    this.group = GROUP_OF[kind];
+    this.group = READS[kind].group;
     this.subject = subject;
     this.firstSeen = firstSeen;
   }
@@ -140,5 +112,73 @@ export class Task {
   #end(now: number): void {
     this.state = 'idle';
     this.seconds = Math.max(0, now - this.startedAt) / 1000;
+  }
+}
+
+/** Tasks of one subject by their kinds, in the order of the kinds. */
+export type Tasks = Readonly<Partial<Record<Kind, Task>>>;
+
+/**
+ * Makes and removes the tasks of an account: what stays in a list, or in the configuration, keeps its tasks. A result that still
+ * arrives for a removed task is dropped.
+ */
+export class TaskStore {
+  readonly #now: () => number;
+  readonly #removed: Task[] = [];
+
+  /** @param now the monotonic clock, in milliseconds */
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  make(kind: Kind, subject: Subject): Task {
+    return new Task(kind, subject, this.#now());
+  }
+
+  /** The task from before, or a new one, while it is wanted; otherwise undefined. */
+  keep(isWanted: boolean, before: Task | undefined, kind: Kind, subject: Subject): Task | undefined {
+    if (!isWanted && before !== undefined) this.remove([before]);
+    return isWanted ? (before ?? this.make(kind, subject)) : undefined;
+  }
+
+  keepAll(before: Tasks, subject: Subject, wanted: Readonly<Partial<Record<Kind, boolean>>>): Tasks {
+    const tasks: Partial<Record<Kind, Task>> = {};
+    for (const kind of KINDS) {
+      const task = this.keep(wanted[kind] === true, before[kind], kind, subject);
+      if (task !== undefined) tasks[kind] = task;
+    }
+    return tasks;
+  }
+
+  /**
+   * Makes the records of a complete list, in its order, from those of before; the tasks of missing entries are removed. An entry
+   * that is in the list twice, because the list changed between two of its pages, counts once, in its last form.
+   */
+  sync<Key, Entry, Row>(
+    before: ReadonlyMap<Key, Row>,
+    list: Iterable<Entry>,
+    keyOf: (entry: Entry) => Key,
+    recordOf: (entry: Entry, before: Row | undefined) => Row,
+    tasksOf: (record: Row) => Iterable<Task>,
+  ): ReadonlyMap<Key, Row> {
+    const next = new Map<Key, Row>();
+    for (const entry of list) {
+      const key = keyOf(entry);
+      next.set(key, recordOf(entry, next.get(key) ?? before.get(key)));
+    }
+    for (const [key, record] of before) if (!next.has(key)) this.remove(tasksOf(record));
+    return next;
+  }
+
+  remove(tasks: Iterable<Task>): void {
+    for (const task of tasks) {
+      task.gone = true;
+      this.#removed.push(task);
+    }
+  }
+
+  /** The tasks that were removed since the last call: they are waited for no longer. */
+  takeRemoved(): readonly Task[] {
+    return this.#removed.splice(0);
   }
 }

@@ -1,4 +1,4 @@
-import { GROUPS, type Group } from '../metrics/sample.ts';
+import { GROUPS, type Group } from '../reads/reads.ts';
 import type { AccountLog } from './accountLog.ts';
 import type { Clock } from './clock.ts';
 import { Refresh } from './refresh.ts';

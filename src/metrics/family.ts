@@ -1,5 +1,6 @@
 import type { Api } from '../api/upstreamReader.ts';
-import type { Group, Family, Labels, Sample } from './sample.ts';
+import type { Group } from '../reads/reads.ts';
+import type { Family, Labels, Sample } from './sample.ts';
 
 export type FamilyScope = 'application' | 'host';
 

@@ -1,3 +1,5 @@
+import type { Group } from '../reads/reads.ts';
+
 /** Label names and values, in the order in which they are written. */
 export type Labels = Readonly<Record<string, string>>;
 
@@ -69,33 +71,4 @@ export interface Block {
   /** The labels as they are written; the same object until they change. */
   readonly labelBytes: Buffer;
   readonly samples: WrittenSamples;
-}
-
-/**
- * The groups of data: those of `collection.intervals`, `custom_metrics`, `golden_metrics` and `queries`. `collect[]` names groups,
- * and the exporter's own metrics have them as a label.
- */
-export const GROUPS = [
-  'applications',
-  'key_transactions',
-  'metric_names',
-  'application_metrics',
-  'counters',
-  'hosts',
-  'host_metrics',
-  'instances',
-  'custom_metrics',
-  'entities',
-  'golden_metrics',
-  'queries',
-] as const;
-
-export type Group = (typeof GROUPS)[number];
-
-/**
- * A group for people who read of its calls, interval and state: those of custom metrics are of lists of names, because the values
- * come with the metric data of applications and hosts.
- */
-export function groupInWords(group: Group): string {
-  return group === 'custom_metrics' ? 'custom_metrics (names)' : group;
 }

@@ -1,6 +1,7 @@
 // eslint-disable-next-line no-restricted-imports -- a hash depends on its argument only
 import { createHash } from 'node:crypto';
-import type { Group, Column, Columns, Family, Labels, Sample, WrittenSamples, WrittenLabels } from './sample.ts';
+import type { Group } from '../reads/reads.ts';
+import type { Column, Columns, Family, Labels, Sample, WrittenSamples, WrittenLabels } from './sample.ts';
 
 const NO_LABELS: Labels = {};
 const NO_COLUMNS: Columns = [];

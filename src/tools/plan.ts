@@ -6,7 +6,7 @@ import type { AccountConfig } from '../config/config.ts';
 import { formatDuration } from '../config/duration.ts';
 import { ALLOWED_PER_MINUTE } from '../config/interfaces.ts';
 import { counted } from '../config/wording.ts';
-import { groupInWords, type Group } from '../metrics/sample.ts';
+import { groupInWords, type Group } from '../reads/reads.ts';
 import { ExitStatus } from '../cli/process.ts';
 import { escapeUnsafe } from '../log/logger.ts';
 import { scannedMinutes, type ScannedMinutes } from './scannedMinutes.ts';

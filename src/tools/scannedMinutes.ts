@@ -1,6 +1,6 @@
 import type { AccountConfig, CollectionConfig } from '../config/config.ts';
 import type { Plan } from '../collect/due.ts';
-import type { Group } from '../metrics/sample.ts';
+import type { Group } from '../reads/reads.ts';
 import { MINUTE_MS } from '../formulas/units.ts';
 
 /** Minutes of data before the window's end that a refresh of lists and rolling values reads (docs/nerdgraph.md). */

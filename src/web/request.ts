@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { GROUPS, type Group } from '../metrics/sample.ts';
+import { GROUPS, type Group } from '../reads/reads.ts';
 import type { CollectionConfig } from '../config/config.ts';
 import type { ExpositionForm } from '../exposition/exposition.ts';
 import { acceptsGzip, negotiate } from '../exposition/formats.ts';

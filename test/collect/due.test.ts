@@ -12,7 +12,7 @@ import {
   stateOf,
   windowAt,
 } from '../../src/collect/due.ts';
-import type { Group } from '../../src/metrics/sample.ts';
+import type { Group } from '../../src/reads/reads.ts';
 import { collectionConfig } from './support/config.ts';
 
 const at = (text: string): number => Date.parse(text);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { AccountConfig, CollectionConfig } from '../../src/config/config.ts';
-import type { Group } from '../../src/metrics/sample.ts';
+import type { Group } from '../../src/reads/reads.ts';
 import { accountConfig, collectionConfig, config } from './support/config.ts';
 import { EVERYTHING, World } from './support/world.ts';
 

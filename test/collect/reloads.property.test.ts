@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import type { Group } from '../../src/metrics/sample.ts';
+import type { Group } from '../../src/reads/reads.ts';
 import type { AccountConfig, Config } from '../../src/config/config.ts';
 import type { MetricDataSubject, QuerySubject } from '../../src/api/upstreamReader.ts';
 import type { QueryDefinition } from '../../src/metrics/queryFamilies.ts';

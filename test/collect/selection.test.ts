@@ -11,7 +11,7 @@ import {
 import { neededGroups } from '../../src/collect/scope.ts';
 import type { AccountConfig } from '../../src/config/config.ts';
 import { customMetrics } from '../../src/metrics/customMetrics.ts';
-import { GROUPS, type Group } from '../../src/metrics/sample.ts';
+import { GROUPS, type Group } from '../../src/reads/reads.ts';
 import { application, keyTransaction } from './support/bodies.ts';
 import { accountConfig } from './support/config.ts';
 import { FakeReader } from './support/fakeReader.ts';

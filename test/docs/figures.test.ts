@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { planCalls } from '../../src/collect/due.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import type { Group } from '../../src/metrics/sample.ts';
+import type { Group } from '../../src/reads/reads.ts';
 import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
 import { runInProcess } from '../support/inProcess.ts';
 import { simulatorForTest } from '../support/simulator.ts';

@@ -8,7 +8,7 @@ import { buildProgram } from '../../src/cli/program.ts';
 import { toolCommands } from '../../src/tools/commands.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { BUILT_IN_NAMES, FAMILIES } from '../../src/metrics/catalogue.ts';
-import { GROUPS } from '../../src/metrics/sample.ts';
+import { GROUPS } from '../../src/reads/reads.ts';
 import { PATHS } from '../../src/web/dependencies.ts';
 import { PACK_NAMES } from '../monitoring/names.ts';
 import { blocksOf, codeSpansOf, PAGES, pageAt, ROOT, rowsOf, sectionOf } from './pages.ts';

@@ -3,7 +3,8 @@ import { gunzipSync } from 'node:zlib';
 import { writeExposition, type OwnFamily } from '../../src/exposition/exposition.ts';
 import { familiesOf } from '../../src/exposition/expositionFamilies.ts';
 import type { Format } from '../../src/exposition/formats.ts';
-import { type Block, type Family, type Labels, type Sample, GROUPS, type Group } from '../../src/metrics/sample.ts';
+import { GROUPS, type Group } from '../../src/reads/reads.ts';
+import type { Block, Family, Labels, Sample } from '../../src/metrics/sample.ts';
 import { labelBytes, SampleWriter } from '../../src/metrics/writeSamples.ts';
 
 const WRITER = new SampleWriter();

@@ -4,7 +4,7 @@ import { remedies } from '../../src/tools/plan.ts';
 import { planCalls } from '../../src/collect/due.ts';
 import type { Plan } from '../../src/collect/due.ts';
 import { parseDuration } from '../../src/config/duration.ts';
-import type { Group } from '../../src/metrics/sample.ts';
+import type { Group } from '../../src/reads/reads.ts';
 
 const MINUTE = 60_000;
 

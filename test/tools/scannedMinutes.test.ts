@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { scannedMinutes } from '../../src/tools/scannedMinutes.ts';
-import type { Group } from '../../src/metrics/sample.ts';
+import type { Group } from '../../src/reads/reads.ts';
 import { accountConfig } from '../collect/support/config.ts';
 
 const MINUTE = 60_000;

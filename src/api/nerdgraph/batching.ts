@@ -1,7 +1,7 @@
 import { PLANNED_FACETS } from '../../nrql/limits.ts';
 import type { AccountMemory, KeyTransactionDetails } from './accountMemory.ts';
 import { all, any, equals, filled, isIn, isNotNull, type Condition } from './nrql.ts';
-import type { CallGroup } from './transport.ts';
+import type { Group } from '../../reads/reads.ts';
 import { MetricSelector } from './metricSelector.ts';
 import type { SubjectId } from '../http/failureMemory.ts';
 import { frameLength, idLength, literal, recordId, sourceKey, type GoldenSource } from '../../nrql/goldenMetric.ts';
@@ -25,7 +25,7 @@ export type Batch = readonly QueryPart[];
 /** A kind of query; failures are remembered under its name. */
 export interface QueryKind {
   readonly name: string;
-  readonly group: CallGroup;
+  readonly group: Group;
   /** The subject of a row: a metric of an application or of a host, a key transaction, or an entity with golden metrics. */
   readonly groupBy: 'application' | 'host' | 'key_transaction' | 'entity';
   /** The source of golden metrics; their selected values are the columns of the query. */

@@ -17,7 +17,7 @@ import {
   type Selection,
 } from './nrql.ts';
 import { MetricSelector } from './metricSelector.ts';
-import type { CallGroup } from './transport.ts';
+import type { Group } from '../../reads/reads.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import { isList, hasMembers, type Json } from '../http/validation.ts';
 import {
@@ -51,7 +51,7 @@ interface Branch {
 /** The metric names of the day before `to` that met a condition, sorted; more than fit a response are read by beginnings. */
 async function readUniqueNames(
   account: NerdGraphAccount,
-  { group, where: condition, to }: { readonly group: CallGroup; readonly where: Condition; readonly to: number },
+  { group, where: condition, to }: { readonly group: Group; readonly where: Condition; readonly to: number },
   call: CallOptions,
   onQuery?: (queries: number, names: number) => void,
 ): Promise<readonly string[]> {

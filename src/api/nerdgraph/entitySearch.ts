@@ -2,7 +2,8 @@ import * as z from 'zod';
 import type { EntityList } from './accountMemory.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import type { Document } from './documents.ts';
-import type { CallGroup, Transport } from './transport.ts';
+import type { Group } from '../../reads/reads.ts';
+import type { Transport } from './transport.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import { readPages } from '../http/paging.ts';
 import { isList, hasMembers, parseRecord, text, type Discarded, type Json } from '../http/validation.ts';
@@ -69,7 +70,7 @@ const MAX_PAGES = 200;
 export async function searchEntities<T extends { readonly reporting: boolean; readonly applicationId?: number }>(
   account: NerdGraphAccount,
   search: {
-    readonly group: CallGroup;
+    readonly group: Group;
     readonly document: Document;
     readonly what: string;
     readonly schema: z.ZodType<T>;

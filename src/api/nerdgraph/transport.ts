@@ -7,22 +7,9 @@ import { BOUNDS, type Bounds } from '../http/bounds.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import type { Client, ClientOptions } from '../http/client.ts';
 import { isList, hasMembers, type Json, type Discarded } from '../http/validation.ts';
+import type { Group } from '../../reads/reads.ts';
 import type { CallOptions } from '../upstreamReader.ts';
 import { UpstreamError } from '../types.ts';
-
-/** The group of a call; calls are counted by it. */
-export type CallGroup =
-  | 'applications'
-  | 'key_transactions'
-  | 'application_metrics'
-  | 'counters'
-  | 'host_metrics'
-  | 'hosts'
-  | 'custom_metrics'
-  | 'metric_names'
-  | 'entities'
-  | 'golden_metrics'
-  | 'queries';
 
 /** Limits for the timeout of a query in New Relic, in seconds. */
 const SHORTEST_TIMEOUT = 5;
@@ -32,7 +19,7 @@ const MAX_MESSAGES = 5;
 const LONGEST_MESSAGE = 10_000;
 
 export interface NrqlRead {
-  readonly group: CallGroup;
+  readonly group: Group;
   readonly account: number;
   /** The parts of a query, or its whole text. */
   readonly query: QueryParts | string;
@@ -78,7 +65,7 @@ export class Transport {
    * `failed` names it; an error above them fails the call. Rejects with an UpstreamError or the reason of the signal.
    */
   read(
-    group: CallGroup,
+    group: Group,
     document: Document,
     variables: Json,
     call: CallOptions,
@@ -149,21 +136,21 @@ export class Transport {
     return end.kind === 'result' ? end.result : undefined;
   }
 
-  invalid(group: CallGroup, words: string): UpstreamError {
+  invalid(group: Group, words: string): UpstreamError {
     return this.reportFailure(group, new CallFailure('invalid_response', words));
   }
 
-  reportFailure(group: CallGroup, failure: CallFailure): UpstreamError {
+  reportFailure(group: Group, failure: CallFailure): UpstreamError {
     return this.http.reportFailure(endpointOf(group), failure);
   }
 
   /** Reads a response, and reports the parts that were left out, or that it cannot be used. */
-  parseReporting<T>(group: CallGroup, read: (discarded: Discarded) => T | Promise<T>): Promise<T> {
+  parseReporting<T>(group: Group, read: (discarded: Discarded) => T | Promise<T>): Promise<T> {
     return this.http.parseReporting(endpointOf(group), read);
   }
 }
 
-function endpointOf(group: CallGroup): string {
+function endpointOf(group: Group): string {
   return `graphql:${group}`;
 }
 

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { stringify } from 'yaml';
-import type { Group } from '../../metrics/sample.ts';
+import type { Group } from '../../reads/reads.ts';
 import { duration, notes, whole, list } from './parts.ts';
 import { beginWith, inputSchemaOf, type JsonSchema } from '../schemaIssues.ts';
 import { account } from './account.ts';

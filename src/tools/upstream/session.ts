@@ -3,7 +3,7 @@ import process from 'node:process';
 import type { Logger } from 'pino';
 import { Collector, type AccountReader } from '../../collect/collector.ts';
 import type { AccountConfig, Config } from '../../config/config.ts';
-import type { Group } from '../../metrics/sample.ts';
+import { firstOf, GROUPS, type Group } from '../../reads/reads.ts';
 import { errorText, escapeUnsafe, isMistake } from '../../log/logger.ts';
 import { loadOrExit, openLog, logIfFromEnvironment, type LoadedConfiguration } from '../../cli/configuration.ts';
 import type { CommonOptions } from '../../cli/flags.ts';
@@ -196,15 +196,7 @@ export function openAccounts(
 const LOOK_EVERY_MS = 250;
 
 /** All groups of lists, with metric names: they decide how many calls metric data take. */
-const LISTS: ReadonlySet<Group> = new Set<Group>([
-  'applications',
-  'key_transactions',
-  'metric_names',
-  'hosts',
-  'instances',
-  'custom_metrics',
-  'entities',
-]);
+const LISTS: ReadonlySet<Group> = new Set(GROUPS.filter((group) => /^(?:list|names)$/.test(firstOf(group).gives)));
 
 /** Runs a command on the lists of all accounts, read by the daemon's collector: plan and budget are the daemon's. */
 export function withLists(

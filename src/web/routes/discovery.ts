@@ -1,6 +1,6 @@
 import type { Request } from 'express';
 import { tagLabel } from '../../metrics/labelNames.ts';
-import type { Group } from '../../metrics/sample.ts';
+import type { Group } from '../../reads/reads.ts';
 import type { SendPage } from '../sending.ts';
 import type { LimitedHandler } from '../requestLimiter.ts';
 import type { ApplicationView } from '../../collect/accountStatus.ts';

@@ -1,6 +1,5 @@
-import { GROUPS_WITH_WINDOWS } from '../../collect/accountSnapshot.ts';
 import type { AccountStatus, GroupStatus, QueryStatus, TaskStatus, TypeStatus } from '../../collect/accountStatus.ts';
-import { groupInWords, type Group } from '../../metrics/sample.ts';
+import { firstOf, groupInWords, type Group } from '../../reads/reads.ts';
 import type { AddressOf, Query } from './applicationsSection.ts';
 import { subjectOf } from './failureTable.ts';
 import {
@@ -241,7 +240,7 @@ function groupTable(groups: readonly GroupStatus[], now: number): Html {
     ['Group', 'Interval', 'Last refresh', 'Last success', 'Fresh', 'Stale', 'Missing', 'Oldest window'],
     groups.map((group) => {
       const { fresh, stale, missing } = group.tasks;
-      const windowEnd = GROUPS_WITH_WINDOWS.has(group.group) ? group.oldestWindowEnd : undefined;
+      const windowEnd = firstOf(group.group).gives === 'window' ? group.oldestWindowEnd : undefined;
       return [
         groupInWords(group.group),
         intervalInWords(group),

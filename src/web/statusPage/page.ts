@@ -1,4 +1,4 @@
-import type { Group } from '../../metrics/sample.ts';
+import type { Group } from '../../reads/reads.ts';
 import { PATHS, type WebDependencies, type WebSettings } from '../dependencies.ts';
 import type { LastScrapes } from '../lastScrapes.ts';
 import { linkPrefix, queryOf } from '../request.ts';

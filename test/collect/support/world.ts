@@ -4,7 +4,7 @@ import { Collector } from '../../../src/collect/collector.ts';
 import type { AccountStatus, GroupStatus } from '../../../src/collect/accountStatus.ts';
 import type { Snapshot } from '../../../src/collect/collector.ts';
 import type { Scope } from '../../../src/collect/scope.ts';
-import { GROUPS, type Group } from '../../../src/metrics/sample.ts';
+import { GROUPS, type Group } from '../../../src/reads/reads.ts';
 import { application, host } from './bodies.ts';
 import { accountConfig, collectionConfig } from './config.ts';
 import { FakeReader, type Likeness } from './fakeReader.ts';

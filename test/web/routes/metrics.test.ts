@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { GROUPS } from '../../../src/metrics/sample.ts';
+import { GROUPS } from '../../../src/reads/reads.ts';
 import { serve, served, testApp } from '../support/app.ts';
 import { breakdownBlock, TEST_NOW } from '../support/collector.ts';
 import { deferred } from '../support/deferred.ts';

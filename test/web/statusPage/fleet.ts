@@ -1,5 +1,6 @@
 import type { AccountStatus, TypeStatus } from '../../../src/collect/accountStatus.ts';
-import { GROUPS, type Block } from '../../../src/metrics/sample.ts';
+import { GROUPS } from '../../../src/reads/reads.ts';
+import type { Block } from '../../../src/metrics/sample.ts';
 import {
   accountStatus,
   breakdownBlock,

@@ -10,15 +10,8 @@ import type { Snapshot } from '../../../src/collect/collector.ts';
 import type { ProbeResult } from '../../../src/collect/probeResult.ts';
 import type { Scope } from '../../../src/collect/scope.ts';
 import type { WebCollector } from '../../../src/web/dependencies.ts';
-import {
-  GROUPS,
-  type Block,
-  type DroppedSeries,
-  type Family,
-  type Group,
-  type Labels,
-  type Sample,
-} from '../../../src/metrics/sample.ts';
+import { GROUPS, type Group } from '../../../src/reads/reads.ts';
+import type { Block, DroppedSeries, Family, Labels, Sample } from '../../../src/metrics/sample.ts';
 import { labelBytes, SampleWriter } from '../../../src/metrics/writeSamples.ts';
 
 const NOW = 1_767_225_600;
