@@ -320,7 +320,9 @@ export function withColumns(batch: Batch, columns: readonly string[]): Batch {
 
 /** The columns of golden metrics that a batch reads, each once. */
 export function columnsOf(batch: Batch): readonly string[] {
-  return [...new Set(batch.flatMap(({ selector }) => selector.names))];
+  // Subjects share few selectors.
+  const selectors = new Set(batch.map(({ selector }) => selector));
+  return [...new Set([...selectors].flatMap(({ names }) => names))];
 }
 
 /** The kind under which failures of columns are remembered, by source and column; their parts are entities. */

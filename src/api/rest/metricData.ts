@@ -3,7 +3,7 @@ import { CallFailure } from '../http/callFailure.ts';
 import { isList, hasMembers, parseTime, type Json, type Discarded } from '../http/validation.ts';
 import { endOf, secondsOf } from '../types.ts';
 import type { Columns } from '../../formulas/metricInputs.ts';
-import { columnsOf, inColumns, type MetricData, type RestTimeslice } from './restColumns.ts';
+import { columnsOf, hasValues, inColumns, type MetricData, type RestTimeslice } from './restColumns.ts';
 import {
   oneByOne,
   sharedRange,
@@ -136,7 +136,7 @@ function isPossible(name: string, value: unknown, mayBeNegative: boolean): value
 }
 
 const LONGEST_NAME_SHOWN = 120;
-const RAW = [['raw', 'true']] as const;
+const RAW = '&raw=true';
 
 /** A selection of metrics that keeps its encoded names: encoding them costs more than the rest of an address. */
 class RestSelection implements MetricSelection {
@@ -178,11 +178,11 @@ export function metricDataReads(
     subject: MetricDataSubject,
     range: TimeRange,
     call: CallOptions,
-    switches: readonly (readonly [name: string, value: string])[],
+    switches: string,
     look: (body: unknown) => void = () => undefined,
   ): Promise<MetricData> => {
     const { applicationId, hostKey, metrics } = subject;
-    const times = queryOf([['from', formatTime(range.from)], ['to', formatTime(range.to)], ...switches]);
+    const times = `from=${formatTime(range.from)}&to=${formatTime(range.to)}${switches}`;
     const targetOf = (names: readonly string[]): Target =>
       metricTarget('metrics/data.json', subject, `${namesQuery(names, metrics)}&${times}`);
     const { data, refused } = await splitting.read(subject, {
@@ -205,13 +205,13 @@ export function metricDataReads(
     return new Map([...data, ...refused.map((name) => [name, [{ ...range, values: NO_VALUES }]] as const)]);
   };
 
-  const figures = raw ? RAW : [];
+  const figures = raw ? RAW : '';
   const callsOf = (subject: MetricDataSubject): number => Math.max(1, splitting.calls(subject));
   return {
     select: (names, values) => new RestSelection(names, values),
     metricData: oneByOne(
       async (subject, range, call) =>
-        summarized(await read(subject, range, call, [['summarize', 'true'], ...figures]), subject.metrics, range),
+        summarized(await read(subject, range, call, `&summarize=true${figures}`), subject.metrics, range),
       callsOf,
     ),
     metricSeries: {
@@ -245,16 +245,17 @@ function summarized(data: MetricData, { names, values }: MetricSelection, range:
   for (const name of names) {
     const last = data.get(name)?.at(-1);
     if (last === undefined) continue;
-    const isKnown = Object.keys(last.values).length > 0;
+    const isKnown = hasValues(last);
     if (isKnown) window ??= { from: last.from, to: endOf(last) };
     const fits = !isKnown || window === undefined || secondsOf(last) === window.to - window.from;
-    metrics.set(name, fits ? { ...columnsOf(name, last), ...picked(last.values, values?.(name)) } : {});
+    const columns = fits ? columnsOf(name, last) : {};
+    const wanted = values?.(name);
+    metrics.set(name, fits && wanted !== undefined ? { ...columns, values: picked(last.values, wanted) } : columns);
   }
   return { window: window ?? range, metrics, datastores: undefined };
 }
 
 /** The values that custom metrics read, as the response has them. */
-function picked(values: RestTimeslice['values'], wanted: readonly string[] | undefined): Pick<Columns, 'values'> {
-  if (wanted === undefined) return {};
-  return { values: Object.fromEntries(Object.entries(values).filter(([name]) => wanted.includes(name))) };
+function picked(values: RestTimeslice['values'], wanted: readonly string[]): RestTimeslice['values'] {
+  return Object.fromEntries(Object.entries(values).filter(([name]) => wanted.includes(name)));
 }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { RestMemory } from './restMemory.ts';
 import { outcomeOf, type MetricDataSubject } from '../upstreamReader.ts';
 import type { MetricData } from './restColumns.ts';
@@ -96,21 +97,20 @@ export class NameSplitting {
     calls: SplitCalls,
   ): Promise<{ readonly data: MetricData; readonly refused: readonly string[] }> {
     const { names } = subject.metrics;
-    const [owner = ''] = omittedFrom(subject).slice(-1);
     let left = this.#allowed(subject);
     const refused = left === names ? [] : names.filter((name) => !left.includes(name));
     let data: MetricData | undefined;
     // The refusals of the lists that were requested, so that none is requested twice.
-    const requested = new Map<string, UpstreamError | undefined>();
+    const requested: { readonly list: readonly string[]; readonly refusal: UpstreamError | undefined }[] = [];
     const request = async (list: readonly string[]): Promise<UpstreamError | undefined> => {
-      const key = JSON.stringify(list);
-      if (requested.has(key)) return requested.get(key);
+      const before = requested.find((each) => isDeepStrictEqual(each.list, list));
+      if (before !== undefined) return before.refusal;
       const outcome = await outcomeOf(calls.read(list));
       // A failure without a status, such as a timeout, is not a refusal.
       if ('error' in outcome && !REFUSALS.has(outcome.error.failure.status ?? 0)) throw outcome.error;
       const refusal = 'error' in outcome ? outcome.error : undefined;
       if ('value' in outcome) data = data === undefined ? outcome.value : new Map([...data, ...outcome.value]);
-      requested.set(key, refusal);
+      requested.push({ list, refusal });
       return refusal;
     };
     /** Reads a refused list in parts, down to the refused names. True when all of its parts were read. */
@@ -123,6 +123,7 @@ export class NameSplitting {
       if (!isLong && data === undefined) throw refusal;
       if (list.length === 1) {
         refused.push(...list);
+        const owner = omittedFrom(subject).at(-1) ?? '';
         for (const name of list) this.#memory.failures.omit(owner, name, this.#omitMs);
         list.forEach(calls.refuse);
         return false;

@@ -19,10 +19,16 @@ export function inColumns(data: MetricData): ReadonlyMap<string, readonly Timesl
   );
 }
 
+/** False where nothing is known of the time. */
+export function hasValues({ values }: RestTimeslice): boolean {
+  for (const name in values) return values[name] !== undefined;
+  return false;
+}
+
 /** The columns that the families read of a metric; none where the timeslice has no values. */
 export function columnsOf(metric: string, timeslice: RestTimeslice): Columns {
   const { values } = timeslice;
-  if (Object.keys(values).length === 0) return {};
+  if (!hasValues(timeslice)) return {};
   if (isApdex(metric)) return ofApdex(values);
   // The share of the time that all processes together spent on a processor.
   if (metric === METRIC.cpu) return { sum: known(((values['percent'] ?? NaN) / 100) * secondsOf(timeslice)) };

@@ -106,14 +106,14 @@ describe('createRestReader', () => {
       'metric data',
       (r, c) => readMetricData(r, { names: ['Apdex', 'CPU/User Time'] }, c),
       { metric_data: { metrics: [] } },
-      '/v2/applications/7/metrics/data.json?names%5B%5D=Apdex&names%5B%5D=CPU%2FUser%20Time&from=2026-11-21T02%3A00%3A00Z&to=2026-11-21T02%3A30%3A00Z&summarize=true',
+      '/v2/applications/7/metrics/data.json?names%5B%5D=Apdex&names%5B%5D=CPU%2FUser%20Time&from=2026-11-21T02:00:00Z&to=2026-11-21T02:30:00Z&summarize=true',
       new Map(),
     ],
     [
       'metric data of a host',
       (r, c) => readMetricData(r, { hostKey: '8', names: ['Apdex'] }, c),
       { metric_data: { metrics: [] } },
-      '/v2/applications/7/hosts/8/metrics/data.json?names%5B%5D=Apdex&from=2026-11-21T02%3A00%3A00Z&to=2026-11-21T02%3A30%3A00Z&summarize=true',
+      '/v2/applications/7/hosts/8/metrics/data.json?names%5B%5D=Apdex&from=2026-11-21T02:00:00Z&to=2026-11-21T02:30:00Z&summarize=true',
       new Map(),
     ],
   ])('reads %s', async (_, read, body, path, expected) => {
