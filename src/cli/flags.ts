@@ -1,3 +1,4 @@
+import process from 'node:process';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { NAME } from './version.ts';
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from '../log/logger.ts';
@@ -55,12 +56,27 @@ const CONFIG_FILE = 'configuration file (default: config.yaml, or the environmen
 
 /** Adds the flags of {@link CommonOptions}: which configuration, and how to log. */
 export function addCommonFlags(command: Command, aboutConfigFile = CONFIG_FILE): Command {
-  return command
+  return addColorFlag(command)
     .option('--config.file <path>', aboutConfigFile)
     .addOption(
       new Option('--log.level <level>', 'least severe level that is logged').choices(LOG_LEVELS).default('info'),
     )
     .addOption(new Option('--log.format <format>', 'how log lines are written').choices(LOG_FORMATS).default('logfmt'));
+}
+
+/** Adds `--color`. It sets the variables that Node.js goes by, so that it holds for everything that the process prints. */
+export function addColorFlag(command: Command): Command {
+  return command
+    .addOption(
+      new Option('--color <when>', 'whether to print in colours; auto: on a terminal, unless NO_COLOR is set')
+        .choices(['auto', 'always', 'never'])
+        .default('auto'),
+    )
+    .on('option:color', (when: string) => {
+      if (when === 'auto') return;
+      delete process.env['NO_COLOR'];
+      process.env['FORCE_COLOR'] = when === 'always' ? '1' : '0';
+    });
 }
 
 export function formatFlag(choices: readonly string[]): Option {

@@ -1,7 +1,26 @@
 import process from 'node:process';
 import { constants } from 'node:os';
-import { getSystemErrorMap } from 'node:util';
+import { getSystemErrorMap, styleText } from 'node:util';
 import { setMaxListeners } from 'node:events';
+
+const STYLES: Readonly<Record<string, Parameters<typeof styleText>[0]>> = {
+  error: 'red',
+  problem: 'red',
+  warning: 'yellow',
+  hint: 'cyan',
+};
+
+/** Lines for a person. The word before the colon that says what a line is has a colour, where the stream shows colours. */
+export function withColours(lines: string, stream: NodeJS.WriteStream): string {
+  return lines.replace(/(?<=^ *|^ *(?:query|entities) [^:]*: )(?:error|problem|warning|hint)(?=: )/gm, (word) =>
+    styleText(STYLES[word] ?? 'bold', word, { stream }),
+  );
+}
+
+/** Prints why a command fails, as every command does it. */
+export function printError(text: string): void {
+  process.stderr.write(withColours(`error: ${text}\n`, process.stderr));
+}
 
 /** Ends the command with this exit status; the message for the user is already printed. */
 export class ExitStatus extends Error {

@@ -5,7 +5,7 @@ import { HOME, NAME, REVISION, VERSION } from './version.ts';
 import { suggest } from '../config/wording.ts';
 import { errorText, isMistake } from '../log/logger.ts';
 import { Secrets } from '../log/secrets.ts';
-import { ExitStatus, flushOutput, onOutputLost, OutputError } from './process.ts';
+import { ExitStatus, flushOutput, onOutputLost, OutputError, printError, withColours } from './process.ts';
 
 const DEFAULT = 'serve';
 
@@ -115,7 +115,9 @@ export function buildProgram(tools: readonly Command[]): Command {
     .addHelpText('after', `\nWithout a command it serves.\n${ENVIRONMENT}\n\nDocumentation: ${HOME}#readme`)
     .exitOverride()
     // An argument that was refused may be a key in the wrong place.
-    .configureOutput({ outputError: (text, write) => write(new Secrets().maskPrinted(withConfigHint(text))) })
+    .configureOutput({
+      outputError: (text, write) => write(withColours(new Secrets().maskPrinted(withConfigHint(text)), process.stderr)),
+    })
     .showHelpAfterError('(add --help for commands and flags)');
   const flagsOfServe = addServeFlags(new Command().optionsGroup('Options of serve, the default command:')).options;
   const help = new Help();
@@ -151,7 +153,7 @@ export async function runProgram(program: Command, args: readonly string[]): Pro
   onOutputLost((error) => {
     lost = error;
     // No message when the reader closed the pipe, as `head` does.
-    if (error.status !== 0) process.stderr.write(`${error.message}\n`);
+    if (error.status !== 0) printError(error.message);
   });
   // Without a listener, Node ends the process with a stack when a later write fails too.
   process.stdout.on('error', () => undefined);
@@ -174,7 +176,7 @@ async function runCommand(program: Command, args: readonly string[]): Promise<nu
     if (error instanceof ExitStatus) return error.status;
     if (error instanceof OutputError) return error.status;
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE;
-    process.stderr.write(`${errorText(error, log.debugging || isMistake(error))}\n`);
+    printError(errorText(error, log.debugging || isMistake(error)));
     return FAILED;
   }
 }

@@ -246,7 +246,8 @@ export class Reloader {
       if ('diagnostics' in result) {
         const diagnostics = result.diagnostics.map(formatDiagnostic);
         ended(diagnostics);
-        logger.error({ trigger, faults: diagnostics }, 'The configuration is invalid, the running one stays');
+        for (const fault of diagnostics) logger.error(fault);
+        logger.error({ trigger, faults: diagnostics.length }, 'The configuration is invalid, the running one stays');
         return { ok: false, diagnostics };
       }
       apply(result.config);

@@ -13,7 +13,7 @@ export function suggest(name: string, known: readonly string[]): string {
     if (distance <= limit && distance < candidate.length) return true;
     if (name.length < 2) return false;
     const begins = leven(written, candidate.slice(0, name.length)) <= name.length / 5;
-    return begins || candidate.split(/[ _]/).includes(written);
+    return begins || candidate.split(/[^\p{L}\p{N}]/u).some((word) => leven(written, word) <= name.length / 5);
   };
   const [best, next] = known
     .map((candidate) => ({ candidate, distance: leven(written, candidate.toLowerCase()) }))

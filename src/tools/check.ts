@@ -8,7 +8,7 @@ import type { AccountStatus, TaskStatus } from '../collect/accountStatus.ts';
 import { REMEDIES } from '../collect/remedies.ts';
 import type { AccountConfig } from '../config/config.ts';
 import { escapeUnsafe } from '../log/logger.ts';
-import { ExitStatus } from '../cli/process.ts';
+import { ExitStatus, printError } from '../cli/process.ts';
 import { type ReadingOptions, withLists } from './upstream/session.ts';
 import type { FactsOptions } from './facts/runFacts.ts';
 
@@ -31,7 +31,7 @@ export async function runCheck(
 ): Promise<void> {
   const misused = misuseOf(options);
   if (misused !== undefined) {
-    process.stderr.write(`error: ${misused}\n`);
+    printError(misused);
     throw new ExitStatus(2);
   }
   const files = { configFile: options['config.file'], webConfigFile: options['web.config.file'], once: true };

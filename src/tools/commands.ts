@@ -1,5 +1,6 @@
 import { Argument, Command, Option } from 'commander';
 import {
+  addColorFlag,
   addCommonFlags,
   addWebFlags,
   duration,
@@ -223,7 +224,7 @@ export function simulateCommand(): Command {
   const command = new Command('simulate')
     .description('an embedded, deterministic imitation of New Relic, for demos, tests and rehearsals of failures')
     .exitOverride();
-  return addSimulatorFlags(command)
+  return addSimulatorFlags(addColorFlag(command))
     .addHelpText(
       'after',
       examples(

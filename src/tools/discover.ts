@@ -1,5 +1,5 @@
 import { Document } from 'yaml';
-import type { Application, KeyTransaction, Host, Instance, Tag } from '../api/types.ts';
+import type { Application, FailureReason, KeyTransaction, Host, Instance, Tag } from '../api/types.ts';
 import {
   findApplications,
   findKeyTransactions,
@@ -8,7 +8,7 @@ import {
   readAll,
   type FoundRecord,
 } from './upstream/readForCommand.ts';
-import { type CommandContext, isRefusedKey, type LiveAccount, withAccounts } from './upstream/session.ts';
+import { type CommandContext, type LiveAccount, reasonOf, withAccounts } from './upstream/session.ts';
 import type { ApplicationSubject, BatchRead, Outcome } from '../api/upstreamReader.ts';
 import { windowAt } from '../collect/due.ts';
 import { counted } from '../config/wording.ts';
@@ -49,10 +49,10 @@ export async function runDiscover(options: DiscoverOptions): Promise<void> {
     let failures = 0;
     for (const account of accounts) {
       const { name } = account.config;
-      const note = (what: string, error: unknown): void => {
+      const note: Note = (what, error, reason) => {
         session.signal.throwIfAborted();
         failures += 1;
-        session.complain(`account ${name}: ${what} cannot be read: ${errorText(error, false)}`, isRefusedKey(error));
+        session.complain(`account ${name}: ${what} cannot be read: ${errorText(error, false)}`, reason);
       };
       const lists = named === undefined ? await readLists(account, note) : listsOfNamed(account, ...named);
       if (lists !== undefined) found.push(await withHostsAndInstances(account, lists, session, note));
@@ -62,8 +62,8 @@ export async function runDiscover(options: DiscoverOptions): Promise<void> {
   });
 }
 
-/** Reports a failed read; throws if the command has been stopped. */
-type Note = (what: string, error: unknown) => void;
+/** Reports a failed read, with the remedy for the reason if there is one; throws if the command has been stopped. */
+type Note = (what: string, error: unknown, reason?: FailureReason) => void;
 
 interface Discovered {
   readonly account: string;
@@ -85,7 +85,7 @@ interface Discovered {
 async function readLists({ reader, call }: LiveAccount, note: Note) {
   const orNote = <T>(list: Promise<T>, what: string): Promise<T | undefined> =>
     list.catch((error: unknown) => {
-      note(what, error);
+      note(what, error, reasonOf(error));
       return undefined;
     });
   const applications = await orNote(reader.listApplications({}, call), 'the application list');

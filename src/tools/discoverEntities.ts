@@ -7,7 +7,7 @@ import { errorText, escapeUnsafe } from '../log/logger.ts';
 import type { CommonOptions } from '../cli/flags.ts';
 import { ExitStatus, UsageError } from '../cli/process.ts';
 import { jsonText, table } from './terminal.ts';
-import { isRefusedKey, withAccounts } from './upstream/session.ts';
+import { reasonOf, withAccounts } from './upstream/session.ts';
 
 interface DiscoverEntitiesOptions extends CommonOptions {
   readonly format: 'table' | 'yaml' | 'json';
@@ -43,11 +43,11 @@ export async function discoverEntities({ type, format, ...options }: DiscoverEnt
           }
           const entities = await reader.entities.list(type, call);
           if (entities.length > 0) found.push({ account, entities });
-          else complain(`account ${account}: ${noneOf(type, await reader.entities.types(call))}`, false);
+          else complain(`account ${account}: ${noneOf(type, await reader.entities.types(call))}`);
         } catch (error) {
           signal.throwIfAborted();
           failures += 1;
-          complain(`account ${account}: entities cannot be read: ${errorText(error, false)}`, isRefusedKey(error));
+          complain(`account ${account}: entities cannot be read: ${errorText(error, false)}`, reasonOf(error));
         }
       }
       if (found.length > 0) print(formatted(found, type, format));

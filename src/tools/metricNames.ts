@@ -3,8 +3,8 @@ import type { Application, Host, MetricName } from '../api/types.ts';
 import { escapeUnsafe } from '../log/logger.ts';
 import { windowAt } from '../collect/due.ts';
 import type { Config } from '../config/config.ts';
+import { suggest } from '../config/wording.ts';
 import type { CommonOptions } from '../cli/flags.ts';
-import { ExitStatus } from '../cli/process.ts';
 import { jsonText } from './terminal.ts';
 import { findApplication, readOne } from './upstream/readForCommand.ts';
 import { withAccounts, type LiveAccount } from './upstream/session.ts';
@@ -52,11 +52,10 @@ export async function runMetricNames(
     };
     print(format === 'table' ? asText(names) : jsonText(document));
     if (complete) return;
-    process.stderr.write(
+    throw new Error(
       `the list continues after ${FEW_PAGES} pages (${names.length} names): narrow it with --name, ` +
-        'or read all of it without --no-all-pages, which costs a call per page\n',
+        'or read all of it without --no-all-pages, which costs a call per page',
     );
-    throw new ExitStatus(1);
   });
 }
 
@@ -90,7 +89,8 @@ async function findHost(
   const [only, ...others] = byKey.length > 0 ? byKey : hosts.filter(({ host }) => host === text);
   const about = `of application ${id} (${name})`;
   if (only === undefined) {
-    throw new Error(`no host ${about} has the id or name "${text}": discover --app=${id} lists them`);
+    const meant = suggest(text, [...new Set(hosts.map((each) => each.host))]);
+    throw new Error(`no host ${about} has the id or name "${text}": discover --app=${id} lists them${meant}`);
   }
   if (others.length > 0) {
     const ids = [only, ...others].map(({ key }) => key).join(', ');

@@ -33,7 +33,7 @@ export async function runPlan(options: CommonOptions & { readonly format: 'table
     );
     for (const { name, tasks } of unread) {
       const { problem = 'nothing was read', reason } = tasks.find(({ group }) => group === 'applications') ?? {};
-      complain(`account ${name}: the application list cannot be read: ${problem}`, reason === 'auth');
+      complain(`account ${name}: the application list cannot be read: ${problem}`, reason);
     }
     const read = statuses.filter((status) => !unread.includes(status));
     const lists = read.flatMap(({ name, tasks }) =>
@@ -41,7 +41,7 @@ export async function runPlan(options: CommonOptions & { readonly format: 'table
     );
     for (const { name, entityType = '', problem = 'nothing was read', reason } of lists) {
       const sentence = `account ${name}: the entities of ${entityType} cannot be read, and are not in the plan: ${problem}`;
-      complain(sentence, reason === 'auth');
+      complain(sentence, reason);
     }
     const plans = read.flatMap((status) => {
       const account = config.accounts.find(({ name }) => name === status.name);
@@ -152,7 +152,7 @@ function asTable(plan: ReturnType<typeof planOf>): string {
       `${groups.some(({ group }) => group === 'queries') ? '; those of queries are not counted' : ''}.`,
     ...scannedInWords(scanned),
     ...(delays.length === 0 ? [] : [`Windows with a delay of their own: ${delays.map(delayInWords).join(', ')}.`]),
-    ...advice.map((text) => `Warning: ${escapeUnsafe(text)}`),
+    ...advice.map((text) => `warning: ${escapeUnsafe(text)}`),
     '',
   ].join('\n');
 }

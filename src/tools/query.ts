@@ -16,7 +16,7 @@ import { isRecord, readRows } from '../nrql/queryRows.ts';
 import { readStatement } from '../nrql/statement.ts';
 import { facetLabels, freeName } from './facetLabels.ts';
 import type { CommonOptions } from '../cli/flags.ts';
-import { UsageError } from '../cli/process.ts';
+import { UsageError, withColours } from '../cli/process.ts';
 import { jsonText, table } from './terminal.ts';
 import { readOne, unreadable } from './upstream/readForCommand.ts';
 import { theAccount, withAccounts } from './upstream/session.ts';
@@ -181,7 +181,8 @@ async function exposition(account: AccountConfig, definition: QueryDefinition, r
   const reading = readRows({ rows, facets, otherResult: null }, query.rules);
   if (!isGiven && reading.badColumns.length > 0) {
     const [bad, known] = [reading.badColumns, reading.columns].map((names) => names.join(', '));
-    process.stderr.write(`rows without a number in ${String(bad)}: the columns are ${String(known)}\n`);
+    const warning = `warning: rows without a number in ${String(bad)}: the columns are ${String(known)}\n`;
+    process.stderr.write(withColours(warning, process.stderr));
   }
   const { labels, bytes } = writeLabels({ account: account.name, ...account.labels }, undefined);
   const samples = new SampleWriter().write('queries', querySamples(query, reading));

@@ -1,8 +1,7 @@
-import process from 'node:process';
 import { DEMO_API_KEY } from '../simulator/simulatorSettings.ts';
 import { startSimulator, type Simulator, type SimulatorOptions } from '../simulator/simulator.ts';
 import type { SimulatorFlags } from './simulatorFlags.ts';
-import { ExitStatus } from '../cli/process.ts';
+import { ExitStatus, printError } from '../cli/process.ts';
 import { runService } from '../cli/service.ts';
 import { openLog } from '../cli/configuration.ts';
 
@@ -16,9 +15,9 @@ export async function startOrExit(
   } catch (error) {
     const isInUse = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
     const sentence = isInUse
-      ? `The address ${host}:${port} is in use: choose another with --listen-address.`
-      : `The simulator cannot start: ${error instanceof Error ? error.message : String(error)}.`;
-    process.stderr.write(`${sentence}\n`);
+      ? `the address ${host}:${port} is in use: choose another with --listen-address`
+      : `the simulator cannot start: ${error instanceof Error ? error.message : String(error)}`;
+    printError(sentence);
     throw new ExitStatus(1);
   }
 }

@@ -10,6 +10,7 @@ import { startProxy } from '../api/support/tunnelProxy.ts';
 import { account } from '../e2e/support/config.ts';
 import { runProgram } from '../e2e/support/program.ts';
 import { inFolder } from '../support/folder.ts';
+import { runInProcess } from '../support/inProcess.ts';
 
 /** Commands that read an account: one that is done with it at once, one that writes, and one over both interfaces. */
 const SAMPLE: string[][] = [['check', '--live'], ['backfill', '--from=10m', '--to=5m', '--output=out.om'], ['compare']];
@@ -29,7 +30,7 @@ describe.concurrent('a command', () => {
 
   it.each([
     [[], 'error: there are several accounts (alpha, beta): choose one with --account\n'],
-    [['--account=gamma'], 'error: there is no account "gamma": the accounts are alpha, beta\n'],
+    [['--account=alfa'], 'error: there is no account "alfa": the accounts are alpha, beta; did you mean "alpha"?\n'],
   ])('query names the accounts where none is chosen, or one that there is not: %j', async (flags, sentence) => {
     const accounts = ['alpha', 'beta'].map((name) => `{name: ${name}, account_id: 7, api_key: NRAK-ABC}`);
     const config = `accounts: [${accounts.join(', ')}]`;
@@ -122,6 +123,24 @@ describe.concurrent('a command', () => {
       expect(stderr).toMatch(/HTTPS_PROXY is no address: it should look like http:\/\/proxy\.example:3128\n$/);
       expect(stderr).not.toMatch(/secret|\n {4}at /);
     }
+  });
+
+  it.each([['discover'], ['plan'], ['metric-names', '--app=1'], ['backfill', '--from=10m'], ['compare']])(
+    '%s says of an unreachable host what to look at, once',
+    async (...args) => {
+      const gone = account({ url: 'http://127.0.0.1:1' }, 'gone', { account_id: 1, limits: { max_retries: 0 } });
+      const { status, stderr } = await runInProcess(args, { config: { accounts: [gone] } });
+      expect(status).toBe(1);
+      expect(stderr).toMatch(/^error: .* cannot be read.*: connection refused .*\nhint: look at DNS, .*\n$/);
+    },
+  );
+
+  it('colours what went wrong with --color=always, and nothing with never or where there is no terminal', async () => {
+    const errorWith = async (flag: string, env = {}): Promise<string> =>
+      (await runProgram(['plan', flag, '--nope'], { env })).stderr.split(':')[0] ?? '';
+    expect(await errorWith('--color=always', { NO_COLOR: '1' })).toBe('\u001b[31merror\u001b[39m');
+    expect(await errorWith('--color=auto')).toBe('error');
+    expect(await errorWith('--color=never', { FORCE_COLOR: '1' })).toBe('error');
   });
 
   it('shows progress on standard error only, and only when it takes long', async () => {

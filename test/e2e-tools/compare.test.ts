@@ -71,7 +71,7 @@ describe('compare', () => {
     const { status, stdout, stderr } = await compare('--app=Storefront');
     expect([status, stdout]).toEqual([1, '']);
     const words =
-      /^the data cannot be read over NerdGraph: graphql:\w+: .*\(reason server\); hint: New Relic itself fails/m;
+      /^error: the data cannot be read over NerdGraph: graphql:\w+: .*\(reason server\)\nhint: New Relic itself fails/m;
     expect(stderr).toMatch(words);
     expect(stderr).not.toContain(DEMO_API_KEY);
   });

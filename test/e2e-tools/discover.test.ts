@@ -104,7 +104,7 @@ describe('discover', () => {
     expect(nothing).toEqual({
       status: 1,
       stdout: '',
-      stderr: 'no key transaction has the id 5: the command discover lists them\n',
+      stderr: 'error: no key transaction has the id 5: the command discover lists them\n',
     });
     expect([several.status, complaintsOf(several.stderr)]).toEqual([0, []]);
   });
@@ -164,9 +164,11 @@ describe('discover', () => {
     });
     expect(status).toBe(1);
     expect(stderr.split('\n')).toEqual([
-      expect.stringMatching(/^account bad: the application list cannot be read: GET \/applications\.json: status 401/),
       expect.stringMatching(
-        /^account good: the host list of application 1000002 \(Checkout API\) cannot be read: GET .*404/,
+        /^error: account bad: the application list cannot be read: GET \/applications\.json: status 401/,
+      ),
+      expect.stringMatching(
+        /^error: account good: the host list of application 1000002 \(Checkout API\) cannot be read: GET .*404/,
       ),
       expect.stringMatching(/^hint: the key must be a user key/),
       '',

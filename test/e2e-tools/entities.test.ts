@@ -120,8 +120,11 @@ describe('discover --entities', () => {
   });
 
   it.each([
-    ['INFRA-HOTS', 'account shop: no entity of INFRA-HOTS; did you mean "INFRA-HOST"?\n'],
-    ['NO-SUCH_THING', 'account shop: no entity of NO-SUCH_THING: discover --entities lists the types of the account\n'],
+    ['INFRA-HOTS', 'error: account shop: no entity of INFRA-HOTS; did you mean "INFRA-HOST"?\n'],
+    [
+      'NO-SUCH_THING',
+      'error: account shop: no entity of NO-SUCH_THING: discover --entities lists the types of the account\n',
+    ],
   ])('ends with 1 where no account has an entity of the type: %s', async (type, complaint) => {
     const result = await runInProcess(['discover', `--entities=${type}`], { config });
     expect([result.status, result.stdout, result.stderr]).toEqual([1, '', complaint]);

@@ -71,7 +71,7 @@ describe('metric-names', () => {
     expect(nowhere).toEqual({
       status: 1,
       stdout: '',
-      stderr: `no host of application ${application!.id} (${application!.name}) has the id or name "nowhere": discover --app=${application!.id} lists them\n`,
+      stderr: `error: no host of application ${application!.id} (${application!.name}) has the id or name "nowhere": discover --app=${application!.id} lists them\n`,
     });
   });
 
@@ -122,11 +122,11 @@ describe('metric-names', () => {
     ]);
     expect([byName.status, byName.stderr]).toEqual([
       1,
-      '2 applications have the name "Storefront": choose one of their accounts with --account (first, second)\n',
+      'error: 2 applications have the name "Storefront": choose one of their accounts with --account (first, second)\n',
     ]);
     expect([byId.status, byId.stderr]).toEqual([
       1,
-      'application 1000001 is in several accounts: choose one with --account (first, second)\n',
+      'error: application 1000001 is in several accounts: choose one with --account (first, second)\n',
     ]);
     expect(JSON.parse(chosen.stdout)).toMatchObject({ account: 'second', application: { id: 1_000_001 } });
     expect([unknown.status, unknown.stderr]).toEqual([
@@ -142,17 +142,17 @@ describe('metric-names', () => {
       runInProcess(['metric-names', '--app=Checkout API'], { config }),
       runInProcess(['metric-names', `--app=NRAK-${'A1B'.repeat(9)}`], { config }),
     ]);
-    expect(key.stderr).toBe('no application has the id or name "<secret>": the command discover lists them\n');
+    expect(key.stderr).toBe('error: no application has the id or name "<secret>": the command discover lists them\n');
     expect(misspelt.stderr).toMatch(/lists them; did you mean "Storefront"\?\n$/);
     expect(unknown).toEqual({
       status: 1,
       stdout: '',
-      stderr: 'no application has the id or name "Nowhere": the command discover lists them\n',
+      stderr: 'error: no application has the id or name "Nowhere": the command discover lists them\n',
     });
     expect(several).toEqual({
       status: 1,
       stdout: '',
-      stderr: '2 applications have the name "Checkout API": give one of their ids (1000002, 1000014)\n',
+      stderr: 'error: 2 applications have the name "Checkout API": give one of their ids (1000002, 1000014)\n',
     });
   });
 
@@ -165,7 +165,7 @@ describe('metric-names', () => {
     expect({ status: byId.status, stderr: byId.stderr }).toEqual({ status: 0, stderr: '' });
     expect((JSON.parse(byId.stdout) as NamesDocument).application.id).toBe(1000001);
     expect(byName.status).toBe(1);
-    expect(byName.stderr).toMatch(/^account bad: the application list cannot be read: GET .*401.*\nhint: .*\n$/);
+    expect(byName.stderr).toMatch(/^error: account bad: the application list cannot be read: GET .*401.*\nhint: .*\n$/);
   });
 
   it('with --no-all-pages stops after 20 pages, says that the list goes on, and ends with 1', async () => {
@@ -186,7 +186,7 @@ describe('metric-names', () => {
     const some = await runInProcess([...flags, '--no-all-pages'], { config: long });
     expect(some.status).toBe(1);
     expect(some.stderr).toMatch(
-      /^the list continues after 20 pages \(20 names\): narrow it with --name, or .*--no-all-pages/,
+      /^error: the list continues after 20 pages \(20 names\): narrow it with --name, or .*--no-all-pages/,
     );
     expect(JSON.parse(some.stdout)).toMatchObject({ complete: false });
     expect(upstream.asked.filter(({ path }) => path.includes('metrics.json'))).toHaveLength(20);

@@ -59,7 +59,7 @@ describe.concurrent('standard output', () => {
     skip(!existsSync('/dev/full'), 'this system has no /dev/full');
     expect(await run(args, openSync('/dev/full', 'w'))).toEqual({
       status: 1,
-      stderr: 'standard output cannot be written: no space left on device (ENOSPC)\n',
+      stderr: 'error: standard output cannot be written: no space left on device (ENOSPC)\n',
     });
   });
 });

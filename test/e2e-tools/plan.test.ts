@@ -102,7 +102,7 @@ describe('plan', () => {
     expect(stdout.match(/times slower/g)).toHaveLength(1);
     expect(stdout.match(/limits\.requests_per_minute/g)).toHaveLength(1);
     expect(stdout).toContain(
-      'Warning: each of these would make it fit: limits.requests_per_minute: 44; collection.intervals.host_metrics: 5m',
+      'warning: each of these would make it fit: limits.requests_per_minute: 44; collection.intervals.host_metrics: 5m',
     );
   });
 
@@ -142,7 +142,7 @@ describe('plan', () => {
     });
     expect(status).toBe(1);
     expect(stderr).toMatch(
-      /^account bad: the application list cannot be read: GET .* 401: Invalid API Key \(reason auth\)\nhint: the key must be a user key .*\n$/,
+      /^error: account bad: the application list cannot be read: GET .* 401: Invalid API Key \(reason auth\)\nhint: the key must be a user key .*\n$/,
     );
     expect(
       (JSON.parse(stdout) as { accounts: { account: string }[] }).accounts.map(({ account: name }) => name),

@@ -72,7 +72,7 @@ describe('the command query', () => {
       config: { accounts: [rest()] },
     });
     expect(result.status).toBe(1);
-    expect(result.stderr).toMatch(/^account shop: the query cannot be read: graphql:queries/);
+    expect(result.stderr).toMatch(/^error: account shop: the query cannot be read: graphql:queries/);
   });
 
   it('prints facets under their own names, and nothing for a column that a row lacks', async () => {

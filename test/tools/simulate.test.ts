@@ -117,7 +117,7 @@ describe('the command simulate', () => {
     await other.close();
     expect(error).toBeInstanceOf(ExitStatus);
     expect((error as ExitStatus).status).toBe(1);
-    expect(said).toBe(`The address 127.0.0.1:${other.port} is in use: choose another with --listen-address.\n`);
+    expect(said).toBe(`error: the address 127.0.0.1:${other.port} is in use: choose another with --listen-address\n`);
   });
 
   it('says where it listens and how to use it, and ends cleanly on ctrl-C', async () => {

@@ -1,9 +1,9 @@
 import { aligned } from '../../api/nerdgraph/nrql.ts';
 import { UpstreamError, type Application, type KeyTransaction } from '../../api/types.ts';
 import { windowAt } from '../../collect/due.ts';
-import { REMEDIES } from '../../collect/remedies.ts';
 import { effectiveSettings, selects } from '../../collect/selection.ts';
 import { type AccountConfig, accountThrough, type Config } from '../../config/config.ts';
+import { suggest } from '../../config/wording.ts';
 import type { CommonOptions } from '../../cli/flags.ts';
 import { ExitStatus, UsageError } from '../../cli/process.ts';
 import type { Labels } from '../../metrics/sample.ts';
@@ -124,14 +124,13 @@ async function readLists({ config, reader, call }: LiveAccount, apps: readonly s
   return { applications, keyTransactions };
 }
 
-/** Waits for a read. Its failure names the interface, and what it may mean. */
+/** Waits for a read. Its failure names the interface. */
 async function readOver<T>(api: 'REST' | 'NerdGraph', what: 'lists' | 'data', read: Promise<T>): Promise<T> {
   try {
     return await read;
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error;
-    const hint = REMEDIES[error.failure.reason];
-    throw new Error(`the ${what} cannot be read over ${api}: ${error.message}; hint: ${hint}`);
+    throw new Error(`the ${what} cannot be read over ${api}`, { cause: error });
   }
 }
 
@@ -157,7 +156,8 @@ function chosenIds(
   );
   const unmatched = apps.filter((app) => !chosen.some((each) => isMeant(each, app)));
   if (unmatched.length > 0) {
-    const what = unmatched.map((app) => `"${app}"`).join(', ');
+    const names = [...new Set(choosing.map(({ name }) => name))];
+    const what = unmatched.map((app) => `"${app}"${suggest(app, names)}`).join(', ');
     throw new UsageError(`--app matches no reporting application: ${what}; the command discover lists them`);
   }
   return new Set(chosen.map(({ id }) => id));

@@ -7,15 +7,24 @@ import { firstOf, GROUPS, type Group } from '../../reads/reads.ts';
 import { errorText, escapeUnsafe, isMistake } from '../../log/logger.ts';
 import { loadOrExit, openLog, logIfFromEnvironment, type LoadedConfiguration } from '../../cli/configuration.ts';
 import type { CommonOptions } from '../../cli/flags.ts';
-import { ExitStatus, OutputError, StoppedError, stopOnSignals, UsageError } from '../../cli/process.ts';
+import {
+  ExitStatus,
+  OutputError,
+  printError,
+  StoppedError,
+  stopOnSignals,
+  UsageError,
+  withColours,
+} from '../../cli/process.ts';
 import { escapeLines, showProgress } from '../terminal.ts';
 import { clientOptions, observeCalls, openReader } from '../../cli/createReader.ts';
 import type { RestReaderOptions } from '../../api/rest/restReader.ts';
 import type { CallOptions, UpstreamReader } from '../../api/upstreamReader.ts';
-import { UpstreamError } from '../../api/types.ts';
+import { UpstreamError, type FailureReason } from '../../api/types.ts';
 import { systemClock, type Clock } from '../../collect/clock.ts';
 import { AccountLimiter, SharedConcurrency } from '../../collect/limiter.ts';
 import { REMEDIES } from '../../collect/remedies.ts';
+import { suggest } from '../../config/wording.ts';
 import { HOUR_MS } from '../../formulas/units.ts';
 
 /** The tools of a command that reads from New Relic. */
@@ -32,10 +41,10 @@ export interface CommandContext {
   readonly print: (text: string) => void;
   readonly mask: (text: string) => string;
   /**
-   * Prints an error as a line on standard error, with keys masked and unsafe characters escaped. The remedy for a refused key
-   * is printed once, at the end.
+   * Prints an error as a line on standard error, with keys masked and unsafe characters escaped. The remedy for each reason is
+   * printed once, at the end.
    */
-  readonly complain: (sentence: string, isRefusedKey: boolean) => void;
+  readonly complain: (sentence: string, reason?: FailureReason) => void;
 }
 
 /** The flags of a reading command, and its configuration if it was read already. */
@@ -61,10 +70,10 @@ async function runReadingCommand(
   // Also the keys of the accounts that are not read: a response may echo them.
   for (const account of loaded.config.accounts) secrets.add(keyOf(account) ?? '');
   const signal = stopOnSignals();
-  let hint = '';
-  const complain = (text: string, isRefused: boolean, escape = escapeUnsafe): void => {
-    process.stderr.write(`${secrets.maskPrinted(escape(text))}\n`);
-    if (isRefused) hint = `hint: ${REMEDIES.auth}\n`;
+  const hints = new Set<string>();
+  const complain = (text: string, reason?: FailureReason, escape = escapeUnsafe): void => {
+    printError(secrets.maskPrinted(escape(text)));
+    if (reason !== undefined) hints.add(`hint: ${REMEDIES[reason]}\n`);
   };
   const surroundings = {
     secrets,
@@ -88,26 +97,26 @@ async function runReadingCommand(
   } catch (error) {
     if (error instanceof ExitStatus) throw error;
     if (error instanceof UsageError) {
-      complain(`error: ${error.message}`, false);
+      complain(error.message);
       throw new ExitStatus(2);
     }
     if (signal.reason instanceof OutputError) throw signal.reason;
     if (signal.reason instanceof StoppedError) {
-      complain('stopped', false);
+      process.stderr.write('stopped\n');
       throw new ExitStatus(signal.reason.status);
     }
     const withStack = isMistake(error) || options['log.level'] === 'debug';
-    complain(errorText(error, withStack), isRefusedKey(error), withStack ? escapeLines : escapeUnsafe);
+    complain(errorText(error, withStack), reasonOf(error), withStack ? escapeLines : escapeUnsafe);
     throw new ExitStatus(1);
   } finally {
-    process.stderr.write(hint);
+    for (const hint of hints) process.stderr.write(withColours(hint, process.stderr));
   }
 }
 
-/** True when an error, or a cause of it, is that New Relic refused the key. */
-export function isRefusedKey(error: unknown): boolean {
-  if (error instanceof UpstreamError && error.failure.reason === 'auth') return true;
-  return error instanceof Error && error.cause !== undefined && isRefusedKey(error.cause);
+/** The reason of the failed call that an error, or a cause of it, tells of; undefined without one. */
+export function reasonOf(error: unknown): FailureReason | undefined {
+  if (error instanceof UpstreamError) return error.failure.reason;
+  return error instanceof Error ? reasonOf(error.cause) : undefined;
 }
 
 /** An account that a command reads from, with the daemon's client and limits. */
@@ -139,7 +148,11 @@ function onlyAccount(config: Config, name: string | undefined): Config {
   if (name === undefined) return config;
   const accounts = config.accounts.filter((account) => account.name === name);
   if (accounts.length > 0) return { ...config, accounts };
-  throw new UsageError(`there is no account "${name}": the accounts are ${namesOf(config.accounts)}`);
+  const meant = suggest(
+    name,
+    config.accounts.map((account) => account.name),
+  );
+  throw new UsageError(`there is no account "${name}": the accounts are ${namesOf(config.accounts)}${meant}`);
 }
 
 /** The account of a command that reads one. Throws a UsageError when there are several. */

@@ -79,7 +79,7 @@ describe('the command backfill', () => {
     simulator.faults.clear();
     expect(error).toMatchObject({ status: 1 });
     expect(said.trim().split('\n')).toEqual([
-      expect.stringMatching(/^account default: the application list cannot be read: .*401/),
+      expect.stringMatching(/^error: account default: the application list cannot be read: .*401/),
       expect.stringMatching(/^hint: the key must be a user key/),
     ]);
     expect(said).not.toContain(DEMO_API_KEY);
