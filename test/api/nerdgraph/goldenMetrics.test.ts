@@ -249,6 +249,27 @@ describe('golden metrics', () => {
     expect(valuesOf(outcomes[subjects.indexOf(silent)]!)).toEqual([]);
   });
 
+  it('of an entity with two rows fail, and of no other', async () => {
+    const between = await startBetween(WORLD, { maxRetries: 0 });
+    const subjects = await servicesOf(between);
+    const twice = (await read(between, subjects)).outcomes.findIndex((each) => valuesOf(each).length === 3);
+    between.fault = edit(({ results }) => {
+      results.push(...results.filter(({ facet }) => facet === subjects[twice]!.guid));
+    });
+    const { outcomes } = await read(between, subjects);
+    expect(outcomes.map(failuresOf)).toEqual(subjects.map((_, index) => (index === twice ? ['all'] : [])));
+  });
+
+  it('of entities with one id in their records belong to none of them, because a row may be about either', async () => {
+    const between = await startBetween(WORLD, { maxRetries: 0 });
+    const [first, ...others] = await subjectsOf(between, 'BROWSER-APPLICATION');
+    const guid = Buffer.from(`7|BROWSER|APPLICATION|${recordId(first!.guid, 'DOMAIN_IDS')}`).toString('base64');
+    const columns = first!.columns.filter(({ source }) => source.eventObjectId === 'DOMAIN_IDS');
+    const subjects = [first!, { ...first!, guid }, ...others].map((subject) => ({ ...subject, columns }));
+    const { outcomes } = await read(between, subjects);
+    expect(outcomes.map((each) => valuesOf(each).length > 0).slice(0, 3)).toEqual([false, false, true]);
+  });
+
   it('make three calls where the service answers nothing', async () => {
     const between = await startBetween(WORLD, { maxRetries: 0 });
     const subjects = await servicesOf(between);
