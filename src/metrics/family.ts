@@ -85,10 +85,14 @@ export function samplesOf<Input>(rows: readonly FamilyRow<Input>[], input: Input
   const samples: Sample[] = [];
   for (const family of rows) {
     const calculated = family.calculate(input);
-    const values = typeof calculated === 'number' ? [{ labels: undefined, value: calculated }] : (calculated ?? []);
-    for (const { labels, value = NaN } of values) if (Number.isFinite(value)) samples.push({ family, labels, value });
+    if (typeof calculated !== 'object') add(samples, family, undefined, calculated);
+    else for (const { labels, value } of calculated) add(samples, family, labels, value);
   }
   return samples;
+}
+
+function add(samples: Sample[], family: Family, labels: Labels | undefined, value = NaN): void {
+  if (Number.isFinite(value)) samples.push({ family, labels, value });
 }
 
 function sourceText({ source, nerdgraph, rest }: FamilySpec): string {
