@@ -9,10 +9,16 @@ const HEAD = `# yaml-language-server: $schema=docs/configuration.schema.json
 # Every key of the configuration. Set NEW_RELIC_API_KEY and this file is valid as it is: the keys that
 # are set have their default values, but for the account's name. Only "accounts" with a key is required.
 # Lines that begin with "#" and no space after it show keys that have no default, or another way to use one.
+# Where there is a space, the keys are for an entry of another kind: account_ids takes the place of account_id.
 # docs/configuration.md says the same in tables.`;
 
 /** Keys without a default that are set all the same, so that the file can be used as it is. */
 const SET = new Set(['accounts', 'accounts.name', 'accounts.region', 'accounts.api_key']);
+
+/** Keys that cannot be used beside the others of the example. */
+const OF_OTHER_ENTRIES = new Set(
+  ['account_ids', 'include_accounts', 'exclude_accounts', 'max_accounts'].map((key) => `accounts.${key}`),
+);
 
 /** The example file: every key with its description, set to its default, or commented out with an example. */
 export function exampleFile(schema: JsonSchema): string {
@@ -40,12 +46,17 @@ function entry({ name, schema }: SchemaKey, path: string, indent: string): strin
     const isSet = inner.some((line) => !line.trimStart().startsWith('#'));
     return isSet ? [`${indent}${name}:`, ...inner] : shown(name, sampleOf(schema), indent, '#');
   }
+  if (OF_OTHER_ENTRIES.has(path)) return [`${indent}# ${name}: ${inOneLine(sampleOf(schema))}`];
   if (SET.has(path)) return shown(name, sampleOf(schema), indent, '');
   const lines = preset === undefined ? [] : shown(name, preset, indent, '');
   const sample = sampleOf(other ?? schema);
   const sameAgain = preset !== undefined && JSON.stringify(sample) === JSON.stringify(preset);
   const simple = preset !== undefined && typeof sample !== 'object';
   return sameAgain || simple ? lines : [...lines, ...shown(name, sample, indent, '#')];
+}
+
+function inOneLine(value: unknown): string {
+  return stringify(value, { lineWidth: 0, collectionStyle: 'flow' }).trimEnd();
 }
 
 /** The dash of a list item takes the place of the indentation before its first key. */

@@ -392,6 +392,12 @@ export interface MetricNameList {
   readonly complete: boolean;
 }
 
+/** An account that a key sees, with New Relic's name of it; empty where there is none. */
+export interface ListedAccount {
+  readonly id: number;
+  readonly name: string;
+}
+
 /** The findings of a trial of an account (`check --live`), in sentences. */
 export interface Diagnosis {
   /** Facts about the data that the key can see. */
@@ -411,6 +417,10 @@ export interface UpstreamReader {
    * this id.
    */
   readonly user?: ((call: CallOptions) => Promise<number>) | undefined;
+  /** The number of the only account that the key sees, once it was looked up. */
+  readonly onlyAccount?: (() => number | undefined) | undefined;
+  /** The accounts that the key sees; undefined: the interface cannot list them. */
+  readonly listAccounts?: ((call: CallOptions) => Promise<readonly ListedAccount[]>) | undefined;
   /** Reads all pages; `ids` limits the list to these applications. */
   listApplications(query: { readonly ids?: readonly number[] }, call: CallOptions): Promise<Application[]>;
   readApplication(id: number, call: CallOptions): Promise<Application>;

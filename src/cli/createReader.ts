@@ -102,7 +102,7 @@ export function clientOptions(account: AccountConfig, config: Config, options: S
 }
 
 function createReader(account: AccountConfig, options: RestReaderOptions, before?: object): UpstreamReader {
-  const { api, account_id, queries, entities } = account;
+  const { api, account_id, origin, queries, entities } = account;
   if (api === 'rest') {
     // NRQL always goes through NerdGraph, regardless of the account's interface.
     const isNeeded = queries.length > 0 || entities.length > 0;
@@ -110,7 +110,8 @@ function createReader(account: AccountConfig, options: RestReaderOptions, before
     const nerdgraph = isNeeded ? throughNerdGraph(account, options, memory) : undefined;
     return createRestReader({ ...options, nerdgraph }, before);
   }
-  return createNerdGraphReader({ ...options, accountId: account_id, detailsMs: options.refusedNamesMs }, before);
+  const own = { accountId: account_id, isListed: origin !== undefined, detailsMs: options.refusedNamesMs };
+  return createNerdGraphReader({ ...options, ...own }, before);
 }
 
 /** The account's reader over NerdGraph, in the same region and with the same key. */

@@ -115,7 +115,7 @@ export async function startDaemon(options: {
       collector.reconfigure(next);
       config = next;
       droppedFamilies.clear();
-      telemetry.keepAccounts(config.accounts.map(({ name }) => name));
+      telemetry.keepAccounts([...config.accounts, ...collector.accounts].map(({ name }) => name));
       refreshAsConfigured();
     },
     ended: (diagnostics) => {
@@ -131,7 +131,7 @@ export async function startDaemon(options: {
     settings: { ...flags, version: VERSION, docs: `${HOME}/blob/main/docs` },
     collector: () => collector,
     collection: () => config.collection,
-    ownMetrics: (accounts, families) => telemetry.own(accounts, families),
+    ownMetrics: (accounts, entries, families) => telemetry.own(accounts, entries, families),
     dropped: (series) => {
       telemetry.dropped(series);
       const families = [...new Set(series.map(({ family }) => family))].filter((one) => !droppedFamilies.has(one));

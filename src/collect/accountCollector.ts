@@ -26,8 +26,6 @@ const STUCK_AFTER = 120_000;
  */
 export class AccountCollector {
   context: AccountContext;
-  /** The reason why New Relic refuses the account, in words; undefined when it does not. */
-  refused: string | undefined;
   readonly inventory: Inventory;
   readonly limiter: AccountLimiter;
   readonly schedule: Schedule;
@@ -39,6 +37,8 @@ export class AccountCollector {
   noticedFor: number | undefined;
   /** The end of the pause that was logged last. */
   #loggedPause = -Infinity;
+  /** The reason why New Relic refuses the account itself, in words. */
+  #refused: string | undefined;
   readonly #kinds: Kinds;
   readonly #queue: Queue;
   readonly #running = new Set<Promise<unknown>>();
@@ -66,14 +66,26 @@ export class AccountCollector {
     this.tracker = new Tracker(context, this.schedule, log);
   }
 
+  /** The reason why New Relic refuses the account, or the key of its entry, in words; undefined when it does not. */
+  get refused(): string | undefined {
+    return this.context.list?.refused ?? this.#refused;
+  }
+
   /** True when the last read of the application list succeeded completely (`newrelic_up`). */
   get up(): boolean {
+    // While the key of its entry is refused, its own list is not tried.
+    if (this.context.list?.refused !== undefined) return false;
     const { applicationList, entities, queries } = this.inventory;
     const isUp = ({ lastRead, failures }: Task): boolean => lastRead !== undefined && failures === 0;
     if (this.context.account.applications.read) return isUp(applicationList);
     // An account without applications is up while at least one query, or one read of entities, succeeds.
     for (const records of [entities, queries]) for (const task of records.tasks()) if (isUp(task)) return true;
     return false;
+  }
+
+  /** True for an account of an entry that never listed an application: in an organisation that is not unusual. */
+  get isWithoutApplications(): boolean {
+    return this.context.list !== undefined && !this.inventory.hasListed;
   }
 
   /**
@@ -214,9 +226,13 @@ export class AccountCollector {
     this.tracker.queued(task, this.schedule.window.to);
   }
 
-  /** True for tasks that may be read: while New Relic refuses the account, only the application list. */
+  /**
+   * True for tasks that may be read: while New Relic refuses the account, only the application list; while it refuses the key of
+   * the entry, none.
+   */
   #accepts(task: Task): boolean {
-    return this.refused === undefined || task === this.inventory.applicationList;
+    if (this.context.list?.refused !== undefined) return false;
+    return this.#refused === undefined || task === this.inventory.applicationList;
   }
 
   /** True when the refresh of a group that needs this task only once no longer needs it (`known` of `covers`). */
@@ -243,6 +259,8 @@ export class AccountCollector {
         this.#detach(yielded.then(() => this.#pump()));
         break;
       }
+      // Another account of the entry may have learned that the key is refused.
+      if (this.context.list?.refused !== undefined) this.#dropQueue();
       const call = this.#queue.take((kind) => this.#fillers(kind));
       if (call === undefined) break;
       this.#detach(this.#read(call));
@@ -368,13 +386,19 @@ export class AccountCollector {
   /**
    * A 401 through the account's own interface, and a 403 on the application list, stop the account: New Relic would refuse the
    * waiting tasks, too, so refreshes finish without them. Only the application list is read, once per interval; its next
-   * success resumes the account.
+   * success resumes the account. A 401 of an account from a list stops all accounts of that list, until the list is read.
    */
   #noteRefusal(task: Task, error: UpstreamError | undefined): void {
     const { applicationList } = this.inventory;
     const isList = task === applicationList;
     const isRead = error === undefined;
     if (isList && isRead) this.#reportIdleGroups();
+    const { list } = this.context;
+    if (list !== undefined && error?.failure.reason === 'auth') {
+      list.refuse(error.message, task.startedAt);
+      this.#dropQueue();
+      return;
+    }
     // An account without applications has no list that would show when New Relic accepts the account again.
     if (!this.context.account.applications.read) return;
     if (task.startedAt < this.#refusalDecidedAt) return;
@@ -384,11 +408,18 @@ export class AccountCollector {
     if (!(reason === 'auth' && this.#kinds.usesOwnInterface(task)) && !(reason === 'forbidden' && isList)) return;
     this.#setRefused(error.message);
     applicationList.retryAt = Math.max(applicationList.retryAt, this.schedule.nextRegularAttempt(applicationList));
+    this.#dropQueue();
+  }
+
+  /** Ends the wait of the tasks that may no longer be read. */
+  #dropQueue(): void {
+    if (this.#queue.size === 0) return;
     for (const waiting of this.#queue.clear()) {
       waiting.state = 'idle';
-      if (waiting === applicationList) this.#enqueue(waiting);
+      if (this.#accepts(waiting)) this.#enqueue(waiting);
       else this.tracker.ended(waiting, true);
     }
+    this.tracker.notify();
   }
 
   /** Logs a pause, once even if several responses requested it. */
@@ -402,8 +433,8 @@ export class AccountCollector {
 
   #setRefused(reason: string | undefined): void {
     const isRefused = reason !== undefined;
-    const wasRefused = this.refused !== undefined;
-    this.refused = reason;
+    const wasRefused = this.#refused !== undefined;
+    this.#refused = reason;
     if (isRefused === wasRefused) return;
     this.#refusalDecidedAt = this.context.clock.monotonic();
     this.log.refused(isRefused);

@@ -3,6 +3,7 @@ import type { AccountConfig, CollectionConfig } from '../config/config.ts';
 import type { CustomMetric } from '../metrics/customMetrics.ts';
 import type { Query } from '../metrics/queryFamilies.ts';
 import type { SampleWriter } from '../metrics/writeSamples.ts';
+import type { AccountList } from './accountList.ts';
 import type { Clock } from './clock.ts';
 import type { MetricSelections } from './metricSelections.ts';
 
@@ -13,6 +14,8 @@ export interface AccountContext {
   readonly reader: UpstreamReader;
   /** Changes exactly when the key changes; it is only compared and never shown. */
   readonly keyMark: () => string;
+  /** The list that the account was made from; undefined for an account that stands in the file. */
+  readonly list: AccountList | undefined;
   readonly customMetrics: readonly CustomMetric[];
   readonly selections: MetricSelections;
   readonly queries: readonly Query[];

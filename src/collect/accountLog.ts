@@ -7,7 +7,8 @@ import type { Task } from './task.ts';
  * matter how many tasks failed how often.
  */
 export class AccountLog {
-  readonly #logger: Logger;
+  /** Replaced when the account gets another name. */
+  logger: Logger;
   /** The failing groups: the reasons that were logged since the failure began, and the reasons of the last refresh. */
   readonly #failing = new Map<Group, { readonly logged: ReadonlySet<string>; readonly last: ReadonlySet<string> }>();
   #warnings: ReadonlySet<string> = new Set();
@@ -16,13 +17,13 @@ export class AccountLog {
   #refusalLogged = false;
 
   constructor(logger: Logger) {
-    this.#logger = logger;
+    this.logger = logger;
   }
 
   failed({ group, subject, problem }: Task): void {
     const { applicationId, hostKey, keyTransactionId } = subject;
     const about = { group, app_id: applicationId, host_id: hostKey, key_transaction_id: keyTransactionId };
-    this.#logger.debug({ ...about, problem: problem?.text }, 'An attempt failed');
+    this.logger.debug({ ...about, problem: problem?.text }, 'An attempt failed');
   }
 
   /** Logs the end of a group's refresh; `failed` are its failing tasks. */
@@ -37,10 +38,10 @@ export class AccountLog {
       const alike = problems.filter((problem) => problem.reason === reason);
       const before = isChanged ? { before: [...last].join(', ') } : {};
       const about = { group, reason, ...before, failed: alike.length, problem: alike.at(-1)?.text };
-      this.#logger.warn(about, 'Could not be read');
+      this.logger.warn(about, 'Could not be read');
     }
     if (reasons.size > 0) this.#failing.set(group, { logged: new Set([...logged, ...reasons]), last: reasons });
-    else if (this.#failing.delete(group)) this.#logger.info({ group, reason: [...logged].join(', ') }, 'Works again');
+    else if (this.#failing.delete(group)) this.logger.info({ group, reason: [...logged].join(', ') }, 'Works again');
     this.#endRefusal();
   }
 
@@ -61,7 +62,7 @@ export class AccountLog {
     // A refresh that read nothing, in a pause or after repeated failures, is a debug line, because the failure has its own
     // line. So is a probe, because there is one for each application.
     const level = left + failed === tasks || applicationId !== undefined ? 'debug' : 'info';
-    this.#logger[level](counts, left === 0 ? 'Refreshed' : 'Refreshed in part: the rest continues');
+    this.logger[level](counts, left === 0 ? 'Refreshed' : 'Refreshed in part: the rest continues');
   }
 
   /**
@@ -71,7 +72,7 @@ export class AccountLog {
   refused(isRefused: boolean): void {
     this.#isRefused = isRefused;
     if (isRefused && !this.#refusalLogged) {
-      this.#logger.error(
+      this.logger.error(
         'The account is refused: look at its key, the rights of the user of the key, and the region; ' +
           'meanwhile only its application list is read, once per interval',
       );
@@ -80,9 +81,27 @@ export class AccountLog {
     this.#endRefusal();
   }
 
+  /** Logs that New Relic refuses the key of an entry, once for all of its accounts. */
+  keyRefused(problem: string): void {
+    this.logger.error(
+      { problem },
+      'The key is refused: look at it, at the rights of its user, and at the region; meanwhile no account of the entry is ' +
+        'read, only its list of accounts is tried',
+    );
+  }
+
+  /** Logs that the list of accounts of an entry cannot be read, once for each reason. */
+  listFailed(reason: string, problem: string): void {
+    this.logger.warn({ reason, problem }, 'The list of accounts could not be read: the accounts stay as they were');
+  }
+
+  listWorksAgain(): void {
+    this.logger.info('The list of accounts is read again');
+  }
+
   /** Logs a pause that New Relic requested because of an overload. */
   paused(seconds: number): void {
-    this.#logger.warn(
+    this.logger.warn(
       { seconds: Math.ceil(seconds) },
       'New Relic asked us to stop calling: all calls of the account pause; something else may use its limit, too',
     );
@@ -90,19 +109,19 @@ export class AccountLog {
 
   /** Logs an error that only a mistake in the exporter can cause. */
   internalError(error: unknown): void {
-    this.#logger.error({ err: error }, 'Work on an account was ended by a fault of the exporter: please report it');
+    this.logger.error({ err: error }, 'Work on an account was ended by a fault of the exporter: please report it');
   }
 
   /** Logs the new ones among the current warnings, which are sentences; one with other numbers is not new. */
   warnings(warnings: readonly string[]): void {
-    for (const warning of warnings) if (!this.#warnings.has(withoutNumbers(warning))) this.#logger.warn(warning);
+    for (const warning of warnings) if (!this.#warnings.has(withoutNumbers(warning))) this.logger.warn(warning);
     this.#warnings = new Set(warnings.map(withoutNumbers));
   }
 
   #endRefusal(): void {
     if (this.#isRefused || !this.#refusalLogged) return;
     for (const { last } of this.#failing.values()) if (last.has('auth')) return;
-    this.#logger.info('The account is accepted again');
+    this.logger.info('The account is accepted again');
     this.#refusalLogged = false;
   }
 }

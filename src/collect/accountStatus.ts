@@ -30,6 +30,12 @@ export function summaryOf(account: AccountCollector, snapshot: AccountSnapshot, 
   return {
     name: config.name,
     api: config.api,
+    /** Its number at New Relic; undefined where it is not known. */
+    accountId: config.account_id ?? context.reader.onlyAccount?.(),
+    /** The entry with `account_ids` that it was made from. */
+    entry: config.origin?.entry,
+    /** True for an account of an entry that never listed an application: then none is missing. */
+    isOptional: account.isWithoutApplications,
     /** Empty when the configuration gives an address instead. */
     region: config.region ?? '',
     /** The date on which New Relic ends the interface. */
@@ -230,7 +236,7 @@ function typeStatus(account: AccountCollector, record: TypeRecord, time: Evaluat
     metrics: [...metrics].sort(),
     metricProblems: account.inventory.entities.problemsOf(record),
     /** Warnings about configured golden metrics that no entity has. */
-    missingMetrics: missingMetricWarnings(record),
+    missingMetrics: account.context.list === undefined ? missingMetricWarnings([record]) : [],
     /** Of the entities whose golden metrics are read: their states, and the number whose last attempt failed. */
     values,
     failing,

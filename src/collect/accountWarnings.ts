@@ -3,22 +3,39 @@ import { suggest } from '../config/wording.ts';
 import { nerdgraphValuesOf, type CustomMetric } from '../metrics/customMetrics.ts';
 import type { AccountCollector } from './accountCollector.ts';
 import { LONGEST_RANGE, OVERLAP } from './counterLedger.ts';
-import { isEnabled, onlyIds, unmatched } from './selection.ts';
+import { missingMetricWarnings } from './entityRecords.ts';
+import type { Inventory } from './inventory.ts';
+import { isEnabled, onlyIds, unmatched, unmatchedWords } from './selection.ts';
 
 /** The warnings about an account, each a sentence that says what to change. */
 export function warningsOf(account: AccountCollector): string[] {
   return [
     ...noticesOf(account),
-    ...unmatchedEntries(account, ['include', 'settings', 'tags']),
-    ...unmatchedTemplates(account),
+    ...(account.context.list === undefined ? unmatchedWarnings([account]) : []),
     ...tightLimits(account),
     ...slowCounters(account),
   ];
 }
 
+/**
+ * The warnings about what the configuration names and no account has: of one account of the file, or of all accounts of an
+ * entry, which share these keys.
+ */
+export function unmatchedWarnings(accounts: readonly AccountCollector[]): string[] {
+  return [...unmatchedEntries(accounts, ['include', 'settings', 'tags']), ...unmatchedTemplates(accounts)];
+}
+
 /** Entries of `exclude` that match nothing: a warning of the command `check` only, for what they keep out may come any day. */
-export function unmatchedExclusions(account: AccountCollector): string[] {
-  return unmatchedEntries(account, ['exclude']);
+export function unmatchedExclusions(accounts: readonly AccountCollector[]): string[] {
+  return unmatchedEntries(accounts, ['exclude']);
+}
+
+/** The same for golden metrics, of the accounts of an entry: whoever names one that does not exist gets no value. */
+export function missingInEntry(accounts: readonly AccountCollector[]): string[] {
+  const [first] = accounts;
+  return Array.from(first?.inventory.entities.types() ?? []).flatMap(({ selection: { type: entityType } }) =>
+    missingMetricWarnings(accounts.flatMap(({ inventory }) => inventory.entities.typeOf({ entityType }) ?? [])),
+  );
 }
 
 /** The warnings that may begin while the exporter runs: states that look healthy but are not. */
@@ -30,7 +47,8 @@ export function noticesOf(account: AccountCollector): string[] {
 
 /** The warning that applications are missing: an account without them looks like one without problems. */
 function fewApplications(account: AccountCollector): string[] {
-  const { inventory } = account;
+  const { inventory, isWithoutApplications } = account;
+  if (isWithoutApplications) return [];
   const listed = inventory.listedApplications?.length;
   if (listed === undefined || !account.up) return [];
   const largest = inventory.largestList();
@@ -67,14 +85,22 @@ function unknownValues({ context: { customMetrics }, inventory }: AccountCollect
     );
 }
 
-/** What matches nothing in a list that was read. While the account cannot be read, a wrong `account_id` may be the cause. */
-function unmatchedEntries(
-  { up, context: { account }, inventory }: AccountCollector,
-  keys: readonly (keyof Entries)[],
-): string[] {
-  if (!up) return [];
-  const { applications, key_transactions, account_id } = account;
+/** What matches nothing in the lists of these accounts. While an account cannot be read, a wrong `account_id` may be the cause. */
+function unmatchedEntries(all: readonly AccountCollector[], keys: readonly (keyof Entries)[]): string[] {
+  const accounts = all.filter(({ up }) => up);
+  const [first] = accounts;
+  const waits = ({ context, inventory }: AccountCollector): boolean =>
+    context.account.applications.read && !inventory.applicationList.tried;
+  if (first === undefined || all.some(waits)) return [];
+  const { account } = first.context;
+  const { applications, key_transactions, account_id, origin } = account;
+  const whose = origin === undefined ? `account ${account_id ?? account.name}` : `no account of entry ${origin.entry}`;
   const { include, exclude, settings, tags } = applications;
+  /** The lists of all accounts; undefined while one was not read. */
+  const inAll = <T>(listOf: (inventory: Inventory) => readonly T[] | undefined): readonly T[] | undefined => {
+    const lists = accounts.map(({ inventory }) => listOf(inventory));
+    return lists.includes(undefined) ? undefined : lists.flatMap((list) => list ?? []);
+  };
   const ofApplications: Entries = {
     include,
     // A list that is read by ids lacks what else an entry may leave out.
@@ -93,17 +119,31 @@ function unmatchedEntries(
       unmatched(entries[key], listed).map((match) => `${path}.${key}: no ${noun} has ${unmatchedWords(match)}`),
     );
   return [
-    ...unmatchedIn('applications', 'application', inventory.listedApplications, ofApplications),
-    ...unmatchedIn('key_transactions', 'key transaction', inventory.listedKeyTransactions, ofKeyTransactions),
-    ...Array.from(inventory.entities.types()).flatMap(({ listed, selection }) =>
-      listed?.length === 0 && keys.includes('include')
-        ? `entities: account ${account_id ?? account.name} has no entity of ${selection.type}: look whether both are right; ` +
-          'the command discover --entities lists the types'
-        : unmatchedIn('entities', `entity of ${selection.type}`, listed, {
-            ...selection,
-            tags: ofTags(selection.tags),
-          }),
+    ...unmatchedIn(
+      'applications',
+      'application',
+      inAll(({ listedApplications: list }) => list),
+      ofApplications,
     ),
+    ...unmatchedIn(
+      'key_transactions',
+      'key transaction',
+      inAll(({ listedKeyTransactions: list }) => list),
+      ofKeyTransactions,
+    ),
+    ...account.entities.flatMap((selection) => {
+      const { type: entityType } = selection;
+      const listed = inAll(({ entities }) => entities.typeOf({ entityType })?.listed);
+      if (listed?.length !== 0 || !keys.includes('include')) {
+        const entries = { ...selection, tags: ofTags(selection.tags) };
+        return unmatchedIn('entities', `entity of ${entityType}`, listed, entries);
+      }
+      const has = origin === undefined ? 'has no' : 'has an';
+      return (
+        `entities: ${whose} ${has} entity of ${entityType}: look whether both are right; ` +
+        'the command discover --entities lists the types'
+      );
+    }),
   ];
 }
 
@@ -116,21 +156,12 @@ function ofTags(tags: readonly string[]): readonly EntityMatch[] {
   return tags.map((tag) => ({ tag }));
 }
 
-function unmatchedWords({ id, name, tag, value }: EntityMatch): string {
-  if (id !== undefined) return `the id ${id}: correct the entry or remove it`;
-  const parts = [
-    ...(name === undefined ? [] : [`the name "${name}"`]),
-    ...(tag === undefined ? [] : [`the tag "${tag}"${value === undefined ? '' : ` with a value "${value}"`}`]),
-  ];
-  return `${parts.join(' and ')}: correct the entry or remove it`;
-}
-
-function unmatchedTemplates({ context, inventory }: AccountCollector): string[] {
-  const data = [...inventory.applications.values()].flatMap((record) => record.data ?? []);
+function unmatchedTemplates(accounts: readonly AccountCollector[]): string[] {
+  const data = accounts.flatMap(({ inventory }) => [...inventory.applications.values()].flatMap((of) => of.data ?? []));
   // Without the names it is not known which metrics match.
   if (data.length === 0 || data.some(({ customNames }) => customNames === undefined)) return [];
   const read = data.flatMap(({ customNames }) => customNames ?? []);
-  return context.customMetrics
+  return (accounts[0]?.context.customMetrics ?? [])
     .filter(({ template }) => !read.some((name) => template.pattern.test(name)))
     .map(
       ({ definition }) =>

@@ -120,7 +120,11 @@ export class EntityRecords {
     for (const { type, metric, why } of this.#leftOutMetrics) {
       yield `entities: ${quoted([metric])} of ${type} is left out: ${why}`;
     }
-    for (const record of this.#types.values()) yield* warningsOf(record);
+    for (const record of this.#types.values()) {
+      // What is missing in one account of an entry may exist in another one.
+      if (this.#context.list === undefined) yield* missingMetricWarnings([record]);
+      yield* warningsOf(record);
+    }
   }
 
   /** The golden metrics of a type that are not read, or not of all entities. */
@@ -129,7 +133,9 @@ export class EntityRecords {
     const leftOut = this.#leftOutMetrics.filter((each) => each.type === type);
     const { failing, notNumbers } = valueProblems(record);
     return [
-      ...missingMetrics(record).map(({ metric, hint }) => ({ metric, problem: `no entity has it${hint}` })),
+      ...(this.#context.list === undefined ? missingMetrics([record]) : []).map(({ metric, hint }) => {
+        return { metric, problem: `no entity has it${hint}` };
+      }),
       ...leftOut.map(({ metric, why }) => ({ metric, problem: why })),
       ...unreadable(record).map(({ metric, problem }) => ({ metric, problem: `its definition ${problem}` })),
       ...Array.from(failing, ([metric, { message }]) => ({ metric, problem: message })),
@@ -376,8 +382,10 @@ function metricsOf(listed: readonly MonitoredEntity[]): readonly GoldenMetric[] 
   return [...new Set(listed.map(({ metrics }) => metrics))].flat();
 }
 
-/** Configured golden metrics that no entity of the list has, with what it has; none while the list is empty or was not read. */
-function missingMetrics({ selection: { metrics = [] }, listed = [] }: TypeRecord) {
+/** Configured golden metrics that no entity of these lists has, with what it has; none while the lists are empty or were not read. */
+function missingMetrics(ofType: readonly TypeRecord[]) {
+  const { metrics = [] } = ofType[0]?.selection ?? {};
+  const listed = ofType.flatMap((record) => record.listed ?? []);
   if (listed.length === 0) return [];
   const known = [...new Set(metricsOf(listed).map(({ name }) => name))].sort();
   const more = known.length > MAX_KNOWN ? ', ...' : '';
@@ -386,10 +394,11 @@ function missingMetrics({ selection: { metrics = [] }, listed = [] }: TypeRecord
   return missing.map((metric) => ({ metric, hint: suggest(metric, known) || `: they have ${theirs}` }));
 }
 
-/** The warnings about configured golden metrics that no entity of the list has. */
-export function missingMetricWarnings(record: TypeRecord): readonly string[] {
-  return missingMetrics(record).map(
-    ({ metric, hint }) => `entities: no entity of ${record.selection.type} has a golden metric "${metric}"${hint}`,
+/** The warnings about configured golden metrics that no entity of these lists has, which are of one type in several accounts. */
+export function missingMetricWarnings(ofType: readonly TypeRecord[]): readonly string[] {
+  const type = ofType[0]?.selection.type ?? '';
+  return missingMetrics(ofType).map(
+    ({ metric, hint }) => `entities: no entity of ${type} has a golden metric "${metric}"${hint}`,
   );
 }
 
@@ -421,7 +430,6 @@ function* warningsOf(record: TypeRecord): Generator<string> {
   if (leftOut > 0) {
     yield `entities: ${type} has ${entities.size + leftOut} entities and max_entities is ${max_entities}: ${leftOut} are left out`;
   }
-  yield* missingMetricWarnings(record);
   for (const problem of new Set(unread.map((each) => each.problem))) {
     const alike = unread.filter((each) => each.problem === problem).map(({ metric }) => metric);
     yield `entities: ${type}: ${quoted(alike)} is never requested: its definition ${problem}`;

@@ -43,6 +43,8 @@ export class Inventory {
    */
   listedApplications: readonly Application[] | undefined;
   listedKeyTransactions: readonly KeyTransaction[] | undefined;
+  /** True once an application list was not empty. */
+  hasListed = false;
   /** The ids to which the application list was narrowed; empty for the whole list. */
   #listedIds: readonly number[] = [];
   #context: AccountContext;
@@ -150,6 +152,7 @@ export class Inventory {
    */
   setApplications(list: readonly Application[], ids = this.#listedIds): void {
     this.listedApplications = list;
+    this.hasListed ||= list.length > 0;
     this.#listedIds = ids;
     const [last, of] = [this.#counts.at(-1), ids.toSorted((a, b) => a - b).join()];
     if (last?.listed !== list.length || last.of !== of) {

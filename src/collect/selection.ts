@@ -127,6 +127,16 @@ export function unmatched(
   return listed.length === 0 ? [] : entries.filter((match) => !listed.some((entity) => matches(match, entity)));
 }
 
+/** The end of a sentence that an entry matches nothing. */
+export function unmatchedWords({ id, name, tag, value }: EntityMatch): string {
+  if (id !== undefined) return `the id ${id}: correct the entry or remove it`;
+  const parts = [
+    ...(name === undefined ? [] : [`the name "${name}"`]),
+    ...(tag === undefined ? [] : [`the tag "${tag}"${value === undefined ? '' : ` with a value "${value}"`}`]),
+  ];
+  return `${parts.join(' and ')}: correct the entry or remove it`;
+}
+
 /** The settings of an application: from the first matching entry of `applications.settings`, otherwise from the account. */
 export function effectiveSettings(account: AccountConfig, application: Application) {
   const setting = account.applications.settings.find(({ match }) => matches(match, application));

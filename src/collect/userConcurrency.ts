@@ -1,6 +1,13 @@
-import type { AccountCollector } from './accountCollector.ts';
+import type { UpstreamReader } from '../api/upstreamReader.ts';
 import type { Clock } from './clock.ts';
-import { SharedConcurrency } from './limiter.ts';
+import { SharedConcurrency, type AccountLimiter } from './limiter.ts';
+
+/** What makes calls with a key: an account, or the list of accounts of an entry. */
+interface KeyUser {
+  readonly keyMark: string;
+  readonly limiter: AccountLimiter;
+  readonly context: { readonly reader: UpstreamReader };
+}
 
 /** The time after which an unknown user is requested again, in milliseconds. */
 const REQUEST_AGAIN_AFTER = 3_600_000;
@@ -24,9 +31,9 @@ export class UserConcurrency {
    */
   readonly #users = new Map<
     string,
-    { readonly by: string; readonly requestAt: number; readonly requestedBy?: AccountCollector }
+    { readonly by: string; readonly requestAt: number; readonly requestedBy?: KeyUser }
   >();
-  #accounts: readonly AccountCollector[] = [];
+  #accounts: readonly KeyUser[] = [];
   #shared = new Map<string, SharedConcurrency>();
 
   constructor(clock: Clock) {
@@ -34,7 +41,7 @@ export class UserConcurrency {
   }
 
   /** Takes over the current accounts, with their current keys. */
-  share(accounts: readonly AccountCollector[]): void {
+  share(accounts: readonly KeyUser[]): void {
     this.#accounts = accounts.filter(
       ({ context: { reader } }) => reader.api === 'nerdgraph' || reader.queries !== undefined,
     );

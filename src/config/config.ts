@@ -10,7 +10,14 @@ export interface Config {
   readonly collection: CollectionConfig;
 }
 
-export type AccountConfig = Readonly<z.output<typeof account>>;
+/** An account, or with `account_ids` an entry that stands for several (src/collect/expandAccounts.ts). */
+export interface AccountConfig extends Readonly<z.output<typeof account>> {
+  /**
+   * The entry with `account_ids` that the account was made from, by its name, and New Relic's name of the account; undefined for
+   * an account that stands in the file.
+   */
+  readonly origin?: { readonly entry: string; readonly accountName: string };
+}
 export type DatabaseComponent = AccountConfig['applications']['settings'][number]['database_component'];
 export type CollectionConfig = Readonly<z.output<typeof collection>>;
 

@@ -2,7 +2,7 @@ import { resolve, dirname, isAbsolute, join } from 'node:path';
 import { certificateProblem } from './certificates.ts';
 import type { Config, AccountConfig } from './config.ts';
 import { type Path, issue, type Issue, mayBeSecret, type Diagnostic } from './diagnostic.ts';
-import { brokenRules, accountsOf, mappingOf } from './schema/rules.ts';
+import { brokenRules, accountsOf, entryName, mappingOf } from './schema/rules.ts';
 import { readQueries } from './queries.ts';
 import { fileSchema } from './schema/file.ts';
 import { parseWritten } from './schemaIssues.ts';
@@ -143,8 +143,10 @@ export function checkConfig(
   const { diagnostics } = queries;
   if ('issues' in parsed)
     return { issues: [...parsed.issues, ...issues], diagnostics, warnings: [], config: undefined };
+  const written = accountsOf(values);
   const accounts = parsed.value.accounts.map((account, index) => ({
     ...resolveFiles(folder, account),
+    ...(account.account_ids !== undefined && written[index]?.['name'] === undefined ? { name: entryName(index) } : {}),
     queries: [...account.queries, ...(queries.further[index] ?? [])],
     query_files: [],
     query_packs: [],

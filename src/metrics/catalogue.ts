@@ -57,6 +57,9 @@ export const BUILT_IN_NAMES: ReadonlySet<string> = new Set([
   ),
 ]);
 
+/** Labels of families without static labels, or on which the label of the family takes precedence. */
+const OF_EXPORTER_ONLY = ['account_id', 'entry'];
+
 /**
  * Label names that an account's static labels may not take: names of all families, of queries, and of Prometheus. The names of
  * entities are reserved only in accounts with entities, by a rule of their own.
@@ -67,5 +70,5 @@ export const RESERVED_LABEL_NAMES: ReadonlySet<string> = new Set(
     ...[...FAMILIES, ...EXPORTER_FAMILIES, ...PROBE_FAMILIES].flatMap(({ labelNames }) => labelNames),
     PERCENTILE_LABEL,
     ...PROMETHEUS_LABEL_NAMES,
-  ].filter((name) => !MONITORED_LABEL_NAMES.some((ofEntities) => ofEntities === name)),
+  ].filter((name) => ![...MONITORED_LABEL_NAMES, ...OF_EXPORTER_ONLY].includes(name)),
 );

@@ -15,7 +15,7 @@ export const EXPORTER = {
   up: gauge(
     'newrelic_up',
     ['account'],
-    "1 when the account's last application list was read whole, for which the key must list the account, else 0. Of an account without applications: 1 while a query or a list of entities is answered.",
+    "1 when the account's last application list was read whole, for which the key must list the account, else 0. Of an account without applications: 1 while a query or a list of entities is answered. 0 for an entry with account_ids until a list has left an account.",
   ),
   buildInfo: gauge(
     'newrelic_exporter_build_info',
@@ -118,8 +118,23 @@ export const EXPORTER = {
   ),
   accountInfo: gauge(
     'newrelic_exporter_account_info',
-    ['account', 'api', 'region'],
-    '1, with the interface (rest or nerdgraph) and the region of the account; the region is empty with base_url.',
+    ['account', 'api', 'region', 'account_id'],
+    '1, with the interface (rest or nerdgraph), the region and the number of the account; the region is empty with base_url, the number where it is not known.',
+  ),
+  accountListSuccess: gauge(
+    'newrelic_exporter_account_list_success',
+    ['entry'],
+    '1 when the last attempt to read the list of accounts of the entry succeeded, else 0.',
+  ),
+  accounts: gauge(
+    'newrelic_exporter_accounts',
+    ['entry', 'state'],
+    'Accounts of an entry with account_ids: listed by its key, of them exported. The first includes the other: never sum over state.',
+  ),
+  accountsLeftOut: gauge(
+    'newrelic_exporter_accounts_left_out',
+    ['entry'],
+    'Accounts of an entry with account_ids that max_accounts leaves out.',
   ),
   apiEndOfLife: gauge(
     'newrelic_exporter_api_end_of_life_timestamp_seconds',
@@ -134,7 +149,7 @@ export const EXPORTER = {
   applications: gauge(
     'newrelic_exporter_applications',
     ['account', 'state'],
-    'Applications of the account: listed, of them exported, of them reporting. Each includes the next: never sum over state.',
+    'Applications of the account: listed, of them exported, of them reporting. Each includes the next: never sum over state. Absent for an account of an entry with account_ids that never listed one.',
   ),
   refusedLogins: counter(
     'newrelic_exporter_web_refused_logins_total',

@@ -106,7 +106,12 @@ export function labelValueText(value: string): string {
   if (value.length * MAX_UNIT_BYTES <= MAX_LABEL_BYTES && !SPECIAL.test(value)) {
     return value;
   }
-  return cut(value.toWellFormed(), value).replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"');
+  return shortened(value).replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"');
+}
+
+/** A label value in whole characters, at most 1,024 bytes long; different values stay different. */
+export function shortened(value: string): string {
+  return cut(value.toWellFormed(), value);
 }
 
 /** `name="value"` of every label, in order. */

@@ -5,8 +5,14 @@ import { describeFaults, FAULT_RULE } from './faults/faultRules.ts';
 import { isReporting } from './world/worldEntities.ts';
 
 const LOOPBACK = /^(127\.|::1$|::ffff:127\.)/;
-const CONTROL = /^\/control\/(?<what>faults|requests|applications|key_transactions)(?:\/(?<id>\d{1,15}))?$/;
+const CONTROL = /^\/control\/(?<what>faults|requests|accounts|applications|key_transactions)(?:\/(?<id>\d{1,15}))?$/;
 const MAX_ENTRIES = 1000;
+
+const RENAMED = z.strictObject({ name: z.string().nullable() });
+const ACCOUNT = RENAMED.extend({
+  id: z.int().positive().max(2_147_483_647).optional(),
+  applications: z.int().nonnegative().max(100_000).optional(),
+}).transform(({ id, ...rest }) => ({ ...rest, ...(id === undefined ? {} : { id }) }));
 
 export function isControl(path: string): boolean {
   return path === '/control' || path.startsWith('/control/');
@@ -45,7 +51,8 @@ function obey(
 ): readonly [status: number, body?: unknown] {
   const groups = CONTROL.exec(path)?.groups;
   if (groups === undefined) {
-    const error = 'there are /control/faults, /control/requests, /control/applications and /control/key_transactions';
+    const error =
+      'there are /control/faults, /control/requests, /control/accounts, /control/applications and /control/key_transactions';
     return [404, { error }];
   }
   const verb = request.method ?? '';
@@ -68,6 +75,17 @@ function obey(
     case 'DELETE requests':
       state.requests.clear();
       return [204];
+    case 'GET accounts':
+      return [200, state.accounts];
+    case 'POST accounts': {
+      const account = { id: state.nextAccountId, ...ACCOUNT.parse(body) };
+      state.addAccount(account);
+      return [201, { id: account.id }];
+    }
+    case 'POST accounts/id':
+      return state.renameAccount(id, RENAMED.parse(body).name) ? [204] : [404, { error: `no account ${id}` }];
+    case 'DELETE accounts/id':
+      return state.removeAccount(id) ? [204] : [404, { error: `no account ${id}` }];
     case 'GET applications':
       return [200, applications(state)];
     case 'POST applications/id':

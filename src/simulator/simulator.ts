@@ -28,7 +28,10 @@ export interface SimulatorOptions extends Partial<WorldOptions>, Partial<Service
   readonly control?: boolean;
 }
 
-export interface Simulator extends Pick<SimulatorState, 'faults' | 'requests' | 'change' | 'restore'> {
+export interface Simulator extends Pick<
+  SimulatorState,
+  'faults' | 'requests' | 'change' | 'restore' | 'addAccount' | 'renameAccount' | 'removeAccount'
+> {
   /** Without `/v2` or `/graphql`, without a slash at the end. */
   readonly url: string;
   readonly port: number;
@@ -103,6 +106,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   const state = new SimulatorState(
     createWorld({ ...options, ...sizeFor(options.facts ?? DEFAULT_SETTINGS.facts, options) }),
     options.now ?? Date.now,
+    options.accounts,
   );
   for (const rule of options.faults ?? []) state.faults.add(rule);
   // The GraphQL library is loaded only when a simulator starts.
@@ -143,6 +147,9 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     requests: state.requests,
     change: (id, change) => state.change(id, change),
     restore: (id) => state.restore(id),
+    addAccount: (account) => state.addAccount(account),
+    renameAccount: (id, name) => state.renameAccount(id, name),
+    removeAccount: (id) => state.removeAccount(id),
     close: () => {
       stopping.abort();
       return listener.close();

@@ -1,6 +1,14 @@
 /** Ids of facts (docs/facts.md) that the simulator contradicts, and `many_rows` or `many_entities` for a larger account. */
 export type PlantedFacts = ReadonlySet<string>;
 
+/** An account that the key sees. */
+export interface AccountOptions {
+  readonly id: number;
+  readonly name: string | null;
+  /** How many applications it has; undefined: as many as the world. */
+  readonly applications?: number | undefined;
+}
+
 /** The default key: an invented one, in the form of a user key. */
 export const DEMO_API_KEY = 'NRAK-SIMULATOR0000000000000000';
 
@@ -17,8 +25,8 @@ export const DEFAULT_SETTINGS = {
   metricsFound: true,
   /** 429 beyond this many calls in a minute of the clock; 0 for no limit. */
   callsPerMinute: 0,
-  /** The accounts that NerdGraph shows to the key; undefined: the account of the world. */
-  accounts: undefined as readonly { readonly id: number; readonly name: string }[] | undefined,
+  /** The accounts that NerdGraph shows to the key, each with a world of its own; undefined: the account of the world. */
+  accounts: undefined as readonly AccountOptions[] | undefined,
   /** The user of each key. All keys that are not listed belong to one user. */
   users: undefined as Readonly<Record<string, number>> | undefined,
   /** NRQL queries beyond this many in a minute of the clock get an error; 0 for no limit. */

@@ -1,9 +1,9 @@
 import * as z from 'zod';
 import { type CallKind, FaultBook, type FaultRule, type FaultTarget } from './faults/faultRules.ts';
 import type { ServiceResponse } from './simulatorHttp.ts';
-import type { ServiceSettings } from './simulatorSettings.ts';
+import type { AccountOptions, ServiceSettings } from './simulatorSettings.ts';
 import { type Amendment, firstIncompleteMinute } from './world/worldEntities.ts';
-import type { World } from './world/world.ts';
+import { createWorld, type World } from './world/world.ts';
 
 /** The two interfaces over one world: a change may be seen through one of them alone, so that they differ. */
 const INTERFACES = ['rest', 'nerdgraph'] as const;
@@ -216,15 +216,60 @@ export class SimulatorState {
   readonly faults = new FaultBook();
   readonly requests = new RequestLog();
   readonly now: () => number;
+  /** The account that REST shows. */
   readonly #worlds: Record<(typeof INTERFACES)[number], World>;
+  /** The accounts that the key sees, by number; those beside the first have a world that only NerdGraph shows. */
+  readonly #accounts = new Map<number, { name: string | null; world: World | undefined }>();
+  /** The number of accounts that there ever were. */
+  #count = 1;
 
-  constructor(world: World, now: () => number) {
+  constructor(world: World, now: () => number, accounts?: readonly AccountOptions[]) {
     this.#worlds = { rest: world, nerdgraph: world };
     this.now = now;
+    for (const account of accounts ?? [{ id: world.options.accountId, name: 'Simulator' }]) this.addAccount(account);
   }
 
+  /** The world of the first account through an interface. */
   world(through: (typeof INTERFACES)[number]): World {
     return this.#worlds[through];
+  }
+
+  /** The accounts that the key sees, as NerdGraph lists them. */
+  get accounts(): readonly Pick<AccountOptions, 'id' | 'name'>[] {
+    return Array.from(this.#accounts, ([id, { name }]) => ({ id, name }));
+  }
+
+  /** The world of an account over NerdGraph; undefined when the key does not see the account. */
+  worldOf(accountId: number): World | undefined {
+    const account = this.#accounts.get(accountId);
+    return account && (account.world ?? this.#worlds.nerdgraph);
+  }
+
+  /** Adds an account with applications of its own. Throws an Error when there is one of this number. */
+  addAccount({ id, name, applications }: AccountOptions): void {
+    if (this.#accounts.has(id)) throw new Error(`there is an account ${id} already`);
+    const { options } = this.#worlds.rest;
+    const isFirst = id === options.accountId;
+    const own = { accountId: id, accountIndex: this.#count, applications: applications ?? options.applications };
+    if (!isFirst) this.#count += 1;
+    this.#accounts.set(id, { name, world: isFirst ? undefined : createWorld({ ...options, ...own }) });
+  }
+
+  /** Gives an account another name; false when there is no such account. */
+  renameAccount(id: number, name: string | null): boolean {
+    const account = this.#accounts.get(id);
+    if (account !== undefined) account.name = name;
+    return account !== undefined;
+  }
+
+  /** Hides an account from the key; false when there is no such account. */
+  removeAccount(id: number): boolean {
+    return this.#accounts.delete(id);
+  }
+
+  /** A number for one more account. */
+  get nextAccountId(): number {
+    return Math.max(this.#worlds.rest.options.accountId, ...this.#accounts.keys()) + 1;
   }
 
   /** Changes one application or key transaction from now on. Throws a ZodError on a bad change. */
@@ -233,11 +278,17 @@ export class SimulatorState {
     const amendment = toAmendment(rest, this.now());
     for (const through of on === undefined ? INTERFACES : [on])
       this.#worlds[through] = this.#worlds[through].amend(id, amendment);
+    this.#amendOthers(id, amendment);
   }
 
   /** Takes back everything that was changed about one application or key transaction. */
   restore(id: number): void {
     for (const through of INTERFACES) this.#worlds[through] = this.#worlds[through].amend(id, undefined);
+    this.#amendOthers(id, undefined);
+  }
+
+  #amendOthers(id: number, amendment: Amendment | undefined): void {
+    for (const account of this.#accounts.values()) account.world = account.world?.amend(id, amendment);
   }
 }
 

@@ -4,6 +4,7 @@ import { FAILURE_REASONS, type FailureReason } from '../api/types.ts';
 // it was written as OpenMetrics, and knows no units, escaped quotes in HELP or canonical bounds. Its successor needs Node 22.
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import type { AccountSummary, GroupStatus, QueryStatus } from '../collect/accountStatus.ts';
+import type { EntryStatus } from '../collect/entryStatus.ts';
 import type { TaskState } from '../collect/due.ts';
 import type { OwnFamily } from '../exposition/exposition.ts';
 import { EXPORTER, EXPORTER_FAMILIES, type ExporterFamily } from '../metrics/catalogueExporter.ts';
@@ -78,6 +79,7 @@ export class Telemetry {
   /** All families, for an exposition with the given collected families. */
   async own(
     statuses: readonly AccountSummary[],
+    entries: readonly EntryStatus[],
     collected: ReadonlyMap<string, { readonly series: number }>,
   ): Promise<readonly OwnFamily[]> {
     for (const family of collected.keys()) this.#dropped.inc({ family }, 0);
@@ -85,6 +87,7 @@ export class Telemetry {
       await registryFamilies(this.#registry),
       [...collected].flatMap(([family, { series }]) => gauge(EXPORTER.series, { family }, series)),
       ...(await Promise.all(statuses.map((status) => this.#ofAccount(status)))),
+      ...(await Promise.all(entries.map((entry) => this.#ofEntry(entry)))),
     ].flat();
     const families = EXPORTER_FAMILIES.map((family) => {
       const ofFamily = parts.filter(({ name }) => name === family.name);
@@ -96,14 +99,22 @@ export class Telemetry {
   async #ofAccount(status: AccountSummary): Promise<readonly OwnFamily[]> {
     const calls = this.#callsOf(status.name);
     if (status.api === 'nerdgraph') calls.expectSplits();
-    const families = [...accountFamilies(status), ...(await registryFamilies(calls.registry))];
-    return families.map((family) => ({
-      ...family,
-      series: family.series.map((one) => ({
-        ...one,
-        labels: { account: status.name, ...one.labels, ...status.labels },
-      })),
-    }));
+    return labelled([...accountFamilies(status), ...(await registryFamilies(calls.registry))], status);
+  }
+
+  /** The families about the list of accounts of an entry, and its calls under the name of the entry as account. */
+  async #ofEntry(status: EntryStatus): Promise<readonly OwnFamily[]> {
+    const { entry, labels, success, isEmpty, listed, exported, leftOut } = status;
+    const up = gauge(EXPORTER.up, {}, isEmpty ? 0 : undefined);
+    const calls = await registryFamilies(this.#callsOf(entry).registry);
+    return [
+      ...labelled([...up, ...calls], { name: entry, labels }),
+      ...gauge(EXPORTER.accountListSuccess, { entry }, success === undefined ? undefined : Number(success)),
+      ...Object.entries({ listed, exported }).flatMap(([state, count]) =>
+        gauge(EXPORTER.accounts, { entry, state }, count),
+      ),
+      ...gauge(EXPORTER.accountsLeftOut, { entry }, leftOut),
+    ];
   }
 
   #callsOf(account: string): AccountCalls {
@@ -111,6 +122,20 @@ export class Telemetry {
     if (calls === undefined) this.#accounts.set(account, (calls = new AccountCalls()));
     return calls;
   }
+}
+
+/** The families with the name of the account and its static labels; a label of the family itself takes precedence. */
+function labelled(
+  families: readonly OwnFamily[],
+  { name, labels }: { readonly name: string; readonly labels: Labels },
+): OwnFamily[] {
+  return families.map((family) => ({
+    ...family,
+    series: family.series.map((one) => ({
+      ...one,
+      labels: { account: name, ...one.labels, ...labels, ...one.labels },
+    })),
+  }));
 }
 
 /** Seconds: from a very near server to well beyond the default `request_timeout`. */
@@ -187,13 +212,13 @@ const STATES: readonly TaskState[] = ['fresh', 'stale', 'missing'];
  * that is not known yet is absent. Each element has one series; the caller joins those of a family and adds the account's name.
  */
 function accountFamilies(status: AccountSummary): OwnFamily[] {
-  const { api, region, budget } = status;
+  const { api, region, budget, accountId } = status;
   return [
     ...gauge(EXPORTER.up, {}, Number(status.up)),
-    ...gauge(EXPORTER.accountInfo, { api, region }, 1),
+    ...gauge(EXPORTER.accountInfo, { api, region, account_id: accountId === undefined ? '' : String(accountId) }, 1),
     ...gauge(EXPORTER.apiEndOfLife, {}, status.endOfLife),
     ...(['listed', 'exported', 'reporting'] as const).flatMap((state) =>
-      gauge(EXPORTER.applications, { state }, status.applicationCounts?.[state]),
+      gauge(EXPORTER.applications, { state }, status.isOptional ? undefined : status.applicationCounts?.[state]),
     ),
     ...gauge(EXPORTER.windowEnd, {}, status.windowEnd),
     ...gauge(EXPORTER.lostSeconds, {}, status.counters?.lostSeconds),

@@ -5,6 +5,8 @@ import { describeInterfaceEnd, openLog, readFiles, logIfFromEnvironment, type Fi
 import { UpstreamError } from '../api/types.ts';
 import type { Diagnosis } from '../api/upstreamReader.ts';
 import type { AccountStatus, TaskStatus } from '../collect/accountStatus.ts';
+import type { Collector } from '../collect/collector.ts';
+import type { EntryStatus } from '../collect/entryStatus.ts';
 import { REMEDIES } from '../collect/remedies.ts';
 import type { AccountConfig } from '../config/config.ts';
 import { escapeUnsafe } from '../log/logger.ts';
@@ -61,20 +63,22 @@ async function checkLive(options: ReadingOptions): Promise<void> {
       signal.throwIfAborted();
     }
     // Only metric data tell whether a custom metric has the configured values, so one application that has it is probed.
-    for (const { name } of config.accounts) {
+    const { accounts } = collector;
+    for (const { name } of accounts) {
       for (const id of collector.customExamples(name)) await collector.probe(name, id, Infinity, signal);
     }
     signal.throwIfAborted();
     const statuses = new Map(collector.status().map((status) => [status.name, status]));
     const reports = await Promise.all(
-      config.accounts.map((account) =>
+      accounts.map((account) =>
         report(account, statuses.get(account.name), collector.unmatchedExclusions(account.name), () =>
           collector.diagnose(account.name, signal),
         ),
       ),
     );
-    print(reports.map(({ text }) => `${text}\n`).join('\n'));
-    if (reports.some(({ failed }) => failed)) throw new ExitStatus(1);
+    const all = [...collector.entries().map((entry) => reportEntry(entry, collector)), ...reports];
+    print(all.map(({ text }) => `${text}\n`).join('\n'));
+    if (all.some(({ failed }) => failed)) throw new ExitStatus(1);
   });
 }
 
@@ -85,6 +89,25 @@ const API_NAMES: Readonly<Record<AccountConfig['api'], string>> = { rest: 'REST'
 interface AccountReport {
   readonly text: string;
   readonly failed: boolean;
+}
+
+/** An entry with `account_ids`: its list, and what no account of it has. */
+function reportEntry(status: EntryStatus, collector: Collector): AccountReport {
+  const { entry, problem, reason, listed = 0, exported = 0, warnings, missingMetrics } = status;
+  const verdict =
+    problem === undefined
+      ? `${counted(listed, 'account')} visible, ${exported} exported`
+      : `the list of accounts cannot be read: ${problem}`;
+  const lines = [
+    ...(reason === undefined ? [] : [`hint: ${REMEDIES[reason]}`]),
+    ...[...warnings, ...collector.unmatchedExclusions(entry)].map(
+      (text) => `${missingMetrics.includes(text) ? 'problem' : 'warning'}: ${text}`,
+    ),
+  ];
+  return {
+    text: [`entry ${entry}: ${verdict}`, ...lines.map((line) => `  ${line}`)].map(escapeUnsafe).join('\n'),
+    failed: problem !== undefined || missingMetrics.length > 0,
+  };
 }
 
 async function report(

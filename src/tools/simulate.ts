@@ -32,7 +32,7 @@ function introduce(simulator: Simulator, flags: SimulatorFlags): string {
     '',
     'accounts:',
     '  - name: simulator',
-    `    account_id: ${flags.accountId}`,
+    flags.accounts > 1 ? '    account_ids: all' : `    account_id: ${flags.accountId}`,
     `    base_url: ${simulator.url}/graphql`,
     `    api_key: ${key}`,
     ...tls,

@@ -21,11 +21,12 @@ const DEFAULT_LISTEN = { host: '127.0.0.1', port: 9127, text: '127.0.0.1:9127' }
 /** The simulator's flags as commander parses them; most are named as in SimulatorOptions. */
 export type SimulatorFlags = Omit<
   SimulatorOptions,
-  'host' | 'port' | 'latencyMs' | 'apiKeys' | 'tls' | 'faults' | 'facts' | 'now'
+  'host' | 'port' | 'latencyMs' | 'apiKeys' | 'tls' | 'faults' | 'facts' | 'now' | 'accounts'
 > &
   Required<Pick<SimulatorOptions, 'seed' | 'applications' | 'accountId' | 'control'>> & {
     readonly listenAddress: { readonly host: string; readonly port: number };
     readonly latency: number;
+    readonly accounts: number;
     readonly apiKey?: readonly string[];
     readonly tlsCertFile?: string;
     readonly tlsKeyFile?: string;
@@ -87,6 +88,12 @@ export function addSimulatorFlags(command: Command, { host, port, text } = DEFAU
     )
     .option('--account-id <number>', 'the account that NerdGraph answers for', wholeNumber(1, 2_147_483_647), 1_234_567)
     .option(
+      '--accounts <number>',
+      'how many accounts the key sees over NerdGraph, each with its own applications; their ids count up',
+      wholeNumber(1, 1_000),
+      1,
+    )
+    .option(
       '--nrql-per-minute <number>',
       'NRQL queries beyond this many per minute get an error; 0 for no limit',
       wholeNumber(0, 1_000_000),
@@ -110,7 +117,7 @@ export function addSimulatorFlags(command: Command, { host, port, text } = DEFAU
 
 /** The options of `startSimulator` from the flags. Throws when a TLS file is missing or cannot be read. */
 export function simulatorOptions(flags: SimulatorFlags): SimulatorOptions {
-  const { listenAddress, latency, apiKey, fault, fact, tlsCertFile, tlsKeyFile, ...others } = flags;
+  const { listenAddress, latency, accounts, apiKey, fault, fact, tlsCertFile, tlsKeyFile, ...others } = flags;
   if ((tlsCertFile === undefined) !== (tlsKeyFile === undefined)) {
     throw new InvalidArgumentError('--tls-cert-file and --tls-key-file go together');
   }
@@ -118,6 +125,9 @@ export function simulatorOptions(flags: SimulatorFlags): SimulatorOptions {
     ...others,
     ...listenAddress,
     latencyMs: latency,
+    accounts: Array.from({ length: accounts }, (_, index) => {
+      return { id: others.accountId + index, name: `Simulator${index === 0 ? '' : ` ${index + 1}`}` };
+    }),
     ...(apiKey === undefined ? {} : { apiKeys: apiKey }),
     ...(tlsCertFile === undefined || tlsKeyFile === undefined
       ? {}

@@ -1,6 +1,7 @@
 import type { Request, Response } from 'express';
 import type { AccountSummary } from '../collect/accountStatus.ts';
 import type { Collector } from '../collect/collector.ts';
+import type { EntryStatus } from '../collect/entryStatus.ts';
 import type { CollectionConfig } from '../config/config.ts';
 import type { OwnFamily } from '../exposition/exposition.ts';
 import type { DroppedSeries } from '../metrics/sample.ts';
@@ -8,7 +9,15 @@ import type { DroppedSeries } from '../metrics/sample.ts';
 /** The collector as scrapes, pages and service discovery use it. */
 export type WebCollector = Pick<
   Collector,
-  'overview' | 'snapshot' | 'applicationLists' | 'probe' | 'progressing' | 'refresh' | 'isReady'
+  | 'overview'
+  | 'snapshot'
+  | 'readLists'
+  | 'isIncomplete'
+  | 'applicationLists'
+  | 'probe'
+  | 'progressing'
+  | 'refresh'
+  | 'isReady'
 >;
 
 export type ReloadResult = { readonly ok: true } | { readonly ok: false; readonly diagnostics: readonly string[] };
@@ -44,6 +53,7 @@ export interface WebDependencies {
   /** The exporter's own metrics, for a response with the given collected families. */
   ownMetrics(
     accounts: readonly AccountSummary[],
+    entries: readonly EntryStatus[],
     families: ReadonlyMap<string, { readonly series: number }>,
   ): Promise<readonly OwnFamily[]>;
   /** Counts a scrape of the telemetry path; called before the exporter's own metrics are rendered for it. */

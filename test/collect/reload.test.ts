@@ -98,7 +98,7 @@ describe('a reload', () => {
     world.collector.reconfigure(config(accountConfig({ hosts: false, applications: { read: false } })));
     world.collector.reconfigure(config(accountConfig({ hosts: false })));
     expect(world.collector.applicationLists()).toEqual([
-      { account: 'main', listed: undefined, applications: undefined },
+      { account: 'main', isOptional: false, listed: undefined, applications: undefined },
     ]);
     expect(world.status).toMatchObject({ up: false, applicationCounts: undefined });
     const { blocks } = await world.scrape();

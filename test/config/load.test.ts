@@ -46,6 +46,7 @@ const DEFAULTS = {
       metric_names: 21_600_000,
       counters: 60_000,
       entities: 300_000,
+      accounts: 600_000,
     },
     max_series: 500_000,
   },
@@ -93,7 +94,7 @@ collection:
   max_age: 1d
   raw_values: true
   background: true
-  intervals: {applications: 1s, key_transactions: 2s, application_metrics: 3s, host_metrics: 4s, hosts: 5s, instances: 6s, metric_names: 7s, counters: 30m, entities: 8s}
+  intervals: {applications: 1s, key_transactions: 2s, application_metrics: 3s, host_metrics: 4s, hosts: 5s, instances: 6s, metric_names: 7s, counters: 30m, entities: 8s, accounts: 9s}
   max_series: 1
 `;
 
@@ -197,6 +198,7 @@ describe('a valid configuration', () => {
         metric_names: 7_000,
         counters: 1_800_000,
         entities: 8_000,
+        accounts: 9_000,
       },
       max_series: 1,
     });

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { EntryStatus } from '../../src/collect/entryStatus.ts';
 import type { AccountStatus } from '../../src/collect/accountStatus.ts';
 import type { Format } from '../../src/exposition/formats.ts';
 import { EXPORTER_FAMILIES } from '../../src/metrics/catalogueExporter.ts';
@@ -37,6 +38,19 @@ function account(name: string, changes: Partial<AccountStatus> = {}): AccountSta
   });
 }
 
+const ENTRY: EntryStatus = {
+  ...{
+    entry: 'all',
+    labels: { team: 'x' },
+    success: undefined,
+    reason: undefined,
+    problem: undefined,
+    since: undefined,
+  },
+  ...{ refused: undefined, isEmpty: true, listed: undefined, exported: undefined, leftOut: undefined },
+  ...{ accounts: [], warnings: [], missingMetrics: [] },
+};
+
 let telemetry: Telemetry;
 
 beforeEach(() => {
@@ -44,7 +58,7 @@ beforeEach(() => {
 });
 
 async function body(statuses: readonly AccountStatus[], format: Format = 'text'): Promise<string> {
-  const { pieces } = await render([], { own: await telemetry.own(statuses, new Map()), format });
+  const { pieces } = await render([], { own: await telemetry.own(statuses, [], new Map()), format });
   return Buffer.concat(pieces).toString('utf8');
 }
 
@@ -172,7 +186,7 @@ describe("the exporter's own metrics", () => {
     const cutTo = async (maxSeries: number, other: Block) => {
       const { families, dropped: leftOut } = await render([read, other], { maxSeries });
       telemetry.dropped(leftOut);
-      const own = await telemetry.own([], families);
+      const own = await telemetry.own([], [], families);
       return parseText(Buffer.from((await render([], { own })).text));
     };
     const dropped = 'newrelic_exporter_series_dropped_total';
@@ -256,6 +270,35 @@ describe("the exporter's own metrics", () => {
     expect(text).toContain(`${dropped}"not_a_number"} 0\n`);
   });
 
+  it('say of an entry with account_ids how its list is, and that nothing is read before it leaves an account', async () => {
+    telemetry.observer('all').ended('graphql:accounts', 200, 1);
+    const own = async (over: Partial<EntryStatus>): Promise<string> =>
+      (await render([], { own: await telemetry.own([], [{ ...ENTRY, ...over }], new Map()) })).text.toString();
+    const before = await own({});
+    expect(before).toContain('newrelic_up{account="all",team="x"} 0\n');
+    expect(before).toContain(
+      'newrelic_exporter_api_requests_total{account="all",endpoint="graphql:accounts",code="200",team="x"} 1',
+    );
+    expect(before).not.toMatch(/account_list_success\{|exporter_accounts/);
+    const after = await own({ isEmpty: false, success: false, listed: 3, exported: 2, leftOut: 1 });
+    expect(after).not.toContain('newrelic_up{');
+    for (const series of [
+      'account_list_success{entry="all"} 0',
+      'accounts{entry="all",state="listed"} 3',
+      'accounts{entry="all",state="exported"} 2',
+      'accounts_left_out{entry="all"} 1',
+    ]) {
+      expect(after).toContain(`newrelic_exporter_${series}\n`);
+    }
+  });
+
+  it('have the number of each account, which takes precedence over a static label of that name', async () => {
+    const text = await body([account('a', { accountId: 7, labels: { account_id: 'own' } }), account('b')]);
+    expect(text).toContain('newrelic_exporter_account_info{account="a",api="rest",region="us",account_id="7"} 1\n');
+    expect(text).toContain('newrelic_exporter_account_info{account="b",api="rest",region="us",account_id=""');
+    expect(text).toMatch(/^newrelic_up\{account="a",account_id="own"\} 1$/m);
+  });
+
   it('are of the names, types and labels of the catalogue, every one of them', async () => {
     telemetry.reloaded(true, 1_700_000_000_000);
     telemetry.observer('a').started(DATA);
@@ -264,7 +307,8 @@ describe("the exporter's own metrics", () => {
     const blocks = [block({ app_id: '1' }, [[gauge('newrelic_x'), 1]])];
     const counters = { lostSeconds: 60, lateTransactions: 5 };
     const statuses = [account('a', { budget: paused, counters, entities: [SERVICES], queries: [QUERY] })];
-    const own = await telemetry.own(statuses, new Map([['newrelic_x', { series: 1 }]]));
+    const entry = { entry: 'e', labels: {}, isEmpty: true, success: true, listed: 3, exported: 2, leftOut: 1 };
+    const own = await telemetry.own(statuses, [{ ...ENTRY, ...entry }], new Map([['newrelic_x', { series: 1 }]]));
     const { pieces } = await render(blocks.map(written), { own });
     const families = parseText(Buffer.concat(pieces));
     const shapes = families.map(({ name, type, help, samples }) => {

@@ -49,6 +49,8 @@ export class AccountMemory {
   /** The form in which New Relic accepts a list of ids that may be numbers or texts; undefined: not known yet. */
   idListForm: IdListForm | undefined;
   readonly #probes = new Map<string, { count: number; isNext: boolean }>();
+  /** True once an application list was not empty. */
+  hasListed = false;
   #listed: ReadonlyMap<SubjectId, Pick<Application, 'language' | 'reporting' | 'hosts'>> = new Map();
   /** Sizes as last read, also of owners of key transactions that are not on the list: the next list removes those. */
   readonly #sizes = new Map<SubjectId, Partial<typeof FIRST_SIZES>>();
@@ -79,6 +81,7 @@ export class AccountMemory {
     this.#listed = new Map(
       applications.map(({ id, language, reporting, hosts }) => [id, { language, reporting, hosts }]),
     );
+    this.hasListed ||= applications.length > 0;
     for (const id of this.#sizes.keys()) if (!this.#listed.has(id)) this.#sizes.delete(id);
     this.failures.forgetOld();
   }

@@ -15,6 +15,13 @@ export const ACCOUNTS: Document = {
   list: ['accounts'],
 };
 
+/** The accounts of an entry with `account_ids`: those of the key's region, because the others need another address. */
+export const ACCOUNTS_IN_REGION: Document = {
+  text: `query { actor { accounts(scope: IN_REGION) { id name } } }`,
+  root: ['actor'],
+  list: undefined,
+};
+
 export const APPLICATIONS = entitySearch(`tags { key values }
           ... on ApmApplicationEntityOutline {
             alertSeverity

@@ -1,13 +1,13 @@
 import * as z from 'zod';
 import type { AccountMemory } from './accountMemory.ts';
 import { all, filled, isIn, rowsOf, TIMESLICE } from './nrql.ts';
-import { ACCOUNTS, USER } from './documents.ts';
+import { ACCOUNTS, ACCOUNTS_IN_REGION, USER } from './documents.ts';
 import type { NerdGraphReaderOptions, Transport } from './transport.ts';
 import { METRIC } from '../../formulas/metricInputs.ts';
 import { SIGN_OF_LIFE } from '../../formulas/valueFormulas.ts';
 import { CallFailure } from '../http/callFailure.ts';
-import { id, parseList } from '../http/validation.ts';
-import type { CallOptions, Diagnosis, TimeRange } from '../upstreamReader.ts';
+import { Discarded, id, parseList } from '../http/validation.ts';
+import type { CallOptions, Diagnosis, ListedAccount, TimeRange } from '../upstreamReader.ts';
 import { UpstreamError } from '../types.ts';
 
 /** The id of the user who owns the key. Rejects with an UpstreamError, or with the reason of the signal. */
@@ -16,6 +16,23 @@ export async function readUser(transport: Transport, call: CallOptions): Promise
   const user = id.safeParse(found['id']).data;
   if (user === undefined) throw transport.invalid('applications', 'the answer has no user');
   return user;
+}
+
+/**
+ * The accounts that the key sees in the region of the address, each once; the name is empty where there is none. Rejects with an
+ * UpstreamError when any of them has no usable number: an account that is missing from the list would be removed.
+ */
+export async function listAccounts(transport: Transport, call: CallOptions): Promise<readonly ListedAccount[]> {
+  const { found } = await transport.read('accounts', ACCOUNTS_IN_REGION, {}, call);
+  const discarded = new Discarded();
+  const accounts = await transport.parseReporting('accounts', async () => {
+    const parsed = await parseList(outline, found, 'accounts', discarded);
+    const problem = discarded.summary();
+    if (problem !== undefined)
+      throw new CallFailure('invalid_response', `the list of accounts cannot be used: ${problem}`);
+    return parsed;
+  });
+  return [...new Map(accounts.map((each) => [each.id, { id: each.id, name: each.name ?? '' }])).values()];
 }
 
 const outline = z.object({ id, name: z.string().nullish() });
@@ -73,16 +90,18 @@ export class NerdGraphAccount {
    * not list the configured account.
    */
   async checkEmpty(isEmpty: boolean, call: CallOptions): Promise<void> {
-    const { accountId: configured, monotonic, detailsMs } = this.options;
-    if (!isEmpty || configured === undefined) {
+    const { accountId: configured, isListed, monotonic, detailsMs } = this.options;
+    // In an organisation, an account that never had an application is not unusual.
+    const isUsual = isListed === true && !this.memory.hasListed;
+    if (!isEmpty || isUsual || configured === undefined) {
       this.#lookedUp = undefined;
       return;
     }
     const now = monotonic();
     if (this.#lookedUp === undefined || now - this.#lookedUp.at >= detailsMs) {
       const accounts = await this.list(call);
-      const isListed = accounts.some(({ id: each }) => each === configured);
-      const words = isListed ? undefined : notListed(configured, accounts);
+      const isFound = accounts.some(({ id: each }) => each === configured);
+      const words = isFound ? undefined : notListed(configured, accounts);
       this.#lookedUp = { at: now, words };
     }
     const { words } = this.#lookedUp;
@@ -146,11 +165,14 @@ const MAX_CHECKED = 50;
 export async function diagnose(account: NerdGraphAccount, range: TimeRange, call: CallOptions): Promise<Diagnosis> {
   const { transport, memory } = account;
   const warnings: string[] = [];
-  const accounts = await account.list(call);
+  const facts: string[] = [];
   const id = await account.id(call);
-  const facts = [`the key sees ${accounts.length === 0 ? 'no account' : namesOf(accounts)}; account ${id} is read`];
-  if (!accounts.some((each) => each.id === id)) {
-    warnings.push(`account_id: the key does not list account ${id}: correct it, or give the key's user access to it`);
+  if (account.options.isListed !== true) {
+    const accounts = await account.list(call);
+    facts.push(`the key sees ${accounts.length === 0 ? 'no account' : namesOf(accounts)}; account ${id} is read`);
+    if (!accounts.some((each) => each.id === id)) {
+      warnings.push(`account_id: the key does not list account ${id}: correct it, or give the key's user access to it`);
+    }
   }
   const checked = filled(memory.reporting.slice(0, MAX_CHECKED));
   if (checked === undefined) return { facts, warnings };

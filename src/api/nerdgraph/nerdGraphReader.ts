@@ -1,4 +1,4 @@
-import { diagnose, NerdGraphAccount, readUser } from './nerdGraphAccount.ts';
+import { diagnose, listAccounts, NerdGraphAccount, readUser } from './nerdGraphAccount.ts';
 import { customNamesRead, listMetricNames } from './customNames.ts';
 import { AccountMemory, PAGE_SIZE } from './accountMemory.ts';
 import { listApplications } from './applications.ts';
@@ -40,6 +40,8 @@ export function createNerdGraphReader(options: NerdGraphReaderOptions, before?: 
     api: 'nerdgraph',
     memory,
     user: (call) => readUser(transport, call),
+    onlyAccount: () => memory.onlyAccount?.id,
+    listAccounts: (call) => listAccounts(transport, call),
     // NerdGraph has no instances.
     instances: undefined,
     // Metric data over NerdGraph include the datastores.

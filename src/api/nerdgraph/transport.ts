@@ -11,6 +11,9 @@ import type { Group } from '../../reads/reads.ts';
 import type { CallOptions } from '../upstreamReader.ts';
 import { UpstreamError } from '../types.ts';
 
+/** What a call is counted by: its group, or the list of accounts, which is in no group. */
+type CallGroup = Group | 'accounts';
+
 /** Limits for the timeout of a query in New Relic, in seconds. */
 const SHORTEST_TIMEOUT = 5;
 const LONGEST_TIMEOUT = 30;
@@ -19,7 +22,7 @@ const MAX_MESSAGES = 5;
 const LONGEST_MESSAGE = 10_000;
 
 export interface NrqlRead {
-  readonly group: Group;
+  readonly group: CallGroup;
   readonly account: number;
   /** The parts of a query, or its whole text. */
   readonly query: QueryParts | string;
@@ -42,6 +45,8 @@ export interface NerdGraphReaderOptions extends ClientOptions {
   readonly baseUrl: string;
   /** The account to read; undefined: the only one that the key sees. */
   readonly accountId: number | undefined;
+  /** True for an account that was made from the key's list, so that its number needs no look-up. */
+  readonly isListed?: boolean;
   /** Milliseconds for which details of key transactions, and other occasional lookups, are kept (`intervals.metric_names`). */
   readonly detailsMs: number;
 }
@@ -65,7 +70,7 @@ export class Transport {
    * `failed` names it; an error above them fails the call. Rejects with an UpstreamError or the reason of the signal.
    */
   read(
-    group: Group,
+    group: CallGroup,
     document: Document,
     variables: Json,
     call: CallOptions,
@@ -136,21 +141,21 @@ export class Transport {
     return end.kind === 'result' ? end.result : undefined;
   }
 
-  invalid(group: Group, words: string): UpstreamError {
+  invalid(group: CallGroup, words: string): UpstreamError {
     return this.reportFailure(group, new CallFailure('invalid_response', words));
   }
 
-  reportFailure(group: Group, failure: CallFailure): UpstreamError {
+  reportFailure(group: CallGroup, failure: CallFailure): UpstreamError {
     return this.http.reportFailure(endpointOf(group), failure);
   }
 
   /** Reads a response, and reports the parts that were left out, or that it cannot be used. */
-  parseReporting<T>(group: Group, read: (discarded: Discarded) => T | Promise<T>): Promise<T> {
+  parseReporting<T>(group: CallGroup, read: (discarded: Discarded) => T | Promise<T>): Promise<T> {
     return this.http.parseReporting(endpointOf(group), read);
   }
 }
 
-function endpointOf(group: Group): string {
+function endpointOf(group: CallGroup): string {
   return `graphql:${group}`;
 }
 

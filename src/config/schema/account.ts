@@ -102,10 +102,15 @@ const limits = z.strictObject({
   }),
 });
 
+const accountIds = z.union([list(whole(1), 1), z.literal('all', 'must be all, or a list of account numbers')]);
+
+const MAX_ACCOUNTS = 100;
+
 const writtenAccount = z.strictObject({
   name: notes(text().optional(), {
-    description: 'Label `account` of every series; unique.',
-    otherwise: '`default` when there is one account, otherwise required',
+    description: 'Label `account` of every series; unique. With `account_ids` the name of the entry.',
+    otherwise:
+      '`default` when there is one account, otherwise required; with `account_ids` the position, as in `entry-1`',
     example: 'production',
   }),
   region: notes(anyCase(REGIONS).optional(), {
@@ -121,6 +126,28 @@ const writtenAccount = z.strictObject({
     description: 'The number of the account. With `api: rest` only queries, entities and the command `compare` use it.',
     otherwise: 'the account that the key sees, when it sees one',
     example: 1234567,
+  }),
+  account_ids: notes(accountIds.optional(), {
+    description:
+      'Instead of `account_id`: this entry stands for every account that the key sees (`all`), or for these, each with what ' +
+      'else the entry says (docs/organisations.md). Not with `api: rest`.',
+    placeholder: 'all | [<int>]',
+    example: 'all',
+  }),
+  include_accounts: notes(list(entityMatch, 1).optional(), {
+    description: 'With `account_ids`: only these accounts, by name or number.',
+    otherwise: 'every account',
+    example: [{ name: 'Production *' }, { id: 1234567 }],
+  }),
+  exclude_accounts: notes(list(entityMatch).optional(), {
+    description: 'With `account_ids`: not these accounts, even when they are included.',
+    otherwise: 'none',
+    example: [{ name: '*sandbox*' }],
+  }),
+  max_accounts: notes(whole(1).optional(), {
+    description: 'With `account_ids`: the most accounts; of more, the lowest numbers are taken.',
+    otherwise: `\`${MAX_ACCOUNTS}\``,
+    example: MAX_ACCOUNTS,
   }),
   base_url: notes(z.string().optional(), {
     description:
@@ -206,6 +233,7 @@ function accountOf(written: z.output<typeof writtenAccount>) {
   return {
     ...written,
     name: written.name ?? 'default',
+    ...(written.account_ids === undefined ? {} : { max_accounts: written.max_accounts ?? MAX_ACCOUNTS }),
     /** Undefined where an address is given. */
     region: base_url === undefined ? region : undefined,
     /**

@@ -20,7 +20,8 @@ const intervals = z.strictObject({
   metric_names: interval('6h', 'Metric name lists: database types, and names for custom metrics.'),
   counters: interval('1m', 'Counters of each application; a longer interval loses nothing.', '30m'),
   entities: interval('5m', 'Lists of entities, with the definitions of their golden metrics.'),
-} satisfies Record<Exclude<Group, 'custom_metrics' | 'golden_metrics' | 'queries'>, unknown>);
+  accounts: interval('10m', 'Lists of accounts (`account_ids`); this is no group.'),
+} satisfies Record<Exclude<Group, 'custom_metrics' | 'golden_metrics' | 'queries'> | 'accounts', unknown>);
 
 export const collection = z.strictObject({
   window: notes(duration({ min: '1m', wholeMinutes: true }).prefault('5m'), {

@@ -12,19 +12,29 @@ export type Mapping = Readonly<Record<string, unknown>>;
  */
 export function brokenRules(file: unknown): Issue[] {
   const accounts = accountsOf(file);
-  const earlier = earlierEqual(accounts.map((account) => account?.['name']));
+  const earlier = earlierEqual(
+    accounts.map((account, index) =>
+      account?.['account_ids'] === undefined ? account?.['name'] : (account['name'] ?? entryName(index)),
+    ),
+  );
   return accounts.flatMap((account, index) => {
     if (account === undefined) return [];
     const issues = withinAccount(account, ['accounts', index]);
     const path = ['accounts', index, 'name'];
     const first = earlier[index];
-    if (account['name'] === undefined && accounts.length > 1) {
+    const needsName = account['account_ids'] === undefined && accounts.length > 1;
+    if (account['name'] === undefined && needsName) {
       issues.push(issue(path, 'is required when there is more than one account'));
     } else if (first !== undefined) {
       issues.push(issue(path, `is the name of accounts[${first}] already: choose another`));
     }
     return issues;
   });
+}
+
+/** The name of an entry with `account_ids` that has no name of its own, by its position. */
+export function entryName(index: number): string {
+  return `entry-${index + 1}`;
 }
 
 /** For each value, the index of the first equal one before it; undefined where there is none, or no value. */
@@ -56,7 +66,38 @@ function withinAccount(account: Mapping, path: Path): Issue[] {
     const message = 'cannot be true with NerdGraph, which has no instances: set it to false or remove it';
     report('instances', message + orRest(account));
   }
-  return [...issues, ...tagRules(account, [...path, 'applications']), ...entityRules(account, path)];
+  return [
+    ...issues,
+    ...listRules(account, path),
+    ...tagRules(account, [...path, 'applications']),
+    ...entityRules(account, path),
+  ];
+}
+
+/** The keys that choose among the accounts of a key. */
+const LIST_KEYS = ['include_accounts', 'exclude_accounts', 'max_accounts'] as const;
+
+/** An entry for several accounts needs NerdGraph, and names each number once. */
+function listRules(account: Mapping, path: Path): Issue[] {
+  const ids = account['account_ids'];
+  const at = [...path, 'account_ids'];
+  if (ids === undefined) {
+    const message = 'goes with account_ids: write "account_ids: all", or remove this key';
+    return LIST_KEYS.filter((key) => account[key] !== undefined).map((key) => issue([...path, key], message, 'key'));
+  }
+  const issues: Issue[] = [];
+  if (apiOf(account) === 'rest') {
+    const message =
+      'needs NerdGraph: remove "api: rest", whose interface cannot list accounts, or give each account an entry';
+    issues.push(issue(at, message, 'key'));
+  }
+  if (account['account_id'] !== undefined) {
+    issues.push(issue(at, 'cannot be combined with account_id: remove one', 'key'));
+  }
+  for (const [index, first] of earlierEqual(listOf(ids)).entries()) {
+    if (first !== undefined) issues.push(issue([...at, index], `is account_ids[${first}] already: remove one`));
+  }
+  return issues;
 }
 
 /** Tags are available only through NerdGraph, and each published one must give a label of its own. */

@@ -187,9 +187,12 @@ export function findEntities(
   fault?: FaultRule,
 ) {
   // A search of another domain must not compute thousands of hosts.
-  const mayBe = (domain: string): boolean =>
-    condition?.meets((attribute) => (attribute === 'domain' ? domain : undefined)) !== false;
-  const others = MONITORED_DOMAINS.filter(mayBe).flatMap((domain) => monitoredEntities(world, now, domain));
+  const mayHave = (attribute: string, value: string): boolean =>
+    condition?.meets((each) => (each === attribute ? value : undefined)) !== false;
+  if (!mayHave('accountId', String(world.options.accountId))) return [];
+  const others = MONITORED_DOMAINS.filter((domain) => mayHave('domain', domain)).flatMap((domain) =>
+    monitoredEntities(world, now, domain),
+  );
   const all = [
     ...world.applications().map((application) => applicationOutline(world, now, application)),
     ...world.keyTransactions().map((key) => keyTransactionOutline(world, now, key, facts)),

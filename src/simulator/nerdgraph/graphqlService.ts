@@ -25,6 +25,7 @@ import {
   type ServiceOptions,
 } from '../simulatorState.ts';
 import { guidOf, unpadded } from '../world/worldEntities.ts';
+import type { World } from '../world/world.ts';
 import { entityTypes, findEntities, keyTransactionEntity, kindOfSearch, parseSearch } from './graphqlEntities.ts';
 import { errorOf, invalidInput, pageOf, truncated } from './pages.ts';
 
@@ -190,32 +191,32 @@ export class GraphqlService {
    */
   #root(field: Field, key?: string, rule?: FaultRule) {
     const { state, settings } = this.#options;
-    const world = state.world('nerdgraph');
-    const { accountId } = world.options;
-    const accounts = settings.accounts ?? [{ id: accountId, name: 'Simulator' }];
-    const isListed = accounts.some(({ id }) => id === accountId);
+    const { accounts } = state;
+    const worlds = accounts.flatMap(({ id }) => state.worldOf(id) ?? []);
     const level = rule?.effect === 'null-alias' ? rule.level : undefined;
     const now = state.now();
 
     const { facts } = settings;
-    const nrql = ({ query, timeout }: { readonly query: string; readonly timeout?: number | null }) =>
-      field('graphql_nrql', query, (fault) => {
-        if (facts.has('nerdgraph_timeout') && timeout === 30) throw invalidInput('The timeout is out of range');
-        if (!this.#queries.count(key ?? '', now))
-          throw new GraphQLError('The limit of NRQL queries per minute has been exceeded', {
-            extensions: { errorClass: 'TOO_MANY_REQUESTS' },
+    const nrqlOf =
+      (world: World) =>
+      ({ query, timeout }: { readonly query: string; readonly timeout?: number | null }) =>
+        field('graphql_nrql', query, (fault) => {
+          if (facts.has('nerdgraph_timeout') && timeout === 30) throw invalidInput('The timeout is out of range');
+          if (!this.#queries.count(`${key ?? ''} ${world.options.accountId}`, now))
+            throw new GraphQLError('The limit of NRQL queries per minute has been exceeded', {
+              extensions: { errorClass: 'TOO_MANY_REQUESTS' },
+            });
+          const { results, otherResult, totalResult, facets, since, until } = runNrql(query, {
+            world,
+            now,
+            snaps: settings.nrqlSnapping,
+            facts,
+            truncate: (facetsFound) => truncated(fault, facetsFound),
           });
-        const { results, otherResult, totalResult, facets, since, until } = runNrql(query, {
-          world,
-          now,
-          snaps: settings.nrqlSnapping,
-          facts,
-          truncate: (facetsFound) => truncated(fault, facetsFound),
+          const timeWindow = { begin: since, end: until, since: String(since), until: String(until) };
+          const metadata = { facets: facets ?? null, messages: [], timeWindow };
+          return { value: { results, otherResult, totalResult, metadata }, rows: results.length };
         });
-        const timeWindow = { begin: since, end: until, since: String(since), until: String(until) };
-        const metadata = { facets: facets ?? null, messages: [], timeWindow };
-        return { value: { results, otherResult, totalResult, metadata }, rows: results.length };
-      });
 
     const actor = {
       user: () =>
@@ -225,7 +226,9 @@ export class GraphqlService {
         })),
       accounts: () => field('graphql_accounts', '', () => ({ value: accounts, rows: accounts.length })),
       account: ({ id }: { readonly id: number }) => {
-        if (key !== undefined && (id !== accountId || !isListed))
+        // Where requests are only listed, any world does.
+        const world = state.worldOf(id) ?? (key === undefined ? state.world('nerdgraph') : undefined);
+        if (world === undefined)
           throw new GraphQLError(
             facts.has('nerdgraph_foreign_account')
               ? 'An error occurred'
@@ -237,7 +240,7 @@ export class GraphqlService {
             },
           );
         if (level === 'account') return null;
-        return { id, name: accounts.find((account) => account.id === id)?.name ?? null, nrql };
+        return { id, name: accounts.find((account) => account.id === id)?.name ?? null, nrql: nrqlOf(world) };
       },
       entitySearch: (search: {
         readonly query?: string | null;
@@ -246,7 +249,7 @@ export class GraphqlService {
         const text = search.query ?? '';
         return field(kindOf(text), text, (fault) => {
           const condition = parseSearch(text);
-          const found = isListed ? findEntities(world, now, condition, facts, fault) : [];
+          const found = worlds.flatMap((world) => findEntities(world, now, condition, facts, fault));
           const most = facts.has('nerdgraph_entity_page') ? PLANTED_PAGE_SIZE : Infinity;
           const limit = Math.min(search.options?.limit ?? Infinity, most);
           const results = ({ cursor }: { readonly cursor?: string | null }) => {
@@ -258,14 +261,18 @@ export class GraphqlService {
       },
       entities: ({ guids }: { readonly guids: readonly (string | null)[] }) =>
         field('graphql_entities', textOf(guids), (fault) => {
-          if (isListed && guids.length > MAX_GUIDS)
+          if (guids.length > MAX_GUIDS)
             throw invalidInput(`At most ${MAX_GUIDS} guids can be asked for, not ${guids.length}`);
-          const keys = isListed ? world.keyTransactions() : [];
+          const known = new Map(
+            worlds.flatMap((world) =>
+              world.keyTransactions().map((each) => {
+                return [guidOf(world.options.accountId, 'KEY_TRANSACTION', each.id), { world, each }] as const;
+              }),
+            ),
+          );
           const found = guids.flatMap((wanted) => {
-            const match = keys.find(
-              ({ id }) => wanted !== null && guidOf(accountId, 'KEY_TRANSACTION', id) === unpadded(wanted),
-            );
-            return match === undefined ? [] : [keyTransactionEntity(world, now, match, facts)];
+            const match = wanted === null ? undefined : known.get(unpadded(wanted));
+            return match === undefined ? [] : [keyTransactionEntity(match.world, now, match.each, facts)];
           });
           const value = found.slice(0, truncated(fault, found.length));
           return { value, rows: value.length };

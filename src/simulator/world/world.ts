@@ -37,6 +37,10 @@ export interface WorldOptions {
   readonly hostMetrics: 'documented' | 'all';
   /** The number of the account. */
   readonly accountId: number;
+  /** The place of the account among all of the key, from 0: each has applications and key transactions of its own. */
+  readonly accountIndex: number;
+  /** The number of applications of each account before; by default that of this one. */
+  readonly applicationsBefore: number;
   /** The share, from 0 to 1, of the harvests (the report of one instance about one minute) that arrive one to eight minutes late. */
   readonly lateData: number;
 }
@@ -126,13 +130,18 @@ export class World {
   /** All applications, removed ones included. */
   #all(): readonly SimulatedApplication[] {
     return Array.from({ length: this.options.applications }, (_, index) =>
-      this.#identify(FIRST_APPLICATION_ID + index),
+      this.#identify(FIRST_APPLICATION_ID + this.#firstIndex + index),
     ).filter((application) => application !== undefined);
+  }
+
+  get #firstIndex(): number {
+    return this.options.accountIndex * this.options.applicationsBefore;
   }
 
   #identify(id: number): SimulatedApplication | undefined {
     const index = id - FIRST_APPLICATION_ID;
-    const kind = index >= 0 && index < this.options.applications ? kindOf(index) : undefined;
+    const position = index - this.#firstIndex;
+    const kind = position >= 0 && position < this.options.applications ? kindOf(index) : undefined;
     if (kind === undefined) return undefined;
     const amendment = this.#amendments.get(id) ?? {};
     return {
@@ -178,7 +187,7 @@ export class World {
     });
     return Array.from({ length: this.options.keyTransactions }, (_, index) => index).flatMap((index) => {
       const parent = parents[index % parents.length];
-      const id = FIRST_KEY_TRANSACTION_ID + index;
+      const id = FIRST_KEY_TRANSACTION_ID + this.options.accountIndex * this.options.keyTransactions + index;
       const amendment = this.#amendments.get(id) ?? {};
       if (parent === undefined || parent.application.amendment.removed === true || amendment.removed === true)
         return [];
@@ -302,6 +311,8 @@ export function createWorld(options: Partial<WorldOptions> = {}): World {
     keyTransactions: options.keyTransactions ?? Math.max(8, Math.floor(applications / 2)),
     hostMetrics: options.hostMetrics ?? 'documented',
     accountId: options.accountId ?? 1_234_567,
+    accountIndex: options.accountIndex ?? 0,
+    applicationsBefore: options.applicationsBefore ?? applications,
     lateData: options.lateData ?? 0,
   });
 }

@@ -38,10 +38,12 @@ export function discoveryHandler(deps: WebDependencies, sendPage: SendPage): Lim
     const waitMs = timeToRespond(request, collection, 0);
     const chosen = new Set(queryOf(request.originalUrl).getAll('account'));
     const collector = deps.collector();
+    await slot.waitFor((signal) => collector.readLists(waitMs, signal));
     const known = collector.applicationLists().map(({ account }) => account);
     const unknown = [...chosen].find((account) => !known.includes(account));
     if (unknown !== undefined) {
       const name = JSON.stringify(unknown.slice(0, 60));
+      if (collector.isIncomplete) throw new HttpError(503, `No targets: ${UNKNOWN_ACCOUNTS}, and ${name} may be one.`);
       throw new HttpError(404, `The configuration has no account ${name}, or the account reads no applications.`);
     }
     if (!collection.background) await slot.waitFor((signal) => readLists(collector, chosen, waitMs, signal));
@@ -58,17 +60,23 @@ export function discoveryHandler(deps: WebDependencies, sendPage: SendPage): Lim
   };
 }
 
+const UNKNOWN_ACCOUNTS = 'the accounts of an entry with account_ids are not known yet';
+
 /** The applications of the chosen accounts, or of all. Throws a {@link HttpError} where one of them has none to give. */
 function applicationsOf(collector: WebCollector, chosen: ReadonlySet<string>) {
   const lists = collector.applicationLists().filter(({ account }) => chosen.size === 0 || chosen.has(account));
-  const absent: string[] = [];
-  const found = lists.flatMap(({ account, listed, applications }) => {
+  const absent: string[] = chosen.size === 0 && collector.isIncomplete ? [UNKNOWN_ACCOUNTS] : [];
+  const found = lists.flatMap(({ account, isOptional, listed, applications }) => {
+    if (isOptional) return [];
     if (applications === undefined) absent.push(`the application list of ${account} cannot be read now`);
     else if (listed === 0) {
       absent.push(`${account} lists no application: look whether the key still sees all of the account`);
     }
     return applications?.map((application) => ({ account, application })) ?? [];
   });
+  if (absent.length === 0 && lists.length > 0 && lists.every(({ isOptional }) => isOptional)) {
+    absent.push('no account lists an application: look whether the key still sees all of them');
+  }
   // A list without the targets of one account would make Prometheus drop them; on an error it keeps them.
   if (absent.length > 0) throw new HttpError(503, `No targets: ${absent.join('; ')}.`);
   return found;

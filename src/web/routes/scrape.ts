@@ -40,11 +40,11 @@ export function metricsHandler(deps: WebDependencies, lastScrapes: LastScrapes):
     }
     const form = expositionFormOf(request);
     const make = async (abandoned: AbortSignal) => {
-      const { blocks, complete, cut, accounts } = await deps.collector().snapshot({ groups }, asOf, abandoned);
+      const { blocks, complete, cut, accounts, entries } = await deps.collector().snapshot({ groups }, asOf, abandoned);
       deps.scraped(complete ? 'complete' : 'partial');
       const { families, dropped } = await familiesOf(blocks, deps.collection().max_series, abandoned);
       deps.dropped([...cut, ...dropped]);
-      const own = wantsOwn ? await deps.ownMetrics(accounts, families) : [];
+      const own = wantsOwn ? await deps.ownMetrics(accounts, entries, families) : [];
       return { pieces: await writeExposition(families, own, form, abandoned), complete, countedFor: gone };
     };
     const writingFrom = deps.monotonic();

@@ -1,4 +1,5 @@
 import type { AccountStatus } from '../../collect/accountStatus.ts';
+import type { EntryStatus } from '../../collect/entryStatus.ts';
 import { REMEDIES } from '../../collect/remedies.ts';
 import type { ReloadFailure } from '../dependencies.ts';
 import { failureTable } from './failureTable.ts';
@@ -21,6 +22,22 @@ export function reloadNotice(failure: ReloadFailure | undefined, now: number): H
     <ul>
       ${diagnostics.slice(0, SHOWN_DIAGNOSTICS).map((diagnostic) => html`<li>${diagnostic}</li>`)}
       ${rest > 0 ? html`<li>and ${counted(rest, 'more fault')}</li>` : undefined}
+    </ul>
+  </div>`;
+}
+
+/** A notice about the list of accounts of an entry: that it fails, or what is likely a mistake. */
+export function listNotice({ entry, reason, problem, since, warnings }: EntryStatus, now: number): Html | undefined {
+  if (problem === undefined && warnings.length === 0) return undefined;
+  const failure =
+    problem === undefined || reason === undefined || since === undefined
+      ? undefined
+      : html`<b>The list of accounts of <bdi>${entry}</bdi> cannot be read</b> since ${timeInWords(since)},
+          ${ago(since, now)}; its accounts stay as they were. ${breakable(problem)}. What to do: ${REMEDIES[reason]}.`;
+  return html`<div class="notice ${problem === undefined ? 'warn' : 'bad'}" role="alert">
+    ${failure}
+    <ul>
+      ${warnings.map((warning) => html`<li><bdi>${entry}</bdi>: ${warning}</li>`)}
     </ul>
   </div>`;
 }

@@ -8,7 +8,7 @@ import { SharedWork } from '../sharedWork.ts';
 import { accountChips, accountSections } from './accountSection.ts';
 import { monitoredSections, type AddressOf, type Query } from './applicationsSection.ts';
 import { html, timeInWords, CROSS, DASH, type Html, TICK } from './markup.ts';
-import { reloadNotice } from './notices.ts';
+import { listNotice, reloadNotice } from './notices.ts';
 import { shownAccounts } from './shownAccounts.ts';
 import { statusDocument, type View } from './statusDocument.ts';
 import { CONTENT_SECURITY_POLICY, STYLE_ELEMENT } from './style.ts';
@@ -39,7 +39,7 @@ export function statusPages(
   const views = new SharedWork<View>('end');
   const view = ({ gone }: RequestSlot) =>
     views.of('', gone, async (abandoned) => {
-      const { accounts: all, blocks } = await deps.collector().overview({ groups: SHOWN_GROUPS }, abandoned);
+      const { accounts: all, entries, blocks } = await deps.collector().overview({ groups: SHOWN_GROUPS }, abandoned);
       const accounts = (await shownAccounts(all, blocks, abandoned)).map((account) => ({
         ...account,
         queries: account.queries.map((query) => ({ ...query, nrql: deps.mask(query.nrql) })),
@@ -51,10 +51,10 @@ export function statusPages(
       const rows = await applicationRows(accounts, abandoned);
       const reloadFailure = deps.reloadFailure();
       const verdict = verdictOf({
-        ...{ accounts, rows, now, background, lastScrape: lastScrapes[0]?.at, maxAge: maxAge / 1000 },
+        ...{ accounts, entries, rows, now, background, lastScrape: lastScrapes[0]?.at, maxAge: maxAge / 1000 },
         ...{ reloadFailed: reloadFailure !== undefined, scraped: `${prefix}${settings.telemetryPath}` },
       });
-      return { accounts, rows, verdict, lastScrapes, reloadFailure, now };
+      return { accounts, entries, rows, verdict, lastScrapes, reloadFailure, now };
     });
 
   return {
@@ -97,7 +97,7 @@ const SHOWN: Readonly<
 
 /** The parts of the status page, without scripts or external resources. */
 function* statusPage(view: View, query: Query, settings: WebSettings, prefix: string): Generator<string> {
-  const { accounts, rows, verdict, reloadFailure, now } = view;
+  const { accounts, entries, rows, verdict, reloadFailure, now } = view;
   const [words, sign, style, colour] = SHOWN[verdict.verdict];
   const isDimmed = verdict.verdict === 'well' && !verdict.isGood;
   const addressOf = addressesFrom(`${prefix}/`, query);
@@ -133,8 +133,8 @@ function* statusPage(view: View, query: Query, settings: WebSettings, prefix: st
           </div>
         </header>
         <main>
-          ${reloadNotice(reloadFailure, now)} ${searchForm(query, `${prefix}/`, addressOf)}
-          ${accountChips(accounts, query, addressOf)}
+          ${reloadNotice(reloadFailure, now)} ${entries.map((entry) => listNotice(entry, now))}
+          ${searchForm(query, `${prefix}/`, addressOf)} ${accountChips(accounts, query, addressOf)}
           <!-- parts -->
         </main>
       </body>

@@ -1,4 +1,5 @@
 import type { TaskStatus } from '../../collect/accountStatus.ts';
+import type { EntryStatus } from '../../collect/entryStatus.ts';
 import { REMEDIES } from '../../collect/remedies.ts';
 import type { ReloadFailure } from '../dependencies.ts';
 import type { LastScrapes } from '../lastScrapes.ts';
@@ -10,6 +11,8 @@ import type { Verdict } from './verdict.ts';
 /** What the pages show. Times are Unix seconds. */
 export interface View {
   readonly accounts: readonly ShownAccount[];
+  /** The entries with `account_ids`. */
+  readonly entries: readonly EntryStatus[];
   readonly rows: readonly ApplicationRow[];
   readonly verdict: Verdict;
   /** The newest first. */
@@ -23,7 +26,7 @@ export interface View {
  * are small, so that other work gets a turn in between: an account may have 100,000 tasks.
  */
 export function* statusDocument(
-  { accounts, verdict, lastScrapes, reloadFailure, now }: View,
+  { accounts, entries, verdict, lastScrapes, reloadFailure, now }: View,
   version: string,
 ): Generator<string> {
   const head = {
@@ -35,7 +38,13 @@ export function* statusDocument(
     reload_failure:
       reloadFailure === undefined ? undefined : { at: reloadFailure.at, faults: reloadFailure.diagnostics },
   };
-  yield `${json(head).slice(0, -1)},"accounts":`;
+  yield `${json(head).slice(0, -1)},"account_lists":`;
+  yield* list(entries, function* (entry) {
+    yield `${json(entryDocument(entry)).slice(0, -1)},"accounts":`;
+    yield* list(entry.accounts, (account) => [json(listedDocument(account))]);
+    yield '}';
+  });
+  yield ',"accounts":';
   yield* list(accounts, function* (account) {
     yield `${json(accountDocument(account)).slice(0, -1)},"applications":`;
     if (account.applications === undefined) yield 'null';
@@ -61,10 +70,37 @@ function json(document: object): string {
   return JSON.stringify(document, (_key, value: unknown) => (value === undefined ? null : value));
 }
 
+/** An entry with `account_ids`, without the accounts that its key lists. */
+function entryDocument(entry: EntryStatus) {
+  return {
+    entry: entry.entry,
+    success: entry.success,
+    reason: entry.reason,
+    problem: entry.problem,
+    since: entry.since,
+    refused: entry.refused,
+    listed: entry.listed,
+    exported: entry.exported,
+    left_out: entry.leftOut,
+    warnings: entry.warnings,
+  };
+}
+
+function listedDocument({ id, name, verdict }: EntryStatus['accounts'][number]) {
+  return {
+    account_id: id,
+    name,
+    exported_as: 'exportedAs' in verdict ? verdict.exportedAs : undefined,
+    left_out_because: 'why' in verdict ? verdict.why : undefined,
+  };
+}
+
 function accountDocument(account: ShownAccount) {
   const { budget, plan, outage } = account;
   return {
     name: account.name,
+    account_id: account.accountId,
+    entry: account.entry,
     api: account.api,
     api_end_of_life: account.endOfLife,
     labels: account.labels,

@@ -1,3 +1,4 @@
+import type { EntryStatus } from '../../collect/entryStatus.ts';
 import { ago, counted } from './markup.ts';
 import { isUnread, type ShownAccount } from './shownAccounts.ts';
 import { troubleInWords, type ApplicationRow } from './trouble.ts';
@@ -5,6 +6,7 @@ import { troubleInWords, type ApplicationRow } from './trouble.ts';
 /** What the verdict is about. Times are Unix seconds. */
 export interface Situation {
   readonly accounts: readonly ShownAccount[];
+  readonly entries: readonly EntryStatus[];
   readonly rows: readonly ApplicationRow[];
   readonly now: number;
   /** The newest scrape; undefined before the first. */
@@ -32,13 +34,14 @@ const NAMED = 3;
 
 /** The first that holds: nothing is read or served, reads fail, applications are in trouble, all is well. */
 export function verdictOf(situation: Situation): Verdict {
-  const { accounts, rows, now, lastScrape, background, reloadFailed, scraped } = situation;
+  const { accounts, entries, rows, now, lastScrape, background, reloadFailed, scraped } = situation;
   const is = (verdict: Verdict['verdict'], text: string, count = 0) => ({ verdict, text, count, isGood: false });
   const groups = accounts.flatMap((account) => account.groups);
   if (!background && lastScrape === undefined) {
     return is('nothing_read', `Nothing read yet: the exporter reads when ${scraped} is scraped`);
   }
-  if (groups.every(({ success }) => success === undefined)) {
+  const lists = entries.filter(({ problem }) => problem !== undefined);
+  if (lists.length === 0 && groups.every(({ success }) => success === undefined)) {
     return is('nothing_read', 'Nothing read yet: the first reads are under way');
   }
   const states = accounts.map((account) => account.states);
@@ -50,9 +53,9 @@ export function verdictOf(situation: Situation): Verdict {
   }
   const troubled = rows.filter(({ rank }) => rank < Infinity);
   const trouble = troubled.length === 0 ? [] : [`${counted(troubled.length, 'application')} in trouble`];
-  const failing = accounts.reduce((sum, account) => sum + account.failing, 0);
+  const failing = accounts.reduce((sum, account) => sum + account.failing, lists.length);
   if (failing > 0) {
-    const text = `${failing} of ${counted(Math.max(total, failing), 'read')} ${failing === 1 ? 'fails' : 'fail'}: ${worstFailure(accounts)}`;
+    const text = `${failing} of ${counted(Math.max(total, failing), 'read')} ${failing === 1 ? 'fails' : 'fail'}: ${worstFailure(accounts, lists)}`;
     return is('failing', [text, ...trouble].join('; '), failing);
   }
   if (reloadFailed) return is('failing', ['The last reload failed', ...trouble].join('; '), 1);
@@ -64,7 +67,7 @@ export function verdictOf(situation: Situation): Verdict {
     const names = more > 0 ? `${named.join(', ')} and ${more} more` : named.join(', ');
     return is('trouble', `${trouble.join('')}: ${names}`, troubled.length);
   }
-  const warnings = accounts.reduce((sum, account) => sum + account.warnings.length, 0);
+  const warnings = [...accounts, ...entries].reduce((sum, each) => sum + each.warnings.length, 0);
   const newest = Math.max(...groups.map(({ lastSuccess = -Infinity }) => lastSuccess));
   const text = [
     `${served === total ? 'All' : `${served} of ${total}`} read`,
@@ -81,11 +84,15 @@ function longestSilence({ accounts, maxAge }: Situation): number {
 }
 
 /** Why an account cannot be read, else the failure that most reads share. */
-export function worstFailure(accounts: readonly ShownAccount[]): string {
+export function worstFailure(accounts: readonly ShownAccount[], lists: readonly EntryStatus[] = []): string {
   const unread = accounts.find(isUnread);
   if (unread !== undefined) {
     const why = short(unread.outage?.problem ?? unread.refused ?? '');
     return accounts.length === 1 ? why : `account ${short(unread.name)} cannot be read: ${why}`;
+  }
+  const [list] = lists;
+  if (list !== undefined) {
+    return `the list of accounts of ${short(list.entry)} cannot be read: ${short(list.problem ?? '')}`;
   }
   const [worst] = accounts.flatMap(({ failures }) => failures).sort((a, b) => b.tasks.length - a.tasks.length);
   return worst === undefined ? '' : `${worst.group}: ${short(worst.problem)}`;

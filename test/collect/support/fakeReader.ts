@@ -7,6 +7,7 @@ import {
   type CustomNamesSubject,
   type Diagnosis,
   type EntityReader,
+  type ListedAccount,
   type GoldenResult,
   type GoldenSubject,
   type MetricDataResult,
@@ -38,6 +39,7 @@ import { metricsOf, TRAFFIC } from './bodies.ts';
 import type { VirtualClock } from './virtualClock.ts';
 
 export type CallKind =
+  | 'accounts'
   | 'applications'
   | 'key_transactions'
   | 'hosts'
@@ -95,6 +97,8 @@ export class FakeReader implements UpstreamReader {
   readonly api: Api;
   applications: readonly Application[] = [];
   keyTransactions: readonly KeyTransaction[] = [];
+  /** The accounts that its key sees. */
+  accounts: readonly ListedAccount[] = [];
   readonly hostsOf = new Map<number, readonly Host[]>();
   readonly instancesOf = new Map<number, readonly Instance[]>();
   /** Metric names besides those of `values`, by application. */
@@ -228,6 +232,11 @@ export class FakeReader implements UpstreamReader {
 
   listCalls(count: number): number {
     return Math.max(1, Math.ceil(count / 200));
+  }
+
+  async listAccounts(call: CallOptions): Promise<readonly ListedAccount[]> {
+    await this.#call({ kind: 'accounts', applicationId: undefined, hostKey: undefined }, {}, [], call);
+    return this.accounts;
   }
 
   async listApplications(query: { ids?: readonly number[] }, call: CallOptions): Promise<Application[]> {

@@ -47,14 +47,25 @@ export class World {
     this.collector = new Collector({ accounts, collection } satisfies Config, {
       clock: this.clock,
       log: pino({ level: 'info' }, { write }),
-      openReader: ({ name }, _config, memory) => {
-        const reader = this.readers.get(name) ?? new FakeReader(this.clock, this.likeness);
-        this.readers.set(name, reader);
+      openReader: ({ name, account_id, origin }, _config, memory) => {
+        // What upstream has of an account stays when the account is renamed.
+        const upstream = origin === undefined ? name : String(account_id);
+        const reader = this.readers.get(upstream) ?? this.#newReader();
+        this.readers.set(upstream, reader);
         this.opened.push(reader);
         this.memories.set(reader, memory);
         return { reader, keyMark: () => this.keyOf(name) };
       },
     });
+  }
+
+  /** Makes the upstream service of an account that was not there at the start. */
+  arrange: (reader: FakeReader) => void = () => undefined;
+
+  #newReader(): FakeReader {
+    const reader = new FakeReader(this.clock, this.likeness);
+    this.arrange(reader);
+    return reader;
   }
 
   /** The upstream service of the first account. */

@@ -553,8 +553,8 @@ describe('/api/status', () => {
     const accounts = [accountStatus(many), accountStatus({ name: 'b', tasks: [], applications: undefined })];
     const shown = await shownAccounts(accounts, [], new AbortController().signal);
     const verdict = { verdict: 'well', text: 'All read', count: 0, isGood: true } as const;
-    const view = { accounts: shown, rows: [], verdict, lastScrapes: [], reloadFailure: undefined, now: TEST_NOW };
-    const parts = [...statusDocument(view, '1.2.3')];
+    const view = { accounts: shown, entries: [], rows: [], verdict, lastScrapes: [], reloadFailure: undefined };
+    const parts = [...statusDocument({ ...view, now: TEST_NOW }, '1.2.3')];
     expect(Math.max(...parts.map(({ length }) => length))).toBeLessThan(10_000);
     const document = JSON.parse(parts.join('')) as {
       accounts: Record<'entities' | 'applications', unknown[] | null>[];

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { EntryStatus } from '../../../src/collect/entryStatus.ts';
 import type { AccountStatus } from '../../../src/collect/accountStatus.ts';
 import type { Block } from '../../../src/metrics/sample.ts';
 import { shownAccounts } from '../../../src/web/statusPage/shownAccounts.ts';
@@ -18,6 +19,7 @@ async function judged(accounts: readonly AccountStatus[], blocks: readonly Block
   const shown = await shownAccounts(accounts, blocks, new AbortController().signal);
   return verdictOf({
     accounts: shown,
+    entries: [],
     rows: await applicationRows(shown, new AbortController().signal),
     now: TEST_NOW,
     lastScrape: TEST_NOW - 12,
@@ -171,4 +173,25 @@ describe('an application in trouble', () => {
     const failing = await judged([accountStatus({ name: 'a', applications, tasks: [task(failed)] })], blocks);
     expect(failing.text).toContain('no answer within 10 s; 4 applications in trouble');
   });
+});
+
+test('a list of accounts that fails is a read that fails, also while there is no account', async () => {
+  const list: EntryStatus = {
+    ...{
+      entry: 'all of it',
+      labels: {},
+      success: false,
+      reason: 'server',
+      problem: 'graphql:accounts: 503',
+      since: TEST_NOW,
+    },
+    ...{ refused: undefined, isEmpty: true, listed: undefined, exported: undefined, leftOut: undefined },
+    ...{ accounts: [], warnings: [], missingMetrics: [] },
+  };
+  expect(await judged([], [], { entries: [list] })).toMatchObject({
+    verdict: 'failing',
+    text: '1 of 1 read fails: the list of accounts of all of it cannot be read: graphql:accounts: 503',
+  });
+  const waiting = { ...list, success: undefined, reason: undefined, problem: undefined };
+  expect(await judged([], [], { entries: [waiting] })).toMatchObject({ verdict: 'nothing_read' });
 });

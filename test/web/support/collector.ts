@@ -7,6 +7,7 @@ import type {
   TypeStatus,
 } from '../../../src/collect/accountStatus.ts';
 import type { Snapshot } from '../../../src/collect/collector.ts';
+import type { EntryStatus } from '../../../src/collect/entryStatus.ts';
 import type { ProbeResult } from '../../../src/collect/probeResult.ts';
 import type { Scope } from '../../../src/collect/scope.ts';
 import type { WebCollector } from '../../../src/web/dependencies.ts';
@@ -27,6 +28,8 @@ export class MemoryCollector implements WebCollector {
   blocks: Block[] = [breakdownBlock('production', 7, 'checkout')];
   complete = true;
   healthy = true;
+  entries: readonly EntryStatus[] = [];
+  isIncomplete = false;
   isReady = true;
   /** What a refresh waits for. */
   gate: Promise<void> = Promise.resolve();
@@ -49,6 +52,7 @@ export class MemoryCollector implements WebCollector {
       blocks,
       complete: this.complete,
       cut: this.cut,
+      entries: this.entries,
       accounts: this.accounts,
     };
   }
@@ -60,9 +64,14 @@ export class MemoryCollector implements WebCollector {
   applicationLists(): ReturnType<WebCollector['applicationLists']> {
     return this.accounts.map(({ name: account, applications, tasks, visible }) => {
       const list = tasks.find(({ group }) => group === 'applications');
-      if (list?.state === 'missing') return { account, listed: undefined, applications: undefined };
-      return { account, listed: visible.applications, applications };
+      const isOptional = false;
+      if (list?.state === 'missing') return { account, isOptional, listed: undefined, applications: undefined };
+      return { account, isOptional, listed: visible.applications, applications };
     });
+  }
+
+  readLists(): Promise<void> {
+    return Promise.resolve();
   }
 
   progressing(): boolean {
@@ -87,6 +96,9 @@ export function accountStatus(over: Partial<AccountStatus> = {}): AccountStatus 
     api: 'rest',
     region: 'us',
     endOfLife: undefined,
+    accountId: undefined,
+    entry: undefined,
+    isOptional: false,
     labels: { team: 'payments' },
     up: true,
     refused: undefined,

@@ -1,0 +1,173 @@
+import type { ListedAccount, UpstreamReader } from '../api/upstreamReader.ts';
+import { UpstreamError, type FailureReason } from '../api/types.ts';
+import type { AccountConfig, CollectionConfig } from '../config/config.ts';
+import { counted } from '../config/wording.ts';
+import type { AccountLog } from './accountLog.ts';
+import type { Clock } from './clock.ts';
+import { retryAt } from './due.ts';
+import { AccountLimiter } from './limiter.ts';
+
+/** The entry with `account_ids`, its reader, and what it shares with the accounts. */
+export interface AccountListContext {
+  readonly account: AccountConfig;
+  readonly collection: CollectionConfig;
+  readonly reader: UpstreamReader;
+  readonly keyMark: () => string;
+  readonly clock: Clock;
+}
+
+/** Why the list could not be read last; `since` is in milliseconds of the monotonic clock. */
+interface ListProblem {
+  readonly reason: FailureReason;
+  readonly text: string;
+  readonly since: number;
+}
+
+/**
+ * The list of accounts that the key of an entry sees. It is read when it is due, with one call, and no account's budget pays for
+ * it. A list that fails, or is suddenly empty, changes nothing; an account goes when two good lists in a row lack it.
+ */
+export class AccountList {
+  context: AccountListContext;
+  keyMark: string;
+  readonly log: AccountLog;
+  readonly limiter: AccountLimiter;
+  /** Why New Relic refuses the key, in words: no account of the entry is read then, only this list. */
+  refused: string | undefined;
+  /** Undefined before the first attempt, and while the last one succeeded. */
+  problem: ListProblem | undefined;
+  /** True once the list was tried, with or without success. */
+  tried = false;
+  /** True once one of its accounts was exported. */
+  hasExported = false;
+  /** Changes with every good list. */
+  version = 0;
+  /** The number of accounts in the last good list; undefined before the first. */
+  listed: number | undefined;
+  /** The accounts of the last good list, and accounts that only it lacked. */
+  #accounts: ReadonlyMap<number, ListedAccount & { readonly isMissing: boolean }> | undefined;
+  /** Failures of the list, and refusals of its key, since two reads in a row succeeded. */
+  #failures = 0;
+  #dueAt = -Infinity;
+  #reading: Promise<void> | undefined;
+  /** The start of the last successful read: refusals of calls that began earlier change nothing. */
+  #acceptedAt = -Infinity;
+  readonly #stopping = new AbortController();
+
+  constructor(context: AccountListContext, log: AccountLog) {
+    this.context = context;
+    this.log = log;
+    this.keyMark = context.keyMark();
+    this.limiter = new AccountLimiter(context.account.limits, context.clock, () => undefined);
+  }
+
+  get entry(): string {
+    return this.context.account.name;
+  }
+
+  /** The accounts that the entry stands for, before its filters; undefined before the first good list. */
+  get accounts(): readonly ListedAccount[] | undefined {
+    return this.#accounts === undefined ? undefined : [...this.#accounts.values()];
+  }
+
+  /** Reads the list if it is due; callers that meet share the read. Never rejects. */
+  read(): Promise<void> {
+    this.noticeKey();
+    const now = this.context.clock.monotonic();
+    if (this.#reading === undefined && now >= this.#dueAt) {
+      this.#reading = this.#read(now).finally(() => (this.#reading = undefined));
+    }
+    return this.#reading ?? Promise.resolve();
+  }
+
+  /** Takes over a changed configuration: the list stays, also when the key is another one. */
+  reconfigure(context: AccountListContext): void {
+    const { accounts: before } = this.context.collection.intervals;
+    const { accounts: interval } = context.collection.intervals;
+    this.context = context;
+    this.limiter.resize(context.account.limits);
+    // A shorter interval makes it due earlier.
+    this.#dueAt = Math.min(this.#dueAt, Math.max(context.clock.monotonic(), this.#dueAt - before + interval));
+    this.noticeKey();
+  }
+
+  /** Records that New Relic refuses the key for an account of the entry, by a call that began at `startedAt`. */
+  refuse(words: string, startedAt: number): void {
+    if (startedAt < this.#acceptedAt || this.refused !== undefined) return;
+    this.refused = words;
+    this.#failures += 1;
+    this.#dueAt = this.#retryAt();
+    this.log.keyRefused(words);
+  }
+
+  /** Stops the list for good. */
+  stop(): void {
+    this.#stopping.abort(new Error('the exporter no longer reads this list'));
+    this.limiter.close();
+  }
+
+  get readingUnderWay(): Promise<void> {
+    return this.#reading ?? Promise.resolve();
+  }
+
+  /** After a change of the key, the list is due at once. */
+  noticeKey(): void {
+    const keyMark = this.context.keyMark();
+    if (keyMark === this.keyMark) return;
+    this.keyMark = keyMark;
+    this.refused = undefined;
+    this.#failures = 0;
+    this.#dueAt = -Infinity;
+  }
+
+  async #read(startedAt: number): Promise<void> {
+    const { reader, clock, collection } = this.context;
+    const { keyMark } = this;
+    try {
+      const call = { signal: this.#stopping.signal, limiter: this.limiter };
+      this.#take((await reader.listAccounts?.(call)) ?? []);
+      const wasRefused = this.refused !== undefined;
+      if (this.problem !== undefined || wasRefused) this.log.listWorksAgain();
+      if (!wasRefused) this.#failures = 0;
+      this.problem = undefined;
+      this.refused = undefined;
+      this.#acceptedAt = clock.monotonic();
+      this.#dueAt = startedAt + collection.intervals.accounts;
+    } catch (error) {
+      if (this.#stopping.signal.aborted || keyMark !== this.keyMark) return;
+      const reason = error instanceof UpstreamError ? error.failure.reason : 'other';
+      const text = error instanceof Error ? error.message : String(error);
+      if (reason === 'auth' && this.refused === undefined) this.log.keyRefused(text);
+      else if (reason !== this.problem?.reason) this.log.listFailed(reason, text);
+      this.problem = { reason, text, since: this.problem?.since ?? clock.monotonic() };
+      if (reason === 'auth') this.refused = text;
+      this.#failures += 1;
+      this.#dueAt = this.#retryAt();
+    } finally {
+      this.tried = true;
+    }
+  }
+
+  /** Takes over a good list. Throws when it is empty after one that was not. */
+  #take(list: readonly ListedAccount[]): void {
+    const before = this.#accounts ?? new Map<number, ListedAccount & { readonly isMissing: boolean }>();
+    if (list.length === 0 && before.size > 0) {
+      throw new UpstreamError(`the key lists no account any more: ${counted(before.size, 'account')} as before`, {
+        reason: 'invalid_response',
+      });
+    }
+    const accounts = new Map(list.map((account) => [account.id, { ...account, isMissing: false }]));
+    for (const [id, account] of before) {
+      if (!accounts.has(id) && !account.isMissing) accounts.set(id, { ...account, isMissing: true });
+    }
+    this.#accounts = accounts;
+    this.listed = list.length;
+    this.version += 1;
+  }
+
+  #retryAt(): number {
+    const { clock, collection } = this.context;
+    const now = clock.monotonic();
+    return retryAt(this.#failures, { readableAt: now, readAt: now }, collection.intervals.accounts);
+  }
+}

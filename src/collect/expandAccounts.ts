@@ -1,0 +1,213 @@
+import type { AccountConfig } from '../config/config.ts';
+import type { ListedAccount } from '../api/upstreamReader.ts';
+import { counted } from '../config/wording.ts';
+import { shortened } from '../metrics/writeSamples.ts';
+import { selects, unmatched, unmatchedWords } from './selection.ts';
+
+/** What became of an account that a key lists: the name under which it is exported, or why it is not. */
+export type Verdict = { readonly exportedAs: string } | { readonly leftOut: LeftOut; readonly why: string };
+
+/** `elsewhere`: another entry, or the file itself, reads it. */
+type LeftOut = 'filter' | 'max_accounts' | 'elsewhere';
+
+/** The accounts that an entry stands for. */
+export interface ExpandedEntry {
+  /** Every account that the key lists, by its number. */
+  readonly verdicts: readonly (ListedAccount & { readonly verdict: Verdict })[];
+  /** What is likely a mistake, in sentences. */
+  readonly warnings: readonly string[];
+}
+
+/** The accounts of a file, with those of its entries in their places, and what became of each listed one. */
+export interface Expansion {
+  readonly accounts: readonly AccountConfig[];
+  /** By the name of the entry; entries without a list are missing. */
+  readonly entries: ReadonlyMap<string, ExpandedEntry>;
+}
+
+/** The identity by which an account of an entry keeps its data: a new name, entry or key does not change it. */
+export function originKey({ base_url, account_id }: Pick<AccountConfig, 'base_url' | 'account_id'>): string {
+  return `${base_url} ${account_id}`;
+}
+
+/**
+ * The accounts of a file, where each entry with `account_ids` is replaced by the accounts of its list, by their numbers. Each is
+ * an account like one that stands in the file, under New Relic's name; names that are empty or not unique get the number
+ * behind them.
+ *
+ * @param lists the last good list of each entry, by the name of the entry; an entry that was not read yet has no accounts
+ * @param before the accounts of the last expansion since the configuration was loaded: they keep their names while New Relic's
+ * name stays, and their place where there are more than `max_accounts`. One that does not change is the same object
+ */
+export function expandAccounts(
+  file: readonly AccountConfig[],
+  lists: ReadonlyMap<string, readonly ListedAccount[]>,
+  before: readonly AccountConfig[],
+): Expansion {
+  const known = new Map(
+    before.flatMap((account) => (account.origin === undefined ? [] : [[originKey(account), account]])),
+  );
+  /** Who reads an account. */
+  const readers = new Map<string, string>();
+  for (const account of file) {
+    const isOfFile = account.account_ids === undefined && account.account_id !== undefined;
+    if (isOfFile) readers.set(originKey(account), `account ${account.name} of the file`);
+  }
+  const chosen = file.map((entry) => {
+    const list = lists.get(entry.name);
+    if (entry.account_ids === undefined || list === undefined) return undefined;
+    const sorted = list.toSorted((a, b) => a.id - b.id);
+    const found = chooseAccounts(entry, sorted, readers, known);
+    for (const { id, leftOut } of found) {
+      if (leftOut === undefined) readers.set(originKey({ ...entry, account_id: id }), `entry ${entry.name}`);
+    }
+    return found;
+  });
+  const names = accountNames(file, chosen, known);
+  const entries = new Map<string, ExpandedEntry>();
+  const accounts = file.flatMap((entry, index) => {
+    if (entry.account_ids === undefined) return [entry];
+    const found = chosen[index];
+    if (found === undefined) return [];
+    const verdicts = found.map(({ id, name, leftOut, why }) => {
+      const exportedAs = names.get(originKey({ ...entry, account_id: id })) ?? '';
+      return { id, name, verdict: leftOut === undefined ? { exportedAs } : { leftOut, why } };
+    });
+    entries.set(entry.name, { verdicts, warnings: warningsOf(entry, verdicts) });
+    return verdicts.flatMap(({ id, name, verdict }) =>
+      'exportedAs' in verdict ? [accountOf(entry, { id, name }, verdict.exportedAs, known)] : [],
+    );
+  });
+  return { accounts, entries };
+}
+
+type Known = ReadonlyMap<string, AccountConfig>;
+
+type Choice = ListedAccount & { readonly leftOut?: LeftOut; readonly why: string };
+
+/** Chooses the accounts of an entry from its sorted list. */
+function chooseAccounts(
+  entry: AccountConfig,
+  sorted: readonly ListedAccount[],
+  readers: ReadonlyMap<string, string>,
+  known: Known,
+): readonly Choice[] {
+  const { account_ids, include_accounts: include, exclude_accounts: exclude = [], max_accounts = Infinity } = entry;
+  const wanted = account_ids === undefined || account_ids === 'all' ? undefined : new Set(account_ids);
+  const found = sorted.map(({ id, name }): Choice => {
+    const reader = readers.get(originKey({ ...entry, account_id: id }));
+    if (wanted?.has(id) === false) {
+      return { id, name, leftOut: 'filter', why: 'not in account_ids' };
+    }
+    if (!selects({ include, exclude: [] }, { id, name })) {
+      return { id, name, leftOut: 'filter', why: 'not in include_accounts' };
+    }
+    if (!selects({ exclude }, { id, name })) return { id, name, leftOut: 'filter', why: 'in exclude_accounts' };
+    if (reader !== undefined) return { id, name, leftOut: 'elsewhere', why: `read by ${reader}` };
+    return { id, name, why: '' };
+  });
+  const left = found.filter(({ leftOut }) => leftOut === undefined);
+  const wasExported = ({ id }: ListedAccount): boolean =>
+    known.get(originKey({ ...entry, account_id: id }))?.origin?.entry === entry.name;
+  const kept = new Set([...left.filter(wasExported), ...left].map(({ id }) => id));
+  const placed = new Set([...kept].slice(0, max_accounts));
+  return found.map((each) =>
+    each.leftOut === undefined && !placed.has(each.id)
+      ? { ...each, leftOut: 'max_accounts', why: `beyond max_accounts (${max_accounts})` }
+      : each,
+  );
+}
+
+/** The account as if it stood in the file; the same object as before where nothing has changed. */
+function accountOf(entry: AccountConfig, { id, name }: ListedAccount, label: string, known: Known): AccountConfig {
+  const before = known.get(originKey({ ...entry, account_id: id }));
+  const origin = { entry: entry.name, accountName: name };
+  const isSame =
+    before?.name === label && before.origin?.entry === entry.name && before.origin.accountName === origin.accountName;
+  return isSame ? before : { ...entry, name: label, account_id: id, account_ids: undefined, origin };
+}
+
+/** The names of all chosen accounts, by their keys. */
+function accountNames(
+  file: readonly AccountConfig[],
+  chosen: readonly (readonly Choice[] | undefined)[],
+  known: Known,
+): ReadonlyMap<string, string> {
+  const names = new Map<string, string>();
+  const taken = new Set(file.map(({ name }) => name));
+  let fresh: { readonly key: string; readonly id: number; readonly name: string }[] = [];
+  for (const [index, entry] of file.entries()) {
+    for (const { id, name, leftOut } of chosen[index] ?? []) {
+      if (leftOut !== undefined) continue;
+      const key = originKey({ ...entry, account_id: id });
+      const before = known.get(key);
+      if (before?.origin?.accountName === name) {
+        names.set(key, before.name);
+        taken.add(before.name);
+      } else fresh.push({ key, id, name: plainName(name) });
+    }
+  }
+  // A name with a number behind it may be New Relic's name of another account: that gets a number, too.
+  while (fresh.length > 0) {
+    const times = new Map<string, number>();
+    for (const { name } of fresh) times.set(name, (times.get(name) ?? 0) + 1);
+    const isUnique = ({ name }: { readonly name: string }): boolean =>
+      name !== '' && !taken.has(name) && times.get(name) === 1;
+    const isSettled = fresh.every(isUnique);
+    fresh = fresh.map((each) => (isUnique(each) ? each : { ...each, name: numbered(each) }));
+    if (!isSettled) continue;
+    for (const { key, name } of fresh) names.set(key, name);
+    break;
+  }
+  return names;
+}
+
+function numbered({ name, id }: ListedAccount): string {
+  return name === '' ? `(${id})` : shortened(`${name} (${id})`);
+}
+
+/** A name as a label: control characters are spaces, and one of nothing but spaces is empty. */
+function plainName(name: string): string {
+  const plain = name.replace(/\p{Cc}/gu, ' ');
+  return plain.trim() === '' ? '' : shortened(plain);
+}
+
+function warningsOf(entry: AccountConfig, verdicts: ExpandedEntry['verdicts']): readonly string[] {
+  const { account_ids, include_accounts, exclude_accounts, max_accounts } = entry;
+  const exported = verdicts.filter(({ verdict }) => 'exportedAs' in verdict).length;
+  const leftOut = (why: LeftOut): typeof verdicts =>
+    verdicts.filter(({ verdict }) => 'leftOut' in verdict && verdict.leftOut === why);
+  const listed = new Set(verdicts.map(({ id }) => id));
+  const unseen = account_ids === undefined || account_ids === 'all' ? [] : account_ids.filter((id) => !listed.has(id));
+  const beyond = leftOut('max_accounts').length;
+  const elsewhere = leftOut('elsewhere');
+  const [first] = elsewhere;
+  const warnings = [
+    ...unseen.map(
+      (id) => `account_ids: the key does not list account ${id}: correct it, or give the key's user access to it`,
+    ),
+    ...unmatched(include_accounts, verdicts).map(
+      (match) => `include_accounts: no account has ${unmatchedWords(match)}`,
+    ),
+    ...unmatched(exclude_accounts, verdicts).map(
+      (match) => `exclude_accounts: no account has ${unmatchedWords(match)}`,
+    ),
+  ];
+  if (verdicts.length === 0) warnings.push('the key lists no account: give its user a role in the accounts to read');
+  else if (exported + beyond + elsewhere.length === 0) {
+    warnings.push(
+      `account_ids, include_accounts and exclude_accounts leave none of ${counted(verdicts.length, 'account')}: correct them`,
+    );
+  }
+  if (beyond > 0) {
+    warnings.push(
+      `max_accounts: ${counted(beyond, 'account')} beyond ${max_accounts} ${beyond === 1 ? 'is' : 'are'} left out: ` +
+        'raise it, or choose with include_accounts',
+    );
+  }
+  if (first !== undefined && 'why' in first.verdict) {
+    const others = elsewhere.length === 1 ? '' : ` and ${elsewhere.length - 1} more`;
+    warnings.push(`account ${first.id}${others}: ${first.verdict.why} already, and only there`);
+  }
+  return warnings;
+}
