@@ -218,8 +218,8 @@ export class SimulatorState {
   readonly now: () => number;
   /** The account that REST shows. */
   readonly #worlds: Record<(typeof INTERFACES)[number], World>;
-  /** The accounts that the key sees, by number; those beside the first have a world that only NerdGraph shows. */
-  readonly #accounts = new Map<number, { name: string | null; world: World | undefined }>();
+  /** The accounts that the key sees; those beside the first have a world that only NerdGraph shows. */
+  #accounts: { readonly id: number; name: string | null; world: World | undefined }[] = [];
   /** The number of accounts that there ever were. */
   #count = 1;
 
@@ -236,40 +236,42 @@ export class SimulatorState {
 
   /** The accounts that the key sees, as NerdGraph lists them. */
   get accounts(): readonly Pick<AccountOptions, 'id' | 'name'>[] {
-    return Array.from(this.#accounts, ([id, { name }]) => ({ id, name }));
+    return this.#accounts.map(({ id, name }) => ({ id, name }));
   }
 
   /** The world of an account over NerdGraph; undefined when the key does not see the account. */
   worldOf(accountId: number): World | undefined {
-    const account = this.#accounts.get(accountId);
+    const account = this.#accounts.find(({ id }) => id === accountId);
     return account && (account.world ?? this.#worlds.nerdgraph);
   }
 
-  /** Adds an account with applications of its own. Throws an Error when there is one of this number. */
+  /** Adds an account with applications of its own. */
   addAccount({ id, name, applications }: AccountOptions): void {
-    if (this.#accounts.has(id)) throw new Error(`there is an account ${id} already`);
     const { options } = this.#worlds.rest;
     const isFirst = id === options.accountId;
     const own = { accountId: id, accountIndex: this.#count, applications: applications ?? options.applications };
     if (!isFirst) this.#count += 1;
-    this.#accounts.set(id, { name, world: isFirst ? undefined : createWorld({ ...options, ...own }) });
+    this.#accounts.push({ id, name, world: isFirst ? undefined : createWorld({ ...options, ...own }) });
   }
 
   /** Gives an account another name; false when there is no such account. */
   renameAccount(id: number, name: string | null): boolean {
-    const account = this.#accounts.get(id);
+    const account = this.#accounts.find((each) => each.id === id);
     if (account !== undefined) account.name = name;
     return account !== undefined;
   }
 
   /** Hides an account from the key; false when there is no such account. */
   removeAccount(id: number): boolean {
-    return this.#accounts.delete(id);
+    const left = this.#accounts.filter((account) => account.id !== id);
+    const isKnown = left.length < this.#accounts.length;
+    this.#accounts = left;
+    return isKnown;
   }
 
   /** A number for one more account. */
   get nextAccountId(): number {
-    return Math.max(this.#worlds.rest.options.accountId, ...this.#accounts.keys()) + 1;
+    return Math.max(this.#worlds.rest.options.accountId, ...this.#accounts.map(({ id }) => id)) + 1;
   }
 
   /** Changes one application or key transaction from now on. Throws a ZodError on a bad change. */
@@ -288,7 +290,7 @@ export class SimulatorState {
   }
 
   #amendOthers(id: number, amendment: Amendment | undefined): void {
-    for (const account of this.#accounts.values()) account.world = account.world?.amend(id, amendment);
+    for (const account of this.#accounts) account.world = account.world?.amend(id, amendment);
   }
 }
 

@@ -187,16 +187,18 @@ describe('an entry with account_ids', () => {
 
   it('warns of what matches nothing in any of its accounts, and of nothing that matches in one', async () => {
     const world = organisation(named('Shop', 'Pay'), {
-      applications: { exclude: [{ name: 'app-2' }, { name: 'none' }] },
+      applications: { include: [{ name: 'app-*' }, { name: 'gone' }], exclude: [{ name: 'app-2' }, { name: 'none' }] },
     });
     world.arrange = (reader) => (reader.applications = [application(1)]);
     await world.scrape();
     world.readers.get('2')!.applications = [application(1), application(2)];
     await world.scrapeFor(130, 60);
     expect(world.collector.status().flatMap(({ warnings }) => warnings)).toEqual([]);
-    expect(entryOf(world)?.warnings).toEqual([
-      expect.stringContaining('applications.exclude: no application has the name "none"'),
+    expect(entryOf(world)?.warnings).toEqual([expect.stringContaining('no application has the name "gone"')]);
+    expect(world.collector.unmatchedExclusions('org')).toEqual([
+      expect.stringContaining('no application has the name "none"'),
     ]);
+    expect(world.collector.unmatchedExclusions('Shop')).toEqual([]);
   });
 
   it('is ready in background mode once its list and its accounts were tried', async () => {

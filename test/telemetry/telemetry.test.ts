@@ -273,7 +273,7 @@ describe("the exporter's own metrics", () => {
   it('say of an entry with account_ids how its list is, and that nothing is read before it leaves an account', async () => {
     telemetry.observer('all').ended('graphql:accounts', 200, 1);
     const own = async (over: Partial<EntryStatus>): Promise<string> =>
-      (await render([], { own: await telemetry.own([], [{ ...ENTRY, ...over }], new Map()) })).text.toString();
+      (await render([], { own: await telemetry.own([], [{ ...ENTRY, ...over }], new Map()) })).text;
     const before = await own({});
     expect(before).toContain('newrelic_up{account="all",team="x"} 0\n');
     expect(before).toContain(

@@ -192,7 +192,7 @@ export class GraphqlService {
   #root(field: Field, key?: string, rule?: FaultRule) {
     const { state, settings } = this.#options;
     const { accounts } = state;
-    const worlds = accounts.flatMap(({ id }) => state.worldOf(id) ?? []);
+    const worlds = [...new Set(accounts.flatMap(({ id }) => state.worldOf(id) ?? []))];
     const level = rule?.effect === 'null-alias' ? rule.level : undefined;
     const now = state.now();
 
