@@ -1,4 +1,4 @@
-import { DecoratorHandler, EnvHttpProxyAgent, Pool, type Dispatcher } from 'undici';
+import { Agent, DecoratorHandler, EnvHttpProxyAgent, Pool, type Dispatcher } from 'undici';
 
 export interface DispatcherOptions {
   readonly maxConcurrent: number;
@@ -34,19 +34,25 @@ function createDispatcher(options: DispatcherOptions, keepAlive = true): Dispatc
     ...proxyTls,
     ...(tls.serverName === undefined ? {} : { servername: tls.serverName }),
   };
-  return new EnvHttpProxyAgent({
+  const common = {
     connections: Math.ceil(options.maxConcurrent * CONNECTIONS_PER_CALL),
     // With 0 undici keeps no connection open.
     pipelining: keepAlive ? 1 : 0,
     connect: upstreamTls,
-    requestTls: upstreamTls,
-    clientFactory: createTunnelPool,
-    proxyTls,
     // The caller limits the time of the whole attempt.
     headersTimeout: 0,
     bodyTimeout: 0,
+  };
+  const httpsProxy = proxyAddress(environment['https_proxy'] ?? environment['HTTPS_PROXY'] ?? '');
+  // The other agent parses the address of each call to see if it needs the proxy.
+  if (httpsProxy === '') return new Agent(common);
+  return new EnvHttpProxyAgent({
+    ...common,
+    requestTls: upstreamTls,
+    clientFactory: createTunnelPool,
+    proxyTls,
     httpProxy: '',
-    httpsProxy: proxyAddress(environment['https_proxy'] ?? environment['HTTPS_PROXY'] ?? ''),
+    httpsProxy,
     noProxy: environment['no_proxy'] ?? environment['NO_PROXY'] ?? '',
   });
 }
