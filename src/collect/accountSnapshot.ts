@@ -1,6 +1,7 @@
 import { inSlices } from '../eventLoop/turns.ts';
 import { READS, type Group } from '../reads/reads.ts';
 import type { Block, DroppedSeries, WrittenLabels, WrittenSamples } from '../metrics/sample.ts';
+import { NO_SAMPLES } from '../metrics/writeSamples.ts';
 import type { AccountCollector } from './accountCollector.ts';
 import type { Task } from './task.ts';
 import { concerns } from './inventory.ts';
@@ -123,14 +124,14 @@ export class AccountSnapshot {
   }
 
   #application(record: ApplicationRecord): void {
-    const { labels, data, counters } = record;
+    const { labels, data } = record;
     this.#entry(this.#account.inventory.applicationList, record);
     if (data === undefined) return;
-    const { application_metrics: metrics, counters: minutes, hosts, instances, ...names } = data.tasks;
-    for (const task of Object.values(names)) this.#single(task);
+    const { application_metrics: metrics, hosts, instances, ...others } = data.tasks;
     if (metrics !== undefined) this.#countCut(this.#metrics(metrics, labels, data.reading));
-    if (minutes !== undefined && this.#single(minutes) !== 'missing' && counters !== undefined) {
-      this.#add('counters', labels, counters.samples);
+    for (const task of Object.values(others)) {
+      const isServed = this.#single(task) !== 'missing';
+      if (isServed) this.#add(task.group, labels, data.samples[task.kind] ?? NO_SAMPLES);
     }
     if (hosts !== undefined) {
       this.#list(hosts);

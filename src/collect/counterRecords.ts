@@ -8,24 +8,14 @@ import type {
 } from '../api/upstreamReader.ts';
 import { countedMinutes, counterSamples } from '../metrics/counterFamilies.ts';
 import type { WrittenSamples } from '../metrics/sample.ts';
-import { NO_SAMPLES, type SampleWriter } from '../metrics/writeSamples.ts';
-import { CounterLedger, LONGEST_RANGE, OVERLAP } from './counterLedger.ts';
+import type { SampleWriter } from '../metrics/writeSamples.ts';
+import { LONGEST_RANGE, OVERLAP, type CounterLedger } from './counterLedger.ts';
 import { MINUTE_MS, MINUTE_S } from '../formulas/units.ts';
-
-/** The counters of one application. They stay while it does not report. */
-export interface CounterRecord {
-  readonly ledger: CounterLedger;
-  samples: WrittenSamples;
-}
 
 /** The seconds that the counters of an account missed, and the transactions that arrived late, since the start. */
 export interface CounterTotals {
   lostSeconds: number;
   lateTransactions: number;
-}
-
-export function newCounterRecord(): CounterRecord {
-  return { ledger: new CounterLedger(), samples: NO_SAMPLES };
 }
 
 /** An application, and its requested range. */
@@ -35,7 +25,7 @@ interface CounterSubject extends MetricDataSubject {
 
 export function counterSubject(
   applicationId: number,
-  { ledger }: CounterRecord,
+  ledger: CounterLedger,
   metrics: MetricSelection,
   to: number,
 ): CounterSubject {
@@ -70,12 +60,12 @@ export function steadyRange(interval: number, to: number): TimeRange {
 }
 
 /**
- * Adds the response about an application to its counters.
+ * Adds the response about an application to its counters, and gives their samples.
  *
  * @throws UpstreamError when a minute cannot be read, or the response is for another time
  */
 export function book(
-  record: CounterRecord,
+  ledger: CounterLedger,
   series: MinuteSeries,
   { applicationId, requested }: CounterSubject,
   {
@@ -83,15 +73,15 @@ export function book(
     reader,
     writer,
   }: { totals: CounterTotals; readonly reader: Pick<UpstreamReader, 'refuseCounters'>; readonly writer: SampleWriter },
-): void {
+): WrittenSamples {
   const fail = (problem: string): never => {
     throw reader.refuseCounters(`application ${applicationId}: ${problem}`);
   };
   const received = series.window;
   if (received.to <= Math.max(received.from, requested.from)) fail('the response is for another time than requested');
-  const { late, lost, broken } = record.ledger.take({ requested, received, minutes: countedMinutes(series) });
+  const { late, lost, broken } = ledger.take({ requested, received, minutes: countedMinutes(series) });
   totals.lateTransactions += late;
   totals.lostSeconds += lost;
   if (broken !== undefined) fail(`the minute ${new Date(broken * 1000).toISOString()} cannot be read`);
-  record.samples = writer.write('counters', counterSamples(record.ledger.totals));
+  return writer.write('counters', counterSamples(ledger.totals));
 }

@@ -4,7 +4,8 @@ import { applicationLabels, hostLabels, instanceLabels, keyTransactionLabels } f
 import { writeLabels } from '../metrics/writeSamples.ts';
 import type { Kind } from '../reads/reads.ts';
 import { TaskStore, type Subject, type Task } from './task.ts';
-import { newCounterRecord, type CounterTotals } from './counterRecords.ts';
+import { CounterLedger } from './counterLedger.ts';
+import type { CounterTotals } from './counterRecords.ts';
 import { windowAt } from './due.ts';
 import { EntityRecords } from './entityRecords.ts';
 import { QueryRecords } from './queryRecords.ts';
@@ -286,13 +287,13 @@ export class Inventory {
 
   /** Makes the record of an application with the tasks that its state and the configuration need; existing tasks stay. */
   #applicationRecord(application: Application, before: ApplicationRecord | undefined): ApplicationRecord {
-    const { account, clock, collection, customMetrics, reader } = this.#context;
+    const { account, clock, collection } = this.#context;
     const labels = writeLabels(applicationLabels(account, application), before?.labels);
     const settings = effectiveSettings(account, application);
     const isReporting = application.reporting !== false;
     const counts = isEnabled(this.#context, 'counters');
-    const counters = counts ? (before?.counters ?? newCounterRecord()) : undefined;
-    counters?.ledger.reports(isReporting, windowAt(clock.now(), collection).to);
+    const counters = counts ? (before?.counters ?? new CounterLedger()) : undefined;
+    counters?.reports(isReporting, windowAt(clock.now(), collection).to);
     if (!readsMetricData(account, application)) {
       if (before !== undefined) this.store.remove(tasksOf(before));
       return { application, settings, labels, samples: undefined, rolling: undefined, counters, data: undefined };
@@ -300,6 +301,7 @@ export class Inventory {
     const subject = { applicationId: application.id };
     const data: ApplicationData = before?.data ?? {
       tasks: {},
+      samples: {},
       datastores: undefined,
       reading: undefined,
       customNames: undefined,
@@ -310,13 +312,9 @@ export class Inventory {
     };
     const rolling = this.#keepRolling(before?.rolling, 'application_rolling', subject);
     const record = { application, settings, labels, samples: undefined, rolling, counters, data };
-    data.tasks = this.store.keepAll(data.tasks, subject, {
-      metric_names: reader.datastores !== undefined,
-      custom_names: customMetrics.length > 0,
-      application_metrics: true,
-      counters: counts && isReporting,
-      hosts: settings.hosts,
-      instances: isEnabled(this.#context, 'instances'),
+    data.tasks = this.store.keepAll(data.tasks, subject, ({ group, isOfApplications = false }) => {
+      if (group === 'counters' && !isReporting) return false;
+      return isOfApplications && (group === 'hosts' ? settings.hosts : isEnabled(this.#context, group));
     });
     if (data.tasks.custom_names === undefined && data.customNames !== undefined) {
       data.customNames = undefined;

@@ -13,7 +13,8 @@ import { inSlices } from '../eventLoop/turns.ts';
 import { datastoreNames } from '../formulas/metricInputs.ts';
 import { READS, type Kind } from '../reads/reads.ts';
 import type { Task, Subject } from './task.ts';
-import { book, counterSubject, newCounterRecord, overFirstRange, steadyRange } from './counterRecords.ts';
+import { CounterLedger } from './counterLedger.ts';
+import { book, counterSubject, overFirstRange, steadyRange } from './counterRecords.ts';
 import type { Inventory } from './inventory.ts';
 import { takeOverMetrics } from './records.ts';
 import type { AccountContext } from './accountContext.ts';
@@ -189,14 +190,15 @@ export class Kinds {
   #counters(): TaskRead {
     const { collection, reader, selections, writer } = this.#context;
     const inventory = this.#inventory;
-    const subjectOf = (task: Task, { to }: TimeRange, record = newCounterRecord()) =>
-      counterSubject(applicationOf(task).applicationId, record, selections.counters, to);
+    const subjectOf = (task: Task, { to }: TimeRange, ledger = new CounterLedger()) =>
+      counterSubject(applicationOf(task).applicationId, ledger, selections.counters, to);
     const read = mapped(
       overFirstRange(reader.counters),
       (task, range) => subjectOf(task, range, inventory.recordOf(task.subject)?.counters),
       ({ subject }, series, requested) => {
-        const record = inventory.recordOf(subject)?.counters;
-        if (record !== undefined) book(record, series, requested, { totals: inventory.counterTotals, reader, writer });
+        const { counters, data } = inventory.recordOf(subject) ?? {};
+        if (counters === undefined || data === undefined) return;
+        data.samples.counters = book(counters, series, requested, { totals: inventory.counterTotals, reader, writer });
       },
       ({ window }) => window.to,
     );

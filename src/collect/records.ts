@@ -7,8 +7,9 @@ import { listedFamilySamples } from '../metrics/listedFamilies.ts';
 import type { FamilyScope } from '../metrics/family.ts';
 import type { WrittenLabels, WrittenSamples } from '../metrics/sample.ts';
 import { windowSamples } from '../metrics/windowFamilies.ts';
-import type { CounterRecord } from './counterRecords.ts';
+import type { CounterLedger } from './counterLedger.ts';
 import type { SelectionInput } from './metricSelections.ts';
+import type { Kind } from '../reads/reads.ts';
 import type { Task, Tasks } from './task.ts';
 import type { AccountContext } from './accountContext.ts';
 import type { effectiveSettings } from './selection.ts';
@@ -61,6 +62,8 @@ export interface KeyTransactionRecord extends Listed {
 export interface ApplicationData extends SelectionInput {
   /** Its lists, and the reads of its data. */
   tasks: Tasks;
+  /** Samples of reads whose values are kept in no other form. */
+  readonly samples: Partial<Record<Kind, WrittenSamples>>;
   reading: WindowReading | undefined;
   hosts: ReadonlyMap<string, HostRecord>;
   instances: ReadonlyMap<number, InstanceRecord>;
@@ -74,7 +77,8 @@ export interface ApplicationData extends SelectionInput {
 export interface ApplicationRecord extends Listed {
   readonly application: Application;
   readonly settings: ReturnType<typeof effectiveSettings>;
-  readonly counters: CounterRecord | undefined;
+  /** Its counters; they stay while it does not report. */
+  readonly counters: CounterLedger | undefined;
   /** Undefined while its metric data are not read: it does not report. */
   readonly data: ApplicationData | undefined;
 }

@@ -141,10 +141,11 @@ export class TaskStore {
     return isWanted ? (before ?? this.make(kind, subject)) : undefined;
   }
 
-  keepAll(before: Tasks, subject: Subject, wanted: Readonly<Partial<Record<Kind, boolean>>>): Tasks {
+  /** The same for all reads of a subject. */
+  keepAll(before: Tasks, subject: Subject, isWanted: (read: (typeof READS)[Kind]) => boolean): Tasks {
     const tasks: Partial<Record<Kind, Task>> = {};
     for (const kind of KINDS) {
-      const task = this.keep(wanted[kind] === true, before[kind], kind, subject);
+      const task = this.keep(isWanted(READS[kind]), before[kind], kind, subject);
       if (task !== undefined) tasks[kind] = task;
     }
     return tasks;

@@ -26,6 +26,8 @@ interface Read {
    * has. `minutes`, `window`: data of minutes, or over the window.
    */
   readonly gives: 'list' | 'names' | 'rolling' | 'minutes' | 'window';
+  /** True: each application has a task of it, while its group is enabled. */
+  readonly isOfApplications?: boolean;
   /** The groups to keep up to date for it: the lists of its subjects, and of its names. */
   readonly needs?: readonly Group[];
   /** The groups that must have been read once: names for its request, and what decides the database kind. */
@@ -38,23 +40,36 @@ interface Read {
 
 /**
  * The reads of an account, each with the name of its tasks. The first refresh, and tasks that are equally overdue, are in this order.
- * A new one needs a row here, one in `src/collect/kinds.ts`, and tasks from the inventory.
+ * A new one needs a row here and one in `src/collect/kinds.ts`; tasks of other subjects than applications come from the inventory.
  */
 const TABLE = {
   applications: { group: 'applications', gives: 'list', unlocks: 'everything' },
   key_transactions: { group: 'key_transactions', gives: 'list', needs: ['applications'], unlocks: 'everything' },
   application_rolling: { group: 'applications', gives: 'rolling' },
   key_transaction_rolling: { group: 'key_transactions', gives: 'rolling' },
-  metric_names: { group: 'metric_names', gives: 'names', needs: ['applications'], unlocks: 'application' },
-  custom_names: { group: 'custom_metrics', gives: 'names', needs: ['applications'], unlocks: 'application' },
+  metric_names: {
+    group: 'metric_names',
+    gives: 'names',
+    isOfApplications: true,
+    needs: ['applications'],
+    unlocks: 'application',
+  },
+  custom_names: {
+    group: 'custom_metrics',
+    gives: 'names',
+    isOfApplications: true,
+    needs: ['applications'],
+    unlocks: 'application',
+  },
   application_metrics: {
     group: 'application_metrics',
     gives: 'window',
+    isOfApplications: true,
     needs: ['applications', 'metric_names'],
     needsOnce: ['custom_metrics'],
   },
-  counters: { group: 'counters', gives: 'minutes', needs: ['applications'] },
-  hosts: { group: 'hosts', gives: 'list', needs: ['applications'], unlocks: 'application' },
+  counters: { group: 'counters', gives: 'minutes', isOfApplications: true, needs: ['applications'] },
+  hosts: { group: 'hosts', gives: 'list', isOfApplications: true, needs: ['applications'], unlocks: 'application' },
   host_rolling: { group: 'hosts', gives: 'rolling' },
   host_metrics: {
     group: 'host_metrics',
@@ -62,7 +77,7 @@ const TABLE = {
     needs: ['applications', 'metric_names', 'hosts'],
     needsOnce: ['application_metrics', 'custom_metrics'],
   },
-  instances: { group: 'instances', gives: 'list', needs: ['applications'] },
+  instances: { group: 'instances', gives: 'list', isOfApplications: true, needs: ['applications'] },
   entities: { group: 'entities', gives: 'list', unlocks: 'entities', isNerdGraphOnly: true },
   golden_metrics: { group: 'golden_metrics', gives: 'window', needs: ['entities'], isNerdGraphOnly: true },
   queries: { group: 'queries', gives: 'window', isNerdGraphOnly: true },
