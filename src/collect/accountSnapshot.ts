@@ -4,7 +4,6 @@ import type { Block, DroppedSeries, WrittenLabels, WrittenSamples } from '../met
 import { NO_SAMPLES } from '../metrics/writeSamples.ts';
 import type { AccountCollector } from './accountCollector.ts';
 import type { Task } from './task.ts';
-import { concerns } from './inventory.ts';
 import { listedSamples, type ApplicationRecord, type ListRecord, type WindowReading } from './records.ts';
 import type { EntityRecord, TypeRecord } from './entityRecords.ts';
 import type { QueryRecord } from './queryRecords.ts';
@@ -88,7 +87,7 @@ export class AccountSnapshot {
       yield undefined;
     }
     for (const record of inventory.keyTransactions.values()) {
-      if (!concerns(record.keyTransaction, applicationId)) continue;
+      if (applicationId !== undefined && record.keyTransaction.applicationId !== applicationId) continue;
       this.#entry(inventory.keyTransactionList, record);
       yield undefined;
     }
@@ -130,8 +129,7 @@ export class AccountSnapshot {
     const { application_metrics: metrics, hosts, instances, ...others } = data.tasks;
     if (metrics !== undefined) this.#countCut(this.#metrics(metrics, labels, data.reading));
     for (const task of Object.values(others)) {
-      const isServed = this.#single(task) !== 'missing';
-      if (isServed) this.#add(task.group, labels, data.samples[task.kind] ?? NO_SAMPLES);
+      if (this.#single(task) !== 'missing') this.#add(task.group, labels, data.samples[task.kind] ?? NO_SAMPLES);
     }
     if (hosts !== undefined) {
       this.#list(hosts);

@@ -94,7 +94,8 @@ export class Inventory {
     const found: Task[] = applications.read ? [this.applicationList] : [];
     if (applications.read && key_transactions !== false) found.push(this.keyTransactionList);
     for (const { keyTransaction, rolling } of this.#keyTransactions.values()) {
-      if (rolling !== undefined && concerns(keyTransaction, applicationId)) found.push(rolling.task);
+      const isOfIt = applicationId === undefined || keyTransaction.applicationId === applicationId;
+      if (rolling !== undefined && isOfIt) found.push(rolling.task);
     }
     if (applicationId !== undefined) return [...found, ...this.tasksOfApplication({ applicationId })];
     for (const record of this.applications.values()) tasksOf(record, found);
@@ -373,9 +374,4 @@ export class Inventory {
 
 function isEqual(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
-}
-
-/** True for key transactions of that application; without an application, for all. */
-export function concerns(keyTransaction: KeyTransaction, applicationId: number | undefined): boolean {
-  return applicationId === undefined || keyTransaction.applicationId === applicationId;
 }

@@ -7,7 +7,6 @@ import { WINDOW_FAMILIES } from '../metrics/windowFamilies.ts';
 import { READS, type Group } from '../reads/reads.ts';
 import type { Block, DroppedSeries, Family } from '../metrics/sample.ts';
 import type { Task } from './task.ts';
-import { concerns } from './inventory.ts';
 import type { ApplicationRecord, WindowReading } from './records.ts';
 import type { EvaluationTime } from './due.ts';
 import type { Scope } from './scope.ts';
@@ -127,7 +126,7 @@ function readMetrics(reading: WindowReading): string {
 function groupsRead({ inventory }: AccountCollector, { application, data }: ApplicationRecord): ReadonlySet<Group> {
   const groups = new Set<Group>(['applications']);
   const hosts = [...(data?.hosts.values() ?? [])];
-  if ([...inventory.keyTransactions.values()].some((record) => concerns(record.keyTransaction, application.id))) {
+  if ([...inventory.keyTransactions.values()].some((each) => each.keyTransaction.applicationId === application.id)) {
     groups.add('key_transactions');
   }
   if (data?.reading !== undefined) groups.add('application_metrics');

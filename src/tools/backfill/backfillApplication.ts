@@ -5,9 +5,10 @@ import type { Labels, Sample } from '../../metrics/sample.ts';
 import {
   type CallOptions,
   type MetricDataSubject,
+  type MetricSeries,
+  type PlannedCall,
   type SeriesChunk,
   type TimeRange,
-  type UpstreamReader,
   planAll,
 } from '../../api/upstreamReader.ts';
 import type { FamilyScope } from '../../metrics/family.ts';
@@ -198,13 +199,6 @@ function finishedFile(subject: BackfillSubject): string {
   return `${folderOf(subject)}/finished.json`;
 }
 
-/** A call for one chunk of some entities. */
-interface PlannedChunk {
-  readonly chunk: SeriesChunk;
-  readonly index: number;
-  readonly planned: ReturnType<UpstreamReader['metricSeries']['plan']>;
-}
-
 function chunkFile(home: string, entity: Pick<BackfillEntity, 'key'>, index: number): string {
   return `${home}/read/${entity.key}/${index}.json`;
 }
@@ -222,15 +216,15 @@ async function readChunks(
     entities.map((each) => [{ applicationId: subject.id, hostKey: each.hostKey, metrics: select(each.names) }, each]),
   );
   context.expected(entities.length * chunks.length);
-  function* planCalls(): Generator<PlannedChunk> {
+  const planCalls = function* () {
     for (const [index, chunk] of chunks.entries()) {
       const missing = [...entityOf].filter(([, entity]) => !checkpoint.has(chunkFile(home, entity, index)));
       context.done(entities.length - missing.length);
       const subjects = missing.map(([read]) => read);
       for (const planned of planAll(metricSeries, subjects, chunk)) yield { chunk, index, planned };
     }
-  }
-  const readCall = async ({ chunk, index, planned }: PlannedChunk): Promise<void> => {
+  };
+  const readCall = async (chunk: SeriesChunk, index: number, planned: PlannedCall<MetricDataSubject, MetricSeries>) => {
     const left = new Set(planned.subjects);
     let next = planned;
     const readNext = async (): Promise<void> => {
@@ -257,7 +251,7 @@ async function readChunks(
   // A call is planned when it can start, because the reader learns sizes and suspects from earlier calls.
   const calls = planCalls();
   const readCalls = async (): Promise<void> => {
-    for (const each of calls) await readCall(each);
+    for (const { chunk, index, planned } of calls) await readCall(chunk, index, planned);
   };
   // The first failure ends the run, because a document that lacks a part would look complete.
   const fail = (error: unknown): void => context.fail(subject, error);
