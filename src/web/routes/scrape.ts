@@ -34,7 +34,7 @@ export function metricsHandler(deps: WebDependencies, lastScrapes: LastScrapes):
     const waitMs = timeToRespond(request, collection, writeTimes.get(kind) ?? 0);
     const asOf = deps.monotonic();
     const { gone } = slot;
-    if (groups.size > 0) lastScrapes.note(request.socket.remoteAddress, asOf);
+    if (groups.size > 0) lastScrapes.note(request.socket.remoteAddress, deps.now(), asOf);
     if (!collection.background && groups.size > 0) {
       await slot.waitFor((signal) => deps.collector().refresh({ groups }, waitMs, signal));
     }
@@ -75,7 +75,7 @@ export function probeHandler(deps: WebDependencies, lastScrapes: LastScrapes): L
     const { account, applicationId, debug } = readProbeQuery(queryOf(request.originalUrl));
     const collection = deps.collection();
     const startedAt = deps.monotonic();
-    lastScrapes.note(request.socket.remoteAddress, startedAt);
+    lastScrapes.note(request.socket.remoteAddress, deps.now(), startedAt);
     const waitMs = timeToRespond(request, collection, lastWrite);
     const { gone } = slot;
     const collector = deps.collector();

@@ -45,16 +45,16 @@ export function statusPages(
         queries: account.queries.map((query) => ({ ...query, nrql: deps.mask(query.nrql) })),
       }));
       const now = deps.now() / 1000;
-      const age = deps.monotonic();
-      const lastScrapes = scrapes.list().map(({ address, at }) => ({ address, at: now - (age - at) / 1000 }));
       const { background, max_age: maxAge } = deps.collection();
       const rows = await applicationRows(accounts, abandoned);
       const reloadFailure = deps.reloadFailure();
+      const { newest } = scrapes;
+      const silence = newest === undefined ? undefined : (deps.monotonic() - newest) / 1000;
       const verdict = verdictOf({
-        ...{ accounts, entries, rows, now, background, lastScrape: lastScrapes[0]?.at, maxAge: maxAge / 1000 },
+        ...{ accounts, entries, rows, now, background, silence, maxAge: maxAge / 1000 },
         ...{ reloadFailed: reloadFailure !== undefined, scraped: `${prefix}${settings.telemetryPath}` },
       });
-      return { accounts, entries, rows, verdict, lastScrapes, reloadFailure, now };
+      return { accounts, entries, rows, verdict, lastScrapes: scrapes.list(), reloadFailure, now };
     });
 
   return {

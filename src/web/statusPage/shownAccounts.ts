@@ -2,6 +2,7 @@ import type { AccountStatus, ApplicationView, TaskStatus } from '../../collect/a
 import { inSlices } from '../../eventLoop/turns.ts';
 import { titleAndUnit } from '../../metrics/goldenNames.ts';
 import type { Block, WrittenSamples } from '../../metrics/sample.ts';
+import type { Group } from '../../reads/reads.ts';
 import { groupFailures, type FailureGroup } from './failureTable.ts';
 import { withRead, type SlowRead } from './slowest.ts';
 
@@ -15,6 +16,8 @@ export interface ShownAccount extends AccountStatus {
   /** The number of tasks whose last attempt failed; at least 1 where the account cannot be read. */
   readonly failing: number;
   readonly states: Readonly<Record<TaskStatus['state'], number>>;
+  /** True if values are served: lists of names are none. */
+  readonly isServing: boolean;
   readonly slowest: readonly SlowRead[];
 }
 
@@ -70,6 +73,9 @@ const FIGURES: ReadonlyMap<string, Figure> = new Map([
   ['newrelic_application_response_time_seconds', 'responseTime'],
 ]);
 
+/** Groups of lists of names, from which no value is served. */
+const NAMES: ReadonlySet<Group> = new Set<Group>(['metric_names', 'custom_metrics']);
+
 const HEALTH = 'newrelic_application_health_status';
 
 const PARTS: ReadonlyMap<string, Pick<Part, 'kind' | 'name'>> = new Map([
@@ -107,7 +113,7 @@ export async function shownAccounts(
   await inSlices(blocks, take, signal);
   const shown: ShownAccount[] = [];
   for (const account of accounts) {
-    const { slowest, reads, failed, states } = await judged(account.tasks, signal);
+    const { reads, failed, ...sums } = await judged(account.tasks, signal);
     const served: ShownApplication[] = [];
     const add = (application: ApplicationView): void => {
       const { id } = application;
@@ -120,8 +126,7 @@ export async function shownAccounts(
       monitored: [...(entities.get(account.name)?.values() ?? [])],
       failures: groupFailures(failed),
       failing: Math.max(failed.length, Number(isUnread(account))),
-      states,
-      slowest,
+      ...sums,
     });
   }
   return shown;
@@ -132,16 +137,18 @@ async function judged(tasks: readonly TaskStatus[], signal: AbortSignal) {
   const failed: TaskStatus[] = [];
   const reads = new Map<number, TaskStatus>();
   const states: Record<TaskStatus['state'], number> = { fresh: 0, stale: 0, missing: 0 };
+  let isServing = false;
   let slowest: readonly SlowRead[] = [];
   const take = (task: TaskStatus): void => {
     const { group, applicationId, problem, state } = task;
     states[state] += 1;
+    isServing ||= state !== 'missing' && !NAMES.has(group);
     if (problem !== undefined) failed.push(task);
     if (group === 'application_metrics' && applicationId !== undefined) reads.set(applicationId, task);
     slowest = withRead(slowest, task);
   };
   await inSlices(tasks, take, signal);
-  return { failed, reads, states, slowest };
+  return { failed, reads, states, isServing, slowest };
 }
 
 /** True for an account that cannot be read as a whole. */

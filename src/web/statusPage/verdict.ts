@@ -3,14 +3,14 @@ import { ago, counted } from './markup.ts';
 import { isUnread, type ShownAccount } from './shownAccounts.ts';
 import { troubleInWords, type ApplicationRow } from './trouble.ts';
 
-/** What the verdict is about. Times are Unix seconds. */
+/** What the verdict is about; `now` is Unix seconds. */
 export interface Situation {
   readonly accounts: readonly ShownAccount[];
   readonly entries: readonly EntryStatus[];
   readonly rows: readonly ApplicationRow[];
   readonly now: number;
-  /** The newest scrape; undefined before the first. */
-  readonly lastScrape: number | undefined;
+  /** Seconds since the newest scrape; undefined before the first. */
+  readonly silence: number | undefined;
   readonly background: boolean;
   /** `collection.max_age` in seconds. */
   readonly maxAge: number;
@@ -34,10 +34,10 @@ const NAMED = 3;
 
 /** The first that holds: nothing is read or served, reads fail, applications are in trouble, all is well. */
 export function verdictOf(situation: Situation): Verdict {
-  const { accounts, entries, rows, now, lastScrape, background, reloadFailed, scraped } = situation;
+  const { accounts, entries, rows, now, silence, background, reloadFailed, scraped } = situation;
   const is = (verdict: Verdict['verdict'], text: string, count = 0) => ({ verdict, text, count, isGood: false });
   const groups = accounts.flatMap((account) => account.groups);
-  if (!background && lastScrape === undefined) {
+  if (!background && silence === undefined) {
     return is('nothing_read', `Nothing read yet: the exporter reads when ${scraped} is scraped`);
   }
   const lists = entries.filter(({ problem }) => problem !== undefined);
@@ -47,9 +47,10 @@ export function verdictOf(situation: Situation): Verdict {
   const states = accounts.map((account) => account.states);
   const total = states.reduce((sum, { fresh, stale, missing }) => sum + fresh + stale + missing, 0);
   const served = total - states.reduce((sum, { missing }) => sum + missing, 0);
-  if (!background && lastScrape !== undefined && now - lastScrape > longestSilence(situation)) {
-    const left = served === 0 ? 'nothing is served any more' : 'values are served that get too old';
-    return is('not_scraped', `Last scrape ${ago(lastScrape, now)}: ${left}`);
+  if (!background && silence !== undefined && silence > longestSilence(situation)) {
+    const isServed = accounts.some(({ isServing }) => isServing);
+    const left = isServed ? 'values are served that get too old' : 'nothing is served any more';
+    return is('not_scraped', `Last scrape ${ago(0, silence)}: ${left}`);
   }
   const troubled = rows.filter(({ rank }) => rank < Infinity);
   const trouble = troubled.length === 0 ? [] : [`${counted(troubled.length, 'application')} in trouble`];
