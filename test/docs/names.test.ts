@@ -179,7 +179,7 @@ test('docs/migrating.md names every family that NerdGraph does not have', () => 
 });
 
 /** Flags that the commands which read an account share with the daemon. */
-const SHARED_FLAGS = ['--config.file', '--log.level', '--log.format', '--version'];
+const SHARED_FLAGS = ['--config.file', '--log.level', '--log.format', '--color', '--version'];
 
 test.each(['check', 'plan', 'discover', 'metric-names', 'query', 'backfill', 'compare'])(
   'docs/interface.md has exactly the flags of the command %s',
@@ -197,6 +197,7 @@ test('docs/simulator.md has every flag of simulate', () => {
   const command = program.commands.find((each) => each.name() === 'simulate');
   const { text } = pageAt('docs/simulator.md');
   expect(command === undefined ? ['simulate'] : flagsOf(command).filter((flag) => !text.includes(flag))).toEqual([
+    '--color',
     '--version',
   ]);
 });
