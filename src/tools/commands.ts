@@ -56,6 +56,14 @@ export function toolCommands(): readonly Command[] {
           'types of entities, or the entities of one type with their golden metrics',
         ).conflicts(['app', 'keyTransaction']),
       )
+      .addOption(
+        new Option(
+          '--accounts',
+          'the accounts that the keys of entries with account_ids list; yaml is ready for include_accounts',
+        )
+          .default(false)
+          .conflicts(['app', 'keyTransaction', 'entities']),
+      )
       .addOption(formatFlag(['table', 'yaml', 'json'])),
     readingCommand(
       'metric-names',
@@ -147,7 +155,10 @@ function completionCommand(): Command {
 
 /** The flag `--account`; `otherwise` describes the accounts that are read without it. */
 function accountFlag(otherwise: string): Option {
-  return new Option('--account <name>', `the account to read (default: ${otherwise})`);
+  return new Option(
+    '--account <name>',
+    `the account to read, by name or id, or an entry for all of its accounts (default: ${otherwise})`,
+  );
 }
 
 /** The flag `--app` of commands that read the exported applications by default. */

@@ -24,6 +24,8 @@ interface DiscoverOptions extends CommonOptions {
   readonly keyTransaction?: readonly number[];
   /** True to list the types of entities; a text for the entities of this type. */
   readonly entities?: true | string;
+  /** True to list the accounts that keys see. */
+  readonly accounts: boolean;
   /** Undefined: all accounts. */
   readonly account?: string;
 }
@@ -32,7 +34,11 @@ interface DiscoverOptions extends CommonOptions {
  * The command `discover`. Each failed read is reported on standard error, leaves the other results intact, and gives status 1.
  */
 export async function runDiscover(options: DiscoverOptions): Promise<void> {
-  const { entities } = options;
+  const { entities, accounts } = options;
+  if (accounts) {
+    await (await import('./discoverAccounts.ts')).discoverAccounts(options);
+    return;
+  }
   if (entities !== undefined) {
     const { discoverEntities } = await import('./discoverEntities.ts');
     await discoverEntities({ ...options, account: options.account, type: entities === true ? undefined : entities });

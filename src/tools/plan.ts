@@ -44,14 +44,23 @@ export async function runPlan(options: CommonOptions & { readonly format: 'table
       complain(sentence, reason);
     }
     const plans = read.flatMap((status) => {
-      const account = config.accounts.find(({ name }) => name === status.name);
+      const account = collector.accounts.find(({ name }) => name === status.name);
       const series = collector.expectedSeries(status.name);
       if (account === undefined || series === undefined) return [];
       return [planOf(status, series, account, scannedMinutes(account, config.collection, status.plan))];
     });
+    const unlisted = collector.entries().filter(({ problem, isEmpty }) => problem !== undefined || isEmpty);
+    for (const { entry, problem = 'it leaves no account', reason } of unlisted) {
+      complain(`entry ${entry}: the list of accounts cannot be used: ${problem}`, reason);
+    }
+    const total = totalOf(plans);
     if (plans.length > 0)
-      print(options.format === 'table' ? plans.map(asTable).join('\n') : jsonText({ accounts: plans }));
-    if (unread.length + lists.length > 0) throw new ExitStatus(1);
+      print(
+        options.format === 'table'
+          ? [...plans.map(asTable), ...(plans.length > 1 ? [totalInWords(total)] : [])].join('\n')
+          : jsonText({ accounts: plans, total }),
+      );
+    if (unread.length + lists.length + unlisted.length > 0) throw new ExitStatus(1);
   });
 }
 
@@ -101,6 +110,28 @@ function planOf(
     /** Changes that would make it fit, and other warnings. */
     advice: [...warnings.filter((warning) => !warning.startsWith(BUDGET_WARNING)), ...remedies(plan, api)],
   };
+}
+
+/** What all accounts cost together; each has a budget of its own. */
+function totalOf(plans: readonly ReturnType<typeof planOf>[]) {
+  const sum = (of: (plan: (typeof plans)[number]) => number): number =>
+    plans.reduce((total, plan) => total + of(plan), 0);
+  return {
+    accounts: plans.length,
+    callsPerMinute: sum((plan) => plan.callsPerMinute),
+    counted: {
+      applications: sum((plan) => plan.counted.applications),
+      hosts: sum((plan) => plan.counted.hosts),
+      entities: sum((plan) => plan.counted.entities),
+    },
+    series: sum((plan) => plan.series),
+  };
+}
+
+function totalInWords({ accounts, callsPerMinute, counted: ofData, series }: ReturnType<typeof totalOf>): string {
+  const parts = [counted(ofData.applications, 'application'), counted(ofData.hosts, 'host')];
+  if (ofData.entities > 0) parts.push(counted(ofData.entities, 'entity', 'entities'));
+  return `Total of ${counted(accounts, 'account')}: ${callsPerMinute.toFixed(2)} calls per minute for ${parts.join(', ')}; at most ${series} series.\n`;
 }
 
 /** Settings with values, each of which alone would make an oversized plan fit. */

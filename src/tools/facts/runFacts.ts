@@ -4,7 +4,13 @@ import { accountThrough, type Config } from '../../config/config.ts';
 import { checkOutput } from '../outputFiles.ts';
 import { ExitStatus } from '../../cli/process.ts';
 import { jsonText, lineLength, showProgress, table, wrapped } from '../terminal.ts';
-import { withAccounts, type CommandContext, type LiveSession, type ReadingOptions } from '../upstream/session.ts';
+import {
+  theAccount,
+  withAccounts,
+  type CommandContext,
+  type LiveSession,
+  type ReadingOptions,
+} from '../upstream/session.ts';
 import { NAME, VERSION } from '../../cli/version.ts';
 import { checkAccount, type AccountFacts, type FactAccount, type Timing } from './checkAccount.ts';
 import { connectGraph, connectRest, CountedCalls } from './connections.ts';
@@ -51,6 +57,8 @@ export async function runFacts(options: FactsOptions): Promise<void> {
   };
   await withAccounts(options, run, (config) => {
     if (output !== undefined) checkOutput([output], { force });
+    // An organisation may have a hundred accounts: what is not certain is the same in all.
+    if (config.accounts.some(({ origin }) => origin !== undefined)) theAccount(config);
     return throughBoth(config);
   });
 }

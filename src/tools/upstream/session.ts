@@ -19,12 +19,13 @@ import {
 import { escapeLines, showProgress } from '../terminal.ts';
 import { clientOptions, observeCalls, openReader } from '../../cli/createReader.ts';
 import type { RestReaderOptions } from '../../api/rest/restReader.ts';
-import type { CallOptions, UpstreamReader } from '../../api/upstreamReader.ts';
+import type { CallOptions, ListedAccount, UpstreamReader } from '../../api/upstreamReader.ts';
 import { UpstreamError, type FailureReason } from '../../api/types.ts';
 import { systemClock, type Clock } from '../../collect/clock.ts';
 import { AccountLimiter, SharedConcurrency } from '../../collect/limiter.ts';
 import { REMEDIES } from '../../collect/remedies.ts';
-import { suggest } from '../../config/wording.ts';
+import { expandAccounts, type Expansion } from '../../collect/expandAccounts.ts';
+import { chosenAccounts, namesOf, needsAccountLists } from './chosenAccounts.ts';
 import { HOUR_MS } from '../../formulas/units.ts';
 
 /** The tools of a command that reads from New Relic. */
@@ -55,15 +56,12 @@ export interface ReadingOptions extends CommonOptions {
 }
 
 /**
- * Runs a command that reads from New Relic: loads the configuration, reduces it to the account of `--account`, and logs its
- * source. A failure prints one sentence on standard error and ends the program with status 1, wrong usage with status 2.
- *
- * @param prepare changes the reduced configuration before the accounts are read; may throw a UsageError
+ * Runs a command that reads from New Relic: loads the configuration, and logs its source. A failure prints one sentence on
+ * standard error and ends the program with status 1, wrong usage with status 2.
  */
 async function runReadingCommand(
   options: ReadingOptions,
   run: (context: CommandContext) => Promise<void>,
-  prepare: (config: Config) => Config = (config) => config,
 ): Promise<void> {
   const loaded = options.loaded ?? (await loadOrExit({ configFile: options['config.file'], once: true }));
   const { logger, secrets } = openLog(options);
@@ -82,10 +80,9 @@ async function runReadingCommand(
     keyProblem: () => undefined,
   };
   try {
-    const config = prepare(onlyAccount(loaded.config, options.account));
     logIfFromEnvironment(logger, loaded.path);
     await run({
-      config,
+      config: loaded.config,
       signal,
       logger,
       openReader: (account, from, before) => openReader(account, from, surroundings, before),
@@ -143,44 +140,48 @@ export interface LiveSession extends Pick<CommandContext, 'config' | 'signal'> {
   readonly accounts: readonly LiveAccount[];
 }
 
-/** The configuration with the named account only, if there is a name. Throws a UsageError for an unknown one. */
-function onlyAccount(config: Config, name: string | undefined): Config {
-  if (name === undefined) return config;
-  const accounts = config.accounts.filter((account) => account.name === name);
-  if (accounts.length > 0) return { ...config, accounts };
-  const meant = suggest(
-    name,
-    config.accounts.map((account) => account.name),
-  );
-  throw new UsageError(`there is no account "${name}": the accounts are ${namesOf(config.accounts)}${meant}`);
-}
-
 /** The account of a command that reads one. Throws a UsageError when there are several. */
 export function theAccount({ accounts }: Config): AccountConfig {
   const [account, ...others] = accounts;
   if (account !== undefined && others.length === 0) return account;
+  if (account === undefined) throw new UsageError('there is no account');
   throw new UsageError(`there are several accounts (${namesOf(accounts)}): choose one with --account`);
 }
 
-function namesOf(accounts: readonly AccountConfig[]): string {
-  return accounts.map(({ name }) => name).join(', ');
+/** Runs a command on the accounts of the lists of all entries with `account_ids`. */
+export function withExpansion(
+  options: CommonOptions,
+  run: (expansion: Expansion, context: CommandContext) => void,
+): Promise<void> {
+  return runReadingCommand(options, async (context) => run(await readAccountLists(context), context));
 }
 
-/** Runs a command that makes its own calls: opens the accounts of the configuration, and closes them at the end. */
+/**
+ * Runs a command that makes its own calls: opens the accounts of the configuration that `--account` chooses, and closes them at
+ * the end. Lists of accounts are read first where an entry has `account_ids`.
+ *
+ * @param prepare changes the reduced configuration before the accounts are read; may throw a UsageError
+ */
 export function withAccounts(
   options: ReadingOptions,
   run: (session: LiveSession & CommandContext) => Promise<void>,
-  prepare?: (config: Config) => Config,
+  prepare: (config: Config) => Config = (config) => config,
 ): Promise<void> {
   const withOpened = async (context: CommandContext): Promise<void> => {
-    const accounts = openAccounts(context, WAITING_CLOCK);
+    const { accounts: file } = context.config;
+    const needsLists = needsAccountLists(context.config, options.account);
+    const all = needsLists
+      ? (await readAccountLists(context)).accounts
+      : file.filter((each) => each.account_ids === undefined);
+    const config = prepare({ ...context.config, accounts: chosenAccounts(all, file, options.account) });
+    const accounts = openAccounts({ ...context, config }, WAITING_CLOCK);
     try {
-      await run({ ...context, accounts });
+      await run({ ...context, config, accounts });
     } finally {
       await Promise.allSettled(accounts.map((account) => account.close()));
     }
   };
-  return runReadingCommand(options, withOpened, prepare);
+  return runReadingCommand(options, withOpened);
 }
 
 /**
@@ -204,6 +205,30 @@ export function openAccounts(
     };
     return { config: account, reader, call: { signal, limiter, patient: true }, close };
   });
+}
+
+/**
+ * The accounts of a configuration, with those of its entries with `account_ids`, whose lists are read with a call each. Rejects
+ * with an Error that names the entry when a list cannot be read, or with the reason of the signal.
+ */
+async function readAccountLists(context: Pick<CommandContext, 'config' | 'signal' | 'openReader'>): Promise<Expansion> {
+  const { accounts: file } = context.config;
+  const entries = file.filter(({ account_ids }) => account_ids !== undefined);
+  const opened = openAccounts({ ...context, config: { ...context.config, accounts: entries } }, WAITING_CLOCK);
+  try {
+    const read = opened.map(async ({ config, reader, call }): Promise<[string, readonly ListedAccount[]]> => {
+      try {
+        return [config.name, (await reader.listAccounts?.(call)) ?? []];
+      } catch (cause) {
+        context.signal.throwIfAborted();
+        throw new Error(`entry ${config.name}: the list of accounts cannot be read`, { cause });
+      }
+    });
+    await Promise.allSettled(read);
+    return expandAccounts(file, new Map(await Promise.all(read)), []);
+  } finally {
+    await Promise.allSettled(opened.map((each) => each.close()));
+  }
 }
 
 const LOOK_EVERY_MS = 250;
