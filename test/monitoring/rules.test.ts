@@ -91,7 +91,9 @@ describe('alerts', () => {
       if (alert === 'NewRelicExporterAbsent') return true;
       const labels = /^NewRelic(Application(?!Vanished)|Host|KeyTransaction)/.test(alert)
         ? ['app', 'account']
-        : [/^NewRelic(Exporter|Config|Series)/.test(alert) ? 'instance' : 'account'];
+        : /^NewRelicAccountList/.test(alert)
+          ? ['entry']
+          : [/^NewRelic(Exporter|Config|Series)/.test(alert) ? 'instance' : 'account'];
       return labels.every((label) => summary.includes(`{{ $labels.${label} }}`));
     });
     expect(wrong).toEqual([]);

@@ -131,7 +131,7 @@ const writtenAccount = z.strictObject({
     description:
       'Instead of `account_id`: this entry stands for every account that the key sees (`all`), or for these, each with what ' +
       'else the entry says (docs/organisations.md). Not with `api: rest`.',
-    placeholder: 'all | [<int>]',
+    placeholder: 'all or [<int>]',
     example: 'all',
   }),
   include_accounts: notes(list(entityMatch, 1).optional(), {
