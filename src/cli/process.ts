@@ -7,13 +7,16 @@ const STYLES: Readonly<Record<string, Parameters<typeof styleText>[0]>> = {
   error: 'red',
   problem: 'red',
   warning: 'yellow',
+  differs: 'red',
+  'not decidable here': 'yellow',
   hint: 'cyan',
 };
 
-/** Lines for a person. The word before the colon that says what a line is has a colour, where the stream shows colours. */
+/** Lines for a person. The words before the colon that say what a line is have a colour, where the stream shows colours. */
 export function withColours(lines: string, stream: NodeJS.WriteStream): string {
-  return lines.replace(/(?<=^ *|^ *(?:query|entities) [^:]*: )(?:error|problem|warning|hint)(?=: )/gm, (word) =>
-    styleText(STYLES[word] ?? 'bold', word, { stream }),
+  return lines.replace(
+    /(?<=^ *|^ *(?:query|entities) [^:]*: )(?:error|problem|warning|hint|differs|not decidable here)(?=: )/gm,
+    (words) => styleText(STYLES[words] ?? 'bold', words, { stream }),
   );
 }
 

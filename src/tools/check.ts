@@ -10,7 +10,8 @@ import type { EntryStatus } from '../collect/entryStatus.ts';
 import { REMEDIES } from '../collect/remedies.ts';
 import type { AccountConfig } from '../config/config.ts';
 import { escapeUnsafe } from '../log/logger.ts';
-import { ExitStatus, printError } from '../cli/process.ts';
+import { ExitStatus, printError, withColours } from '../cli/process.ts';
+import { paint } from './terminal.ts';
 import { type ReadingOptions, withLists } from './upstream/session.ts';
 import type { FactsOptions } from './facts/runFacts.ts';
 
@@ -20,7 +21,7 @@ export function check(
   { stdout, stderr }: Readonly<Record<'stdout' | 'stderr', Pick<NodeJS.WritableStream, 'write'>>>,
 ): 0 | 2 {
   for (const { name, diagnostics, warnings } of findings) {
-    if (diagnostics.length === 0) stdout.write(`${name}: valid\n`);
+    if (diagnostics.length === 0) stdout.write(`${name}: ${paint('green', 'valid')}\n`);
     const asDiagnostics = warnings.map((warning) => ({ ...warning, message: `warning: ${warning.message}` }));
     for (const diagnostic of [...diagnostics, ...asDiagnostics]) stderr.write(`${formatDiagnostic(diagnostic)}\n`);
   }
@@ -119,7 +120,10 @@ async function report(
   const { name, region, base_url } = account;
   const target = `account ${name} (${region === undefined ? '' : `region ${region}, `}${base_url})`;
   const reported = (verdict: string, lines: readonly string[], failed: boolean): AccountReport => ({
-    text: [`${target}: ${verdict}`, ...lines.map((line) => `  ${line}`)].map(escapeUnsafe).join('\n'),
+    text: [
+      `${escapeUnsafe(target)}: ${paint(failed ? 'red' : 'green', escapeUnsafe(verdict))}`,
+      ...lines.map((line) => withColours(escapeUnsafe(`  ${line}`), process.stdout)),
+    ].join('\n'),
     failed,
   });
   const missing = new Set(status?.entities.flatMap(({ missingMetrics }) => missingMetrics));

@@ -109,6 +109,7 @@ export function toolCommands(): readonly Command[] {
       )
       .addOption(appFlag())
       .option('--hosts', 'the hosts of the applications too: over REST a call for each', false)
+      .option('--all', 'print every family, also where nothing differs', false)
       .option(
         '--tolerance <ratio>',
         'relative difference up to which values count as the same',

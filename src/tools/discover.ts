@@ -1,5 +1,5 @@
 import { Document } from 'yaml';
-import type { Application, FailureReason, KeyTransaction, Host, Instance, Tag } from '../api/types.ts';
+import type { Application, FailureReason, KeyTransaction, Host, Instance } from '../api/types.ts';
 import {
   findApplications,
   findKeyTransactions,
@@ -12,7 +12,8 @@ import { type CommandContext, type LiveAccount, reasonOf, withAccounts } from '.
 import type { ApplicationSubject, BatchRead, Outcome } from '../api/upstreamReader.ts';
 import { windowAt } from '../collect/due.ts';
 import { counted } from '../config/wording.ts';
-import { jsonText, table, showProgress } from './terminal.ts';
+import { discoverEntities, tagText, tellingTags } from './discoverEntities.ts';
+import { jsonText, table, showProgress, type Cell } from './terminal.ts';
 import { escapeUnsafe, errorText } from '../log/logger.ts';
 import type { CommonOptions } from '../cli/flags.ts';
 import { ExitStatus } from '../cli/process.ts';
@@ -40,7 +41,6 @@ export async function runDiscover(options: DiscoverOptions): Promise<void> {
     return;
   }
   if (entities !== undefined) {
-    const { discoverEntities } = await import('./discoverEntities.ts');
     await discoverEntities({ ...options, account: options.account, type: entities === true ? undefined : entities });
     return;
   }
@@ -238,24 +238,25 @@ function applicationRows({ applications, hasInstances }: Discovered): TableRows 
   const more = [...(hasInstances ? ['INSTANCES'] : []), ...(hasTags ? ['TAGS'] : [])];
   return [
     ['ID', 'NAME', 'LANGUAGE', 'STATE', 'HEALTH', 'HOSTS', ...more],
-    ...applications.map(({ application, hosts, instances }) => [
+    ...applications.map(({ application, hosts, instances }): readonly Cell[] => [
       application.id,
       application.name,
       application.language ?? '',
-      stateOf(application),
-      application.healthStatus ?? '',
+      { text: stateOf(application), style: application.reporting === false ? 'dim' : [] },
+      { text: application.healthStatus ?? '', style: HEALTH_STYLES[application.healthStatus ?? ''] ?? [] },
       hosts?.length ?? UNKNOWN,
       ...(hasInstances ? [instances?.length ?? UNKNOWN] : []),
-      ...(hasTags ? [(application.tags ?? []).map(tagText).join(' ')] : []),
+      ...(hasTags ? [tellingTags(application.tags ?? [])] : []),
     ]),
   ];
 }
 
-function hostRows({ applications }: Discovered): TableRows {
+function hostRows({ applications, hasInstances }: Discovered): TableRows {
   return [
-    ['ID', 'HOST', 'APPLICATION ID', 'APPLICATION'],
+    // An interface without instances knows a host by its name alone.
+    [...(hasInstances ? ['ID'] : []), 'HOST', 'APPLICATION ID', 'APPLICATION'],
     ...applications.flatMap(({ application, hosts }) =>
-      (hosts ?? []).map(({ key, host }) => [key, host, application.id, application.name]),
+      (hosts ?? []).map(({ key, host }) => [...(hasInstances ? [key] : []), host, application.id, application.name]),
     ),
   ];
 }
@@ -284,10 +285,11 @@ function keyTransactionRows({ applications, keyTransactions, everything }: Disco
   ];
 }
 
-/** A tag in New Relic's form: `team=shop,web`. */
-function tagText({ key, values }: Tag): string {
-  return `${key}=${values.join(',')}`;
-}
+const HEALTH_STYLES: Readonly<Record<string, 'green' | 'yellow' | 'red'>> = {
+  green: 'green',
+  orange: 'yellow',
+  red: 'red',
+};
 
 /** The key as an id: a number over REST; NerdGraph knows a host only by its name. */
 function asId(key: string): number | string {

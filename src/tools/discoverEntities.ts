@@ -2,6 +2,7 @@ import { Document, Scalar } from 'yaml';
 import type { Config } from '../config/config.ts';
 import { entitySelection } from '../config/schema/entities.ts';
 import { counted, suggest } from '../config/wording.ts';
+import type { Tag } from '../api/types.ts';
 import type { EntityTypeCount, MonitoredEntity } from '../api/upstreamReader.ts';
 import { errorText, escapeUnsafe } from '../log/logger.ts';
 import type { CommonOptions } from '../cli/flags.ts';
@@ -133,15 +134,29 @@ function withCount(type: string | undefined, count: number): Scalar {
   return scalar;
 }
 
+/** A tag in New Relic's form: `team=shop,web`. */
+export function tagText({ key, values }: Tag): string {
+  return `${key}=${values.join(',')}`;
+}
+
+const REPEATING_TAGS = ['account', 'accountId', 'trustedAccountId', 'language'];
+
+/** The tags of an entity but for New Relic's own that say what a table says already. */
+export function tellingTags(tags: readonly Tag[]): string {
+  return tags
+    .filter(({ key }) => !REPEATING_TAGS.includes(key))
+    .map(tagText)
+    .join(' ');
+}
+
 function entityTable(entities: readonly MonitoredEntity[]): string {
   const metrics = new Map(
     entities.flatMap((entity) => entity.metrics.map((metric) => [JSON.stringify(metric), metric])),
   );
-  const rows = entities.map(({ name, guid, reporting, tags }) => [
+  const rows = entities.map(({ name, reporting, tags }) => [
     name,
-    guid,
-    reporting ? 'yes' : 'no',
-    tags.map(({ key, values }) => `${key}=${values.join(',')}`).join(' '),
+    reporting ? 'yes' : { text: 'no', style: 'dim' as const },
+    tellingTags(tags),
   ]);
   const defined = [...metrics.values()].map(({ name, title, unit, definition }) => [
     name,
@@ -149,5 +164,5 @@ function entityTable(entities: readonly MonitoredEntity[]): string {
     unit,
     definition.select,
   ]);
-  return `${table([['ENTITY', 'GUID', 'REPORTS', 'TAGS'], ...rows])}\n${table([['GOLDEN METRIC', 'TITLE', 'UNIT', 'SELECT'], ...defined])}`;
+  return `${table([['ENTITY', 'REPORTS', 'TAGS'], ...rows])}\n${table([['GOLDEN METRIC', 'TITLE', 'UNIT', 'SELECT'], ...defined])}`;
 }

@@ -1,3 +1,4 @@
+import process from 'node:process';
 import type { Api } from '../api/upstreamReader.ts';
 import type { AccountStatus } from '../collect/accountStatus.ts';
 import type { Collector } from '../collect/collector.ts';
@@ -7,12 +8,12 @@ import { formatDuration } from '../config/duration.ts';
 import { ALLOWED_PER_MINUTE } from '../config/interfaces.ts';
 import { counted } from '../config/wording.ts';
 import { groupInWords, type Group } from '../reads/reads.ts';
-import { ExitStatus } from '../cli/process.ts';
+import { ExitStatus, withColours } from '../cli/process.ts';
 import { escapeUnsafe } from '../log/logger.ts';
 import { scannedMinutes, type ScannedMinutes } from './scannedMinutes.ts';
 import { withLists } from './upstream/session.ts';
 import type { CommonOptions } from '../cli/flags.ts';
-import { jsonText, table } from './terminal.ts';
+import { jsonText, paint, table, wrapped } from './terminal.ts';
 import { MINUTE_MS } from '../formulas/units.ts';
 
 /** Longest interval that is advised, in milliseconds; beyond it a group is better left out. */
@@ -167,8 +168,17 @@ function asTable(plan: ReturnType<typeof planOf>): string {
   ]);
   const verdict =
     stretch > 1
-      ? `It does not fit: every group is refreshed ${stretch.toFixed(2)} times slower.`
-      : 'It fits: every group keeps its interval.';
+      ? `${paint('red', 'It does not fit')}: every group is refreshed ${stretch.toFixed(2)} times slower.`
+      : `${paint('green', 'It fits')}: every group keeps its interval.`;
+  const sentences = [
+    `Counted: ${counted(ofData.applications, 'application')} and ${counted(ofData.hosts, 'host')} whose metric data are read` +
+      `${ofData.entities === 0 ? '' : `, and ${counted(ofData.entities, 'entity', 'entities')} whose golden metrics are`}.`,
+    `Series expected: at most ${series}, about ${Math.ceil(perApplication)} for an application and ${Math.ceil(perHost)} for a host` +
+      `${groups.some(({ group }) => group === 'queries') ? '; those of queries are not counted' : ''}.`,
+    ...scannedInWords(scanned),
+    ...(delays.length === 0 ? [] : [`Windows with a delay of their own: ${delays.map(delayInWords).join(', ')}.`]),
+    ...advice.map((text) => `warning: ${text}`),
+  ];
   return [
     `Account ${escapeUnsafe(account)}`,
     table([
@@ -177,13 +187,7 @@ function asTable(plan: ReturnType<typeof planOf>): string {
       ['total', callsPerMinute.toFixed(2), percent(share), '', ''],
     ]),
     `Budget: ${budget} calls per minute. ${verdict}`,
-    `Counted: ${counted(ofData.applications, 'application')} and ${counted(ofData.hosts, 'host')} whose metric data are read` +
-      `${ofData.entities === 0 ? '' : `, and ${counted(ofData.entities, 'entity', 'entities')} whose golden metrics are`}.`,
-    `Series expected: at most ${series}, about ${Math.ceil(perApplication)} for an application and ${Math.ceil(perHost)} for a host` +
-      `${groups.some(({ group }) => group === 'queries') ? '; those of queries are not counted' : ''}.`,
-    ...scannedInWords(scanned),
-    ...(delays.length === 0 ? [] : [`Windows with a delay of their own: ${delays.map(delayInWords).join(', ')}.`]),
-    ...advice.map((text) => `warning: ${escapeUnsafe(text)}`),
+    ...sentences.map((sentence) => withColours(wrapped(sentence), process.stdout)),
     '',
   ].join('\n');
 }
@@ -195,9 +199,7 @@ function scannedInWords(scanned: readonly ScannedMinutes[]): readonly string[] {
   for (const { group, minutes } of scanned) byGroup.set(group, (byGroup.get(group) ?? 0) + minutes);
   const total = [...byGroup.values()].reduce((sum, minutes) => sum + minutes, 0);
   const groups = Array.from(byGroup, ([group, minutes]) => `${groupInWords(group)} ${minutes.toFixed(1)}`).join(', ');
-  const name = [groupInWords(dearest.group), ...(dearest.name === undefined ? [] : [escapeUnsafe(dearest.name)])].join(
-    ' ',
-  );
+  const name = [groupInWords(dearest.group), ...(dearest.name === undefined ? [] : [dearest.name])].join(' ');
   return [
     `Data read: ${total.toFixed(1)} minutes of data per minute (${groups}), which price plans by compute bill.`,
     `The dearest: ${name}, ${dearest.minutes.toFixed(1)} (${percent(dearest.minutes / total)}).`,
@@ -205,7 +207,7 @@ function scannedInWords(scanned: readonly ScannedMinutes[]): readonly string[] {
 }
 
 function delayInWords({ name, delaySeconds }: { readonly name: string; readonly delaySeconds: number }): string {
-  return `${escapeUnsafe(name)} ${duration(delaySeconds)}`;
+  return `${name} ${duration(delaySeconds)}`;
 }
 
 function percent(share: number): string {

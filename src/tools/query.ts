@@ -111,19 +111,34 @@ function formatted(
 function rowTable(definition: QueryDefinition, result: QueryResult): string {
   const names = readStatement(definition.nrql).facets.map(({ name }) => name);
   const facets = new Facets(result.facets, names);
-  const columns = columnsOf(definition, result);
-  const lines = result.rows.filter(isRecord).map((row) => [
-    ...(facets.labelsOf(row) ?? []),
+  const rows = result.rows.filter(isRecord);
+  const columns = columnsOf(definition, result).flatMap((column) => {
     // A row is a parsed object, so it inherits members that are no columns.
-    ...columns.map((column) => cell(Object.hasOwn(row, column) ? row[column] : null)),
+    const values = rows.map((row) => (Object.hasOwn(row, column) ? row[column] : null));
+    const percentiles = values.find(
+      (value) => isRecord(value) && Object.values(value).every((each) => each === null || typeof each === 'number'),
+    );
+    const parts = isRecord(percentiles) ? Object.keys(percentiles) : [];
+    return parts.length === 0
+      ? [{ heading: column, values }]
+      : parts.map((part) => ({
+          heading: `${column} ${part}`,
+          values: values.map((value) => (isRecord(value) ? value[part] : null)),
+        }));
+  });
+  const lines = rows.map((row, index) => [
+    ...(facets.labelsOf(row) ?? []),
+    ...columns.map(({ values }) => cell(values[index])),
   ]);
-  const heading = [...names.map((name, index) => name ?? `facet ${index + 1}`), ...columns];
+  const heading = [...names.map((name, index) => name ?? `facet ${index + 1}`), ...columns.map((each) => each.heading)];
   return `${table([heading, ...lines])}\n`;
 }
 
 function cell(value: unknown): string | number {
-  if (value === null) return '';
-  return typeof value === 'string' || typeof value === 'number' ? value : JSON.stringify(value);
+  if (value === null || value === undefined) return '';
+  // Four digits, and all of a whole number.
+  if (typeof value === 'number') return Math.abs(value) < 1_000 ? Number(value.toPrecision(4)) : Math.round(value);
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 /** The columns of the rows; without rows, the columns that the text of the query names. */

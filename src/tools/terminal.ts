@@ -1,5 +1,7 @@
 import process from 'node:process';
+import { styleText } from 'node:util';
 import { SingleBar } from 'cli-progress';
+import stringWidth from 'string-width';
 import { escapeUnsafe } from '../log/logger.ts';
 
 /** A whole minute as text: `2026-11-20T08:00Z`. */
@@ -44,91 +46,90 @@ export function showProgress(what: string): Progress {
   };
 }
 
-/** The line width when neither a terminal nor COLUMNS gives one. */
-const USUAL_LENGTH = 160;
+/** A style of {@link paint}. */
+type Style = Parameters<typeof styleText>[0];
 
+/** A text in a style, where standard output shows colours. */
+export function paint(style: Style, shown: string): string {
+  return styleText(style, shown, { stream: process.stdout });
+}
+
+/** The characters of a line: as COLUMNS says, else of the terminal; without limit where the output is no terminal. */
 export function lineLength(): number {
   const given = Number(process.env['COLUMNS']);
   if (Number.isInteger(given) && given > 0) return given;
-  return process.stdout.isTTY ? process.stdout.columns : USUAL_LENGTH;
+  // A terminal that does not know its width says 0.
+  return (process.stdout.isTTY && process.stdout.columns) || Infinity;
 }
+
+/** The content of a cell, with a style where it says how a matter stands. */
+export type Cell = string | number | { readonly text: string; readonly style: Style };
 
 /**
  * Rows as columns of text, two spaces apart, numbers aligned right. The first row is the heading.
  *
  * @param maxWidth characters of the longest line; the cells of the widest columns lose their middle to fit
- * @param whole index of a column whose cells keep all of their text, and continue on further lines instead
  */
-export function table(rows: readonly (readonly (string | number)[])[], maxWidth = Infinity, whole?: number): string {
+export function table(rows: readonly (readonly Cell[])[], maxWidth = lineLength()): string {
   // Not Math.max(...rows), because a list of names can exceed the number of arguments of a call.
   const widths = (rows[0] ?? []).map((_, column) =>
-    rows.reduce((widest, row) => Math.max(widest, lengthOf(row[column])), 0),
+    rows.reduce((widest, row) => Math.max(widest, widthOf(textOf(row[column]))), 0),
   );
   for (let over = widths.reduce((sum, width) => sum + width + 2, -2) - maxWidth; over > 0; over -= 1) {
     const widest = widths.indexOf(Math.max(...widths));
     widths[widest] = Math.max(1, (widths[widest] ?? 0) - 1);
   }
   return rows
-    .flatMap((row) => {
-      if (whole === undefined) return [row];
-      const parts = pieces(text(row[whole]), widths[whole] ?? 0);
-      return parts.map((part, line) => row.map((cell, column) => (column === whole ? part : line === 0 ? cell : '')));
-    })
-    .map((row) => {
+    .map((row, index) => {
       const cells = row.map((cell, column) => {
         const width = widths[column] ?? 0;
-        const shown = cut(text(cell), width);
-        const padding = ' '.repeat(width - lengthOf(shown));
-        return typeof cell === 'number' ? padding + shown : shown + padding;
+        const shown = cut(textOf(cell), width);
+        const padding = ' '.repeat(width - widthOf(shown));
+        const style = index === 0 ? 'bold' : typeof cell === 'object' ? cell.style : [];
+        const isNumber = typeof (index === 0 ? rows[1]?.[column] : cell) === 'number';
+        return isNumber ? padding + paint(style, shown) : paint(style, shown) + padding;
       });
-      const line = cells.join('  ').trimEnd();
-      return line.length <= maxWidth ? line : Array.from(line).slice(0, maxWidth).join('');
+      return cells.join('  ').trimEnd();
     })
     .join('\n');
 }
 
-/** The text in pieces of at most `width` characters, which end after a `,`, `{` or space, else a `_`, where one is near. */
-function pieces(long: string, width: number): string[] {
-  const found: string[] = [];
-  let left = Array.from(long);
-  while (left.length > width) {
-    const line = left.slice(0, width);
-    const ends = [',{ ', '_'].map((marks) => line.findLastIndex((character) => marks.includes(character)) + 1);
-    const end = ends.find((each) => each > width / 2) ?? width;
-    found.push(line.slice(0, end).join(''));
-    left = left.slice(end);
-  }
-  return [...found, left.join('')];
-}
-
-export function wrapped(sentence: string, maxWidth: number): string {
+/** A sentence on lines that end between its words. */
+export function wrapped(sentence: string, maxWidth = lineLength()): string {
   const lines: string[] = [];
-  for (const word of text(sentence).split(' ')) {
+  for (const word of textOf(sentence).split(' ')) {
     const last = lines.at(-1);
-    if (last !== undefined && lengthOf(last) + 1 + lengthOf(word) <= maxWidth)
+    if (last !== undefined && widthOf(last) + 1 + widthOf(word) <= maxWidth)
       lines[lines.length - 1] = `${last} ${word}`;
-    else lines.push(cut(word, maxWidth));
+    else lines.push(word);
   }
   return lines.join('\n');
 }
 
-/** The text, without its middle where it is too long. */
+/** The text, without its middle where it is too wide. */
 function cut(long: string, width: number): string {
-  if (long.length <= width) return long;
-  const characters = Array.from(long);
-  if (characters.length <= width) return long;
-  const end = Math.floor((width - 1) / 2);
-  const begin = characters.slice(0, Math.max(0, width - 1 - end)).join('');
-  return `${begin}…${characters.slice(characters.length - end).join('')}`;
+  if (widthOf(long) <= width) return long;
+  const characters = Array.from(new Intl.Segmenter().segment(long), ({ segment }) => segment);
+  const fitting = (from: readonly string[], most: number): readonly string[] => {
+    let used = 0;
+    return from.slice(
+      0,
+      from.findIndex((each) => (used += widthOf(each)) > most),
+    );
+  };
+  const end = fitting(characters.toReversed(), Math.floor((width - 1) / 2));
+  const begin = fitting(characters, Math.max(0, width - 1 - Math.floor((width - 1) / 2)));
+  return [...begin, '…', ...end.toReversed()].join('');
 }
 
-function lengthOf(cell: string | number | undefined): number {
-  return Array.from(text(cell)).length;
+/** The cells of a terminal that the text takes: 2 for a character of Chinese, Japanese or Korean, none for an accent. */
+function widthOf(shown: string): number {
+  return /^[\x20-\x7e]*$/.test(shown) ? shown.length : stringWidth(shown.replace(/(?!\uFE0F)[\p{Mn}\p{Me}]/gu, ''));
 }
 
 /** Shows control and invisible characters as text, because foreign names must not move the cursor or hide text. */
-function text(cell: string | number | undefined): string {
-  return cell === undefined ? '' : escapeUnsafe(String(cell));
+function textOf(cell: Cell | undefined): string {
+  return escapeUnsafe(String(typeof cell === 'object' ? cell.text : (cell ?? '')));
 }
 
 /** The lines of a text, each with its control and invisible characters shown as text. */

@@ -32,13 +32,18 @@ describe('compare', () => {
     expect(status).toBe(0);
   });
 
-  it('shows a person a table, what is expected to differ and why, and a verdict', async () => {
+  it('shows a person what is expected to differ and why, and a verdict; every family with --all', async () => {
     const { status, stdout } = await compare('--app=Storefront');
-    expect(stdout).toMatch(/^Account prod, window from \S+Z to \S+Z, tolerance 1 %\n\nFAMILY +COMPARED +DIFFER +WORST/);
-    expect(stdout).toMatch(/newrelic_application_response_time_seconds +1 +0 +0 %/);
-    expect(stdout).toMatch(/Differences that are expected: \d+\nexpected +\d+ +newrelic_\w+ +\S/);
+    expect(stdout).toMatch(
+      /^Account prod, window from \S+Z to \S+Z, tolerance 1 %\n\nDifferences that nothing explains: none\n/,
+    );
+    expect(stdout).toMatch(/Differences that are expected: \d+\nSERIES +FAMILIES +REASON\n +\d+ +\d+ +\S/);
     expect(stdout).toMatch(/Both interfaces agree: \d+ series compared/);
+    expect(stdout).not.toContain('newrelic_');
     expect(status).toBe(0);
+    const { stdout: all } = await compare('--app=Storefront', '--all');
+    expect(all).toMatch(/\nSERIES +FAMILY +REASON\n +\d+ +newrelic_\w+ +\S/);
+    expect(all).toMatch(/\nFAMILY +COMPARED +DIFFER +WORST [^]*newrelic_application_response_time_seconds +1 +0 +0 %/);
   });
 
   it('reads an application that is given by its id by that id, and one by its name from the list', async () => {

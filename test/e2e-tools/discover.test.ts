@@ -41,7 +41,7 @@ describe('discover', () => {
 
   it('prints a table with state, hosts, instances and key transactions', async () => {
     const { stdout } = await runInProcess(['discover'], { config: { accounts: [account(simulator, 'shop')] } });
-    const rows = stdout.split('\n').map((line) => line.split(/ {2,}/));
+    const rows = stdout.split('\n').map((line) => line.trim().split(/ {2,}/));
     expect(rows).toContainEqual(['ID', 'NAME', 'LANGUAGE', 'STATE', 'HEALTH', 'HOSTS', 'INSTANCES']);
     expect(rows.find(([id]) => id === '1000013')?.slice(0, 4)).toEqual([
       '1000013',
@@ -121,8 +121,10 @@ describe('discover', () => {
     expect(table.stdout).toMatch(/^Account shop: 16 applications$/m);
     expect(table.stdout).toMatch(/^Account shop: 8 key transactions$/m);
     expect(table.stdout).not.toMatch(/instances/i);
-    expect(table.stdout).toMatch(/^ID +NAME .* HOSTS +TAGS$/m);
+    expect(table.stdout).toMatch(/^ +ID +NAME .* HOSTS +TAGS$/m);
     expect(table.stdout).toMatch(/^1000001 .*\bteam=\w/m);
+    expect(table.stdout).not.toMatch(/account=|trustedAccountId=/);
+    expect(table.stdout).toMatch(/^HOST +APPLICATION ID/m);
     const { accounts } = JSON.parse(json.stdout) as {
       accounts: { applications: { id: number; hosts: { id: unknown; host: string }[]; instances: null }[] }[];
     };

@@ -85,7 +85,7 @@ describe('discover --entities', () => {
   it('lists the entities of one type with their tags and golden metrics, as a table, and as JSON', async () => {
     const { stdout } = await runInProcess(['discover', '--entities=EXT-SERVICE'], { config });
     const rows = stdout.split('\n').map((line) => line.trim().split(/ {2,}/));
-    expect(rows).toContainEqual(['ENTITY', 'GUID', 'REPORTS', 'TAGS']);
+    expect(rows).toContainEqual(['ENTITY', 'REPORTS', 'TAGS']);
     expect(stdout).toContain('instrumentation.provider=opentelemetry');
     expect(rows).toContainEqual([
       ...['responseTimeMs', 'Response time', 'MS'],

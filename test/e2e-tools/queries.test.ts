@@ -19,8 +19,9 @@ describe('the command query', () => {
   it('prints the rows of a text over the REST account', async () => {
     const { status, stdout, stderr } = await runInProcess(['query', COUNT], { config: { accounts: [rest()] } });
     expect(stderr).toMatch(/^3 rows, from \S+ to \S+\n$/);
-    expect(stdout.split('\n')[0]).toMatch(/^appName +events +took$/);
+    expect(stdout.split('\n')[0]).toMatch(/^appName +events +took 95$/);
     expect(stdout.trimEnd().split('\n')).toHaveLength(4);
+    expect(stdout).toMatch(/^Storefront +\d+ +0\.0*[1-9]\d{0,3}$/m);
     expect(status).toBe(0);
   });
 

@@ -10,11 +10,35 @@ describe('table', () => {
         [1, 'Größe', 12],
         [1000, 'x', 3],
       ]),
-    ).toBe(['ID    NAME   HOSTS', '   1  Größe     12', '1000  x          3'].join('\n'));
+    ).toBe(['  ID  NAME   HOSTS', '   1  Größe     12', '1000  x          3'].join('\n'));
   });
 
   it('shows what could move the cursor or hide text', () => {
     expect(table([['a\nb\u001b[2J\u202e\u2028\u0085']])).toBe('a\\u000ab\\u001b[2J\\u202e\\u2028\\u0085');
+  });
+
+  it('measures names in any script as a terminal shows them', () => {
+    expect(
+      table([
+        ['日本語', 'x'],
+        ['e\u0301', 'x'],
+        ['हिन्दी', 'x'],
+        ['🛒 shop', 'x'],
+      ]),
+    ).toBe(['日本語   x', 'e\u0301        x', 'हिन्दी    x', '🛒 shop  x'].join('\n'));
+  });
+
+  it('cuts the middle out of the cells of the widest columns, so that each line fits', () => {
+    const rows = [
+      ['ID', 'NAME', 'TAGS'],
+      [1, 'short', 'team=shop environment=production'],
+      [2, 'こんにちは世界、これは長い名前です', ''],
+    ];
+    expect(table(rows, 40).split('\n')).toEqual([
+      'ID  NAME               TAGS',
+      ' 1  short              team=sho…oduction',
+      ' 2  こんにち…名前です',
+    ]);
   });
 
   it('takes more rows than a function may have arguments', () => {

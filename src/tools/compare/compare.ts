@@ -3,11 +3,12 @@ import { UpstreamError, type Application, type KeyTransaction } from '../../api/
 import { windowAt } from '../../collect/due.ts';
 import { effectiveSettings, selects } from '../../collect/selection.ts';
 import { type AccountConfig, accountThrough, type Config } from '../../config/config.ts';
+import { escapeUnsafe } from '../../log/logger.ts';
 import { suggest } from '../../config/wording.ts';
 import type { CommonOptions } from '../../cli/flags.ts';
 import { ExitStatus, UsageError } from '../../cli/process.ts';
 import type { Labels } from '../../metrics/sample.ts';
-import { formatMinute, jsonText, lineLength, table, wrapped } from '../terminal.ts';
+import { formatMinute, jsonText, lineLength, paint, table, wrapped } from '../terminal.ts';
 import { isId } from '../upstream/readForCommand.ts';
 import {
   theAccount,
@@ -27,6 +28,8 @@ export interface CompareOptions extends CommonOptions {
   /** Ids or exact names; empty: the applications that the account exports. */
   readonly app: readonly string[];
   readonly hosts: boolean;
+  /** True to print what is equal, too. */
+  readonly all: boolean;
   /** The relative difference up to which two values count as the same. */
   readonly tolerance: number;
   readonly format: 'table' | 'json';
@@ -39,7 +42,7 @@ export async function runCompare(options: CompareOptions): Promise<void> {
     const first = await compare(session, options, now);
     // A status or a late minute can change between the readings of both interfaces: the second time, both have it.
     const comparison = first.unexpected === 0 ? first : await compare(session, options, now);
-    session.print(options.format === 'json' ? jsonText(comparison) : comparisonText(comparison, lineLength()));
+    session.print(options.format === 'json' ? jsonText(comparison) : comparisonText(comparison, options.all));
     if (comparison.unexpected > 0) throw new ExitStatus(1);
   };
   await withAccounts(options, run, (config) => bothInterfaces(config, options.accountId));
@@ -211,8 +214,8 @@ function otherNames(
 /** More differences than this are counted, not shown; JSON has all of them. */
 const MAX_SHOWN = 100;
 
-/** The result for a person: a table of families, the differences, and what they mean. Ends in a line feed. */
-export function comparisonText(comparison: Comparison, maxWidth: number): string {
+/** The result for a person: what differs, and what it means; with `all` every family, too. Ends in a line feed. */
+export function comparisonText(comparison: Comparison, all: boolean, maxWidth = lineLength()): string {
   const { account, window, tolerance, families, differences, unexpected, notes } = comparison;
   const heading = `Account ${account}, window from ${formatMinute(window.from)} to ${formatMinute(window.to)}, tolerance ${percentText(tolerance)}`;
   const rows = families.map((each) => [
@@ -225,70 +228,63 @@ export function comparisonText(comparison: Comparison, maxWidth: number): string
   ]);
   const sections = [
     [heading, ...notes.map((note) => `Note: ${note}.`)].map((line) => wrapped(line, maxWidth)).join('\n'),
-    table([['FAMILY', 'COMPARED', 'DIFFER', 'WORST', 'ONLY REST', 'ONLY NERDGRAPH'], ...rows], maxWidth, 0),
-    `Differences that nothing explains: ${unexpected === 0 ? 'none' : unexpected}\n${unexplained(differences, maxWidth)}`,
-    `Differences that are expected: ${differences.length - unexpected || 'none'}\n${explained(differences, maxWidth)}`,
-    verdict(comparison)
+    `Differences that nothing explains: ${unexpected === 0 ? 'none' : unexpected}\n${unexplained(differences)}`,
+    `Differences that are expected: ${differences.length - unexpected || 'none'}\n${explained(differences, all, maxWidth)}`,
+    ...(all
+      ? [table([['FAMILY', 'COMPARED', 'DIFFER', 'WORST', 'ONLY REST', 'ONLY NERDGRAPH'], ...rows], maxWidth)]
+      : []),
+    verdict(comparison, all)
       .map((sentence) => wrapped(sentence, maxWidth))
-      .join('\n'),
+      .join('\n')
+      .replace(/^.*?(?=:)/, (agreement) => paint(unexpected === 0 ? 'green' : 'red', agreement)),
   ];
   return `${sections.map((section) => section.trimEnd()).join('\n\n')}\n`;
 }
 
-/** Differences of numbers one by one, then absences; all series of an entity that only one side lists share a line. */
-function unexplained(differences: readonly Difference[], maxWidth: number): string {
+/** Differences of numbers one by one, then absences, two lines each; all series of an entity that only one side lists share them. */
+function unexplained(differences: readonly Difference[]): string {
   const open = differences.filter(({ expected }) => !expected);
   const groups = grouped([...open.entries()], ([index, each]) =>
     each.difference === null && each.reason !== null
       ? `${each.reason} ${each.rest === null} ${matchers(entityLabels(each.labels))}`
       : String(index),
   );
-  const rows = [...groups.values()].slice(0, MAX_SHOWN).map((group) => {
+  const lines = [...groups.values()].slice(0, MAX_SHOWN).flatMap((group) => {
     const [[, { family, labels, difference, rest, nerdgraph, reason }]] = group as [[number, Difference]];
     const has = (value: number | null): string => (group.length > 1 && value !== null ? 'listed' : numberText(value));
     const what =
       group.length > 1
         ? `${group.length} series of ${matchers(entityLabels(labels))}`
         : family + matchers(Object.fromEntries(identityOf(labels)));
-    return [
-      difference === null ? '-' : percentText(difference),
-      has(rest),
-      has(nerdgraph),
-      reason === null ? what : `${what}: ${reason}`,
-    ];
+    const why = [...(difference === null ? [] : [percentText(difference)]), ...(reason === null ? [] : [reason])];
+    return [what, `  REST ${has(rest)}, NerdGraph ${has(nerdgraph)}${why.map((each) => `: ${each}`).join('')}`];
   });
-  if (rows.length === 0) return '';
-  const more = groups.size - rows.length;
-  const text = table([['DIFFERENCE', 'REST', 'NERDGRAPH', 'SERIES'], ...rows], maxWidth, 3);
-  return more > 0 ? `${text}\nand ${more} more: --format=json has them all` : text;
+  const more = groups.size - MAX_SHOWN;
+  return (more > 0 ? [...lines, `and ${more} more: --format=json has them all`] : lines).map(escapeUnsafe).join('\n');
 }
 
-/** One line for each family and reason. */
-function explained(differences: readonly Difference[], maxWidth: number): string {
+/** One line for each reason, or with `all` for each family and reason. */
+function explained(differences: readonly Difference[], all: boolean, maxWidth: number): string {
   const groups = grouped(
     differences.filter(({ expected }) => expected),
-    ({ family, reason }) => `${family} ${reason}`,
+    ({ family, reason }) => `${reason}${all ? family : ''}`,
   );
-  const rows = [...groups.values()].map((group) => [
-    'expected',
+  const rows = Array.from(groups.values(), (group) => [
     group.length,
-    group[0]?.family ?? '',
+    all ? (group[0]?.family ?? '') : new Set(group.map(({ family }) => family)).size,
     group[0]?.reason ?? '',
   ]);
-  return table(
-    rows.sort(([, , a = ''], [, , b = '']) => (a < b ? -1 : 1)),
-    maxWidth,
-  );
+  return rows.length === 0 ? '' : table([['SERIES', all ? 'FAMILY' : 'FAMILIES', 'REASON'], ...rows], maxWidth);
 }
 
 /** Two sentences on lines of their own: whether the interfaces agree, and what that leaves open. */
-function verdict({ families, unexpected, not_judged, tolerance }: Comparison): string[] {
+function verdict({ families, unexpected, not_judged, tolerance }: Comparison, all: boolean): string[] {
   const compared = families.reduce((sum, { compared: ofFamily }) => sum + ofFamily, 0);
   return [
     unexpected === 0
       ? `Both interfaces agree: ${compared} series compared, none of those judged differs by more than ${percentText(tolerance)}.`
       : `The interfaces differ: ${unexpected} of the differences are not expected; ${compared} series compared. docs/migrating.md says what to look at.`,
-    `${not_judged} series were not judged: rolling values and host counts, which have other time bases, and what one interface does not have or keeps by its nature.`,
+    `${not_judged} series were not judged: rolling values and host counts, which have other time bases, and what one interface does not have or keeps by its nature.${all ? '' : ' --all shows every family.'}`,
   ];
 }
 

@@ -1,9 +1,10 @@
+import process from 'node:process';
 import { writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { accountThrough, type Config } from '../../config/config.ts';
 import { checkOutput } from '../outputFiles.ts';
-import { ExitStatus } from '../../cli/process.ts';
-import { jsonText, lineLength, showProgress, table, wrapped } from '../terminal.ts';
+import { ExitStatus, withColours } from '../../cli/process.ts';
+import { jsonText, lineLength, showProgress, wrapped } from '../terminal.ts';
 import {
   theAccount,
   withAccounts,
@@ -11,7 +12,7 @@ import {
   type LiveSession,
   type ReadingOptions,
 } from '../upstream/session.ts';
-import { NAME, VERSION } from '../../cli/version.ts';
+import { HOME, NAME, VERSION } from '../../cli/version.ts';
 import { checkAccount, type AccountFacts, type FactAccount, type Timing } from './checkAccount.ts';
 import { connectGraph, connectRest, CountedCalls } from './connections.ts';
 import { sentenceOf, shareable, type Judged, type Verdict } from './evidence.ts';
@@ -47,7 +48,7 @@ export async function runFacts(options: FactsOptions): Promise<void> {
         }),
       );
       progress.stop();
-      session.print(options.format === 'json' ? factsJson(found, new Date()) : factsText(found, lineLength()));
+      session.print(options.format === 'json' ? factsJson(found, new Date()) : factsText(found));
       if (output !== undefined) writeFileSync(output, shareText(found, new Date()), { flag: force ? 'w' : 'wx' });
       if (found.some(({ problem, rows }) => problem !== undefined || rows.some(isDifferent))) throw new ExitStatus(1);
     } finally {
@@ -107,28 +108,33 @@ function seenText(judged: Judged): string {
   return `${judged.why}${needs}${seen === '' ? '' : `: ${seen}`}`;
 }
 
-/** The rows as text: a table for each account, and the affected parts for each difference. Ends in a line feed. */
-export function factsText(found: readonly AccountFacts[], maxWidth: number): string {
+/** The rows that are not as assumed as text, what differs first, and the number of the others. Ends in a line feed. */
+export function factsText(found: readonly AccountFacts[], maxWidth = lineLength()): string {
   const parts = found.map(({ account, rows, problem }) => {
-    const countOf = (verdict: Verdict): number => rows.filter(({ judged }) => judged.verdict === verdict).length;
+    const withVerdict = (verdict: Verdict): Row[] => rows.filter(({ judged }) => judged.verdict === verdict);
+    const [same, different, undecided] = [
+      withVerdict('as assumed'),
+      withVerdict('differs'),
+      // All rows of an account that cannot be read have the same reason.
+      problem === undefined ? withVerdict('not decidable here') : [],
+    ];
+    const lines = [
+      ...different.map(({ id, judged, relies, wrong }) => {
+        const seen = seenText(judged) || 'otherwise';
+        return `differs: ${id}: we rely on this: ${relies}. Seen: ${seen}. Wrong: ${wrong.join(', ') || 'nothing'}.`;
+      }),
+      ...undecided.map(({ id, judged }) => `not decidable here: ${id}: ${seenText(judged)}`),
+    ];
     const heading =
-      `Account ${account}: ${countOf('as assumed')} as assumed, ${countOf('differs')} differ, ` +
-      `${countOf('not decidable here')} not decidable here`;
-    const lines = rows.map(({ id, judged }) => [id, judged.verdict, seenText(judged)]);
-    const different = rows.filter(isDifferent).map(({ id, judged, relies, wrong }) => {
-      const seen = seenText(judged) || 'otherwise';
-      return `${id}: we rely on this: ${relies}. Seen: ${seen}. Wrong: ${wrong.join(', ') || 'nothing'}.`;
-    });
+      `Account ${account}: ${same.length} as assumed, ${different.length} differ, ` +
+      `${rows.length - same.length - different.length} not decidable here`;
     return [
-      [heading, ...(problem === undefined ? [] : [`The account cannot be read: ${problem}`])],
-      [table([['FACT', 'VERDICT', 'SEEN'], ...lines], maxWidth)],
-      different.map((line) => wrapped(line, maxWidth)),
-    ]
-      .filter((section) => section.length > 0)
-      .map((section) => section.join('\n'))
-      .join('\n\n');
+      heading,
+      ...(problem === undefined ? [] : [`error: the account cannot be read: ${problem}`]),
+      ...lines.map((line) => withColours(wrapped(line, maxWidth), process.stdout)),
+    ].join('\n');
   });
-  return `${parts.join('\n\n')}\n`;
+  return `${parts.join('\n\n')}\n\nAll facts, and what we rely on: ${HOME}/blob/main/docs/facts.md\n`;
 }
 
 /** A row as both JSON forms have it, with only content that is safe to share. */
