@@ -7,17 +7,18 @@ import { query } from './schema/query.ts';
 import { apiOf, labelsOf, listOf, orRest, type Mapping } from './schema/rules.ts';
 import { suggest } from './wording.ts';
 
-/** The first custom metric or query that feeds a family: the others must agree with it. */
-interface FirstUse {
-  readonly where: string;
-  readonly help: string;
-  /** Undefined for a query. */
-  readonly scope?: FamilyScope;
-  /** Captured labels, or those of the query. */
-  readonly labels: readonly string[];
-}
-
-export type Families = Map<string, FirstUse>;
+/** By family: the first custom metric or query that feeds it, with which the others must agree. */
+export type Families = Map<
+  string,
+  {
+    readonly where: string;
+    readonly help: string;
+    /** Undefined for a query. */
+    readonly scope?: FamilyScope;
+    /** Captured labels, or those of the query. */
+    readonly labels: readonly string[];
+  }
+>;
 
 const ENTITY_LABELS = { application: ['app', 'app_id'], host: ['app', 'app_id', 'host', 'host_id'] };
 

@@ -24,8 +24,10 @@ export async function* expositionPieces(
   for (const { family, blocks, starts } of families) {
     writer.addText(metadata(family, format));
     const name = Buffer.from(family.name, 'utf8');
-    for (const [index, block] of blocks.entries()) {
-      for (let start = starts[index]; start !== undefined;) {
+    // By index, because the pairs that an iterator gives would be garbage as large as the text.
+    for (let index = 0; index < blocks.length; index += 1) {
+      const block = blocks[index];
+      for (let start = starts[index]; block !== undefined && start !== undefined;) {
         start = addRun(writer, name, family, block, start);
         if (!writer.isFull) continue;
         yield writer.take();

@@ -27,16 +27,19 @@ interface ExchangeLimits {
   readonly maxBytes: number;
 }
 
-/** The exchanges of each signal that have not ended: one listener for all of them costs less than one for each. */
-const underWay = new WeakMap<AbortSignal, Set<ResponseHandler>>();
+/**
+ * The exchanges of each signal that have not ended: one listener for all of them costs less than one for each. In arrays, because
+ * the tables that a Set has outgrown refer to one another, and keep all exchanges in memory until a full garbage collection.
+ */
+const underWay = new WeakMap<AbortSignal, ResponseHandler[]>();
 
-function underWayOf(signal: AbortSignal): Set<ResponseHandler> {
+function underWayOf(signal: AbortSignal): ResponseHandler[] {
   const known = underWay.get(signal);
   if (known !== undefined) return known;
-  const handlers = new Set<ResponseHandler>();
+  const handlers: ResponseHandler[] = [];
   underWay.set(signal, handlers);
   signal.addEventListener('abort', () => {
-    for (const handler of handlers) handler.abort(abortReason(signal));
+    for (const handler of [...handlers]) handler.abort(abortReason(signal));
   });
   return handlers;
 }
@@ -63,7 +66,7 @@ export function exchange(
 
 class ResponseHandler implements Dispatcher.DispatchHandler {
   readonly #limits: ExchangeLimits;
-  readonly #underWay: Set<ResponseHandler>;
+  readonly #underWay: ResponseHandler[];
   readonly #resolve: (response: RawResponse) => void;
   readonly #reject: (error: Error) => void;
   readonly #started = performance.now();
@@ -80,7 +83,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
   /** @param underWay the handler is in it until its exchange has ended */
   constructor(
     limits: ExchangeLimits,
-    underWay: Set<ResponseHandler>,
+    underWay: ResponseHandler[],
     resolve: (response: RawResponse) => void,
     reject: (error: Error) => void,
   ) {
@@ -89,7 +92,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
     this.#resolve = resolve;
     this.#reject = reject;
     this.#timer = setTimeout(() => this.#late(), limits.timeoutMs);
-    underWay.add(this);
+    underWay.push(this);
   }
 
   /** Ends the exchange without its response. */
@@ -174,7 +177,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
     if (this.#ended) return false;
     this.#ended = true;
     clearTimeout(this.#timer);
-    this.#underWay.delete(this);
+    this.#underWay.splice(this.#underWay.indexOf(this), 1);
     return true;
   }
 

@@ -32,11 +32,6 @@ export interface Side {
   readonly entities: readonly string[];
 }
 
-interface OwnedHost {
-  readonly application: Application;
-  readonly host: Host;
-}
-
 /** An application, a host or a key transaction: the labels of its series, and how its rolling values are read and shown. */
 interface ComparedEntity {
   readonly labels: Labels;
@@ -80,7 +75,11 @@ export async function readSide(
     hostKey,
     metrics: reader.select(queryNames(datastores.get(application) ?? [], scope, reader.api)),
   });
-  const entities = [applications.map(ofApplication), hosts.map(ofHost), keyTransactions.map(ofKeyTransaction)];
+  const entities = [
+    applications.map(ofApplication),
+    hosts.map(({ application, host }) => ofHost(application, host)),
+    keyTransactions.map(ofKeyTransaction),
+  ];
   const { rolling } = reader;
   const [rollingByKind, applicationData, hostData] = await Promise.all([
     rolling && Promise.all(entities.map((ofKind) => read(rolling, ofKind, ({ subject }) => subject))),
@@ -102,7 +101,10 @@ export async function readSide(
         seriesOf(applicationLabels(each), windowSamples('application', valuesOf(result), databases.get(each.id))),
       ),
       ...hostData.flatMap(([each, result]) =>
-        seriesOf(hostLabels(each), windowSamples('host', valuesOf(result), databases.get(each.application.id))),
+        seriesOf(
+          hostLabels(each.application, each.host),
+          windowSamples('host', valuesOf(result), databases.get(each.application.id)),
+        ),
       ),
       // One series is enough to show that the other interface does not list the application.
       ...chosen.alone
@@ -131,8 +133,8 @@ function applicationLabels({ id, name }: Application): Labels {
   return { app: name, app_id: String(id) };
 }
 
-function hostLabels({ application, host }: OwnedHost): Labels {
-  return { ...applicationLabels(application), host: host.host };
+function hostLabels(application: Application, { host }: Host): Labels {
+  return { ...applicationLabels(application), host };
 }
 
 function ofApplication(application: Application): ComparedEntity {
@@ -143,11 +145,11 @@ function ofApplication(application: Application): ComparedEntity {
   };
 }
 
-function ofHost(each: OwnedHost): ComparedEntity {
+function ofHost(application: Application, host: Host): ComparedEntity {
   return {
-    labels: hostLabels(each),
-    subject: { kind: 'host', applicationId: each.application.id, hostKey: each.host.key },
-    samples: (rolling) => listedFamilySamples('hosts', each.host, rolling),
+    labels: hostLabels(application, host),
+    subject: { kind: 'host', applicationId: application.id, hostKey: host.key },
+    samples: (rolling) => listedFamilySamples('hosts', host, rolling),
   };
 }
 

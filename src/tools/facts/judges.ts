@@ -111,14 +111,11 @@ const isLong = (value: number): boolean => Number(value.toPrecision(3)) !== valu
 /** The share of its final value at which a minute counts as complete. */
 const COMPLETE = 0.99;
 
-/** The calls of a minute, by the age in minutes after its end at which they were read. */
-export type Readings = readonly (readonly [age: number, calls: number])[];
-
 /**
  * Decides whether a minute was complete after the configured delay, and which delay would be enough, from its calls at several
- * ages, the last taken as final.
+ * ages in minutes after its end, the last taken as final.
  */
-export function judgeLate(readings: Readings, delayMinutes: number): Judged {
+export function judgeLate(readings: readonly (readonly [age: number, calls: number])[], delayMinutes: number): Judged {
   const [, last = 0] = readings.at(-1) ?? [];
   if (readings.length < 2) return undecided('needs --wait');
   if (last === 0) return undecided('no traffic');
