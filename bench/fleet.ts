@@ -7,6 +7,9 @@ export interface FleetSize {
 /** The number of the canned account, for NerdGraph. */
 export const ACCOUNT_ID = 1_234_567;
 
+/** The accounts that the key sees; all have the same applications. */
+export const ACCOUNTS_OF_KEY = 50;
+
 /** What each query of the configuration answers. */
 export const ROWS_OF_A_QUERY = 200;
 

@@ -11,6 +11,7 @@ import { GROWTHS, growthTable } from './growth.ts';
 import type { JudgedRow, Row } from './rows.ts';
 import { figure, judge, rowTable } from './rows.ts';
 import { callRows, refreshRows } from './rowsOfCalls.ts';
+import { accountRows } from './rowsOfAccounts.ts';
 import { counterRows } from './rowsOfCounters.ts';
 import { entityRows } from './rowsOfEntities.ts';
 import { nerdGraphRows } from './rowsOfNerdGraph.ts';
@@ -42,6 +43,7 @@ const parts: readonly Part[] = [
   { name: 'blocks', rows: (runs) => blockRows(runs, flags.quick ? 200 : 1000) },
   { name: 'page', rows: async (runs) => [await pageRow(runs, flags.quick ? 1_000 : 10_000)] },
   { name: 'nerdgraph', rows: nerdGraphRows, large: true },
+  { name: 'accounts', rows: accountRows, large: true },
   { name: 'counters', rows: counterRows, large: true },
   { name: 'queries', rows: queryRows },
   { name: 'entities', rows: entityRows },

@@ -1,5 +1,6 @@
 import {
   ACCOUNT_ID,
+  ACCOUNTS_OF_KEY,
   APDEX_METRICS,
   applicationName,
   DATASTORE,
@@ -41,6 +42,7 @@ function actorOf(
   if (nrql?.includes('FROM Transaction') === true) return { account: { nrql: queryResult(nrql, variant) } };
   if (nrql !== undefined) return { account: { nrql: nrqlResult(size, nrql, variant) } };
   if (search === undefined) {
+    if (query.includes('IN_REGION')) return { accounts: accountsOfKey() };
     return query.includes('accounts') ? { accounts: [{ id: ACCOUNT_ID, name: 'production' }] } : { entities: [] };
   }
   const listed = [applicationsOf, servicesOf].find((_, index) =>
@@ -49,15 +51,31 @@ function actorOf(
   if (listed === undefined) return { entitySearch: { count: 0, results: { nextCursor: null, entities: [] } } };
   const page = Number(cursor ?? 0);
   const nextCursor = page + 1 < pagesOf(size.applications) ? String(page + 1) : null;
-  return { entitySearch: { count: size.applications, results: { nextCursor, entities: listed(size, page) } } };
+  return {
+    entitySearch: {
+      count: size.applications,
+      results: { nextCursor, entities: listed(size, page, accountOf(search)) },
+    },
+  };
 }
 
-function applicationsOf(size: FleetSize, page: number): object[] {
+function accountsOfKey(): object[] {
+  return Array.from({ length: ACCOUNTS_OF_KEY }, (_, index) => ({
+    id: ACCOUNT_ID + index,
+    name: `account ${index + 1}`,
+  }));
+}
+
+function accountOf(search: string): number {
+  return Number(/accountId = (\d+)/.exec(search)?.[1] ?? ACCOUNT_ID);
+}
+
+function applicationsOf(size: FleetSize, page: number, account: number): object[] {
   const { hostsPerApplication: hosts } = size;
   return idsOnPage(size, page).map((id) => ({
-    guid: Buffer.from(`${ACCOUNT_ID}|APM|APPLICATION|${id}`).toString('base64'),
+    guid: Buffer.from(`${account}|APM|APPLICATION|${id}`).toString('base64'),
     name: applicationName(id),
-    accountId: ACCOUNT_ID,
+    accountId: account,
     reporting: true,
     alertSeverity: 'NOT_ALERTING',
     applicationId: id,
