@@ -148,7 +148,7 @@ function completionCommand(): Command {
   return new Command('completion')
     .description('print a script that completes commands, flags and their values in a shell')
     .addArgument(new Argument('<shell>', 'the shell that reads the script').choices(['bash', 'zsh', 'fish']))
-    .addHelpText('after', '\nExample:\n  source <(newrelic-apm-exporter completion bash)')
+    .addHelpText('after', examples('completion', 'bash   # for source <(...)', 'zsh', 'fish'))
     .action(async (shell: Shell, _: object, { parent }: Command) => {
       (await import('./completion.ts')).printCompletion(shell, parent?.commands ?? []);
     });
