@@ -56,8 +56,12 @@ const CONFIG_FILE = 'configuration file (default: config.yaml, or the environmen
 
 /** Adds the flags of {@link CommonOptions}: which configuration, and how to log. */
 export function addCommonFlags(command: Command, aboutConfigFile = CONFIG_FILE): Command {
+  return addLogFlags(command.option('--config.file <path>', aboutConfigFile));
+}
+
+/** Adds the flags of every command that reads from New Relic. */
+export function addLogFlags(command: Command): Command {
   return addColorFlag(command)
-    .option('--config.file <path>', aboutConfigFile)
     .addOption(
       new Option('--log.level <level>', 'least severe level that is logged').choices(LOG_LEVELS).default('info'),
     )

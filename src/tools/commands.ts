@@ -2,6 +2,7 @@ import { Argument, Command, Option } from 'commander';
 import {
   addColorFlag,
   addCommonFlags,
+  addLogFlags,
   addWebFlags,
   duration,
   examples,
@@ -11,8 +12,11 @@ import {
   wholeNumber,
   type CommonOptions,
 } from '../cli/flags.ts';
+import { APIS } from '../api/upstreamReader.ts';
+import { REGIONS } from '../config/interfaces.ts';
 import { addSimulatorFlags, parseRatio, simulatorOptions, type SimulatorFlags } from './simulatorFlags.ts';
 import type { Labels } from '../metrics/sample.ts';
+import type { InitOptions } from './init.ts';
 import type { Shell } from './completion.ts';
 import { addLabel, parseMoment } from './backfill/backfillFlags.ts';
 import type { SimulatorOptions } from '../simulator/simulator.ts';
@@ -119,6 +123,7 @@ export function toolCommands(): readonly Command[] {
       .addOption(formatFlag(['table', 'json'])),
     simulateCommand(),
     demoCommand(),
+    initCommand(),
     completionCommand(),
   ];
 }
@@ -144,8 +149,28 @@ function readingCommand(
     });
 }
 
+function initCommand(): Command {
+  return addLogFlags(new Command('init'))
+    .description('read what the key sees, and write a first configuration; the key is in NEW_RELIC_API_KEY')
+    .option('--api-key-file <file>', 'file that holds the key, instead of NEW_RELIC_API_KEY')
+    .addOption(
+      new Option('--region <region>', 'region of New Relic (default: NEW_RELIC_REGION, or us)').choices(REGIONS),
+    )
+    .addOption(new Option('--api <api>', 'interface (default: NEW_RELIC_API, or nerdgraph)').choices(APIS))
+    .option('--base-url <url>', 'address of the interface instead of a region, as base_url of the configuration')
+    .option('--output <file>', 'where to write', 'config.yaml')
+    .option('--force', 'replace the file of --output', false)
+    .addHelpText(
+      'after',
+      examples('init', '', '--region=eu --api-key-file=/run/secrets/new_relic_api_key --output=eu.yaml'),
+    )
+    .action(async (options: InitOptions) => {
+      await (await import('./init.ts')).runInit(options);
+    });
+}
+
 function completionCommand(): Command {
-  return new Command('completion')
+  return addColorFlag(new Command('completion'))
     .description('print a script that completes commands, flags and their values in a shell')
     .addArgument(new Argument('<shell>', 'the shell that reads the script').choices(['bash', 'zsh', 'fish']))
     .addHelpText('after', examples('completion', 'bash   # for source <(...)', 'zsh', 'fish'))

@@ -126,7 +126,7 @@ export interface LiveAccount {
 }
 
 /** The machine's clock with timers that keep the process alive, because a command that waits for the budget is not done. */
-const WAITING_CLOCK: Clock = {
+export const WAITING_CLOCK: Clock = {
   now: Date.now,
   monotonic: () => performance.now(),
   after: (ms, callback) => {
@@ -240,8 +240,9 @@ const LISTS: ReadonlySet<Group> = new Set(GROUPS.filter((group) => /^(?:list|nam
 export function withLists(
   options: ReadingOptions,
   run: (context: CommandContext & { readonly collector: Collector }) => Promise<void> | void,
+  prepare?: (config: Config) => Config,
 ): Promise<void> {
-  return runReadingCommand(options, async (context) => {
+  const withRead = async (context: CommandContext): Promise<void> => {
     const { config, signal, logger, openReader } = context;
     const collector = new Collector(config, {
       clock: systemClock,
@@ -261,7 +262,8 @@ export function withLists(
       clearInterval(alive);
       await collector.stop();
     }
-  });
+  };
+  return runReadingCommand(options, withRead, prepare);
 }
 
 async function readLists(collector: Collector): Promise<void> {

@@ -1,0 +1,195 @@
+import { writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import process from 'node:process';
+import { stringify } from 'yaml';
+import type { AccountStatus } from '../collect/accountStatus.ts';
+import type { EntityTypeCount } from '../api/upstreamReader.ts';
+import { formatPath } from '../config/diagnostic.ts';
+import { formatDuration } from '../config/duration.ts';
+import { DEFAULT_CONFIG_FILE } from '../config/configSource.ts';
+import { accountFileIssues, checkConfig } from '../config/load.ts';
+import { counted } from '../config/wording.ts';
+import type { LoadedConfiguration } from '../cli/configuration.ts';
+import type { CommonOptions } from '../cli/flags.ts';
+import { ExitStatus, printError } from '../cli/process.ts';
+import { NAME } from '../cli/version.ts';
+import { escapeUnsafe } from '../log/logger.ts';
+import type { Group } from '../reads/reads.ts';
+import { checkOutput } from './outputFiles.ts';
+import { type CommandContext, openAccounts, WAITING_CLOCK, withLists } from './upstream/session.ts';
+
+/** The flags of `init`; undefined ones come from the environment. */
+export interface InitOptions extends Omit<CommonOptions, 'config.file'> {
+  readonly apiKeyFile?: string;
+  readonly region?: string;
+  readonly api?: string;
+  readonly baseUrl?: string;
+  readonly output: string;
+  readonly force: boolean;
+}
+
+/** The command `init`: reads what the key sees, and writes a first configuration. It ends with status 1 where that is nothing. */
+export async function runInit({ output, force, ...options }: InitOptions): Promise<void> {
+  const account = accountOf(options);
+  const loaded = loadOrExit(account);
+  await withLists(
+    { ...options, loaded },
+    async ({ collector, complain, print, ...context }) => {
+      const statuses = collector.status();
+      for (const { name, applications, tasks } of statuses) {
+        if (applications !== undefined) continue;
+        const { problem = 'nothing was read', reason } = tasks.find(({ group }) => group === 'applications') ?? {};
+        complain(`account ${name}: the application list cannot be read: ${problem}`, reason);
+      }
+      const read = statuses.filter(({ applications }) => applications !== undefined);
+      if (read.length === 0) throw new ExitStatus(1);
+      const text = configurationText(account, read, await entityTypes(context));
+      writeFileSync(output, text, { flag: force ? 'w' : 'wx' });
+      const flag = output === DEFAULT_CONFIG_FILE ? '' : ` --config.file=${output}`;
+      print(`${escapeUnsafe(`${output} is written: ${seen(read)}. Next: ${NAME} check --live${flag}`)}\n`);
+    },
+    (config) => {
+      checkOutput([output], { force });
+      return config;
+    },
+  );
+}
+
+type Written = Readonly<Record<string, string | number | undefined>>;
+
+/** The account as it is written to the file, from flags and the environment. */
+function accountOf({ apiKeyFile, region, api, baseUrl }: Partial<InitOptions>): Written {
+  const { env } = process;
+  const key = env['NEW_RELIC_API_KEY'] ? { api_key: '${NEW_RELIC_API_KEY}' } : {};
+  const file = apiKeyFile ?? (env['NEW_RELIC_API_KEY_FILE'] || undefined);
+  const id = env['NEW_RELIC_ACCOUNT_ID'] || undefined;
+  return {
+    account_id: id !== undefined && /^\d+$/.test(id) ? Number(id) : id,
+    ...(baseUrl === undefined ? { region: region ?? (env['NEW_RELIC_REGION'] || 'us') } : { base_url: baseUrl }),
+    api: api ?? (env['NEW_RELIC_API'] || 'nerdgraph'),
+    // Absolute, because a relative name would be looked for beside the configuration.
+    ...(file === undefined ? key : { api_key_file: resolve(file) }),
+  };
+}
+
+/** The configuration of the account, with everything on whose cost is asked. Prints faults, then throws ExitStatus 2. */
+function loadOrExit(account: Written): LoadedConfiguration {
+  const key = account['api_key'] === undefined ? undefined : process.env['NEW_RELIC_API_KEY'];
+  const values = { accounts: [{ ...account, api_key: key, counters: true }] };
+  const { config, issues } = checkConfig(values, '', accountFileIssues);
+  const hasKey = (account['api_key'] ?? account['api_key_file']) !== undefined;
+  const faults = hasKey
+    ? issues.map(({ path, message }) => `${formatPath(path).replace('accounts[0].', '')}: ${message}`)
+    : ['there is no key: set NEW_RELIC_API_KEY, or name a file that holds it with --api-key-file'];
+  faults.forEach(printError);
+  if (config === undefined || faults.length > 0) throw new ExitStatus(2);
+  return { path: '', config, warnings: [] };
+}
+
+/** The types of entities besides applications and key transactions, most entities first; empty where they cannot be read. */
+async function entityTypes(context: Pick<CommandContext, 'config' | 'signal' | 'openReader'>) {
+  const accounts = openAccounts(context, WAITING_CLOCK);
+  const counts = new Map<string, number>();
+  try {
+    const lists = accounts.map(({ reader, call }) => reader.entities?.types(call) ?? Promise.resolve([]));
+    // What an account has beside its applications is an offer only, so that a failure of it does not matter.
+    for (const list of await Promise.allSettled(lists)) {
+      for (const { type, count } of list.status === 'fulfilled' ? list.value : []) {
+        if (!/^APM-|-KEY_TRANSACTION$/.test(type)) counts.set(type, (counts.get(type) ?? 0) + count);
+      }
+    }
+  } finally {
+    await Promise.allSettled(accounts.map((account) => account.close()));
+  }
+  return Array.from(counts, ([type, count]) => ({ type, count })).sort((a, b) => b.count - a.count);
+}
+
+/** What is read of an account for its configuration. */
+type Seen = Pick<AccountStatus, 'plan' | 'applications' | 'tasks' | 'keyTransactions'>;
+
+function seen(statuses: readonly Seen[]): string {
+  const total = (countOf: (status: Seen) => number) => statuses.reduce((sum, each) => sum + countOf(each), 0);
+  const hosts = total(({ tasks }) => tasks.filter(({ group }) => group === 'host_metrics').length);
+  return [
+    counted(statuses.length, 'account'),
+    counted(
+      total(({ applications }) => applications?.length ?? 0),
+      'application',
+    ),
+    counted(hosts, 'host'),
+    counted(
+      total(({ keyTransactions }) => keyTransactions),
+      'key transaction',
+    ),
+  ].join(', ');
+}
+
+/** Calls for the golden metrics of one type: the entities of this many fit in a query. */
+const ENTITIES_PER_QUERY = 150;
+const SHOWN_TYPES = 5;
+
+/** The text of the file: what is on, and what else could be, with its cost. */
+export function configurationText(
+  account: Written,
+  statuses: readonly Seen[],
+  types: readonly EntityTypeCount[],
+): string {
+  const callsOf = (...groups: readonly Group[]): string => {
+    const wanted = statuses.flatMap(({ plan }) => plan.groups.filter(({ group }) => groups.includes(group)));
+    return `${wanted.reduce((sum, { callsPerMinute }) => sum + callsPerMinute, 0).toFixed(1)} calls a minute`;
+  };
+  const loadWithout = (...groups: readonly Group[]): number =>
+    Math.max(
+      ...statuses.map(({ plan }) => {
+        const left = plan.groups.filter(({ group }) => !groups.includes(group));
+        const carried = Math.min(plan.budget, plan.concurrencyCapacity ?? Infinity);
+        return left.reduce((sum, { callsPerMinute }) => sum + callsPerMinute, 0) / carried;
+      }),
+    );
+  const hosts = loadWithout('counters') <= 1;
+  const stretch = Math.ceil(loadWithout('counters', 'hosts', 'host_metrics'));
+  const budget = statuses[0]?.plan.budget ?? 0;
+  const lines = [
+    ...Object.entries(account).flatMap(([key, value]) =>
+      value === undefined ? [] : [`${key}: ${scalar(key, value)}`],
+    ),
+    '# Which applications, by name, id or tag; without this all of them:',
+    '#applications: { include: [{ name: "Checkout *" }] }',
+    `hosts: ${hosts} # ${callsOf('hosts', 'host_metrics')}`,
+    `key_transactions: true # ${callsOf('key_transactions')}`,
+    `counters: false # for rate() and service levels: ${callsOf('counters')} more`,
+    ...(account['api'] === 'rest' ? ['#instances: true # a call for each application every 5 minutes'] : []),
+    '#query_packs: [alert_events] # a call a minute for each query; docs/queries.md lists the packs',
+    ...(types.length === 0 ? [] : ['# Golden metrics of other entities (docs/entities.md):', '#entities:']),
+    ...types.slice(0, SHOWN_TYPES).map(({ type, count }) => {
+      const calls = Math.ceil(count / ENTITIES_PER_QUERY) + 0.2;
+      return `#  - type: ${type} # ${counted(count, 'entity', 'entities')}: from ${calls.toFixed(1)} calls a minute`;
+    }),
+    ...(types.length > SHOWN_TYPES ? [`# ${types.length - SHOWN_TYPES} more types: ${NAME} discover --entities`] : []),
+  ];
+  return [
+    `# Made by "${NAME} init". docs/configuration.md says what else can stand here.`,
+    `# The key sees ${seen(statuses)}.`,
+    `# ${callsOf('applications', 'application_metrics', 'metric_names')} for applications, of ${budget} that an account may make.`,
+    'accounts:',
+    ...lines.map((line, index) => `  ${index === 0 ? '-' : ' '} ${line}`),
+    ...(stretch > 1 ? slower(statuses, stretch) : []),
+    '',
+  ].join('\n');
+}
+
+/** Longer intervals, by which a plan fits that is too large. */
+function slower([status]: readonly Seen[], factor: number): readonly string[] {
+  const groups = status?.plan.groups.filter(({ group }) => !['custom_metrics', 'counters', 'hosts', 'host_metrics'].includes(group)) ?? [];
+  return [
+    'collection:',
+    '  intervals: # so long that the calls fit the budget',
+    ...groups.map(({ group, interval }) => `    ${group}: ${formatDuration(interval * factor)}`),
+  ];
+}
+
+/** A value as it stands in the file. */
+function scalar(key: string, value: string | number): string {
+  const text = typeof value === 'string' && key !== 'api_key' ? value.replaceAll('${', '$${') : value;
+  return stringify(text, { lineWidth: 0 }).trimEnd();
+}

@@ -1,0 +1,108 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { afterAll, describe, expect, test } from 'vitest';
+import { planCalls } from '../../src/collect/due.ts';
+import type { Group } from '../../src/reads/reads.ts';
+import { configurationText } from '../../src/tools/init.ts';
+import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
+import { startSimulator, type SimulatorOptions } from '../../src/simulator/simulator.ts';
+import { runProgram, type Run } from '../e2e/support/program.ts';
+
+const ends: (() => unknown)[] = [];
+afterAll(async () => {
+  for (const end of ends) await end();
+});
+
+/** A folder, and commands in it on a simulator of its own. */
+async function world(options: Partial<SimulatorOptions> = {}) {
+  const simulator = await startSimulator({ host: '127.0.0.1', port: 0, ...options });
+  const folder = mkdtempSync(join(tmpdir(), 'init-'));
+  ends.push(
+    () => simulator.close(),
+    () => rmSync(folder, { recursive: true, force: true }),
+  );
+  const env = { NEW_RELIC_API_KEY: DEMO_API_KEY };
+  return {
+    file: join(folder, 'config.yaml'),
+    init: (...flags: readonly string[]): Promise<Run> => {
+      const address = flags.includes('--api=rest') ? simulator.url : `${simulator.url}/graphql`;
+      return runProgram(['init', `--base-url=${address}`, ...flags], { cwd: folder, env });
+    },
+    checkLive: (): Promise<Run> => runProgram(['check', '--live'], { cwd: folder, env }),
+  };
+}
+
+describe('init', () => {
+  test('writes a configuration that check --live reads without a warning', async () => {
+    const { file, init, checkLive } = await world();
+    const { status, stdout, stderr } = await init();
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(stdout).toMatch(
+      /^config\.yaml is written: 1 account, 16 applications, \d+ hosts, 8 key transactions\. Next: newrelic-apm-exporter check --live\n$/,
+    );
+    const text = readFileSync(file, 'utf8');
+    expect(text).toContain('${NEW_RELIC_API_KEY}');
+    expect(text).not.toContain(DEMO_API_KEY);
+    expect(text).toMatch(/hosts: true # \d+\.\d calls a minute/);
+    expect(text).toMatch(/counters: false # .*: \d+\.\d calls a minute more/);
+    expect(text).toMatch(/# {2}- type: EXT-SERVICE # \d+ entities: from \d+\.\d calls a minute/);
+    expect(text.split('\n').length).toBeLessThan(31);
+    const check = await checkLive();
+    expect(check.status).toBe(0);
+    expect(check.output).not.toMatch(/warning|problem/);
+  });
+
+  test('replaces no file without --force', async () => {
+    const { file, init } = await world({ applications: 2 });
+    writeFileSync(file, 'mine');
+    const refused = await init();
+    expect(refused).toMatchObject({ status: 2, stdout: '' });
+    expect(refused.stderr).toContain('config.yaml would be replaced: give --force');
+    expect(readFileSync(file, 'utf8')).toBe('mine');
+    expect(await init('--force')).toMatchObject({ status: 0 });
+    expect(readFileSync(file, 'utf8')).toContain('accounts:');
+  });
+
+  test('names the key file with its whole path, and reads REST where it is told to', async () => {
+    const { file, init, checkLive } = await world();
+    writeFileSync(join(file, '../key'), `${DEMO_API_KEY}\n`);
+    expect(await init('--api=rest', '--api-key-file=key')).toMatchObject({ status: 0, stderr: '' });
+    const text = readFileSync(file, 'utf8');
+    expect(text).toContain(`api_key_file: ${join(file, '../key')}\n`);
+    expect(text).not.toContain('NEW_RELIC_API_KEY');
+    const check = await checkLive();
+    expect(check.status).toBe(0);
+    expect(check.output).not.toMatch(/warning|problem/);
+  });
+
+  test('writes nothing without a key, or with one that is refused', async () => {
+    const { file, init } = await world({ apiKeys: ['NRAK-ANOTHER'] });
+    const refused = await init();
+    expect(refused).toMatchObject({ status: 1, stdout: '' });
+    expect(refused.stderr).toMatch(/^error: account default: the application list cannot be read: .*\nhint: /);
+    const without = await runProgram(['init']);
+    expect(without).toMatchObject({ status: 2, stdout: '' });
+    expect(without.stderr).toContain('there is no key: set NEW_RELIC_API_KEY');
+    expect(existsSync(file)).toBe(false);
+  });
+});
+
+test('init writes intervals that fit the budget, and no hosts, where everything would not fit', () => {
+  const calls = new Map<Group, number>([
+    ['applications', 4],
+    ['application_metrics', 700],
+    ['host_metrics', 2100],
+    ['counters', 700],
+  ]);
+  const capacity = { perMinute: 600, concurrencySlowdown: 1, concurrencyCapacity: undefined };
+  const plan = planCalls(calls, () => 60_000, capacity);
+  const text = configurationText({ api: 'rest' }, [{ plan, applications: [], tasks: [], keyTransactions: 0 }], []);
+  expect(text).toContain('hosts: false # 2100.0 calls a minute');
+  expect(parse(text)).toMatchObject({ collection: { intervals: { applications: '2m', application_metrics: '2m' } } });
+  const few = planCalls(new Map([['applications', 600]]), () => 60_000, capacity);
+  const fitting = configurationText({}, [{ plan: few, applications: [], tasks: [], keyTransactions: 0 }], []);
+  expect(fitting).toContain('hosts: true');
+  expect(fitting).not.toContain('intervals');
+});
