@@ -180,7 +180,10 @@ export function configurationText(
 
 /** Longer intervals, by which a plan fits that is too large. */
 function slower([status]: readonly Seen[], factor: number): readonly string[] {
-  const groups = status?.plan.groups.filter(({ group }) => !['custom_metrics', 'counters', 'hosts', 'host_metrics'].includes(group)) ?? [];
+  const groups =
+    status?.plan.groups.filter(
+      ({ group }) => !['custom_metrics', 'counters', 'hosts', 'host_metrics'].includes(group),
+    ) ?? [];
   return [
     'collection:',
     '  intervals: # so long that the calls fit the budget',

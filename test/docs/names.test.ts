@@ -181,7 +181,7 @@ test('docs/migrating.md names every family that NerdGraph does not have', () => 
 /** Flags that the commands which read an account share with the daemon. */
 const SHARED_FLAGS = ['--config.file', '--log.level', '--log.format', '--color', '--version'];
 
-test.each(['check', 'plan', 'discover', 'metric-names', 'query', 'backfill', 'compare'])(
+test.each(['check', 'plan', 'discover', 'metric-names', 'query', 'backfill', 'compare', 'init', 'completion'])(
   'docs/interface.md has exactly the flags of the command %s',
   (name) => {
     const rows = rowsOf(sectionOf(pageAt('docs/interface.md'), '## Commands'));
