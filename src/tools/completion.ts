@@ -14,19 +14,14 @@ function wordsOf({ registeredArguments }: Command): readonly string[] {
   return registeredArguments[0]?.argChoices ?? [];
 }
 
-/** True for a flag whose value names a file. */
-function isFile({ flags }: Option): boolean {
-  return flags.includes('file');
-}
+const isFile = ({ flags }: Option): boolean => flags.includes('file');
 
 /** The first line of what the help says of a flag. */
 function descriptionOf({ description }: Option): string {
   return description.split('\n', 1).join('');
 }
 
-function namesOf(commands: readonly Command[]): readonly string[] {
-  return commands.map((command) => command.name());
-}
+const namesOf = (commands: readonly Command[]): readonly string[] => commands.map((command) => command.name());
 
 const FUNCTION = `_${NAME.replaceAll('-', '_')}`;
 
@@ -120,6 +115,7 @@ if [[ $funcstack[1] == _${NAME} ]]; then ${FUNCTION} "$@"; else compdef ${FUNCTI
 }
 
 function fish(commands: readonly Command[]): string {
+  const seen = '__fish_seen_subcommand_from';
   const others = namesOf(commands).filter((name) => name !== 'serve');
   const lines = commands.flatMap((command) => {
     const name = command.name();

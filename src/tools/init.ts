@@ -2,6 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import process from 'node:process';
 import { stringify } from 'yaml';
+import type { Plan } from '../collect/due.ts';
+import type { AccountConfig } from '../config/config.ts';
 import type { AccountStatus } from '../collect/accountStatus.ts';
 import type { EntityTypeCount } from '../api/upstreamReader.ts';
 import { formatPath } from '../config/diagnostic.ts';
@@ -35,6 +37,8 @@ export async function runInit({ output, force, ...options }: InitOptions): Promi
   await withLists(
     { ...options, loaded },
     async ({ collector, complain, print, ...context }) => {
+      const [list] = collector.entries();
+      if (list?.problem !== undefined) complain(`the accounts of the key cannot be read: ${list.problem}`, list.reason);
       const statuses = collector.status();
       for (const { name, applications, tasks } of statuses) {
         if (applications !== undefined) continue;
@@ -42,8 +46,11 @@ export async function runInit({ output, force, ...options }: InitOptions): Promi
         complain(`account ${name}: the application list cannot be read: ${problem}`, reason);
       }
       const read = statuses.filter(({ applications }) => applications !== undefined);
-      if (read.length === 0) throw new ExitStatus(1);
-      const text = configurationText(account, read, await entityTypes(context));
+      const [first, ...others] = read;
+      if (first === undefined) throw new ExitStatus(1);
+      const { accounts } = collector;
+      const types = await entityTypes({ ...context, config: { ...context.config, accounts } });
+      const text = configurationText({ ...identityOf(accounts), ...account }, [first, ...others], types);
       writeFileSync(output, text, { flag: force ? 'w' : 'wx' });
       const flag = output === DEFAULT_CONFIG_FILE ? '' : ` --config.file=${output}`;
       print(`${escapeUnsafe(`${output} is written: ${seen(read)}. Next: ${NAME} check --live${flag}`)}\n`);
@@ -64,7 +71,7 @@ function accountOf({ apiKeyFile, region, api, baseUrl }: Partial<InitOptions>): 
   const file = apiKeyFile ?? (env['NEW_RELIC_API_KEY_FILE'] || undefined);
   const id = env['NEW_RELIC_ACCOUNT_ID'] || undefined;
   return {
-    account_id: id !== undefined && /^\d+$/.test(id) ? Number(id) : id,
+    ...(id === undefined ? {} : { account_id: /^\d+$/.test(id) ? Number(id) : id }),
     ...(baseUrl === undefined ? { region: region ?? (env['NEW_RELIC_REGION'] || 'us') } : { base_url: baseUrl }),
     api: api ?? (env['NEW_RELIC_API'] || 'nerdgraph'),
     // Absolute, because a relative name would be looked for beside the configuration.
@@ -72,10 +79,21 @@ function accountOf({ apiKeyFile, region, api, baseUrl }: Partial<InitOptions>): 
   };
 }
 
+/** What names the only account that the key sees, or all of them; nothing where the key lists none, as over REST. */
+function identityOf(accounts: readonly AccountConfig[]): Written {
+  const [first, ...others] = accounts;
+  if (first?.origin === undefined) return {};
+  if (others.length === 0) return { name: first.name, account_id: first.account_id };
+  // Of more than a hundred the others would be left out.
+  return { account_ids: 'all', max_accounts: accounts.length > 100 ? 10 * accounts.length : undefined };
+}
+
 /** The configuration of the account, with everything on whose cost is asked. Prints faults, then throws ExitStatus 2. */
 function loadOrExit(account: Written): LoadedConfiguration {
   const key = account['api_key'] === undefined ? undefined : process.env['NEW_RELIC_API_KEY'];
-  const values = { accounts: [{ ...account, api_key: key, counters: true }] };
+  const isOne = account['api'] === 'rest' || account['account_id'] !== undefined;
+  const list = isOne ? {} : { account_ids: 'all', max_accounts: Number.MAX_SAFE_INTEGER };
+  const values = { accounts: [{ ...account, ...list, api_key: key, counters: true }] };
   const { config, issues } = checkConfig(values, '', accountFileIssues);
   const hasKey = (account['api_key'] ?? account['api_key_file']) !== undefined;
   const faults = hasKey
@@ -108,87 +126,83 @@ async function entityTypes(context: Pick<CommandContext, 'config' | 'signal' | '
 type Seen = Pick<AccountStatus, 'plan' | 'applications' | 'tasks' | 'keyTransactions'>;
 
 function seen(statuses: readonly Seen[]): string {
-  const total = (countOf: (status: Seen) => number) => statuses.reduce((sum, each) => sum + countOf(each), 0);
-  const hosts = total(({ tasks }) => tasks.filter(({ group }) => group === 'host_metrics').length);
+  const count = (noun: string, of: (status: Seen) => number): string => counted(sumOf(statuses, of), noun);
   return [
-    counted(statuses.length, 'account'),
-    counted(
-      total(({ applications }) => applications?.length ?? 0),
-      'application',
-    ),
-    counted(hosts, 'host'),
-    counted(
-      total(({ keyTransactions }) => keyTransactions),
-      'key transaction',
-    ),
+    count('account', () => 1),
+    count('application', ({ applications }) => applications?.length ?? 0),
+    count('host', ({ tasks }) => tasks.filter(({ group }) => group === 'host_metrics').length),
+    count('key transaction', ({ keyTransactions }) => keyTransactions),
   ].join(', ');
 }
 
-/** Calls for the golden metrics of one type: the entities of this many fit in a query. */
+/** About as many entities fit in a query. */
 const ENTITIES_PER_QUERY = 150;
 const SHOWN_TYPES = 5;
 
 /** The text of the file: what is on, and what else could be, with its cost. */
 export function configurationText(
   account: Written,
-  statuses: readonly Seen[],
+  statuses: readonly [Seen, ...Seen[]],
   types: readonly EntityTypeCount[],
 ): string {
+  const [first] = statuses;
   const callsOf = (...groups: readonly Group[]): string => {
-    const wanted = statuses.flatMap(({ plan }) => plan.groups.filter(({ group }) => groups.includes(group)));
-    return `${wanted.reduce((sum, { callsPerMinute }) => sum + callsPerMinute, 0).toFixed(1)} calls a minute`;
+    const calls = sumOf(statuses, ({ plan }) => callsIn(plan, (group) => groups.includes(group)));
+    return `${calls.toFixed(1)} calls a minute`;
   };
   const loadWithout = (...groups: readonly Group[]): number =>
     Math.max(
       ...statuses.map(({ plan }) => {
-        const left = plan.groups.filter(({ group }) => !groups.includes(group));
         const carried = Math.min(plan.budget, plan.concurrencyCapacity ?? Infinity);
-        return left.reduce((sum, { callsPerMinute }) => sum + callsPerMinute, 0) / carried;
+        return callsIn(plan, (group) => !groups.includes(group)) / carried;
       }),
     );
   const hosts = loadWithout('counters') <= 1;
+  const isEmpty = statuses.length === 1 && first.applications?.length === 0;
   const stretch = Math.ceil(loadWithout('counters', 'hosts', 'host_metrics'));
-  const budget = statuses[0]?.plan.budget ?? 0;
+  const { budget, groups } = first.plan;
+  const slower = groups
+    .filter(({ group }) => group !== 'counters' && group !== 'hosts' && group !== 'host_metrics')
+    .map(({ group, interval }) => `    ${group}: ${formatDuration(interval * stretch)}`);
   const lines = [
     ...Object.entries(account).flatMap(([key, value]) =>
       value === undefined ? [] : [`${key}: ${scalar(key, value)}`],
     ),
-    '# Which applications, by name, id or tag; without this all of them:',
-    '#applications: { include: [{ name: "Checkout *" }] }',
-    `hosts: ${hosts} # ${callsOf('hosts', 'host_metrics')}`,
-    `key_transactions: true # ${callsOf('key_transactions')}`,
-    `counters: false # for rate() and service levels: ${callsOf('counters')} more`,
-    ...(account['api'] === 'rest' ? ['#instances: true # a call for each application every 5 minutes'] : []),
+    ...(isEmpty
+      ? ['applications: false # the account has none']
+      : [
+          '# Which applications, by name, id or tag; without this all of them:',
+          '#applications: { include: [{ name: "Checkout *" }] }',
+          `hosts: ${hosts} # ${callsOf('hosts', 'host_metrics')}`,
+          `key_transactions: true # ${callsOf('key_transactions')}`,
+          `counters: false # for rate() and service levels: ${callsOf('counters')} more`,
+          ...(account['api'] === 'rest' ? ['#instances: true # a call for each application every 5 minutes'] : []),
+        ]),
     '#query_packs: [alert_events] # a call a minute for each query; docs/queries.md lists the packs',
     ...(types.length === 0 ? [] : ['# Golden metrics of other entities (docs/entities.md):', '#entities:']),
     ...types.slice(0, SHOWN_TYPES).map(({ type, count }) => {
       const calls = Math.ceil(count / ENTITIES_PER_QUERY) + 0.2;
-      return `#  - type: ${type} # ${counted(count, 'entity', 'entities')}: from ${calls.toFixed(1)} calls a minute`;
+      return `#  - type: ${escapeUnsafe(type)} # ${counted(count, 'entity', 'entities')}: from ${calls.toFixed(1)} calls a minute`;
     }),
     ...(types.length > SHOWN_TYPES ? [`# ${types.length - SHOWN_TYPES} more types: ${NAME} discover --entities`] : []),
   ];
   return [
     `# Made by "${NAME} init". docs/configuration.md says what else can stand here.`,
     `# The key sees ${seen(statuses)}.`,
-    `# ${callsOf('applications', 'application_metrics', 'metric_names')} for applications, of ${budget} that an account may make.`,
+    `# Applications take ${callsOf('applications', 'application_metrics', 'metric_names')}, of ${budget} that each account may make.`,
     'accounts:',
     ...lines.map((line, index) => `  ${index === 0 ? '-' : ' '} ${line}`),
-    ...(stretch > 1 ? slower(statuses, stretch) : []),
+    ...(stretch > 1 ? ['collection:', '  intervals: # so long that the calls fit the budget', ...slower] : []),
     '',
   ].join('\n');
 }
 
-/** Longer intervals, by which a plan fits that is too large. */
-function slower([status]: readonly Seen[], factor: number): readonly string[] {
-  const groups =
-    status?.plan.groups.filter(
-      ({ group }) => !['custom_metrics', 'counters', 'hosts', 'host_metrics'].includes(group),
-    ) ?? [];
-  return [
-    'collection:',
-    '  intervals: # so long that the calls fit the budget',
-    ...groups.map(({ group, interval }) => `    ${group}: ${formatDuration(interval * factor)}`),
-  ];
+function callsIn({ groups }: Plan, isCounted: (group: Group) => boolean): number {
+  return sumOf(groups, ({ group, callsPerMinute }) => (isCounted(group) ? callsPerMinute : 0));
+}
+
+function sumOf<T>(items: readonly T[], valueOf: (item: T) => number): number {
+  return items.reduce((sum, item) => sum + valueOf(item), 0);
 }
 
 /** A value as it stands in the file. */

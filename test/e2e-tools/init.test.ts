@@ -43,12 +43,35 @@ describe('init', () => {
       /^config\.yaml is written: 1 account, 16 applications, \d+ hosts, 8 key transactions\. Next: newrelic-apm-exporter check --live\n$/,
     );
     const text = readFileSync(file, 'utf8');
+    expect(text).toContain('- name: Simulator\n    account_id: 1234567\n');
     expect(text).toContain('${NEW_RELIC_API_KEY}');
     expect(text).not.toContain(DEMO_API_KEY);
     expect(text).toMatch(/hosts: true # \d+\.\d calls a minute/);
     expect(text).toMatch(/counters: false # .*: \d+\.\d calls a minute more/);
     expect(text).toMatch(/# {2}- type: EXT-SERVICE # \d+ entities: from \d+\.\d calls a minute/);
     expect(text.split('\n').length).toBeLessThan(31);
+    const check = await checkLive();
+    expect(check.status).toBe(0);
+    expect(check.output).not.toMatch(/warning|problem/);
+  });
+
+  test('writes account_ids: all where the key sees several accounts', async () => {
+    const accounts = [1, 2, 3].map((id) => ({ id, name: `Shop ${id}` }));
+    const { file, init, checkLive } = await world({ applications: 4, accounts });
+    const { status, stdout, stderr } = await init();
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(stdout).toMatch(/^config\.yaml is written: 3 accounts, \d+ applications, /);
+    expect(readFileSync(file, 'utf8')).toMatch(/^ {2}- account_ids: all$/m);
+    const check = await checkLive();
+    expect(check.status).toBe(0);
+    expect(check.output).toContain('3 accounts visible, 3 exported');
+    expect(check.output).not.toMatch(/warning|problem/);
+  });
+
+  test('reads no applications of an account that has none', async () => {
+    const { file, init, checkLive } = await world({ applications: 0, keyTransactions: 0 });
+    expect(await init()).toMatchObject({ status: 0, stderr: '' });
+    expect(readFileSync(file, 'utf8')).toContain('applications: false');
     const check = await checkLive();
     expect(check.status).toBe(0);
     expect(check.output).not.toMatch(/warning|problem/);
@@ -81,7 +104,7 @@ describe('init', () => {
     const { file, init } = await world({ apiKeys: ['NRAK-ANOTHER'] });
     const refused = await init();
     expect(refused).toMatchObject({ status: 1, stdout: '' });
-    expect(refused.stderr).toMatch(/^error: account default: the application list cannot be read: .*\nhint: /);
+    expect(refused.stderr).toMatch(/^error: the accounts of the key cannot be read: .*\n(?:.*\n)?hint: /);
     const without = await runProgram(['init']);
     expect(without).toMatchObject({ status: 2, stdout: '' });
     expect(without.stderr).toContain('there is no key: set NEW_RELIC_API_KEY');
@@ -98,11 +121,16 @@ test('init writes intervals that fit the budget, and no hosts, where everything 
   ]);
   const capacity = { perMinute: 600, concurrencySlowdown: 1, concurrencyCapacity: undefined };
   const plan = planCalls(calls, () => 60_000, capacity);
-  const text = configurationText({ api: 'rest' }, [{ plan, applications: [], tasks: [], keyTransactions: 0 }], []);
+  const read = {
+    applications: [{ id: 1, name: 'Shop', language: undefined, reporting: true }],
+    tasks: [],
+    keyTransactions: 0,
+  };
+  const text = configurationText({ api: 'rest' }, [{ ...read, plan }], []);
   expect(text).toContain('hosts: false # 2100.0 calls a minute');
   expect(parse(text)).toMatchObject({ collection: { intervals: { applications: '2m', application_metrics: '2m' } } });
   const few = planCalls(new Map([['applications', 600]]), () => 60_000, capacity);
-  const fitting = configurationText({}, [{ plan: few, applications: [], tasks: [], keyTransactions: 0 }], []);
+  const fitting = configurationText({}, [{ ...read, plan: few }], []);
   expect(fitting).toContain('hosts: true');
   expect(fitting).not.toContain('intervals');
 });
