@@ -119,8 +119,7 @@ function fish(commands: readonly Command[]): string {
   const others = namesOf(commands).filter((name) => name !== 'serve');
   const lines = commands.flatMap((command) => {
     const name = command.name();
-    const when =
-      name === 'serve' ? `not __fish_seen_subcommand_from ${others.join(' ')}` : `__fish_seen_subcommand_from ${name}`;
+    const when = name === 'serve' ? `not ${seen} ${others.join(' ')}` : `${seen} ${name}`;
     return [
       `-n __fish_use_subcommand -a ${name} -d ${quoted(command.description())}`,
       ...(wordsOf(command).length === 0 ? [] : [`-n ${quoted(when)} -a ${quoted(wordsOf(command).join(' '))}`]),
