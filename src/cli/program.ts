@@ -5,7 +5,7 @@ import { HOME, NAME, REVISION, VERSION } from './version.ts';
 import { suggest } from '../config/wording.ts';
 import { errorText, isMistake } from '../log/logger.ts';
 import { Secrets } from '../log/secrets.ts';
-import { ExitStatus, flushOutput, onOutputLost, OutputError, printError, withColours } from './process.ts';
+import { ExitStatus, flushOutput, onOutputLost, OutputError, printError, UsageError, withColours } from './process.ts';
 
 const DEFAULT = 'serve';
 
@@ -175,6 +175,10 @@ async function runCommand(program: Command, args: readonly string[]): Promise<nu
   } catch (error) {
     if (error instanceof ExitStatus) return error.status;
     if (error instanceof OutputError) return error.status;
+    if (error instanceof UsageError) {
+      printError(error.message);
+      return USAGE;
+    }
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE;
     printError(errorText(error, log.debugging || isMistake(error)));
     return FAILED;

@@ -32,34 +32,28 @@ export interface InitOptions extends Omit<CommonOptions, 'config.file'> {
 
 /** The command `init`: reads what the key sees, and writes a first configuration. It ends with status 1 where that is nothing. */
 export async function runInit({ output, force, ...options }: InitOptions): Promise<void> {
+  checkOutput([output], { force });
   const account = accountOf(options);
   const loaded = loadOrExit(account);
-  await withLists(
-    { ...options, loaded },
-    async ({ collector, complain, print, ...context }) => {
-      const [list] = collector.entries();
-      if (list?.problem !== undefined) complain(`the accounts of the key cannot be read: ${list.problem}`, list.reason);
-      const statuses = collector.status();
-      for (const { name, applications, tasks } of statuses) {
-        if (applications !== undefined) continue;
-        const { problem = 'nothing was read', reason } = tasks.find(({ group }) => group === 'applications') ?? {};
-        complain(`account ${name}: the application list cannot be read: ${problem}`, reason);
-      }
-      const read = statuses.filter(({ applications }) => applications !== undefined);
-      const [first, ...others] = read;
-      if (first === undefined) throw new ExitStatus(1);
-      const { accounts } = collector;
-      const types = await entityTypes({ ...context, config: { ...context.config, accounts } });
-      const text = configurationText({ ...identityOf(accounts), ...account }, [first, ...others], types);
-      writeFileSync(output, text, { flag: force ? 'w' : 'wx' });
-      const flag = output === DEFAULT_CONFIG_FILE ? '' : ` --config.file=${output}`;
-      print(`${escapeUnsafe(`${output} is written: ${seen(read)}. Next: ${NAME} check --live${flag}`)}\n`);
-    },
-    (config) => {
-      checkOutput([output], { force });
-      return config;
-    },
-  );
+  await withLists({ ...options, loaded }, async ({ collector, complain, print, ...context }) => {
+    const [list] = collector.entries();
+    if (list?.problem !== undefined) complain(`the accounts of the key cannot be read: ${list.problem}`, list.reason);
+    const statuses = collector.status();
+    for (const { name, applications, tasks } of statuses) {
+      if (applications !== undefined) continue;
+      const { problem = 'nothing was read', reason } = tasks.find(({ group }) => group === 'applications') ?? {};
+      complain(`account ${name}: the application list cannot be read: ${problem}`, reason);
+    }
+    const read = statuses.filter(({ applications }) => applications !== undefined);
+    const [first, ...others] = read;
+    if (first === undefined) throw new ExitStatus(1);
+    const { accounts } = collector;
+    const types = await entityTypes({ ...context, config: { ...context.config, accounts } });
+    const text = configurationText({ ...identityOf(accounts), ...account }, [first, ...others], types);
+    writeFileSync(output, text, { flag: force ? 'w' : 'wx' });
+    const flag = output === DEFAULT_CONFIG_FILE ? '' : ` --config.file=${output}`;
+    print(`${escapeUnsafe(`${output} is written: ${seen(read)}. Next: ${NAME} check --live${flag}`)}\n`);
+  });
 }
 
 type Written = Readonly<Record<string, string | number | undefined>>;

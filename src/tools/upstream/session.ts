@@ -240,9 +240,8 @@ const LISTS: ReadonlySet<Group> = new Set(GROUPS.filter((group) => /^(?:list|nam
 export function withLists(
   options: ReadingOptions,
   run: (context: CommandContext & { readonly collector: Collector }) => Promise<void> | void,
-  prepare?: (config: Config) => Config,
 ): Promise<void> {
-  const withRead = async (context: CommandContext): Promise<void> => {
+  return runReadingCommand(options, async (context) => {
     const { config, signal, logger, openReader } = context;
     const collector = new Collector(config, {
       clock: systemClock,
@@ -262,8 +261,7 @@ export function withLists(
       clearInterval(alive);
       await collector.stop();
     }
-  };
-  return runReadingCommand(options, withRead, prepare);
+  });
 }
 
 async function readLists(collector: Collector): Promise<void> {
