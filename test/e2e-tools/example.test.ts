@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
@@ -57,4 +57,16 @@ it('config.example.yaml reads something with each of its lines, and check --live
     ])
       expect(text).not.toContain(leftOut);
   });
+});
+
+it('config.minimal.yaml is about a dozen lines, of which check --live has no complaint', async () => {
+  const text = readFileSync('config.minimal.yaml', 'utf8');
+  expect(text.split('\n').length).toBeLessThan(18);
+  const simulator = await simulatorForTest({});
+  const config = text
+    .replace(/region: us.*/, `base_url: ${simulator.url}/graphql`)
+    .replace('${NEW_RELIC_API_KEY}', DEMO_API_KEY);
+  const { status, stdout, stderr } = await runInProcess(['check', '--live'], { config });
+  expect({ status, complaints: complaintsOf(stderr) }).toEqual({ status: 0, complaints: [] });
+  expect(stdout).not.toMatch(/warning|hint|nothing|no row/);
 });

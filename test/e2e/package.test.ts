@@ -52,6 +52,7 @@ describe('the package', () => {
       'LICENSE',
       'CHANGELOG.md',
       'config.example.yaml',
+      'config.minimal.yaml',
       'dist/main.js',
       'dist/THIRD-PARTY-LICENSES.txt',
       'dist/sbom.cdx.json',
