@@ -1,3 +1,4 @@
+import process from 'node:process';
 import { accessSync, constants, existsSync, lstatSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { UsageError } from '../cli/process.ts';
@@ -36,6 +37,11 @@ export function checkOutput(
   if (refusing !== undefined) {
     throw new UsageError(`--output: ${refusing} cannot be written: change its permissions, or choose another name`);
   }
+}
+
+/** Says on standard error what was written, and what to do with it. */
+export function noteWritten(file: string, content: string, next: string): void {
+  process.stderr.write(`Wrote ${file}: ${content}. Next: ${next}\n`);
 }
 
 function isFolder(path: string): boolean {

@@ -110,9 +110,10 @@ export function addSimulatorFlags(command: Command, { host, port, text } = DEFAU
       parsed(parseRatio),
       0,
     )
-    .option('--fault <rule>', `a fault from the start; repeatable:\n${FAULT_SYNTAX}`, parsedEach(parseFault))
+    .option('--fault <rule>', 'a fault from the start, in the form below; repeatable', parsedEach(parseFault))
     .option('--fact <id>', 'a fact that the simulator contradicts (docs/facts.md); repeatable', parsedEach(parseFact))
-    .option('--no-control', 'do not serve /control/... on the loopback interface');
+    .option('--no-control', 'do not serve /control/... on the loopback interface')
+    .addHelpText('after', `\nForm of --fault:\n  ${FAULT_SYNTAX}`);
 }
 
 /** The options of `startSimulator` from the flags. Throws when a TLS file is missing or cannot be read. */

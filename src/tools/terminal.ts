@@ -9,14 +9,12 @@ export function formatMinute(unixSeconds: number): string {
   return `${new Date(unixSeconds * 1000).toISOString().slice(0, 16)}Z`;
 }
 
-/** Shows the progress of a command on standard error: a bar on a terminal, else a line every few seconds. */
+/** Shows the progress of a command as a bar on standard error, where that is a terminal. */
 export interface Progress {
   /** `total` may grow while more work becomes known. */
   update(done: number, total: number): void;
   stop(): void;
 }
-
-const LINE_EVERY_MS = 5_000;
 
 /** Work that takes less time shows no progress, in milliseconds. */
 const QUIET_MS = 2_000;
@@ -25,10 +23,8 @@ export function showProgress(what: string): Progress {
   const bar = new SingleBar({
     format: `${what} [{bar}] {value}/{total}`,
     stream: process.stderr,
-    noTTYOutput: true,
-    notTTYSchedule: LINE_EVERY_MS,
     hideCursor: true,
-    clearOnComplete: process.stderr.isTTY,
+    clearOnComplete: true,
   });
   const since = Date.now();
   let started = false;

@@ -1,5 +1,7 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { execFile } from 'node:child_process';
+import { existsSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { promisify, stripVTControlCharacters } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
 import { parseFault } from '../../src/simulator/faults/faultRules.ts';
@@ -7,8 +9,8 @@ import { startSimulator } from '../../src/simulator/simulator.ts';
 import { authority, forLocalhost } from '../api/support/certificates.ts';
 import { json, startServer } from '../api/support/testServer.ts';
 import { startProxy } from '../api/support/tunnelProxy.ts';
-import { account } from '../e2e/support/config.ts';
-import { runProgram } from '../e2e/support/program.ts';
+import { account, configText } from '../e2e/support/config.ts';
+import { NODE, runProgram } from '../e2e/support/program.ts';
 import { inFolder } from '../support/folder.ts';
 import { runInProcess } from '../support/inProcess.ts';
 
@@ -143,15 +145,32 @@ describe.concurrent('a command', () => {
     expect(await errorWith('--color=never', { FORCE_COLOR: '1' })).toBe('error');
   });
 
-  it('shows progress on standard error only, and only when it takes long', async () => {
+  it('shows no progress where standard error is no terminal, however long it takes', async () => {
     const simulator = await startSimulator({ applications: 40, hostsPerApplication: 1, latencyMs: 300 });
     const config = { accounts: [account(simulator, 'shop', { limits: { max_concurrent_requests: 4 } })] };
     const { status, stdout, stderr } = await runProgram(['discover', '--format=json'], { config });
     await simulator.close();
-    expect(status).toBe(0);
-    expect(stderr).toMatch(/reading hosts and instances of shop \[.*\] \d+\/40/);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     expect(() => JSON.parse(stdout) as unknown).not.toThrow();
-    expect(stderr + stdout).not.toContain(DEMO_API_KEY);
+    expect(stdout).not.toContain(DEMO_API_KEY);
+  });
+
+  it('on a terminal moves a bar, has colours, and tables as wide as it', async ({ skip }) => {
+    skip(!existsSync('/usr/bin/script'), 'this system has no script, which opens a terminal');
+    const simulator = await startSimulator({ applications: 16, hostsPerApplication: 1, latencyMs: 300 });
+    const config = configText({ accounts: [account(simulator, 'shop', { limits: { max_concurrent_requests: 4 } })] });
+    const shown = await inFolder(async (folder) => {
+      writeFileSync(join(folder, 'config.yaml'), config);
+      const command = `stty cols 70; "${NODE}" "${resolve(import.meta.dirname, '../../dist/main.js')}" discover`;
+      const env = { PATH: process.env['PATH'], TERM: 'xterm' };
+      return (await promisify(execFile)('/usr/bin/script', ['-qec', command, '/dev/null'], { cwd: folder, env }))
+        .stdout;
+    });
+    await simulator.close();
+    expect(shown).toMatch(/reading hosts and instances of shop \[.*\] (?!16)\d+\/16/);
+    expect(shown).toContain('\u001b[1mNAME\u001b[22m');
+    const table = stripVTControlCharacters(shown.slice(shown.lastIndexOf('Account shop: 8 key'))).split('\r\n');
+    expect(Math.max(...table.map(({ length }) => length))).toBe(70);
   });
 });
 

@@ -23,7 +23,7 @@ describe('check --live --facts', () => {
     inFolder(async (folder) => {
       const output = join(folder, 'facts.json');
       const flags = ['--live', '--facts', '--account=prod', `--output=${output}`, '--format=json'];
-      const { status, stdout } = await facts(...flags);
+      const { status, stdout, stderr } = await facts(...flags);
       const { accounts } = JSON.parse(stdout) as {
         accounts: { account: string; rows: { id: string; verdict: string }[] }[];
       };
@@ -33,6 +33,7 @@ describe('check --live --facts', () => {
         'rest_error_rate_scale',
       ]);
       expect(status).toBe(1);
+      expect(stderr).toContain(`Wrote ${output}: ${FACTS.length} rows without names. Next: attach it`);
       const shared = readFileSync(output, 'utf8');
       expect(JSON.parse(shared)).toMatchObject({
         program: 'newrelic-apm-exporter',

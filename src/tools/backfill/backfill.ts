@@ -2,6 +2,8 @@ import process from 'node:process';
 import pLimit from 'p-limit';
 import { setMaxListeners } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
+import { counted } from '../../config/wording.ts';
+import { noteWritten } from '../outputFiles.ts';
 import { type Progress, showProgress } from '../terminal.ts';
 import { bracedLabels, labelPairs } from '../../metrics/writeSamples.ts';
 import { END_OF_EXPOSITION, metadata } from '../../exposition/formats.ts';
@@ -26,10 +28,13 @@ const LINES_PER_PIECE = 1_000;
 /**
  * The OpenMetrics document in pieces, in the order that the format requires: by family, by series, by time, and `# EOF` at
  * the end. Only one family of one entity is in memory at a time.
+ *
+ * @param written counts what the document has
  */
 export async function* documentText(
   families: readonly Family[],
   entities: readonly FinishedEntity[],
+  written = { series: 0, samples: 0 },
 ): AsyncGenerator<string, void, undefined> {
   for (const family of families) {
     const withFamily = entities.filter((entity) => entity.families.includes(family.name));
@@ -37,6 +42,8 @@ export async function* documentText(
     for (const entity of withFamily) {
       const pairs = labelPairs(entity.labels);
       for (const series of await entity.read(family.name)) {
+        written.series += 1;
+        written.samples += series.times.length;
         yield* linesOf(family.name + bracedLabels([...pairs, ...labelPairs(series.labels)].join(',')), series);
       }
     }
@@ -104,11 +111,16 @@ export async function backfill(session: LiveSession, request: BackfillOptions, i
     const entities: FinishedEntity[] = [];
     // One after the other, because all together could exceed the number of files that a process may open.
     for (const subject of state.subjects) entities.push(...(await finishedEntities(subject, checkpoint)));
-    await target.write(documentText(FAMILIES, entities), session.signal);
-    if (entities.every(({ families }) => families.length === 0))
+    const written = { series: 0, samples: 0 };
+    await target.write(documentText(FAMILIES, entities, written), session.signal);
+    if (written.samples === 0)
       io.note(
         'There was no data in this range: the document has no samples. The applications may not have reported then.',
       );
+    else if (request.output !== undefined) {
+      const content = `${counted(written.samples, 'sample')} of ${counted(written.series, 'series', 'series')}`;
+      noteWritten(request.output, content, `promtool tsdb create-blocks-from openmetrics ${request.output}`);
+    }
   } catch (error) {
     if (!target.resumable) await checkpoint.remove();
     else io.note(`What has been read is kept in ${checkpoint.path}: the same command with --resume continues.`);

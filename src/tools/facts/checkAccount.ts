@@ -47,17 +47,30 @@ const MAX_RANKED = 200;
 /** The most reads of one minute by `checkLate`. */
 const LATE_CALLS = 5;
 
-/** Checks all facts on an account. Rejects only with the reason of the signal. */
-export async function checkAccount(account: FactAccount, timing: Timing): Promise<AccountFacts> {
+/**
+ * Checks all facts on an account. Rejects only with the reason of the signal.
+ *
+ * @param judged called with the number of facts that were just judged
+ */
+export async function checkAccount(
+  account: FactAccount,
+  timing: Timing,
+  judged: (facts: number) => void = () => undefined,
+): Promise<AccountFacts> {
   const found: Verdicts = {};
   const { name } = account.own.config;
   const rows = (fallback: Judged) => FACTS.map((fact) => ({ ...fact, judged: found[fact.id] ?? fallback }));
   try {
     const { rest, graph, largest } = await openSides(account, timing);
-    await runProbes(found, REST_PROBES, rest);
-    await runProbes(found, NERDGRAPH_PROBES, graph);
-    await runProbes(found, [DATABASE_PROBE], isJudged(rest) ? rest : isJudged(graph) ? graph : { ...graph, ...rest });
-    await runProbes(found, [GOLDEN_PROBE], graph);
+    await runProbes(found, judged, REST_PROBES, rest);
+    await runProbes(found, judged, NERDGRAPH_PROBES, graph);
+    await runProbes(
+      found,
+      judged,
+      [DATABASE_PROBE],
+      isJudged(rest) ? rest : isJudged(graph) ? graph : { ...graph, ...rest },
+    );
+    await runProbes(found, judged, [GOLDEN_PROBE], graph);
     account.calls.limit = MAX_CALLS;
     found.late_minutes = await checkLate(account, largest, timing);
     return { account: name, rows: rows(undecided('no reporting application')) };
@@ -115,6 +128,7 @@ async function byCalls(graph: GraphConnection, applications: readonly Applicatio
 /** Runs the probes of one interface in turn. A failed probe affects only its own rows. */
 async function runProbes<A extends object>(
   found: Verdicts,
+  judged: (facts: number) => void,
   probes: readonly Probe<A>[],
   side: A | Judged,
 ): Promise<void> {
@@ -123,6 +137,7 @@ async function runProbes<A extends object>(
       ? side
       : (unmetNeed(needs, found) ?? (await orFailure<Verdicts | Judged>(() => check(side))));
     for (const id of ids) found[id] = isJudged(outcome) ? outcome : (outcome[id] ?? undecided('no traffic'));
+    judged(ids.length);
   }
 }
 

@@ -2,7 +2,9 @@ import process from 'node:process';
 import { writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { accountThrough, type Config } from '../../config/config.ts';
-import { checkOutput } from '../outputFiles.ts';
+import { counted } from '../../config/wording.ts';
+import { checkOutput, noteWritten } from '../outputFiles.ts';
+import { FACTS } from './facts.ts';
 import { ExitStatus, withColours } from '../../cli/process.ts';
 import { jsonText, lineLength, showProgress, wrapped } from '../terminal.ts';
 import {
@@ -31,7 +33,7 @@ export async function runFacts(options: FactsOptions): Promise<void> {
   const { output, force } = options;
   const run = async (session: LiveSession & CommandContext): Promise<void> => {
     const accounts = openFactAccounts(session);
-    const progress = showProgress('asking accounts');
+    const progress = showProgress('asking the account');
     const timing: Timing = {
       now: Date.now,
       sleep: (ms, signal) => sleep(ms, undefined, { signal }),
@@ -41,15 +43,20 @@ export async function runFacts(options: FactsOptions): Promise<void> {
     let done = 0;
     try {
       const found = await Promise.all(
-        accounts.map(async (account) => {
-          const facts = await checkAccount(account, timing);
-          progress.update((done += 1), accounts.length);
-          return facts;
-        }),
+        accounts.map((account) =>
+          checkAccount(account, timing, (rows) => progress.update((done += rows), accounts.length * FACTS.length)),
+        ),
       );
       progress.stop();
       session.print(options.format === 'json' ? factsJson(found, new Date()) : factsText(found));
-      if (output !== undefined) writeFileSync(output, shareText(found, new Date()), { flag: force ? 'w' : 'wx' });
+      if (output !== undefined) {
+        writeFileSync(output, shareText(found, new Date()), { flag: force ? 'w' : 'wx' });
+        const rows = counted(
+          found.reduce((sum, account) => sum + account.rows.length, 0),
+          'row',
+        );
+        noteWritten(output, `${rows} without names`, `attach it to an issue at ${HOME}/issues`);
+      }
       if (found.some(({ problem, rows }) => problem !== undefined || rows.some(isDifferent))) throw new ExitStatus(1);
     } finally {
       progress.stop();

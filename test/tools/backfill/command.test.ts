@@ -49,6 +49,10 @@ describe('the command backfill', () => {
     const { error, said } = await run('--from=-10m', '--window=1m', '--label=job=newrelic', `--output=${output}`);
     expect(error).toBeUndefined();
     expect(said).toMatch(/^Applications: 2; from .*Z to .*Z; a sample per minute; windows of 1m\.$/m);
+    const samples = readFileSync(output, 'utf8').match(/^newrelic_/gm)?.length;
+    expect(said).toMatch(
+      new RegExp(`^Wrote ${output}: ${samples} samples of \\d+ series\\. Next: promtool .* ${output}\\n$`, 'm'),
+    );
     const series = readDocument(readFileSync(output, 'utf8'));
     expect(series.size).toBeGreaterThan(40);
     for (const key of series.keys()) expect(key).toContain('job="newrelic"');
