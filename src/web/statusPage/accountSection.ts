@@ -1,23 +1,26 @@
-import type { AccountStatus, GroupStatus, QueryStatus, TaskStatus, TypeStatus } from '../../collect/accountStatus.ts';
+import type { AccountStatus, GroupStatus, QueryStatus, TypeStatus } from '../../collect/accountStatus.ts';
 import { firstOf, groupInWords, type Group } from '../../reads/reads.ts';
 import type { AddressOf, Query } from './applicationsSection.ts';
 import { subjectOf } from './failureTable.ts';
 import {
-  breakable,
-  html,
-  type Html,
-  type HtmlValue,
   ago,
+  bar,
+  breakable,
   counted,
   CROSS,
+  DOT,
+  facts,
   fold,
+  html,
   inWords,
+  list,
   table,
+  threeDigits,
+  TICK,
   timeAgo,
   timeInWords,
-  threeDigits,
-  DOT,
-  TICK,
+  type Html,
+  type HtmlValue,
 } from './markup.ts';
 import { accountNotices } from './notices.ts';
 import { isUnread, type ShownAccount } from './shownAccounts.ts';
@@ -42,13 +45,15 @@ interface AccountState {
 }
 
 function stateOf(account: ShownAccount): AccountState {
-  const { failing, tasks, budget, warnings, up } = account;
+  const { failing, tasks, budget, warnings, up, states } = account;
   if (isUnread(account)) return { rank: 0, style: 'bad', sign: CROSS, words: 'cannot be read' };
   if (failing > 0)
     return { rank: 1, style: 'bad', sign: CROSS, words: `${failing} of ${counted(tasks.length, 'read')} failing` };
   if (budget.pausedUntil !== undefined) return { rank: 2, style: 'warn', sign: '!', words: 'paused' };
   if (warnings.length > 0) return { rank: 3, style: 'warn', sign: '!', words: counted(warnings.length, 'warning') };
   if (!up) return { rank: 4, style: 'soft', sign: '?', words: 'not read yet' };
+  if (states.missing > 0 && states.missing === tasks.length)
+    return { rank: 4, style: 'soft', sign: '?', words: 'nothing served any more' };
   return { rank: 5, style: 'good', sign: TICK, words: 'read' };
 }
 
@@ -70,32 +75,25 @@ export function accountChips(accounts: readonly ShownAccount[], query: Query, ad
   if (accounts.length < 2) return undefined;
   const stated = worstFirst(foundIn(accounts, query.search));
   const link = (name: string) => html`<a href="${addressOf({ search: name, page: 1 })}"><bdi>${name}</bdi></a>`;
-  const failing = stated.filter(({ state }) => state.style === 'bad');
-  const lines = failing.map(
-    ({ account, state: { sign, words } }) =>
-      html`<li>${sign} ${link(account.name)} ${words}: ${breakable(worstFailure([account]))}</li>`,
-  );
-  const others = stated.filter(({ state }) => state.style !== 'bad');
-  const chips = html`<ul class="chips">
-    ${others.map(
+  const isBad = ({ state }: (typeof stated)[number]) => state.style === 'bad';
+  const lines = stated
+    .filter(isBad)
+    .map(
+      ({ account, state: { sign, words } }) =>
+        html`${sign} ${link(account.name)} ${words}: ${breakable(worstFailure([account]))}`,
+    );
+  const chips = stated
+    .filter((each) => !isBad(each))
+    .map(
       ({ account: { name }, state: { style, sign, words } }) =>
-        html`<li class="chip">
-          <span class="${style}">${sign}</span> ${link(name)}
-          ${style === 'good' ? undefined : html`<span class="${style}">${words}</span>`}
-        </li>`,
-    )}
-  </ul>`;
-  const list = (some: readonly Html[]) =>
-    some.length === 0
-      ? undefined
-      : html`<ul class="notice bad">
-          ${some}
-        </ul>`;
-  const rest = lines.length - MANY;
+        html`<span class="${style}">${sign}</span> ${link(name)}
+          ${style === 'good' ? undefined : html`<span class="${style}">${words}</span>`}`,
+    );
+  const [more, others] = [lines.length - MANY, list('chips', chips)];
   return html`<div role="group" aria-label="Accounts">
-    ${list(lines.slice(0, MANY))}
-    ${rest > 0 ? fold(`${counted(rest, 'account')} more with failures`, list(lines.slice(MANY)), false) : undefined}
-    ${others.length > MANY ? fold(`${counted(others.length, 'account')} without failures`, chips, false) : chips}
+    ${list('notice bad', lines.slice(0, MANY))}
+    ${more > 0 ? fold(`${counted(more, 'account')} more with failures`, list('notice bad', lines.slice(MANY))) : undefined}
+    ${chips.length > MANY ? fold(`${counted(chips.length, 'account')} without failures`, others) : others}
   </div>`;
 }
 
@@ -115,65 +113,35 @@ export function* accountSections(
 
 /** The details of one account, what is wrong first; `now` is Unix seconds, `docs` the address of the documentation. */
 function accountDetails(account: ShownAccount, state: AccountState, now: number, docs: string): Html {
-  const labels = Object.entries(account.labels).map(
-    ([name, value]) => html`<li><bdi>${name}</bdi>=<bdi>${value}</bdi></li>`,
-  );
-  const facts: readonly (readonly [string, HtmlValue])[] = [
-    ['Interface', INTERFACES[account.api]],
-    ['Applications', applicationsInWords(account)],
-    ['Newest window served', windowInWords(account, now)],
-    ['Calls in the last minute', budgetInWords(account.budget)],
-    ['Steady state', planInWords(account.plan)],
+  const { budget, groups, queries, entities, accountId, entry } = account;
+  const interfaceInWords = [
+    INTERFACES[account.api],
+    accountId === undefined ? undefined : `, account ${accountId}`,
+    entry === undefined ? undefined : html` of <bdi>${entry}</bdi>`,
   ];
-  const { budget, groups, queries, entities } = account;
   const summary = html`<bdi>${account.name}</bdi> <span class="${state.style}">${state.sign} ${state.words}</span>
     <small
       >${counted(account.tasks.length, 'read')}${freshness(account.states)}; ${budget.lastMinute} of
       ${budget.configured} calls in the last minute</small
     >`;
-  const content = html`${
-      labels.length > 0
-        ? html`<ul class="chips" aria-label="Labels">
-            ${labels}
-          </ul>`
-        : undefined
-    }
-    ${accountNotices(account, now, docs)}
-    <dl class="facts">
-      ${facts.map(
-        ([term, description]) =>
-          html`<div>
-            <dt>${term}</dt>
-            <dd>${description}</dd>
-          </div>`,
-      )}
-    </dl>
-    ${fold(
-      `${counted(groups.length, 'group')}${failingOf(groups)}`,
-      groupTable(groups, now),
-      groups.some(({ success }) => success === false),
-    )}
-    ${
-      entities.length === 0
-        ? undefined
-        : fold(
-            `${counted(entities.length, 'type')} of entities${failingOf(entities)}`,
-            typeTable(entities, now),
-            entities.some(
-              ({ success, failing, metricProblems }) => success === false || failing + metricProblems.length > 0,
-            ),
-          )
-    }
-    ${
-      queries.length === 0
-        ? undefined
-        : fold(
-            `${counted(queries.length, 'query', 'queries')}${freshness(countedStates(queries))}${failingOf(queries)}`,
-            queryTable(queries, now),
-            queries.some(({ success }) => success === false),
-          )
-    }
-    ${slowestReads(account.slowest)}`;
+  const content = [
+    list(
+      'chips',
+      Object.entries(account.labels).map(([name, value]) => html`<bdi>${name}</bdi>=<bdi>${value}</bdi>`),
+    ),
+    accountNotices(account, now, docs),
+    facts('facts', [
+      ['Interface', interfaceInWords],
+      ['Applications', applicationsInWords(account)],
+      ['Newest window served', windowInWords(account, now)],
+      ['Calls in the last minute', budgetInWords(budget)],
+      ['Steady state', planInWords(account.plan)],
+    ]),
+    groupTable(groups, now),
+    typeTable(entities, now),
+    queryTable(queries, now),
+    slowestReads(account.slowest),
+  ];
   return html`<section>${fold(summary, content, state.style === 'bad' || state.style === 'warn')}</section>`;
 }
 
@@ -184,15 +152,20 @@ function freshness(states: ShownAccount['states']): string {
   return present.map((state) => `, ${states[state].toLocaleString('en-US')} ${state}`).join('');
 }
 
-function countedStates(all: readonly Pick<TaskStatus, 'state'>[]): ShownAccount['states'] {
-  const states = { fresh: 0, stale: 0, missing: 0 };
-  for (const { state } of all) states[state] += 1;
-  return states;
+/** A table behind its sum, open where something in it fails; undefined without rows. */
+function foldedTable(
+  sum: string,
+  failing: number,
+  headings: Parameters<typeof table>[1],
+  rows: Parameters<typeof table>[2],
+): Html | undefined {
+  if (rows.length === 0) return undefined;
+  const summary = failing === 0 ? sum : `${sum}, ${failing} failing`;
+  return fold(summary, table(undefined, headings, rows), failing > 0);
 }
 
-function failingOf(all: readonly { readonly success: boolean | undefined }[]): string {
-  const failing = all.filter(({ success }) => success === false).length;
-  return failing === 0 ? '' : `, ${failing} failing`;
+function failingOf(all: readonly { readonly success: boolean | undefined }[]): number {
+  return all.filter(({ success }) => success === false).length;
 }
 
 function applicationsInWords({ applications, applicationCounts, outage, groups }: ShownAccount): string {
@@ -212,15 +185,11 @@ function windowInWords({ windowEnd, groups }: AccountStatus, now: number): strin
   return groups.some(({ lastSuccess }) => lastSuccess !== undefined) ? 'none any more' : 'none yet';
 }
 
-function budgetInWords(budget: AccountStatus['budget']): Html {
-  const { configured, inForce, inFlight, lastMinute } = budget;
-  const used = Math.min(100, (100 * lastMinute) / Math.max(1, configured));
+function budgetInWords({ configured, inForce, inFlight, lastMinute }: AccountStatus['budget']): Html {
+  const length = Math.min(1000, (1000 * lastMinute) / Math.max(1, configured));
   const reduced = inForce < configured ? ` (${Math.floor(inForce)} in force now)` : '';
   return html`${lastMinute} of ${configured}${reduced}, ${inFlight} in flight
-    <svg class="meter" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
-      <rect class="track" width="100" height="6" />
-      <rect class="used" width="${used.toFixed(1)}" height="6" />
-    </svg>`;
+  ${bar(undefined, [{ paint: html`class="used"`, from: 0, length }])}`;
 }
 
 function planInWords({ callsPerMinute, budget, slowdown, concurrencyCapacity }: AccountStatus['plan']): string {
@@ -234,9 +203,10 @@ function planInWords({ callsPerMinute, budget, slowdown, concurrencyCapacity }: 
 }
 
 /** The groups of an account: their intervals, the result of the last refresh, and the age of their data. */
-function groupTable(groups: readonly GroupStatus[], now: number): Html {
-  return table(
-    'Groups',
+function groupTable(groups: readonly GroupStatus[], now: number): Html | undefined {
+  return foldedTable(
+    counted(groups.length, 'group'),
+    failingOf(groups),
     ['Group', 'Interval', 'Last refresh', 'Last success', 'Fresh', 'Stale', 'Missing', 'Oldest window'],
     groups.map((group) => {
       const { fresh, stale, missing } = group.tasks;
@@ -244,7 +214,7 @@ function groupTable(groups: readonly GroupStatus[], now: number): Html {
       return [
         groupInWords(group.group),
         intervalInWords(group),
-        refreshInWords(group),
+        attemptInWords(group.success, undefined, group.durationSeconds),
         timeAgo(group.lastSuccess, now),
         { style: 'number', value: fresh },
         { style: stale > 0 ? 'number warn' : 'number', value: stale },
@@ -261,28 +231,32 @@ function intervalInWords({ intervalSeconds, effectiveIntervalSeconds }: GroupSta
   return `${configured}, in effect ${inWords(effectiveIntervalSeconds)}`;
 }
 
-function refreshInWords({ success, durationSeconds }: GroupStatus): Html {
-  if (success === undefined) return html`not yet`;
-  const took = durationSeconds === undefined ? '' : ` in ${inWords(durationSeconds)}`;
-  return html`<span
-    >${success ? html`<span class="good">OK</span>` : html`<span class="bad">failed</span>`}${took}</span
-  >`;
+/** How the last attempt went, and how long it took. */
+function attemptInWords(success: boolean | undefined, problem = 'failed', seconds?: number): HtmlValue {
+  if (success === undefined) return 'not yet';
+  const took = seconds === undefined ? undefined : ` in ${inWords(seconds)}`;
+  return html`<span><span class="${success ? 'good' : 'bad'}">${success ? 'OK' : problem}</span>${took}</span>`;
 }
 
 /** The types of entities of an account, each with what was listed and left out, its golden metrics, and the age of its data. */
-function typeTable(types: readonly TypeStatus[], now: number): Html {
-  return table(
-    'Entities',
+function typeTable(types: readonly TypeStatus[], now: number): Html | undefined {
+  const failing = types.filter((each) => each.success === false || each.failing + each.metricProblems.length > 0);
+  return foldedTable(
+    `${counted(types.length, 'type')} of entities`,
+    failing.length,
     ['Type', 'Entities', 'Golden metrics', 'Series', 'Oldest value', 'List read', 'Last attempt'],
-    types.map((each) => [
-      html`<span class="group"><bdi>${each.type}</bdi></span>`,
-      entitiesInWords(each),
-      { style: 'long', value: goldenMetrics(each) },
-      { style: 'number', value: each.series },
-      each.oldestRead === undefined ? '–' : readAgo(each.oldestRead, each.windowEnd, now),
-      timeAgo(each.lastSuccess, now),
-      attemptInWords(each.success, each.problem ?? failingInWords(each)),
-    ]),
+    types.map((each) => {
+      const problem = each.problem ?? failingInWords(each);
+      return [
+        html`<span class="group"><bdi>${each.type}</bdi></span>`,
+        entitiesInWords(each),
+        { style: 'long', value: goldenMetrics(each) },
+        { style: 'number', value: each.series },
+        each.oldestRead === undefined ? '–' : readAgo(each.oldestRead, each.windowEnd, now),
+        timeAgo(each.lastSuccess, now),
+        attemptInWords(problem === undefined ? each.success : false, problem),
+      ];
+    }),
   );
 }
 
@@ -300,18 +274,17 @@ function entitiesInWords({ listed, exported, reporting, excluded, leftOut }: Typ
 function goldenMetrics({ metrics, metricProblems }: TypeStatus): Html {
   const problems = metricProblems.length;
   if (metrics.length + problems === 0) return html`none`;
-  return html`<details>
-    <summary>
-      ${metrics.length}
-      read${problems === 0 ? undefined : html`, <span class="warn">${counted(problems, 'problem')}</span>`}
-    </summary>
-    <ul>
-      ${metrics.map((metric) => html`<li><bdi>${metric}</bdi></li>`)}
-      ${metricProblems.map(
-        ({ metric, problem }) => html`<li><bdi>${metric}</bdi>: <span class="warn">${breakable(problem)}</span></li>`,
-      )}
-    </ul>
-  </details>`;
+  const sum = [
+    `${metrics.length} read`,
+    problems === 0 ? undefined : html`, <span class="warn">${counted(problems, 'problem')}</span>`,
+  ];
+  const names = [
+    ...metrics.map((metric) => html`<bdi>${metric}</bdi>`),
+    ...metricProblems.map(
+      ({ metric, problem }) => html`<bdi>${metric}</bdi>: <span class="warn">${breakable(problem)}</span>`,
+    ),
+  ];
+  return fold(sum, list('', names));
 }
 
 function failingInWords({ values, failing }: TypeStatus): string | undefined {
@@ -321,15 +294,15 @@ function failingInWords({ values, failing }: TypeStatus): string | undefined {
 }
 
 /** The queries of an account, each with its text, rows, series and last result. */
-function queryTable(queries: readonly QueryStatus[], now: number): Html {
-  return table(
-    'Queries',
+function queryTable(queries: readonly QueryStatus[], now: number): Html | undefined {
+  const states = { fresh: 0, stale: 0, missing: 0 };
+  for (const { state } of queries) states[state] += 1;
+  return foldedTable(
+    `${counted(queries.length, 'query', 'queries')}${freshness(states)}`,
+    failingOf(queries),
     ['Query', 'Rows', 'Series', 'Last success', 'Last attempt'],
     queries.map(({ name, nrql, rows, series, lastSuccess, windowEnd, success, problem }) => [
-      html`<details>
-        <summary><bdi>${name}</bdi></summary>
-        <code>${nrql}</code>
-      </details>`,
+      fold(html`<bdi>${name}</bdi>`, html`<code>${nrql}</code>`),
       { style: 'number', value: rows ?? '–' },
       { style: 'number', value: series },
       readAgo(lastSuccess, windowEnd, now),
@@ -347,27 +320,22 @@ function readAgo(readAt: number | undefined, windowEnd: number | undefined, now:
   return html`${read}, of a window that ended ${timeAgo(windowEnd, now)}`;
 }
 
-function attemptInWords(success: boolean | undefined, problem: string | undefined): HtmlValue {
-  if (problem !== undefined) return html`<span class="bad">${problem}</span>`;
-  return success === undefined ? 'not yet' : html`<span class="good">OK</span>`;
-}
-
 /** The reads whose last attempt took longest. */
 function slowestReads(slowest: readonly SlowRead[]): Html | undefined {
-  const [first] = slowest;
-  if (first === undefined) return undefined;
-  const content = table(
-    'Slowest to read',
+  return foldedTable(
+    `Slowest read: ${inWords(slowest[0]?.seconds ?? 0)}`,
+    0,
     ['What', 'Last attempt took'],
-    slowest.map(({ task, seconds, together }) => [
-      [nameOf(task), together > 1 ? ` and ${together - 1} more, each as long` : undefined],
-      inWords(seconds),
-    ]),
+    slowest.map(({ task, seconds, together }) => {
+      const subject = subjectOf(task);
+      return [
+        [
+          html`<span class="group">${task.group}</span>`,
+          subject === undefined ? undefined : [DOT, subject],
+          together > 1 ? ` and ${together - 1} more, each as long` : undefined,
+        ],
+        inWords(seconds),
+      ];
+    }),
   );
-  return fold(`Slowest read: ${inWords(first.seconds)}`, content, false);
-}
-
-function nameOf(task: TaskStatus): Html {
-  const subject = subjectOf(task);
-  return html`<span class="group">${task.group}</span>${subject === undefined ? undefined : html`${DOT}${subject}`}`;
 }

@@ -1,4 +1,19 @@
-import { CROSS, DOT, html, inWords, percent, table, threeDigits, TICK, type Html, type HtmlValue } from './markup.ts';
+import {
+  bar,
+  CROSS,
+  DOT,
+  html,
+  inWords,
+  joined,
+  list,
+  percent,
+  table,
+  threeDigits,
+  TICK,
+  type BarPart,
+  type Html,
+  type HtmlValue,
+} from './markup.ts';
 import { partsOf, type Part, type ShownAccount, type ShownApplication, type ShownEntity } from './shownAccounts.ts';
 import { paintOf } from './style.ts';
 import { rankOf, type ApplicationRow } from './trouble.ts';
@@ -102,7 +117,7 @@ function section<Row>(
   const number = (count: number) => count.toLocaleString('en-US');
   const numbers = found.length === all ? number(all) : `${number(found.length)} of ${number(all)}`;
   const none = all > 0 ? `Nothing matches "${query.search}".` : 'There is none.';
-  const nothing = isRead ? none : 'None has been read yet: a scrape of the metrics reads the list.';
+  const nothing = isRead ? none : 'None has been read yet.';
   const rest =
     size === FEW
       ? html`<a href="${addressOf({ type: title, page: 1 })}">All ${number(found.length)}</a>`
@@ -129,7 +144,7 @@ function applicationTable(rows: readonly ApplicationRow[]): Html {
   const isTimed = rows.some(({ application }) => application.responseTime !== undefined);
   const legend = html`A bar over the whole width is ${inWords(scale)}. Application code is what the components leave of
   the total time. The solid part is the response time; what is pale beyond it ran in parallel.`;
-  const caption = isTimed ? legend : 'No response time has been read yet.';
+  const caption = isTimed ? legend : undefined;
   return table(
     caption,
     ['Application', 'Health', 'Requests/s', 'Errors', 'Apdex', 'Response time'],
@@ -168,15 +183,17 @@ function entityTable(entities: readonly EntityRow[]): Html {
       healthCell(entity.health, entity.reporting),
       {
         style: 'time',
-        value: html`<ul class="parts">
-          ${entity.golden.map(
-            ({ metric, title, unit, percentile, value }) =>
-              html`<li title="${metric}">
-                ${title}${percentile === undefined ? '' : ` ${percentile} %`} <b>${threeDigits(value)}</b>
-                <small>${unit}</small>
-              </li>`,
-          )}
-        </ul>`,
+        value:
+          list(
+            'parts',
+            entity.golden.map(
+              ({ metric, title, unit, percentile, value }) =>
+                html`<span title="${metric}"
+                  >${title}${percentile === undefined ? '' : ` ${percentile} %`} <b>${threeDigits(value)}</b>
+                  <small>${unit.toLowerCase().replaceAll('_', ' ')}</small></span
+                >`,
+            ),
+          ) ?? '–',
       },
     ]),
   );
@@ -185,7 +202,12 @@ function entityTable(entities: readonly EntityRow[]): Html {
 function nameCell(name: string, of: readonly (string | undefined)[], rank: number): Html {
   const words = of.filter((word) => word !== undefined);
   return html`<span class="name${rank < Infinity ? ' bad' : ''}"><bdi>${name}</bdi></span>
-    <small>${words.map((word, index) => html`${index > 0 ? DOT : ''}<bdi>${word}</bdi>`)}</small>`;
+    <small
+      >${joined(
+        words.map((word) => html`<bdi>${word}</bdi>`),
+        DOT,
+      )}</small
+    >`;
 }
 
 const HEALTHS: ReadonlyMap<string, readonly [style: string, sign: string]> = new Map([
@@ -215,17 +237,17 @@ function responseTime(application: ShownApplication, scale: number): Html {
   if (seconds === undefined && parts.length === 0) {
     return html`<span class="soft">${whyAbsent(application)}</span>`;
   }
-  const present = parts.filter((part) => part.seconds !== 0);
   const below = parts.some((part) => part.kind === 'total' && part.seconds < 0);
-  return html`<b>${seconds === undefined ? undefined : inWords(seconds)}</b>${drawBar(parts, seconds, scale)}
-    <ul class="parts">
-      ${present.map(
-        (part) =>
-          html`<li title="${part.metric}">
-            ${swatch(paintOf(part))} <bdi>${part.name}</bdi> <b>${inWords(part.seconds)}</b>
-          </li>`,
-      )}
-    </ul>
+  const named = parts
+    .filter((part) => part.seconds !== 0)
+    .map(
+      (part) =>
+        html`<span title="${part.metric}"
+          >${swatch(part)} <bdi>${part.name}</bdi> <b>${inWords(part.seconds)}</b></span
+        >`,
+    );
+  return html`<b>${seconds === undefined ? undefined : inWords(seconds)}</b>${partsBar(parts, seconds, scale)}
+    ${list('parts', named)}
     ${
       below
         ? html`<small
@@ -238,7 +260,11 @@ function responseTime(application: ShownApplication, scale: number): Html {
 function whyAbsent({ reporting, read }: ShownApplication): string {
   if (!reporting) return 'No metric data are read of what does not report.';
   if (read === undefined) return 'Metric data are not read.';
-  if (read.state === 'missing') return read.problem ?? 'Not read yet.';
+  if (read.state === 'missing') {
+    return (
+      read.problem ?? (read.windowEnd === undefined ? 'Not read yet.' : 'Its last values are too old to be served.')
+    );
+  }
   return 'No web transactions in the window.';
 }
 
@@ -256,39 +282,22 @@ function sumOf(parts: readonly Part[]): number {
   return parts.reduce((sum, { seconds }) => sum + Math.max(0, seconds), 0);
 }
 
-const WIDTH = 1000;
-const HEIGHT = 16;
-
 /** The parts one behind the other, as long as they took; what is beyond the response time is pale. */
-function drawBar(parts: readonly Part[], seconds: number | undefined, scale: number): Html {
-  let from = 0;
-  const rectangles = parts
-    .filter((part) => part.seconds > 0)
-    .map((part) => {
-      const x = from;
-      from += (part.seconds * WIDTH) / scale;
-      return html`<rect ${paintOf(part)} x="${digits(x)}" width="${digits(from - x)}" height="${HEIGHT}" />`;
-    });
-  const end = seconds === undefined ? from : (seconds * WIDTH) / scale;
-  const pale = html`<rect class="pale" x="${digits(end)}" width="${digits(from - end)}" height="${HEIGHT}" />`;
-  return html`<svg
-    class="bar"
-    viewBox="0 0 ${WIDTH} ${HEIGHT}"
-    preserveAspectRatio="none"
-    role="img"
-    aria-label="${parts.map(({ name, seconds: took }) => `${name} ${inWords(took)}`).join(', ')}"
-  >
-    <rect class="track" width="${WIDTH}" height="${HEIGHT}" />
-    ${rectangles}${from > end ? pale : undefined}
-  </svg>`;
+function partsBar(parts: readonly Part[], seconds: number | undefined, scale: number): Html {
+  const drawn: BarPart[] = [];
+  let end = 0;
+  for (const part of parts.filter((each) => each.seconds > 0)) {
+    const length = (part.seconds * 1000) / scale;
+    drawn.push({ paint: paintOf(part), from: end, length });
+    end += length;
+  }
+  const from = seconds === undefined ? end : (seconds * 1000) / scale;
+  if (end > from) drawn.push({ paint: html`class="pale"`, from, length: end - from });
+  return bar(parts.map((part) => `${part.name} ${inWords(part.seconds)}`).join(', '), drawn);
 }
 
-function swatch(paint: Html): Html {
+function swatch(part: Part): Html {
   return html`<svg class="swatch" viewBox="0 0 10 10" aria-hidden="true">
-    <rect ${paint} width="10" height="10" rx="2" />
+    <rect ${paintOf(part)} width="10" height="10" rx="2" />
   </svg>`;
-}
-
-function digits(value: number): string {
-  return value.toFixed(1);
 }

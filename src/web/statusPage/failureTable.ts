@@ -1,5 +1,5 @@
 import type { TaskStatus } from '../../collect/accountStatus.ts';
-import { breakable, counted, DOT, html, table, timeAgo, type Html } from './markup.ts';
+import { breakable, counted, DOT, html, joined, table, timeAgo, type Html, type HtmlValue } from './markup.ts';
 
 /** Tasks with the same kind of failure: the same group, reason and message. */
 export interface FailureGroup extends Pick<TaskStatus, 'group'> {
@@ -42,21 +42,22 @@ const SHOWN = 20;
 export function failureTable(failures: readonly FailureGroup[], now: number, docs: string): Html | undefined {
   if (failures.length === 0) return undefined;
   const rest = failures.length - SHOWN;
-  const rows = failures
-    .slice(0, SHOWN)
-    .map(
-      (failure) =>
-        [
-          html`<span class="group">${failure.group}</span>`,
-          { style: 'number', value: failure.tasks.length },
-          { style: 'long', value: breakable(inWords(failure)) },
-          { style: 'long', value: namesOf(failure) },
-          timeAgo(failure.since, now),
-          servedOf(failure),
-        ] as const,
-    );
   const caption = html`Failing: <a href="${docs}/errors.md#failed-calls">what to do</a>`;
-  return html`${table(caption, ['Group', 'Tasks', 'Why', 'Which', 'Since', 'Served'], rows)}
+  const rows = table(
+    caption,
+    ['Group', 'Tasks', 'Why', 'Which', 'Since', 'Served'],
+    failures
+      .slice(0, SHOWN)
+      .map((failure) => [
+        html`<span class="group">${failure.group}</span>`,
+        { style: 'number', value: failure.tasks.length },
+        { style: 'long', value: breakable(inWords(failure)) },
+        { style: 'long', value: namesOf(failure) },
+        timeAgo(failure.since, now),
+        servedOf(failure),
+      ]),
+  );
+  return html`${rows}
   ${rest > 0 ? html`<p class="more">and ${counted(rest, 'other failure')}, in the JSON of this page.</p>` : undefined}`;
 }
 
@@ -66,12 +67,10 @@ function inWords({ reason, problem }: FailureGroup): string {
 }
 
 /** The names of the first few tasks, and the number of the others; a list of the account has no name. */
-function namesOf({ tasks }: FailureGroup): Html {
-  const parts = tasks.slice(0, NAMED).map((task) => subjectOf(task) ?? html`the list of the account`);
+function namesOf({ tasks }: FailureGroup): HtmlValue {
+  const names = tasks.slice(0, NAMED).map((task) => subjectOf(task) ?? 'the list of the account');
   const more = tasks.length - NAMED;
-  return html`${parts.map((part, index) => html`${index > 0 ? ', ' : ''}${part}`)}${
-    more > 0 ? ` and ${more.toLocaleString('en-US')} more` : ''
-  }`;
+  return [joined(names, ', '), more > 0 ? ` and ${more.toLocaleString('en-US')} more` : undefined];
 }
 
 /** The data that were served in place of the failed ones. */
@@ -92,13 +91,11 @@ export function subjectOf(task: TaskStatus): Html | undefined {
   const { application, applicationId, host, hostId, entityType, entity, entityGuid, query } = task;
   const of = [
     entityGuid === undefined ? undefined : html`<bdi>${entity ?? entityGuid}</bdi>`,
-    entityType === undefined ? undefined : html`<bdi>${entityType}</bdi>`,
-    query === undefined ? undefined : html`<bdi>${query}</bdi>`,
+    ...[entityType, query].map((name) => (name === undefined ? undefined : html`<bdi>${name}</bdi>`)),
     host === undefined && hostId === undefined ? undefined : html`host <bdi>${host ?? hostId}</bdi>`,
     application === undefined && applicationId === undefined
       ? undefined
-      : html`<bdi>${application ?? ''}</bdi> <small>${applicationId}</small>`,
+      : html`<bdi>${application}</bdi> <small>${applicationId}</small>`,
   ].filter((part) => part !== undefined);
-  if (of.length === 0) return undefined;
-  return html`${of.map((part, index) => html`${index > 0 ? DOT : ''}${part}`)}`;
+  return of.length === 0 ? undefined : html`${joined(of, DOT)}`;
 }

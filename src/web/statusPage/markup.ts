@@ -34,12 +34,16 @@ function render(value: HtmlValue): string {
 export function table(
   caption: HtmlValue,
   headings: readonly string[],
-  rows: readonly (readonly [HtmlValue, ...Parameters<typeof tableCell>[1][]])[],
+  rows: readonly (readonly [HtmlValue, ...(HtmlValue | { readonly style: string; readonly value: HtmlValue })[]])[],
 ): Html {
   return html`<table class="stack">
-    <caption>
-      ${caption}
-    </caption>
+    ${
+      caption === undefined
+        ? undefined
+        : html`<caption>
+            ${caption}
+          </caption>`
+    }
     <thead>
       <tr>
         ${headings.map((heading) => html`<th scope="col">${heading}</th>`)}
@@ -50,34 +54,72 @@ export function table(
         ([first, ...cells]) =>
           html`<tr>
             <th scope="row">${first}</th>
-            ${cells.map((cell, index) => tableCell(headings[index + 1], cell))}
+            ${cells.map((cell, index) => {
+              const { style, value } = typeof cell === 'object' && 'style' in cell ? cell : { style: '', value: cell };
+              return html`<td data-label="${headings[index + 1]}" class="${style}">${value}</td>`;
+            })}
           </tr>`,
       )}
     </tbody>
   </table>`;
 }
 
-function tableCell(
-  heading: string | undefined,
-  cell: HtmlValue | { readonly style: string; readonly value: HtmlValue },
-): Html {
-  if (typeof cell === 'object' && 'style' in cell) {
-    return html`<td data-label="${heading}" class="${cell.style}">${cell.value}</td>`;
-  }
-  return html`<td data-label="${heading}">${cell}</td>`;
+/** A list; undefined without entries. */
+export function list(style: string, entries: readonly HtmlValue[]): Html | undefined {
+  if (entries.length === 0) return undefined;
+  return html`<ul class="${style}">
+    ${entries.map((entry) => html`<li>${entry}</li>`)}
+  </ul>`;
+}
+
+/** Terms, and what is said of each. */
+export function facts(style: string, rows: readonly (readonly [term: string, said: HtmlValue])[]): Html {
+  return html`<dl class="${style}">
+    ${rows.map(
+      ([term, said]) =>
+        html`<div>
+          <dt>${term}</dt>
+          <dd>${said}</dd>
+        </div>`,
+    )}
+  </dl>`;
+}
+
+/** Values with a separator in between. */
+export function joined(values: readonly HtmlValue[], separator: HtmlValue): HtmlValue {
+  return values.flatMap((value, index) => (index === 0 ? [value] : [separator, value]));
 }
 
 /** A text with paths, which may break after a slash instead of inside a word. */
-export function breakable(text: string): Html {
-  return html`${text.split(/(?<=\/)/).map((part, index) => html`${index > 0 ? html`<wbr />` : undefined}${part}`)}`;
+export function breakable(text: string): HtmlValue {
+  return joined(text.split(/(?<=\/)/), html`<wbr />`);
 }
 
 /** A part of the page that is folded away behind its sum, unless something in it fails. */
-export function fold(summary: HtmlValue, content: HtmlValue, isOpen: boolean): Html {
+export function fold(summary: HtmlValue, content: HtmlValue, isOpen = false): Html {
   return html`<details${isOpen ? new Html(' open') : undefined}>
     <summary>${summary}</summary>
     ${content}
   </details>`;
+}
+
+/** A part of a bar: its colour, and where it begins and how long it is in thousandths of the bar. */
+export interface BarPart {
+  readonly paint: Html;
+  readonly from: number;
+  readonly length: number;
+}
+
+/** A bar with its parts; `label` says them to a screen reader, undefined where a text beside it does. */
+export function bar(label: string | undefined, parts: readonly BarPart[]): Html {
+  const said = label === undefined ? html`aria-hidden="true"` : html`role="img" aria-label="${label}"`;
+  return html`<svg class="bar" viewBox="0 0 1000 16" preserveAspectRatio="none" ${said}>
+    <rect class="track" width="1000" height="16" />
+    ${parts.map(
+      ({ paint, from, length }) =>
+        html`<rect ${paint} x="${from.toFixed(1)}" width="${length.toFixed(1)}" height="16" />`,
+    )}
+  </svg>`;
 }
 
 /** The separator in a line; a constant, because the program must be ASCII, and the build does not escape templates. */

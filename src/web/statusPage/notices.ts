@@ -4,7 +4,7 @@ import { REMEDIES } from '../../collect/remedies.ts';
 import type { ReloadFailure } from '../dependencies.ts';
 import { failureTable } from './failureTable.ts';
 import type { ShownAccount } from './shownAccounts.ts';
-import { ago, breakable, counted, html, inWords, timeInWords, type Html } from './markup.ts';
+import { ago, breakable, counted, facts, html, inWords, list, timeInWords, type Html } from './markup.ts';
 
 /** Days before the end of an interface from which its notice is highlighted. */
 const NEAR_END_DAYS = 180;
@@ -19,10 +19,7 @@ export function reloadNotice(failure: ReloadFailure | undefined, now: number): H
   return html`<div class="notice bad" role="alert">
     <b>The last reload failed</b> at ${timeInWords(at)}, ${ago(at, now)}. The exporter runs with the configuration that
     it had before. Correct the file, look at it with the command <code>check</code>, and reload.
-    <ul>
-      ${diagnostics.slice(0, SHOWN_DIAGNOSTICS).map((diagnostic) => html`<li>${diagnostic}</li>`)}
-      ${rest > 0 ? html`<li>and ${counted(rest, 'more fault')}</li>` : undefined}
-    </ul>
+    ${list('', [...diagnostics.slice(0, SHOWN_DIAGNOSTICS), ...(rest > 0 ? [`and ${counted(rest, 'more fault')}`] : [])])}
   </div>`;
 }
 
@@ -36,9 +33,10 @@ export function listNotice({ entry, reason, problem, since, warnings }: EntrySta
           ${ago(since, now)}; its accounts stay as they were. ${breakable(problem)}. What to do: ${REMEDIES[reason]}.`;
   return html`<div class="notice ${problem === undefined ? 'warn' : 'bad'}" role="alert">
     ${failure}
-    <ul>
-      ${warnings.map((warning) => html`<li><bdi>${entry}</bdi>: ${warning}</li>`)}
-    </ul>
+    ${list(
+      '',
+      warnings.map((warning) => html`<bdi>${entry}</bdi>: ${warning}`),
+    )}
   </div>`;
 }
 
@@ -48,7 +46,7 @@ export function accountNotices(account: ShownAccount, now: number, docs: string)
     outageNotice(account, now),
     pauseNotice(account.budget, now),
     failureTable(account.failures, now, docs),
-    warningList(account),
+    list('notice warn', account.warnings),
     endNotice(account, now),
   ];
 }
@@ -61,20 +59,11 @@ function outageNotice({ outage, refused }: AccountStatus, now: number): Html | u
   const remedy = REMEDIES[reason];
   return html`<div class="notice bad" role="alert">
     <b>The account cannot be read</b> since ${timeInWords(since)}, ${ago(since, now)}.
-    <dl>
-      <div>
-        <dt>Why</dt>
-        <dd>${breakable(problem)}</dd>
-      </div>
-      <div>
-        <dt>What to do</dt>
-        <dd>${remedy.charAt(0).toUpperCase()}${remedy.slice(1)}.</dd>
-      </div>
-      <div>
-        <dt>Served</dt>
-        <dd>${servedInWords(servedUntil, now)}</dd>
-      </div>
-    </dl>
+    ${facts('', [
+      ['Why', breakable(problem)],
+      ['What to do', `${remedy.charAt(0).toUpperCase()}${remedy.slice(1)}.`],
+      ['Served', servedInWords(servedUntil, now)],
+    ])}
   </div>`;
 }
 
@@ -89,13 +78,6 @@ function pauseNotice({ pausedUntil }: AccountStatus['budget'], now: number): Htm
   return html`<p class="notice warn">
     <b>Paused</b> until ${timeInWords(pausedUntil)}, ${left} from now: New Relic asked us to stop calling.
   </p>`;
-}
-
-function warningList({ warnings }: AccountStatus): Html | undefined {
-  if (warnings.length === 0) return undefined;
-  return html`<ul class="notice warn" aria-label="Warnings">
-    ${warnings.map((warning) => html`<li>${warning}</li>`)}
-  </ul>`;
 }
 
 function endNotice({ endOfLife }: AccountStatus, now: number): Html | undefined {

@@ -35,8 +35,7 @@ export function* statusDocument(
     verdict: verdict.verdict,
     verdict_text: verdict.text,
     last_scrapes: lastScrapes,
-    reload_failure:
-      reloadFailure === undefined ? undefined : { at: reloadFailure.at, faults: reloadFailure.diagnostics },
+    reload_failure: reloadFailure && { at: reloadFailure.at, faults: reloadFailure.diagnostics },
   };
   yield `${json(head).slice(0, -1)},"account_lists":`;
   yield* list(entries, function* (entry) {
@@ -70,20 +69,19 @@ function json(document: object): string {
   return JSON.stringify(document, (_key, value: unknown) => (value === undefined ? null : value));
 }
 
+/** These fields, with their names in snake case. */
+function fields<T extends object>(of: T, ...names: readonly (keyof T & string)[]): Record<string, unknown> {
+  const snake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return Object.fromEntries(names.map((name) => [snake(name), of[name]]));
+}
+
 /** An entry with `account_ids`, without the accounts that its key lists. */
 function entryDocument(entry: EntryStatus) {
-  return {
-    entry: entry.entry,
-    success: entry.success,
-    reason: entry.reason,
-    problem: entry.problem,
-    since: entry.since,
-    refused: entry.refused,
-    listed: entry.listed,
-    exported: entry.exported,
-    left_out: entry.leftOut,
-    warnings: entry.warnings,
-  };
+  return fields(
+    entry,
+    ...(['entry', 'success', 'reason', 'problem', 'since', 'refused', 'listed', 'exported', 'leftOut'] as const),
+    'warnings',
+  );
 }
 
 function listedDocument({ id, name, verdict }: EntryStatus['accounts'][number]) {
@@ -98,26 +96,13 @@ function listedDocument({ id, name, verdict }: EntryStatus['accounts'][number]) 
 function accountDocument(account: ShownAccount) {
   const { budget, plan, outage } = account;
   return {
-    name: account.name,
-    account_id: account.accountId,
-    entry: account.entry,
-    api: account.api,
+    ...fields(account, 'name', 'accountId', 'entry', 'api', 'labels', 'up', 'refused', 'windowEnd', 'warnings'),
     api_end_of_life: account.endOfLife,
-    labels: account.labels,
-    up: account.up,
-    refused: account.refused,
-    outage:
-      outage === undefined
-        ? undefined
-        : {
-            since: outage.since,
-            reason: outage.reason,
-            problem: outage.problem,
-            remedy: REMEDIES[outage.reason],
-            last_good_values_until: outage.servedUntil,
-          },
-    window_end: account.windowEnd,
-    warnings: account.warnings,
+    outage: outage && {
+      ...fields(outage, 'since', 'reason', 'problem'),
+      remedy: REMEDIES[outage.reason],
+      last_good_values_until: outage.servedUntil,
+    },
     application_counts: account.applicationCounts,
     budget: {
       requests_per_minute: budget.configured,
@@ -128,37 +113,32 @@ function accountDocument(account: ShownAccount) {
     },
     plan: { requests_per_minute: plan.callsPerMinute, stretch: plan.slowdown },
     groups: account.groups.map((group) => ({
-      group: group.group,
+      ...fields(group, 'group', 'intervalSeconds', 'effectiveIntervalSeconds', 'success', 'lastSuccess'),
       ...(group.group === 'custom_metrics' ? { interval_of: 'names' } : {}),
-      interval_seconds: group.intervalSeconds,
-      effective_interval_seconds: group.effectiveIntervalSeconds,
-      success: group.success,
-      last_success: group.lastSuccess,
-      duration_seconds: group.durationSeconds,
-      entities: { fresh: group.tasks.fresh, stale: group.tasks.stale, missing: group.tasks.missing },
-      oldest_window_end: group.oldestWindowEnd,
+      ...fields(group, 'durationSeconds', 'oldestWindowEnd'),
+      entities: group.tasks,
     })),
     failures: account.failures.map((failure) => ({
-      group: failure.group,
-      reason: failure.reason,
-      problem: failure.problem,
+      ...fields(failure, 'group', 'reason', 'problem', 'since'),
       count: failure.tasks.length,
       failures: failuresOf(failure),
-      since: failure.since,
     })),
     entity_types: account.entities.map((each) => ({
-      type: each.type,
-      state: each.state,
-      success: each.success,
+      ...fields(
+        each,
+        'type',
+        'state',
+        'success',
+        'lastSuccess',
+        'listed',
+        'exported',
+        'reporting',
+        'metrics',
+        'series',
+      ),
       duration_seconds: each.seconds,
-      last_success: each.lastSuccess,
-      listed: each.listed,
-      exported: each.exported,
-      reporting: each.reporting,
       left_out: { by_configuration: each.excluded, by_max_entities: each.leftOut },
-      metrics: each.metrics,
-      metric_problems: each.metricProblems.map(({ metric, problem }) => ({ metric, problem })),
-      series: each.series,
+      metric_problems: each.metricProblems.map((of) => fields(of, 'metric', 'problem')),
       oldest_value: each.oldestRead,
       oldest_window_end: each.windowEnd,
       golden_metrics: each.values,
@@ -166,60 +146,35 @@ function accountDocument(account: ShownAccount) {
       problem: each.problem,
     })),
     queries: account.queries.map((query) => ({
-      name: query.name,
-      nrql: query.nrql,
-      state: query.state,
-      success: query.success,
+      ...fields(query, 'name', 'nrql', 'state', 'success', 'lastSuccess', 'windowEnd', 'rows', 'series', 'problem'),
       duration_seconds: query.seconds,
-      last_success: query.lastSuccess,
-      window_end: query.windowEnd,
-      rows: query.rows,
-      series: query.series,
       rows_dropped: query.dropped,
-      problem: query.problem,
     })),
   };
 }
 
 function applicationDocument(application: ShownApplication) {
-  const { id, name, language, reporting, tags = [], window } = application;
+  const { tags = [], window } = application;
   return {
-    id,
-    name,
-    language,
-    reporting,
-    tags: tags.map(({ key, values }) => ({ key, values })),
+    ...fields(application, 'id', 'name', 'language', 'reporting', 'errorRatio', 'apdexScore'),
+    tags: tags.map((tag) => fields(tag, 'key', 'values')),
     health_status: application.health,
     requests_per_second: application.requests,
-    error_ratio: application.errorRatio,
-    apdex_score: application.apdexScore,
     apdex_threshold_seconds: application.apdexThreshold,
     response_time_seconds: application.responseTime,
-    breakdown: window === undefined ? undefined : partsOf(application),
+    breakdown: window && partsOf(application),
   };
 }
 
-function entityDocument({ type, guid, name, reporting, health, golden }: ShownEntity) {
-  return { type, guid, name, reporting, health_status: health, golden_metrics: golden };
+function entityDocument(entity: ShownEntity) {
+  const { health, golden } = entity;
+  return { ...fields(entity, 'type', 'guid', 'name', 'reporting'), health_status: health, golden_metrics: golden };
 }
 
 function taskDocument(task: TaskStatus) {
-  return {
-    group: task.group,
-    application_id: task.applicationId,
-    application: task.application,
-    host_id: task.hostId,
-    host: task.host,
-    entity_type: task.entityType,
-    entity_guid: task.entityGuid,
-    entity: task.entity,
-    query: task.query,
-    state: task.state,
-    failures: task.failures,
-    reason: task.reason,
-    problem: task.problem,
-    since: task.since,
-    seconds: task.seconds,
-    window_end: task.windowEnd,
-  };
+  return fields(
+    task,
+    ...(['group', 'applicationId', 'application', 'hostId', 'host', 'entityType', 'entityGuid', 'entity'] as const),
+    ...(['query', 'state', 'failures', 'reason', 'problem', 'since', 'seconds', 'windowEnd'] as const),
+  );
 }

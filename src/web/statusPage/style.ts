@@ -66,7 +66,7 @@ section { background: var(--card); border: 1px solid var(--line); border-radius:
 .bad { color: var(--bad); }
 .chips, .parts { list-style: none; margin: .25rem 0; padding: 0; overflow-wrap: anywhere; }
 .chips, .parts { display: flex; flex-wrap: wrap; gap: .35rem .75rem; }
-.chip { border: 1px solid var(--line); border-radius: 1rem; padding: .1rem .75rem; max-width: 100%; }
+.chips li { border: 1px solid var(--line); border-radius: 1rem; padding: .1rem .75rem; max-width: 100%; }
 .parts { gap: 0 1rem; font-size: .875rem; }
 summary { cursor: pointer; padding: .25rem 0; overflow-wrap: anywhere; }
 details details { margin: .25rem 0; }
@@ -81,9 +81,7 @@ ul.chips { margin-bottom: 1rem; }
 .notice dd { margin: 0; }
 .facts { display: grid; grid-template-columns: repeat(auto-fit, minmax(14rem, 1fr)); gap: .5rem 1.5rem; margin: 0 0 1rem; }
 .facts dd { margin: 0; }
-.meter { display: block; width: 100%; max-width: 20rem; height: .4rem; margin-top: .3rem; border-radius: .2rem; }
 .track { fill: var(--line); }
-.used { fill: var(--total); }
 table { width: 100%; border-collapse: collapse; margin: 0 0 .5rem; }
 caption { text-align: left; padding: .25rem 0; font-size: .9rem; }
 th, td { text-align: left; vertical-align: top; padding: .35rem .75rem .35rem 0; border-top: 1px solid var(--line); font-weight: normal; }
@@ -99,7 +97,7 @@ thead th { border-top: 0; font-size: .85rem; }
 td.number { font-variant-numeric: tabular-nums; white-space: nowrap; }
 .group { white-space: nowrap; }
 .search { display: flex; flex-wrap: wrap; gap: .5rem; align-items: center; margin: 0 0 1rem; }
-.search input { flex: 0 1 22rem; min-width: 10rem; }
+.search input { flex: 0 1 22rem; width: 10rem; }
 input, button { font: inherit; color: inherit; background: var(--card); border: 1px solid var(--soft); border-radius: .3rem; padding: .4rem .75rem; }
 button { cursor: pointer; }
 .bar { display: block; width: 100%; height: 1rem; margin: .15rem 0; }
@@ -110,7 +108,8 @@ button { cursor: pointer; }
 .swatch { width: .7rem; height: .7rem; vertical-align: baseline; }
 .pages { display: flex; gap: 1.5rem; justify-content: center; padding-top: .5rem; }
 .more { margin: .25rem 0; }
-.queue { fill: var(--queue); } .total { fill: var(--total); }
+.facts .bar { height: .4rem; max-width: 20rem; }
+.queue { fill: var(--queue); } .total, .used { fill: var(--total); }
 ${CLASSES.join(' ')}
 @media print {
   nav, .search, .pages { display: none; }

@@ -167,7 +167,7 @@ describe('the status page', () => {
     expect(text).toContain('host web-01.<b>example</b> · shop-1 1001 20 min ago nothing');
     expect(text).toContain('<script>document.title="pwned"</script> 1004 20 min ago last good values');
     expect(text).toMatch(
-      /Slowest to read What Last attempt took host_metrics · host .*? 10 s application_metrics · .*? 9\.8 s applications 1\.2 s/,
+      /Slowest read: 10 s What Last attempt took host_metrics · host .*? 10 s application_metrics · .*? 9\.8 s applications 1\.2 s/,
     );
   });
 
@@ -252,6 +252,10 @@ describe('the status page', () => {
     const page = words(await pageOfAccount({ warnings, applicationCounts }));
     expect(page).toContain('production ! 1 warning');
     expect(page).toContain('12 exported of 14 listed, 10 of them report');
+    const ofEntry = { api: 'nerdgraph', accountId: 1_234_567, entry: 'company' } as const;
+    const expired = words(await pageOfAccount({ ...ofEntry, tasks: [task({ state: 'missing' })] }));
+    expect(expired).toContain('production ? nothing served any more');
+    expect(expired).toContain('Interface NerdGraph, account 1234567 of company');
   });
 
   test.each([
@@ -316,7 +320,7 @@ describe('the status page', () => {
     const text = words(await pageOf((app) => Object.assign(app.collector, { accounts: [fresh], blocks: [] })));
     expect(text).toContain('production ? not read yet');
     expect(text).toContain('Newest window served none yet');
-    expect(text).toContain('Applications None has been read yet: a scrape of the metrics reads the list.');
+    expect(text).toContain('Applications None has been read yet. What');
   });
 });
 
@@ -348,6 +352,7 @@ describe('the response-time breakdown', () => {
       ['c1', '40.0', '120.0'],
       ['c2', '160.0', '80.0'],
       ['total', '240.0', '160.0'],
+      ['used', '0.0', '205.0'],
     ]);
     const text = words(page);
     expect(text).toContain('A bar over the whole width is 500 ms.');
@@ -404,7 +409,7 @@ describe('the response-time breakdown', () => {
 
   test('each part names the metric it comes from', async () => {
     const page = await pageOf(one({ response: 0.2, queue: 0.02, components: { External: 0.04 }, total: 0.14 }));
-    expect(page).toMatch(/<li title="newrelic_application_total_time_seconds">.*?<bdi>Application code<\/bdi>/s);
+    expect(page).toMatch(/<span title="newrelic_application_total_time_seconds"\s*>.*?<bdi>Application code<\/bdi>/s);
   });
 
   test('a component has one colour, whatever else the page has', async () => {
@@ -428,7 +433,8 @@ describe('the response-time breakdown', () => {
   test.each([
     [{ reporting: false }, {}, 'No metric data are read of what does not report.'],
     [{}, { state: 'missing', problem: 'no answer within 10 s' } as const, '– no answer within 10 s'],
-    [{}, { state: 'missing' } as const, 'Not read yet.'],
+    [{}, { state: 'missing', windowEnd: undefined } as const, 'Not read yet.'],
+    [{}, { state: 'missing' } as const, 'Its last values are too old to be served.'],
     [{}, {}, 'No web transactions in the window.'],
   ])('where there is none the reason stands there: %j %j', async (application, work, reason) => {
     const text = words(
@@ -658,7 +664,7 @@ describe('the entities of an account', () => {
     expect(names(page)).toHaveLength(11);
     expect(words(page)).toContain('EXT-SERVICE 120 ');
     expect(words(page)).toContain(
-      'cart-77 production ✗ red Response time 77.5 MS cart-0 production ✓ green Response time 0.5 MS',
+      'cart-77 production ✗ red Response time 77.5 ms cart-0 production ✓ green Response time 0.5 ms',
     );
     expect(page).toContain('<a href="/?type=EXT-SERVICE">All 120</a>');
     const alone = await pageOf(many, '?type=EXT-SERVICE&page=3');
