@@ -11,10 +11,9 @@ import { Queue, type Call } from './queue.ts';
 import type { Refresh } from './refresh.ts';
 import { covers, type Scope } from './scope.ts';
 import type { AccountContext } from './accountContext.ts';
-import { isEnabled } from './selection.ts';
 import { Schedule, type CurrentWindow } from './schedule.ts';
 import { Tracker } from './tracker.ts';
-import type { AccountLog } from './accountLog.ts';
+import { AccountLog } from './accountLog.ts';
 
 /** An account makes no progress when no call starts or ends for this time, in milliseconds, plus two request timeouts. */
 const STUCK_AFTER = 120_000;
@@ -53,9 +52,9 @@ export class AccountCollector {
    */
   #refusalDecidedAt = -Infinity;
 
-  constructor(context: AccountContext, log: AccountLog) {
+  constructor(context: AccountContext) {
     this.context = context;
-    this.log = log;
+    this.log = new AccountLog(context.logger);
     setMaxListeners(0, this.#stopping.signal);
     this.keyMark = context.keyMark();
     this.inventory = new Inventory(context);
@@ -63,7 +62,7 @@ export class AccountCollector {
     this.#kinds = new Kinds(context, this.inventory);
     this.schedule = new Schedule(context, this.inventory, this.#kinds, this.limiter);
     this.#queue = new Queue(context.clock, this.#kinds, this.schedule, this.limiter);
-    this.tracker = new Tracker(context, this.schedule, log);
+    this.tracker = new Tracker(context, this.schedule, this.log);
   }
 
   /** The reason why New Relic refuses the account, or the key of its entry, in words; undefined when it does not. */
@@ -107,12 +106,13 @@ export class AccountCollector {
   /** Takes over a changed configuration; the last read values, the spent budget and the retry delays stay. */
   reconfigure(next: AccountContext): void {
     this.context = next;
+    this.log.logger = next.logger;
     this.inventory.reconfigure(next);
     this.#kinds.reconfigure(next);
     this.limiter.resize(next.account.limits);
     this.schedule.reconfigure(next);
-    if (!isEnabled(next, 'applications')) this.#setRefused(undefined);
-    for (const group of GROUPS) if (!isEnabled(next, group)) this.log.groupDisabled(group);
+    if (!next.enabled.has('applications')) this.#setRefused(undefined);
+    for (const group of GROUPS) if (!next.enabled.has(group)) this.log.groupDisabled(group);
     this.noticeKey();
     this.#forgetRemoved();
     this.tracker.notify();
@@ -443,9 +443,7 @@ export class AccountCollector {
   /** Ends a refresh of each enabled group that has no task: it counts as a success. */
   #reportIdleGroups(): void {
     const busy = new Set(this.inventory.tasks().map(({ group }) => group));
-    for (const group of GROUPS) {
-      if (isEnabled(this.context, group) && !busy.has(group)) this.tracker.endWithoutWork(group);
-    }
+    for (const group of this.context.enabled) if (!busy.has(group)) this.tracker.endWithoutWork(group);
   }
 
   /** Runs work that has no waiter. An internal error ends it and is logged. */

@@ -1,20 +1,10 @@
-import type { ListedAccount, UpstreamReader } from '../api/upstreamReader.ts';
+import type { ListedAccount } from '../api/upstreamReader.ts';
 import { UpstreamError, type FailureReason } from '../api/types.ts';
-import type { AccountConfig, CollectionConfig } from '../config/config.ts';
 import { counted } from '../config/wording.ts';
-import type { AccountLog } from './accountLog.ts';
-import type { Clock } from './clock.ts';
+import type { CallerContext } from './accountContext.ts';
+import { AccountLog } from './accountLog.ts';
 import { retryAt } from './due.ts';
 import { AccountLimiter } from './limiter.ts';
-
-/** The entry with `account_ids`, its reader, and what it shares with the accounts. */
-export interface AccountListContext {
-  readonly account: AccountConfig;
-  readonly collection: CollectionConfig;
-  readonly reader: UpstreamReader;
-  readonly keyMark: () => string;
-  readonly clock: Clock;
-}
 
 /** Why the list could not be read last; `since` is in milliseconds of the monotonic clock. */
 interface ListProblem {
@@ -28,7 +18,7 @@ interface ListProblem {
  * it. A list that fails, or is suddenly empty, changes nothing; an account goes when two good lists in a row lack it.
  */
 export class AccountList {
-  context: AccountListContext;
+  context: CallerContext;
   keyMark: string;
   readonly log: AccountLog;
   readonly limiter: AccountLimiter;
@@ -54,9 +44,9 @@ export class AccountList {
   #acceptedAt = -Infinity;
   readonly #stopping = new AbortController();
 
-  constructor(context: AccountListContext, log: AccountLog) {
+  constructor(context: CallerContext) {
     this.context = context;
-    this.log = log;
+    this.log = new AccountLog(context.logger);
     this.keyMark = context.keyMark();
     this.limiter = new AccountLimiter(context.account.limits, context.clock, () => undefined);
   }
@@ -81,7 +71,7 @@ export class AccountList {
   }
 
   /** Takes over a changed configuration: the list stays, also when the key is another one. */
-  reconfigure(context: AccountListContext): void {
+  reconfigure(context: CallerContext): void {
     const { accounts: before } = this.context.collection.intervals;
     const { accounts: interval } = context.collection.intervals;
     this.context = context;
@@ -106,8 +96,8 @@ export class AccountList {
     this.limiter.close();
   }
 
-  get readingUnderWay(): Promise<void> {
-    return this.#reading ?? Promise.resolve();
+  async readingsUnderWay(): Promise<void> {
+    await this.#reading;
   }
 
   /** After a change of the key, the list is due at once. */

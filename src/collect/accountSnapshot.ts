@@ -3,13 +3,11 @@ import { READS, type Group } from '../reads/reads.ts';
 import type { Block, DroppedSeries, WrittenLabels, WrittenSamples } from '../metrics/sample.ts';
 import { NO_SAMPLES } from '../metrics/writeSamples.ts';
 import type { AccountCollector } from './accountCollector.ts';
-import type { Task } from './task.ts';
+import type { EvaluationTime, Task, TaskState } from './task.ts';
 import { listedSamples, type ApplicationRecord, type ListRecord, type WindowReading } from './records.ts';
 import type { EntityRecord, TypeRecord } from './entityRecords.ts';
 import type { QueryRecord } from './queryRecords.ts';
-import { isEnabled } from './selection.ts';
 import { neededGroups, type Needs, type Scope } from './scope.ts';
-import type { EvaluationTime, TaskState } from './due.ts';
 
 /** The tasks of a group that are in demand. */
 export interface GroupTally {
@@ -78,8 +76,8 @@ export class AccountSnapshot {
   *#walk(): Generator<undefined> {
     const { inventory, context } = this.#account;
     const { applicationId } = this.#scope;
-    if (isEnabled(context, 'applications')) this.#list(inventory.applicationList);
-    if (isEnabled(context, 'key_transactions')) this.#list(inventory.keyTransactionList);
+    if (context.enabled.has('applications')) this.#list(inventory.applicationList);
+    if (context.enabled.has('key_transactions')) this.#list(inventory.keyTransactionList);
     for (const id of applicationId === undefined ? inventory.applications.keys() : [applicationId]) {
       // The record is looked up again, because a list that arrives meanwhile gives new labels to the application and its hosts.
       const record = inventory.applications.get(id);

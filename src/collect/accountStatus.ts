@@ -1,15 +1,13 @@
 import { endOfLife } from '../config/config.ts';
 import { inSlices } from '../eventLoop/turns.ts';
-import { isEnabled } from './selection.ts';
 import type { AccountCollector } from './accountCollector.ts';
 import { warningsOf } from './accountWarnings.ts';
 import type { AccountSnapshot, GroupTally } from './accountSnapshot.ts';
-import { GROUPS, READS, type Group } from '../reads/reads.ts';
+import { READS, type Group } from '../reads/reads.ts';
 import type { Application } from '../api/types.ts';
-import type { Task } from './task.ts';
+import type { EvaluationTime, Task, TaskState } from './task.ts';
 import { missingMetricWarnings, type TypeRecord } from './entityRecords.ts';
 import type { QueryRecord } from './queryRecords.ts';
-import type { EvaluationTime, TaskState } from './due.ts';
 import type { Inventory } from './inventory.ts';
 
 export type AccountSummary = ReturnType<typeof summaryOf>;
@@ -50,9 +48,7 @@ export function summaryOf(account: AccountCollector, snapshot: AccountSnapshot, 
     refused: account.refused,
     /** The end of the newest window of metric data that is served. */
     windowEnd: snapshot.newestWindowEnd,
-    groups: GROUPS.filter((group) => isEnabled(context, group)).map((group) =>
-      groupStatus(account, group, snapshot.of(group)),
-    ),
+    groups: Array.from(context.enabled, (group) => groupStatus(account, group, snapshot.of(group))),
     /** Calls per minute: as configured, and as in force now (lower while recovering from an overload). */
     budget: {
       configured: budget.perMinute,
@@ -78,7 +74,7 @@ export function summaryOf(account: AccountCollector, snapshot: AccountSnapshot, 
     }),
     queries: [...inventory.queries.all()].map((record) => queryStatus(account, record, time)),
     /** The missed seconds and late transactions of its counters since the start; undefined when counters are off. */
-    counters: isEnabled(context, 'counters') ? { ...inventory.counterTotals } : undefined,
+    counters: context.enabled.has('counters') ? { ...inventory.counterTotals } : undefined,
     plan: schedule.plan,
   };
 }

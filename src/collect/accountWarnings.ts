@@ -2,10 +2,11 @@ import type { EntityMatch, Matchable } from '../config/match.ts';
 import { suggest } from '../config/wording.ts';
 import { nerdgraphValuesOf, type CustomMetric } from '../metrics/customMetrics.ts';
 import type { AccountCollector } from './accountCollector.ts';
+import type { Entry } from './accounts.ts';
 import { LONGEST_RANGE, OVERLAP } from './counterLedger.ts';
 import { missingMetricWarnings } from './entityRecords.ts';
 import type { Inventory } from './inventory.ts';
-import { isEnabled, onlyIds, unmatched, unmatchedWords } from './selection.ts';
+import { onlyIds, unmatched, unmatchedWords } from './selection.ts';
 
 /** The warnings about an account, each a sentence that says what to change. */
 export function warningsOf(account: AccountCollector): string[] {
@@ -30,8 +31,13 @@ export function unmatchedExclusions(accounts: readonly AccountCollector[]): stri
   return unmatchedEntries(accounts, ['exclude']);
 }
 
-/** The same for golden metrics, of the accounts of an entry: whoever names one that does not exist gets no value. */
-export function missingInEntry(accounts: readonly AccountCollector[]): string[] {
+/** The warnings about an entry that may begin while the exporter runs. */
+export function noticesOfEntry(entry: Entry): string[] {
+  return [...(entry.expanded?.warnings ?? []), ...missingInEntry(entry)];
+}
+
+/** The golden metrics that no account of an entry has: whoever names one that does not exist gets no value. */
+export function missingInEntry({ accounts }: Entry): string[] {
   const [first] = accounts;
   return Array.from(first?.inventory.entities.types() ?? []).flatMap(({ selection: { type: entityType } }) =>
     missingMetricWarnings(accounts.flatMap(({ inventory }) => inventory.entities.typeOf({ entityType }) ?? [])),
@@ -169,20 +175,6 @@ function unmatchedTemplates(accounts: readonly AccountCollector[]): string[] {
     );
 }
 
-/**
- * For each custom metric, the id of one application that has it: the data of that application show whether New Relic has the
- * configured value.
- */
-export function customExamples({ context, inventory }: AccountCollector): readonly number[] {
-  const examples = context.customMetrics.flatMap(({ template }) => {
-    const having = [...inventory.applications].find(([, { data }]) =>
-      data?.customNames?.some((name) => template.pattern.test(name)),
-    );
-    return having === undefined ? [] : [having[0]];
-  });
-  return [...new Set(examples)];
-}
-
 function tightLimits({ schedule, context }: AccountCollector): string[] {
   const { callsPerMinute, budget, concurrencyCapacity, slowdown } = schedule.plan;
   if (slowdown <= 1) return [];
@@ -204,7 +196,7 @@ function tightLimits({ schedule, context }: AccountCollector): string[] {
 const LONGEST_COUNTER_INTERVAL = 1000 * (LONGEST_RANGE - OVERLAP);
 
 function slowCounters({ schedule, context }: AccountCollector): string[] {
-  if (!isEnabled(context, 'counters')) return [];
+  if (!context.enabled.has('counters')) return [];
   const interval = schedule.effectiveIntervalOf({ group: 'counters' });
   if (interval <= LONGEST_COUNTER_INTERVAL) return [];
   return [

@@ -1,20 +1,8 @@
 import { backoff } from '../api/backoff.ts';
 import type { TimeRange } from '../api/upstreamReader.ts';
-import type { ReadTimes } from './task.ts';
+import type { EvaluationTime, ReadTimes, TaskState } from './task.ts';
 import { GROUPS, type Group } from '../reads/reads.ts';
 import { MINUTE_MS } from '../formulas/units.ts';
-
-/** The age of a task's last read value, compared with its due time. */
-export type TaskState = 'fresh' | 'stale' | 'missing';
-
-/**
- * Two times of one scrape, in milliseconds of the monotonic clock: its start `asOf` decides what is fresh, and `now`, when the
- * exposition is built, decides what is too old.
- */
-export interface EvaluationTime {
-  readonly asOf: number;
-  readonly now: number;
-}
 
 /**
  * The window of a refresh at `now`: `to = floor(now - delay, 1 minute)`, `from = to - length`. It is cut to the minute because

@@ -1,21 +1,14 @@
-import type { AccountList } from './accountList.ts';
+import type { Entry } from './accounts.ts';
+import { missingInEntry, noticesOfEntry, unmatchedWarnings } from './accountWarnings.ts';
 import type { Clock } from './clock.ts';
-import type { ExpandedEntry } from './expandAccounts.ts';
 
 export type EntryStatus = ReturnType<typeof entryStatus>;
 
-/**
- * The state of an entry with `account_ids`. Times are Unix seconds; unknown values are undefined.
- *
- * @param verdicts what became of the accounts that its key lists; undefined before the first good list
- */
-export function entryStatus(
-  list: AccountList,
-  verdicts: ExpandedEntry['verdicts'] | undefined,
-  sentences: { readonly warnings: readonly string[]; readonly missingMetrics: readonly string[] },
-  clock: Clock,
-) {
+/** The state of an entry with `account_ids`. Times are Unix seconds; unknown values are undefined. */
+export function entryStatus(entry: Entry, clock: Clock) {
+  const { list, expanded, accounts } = entry;
   const { problem, tried, listed, refused, hasExported, context } = list;
+  const verdicts = expanded?.verdicts;
   return {
     entry: list.entry,
     labels: context.account.labels,
@@ -34,6 +27,7 @@ export function entryStatus(
     exported: verdicts?.filter(({ verdict }) => 'exportedAs' in verdict).length,
     leftOut: verdicts?.filter(({ verdict }) => 'leftOut' in verdict && verdict.leftOut === 'max_accounts').length,
     accounts: verdicts ?? [],
-    ...sentences,
+    warnings: [...noticesOfEntry(entry), ...unmatchedWarnings(accounts)],
+    missingMetrics: missingInEntry(entry),
   };
 }

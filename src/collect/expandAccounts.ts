@@ -41,7 +41,7 @@ export function originKey({ base_url, account_id }: Pick<AccountConfig, 'base_ur
  */
 export function expandAccounts(
   file: readonly AccountConfig[],
-  lists: ReadonlyMap<string, readonly ListedAccount[]>,
+  lists: ReadonlyMap<string, readonly ListedAccount[] | undefined>,
   before: readonly AccountConfig[],
 ): Expansion {
   const known = new Map(

@@ -22,7 +22,7 @@ import {
   type ListRecord,
 } from './records.ts';
 import type { AccountContext } from './accountContext.ts';
-import { effectiveSettings, isEnabled, readsMetricData, selectKeyTransactions, selects } from './selection.ts';
+import { effectiveSettings, readsMetricData, selectKeyTransactions, selects } from './selection.ts';
 
 /** The length of the application list is compared with its lengths within this time, in milliseconds. */
 const REMEMBERED = 3_600_000;
@@ -292,7 +292,7 @@ export class Inventory {
     const labels = writeLabels(applicationLabels(account, application), before?.labels);
     const settings = effectiveSettings(account, application);
     const isReporting = application.reporting !== false;
-    const counts = isEnabled(this.#context, 'counters');
+    const counts = this.#context.enabled.has('counters');
     const counters = counts ? (before?.counters ?? new CounterLedger()) : undefined;
     counters?.reports(isReporting, windowAt(clock.now(), collection).to);
     if (!readsMetricData(account, application)) {
@@ -315,7 +315,7 @@ export class Inventory {
     const record = { application, settings, labels, samples: undefined, rolling, counters, data };
     data.tasks = this.store.keepAll(data.tasks, subject, ({ group, isOfApplications = false }) => {
       if (group === 'counters' && !isReporting) return false;
-      return isOfApplications && (group === 'hosts' ? settings.hosts : isEnabled(this.#context, group));
+      return isOfApplications && (group === 'hosts' ? settings.hosts : this.#context.enabled.has(group));
     });
     if (data.tasks.custom_names === undefined && data.customNames !== undefined) {
       data.customNames = undefined;

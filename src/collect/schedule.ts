@@ -12,11 +12,9 @@ import {
   stateOf,
   windowAt,
   readableAt,
-  type EvaluationTime,
-  type TaskState,
   type Plan,
 } from './due.ts';
-import type { Task, ReadTimes } from './task.ts';
+import type { EvaluationTime, ReadTimes, Task, TaskState } from './task.ts';
 import type { Inventory } from './inventory.ts';
 import type { Kinds } from './kinds.ts';
 import type { AccountLimiter } from './limiter.ts';

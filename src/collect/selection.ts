@@ -1,12 +1,16 @@
 import type { Application, KeyTransaction } from '../api/types.ts';
-import type { MonitoredEntity } from '../api/upstreamReader.ts';
+import type { MonitoredEntity, UpstreamReader } from '../api/upstreamReader.ts';
 import type { AccountConfig } from '../config/config.ts';
 import { type EntityMatch, type Matchable, matches } from '../config/match.ts';
 import { orderKey } from '../metrics/goldenNames.ts';
-import type { Group } from '../reads/reads.ts';
-import type { AccountContext } from './accountContext.ts';
+import { GROUPS, type Group } from '../reads/reads.ts';
 
-export function isEnabled({ account, reader }: Pick<AccountContext, 'account' | 'reader'>, group: Group): boolean {
+/** The groups that the configuration of an account and its interface enable. */
+export function enabledGroups(account: AccountConfig, reader: UpstreamReader): ReadonlySet<Group> {
+  return new Set(GROUPS.filter((group) => isEnabled(account, reader, group)));
+}
+
+function isEnabled(account: AccountConfig, reader: UpstreamReader, group: Group): boolean {
   if (group === 'entities' || group === 'golden_metrics') {
     return account.entities.length > 0 && reader.entities !== undefined;
   }

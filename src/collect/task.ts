@@ -30,6 +30,18 @@ export interface ReadTimes {
   interval: number;
 }
 
+/** The age of a task's last read value, compared with its due time. */
+export type TaskState = 'fresh' | 'stale' | 'missing';
+
+/**
+ * Two times of one scrape, in milliseconds of the monotonic clock: its start `asOf` decides what is fresh, and `now`, when the
+ * exposition is built, decides what is too old.
+ */
+export interface EvaluationTime {
+  readonly asOf: number;
+  readonly now: number;
+}
+
 /**
  * The unit of reading: a list, or the data of an application, a host, a key transaction, an entity or a query. At most one call
  * at a time reads a task, and all interested refreshes share that call. This object is the state of its reads; the values are in

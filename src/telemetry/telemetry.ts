@@ -5,7 +5,7 @@ import { FAILURE_REASONS, type FailureReason } from '../api/types.ts';
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import type { AccountSummary, GroupStatus, QueryStatus } from '../collect/accountStatus.ts';
 import type { EntryStatus } from '../collect/entryStatus.ts';
-import type { TaskState } from '../collect/due.ts';
+import type { TaskState } from '../collect/task.ts';
 import type { OwnFamily } from '../exposition/exposition.ts';
 import { EXPORTER, EXPORTER_FAMILIES, type ExporterFamily } from '../metrics/catalogueExporter.ts';
 import type { DroppedSeries, Labels } from '../metrics/sample.ts';

@@ -5,7 +5,8 @@ import { describeInterfaceEnd, openLog, readFiles, logIfFromEnvironment, type Fi
 import { UpstreamError } from '../api/types.ts';
 import type { Diagnosis } from '../api/upstreamReader.ts';
 import type { AccountStatus, TaskStatus } from '../collect/accountStatus.ts';
-import type { Collector } from '../collect/collector.ts';
+import type { AccountCollector } from '../collect/accountCollector.ts';
+import { unmatchedExclusions } from '../collect/accountWarnings.ts';
 import type { EntryStatus } from '../collect/entryStatus.ts';
 import { REMEDIES } from '../collect/remedies.ts';
 import type { AccountConfig } from '../config/config.ts';
@@ -64,23 +65,34 @@ async function checkLive(options: ReadingOptions): Promise<void> {
       signal.throwIfAborted();
     }
     // Only metric data tell whether a custom metric has the configured values, so one application that has it is probed.
-    const { accounts } = collector;
-    for (const { name } of accounts) {
-      for (const id of collector.customExamples(name)) await collector.probe(name, id, Infinity, signal);
+    const collectors = collector.collectors();
+    for (const account of collectors) {
+      const { name } = account.context.account;
+      for (const id of customExamples(account)) await collector.probe(name, id, Infinity, signal);
     }
     signal.throwIfAborted();
     const statuses = new Map(collector.status().map((status) => [status.name, status]));
     const reports = await Promise.all(
-      accounts.map((account) =>
-        report(account, statuses.get(account.name), collector.unmatchedExclusions(account.name), () =>
-          collector.diagnose(account.name, signal),
-        ),
-      ),
+      collectors.map((each) => report(each, statuses.get(each.context.account.name), signal)),
     );
-    const all = [...collector.entries().map((entry) => reportEntry(entry, collector)), ...reports];
+    const all = [...collector.entries().map((entry) => reportEntry(entry, collectors)), ...reports];
     print(all.map(({ text }) => `${text}\n`).join('\n'));
     if (all.some(({ failed }) => failed)) throw new ExitStatus(1);
   });
+}
+
+/**
+ * For each custom metric, the id of one application that has it: the data of that application show whether New Relic has the
+ * configured value.
+ */
+function customExamples({ context, inventory }: AccountCollector): readonly number[] {
+  const examples = context.customMetrics.flatMap(({ template }) => {
+    const having = [...inventory.applications].find(([, { data }]) =>
+      data?.customNames?.some((name) => template.pattern.test(name)),
+    );
+    return having === undefined ? [] : [having[0]];
+  });
+  return [...new Set(examples)];
 }
 
 /** Names of the interfaces in messages, used where an interface has no known end. */
@@ -93,15 +105,16 @@ interface AccountReport {
 }
 
 /** An entry with `account_ids`: its list, and what no account of it has. */
-function reportEntry(status: EntryStatus, collector: Collector): AccountReport {
+function reportEntry(status: EntryStatus, collectors: readonly AccountCollector[]): AccountReport {
   const { entry, problem, reason, listed = 0, exported = 0, warnings, missingMetrics } = status;
+  const ofEntry = collectors.filter(({ context }) => context.list?.entry === entry);
   const verdict =
     problem === undefined
       ? `${counted(listed, 'account')} visible, ${exported} exported`
       : `the list of accounts cannot be read: ${problem}`;
   const lines = [
     ...(reason === undefined ? [] : [`hint: ${REMEDIES[reason]}`]),
-    ...[...warnings, ...collector.unmatchedExclusions(entry)].map(
+    ...[...warnings, ...unmatchedExclusions(ofEntry)].map(
       (text) => `${missingMetrics.includes(text) ? 'problem' : 'warning'}: ${text}`,
     ),
   ];
@@ -112,11 +125,12 @@ function reportEntry(status: EntryStatus, collector: Collector): AccountReport {
 }
 
 async function report(
-  account: AccountConfig,
+  collector: AccountCollector,
   status: AccountStatus | undefined,
-  exclusions: readonly string[],
-  diagnose: () => Promise<Diagnosis>,
+  signal: AbortSignal,
 ): Promise<AccountReport> {
+  const { context, schedule, limiter } = collector;
+  const { account } = context;
   const { name, region, base_url } = account;
   const target = `account ${name} (${region === undefined ? '' : `region ${region}, `}${base_url})`;
   const reported = (verdict: string, lines: readonly string[], failed: boolean): AccountReport => ({
@@ -127,9 +141,10 @@ async function report(
     failed,
   });
   const missing = new Set(status?.entities.flatMap(({ missingMetrics }) => missingMetrics));
-  const warnings = [...(status?.warnings ?? []), ...exclusions].map(
-    (text) => `${missing.has(text) ? 'problem' : 'warning'}: ${text}`,
-  );
+  const warnings = [
+    ...(status?.warnings ?? []),
+    ...(context.list === undefined ? unmatchedExclusions([collector]) : []),
+  ].map((text) => `${missing.has(text) ? 'problem' : 'warning'}: ${text}`);
   const others = status === undefined ? [] : [...entityLines(status), ...queryLines(status), planLine(status)];
   others.push(...emptyQueries(status?.queries ?? []), ...warnings);
   const hasFailed = status?.queries.some(({ problem }) => problem !== undefined) === true || hasFailedType(status);
@@ -148,10 +163,12 @@ async function report(
   );
   const { applications, visible } = status;
   const reporting = applications.filter((application) => application.reporting).length;
-  const found = await diagnose().catch((error: unknown): Diagnosis & { readonly problem: string } => {
-    if (!(error instanceof UpstreamError)) throw error;
-    return { facts: [], warnings: [], problem: error.message };
-  });
+  const found = await context.reader
+    .diagnose(schedule.advanceWindow(), { signal, limiter, patient: true })
+    .catch((error: unknown): Diagnosis & { readonly problem: string } => {
+      if (!(error instanceof UpstreamError)) throw error;
+      return { facts: [], warnings: [], problem: error.message };
+    });
   const problems = [
     ...failing.map(({ group, application, problem }) =>
       [group, application === undefined ? '' : ` of "${application}"`, `: ${problem}`].join(''),

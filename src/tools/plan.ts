@@ -1,7 +1,6 @@
 import process from 'node:process';
 import type { Api } from '../api/upstreamReader.ts';
 import type { AccountStatus } from '../collect/accountStatus.ts';
-import type { Collector } from '../collect/collector.ts';
 import type { Plan } from '../collect/due.ts';
 import type { AccountConfig } from '../config/config.ts';
 import { formatDuration } from '../config/duration.ts';
@@ -10,6 +9,7 @@ import { counted } from '../config/wording.ts';
 import { groupInWords, type Group } from '../reads/reads.ts';
 import { ExitStatus, withColours } from '../cli/process.ts';
 import { escapeUnsafe } from '../log/logger.ts';
+import { expectedSeries } from './expectedSeries.ts';
 import { scannedMinutes, type ScannedMinutes } from './scannedMinutes.ts';
 import { withLists } from './upstream/session.ts';
 import type { CommonOptions } from '../cli/flags.ts';
@@ -45,10 +45,11 @@ export async function runPlan(options: CommonOptions & { readonly format: 'table
       complain(sentence, reason);
     }
     const plans = read.flatMap((status) => {
-      const account = collector.accounts.find(({ name }) => name === status.name);
-      const series = collector.expectedSeries(status.name);
-      if (account === undefined || series === undefined) return [];
-      return [planOf(status, series, account, scannedMinutes(account, config.collection, status.plan))];
+      const collected = collector.collectors().find(({ context }) => context.account.name === status.name);
+      if (collected === undefined) return [];
+      const { account } = collected.context;
+      const scanned = scannedMinutes(account, config.collection, status.plan);
+      return [planOf(status, expectedSeries(collected), account, scanned)];
     });
     const unlisted = collector.entries().filter(({ problem, isEmpty }) => problem !== undefined || isEmpty);
     for (const { entry, problem = 'it leaves no account', reason } of unlisted) {
@@ -72,7 +73,7 @@ export async function runPlan(options: CommonOptions & { readonly format: 'table
  */
 function planOf(
   { name, api, plan, tasks, warnings }: AccountStatus,
-  series: NonNullable<ReturnType<Collector['expectedSeries']>>,
+  series: ReturnType<typeof expectedSeries>,
   { entities, queries }: AccountConfig,
   scanned: readonly ScannedMinutes[],
 ) {

@@ -7,6 +7,7 @@ import type { AccountConfig } from '../../src/config/config.ts';
 import { GoldenFamilies } from '../../src/metrics/monitoredFamilies.ts';
 import { accountConfig, collectionConfig, config } from './support/config.ts';
 import { NERDGRAPH, World } from './support/world.ts';
+import { expectedSeries } from '../../src/tools/expectedSeries.ts';
 
 type Selection = AccountConfig['entities'][number];
 
@@ -21,6 +22,8 @@ function metric(name: string, over: Partial<GoldenMetric> = {}): GoldenMetric {
     ...over,
   };
 }
+
+const seriesNow = (world: World) => world.collector.collectors().map(expectedSeries)[0];
 
 const METRICS = [metric('throughput'), metric('errorRate')];
 
@@ -147,9 +150,9 @@ describe('entities', () => {
     world.collector.reconfigure(config({ ...accountWith(selection()), applications: accountConfig().applications }));
     world.populate(1);
     await world.scrape();
-    const withEntities = world.collector.expectedSeries('main');
+    const withEntities = seriesNow(world);
     world.collector.reconfigure(config(accountConfig({ account_id: 7 })));
-    const without = world.collector.expectedSeries('main');
+    const without = seriesNow(world);
     // Each entity has info, reporting and five statuses of health; a reporting one has two golden metrics, too.
     expect((withEntities?.total ?? 0) - (without?.total ?? 0)).toBe(3 * 7 + 2 * 2);
     expect(withEntities?.perApplication).toBe(without?.perApplication);
@@ -189,7 +192,7 @@ describe('entities', () => {
       const metrics = [metric('took', { definition: { ...metric('took').definition, select } })];
       const world = worldWith([selection()], [entity('a', { metrics }), entity('b', { metrics })]);
       await world.scrape();
-      return world.collector.expectedSeries('main')?.total ?? NaN;
+      return seriesNow(world)?.total ?? NaN;
     };
     expect((await seriesOf('percentile(d, 50, 95, 99)')) - (await seriesOf('average(d)'))).toBe(2 * 2);
   });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { unmatchedExclusions } from '../../src/collect/accountWarnings.ts';
 import { application, TRAFFIC } from './support/bodies.ts';
 import { accountConfig, config } from './support/config.ts';
 import { World } from './support/world.ts';
@@ -123,7 +124,7 @@ describe('what matches nothing', () => {
     expect(world.status.warnings).toEqual([
       'applications.settings: no application has the name "legacy-*": correct the entry or remove it',
     ]);
-    expect(world.collector.unmatchedExclusions('main')).toEqual([
+    expect(unmatchedExclusions(world.collector.collectors())).toEqual([
       'applications.exclude: no application has the name "old-*": correct the entry or remove it',
     ]);
   });

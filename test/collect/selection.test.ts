@@ -5,7 +5,7 @@ import {
   readsMetricData,
   selectKeyTransactions,
   selects,
-  isEnabled,
+  enabledGroups,
   unmatched,
 } from '../../src/collect/selection.ts';
 import { neededGroups } from '../../src/collect/scope.ts';
@@ -114,7 +114,7 @@ describe('a scope', () => {
     expect(
       neededGroups({ groups: new Set(['metric_names']) }, { reader: nerdgraph, customMetrics: [] }).always,
     ).toEqual(new Set());
-    expect(isEnabled({ account: accountConfig(), reader: nerdgraph }, 'metric_names')).toBe(false);
+    expect(enabledGroups(accountConfig(), nerdgraph).has('metric_names')).toBe(false);
   });
 
   it('needs for custom metrics the data of the applications or the hosts that they are about, and no other', () => {
@@ -148,6 +148,6 @@ describe('a scope', () => {
     ['custom_metrics', accountConfig(), false],
     ['applications', accountConfig(), true],
   ] as const)('%s are on as the account says', (group, account, on) => {
-    expect(isEnabled({ account, reader }, group)).toBe(on);
+    expect(enabledGroups(account, reader).has(group)).toBe(on);
   });
 });

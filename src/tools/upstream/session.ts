@@ -1,7 +1,8 @@
 import { keyOf } from '../../config/keys.ts';
 import process from 'node:process';
 import type { Logger } from 'pino';
-import { Collector, type AccountReader } from '../../collect/collector.ts';
+import type { AccountReader } from '../../collect/accounts.ts';
+import { Collector } from '../../collect/collector.ts';
 import type { AccountConfig, Config } from '../../config/config.ts';
 import { firstOf, GROUPS, type Group } from '../../reads/reads.ts';
 import { errorText, escapeUnsafe, isMistake } from '../../log/logger.ts';

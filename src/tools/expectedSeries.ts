@@ -3,12 +3,11 @@ import { COUNTED } from '../metrics/counterFamilies.ts';
 import { firstOf, GROUPS } from '../reads/reads.ts';
 import { WINDOW_FAMILIES } from '../metrics/windowFamilies.ts';
 import { readStatement } from '../nrql/statement.ts';
-import type { AccountCollector } from './accountCollector.ts';
-import { AccountSnapshot } from './accountSnapshot.ts';
-import type { EvaluationTime } from './due.ts';
-import type { EntityRecord } from './entityRecords.ts';
-import type { ApplicationData } from './records.ts';
-import type { AccountContext } from './accountContext.ts';
+import type { AccountCollector } from '../collect/accountCollector.ts';
+import { AccountSnapshot } from '../collect/accountSnapshot.ts';
+import type { EntityRecord } from '../collect/entityRecords.ts';
+import type { ApplicationData } from '../collect/records.ts';
+import type { AccountContext } from '../collect/accountContext.ts';
 
 const LISTS = new Set(GROUPS.filter((group) => firstOf(group).gives === 'list'));
 
@@ -23,8 +22,9 @@ const OTHER_COMPONENTS = 2;
  * lists, the maximum for metric data, because only the data show which values an application or an entity has. Queries are not
  * counted.
  */
-export function expectedSeries(account: AccountCollector, time: EvaluationTime) {
-  const lists = AccountSnapshot.atOnce(account, { groups: LISTS }, time).blocks;
+export function expectedSeries(account: AccountCollector) {
+  const now = account.context.clock.monotonic();
+  const lists = AccountSnapshot.atOnce(account, { groups: LISTS }, { asOf: now, now }).blocks;
   const sums = { total: 0, applications: 0, hosts: 0 };
   for (const { labels, samples } of lists) {
     const series = samples.values.length;

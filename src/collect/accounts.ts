@@ -1,0 +1,260 @@
+import type { Logger } from 'pino';
+import type { UpstreamReader } from '../api/upstreamReader.ts';
+import type { AccountConfig, Config } from '../config/config.ts';
+import { customMetrics } from '../metrics/customMetrics.ts';
+import { prepareQueries } from '../metrics/queryFamilies.ts';
+import { SampleWriter } from '../metrics/writeSamples.ts';
+import { AccountCollector } from './accountCollector.ts';
+import type { AccountContext, CallerContext } from './accountContext.ts';
+import { AccountList } from './accountList.ts';
+import { within, type Clock } from './clock.ts';
+import { expandAccounts, originKey, type ExpandedEntry, type Expansion } from './expandAccounts.ts';
+import { MetricSelections } from './metricSelections.ts';
+import { enabledGroups } from './selection.ts';
+import { UserConcurrency } from './userConcurrency.ts';
+
+/** A reader of one account and the key it uses. */
+export type AccountReader = Pick<CallerContext, 'reader' | 'keyMark'>;
+
+export interface AccountsDependencies {
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Opens the reader of an account, with the learned state of the reader that it replaces. Throws when it cannot be opened. */
+  readonly openReader: (account: AccountConfig, config: Config, before?: object) => AccountReader;
+  /** True: plans and states count all tasks, requested or not. */
+  readonly ignoreDemand?: boolean;
+}
+
+/** An entry with `account_ids`: its list, what became of the accounts in it, and the accounts that are read. */
+export interface Entry {
+  readonly list: AccountList;
+  /** Undefined before the first good list. */
+  readonly expanded: ExpandedEntry | undefined;
+  readonly accounts: readonly AccountCollector[];
+}
+
+/** What makes calls: an account, or the list of an entry. */
+interface Caller<Context> {
+  readonly context: Context;
+  reconfigure(context: Context): void;
+  readingsUnderWay(): Promise<void>;
+  stop(): void;
+}
+
+/** A caller, and the context that it gets when everything has been opened. */
+interface Opened<Each, Context> {
+  readonly caller: Each;
+  readonly context: Context;
+}
+
+/** Which accounts there are: those of the file, and in the places of its entries with `account_ids` the accounts of their lists. */
+export class Accounts {
+  readonly concurrency: UserConcurrency;
+  readonly #dependencies: AccountsDependencies;
+  #config: Config;
+  #byName: ReadonlyMap<string, AccountCollector> = new Map();
+  /** By the name of the entry. */
+  #lists: ReadonlyMap<string, AccountList> = new Map();
+  #expansion: Expansion = { accounts: [], entries: new Map() };
+  /** The versions of the lists that the expansion was made from. */
+  #expandedFrom = '';
+  /** Readers from before a reload, until they are closed. */
+  readonly #retired = new Set<UpstreamReader>();
+  readonly #writer = new SampleWriter();
+
+  constructor(config: Config, dependencies: AccountsDependencies) {
+    this.#config = config;
+    this.#dependencies = dependencies;
+    this.concurrency = new UserConcurrency(dependencies.clock);
+    this.reconfigure(config);
+  }
+
+  /** Takes over a configuration. Throws, and changes nothing, when a reader cannot be opened. */
+  reconfigure(config: Config): void {
+    this.#take(config, []);
+  }
+
+  /** The configurations of all accounts as they are now. */
+  get configs(): readonly AccountConfig[] {
+    return this.#expansion.accounts;
+  }
+
+  all(): readonly AccountCollector[] {
+    return [...this.#byName.values()];
+  }
+
+  get(name: string): AccountCollector | undefined {
+    return this.#byName.get(name);
+  }
+
+  get lists(): readonly AccountList[] {
+    return [...this.#lists.values()];
+  }
+
+  /** In the order of the configuration. */
+  entries(): readonly Entry[] {
+    return this.lists.map((list) => ({
+      list,
+      expanded: this.#expansion.entries.get(list.entry),
+      accounts: this.all().filter(({ context }) => context.list === list),
+    }));
+  }
+
+  /** Takes over changed keys. */
+  noticeKeys(): void {
+    for (const account of this.#byName.values()) account.noticeKey();
+    this.#share();
+  }
+
+  /**
+   * Reads the lists that are due. Resolves when all have been read, after `waitMs` milliseconds, or when the signal is aborted; a
+   * list that comes later is taken over then. Never rejects.
+   */
+  async readLists(waitMs: number, signal?: AbortSignal): Promise<void> {
+    const { lists } = this;
+    if (lists.length === 0) return;
+    // A list that failed is not waited for again while there is an earlier one.
+    const isAwaited = lists.map((list) => list.problem === undefined || list.accounts === undefined);
+    const readings = lists.map((list) => list.read());
+    const awaited = Promise.all(readings.filter((_, index) => isAwaited[index]));
+    void Promise.all(readings).then(() => this.#expand());
+    await within(awaited, waitMs, this.#dependencies.clock, signal);
+    // All are taken over together, so that names do not depend on which comes first.
+    this.#expand();
+  }
+
+  /** Stops all calls for good; never rejects. */
+  async stop(): Promise<void> {
+    this.concurrency.stop();
+    const all = [...this.#lists.values(), ...this.#byName.values()];
+    for (const each of all) each.stop();
+    const readers = [...this.#retired, ...all.map(({ context }) => context.reader)];
+    await Promise.allSettled(readers.map((reader) => reader.close()));
+  }
+
+  /** Takes over what the lists have now. When a reader cannot be opened, everything stays as it is. */
+  #expand(): void {
+    if (this.#expandedFrom === versionsOf(this.#lists)) return;
+    try {
+      this.#take(this.#config, this.#expansion.accounts);
+    } catch (error) {
+      const text = 'An account of a list cannot be read: the accounts stay as they were';
+      this.#dependencies.log.error({ err: error }, text);
+    }
+  }
+
+  /** @param before the accounts that keep their names, as in `expandAccounts` */
+  #take(config: Config, before: readonly AccountConfig[]): void {
+    const { collection } = config;
+    const { clock, log, openReader, ignoreDemand = false } = this.#dependencies;
+    const readers: UpstreamReader[] = [];
+    const open = (account: AccountConfig, from: CallerContext | undefined): CallerContext => {
+      const { name, account_ids } = account;
+      const opened = openReader(account, config, from?.reader.memory);
+      readers.push(opened.reader);
+      const logger = log.child(account_ids === undefined ? { account: name } : { entry: name });
+      return { ...opened, account, collection, clock, logger };
+    };
+    const isSame = (account: AccountConfig, from: CallerContext): boolean =>
+      from.account === account && from.collection === collection;
+    const listOf = (account: AccountConfig, from: CallerContext | undefined): CallerContext =>
+      from !== undefined && isSame(account, from) ? from : open(account, from);
+    const accountOf = (account: AccountConfig, from: AccountContext | undefined): AccountContext => {
+      if (from !== undefined && isSame(account, from)) return from;
+      // Custom metrics that are defined as before stay the same objects, so that the last read data are not calculated again.
+      const hasSame = JSON.stringify(from?.account.custom_metrics) === JSON.stringify(account.custom_metrics);
+      const metrics = from !== undefined && hasSame ? from.customMetrics : customMetrics(account.custom_metrics);
+      const context = open(account, from);
+      return {
+        ...context,
+        list: account.origin === undefined ? undefined : lists.get(account.origin.entry)?.caller,
+        enabled: enabledGroups(account, context.reader),
+        customMetrics: metrics,
+        selections: new MetricSelections(context.reader, metrics),
+        queries: prepareQueries(account.queries),
+        writer: this.#writer,
+        ignoreDemand,
+      };
+    };
+    let lists: ReadonlyMap<string, Opened<AccountList, CallerContext>>;
+    let expansion: Expansion;
+    let accounts: ReadonlyMap<string, Opened<AccountCollector, AccountContext>>;
+    try {
+      const entries = config.accounts.filter(({ account_ids }) => account_ids !== undefined);
+      lists = openAll(entries, this.lists, listOf, (context) => new AccountList(context));
+      const listed = Array.from(lists, ([name, { caller }]) => [name, caller.accounts] as const);
+      expansion = expandAccounts(config.accounts, new Map(listed), before);
+      accounts = openAll(expansion.accounts, this.all(), accountOf, (context) => new AccountCollector(context));
+    } catch (error) {
+      for (const reader of readers) void reader.close();
+      throw error;
+    }
+    this.#config = config;
+    this.#expansion = expansion;
+    this.#lists = this.#replace(this.#lists, lists);
+    this.#expandedFrom = versionsOf(this.#lists);
+    this.#byName = this.#replace(this.#byName, accounts);
+    for (const { context } of this.#byName.values()) if (context.list !== undefined) context.list.hasExported = true;
+    this.#share();
+  }
+
+  /** Gives callers their new contexts, and stops the ones that are gone. */
+  #replace<Context extends CallerContext, Each extends Caller<Context>>(
+    before: ReadonlyMap<string, Each>,
+    opened: ReadonlyMap<string, Opened<Each, Context>>,
+  ): ReadonlyMap<string, Each> {
+    const gone = new Set(before.values());
+    for (const { caller, context } of opened.values()) {
+      gone.delete(caller);
+      if (caller.context === context) continue;
+      this.#closeLater(caller.context.reader, caller.readingsUnderWay());
+      caller.reconfigure(context);
+    }
+    for (const caller of gone) {
+      caller.stop();
+      void caller.context.reader.close();
+    }
+    return new Map(Array.from(opened, ([name, { caller }]) => [name, caller]));
+  }
+
+  #share(): void {
+    this.concurrency.share([...this.#lists.values(), ...this.#byName.values()]);
+  }
+
+  /** Reads in flight finish with the old reader, pages, retries and pauses included; then its connections are closed. */
+  #closeLater(reader: UpstreamReader, readings: Promise<void>): void {
+    reader.retire();
+    this.#retired.add(reader);
+    void readings.then(() => {
+      this.#retired.delete(reader);
+      return reader.close();
+    });
+  }
+}
+
+/** The callers of these configurations by name: what has the same identity stays, and gets a context for a changed configuration. */
+function openAll<Context extends CallerContext, Each extends { readonly context: Context }>(
+  accounts: readonly AccountConfig[],
+  before: readonly Each[],
+  contextOf: (account: AccountConfig, before: Context | undefined) => Context,
+  make: (context: Context) => Each,
+): ReadonlyMap<string, Opened<Each, Context>> {
+  const known = new Map(before.map((caller) => [identityOf(caller.context.account), caller]));
+  return new Map(
+    accounts.map((account) => {
+      const same = known.get(identityOf(account));
+      const context = contextOf(account, same?.context);
+      return [account.name, { caller: same ?? make(context), context }];
+    }),
+  );
+}
+
+/** An account that is the same keeps its data: one of the file by its name, one of a list by its number. */
+function identityOf(account: AccountConfig): string {
+  const { name, api, account_id, base_url, origin } = account;
+  return origin === undefined ? JSON.stringify([name, api, account_id, base_url]) : originKey(account);
+}
+
+function versionsOf(lists: ReadonlyMap<string, AccountList>): string {
+  return Array.from(lists.values(), ({ version }) => version).join();
+}
