@@ -1,10 +1,23 @@
-import type { ListedAccount } from '../api/upstreamReader.ts';
+import type { Logger } from 'pino';
+import type { ListedAccount, UpstreamReader } from '../api/upstreamReader.ts';
 import { UpstreamError, type FailureReason } from '../api/types.ts';
+import type { AccountConfig, CollectionConfig } from '../config/config.ts';
 import { counted } from '../config/wording.ts';
-import type { CallerContext } from './accountContext.ts';
 import { AccountLog } from './accountLog.ts';
+import type { Clock } from './clock.ts';
 import { retryAt } from './due.ts';
 import { AccountLimiter } from './limiter.ts';
+
+/** The configuration and reader of an account, or of an entry with `account_ids`; a reload replaces them together. */
+export interface CallerContext {
+  readonly account: AccountConfig;
+  readonly collection: CollectionConfig;
+  readonly reader: UpstreamReader;
+  /** Changes exactly when the key changes; it is only compared and never shown. */
+  readonly keyMark: () => string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
 
 /** Why the list could not be read last; `since` is in milliseconds of the monotonic clock. */
 interface ListProblem {
