@@ -41,7 +41,7 @@ export function checkOutput(
 
 /** Says on standard error what was written, and what to do with it. */
 export function noteWritten(file: string, content: string, next: string): void {
-  process.stderr.write(`Wrote ${file}: ${content}. Next: ${next}\n`);
+  process.stderr.write(`${file} is written: ${content}. Next: ${next}\n`);
 }
 
 function isFolder(path: string): boolean {

@@ -33,7 +33,7 @@ describe('check --live --facts', () => {
         'rest_error_rate_scale',
       ]);
       expect(status).toBe(1);
-      expect(stderr).toContain(`Wrote ${output}: ${FACTS.length} rows without names. Next: attach it`);
+      expect(stderr).toContain(`${output} is written: ${FACTS.length} rows without names. Next: attach it`);
       const shared = readFileSync(output, 'utf8');
       expect(JSON.parse(shared)).toMatchObject({
         program: 'newrelic-apm-exporter',

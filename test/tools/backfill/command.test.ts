@@ -51,7 +51,7 @@ describe('the command backfill', () => {
     expect(said).toMatch(/^Applications: 2; from .*Z to .*Z; a sample per minute; windows of 1m\.$/m);
     const samples = readFileSync(output, 'utf8').match(/^newrelic_/gm)?.length;
     expect(said).toMatch(
-      new RegExp(`^Wrote ${output}: ${samples} samples of \\d+ series\\. Next: promtool .* ${output}\\n$`, 'm'),
+      new RegExp(`^${output} is written: ${samples} samples of \\d+ series\\. Next: promtool .* ${output}\\n$`, 'm'),
     );
     const series = readDocument(readFileSync(output, 'utf8'));
     expect(series.size).toBeGreaterThan(40);
