@@ -226,7 +226,8 @@ export function planQueries(parts: readonly QueryPart[], memory: AccountMemory, 
 
 /**
  * The parts without suspect columns of golden metrics, and the queries of these: a column that failed for several entities is
- * read of all of them together, one that failed for an entity of that one.
+ * read of all of them together, one that failed for an entity of that one, and so are its other columns: a query asks for each
+ * column of all of its entities.
  */
 function separateColumns(
   parts: readonly QueryPart[],
@@ -236,6 +237,7 @@ function separateColumns(
   if (golden === undefined || !failures.hasSuspects) return [parts, []];
   const idOf = new Map(columnsOf(parts).map((column) => [column, columnId(golden, column)]));
   const batches: Batch[] = [];
+  const alone = new Set<SubjectId>();
   let left = parts;
   for (const [column, key] of idOf) {
     const having = (each: readonly QueryPart[]): readonly QueryPart[] =>
@@ -243,14 +245,16 @@ function separateColumns(
     const isWhole = failures.isSuspect(COLUMNS, key);
     if (!isWhole && !failures.hasSuspectPart(COLUMNS, key)) continue;
     const apart = having(left).filter(({ id }) => isWhole || failures.isSuspect(COLUMNS, key, String(id)));
-    const alone = withColumns(apart, [column]);
-    batches.push(...(isWhole && alone.length > 0 ? [alone] : alone.map((part) => [part])));
+    const suspects = withColumns(apart, [column]);
+    if (!isWhole) for (const { id } of apart) alone.add(id);
+    batches.push(...(isWhole && suspects.length > 0 ? [suspects] : suspects.map((part) => [part])));
     left = left.flatMap((part) => {
       const others = part.selector.names.filter((name) => name !== column);
       return apart.includes(part) ? withColumns([part], others) : [part];
     });
   }
-  return [left, batches];
+  batches.push(...left.filter(({ id }) => alone.has(id)).map((part) => [part]));
+  return [left.filter(({ id }) => !alone.has(id)), batches];
 }
 
 /**

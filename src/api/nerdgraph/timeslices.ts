@@ -355,6 +355,11 @@ class SplitRead {
     // One subject of the failed batch is left, which was not read alone yet.
     if (error !== undefined && reason !== 'truncated') return this.#read(batch, false);
     const failure = error ?? this.#tooBig();
+    const [column = ''] = this.#columns(batch);
+    // A column that is too large for a second entity is not read of the others.
+    if (column !== '' && this.#failed.some((part) => this.#columns(part.batch)[0] === column)) {
+      this.#badColumns.set(column, failure);
+    }
     this.#failed.push({ batch, error: failure });
     this.#unreadable += 1;
     return this.#fail(batch, failure);
@@ -363,11 +368,11 @@ class SplitRead {
   /**
    * Halves of one subject are read in turn, because the subject fails when either does. Halves of several subjects are read in
    * turn until something was read, which limits the calls where nothing can be read. So are columns, because one that fails
-   * is left out of all further parts.
+   * is left out of all further parts; the others are read, also those of one entity.
    */
   async #readBoth(batch: Batch, [first, second]: readonly [Batch, Batch], reason: SplitReason): Promise<boolean> {
     this.#context.account.transport.http.split(reason);
-    if (this.#context.query.golden !== undefined && reason !== 'truncated') {
+    if (this.#context.query.golden !== undefined && (reason !== 'truncated' || !isShared(batch))) {
       const isRead = await this.#read(first, false);
       return (await this.#read(second, false)) && isRead;
     }

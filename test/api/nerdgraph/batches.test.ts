@@ -121,24 +121,6 @@ describe('a query for many applications', () => {
     ]);
   });
 
-  it('that has too many rows for one application however it is divided costs few calls, and fails nobody else', async () => {
-    const between = await startBetween(WORLD);
-    const whole = await readAll(between);
-    const isBroken = (text: string): boolean => idsIn(text).includes('1000003');
-    const good = between.asked.length;
-    between.fault = (response, asked, text) =>
-      isBroken(asked.nrql) && edit((answer) => (answer.otherResult = { c: 0.5 }))(response, asked, text);
-    const outcomes = await readAll(between);
-    expect(failed(outcomes)).toEqual([2]);
-    expect(outcomes.filter((_, index) => index !== 2)).toEqual(whole.filter((_, index) => index !== 2));
-    const alone = between.asked.slice(good).filter(({ nrql: text }) => isBroken(text) && idsIn(text).length === 1);
-    // Halves of its metrics, down to one: what comes after the first that is still too large is not asked for.
-    expect(alone.length).toBeLessThanOrEqual(6);
-    const before = between.asked.length;
-    expect(failed(await readAll(between))).toEqual([2]);
-    expect(between.asked.length - before).toBeLessThanOrEqual(7);
-  });
-
   it('that the service finds too big is read in parts', async () => {
     const between = await startBetween(WORLD);
     const whole = await readAll(between);
@@ -178,27 +160,6 @@ describe('a query for many applications', () => {
       expect(notes.retries.length - before).toBe(2);
     }
     expect(notes.splits).toEqual([]);
-  });
-
-  it.each([
-    ['every second', 2, 'ODD'],
-    ['every third', 3, 'ACCESS_DENIED'],
-    ['every fourth', 4, 'SERVER_ERROR'],
-  ])('that %s application breaks fails none of the others, however many there are', async (_, every, errorClass) => {
-    const between = await startBetween({ ...WORLD, applications: 60 });
-    const ids = Array.from({ length: 60 }, (__, index) => 1_000_001 + index);
-    const isBroken = (id: number): boolean => id % every === 0;
-    between.fault = failWhere((text) => idsIn(text).some((id) => isBroken(Number(id))), errorClass);
-    const read = async (): Promise<number[]> => {
-      const subjects = metricDataOf(ids);
-      const outcomes = await readSubjects(between.reader.metricData, subjects, RANGE, between.call);
-      return failed(outcomes).map((index) => ids[index]!);
-    };
-    expect(await read()).toEqual(ids.filter(isBroken));
-    const before = between.asked.length;
-    expect(await read()).toEqual(ids.filter(isBroken));
-    // Each alone, and all others together.
-    expect(between.asked.length - before).toBeLessThanOrEqual(ids.filter(isBroken).length + 1);
   });
 
   it('that is read in many parts at once is no leak of listeners to Node.js', async () => {

@@ -1,85 +1,298 @@
 import { describe, expect, it } from 'vitest';
-import type { Outcome } from '../../../src/api/upstreamReader.ts';
-import type { Meaning } from '../../../src/api/nerdgraph/failures.ts';
-import type { FailureReason } from '../../../src/api/types.ts';
-import { metricDataOf, RANGE } from './nerdGraphReading.ts';
-import { startBetween, type Between } from './proxy.ts';
-import { readAll } from '../support/reading.ts';
+import { UpstreamError, type FailureReason } from '../../../src/api/types.ts';
+import type { BatchRead, Outcome } from '../../../src/api/upstreamReader.ts';
+import type { SimulatorOptions } from '../../../src/simulator/simulator.ts';
+import { servicesOf } from './goldenSubjects.ts';
+import { metricDataOf, METRICS, RANGE } from './nerdGraphReading.ts';
+import { edit, say, startBetween, where, type Between, type Fault } from './proxy.ts';
+import { readAll, valueOf } from '../support/reading.ts';
 
 const RETRIES = 2;
+const MINUTE = 60_000;
 
-/** An error of each meaning; which errors mean it, the table of failures says. */
-const ERRORS: readonly (readonly [meaning: Meaning, message: string, extensions?: Readonly<Record<string, string>>])[] =
-  [
-    ['rate_limited', 'Too many concurrent queries'],
-    ['timeout', 'x', { errorClass: 'TIMEOUT' }],
-    ['forbidden', 'x', { errorClass: 'ACCESS_DENIED' }],
-    ['auth', 'x', { error_code: 'BAD_API_KEY' }],
-    ['server', 'x', { errorClass: 'SERVER_ERROR' }],
-    ['transient', 'Something went wrong while executing your query'],
-    ['unmatched', 'No application was matched (did you specify appId, appName or entity.guid?)'],
-    ['other', 'NRQL Syntax Error: Error at line 1 position 8'],
-    ['invalid_response', 'odd'],
-  ];
+/** What a read gave of each subject, of golden metrics of each column of an entity: its value, or the reason of its failure. */
+type Given = ReadonlyMap<string, unknown>;
 
-const CASES = ERRORS.map(([meaning, message, extensions]) => ({ meaning, message, extensions }));
-
-const REASONS: Partial<Record<Meaning, FailureReason>> = { transient: 'server' };
-
-/** How many queries it takes when each is answered so: of one subject, and of several. */
-function queriesFor(meaning: Meaning, subjects: number): number {
-  if (meaning === 'auth' || meaning === 'rate_limited') return 1;
-  if (meaning === 'unmatched') return 2 * subjects - 1;
-  const isRetried = ['timeout', 'server', 'transient'].includes(meaning);
-  if (subjects === 1) return isRetried ? 1 + RETRIES : 1;
-  // Of several, one is asked first and then another one; what passes is tried again as it is.
-  return 3;
+interface Reads {
+  readonly read: () => Promise<Given>;
+  /** True for the queries that fail. */
+  readonly isStruck: (nrql: string) => boolean;
+  /** True for what shall fail. */
+  readonly isBad: (name: string) => boolean;
 }
 
-type Read = (between: Between, ids: readonly number[]) => Promise<readonly Outcome<unknown>[]>;
+interface Place {
+  readonly world: SimulatorOptions;
+  readonly begin: (between: Between) => Promise<Reads> | Reads;
+  /** Limits for the calls of the read in which it begins, and for what it adds to a later one, which is one query, a minute apart. */
+  readonly first: number;
+  readonly more: number;
+}
 
-const OPERATIONS: Readonly<Record<string, Read>> = {
-  'metric data': ({ reader, call }, ids) => readAll(reader.metricData, metricDataOf(ids), RANGE, call),
-  'host lists': ({ reader, call }, ids) =>
-    readAll(
-      reader.hosts,
-      ids.map((applicationId) => ({ applicationId })),
-      RANGE,
-      call,
-    ),
-  'rolling values': ({ reader, call }, ids) =>
-    readAll(
-      reader.rolling!,
-      ids.map((applicationId) => ({ kind: 'application', applicationId }) as const),
-      RANGE,
-      call,
-    ),
+const given = (outcome: Outcome<unknown>): unknown => ('error' in outcome ? outcome.error : outcome.value);
+
+async function readNamed<S, A>(
+  { call }: Between,
+  read: BatchRead<S, A>,
+  subjects: readonly S[],
+  nameOf: (subject: S) => string | number,
+): Promise<Given> {
+  const outcomes = await readAll(read, subjects, RANGE, call);
+  return new Map(subjects.map((subject, index) => [String(nameOf(subject)), given(outcomes[index]!)]));
+}
+
+const idOf = (place: number): number => 1_000_000 + place;
+const idsIn = (nrql: string): readonly string[] => nrql.match(/\b1000\d\d\d\b/g) ?? [];
+
+const FLEETS: Readonly<Record<number, SimulatorOptions>> = Object.fromEntries(
+  [1, 2, 16, 32].map((applications) => [applications, { applications, hostsPerApplication: 1, keyTransactions: 0 }]),
+);
+
+/** The calls of a read in which one part after the other is halved: two for each step to each of the bad ones, and the first three. */
+const halving = (bad: number, of: number): number => 3 + Math.min(2 * of, 2 * bad * Math.ceil(Math.log2(of)));
+
+type Kind = 'metrics' | 'hosts' | 'rolling';
+
+/** Applications of which some, counted from 1, break what is read of them. */
+function applications(count: number, bad: readonly number[], kind: Kind = 'metrics'): Place {
+  const names = new Set(bad.map((place) => String(idOf(place))));
+  const ids = Array.from({ length: count }, (_, index) => idOf(index + 1));
+  const ofApplications = ids.map((applicationId) => ({ applicationId }));
+  const rolling = ids.map((applicationId) => ({ kind: 'application', applicationId }) as const);
+  return {
+    world: FLEETS[count]!,
+    begin: (between) => ({
+      read: () => {
+        const nameOf = ({ applicationId }: { readonly applicationId: number }): number => applicationId;
+        if (kind === 'metrics') return readNamed(between, between.reader.metricData, metricDataOf(ids), nameOf);
+        if (kind === 'hosts') return readNamed(between, between.reader.hosts, ofApplications, nameOf);
+        return readNamed(between, between.reader.rolling!, rolling, (_) => _.applicationId);
+      },
+      isStruck: (nrql) => idsIn(nrql).some((id) => names.has(id)),
+      isBad: (name) => names.has(name),
+    }),
+    first: halving(bad.length, count),
+    more: bad.length,
+  };
+}
+
+const every = (count: number, step: number): number[] =>
+  Array.from({ length: Math.floor(count / step) }, (_, index) => (index + 1) * step);
+
+const HOSTS = { applications: 2, hostsPerApplication: 20, keyTransactions: 0 };
+
+/** The hosts of an application, one of which breaks queries, or of two, of which one does with all of its hosts. */
+function hosts(bad: number | 'all'): Place {
+  return {
+    world: HOSTS,
+    begin: async (between) => {
+      const { reader, call } = between;
+      const applicationIds = bad === 'all' ? [idOf(1), idOf(2)] : [idOf(1)];
+      const ofApplications = applicationIds.map((applicationId) => ({ applicationId }));
+      const lists = (await readAll(reader.hosts, ofApplications, RANGE, call)).map(valueOf);
+      const subjects = lists.flatMap((list, index) =>
+        list.map(({ key }) => ({ ...ofApplications[index]!, hostKey: key, metrics: METRICS })),
+      );
+      const name = bad === 'all' ? '' : subjects[bad]!.hostKey;
+      return {
+        read: () => readNamed(between, reader.metricData, subjects, (_) => `${_.applicationId} ${_.hostKey}`),
+        isStruck: (nrql) =>
+          bad === 'all' ? nrql.includes(String(idOf(1))) : nrql.includes(`'${name}'`) || !nrql.includes('host IN'),
+        isBad: (each) => each.startsWith(`${idOf(1)} ${name}`),
+      };
+    },
+    first: bad === 'all' ? halving(1, 2) + 4 : halving(1, 20),
+    // All hosts of an application may be asked in four queries of its own.
+    more: bad === 'all' ? 4 : 1,
+  };
+}
+
+const SERVICES = { applications: 40, hostsPerApplication: 1, keyTransactions: 0 };
+/** All of them have errors or are silent: of one without errors there is no row for a column of errors that is read alone. */
+const SOME_SERVICES = 22;
+const BAD_COLUMN = { name: 'errorRate', select: 'sum(apm.service.error.count)' };
+
+/** Golden metrics of services: a column, an entity, or a column of one entity breaks queries. */
+function services(what: 'column' | 'entity' | 'column of entity' | 'all', bad: number): Place {
+  return {
+    world: SERVICES,
+    begin: async (between) => {
+      const subjects = (await servicesOf(between)).slice(0, SOME_SERVICES);
+      const { guid } = subjects[bad]!;
+      const isBad = (text: string, column: string): boolean =>
+        what === 'all' || ((what === 'column' || text.includes(guid)) && (what === 'entity' || text.includes(column)));
+      return {
+        read: async () => {
+          const { goldenMetrics } = between.reader.entities!;
+          const outcomes = await readAll(goldenMetrics, subjects, RANGE, between.call);
+          return new Map(
+            subjects.flatMap(({ columns, ...subject }, index) => {
+              const outcome = outcomes[index]!;
+              return columns.map(({ name }) => {
+                const column = 'error' in outcome ? outcome.error : outcome.value.failures.get(name);
+                const value = column ?? ('value' in outcome ? outcome.value.values.get(name) : undefined);
+                return [`${subject.guid} ${name}`, value] as const;
+              });
+            }),
+          );
+        },
+        isStruck: (nrql) => isBad(nrql, BAD_COLUMN.select),
+        isBad: (name) => isBad(name, BAD_COLUMN.name),
+      };
+    },
+    // An entity is looked for in both halves of the columns.
+    first: what === 'column' ? 10 : 2 * halving(1, SOME_SERVICES),
+    // The entity, and the parts of it that are read apart.
+    more: what === 'column' ? 1 : 3,
+  };
+}
+
+const PLACES: Readonly<Record<string, Place>> = {
+  'an application': applications(32, [17]),
+  'its list of hosts': applications(32, [17], 'hosts'),
+  'its rolling values': applications(32, [17], 'rolling'),
+  'three applications': applications(32, [5, 17, 29]),
+  'the first three applications': applications(32, [1, 2, 3]),
+  'the last three applications': applications(32, [30, 31, 32]),
+  'the first application of two': applications(2, [1]),
+  'the second application of two': applications(2, [2]),
+  'every second application': applications(16, every(16, 2)),
+  'every third application': applications(16, every(16, 3)),
+  'a host': hosts(7),
+  'an application with all its hosts': hosts('all'),
+  'a column of golden metrics': services('column', 0),
+  'an entity': services('entity', 17),
+  'the first entity': services('entity', 0),
+  'a column of one entity': services('column of entity', 17),
+  'a column of the first entity': services('column of entity', 0),
 };
 
-const IDS = Array.from({ length: 16 }, (_, index) => 1_000_001 + index);
+const UNREADABLE = edit(({ results }) => results.push({ c: 1, t: 1, x: 1, mn: 1, mx: 1 }));
+const AT_ONCE: readonly (readonly [what: string, reason: FailureReason, fault: Fault])[] = [
+  ['a connection that breaks', 'network', (response) => (response.destroy(), true)],
+  ['an error of the server', 'server', say('oops', 'SERVER_ERROR')],
+  ['a timeout', 'timeout', say('slow', 'TIMEOUT')],
+  ['a refusal', 'forbidden', say('no', 'ACCESS_DENIED')],
+  ['an odd error', 'invalid_response', say('odd')],
+  ['a complaint about the query', 'other', say('no such function', 'INVALID_INPUT')],
+  ['a row without a readable facet', 'invalid_response', UNREADABLE],
+];
 
-/** Every error strikes metric data; the other queries, which fail in the same way, a sample. */
-const SAMPLE: readonly Meaning[] = ['auth', 'transient', 'unmatched'];
+const TOO_BIG: readonly (readonly [what: string, fault: Fault])[] = [
+  ['the words of New Relic', say('that query is a little too big')],
+  ['rows that are left out', edit((answer) => (answer.otherResult = { c: 0.5 }))],
+];
 
-describe.each(Object.entries(OPERATIONS))('every query for %s', (operation, read) => {
-  it.each(CASES.filter(({ meaning }) => operation === 'metric data' || SAMPLE.includes(meaning)))(
-    'that means $meaning ($message $extensions) fails with its reason, and costs the queries that can help',
-    async ({ meaning, message, extensions }) => {
-      for (const subjects of SAMPLE.includes(meaning) ? [1, 2, 16] : [1, 16]) {
-        const between = await startBetween({ applications: 16, hostsPerApplication: 1 }, { maxRetries: RETRIES });
-        await between.reader.listApplications({}, between.call);
-        const before = between.asked.length;
-        between.fault = (response) => {
-          const error = extensions === undefined ? { message } : { message, extensions };
-          response.end(JSON.stringify({ data: { actor: { account: { nrql: null } } }, errors: [error] }));
-          return true;
-        };
-        const outcomes = await read(between, IDS.slice(0, subjects));
-        const reasons = outcomes.map((outcome) => ('error' in outcome ? outcome.error.failure.reason : 'none'));
-        const expected = meaning === 'unmatched' ? 'none' : (REASONS[meaning] ?? meaning);
-        expect(new Set(reasons), `${subjects} subjects`).toEqual(new Set([expected]));
-        expect(between.asked.length - before, `${subjects} subjects`).toBe(queriesFor(meaning, subjects));
+const STOPPING: readonly (readonly [reason: FailureReason, fault: Fault])[] = [
+  ['auth', say('x', 'BAD_API_KEY')],
+  ['rate_limited', say('x', 'TOO_MANY_REQUESTS')],
+];
+
+async function begin(place: Place) {
+  let now = 0;
+  const between = await startBetween(place.world, { maxRetries: RETRIES, monotonic: () => now });
+  await between.reader.listApplications({}, between.call);
+  const reads = await place.begin(between);
+  const whole = await reads.read();
+  const next = async () => {
+    now += MINUTE;
+    const before = between.asked.length;
+    const values = await reads.read();
+    return { values, calls: between.asked.length - before };
+  };
+  const strike = (fault: Fault | undefined): void => {
+    between.fault = fault === undefined ? undefined : where(reads.isStruck, fault);
+  };
+  /** What a read shall give: all that is not bad, and the failure of what is bad. */
+  const expected = (reason: FailureReason, isBad = reads.isBad): Given =>
+    new Map([...whole].map(([name, value]) => [name, isBad(name) ? reason : value]));
+  return { between, whole, next, strike, expected };
+}
+
+const reasonsOf = (values: Given): Given =>
+  new Map([...values].map(([name, value]) => [name, value instanceof UpstreamError ? value.failure.reason : value]));
+
+describe.each(Object.entries(PLACES))('%s', (name, place) => {
+  it.each(AT_ONCE)(
+    'that breaks queries by %s fails alone, and is read alone from then on',
+    async (_, reason, fault) => {
+      const { next, strike, expected } = await begin(place);
+      strike(fault);
+      for (const most of [place.first, 1 + place.more]) {
+        const { values, calls } = await next();
+        expect(reasonsOf(values)).toEqual(expected(reason));
+        expect(calls).toBeLessThanOrEqual(most);
+      }
+      strike(undefined);
+      expect(reasonsOf((await next()).values)).toEqual(expected(reason, () => false));
+    },
+  );
+
+  it('that breaks queries by what passes fails all at first, and alone from the next read on', async () => {
+    const { between, next, strike, expected } = await begin(place);
+    strike(say('Something went wrong while executing your query'));
+    const first = await next();
+    expect(reasonsOf(first.values)).toEqual(expected('server', () => true));
+    expect(first.calls).toBe(1 + RETRIES);
+    // New Relic answers something else: while it answers nothing, nothing is halved.
+    await between.reader.listApplications({}, between.call);
+    for (const most of [place.first, 1 + place.more]) {
+      const { values, calls } = await next();
+      expect(reasonsOf(values)).toEqual(expected('server'));
+      expect(calls).toBeLessThanOrEqual(most);
+    }
+  });
+
+  it.each(TOO_BIG)('that is too big by %s fails alone, and is read in parts from then on', async (_, fault) => {
+    const { next, strike, expected } = await begin(place);
+    strike(fault);
+    // A read of what is too big is tried for half of its metrics, a quarter and so on; of all hosts
+    // each is; a column is asked of two entities.
+    const parts =
+      name === 'an application with all its hosts' ? 34 : name === 'a column of golden metrics' ? 9 : 6 * place.more;
+    for (const most of [place.first + parts, 1 + parts]) {
+      const { values, calls } = await next();
+      expect(reasonsOf(values)).toEqual(expected('invalid_response'));
+      expect(calls).toBeLessThanOrEqual(most);
+    }
+  });
+
+  it.each(STOPPING)(
+    'of which a query is answered with %s fails with all others, and is not looked for',
+    async (reason, fault) => {
+      const { next, strike, expected } = await begin(place);
+      for (const each of [fault, fault, undefined]) {
+        strike(each);
+        const { values, calls } = await next();
+        expect(reasonsOf(values)).toEqual(expected(reason, () => each !== undefined));
+        expect(calls).toBe(1);
       }
     },
   );
+});
+
+describe('a batch of which everything fails', () => {
+  it.each([
+    ['the only application', applications(1, [1])],
+    ['applications', applications(16, every(16, 1))],
+    ['lists of hosts', applications(16, every(16, 1), 'hosts')],
+    ['rolling values', applications(16, every(16, 1), 'rolling')],
+    ['golden metrics', services('all', 0)],
+  ])('costs three queries, then two at most, and is whole as soon as New Relic answers: %s', async (what, place) => {
+    for (const [kind, reason, fault] of AT_ONCE) {
+      const isOne = what === 'the only application';
+      const isRetried = ['server', 'timeout', 'network'].includes(reason);
+      const { next, strike, expected } = await begin(place);
+      strike(fault);
+      for (const most of isOne ? [isRetried ? 1 + RETRIES : 1, 1, 1] : [3, 2, 2]) {
+        const { values, calls } = await next();
+        expect(reasonsOf(values), kind).toEqual(expected(reason));
+        expect(calls, kind).toBeLessThanOrEqual(most);
+      }
+      strike(undefined);
+      const { values, calls } = await next();
+      expect(reasonsOf(values), kind).toEqual(expected(reason, () => false));
+      expect(calls, kind).toBeLessThanOrEqual(2);
+    }
+  });
 });

@@ -14,8 +14,6 @@ function idsIn(text: string): number[] {
   return [...new Set(text.match(/\b10000\d\d\b|\b1000100\b/g))].map(Number);
 }
 
-const cut: Fault = (response) => (response.destroy(), true);
-
 /** Strikes queries about any of these applications. */
 const whereIds = (isStruck: (ids: readonly number[]) => boolean, fault: Fault): Fault =>
   where((nrql) => isStruck(idsIn(nrql)), fault);
@@ -40,58 +38,13 @@ async function counted<T>(between: Between, run: () => Promise<T>): Promise<read
   return [result, between.asked.length - before];
 }
 
-describe('three bad applications of a hundred', () => {
-  const BAD = [1_000_014, 1_000_051, 1_000_088];
-
-  it.each<[string, Fault]>([
-    ['a connection that breaks', cut],
-    ['an error of the server', say('oops', 'SERVER_ERROR')],
-    ['a timeout', say('slow', 'TIMEOUT')],
-    ['a refusal', say('no', 'ACCESS_DENIED')],
-    ['an odd error', say('odd')],
-  ])('fail none of the others, whatever they break queries with: %s', async (_, fault) => {
-    const between = await startBetween(WORLD, { maxRetries: 2 });
-    between.fault = whereIds((ids) => ids.some((id) => BAD.includes(id)), fault);
-    expect(failed(await readAll(between))).toEqual(BAD);
-    const [again, queries] = await counted(between, () => readAll(between));
-    expect(failed(again)).toEqual(BAD);
-    // Each of them alone, and all others together.
-    expect(queries).toBe(4);
-  });
-
-  it.each([[[1, 2, 3]], [[1, 2, 3, 4, 5]], [[14, 51, 88]], [[98, 99, 100]]])(
-    'fail none of the others where the service finds each of them too big: %j',
-    async (places) => {
-      const between = await startBetween(WORLD);
-      const bad = places.map((place) => 1_000_000 + place);
-      between.fault = whereIds((ids) => ids.some((id) => bad.includes(id)), say('that query is a little too big'));
-      expect(failed(await readAll(between))).toEqual(bad);
-    },
-  );
-
-  it('cost few queries where all of a hundred are too big', async () => {
+describe('a hundred applications', () => {
+  it('that are all too big cost few queries', async () => {
     const between = await startBetween(WORLD);
     between.fault = whereIds(() => true, say('that query is a little too big'));
     const [outcomes, queries] = await counted(between, () => readAll(between));
     expect(failed(outcomes)).toEqual(IDS);
     expect(queries).toBeLessThan(50);
-  });
-
-  it('fail none of the others where the first of all is among them', async () => {
-    const between = await startBetween(WORLD);
-    const bad = [1_000_001, 1_000_002, 1_000_003];
-    between.fault = whereIds((ids) => ids.some((id) => bad.includes(id)), cut);
-    expect(failed(await readAll(between))).toEqual(bad);
-  });
-});
-
-describe('one bad application of two', () => {
-  it.each([0, 1])('fails the other one never, whichever it is', async (place) => {
-    const between = await startBetween({ ...WORLD, applications: 2 });
-    const ids = IDS.slice(0, 2);
-    const bad = ids[place]!;
-    between.fault = whereIds((some) => some.includes(bad), say('oops', 'SERVER_ERROR'));
-    for (let refresh = 0; refresh < 3; refresh += 1) expect(failed(await readAll(between, ids), ids)).toEqual([bad]);
   });
 });
 
@@ -152,56 +105,9 @@ describe('an application that breaks queries', () => {
     now += MINUTE;
     expect(failed(await readAll(between, [bad]), [bad])).toEqual([]);
   });
-
-  it('is one failure for all its hosts, and costs few queries', async () => {
-    const between = await startBetween({ applications: 3, hostsPerApplication: 20 });
-    const { reader, call } = between;
-    await reader.listApplications({}, call);
-    const applications = IDS.slice(0, 2).map((applicationId) => ({ applicationId }));
-    const hosts = (await readSubjects(reader.hosts, applications, RANGE, call)).map(valueOf);
-    const subjects = hosts.flatMap((list, index) =>
-      list.map(({ key }) => ({ ...applications[index]!, hostKey: key, metrics: METRICS })),
-    );
-    expect(subjects).toHaveLength(40);
-    between.fault = whereIds((ids) => ids.includes(IDS[0]!), say('oops', 'SERVER_ERROR'));
-    const [read, queries] = await counted(between, () => readSubjects(reader.metricData, subjects, RANGE, call));
-    expect(read.map((outcome) => 'error' in outcome)).toEqual(subjects.map((_, index) => index < 20));
-    expect(queries).toBeLessThanOrEqual(9);
-    expect(
-      (await counted(between, () => readSubjects(reader.metricData, subjects, RANGE, call)))[1],
-    ).toBeLessThanOrEqual(4);
-  });
-
-  it('by one of its hosts fails no other host', async () => {
-    const between = await startBetween({ applications: 3, hostsPerApplication: 20 });
-    const { reader, call } = between;
-    await reader.listApplications({}, call);
-    const keys = (await readOne(reader.hosts, { applicationId: IDS[0]! }, call, RANGE)).map(({ key }) => key);
-    const bad = keys[7]!;
-    between.fault = where((nrql) => nrql.includes(`'${bad}'`) || !nrql.includes('host IN'), say('oops', 'ODD'));
-    const subjects = keys.map((hostKey) => ({ applicationId: IDS[0]!, hostKey, metrics: METRICS }));
-    for (const most of [12, 3]) {
-      const [read, queries] = await counted(between, () => readSubjects(reader.metricData, subjects, RANGE, call));
-      expect(keys.filter((_, index) => 'error' in read[index]!)).toEqual([bad]);
-      expect(queries).toBeLessThanOrEqual(most);
-    }
-  });
 });
 
 describe('what the service words as passing', () => {
-  it('is tried again and not divided; where it goes on, the next refresh divides', async () => {
-    const between = await startBetween(WORLD, { maxRetries: 2 });
-    const bad = IDS[40]!;
-    const words = "Your query either timed out or we're under heavy load. Try again in a few minutes.";
-    between.fault = whereIds((ids) => ids.includes(bad), say(words));
-    const [outcomes, queries] = await counted(between, () => readAll(between));
-    expect([failed(outcomes), queries]).toEqual([IDS, 3]);
-    between.notes.splits.length = 0;
-    await between.reader.listApplications({}, between.call);
-    expect(failed(await readAll(between))).toEqual([bad]);
-    expect(new Set(between.notes.splits)).toEqual(new Set(['error']));
-  });
-
   it('is not divided after good answers in between, however many refreshes ago it came', async () => {
     const between = await startBetween(WORLD, { maxRetries: 2 });
     const words = say('Something went wrong while executing your query');
