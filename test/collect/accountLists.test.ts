@@ -201,6 +201,16 @@ describe('an entry with account_ids', () => {
     ]);
   });
 
+  it('is read anew at another address, with the accounts that are there', async () => {
+    const world = organisation(named('Shop'));
+    await world.scrape();
+    world.readers.get('org')!.accounts = [{ id: 7, name: 'Elsewhere' }];
+    world.collector.reconfigure({ accounts: [entry({ base_url: 'https://b/graphql' })], collection: COLLECTION });
+    expect(accountsOf(world)).toEqual([]);
+    await world.scrape();
+    expect(accountsOf(world)).toEqual(['Elsewhere']);
+  });
+
   it('is ready in background mode once its list and its accounts were tried', async () => {
     const world = new World([entry()], collectionConfig({ background: true }), NERDGRAPH);
     world.reader.accounts = named('Shop');
