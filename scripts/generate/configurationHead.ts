@@ -6,6 +6,25 @@ export const CONFIGURATION_HEAD = `# Configuration
 The file is YAML 1.2 in UTF-8. [\`config.example.yaml\`](../config.example.yaml) shows every key;
 [\`configuration.schema.json\`](configuration.schema.json) lets editors complete and check them.
 
+## A first file
+
+\`newrelic-apm-exporter init\` writes one for what your key sees. Or copy this, and let
+\`newrelic-apm-exporter check --live\` say whether it is right:
+
+\`\`\`yaml
+accounts:
+  - name: production # the label "account" of every series
+    region: us # or eu, gov, jp
+    account_id: 1234567 # may be left out where the key sees one account
+    api_key: \${NEW_RELIC_API_KEY} # a user key; or api_key_file with the name of a file
+    applications:
+      exclude: [{ name: '*-staging' }] # without this: all of them
+    hosts: true # the series of each host
+    key_transactions: true
+    counters: true # for rate() and service levels
+    query_packs: [alert_events] # the open alert events of New Relic
+\`\`\`
+
 ## Placeholders on this page
 
 | Placeholder | What to write |

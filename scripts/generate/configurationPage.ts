@@ -1,5 +1,6 @@
+import { stringify } from 'yaml';
 import type { JsonSchema } from '../../src/config/schemaIssues.ts';
-import { alternativesOf, itemOf, keysOf, noteOf } from './schemaKeys.ts';
+import { alternativesOf, itemOf, keysOf, noteOf, sampleOf } from './schemaKeys.ts';
 import { CONFIGURATION_HEAD } from './configurationHead.ts';
 
 /** docs/configuration.md: the grammar of the values, where the configuration comes from, then every key. */
@@ -7,12 +8,30 @@ export function configurationPage(schema: JsonSchema): string {
   return [CONFIGURATION_HEAD, section('The file', schema), ...subsections(schema, '')].join('\n\n');
 }
 
-function section(title: string, mapping: JsonSchema): string {
+/** A block of YAML that shows a key of an account or of the file in use; of an account itself its first keys. */
+function sampleBlock(path: string, schema: JsonSchema): string[] {
+  const [first = '', name] = path.split('.');
+  if (path.split('.').length > 2) return [];
+  const account = { name: 'production', account_id: 1234567, api_key: '${NEW_RELIC_API_KEY}' };
+  const sample = path === 'accounts[]' ? { labels: { team: 'payments' }, hosts: true } : sampleOf(schema);
+  const ofKey = name === undefined ? sample : { [name.replace('[]', '')]: sample };
+  const file = first === 'accounts[]' ? { accounts: [{ ...account, ...Object(ofKey) }] } : { [first]: ofKey };
+  return ['```yaml', stringify(file, { lineWidth: 0 }).trimEnd(), '```', ''];
+}
+
+function section(title: string, mapping: JsonSchema, sample: readonly string[] = []): string {
   const rows = keysOf(mapping).map(
     ({ name, schema, required, description }) =>
       `| \`${name}\` | ${typeOf(schema)} | ${defaultOf(schema, required)} | ${cell(description)} |`,
   );
-  return [`## ${title}`, '', '| Key | Type | Default | Meaning |', '| --- | --- | --- | --- |', ...rows].join('\n');
+  return [
+    `## ${title}`,
+    '',
+    ...sample,
+    '| Key | Type | Default | Meaning |',
+    '| --- | --- | --- | --- |',
+    ...rows,
+  ].join('\n');
 }
 
 /** A section for every mapping below this one, in the order of the file. */
@@ -22,8 +41,9 @@ function subsections(mapping: JsonSchema, above: string): string[] {
       const item = itemOf(alternative);
       const inner = item ?? alternative;
       if (inner.properties === undefined || noteOf(inner, 'placeholder') !== undefined) return [];
+      const shown = schema['example'] === undefined ? alternative : schema;
       const path = `${above}${name}${item === undefined ? '' : '[]'}`;
-      return [section(`\`${path}\``, inner), ...subsections(inner, `${path}.`)];
+      return [section(`\`${path}\``, inner, sampleBlock(path, shown)), ...subsections(inner, `${path}.`)];
     }),
   );
 }

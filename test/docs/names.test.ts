@@ -142,12 +142,35 @@ describe.each(PAGES)('$path', ({ path, text }) => {
   });
 
   test('shows configurations that are valid', () => {
-    const samples = blocksOf(text, 'yaml').filter((block) => /^(?:accounts|collection):/.test(block));
-    for (const sample of samples) {
-      const whole = sample.startsWith('accounts:') ? sample : `accounts: [{name: a, api_key: k}]\n${sample}`;
+    for (const sample of yamlBlocks(text).filter((block) => OURS.test(block))) {
+      const whole = sample.startsWith('accounts:') ? sample : fileWith(sample);
       expect(loadConfig({ path, text: whole }, { NEW_RELIC_API_KEY: 'NRAK-EXAMPLE' })).toHaveProperty('config');
     }
   });
+});
+
+/** The first keys of blocks that are a configuration or a part of it. */
+const OURS = /^(?:accounts|collection|queries):/;
+
+/** A configuration around a part of one; queries are those of a query file. */
+function fileWith(part: string): string {
+  if (part.startsWith('collection:')) return `accounts: [{name: a, api_key: k}]\n${part}`;
+  return `accounts:\n  - name: a\n    api_key: k\n${part.replace(/^(?=.)/gm, '    ')}`;
+}
+
+/** The blocks of YAML of a page, also of those within a list, without their indentation. */
+function yamlBlocks(text: string): readonly string[] {
+  return [...text.matchAll(/^( *)```yaml\n([\s\S]*?)^\1```$/gm)].map(([, indent = '', block = '']) =>
+    block.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
+  );
+}
+
+test('blocks of YAML that are no configuration of the exporter are these, of Prometheus, Alertmanager and TLS', () => {
+  const others = PAGES.flatMap(({ text }) => yamlBlocks(text)).filter((block) => !OURS.test(block));
+  expect(others.map((block) => block.split(':', 1)[0]).toSorted()).toEqual([
+    ...['groups', 'groups', 'groups', 'route'],
+    ...['scrape_configs', 'scrape_configs', 'scrape_configs', 'tls_server_config'],
+  ]);
 });
 
 describe('docs/interface.md', () => {
