@@ -179,7 +179,8 @@ const writtenAccount = z.strictObject({
   }),
   tls: notes(tls.prefault({}), { description: 'Certificate verification, which cannot be switched off.' }),
   applications: notes(applications.prefault({}), {
-    description: 'Which applications, and what is special about some; `false`: none is read, nor what belongs to one.',
+    description:
+      'Which applications, and what is special about some. `false`: no application is read, and none of their hosts and key transactions.',
   }),
   hosts: notes(z.boolean().default(true), { description: 'Series of each host of each application.' }),
   counters: notes(z.boolean().default(false), {

@@ -35,7 +35,8 @@ export const customMetric = z.strictObject({
   }),
   scale: scale(),
   scope: notes(z.enum(['application', 'host']).default('application'), {
-    description: 'Whose value it is. One family has one scope, so that sums stay true.',
+    description:
+      'Whose value it is: of each application, or of each host. A family cannot have both, because a sum would count everything twice.',
   }),
   max_series: notes(whole(1).default(100), {
     description: 'Series of this metric per application; what is cut is counted.',

@@ -80,7 +80,7 @@ export const query = z.strictObject({
   }),
   fail_at: notes(failAt.optional(), {
     description:
-      'Nothing is published when this column, added up over the rows, is as large: an inner query has reached its own limit.',
+      'A limit for a query with an inner query: when the sum of a column reaches it, the inner query was cut, and nothing is published.',
     example: { value: 'orders', at_least: 1_000_000 },
   }),
   max_series: notes(whole(1).default(5_000), {

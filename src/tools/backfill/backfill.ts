@@ -100,7 +100,7 @@ export async function backfill(session: LiveSession, request: BackfillOptions, i
     io.note('Queries are left out: a backfill has the window metrics of applications and hosts.');
   }
   if (session.config.accounts.some(({ counters }) => counters)) {
-    io.note('Counters are left out: they begin with the process that counts them.');
+    io.note('Counters are not written: a counter starts at zero with each exporter, so that it has no history.');
   }
   const resumed = request.resume ? await loadState(checkpoint, resumeKeyOf(session, request)) : undefined;
   const state = resumed ?? (await planBackfill(session, request, io));

@@ -108,7 +108,7 @@ describe.each(['rest', 'nerdgraph'] as const)('over %s', (api) => {
       expect(notes.filter((note) => note.startsWith('Queries are left out'))).toHaveLength(1);
       const counting = { ...session, config: config(accountConfig({ ...ofInterface, counters: true })) };
       const said = (await runOn(counting, { from: '5m', app: ['Storefront'] })).notes;
-      expect(said.filter((note) => note.startsWith('Counters are left out'))).toHaveLength(1);
+      expect(said.filter((note) => note.startsWith('Counters are not written'))).toHaveLength(1);
       expect(document).not.toContain('shop_orders');
     });
 
