@@ -118,7 +118,7 @@ describe.each(PAGES)('$path', ({ path, text }) => {
   test('names keys of the configuration that exist', () => {
     const spans = codeSpansOf(text).map((span) => span.replace(/^accounts\[\]/, 'accounts').split(/[:\s]/)[0] ?? '');
     const dotted = spans.filter((span) =>
-      /^(?:accounts|collection|limits|applications|key_transactions|intervals|tls)(?:\.[a-z_[\]]+)+$/.test(span),
+      /^(?:accounts|collection|limits|applications|key_transactions|intervals|tls)(?:\.(?!ts$)[a-z_[\]]+)+$/.test(span),
     );
     const known = (span: string): boolean => {
       const plain = span.replaceAll('[]', '');
