@@ -1,5 +1,5 @@
-import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import { pipeline } from 'node:stream/promises';
 import type { Response } from 'express';
 import type { ExpositionForm } from '../exposition/exposition.ts';
 import { yieldToEventLoop } from '../eventLoop/turns.ts';
@@ -98,17 +98,16 @@ export async function sendPieces(
   const timer = setTimeout(cut, limitMs);
   gone.addEventListener('abort', cut, { once: true });
   if (gone.aborted) cut();
-  try {
+  const chunks = function* (): Generator<Buffer> {
     for (const piece of pieces) {
       for (let start = 0; start < piece.length; start += CHUNK) {
-        signal.throwIfAborted();
-        if (!response.write(piece.subarray(start, start + CHUNK))) await once(response, 'drain', { signal });
+        yield piece.subarray(start, start + CHUNK);
         inFlight.took(response);
       }
     }
-    const finished = once(response, 'finish', { signal });
-    response.end();
-    await finished;
+  };
+  try {
+    await pipeline(chunks, response, { signal });
     return true;
   } catch {
     response.destroy();

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { alternativeNames } from '../../src/web/server/tlsServer.ts';
+import { alternativeNames } from '../../src/web/server/handshakes.ts';
 import { timeToRespond, linkPrefix, normalisePrefix, isHostHeader } from '../../src/web/request.ts';
 import { rateLimiter } from '../../src/web/server/gate.ts';
 

@@ -11,15 +11,7 @@ import { hasPath, namesSeveralHosts, normalisePrefix, pathOf } from '../request.
  * the order of the exporter toolkit. Health and readiness need neither a password nor a token of the rate limit, and are
  * answered while the web configuration is invalid.
  */
-export function createGate({
-  app,
-  store,
-  routePrefix,
-  mayEnter,
-  compare,
-  refusedLogin,
-  failed,
-}: {
+export function createGate(options: {
   readonly app: RequestListener;
   readonly store: WebConfigStore;
   readonly routePrefix: string;
@@ -30,6 +22,7 @@ export function createGate({
   readonly refusedLogin: (address: string) => void;
   readonly failed: (error: unknown) => void;
 }): RequestListener {
+  const { app, store, routePrefix, mayEnter, compare, refusedLogin, failed } = options;
   const authenticator = new BasicAuthenticator(compare);
   const prefix = normalisePrefix(routePrefix);
   const openPaths = [`${prefix}${PATHS.healthy}`, `${prefix}${PATHS.ready}`];

@@ -6,7 +6,7 @@ import { asksForCertificate, type TlsSettings } from '../webConfig/tlsSettings.t
 import { createGate, rateLimiter } from './gate.ts';
 import { Connections } from './connections.ts';
 import { listen, ListenError, type ListenAddress } from './listening.ts';
-import { followTlsSettings } from './tlsServer.ts';
+import { followTlsSettings } from './handshakes.ts';
 
 export interface Servers {
   readonly scheme: 'http' | 'https';
@@ -57,14 +57,13 @@ export async function startServers(options: {
   if ('diagnostics' in start) throw new ListenError('The web configuration is invalid.');
   const { rateLimit, tls } = start.config;
   const mayEnter = rateLimit === undefined ? undefined : rateLimiter(rateLimit, options.monotonic);
-  const { app, routePrefix, compare, failed } = options;
   const connections = new Connections();
   const warnSometimes = throttled(options.warn, options.monotonic);
   const refusedLogin = (address: string): void => {
     options.refusedLogin();
     warnSometimes(`A login from ${address} was refused: wrong user name or password.`);
   };
-  const gate = createGate({ app, store, routePrefix, mayEnter, compare, refusedLogin, failed });
+  const gate = createGate({ ...options, store, mayEnter, refusedLogin });
   const listener = connections.inTurn(gate);
   const targets = options.sockets?.map((fd) => ({ fd })) ?? options.listen;
   const create = (): Server => {

@@ -95,18 +95,9 @@ function* entityRows(accounts: readonly ShownAccount[]): Generator<EntityRow> {
   }
 }
 
-/** What is listed under one heading: the number of all, and the ones that were found. */
-interface Listing<Row> {
-  readonly title: string;
-  readonly id: string;
-  readonly isRead: boolean;
-  readonly all: number;
-  readonly found: readonly Row[];
-}
-
-/** A section with one page of what was found and links to the rest, or the reason why there is nothing. */
+/** A section with one page of what was found of all, and links to the rest, or the reason why there is nothing. */
 function section<Row>(
-  { title, id, isRead, all, found }: Listing<Row>,
+  { title, id, isRead, all, found }: { title: string; id: string; isRead: boolean; all: number; found: readonly Row[] },
   tableOf: (rows: readonly Row[]) => Html,
   size: number,
   query: Query,

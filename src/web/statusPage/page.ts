@@ -15,12 +15,7 @@ import { CONTENT_SECURITY_POLICY, STYLE_ELEMENT } from './style.ts';
 import { applicationRows } from './trouble.ts';
 import { verdictOf, type Verdict } from './verdict.ts';
 
-const SHOWN_GROUPS: ReadonlySet<Group> = new Set<Group>([
-  'applications',
-  'application_metrics',
-  'entities',
-  'golden_metrics',
-]);
+const SHOWN_GROUPS = new Set<Group>(['applications', 'application_metrics', 'entities', 'golden_metrics']);
 const MAX_LENGTH = 200;
 const REFRESH_SECONDS = 30;
 
@@ -154,14 +149,10 @@ function linkOf({ verdict }: Verdict, scraped: string): Html | undefined {
 /** Makes addresses of the page; parts of a query that are as by default are left out. */
 function addressesFrom(path: string, query: Query): AddressOf {
   return (change) => {
-    const { search, type, page, refreshes } = { ...query, ...change };
-    const asked = new URLSearchParams({
-      ...(search === '' ? {} : { q: search }),
-      ...(type === undefined ? {} : { type }),
-      ...(page === 1 ? {} : { page: String(page) }),
-      ...(refreshes ? {} : { refresh: '0' }),
-    }).toString();
-    return asked === '' ? path : `${path}?${asked}`;
+    const { search, type = '', page, refreshes } = { ...query, ...change };
+    const words = { q: search, type, page: page === 1 ? '' : String(page), refresh: refreshes ? '' : '0' };
+    const asked = new URLSearchParams(Object.entries(words).filter(([, value]) => value !== ''));
+    return asked.size === 0 ? path : `${path}?${asked.toString()}`;
   };
 }
 

@@ -5,14 +5,8 @@ import type { Part } from './shownAccounts.ts';
 /** Components with a colour in the style, by their place. */
 const KNOWN = [
   ...['Database', 'Datastore/MySQL', 'External', 'Datastore/Postgres', 'Datastore/Redis', 'Datastore/MongoDB'],
-  ...[
-    'Memcache',
-    'ActiveRecord',
-    'Datastore/Memcached',
-    'Datastore/Elasticsearch',
-    'Datastore/MSSQL',
-    'Datastore/JDBC',
-  ],
+  ...['Memcache', 'ActiveRecord', 'Datastore/Memcached', 'Datastore/Elasticsearch', 'Datastore/MSSQL'],
+  'Datastore/JDBC',
 ];
 
 /** The attribute that gives a part of a response time its colour: the same name has the same one everywhere. */
@@ -97,7 +91,7 @@ thead th { border-top: 0; font-size: .85rem; }
 td.number { font-variant-numeric: tabular-nums; white-space: nowrap; }
 .group { white-space: nowrap; }
 .search { display: flex; flex-wrap: wrap; gap: .5rem; align-items: center; margin: 0 0 1rem; }
-.search input { flex: 0 1 22rem; width: 10rem; }
+.search input { flex: 1 1 10rem; max-width: 22rem; }
 input, button { font: inherit; color: inherit; background: var(--card); border: 1px solid var(--soft); border-radius: .3rem; padding: .4rem .75rem; }
 button { cursor: pointer; }
 .bar { display: block; width: 100%; height: 1rem; margin: .15rem 0; }
