@@ -11,8 +11,7 @@ This page is generated from the catalogue of families (\`src/metrics\`) by \`npm
 Families are gauges in base units (seconds, bytes, per second; a ratio of 1 is 100 %, and some ratios can be above 1)
 without timestamps. Names that end in \`_total\` are [counters](#counters), for \`rate()\` and \`increase()\`; all other values of
 applications are averages over a window already. What New Relic does not have is absent: never a made-up 0, never
-NaN. Values are refreshed at most once a minute, because agents report once a minute; \`collection.intervals\` makes that
-less often.
+NaN.
 
 In the column "Source", \`X:v\` is the value \`v\` of the New Relic metric \`X\`; a name with dots is a field of a list of the
 REST interface. Where an account with NerdGraph has another source, it stands after "with NerdGraph"; the column
@@ -28,27 +27,24 @@ REST interface. Where an account with NerdGraph has another source, it stands af
   \`newrelic_exporter_window_end_timestamp_seconds\` says when that was.
 - **every minute once** (counters): each minute is added when it was read, and what arrives late is added later.
 
-A rolling value and a window value of one entity differ, because they speak about different times. The length of the
-window in the formulas is that of the timeslice in the response, in whole minutes.
+So a rolling value and a window value of one entity differ. The length of the window in the formulas is that of the timeslice in
+the response, in whole minutes.
 `;
 
 const INTERFACES: Readonly<Record<Api, string>> = { rest: 'REST', nerdgraph: 'NerdGraph' };
 
 const COUNTERS = `## Counters
 
-With \`counters: true\` each application that is exported and reports has counters. Gauges are averages over a window, whose values overlap from
-one scrape to the next; counters add every minute once, so \`rate()\` and \`increase()\` give true numbers over any time.
-[service-levels.md](service-levels.md) uses them.
+With \`counters: true\` each application that reports has counters, which add every minute once, so \`rate()\` and \`increase()\` give true
+numbers over any time ([service-levels.md](service-levels.md)).
 
 - **Late data count.** The exporter keeps the highest value of each minute for an hour, reads the last 10 minutes again with every refresh, and adds
-  what has grown; what arrives later than that is missing. A value that falls takes nothing away: a counter never falls.
-- **They begin at 0.** The first reading of an application adds nothing, and shows all seven series as 0. After a restart they begin at 0 again,
-  as Prometheus expects; what came between the end of one process and the first reading of the next is counted nowhere. A reload keeps
-  them. An application that leaves the list begins at 0 when it returns; one that stops reporting is absent, and continues where it was.
+  what has grown; what arrives later than that is missing. A counter never falls.
+- **They begin at 0.** The first reading of an application adds nothing. After a restart they begin at 0 again, as Prometheus expects; what came
+  in between is counted nowhere. A reload keeps them. An application that leaves the list begins at 0 when it returns; one that
+  stops reporting continues where it was.
 - **After a pause** (no scrapes, or New Relic could not be read) the missed minutes arrive at once, up to 50 minutes: \`rate()\` over a few
-  minutes shows a peak then, while \`increase()\` over hours is right. Minutes before that are lost, and
-  \`newrelic_exporter_lost_seconds_total\` counts them. While an application cannot be read its counters stay up to \`collection.max_age\`, and are absent
-  then.
+  minutes shows a peak then. Minutes before that are lost, and \`newrelic_exporter_lost_seconds_total\` counts them.
 - **A minute that cannot be read**, or in which a value is above 10^12, is never 0: the refresh fails. After 10 minutes the minute is given up as lost.
 
 How much arrives late says whether \`collection.delay\` is long enough, and so whether gauges are complete:
@@ -73,7 +69,6 @@ const ABSENCE = `## When a series is absent
   takes one good reading of its database metrics, and with REST one of their names before.
 - A value that cannot be read (null, text instead of a number) makes every family absent that is calculated from it. An unreadable
   request queue takes \`response_time\` away, for example, and an unreadable component \`total_time\`.
-- With NerdGraph, the families that the column "Interfaces" gives to REST alone are absent.
 - \`health_status\` has a series for each known status (green, orange, red, gray, unknown), 1 for the current one and 0
   for the others. An unknown status is one more series with 1, as long as the entity has it.
 
@@ -90,8 +85,7 @@ New Relic's \`WebTransactionTotalTime\` (or, for agents without it, to \`web_tra
 
 const PROMQL = `## Queries that stay true
 
-Never average averages: an application with one request per minute would weigh as much as one with a million. Weight by
-throughput.
+Never average averages: weight by throughput.
 
 \`\`\`promql
 # Response time of all applications of an account together
@@ -125,8 +119,6 @@ newrelic_application_error_ratio
   * on (instance, account, app_id) group_left (language) newrelic_application_info
 \`\`\`
 
-- A window value is an average over the whole window: an incident of one minute moves a 5 minute average by a fifth.
-  \`collection.window: 5m\` suits alerting better.
 - The windows of successive scrapes overlap. \`avg_over_time\` over much longer ranges than the window is sound;
   \`sum_over_time\` of \`apdex_requests\` counts every request many times over.
 - An application without background work has no \`non_web_requests_per_second\`, and adding an absent series gives nothing:
