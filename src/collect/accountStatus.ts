@@ -8,7 +8,6 @@ import type { Application } from '../api/types.ts';
 import type { EvaluationTime, Task, TaskState } from './task.ts';
 import { missingMetricWarnings, type TypeRecord } from './entityRecords.ts';
 import type { QueryRecord } from './queryRecords.ts';
-import type { Inventory } from './inventory.ts';
 
 export type AccountSummary = ReturnType<typeof summaryOf>;
 
@@ -61,7 +60,7 @@ export function summaryOf(account: AccountCollector, snapshot: AccountSnapshot, 
      * The number of applications that the account lists, that it exports, and that it exports and report; undefined also while
      * `up` is false.
      */
-    applicationCounts: up ? applicationCounts(inventory) : undefined,
+    applicationCounts: up ? applicationCounts(account) : undefined,
     /** The number of entries in its lists, before its filters. */
     visible: {
       applications: inventory.listedApplications?.length ?? 0,
@@ -157,7 +156,7 @@ export function applicationViews({ inventory }: AccountCollector): readonly Appl
   }));
 }
 
-function applicationCounts({ applications, listedApplications }: Inventory) {
+function applicationCounts({ inventory: { applications, listedApplications } }: AccountCollector) {
   if (listedApplications === undefined) return undefined;
   let reporting = 0;
   for (const { application } of applications.values()) if (application.reporting !== false) reporting += 1;

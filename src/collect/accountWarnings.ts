@@ -5,7 +5,6 @@ import type { AccountCollector } from './accountCollector.ts';
 import type { Entry } from './accounts.ts';
 import { LONGEST_RANGE, OVERLAP } from './counterLedger.ts';
 import { missingMetricWarnings } from './entityRecords.ts';
-import type { Inventory } from './inventory.ts';
 import { onlyIds, unmatched, unmatchedWords } from './selection.ts';
 
 /** The warnings about an account, each a sentence that says what to change. */
@@ -103,8 +102,8 @@ function unmatchedEntries(all: readonly AccountCollector[], keys: readonly (keyo
   const whose = origin === undefined ? `account ${account_id ?? account.name}` : `no account of entry ${origin.entry}`;
   const { include, exclude, settings, tags } = applications;
   /** The lists of all accounts; undefined while one was not read. */
-  const inAll = <T>(listOf: (inventory: Inventory) => readonly T[] | undefined): readonly T[] | undefined => {
-    const lists = accounts.map(({ inventory }) => listOf(inventory));
+  const inAll = <T>(listOf: (account: AccountCollector) => readonly T[] | undefined): readonly T[] | undefined => {
+    const lists = accounts.map(listOf);
     return lists.includes(undefined) ? undefined : lists.flatMap((list) => list ?? []);
   };
   const ofApplications: Entries = {
@@ -128,18 +127,18 @@ function unmatchedEntries(all: readonly AccountCollector[], keys: readonly (keyo
     ...unmatchedIn(
       'applications',
       'application',
-      inAll(({ listedApplications: list }) => list),
+      inAll(({ inventory }) => inventory.listedApplications),
       ofApplications,
     ),
     ...unmatchedIn(
       'key_transactions',
       'key transaction',
-      inAll(({ listedKeyTransactions: list }) => list),
+      inAll(({ inventory }) => inventory.listedKeyTransactions),
       ofKeyTransactions,
     ),
     ...account.entities.flatMap((selection) => {
       const { type: entityType } = selection;
-      const listed = inAll(({ entities }) => entities.typeOf({ entityType })?.listed);
+      const listed = inAll(({ inventory }) => inventory.entities.typeOf({ entityType })?.listed);
       if (listed?.length !== 0 || !keys.includes('include')) {
         const entries = { ...selection, tags: ofTags(selection.tags) };
         return unmatchedIn('entities', `entity of ${entityType}`, listed, entries);

@@ -1,11 +1,4 @@
-import type {
-  BatchRead,
-  MetricDataSubject,
-  MetricSelection,
-  MinuteSeries,
-  TimeRange,
-  UpstreamReader,
-} from '../api/upstreamReader.ts';
+import type { BatchRead, MetricDataSubject, MinuteSeries, TimeRange, UpstreamReader } from '../api/upstreamReader.ts';
 import { countedMinutes, counterSamples } from '../metrics/counterFamilies.ts';
 import type { WrittenSamples } from '../metrics/sample.ts';
 import type { SampleWriter } from '../metrics/writeSamples.ts';
@@ -21,15 +14,6 @@ export interface CounterTotals {
 /** An application, and its requested range. */
 interface CounterSubject extends MetricDataSubject {
   readonly requested: TimeRange;
-}
-
-export function counterSubject(
-  applicationId: number,
-  ledger: CounterLedger,
-  metrics: MetricSelection,
-  to: number,
-): CounterSubject {
-  return { applicationId, hostKey: undefined, metrics, requested: ledger.nextRange(to) };
 }
 
 /**

@@ -13,8 +13,7 @@ import { inSlices } from '../eventLoop/turns.ts';
 import { datastoreNames } from '../formulas/metricInputs.ts';
 import { READS, type Kind } from '../reads/reads.ts';
 import type { Task, Subject } from './task.ts';
-import { CounterLedger } from './counterLedger.ts';
-import { book, counterSubject, overFirstRange, steadyRange } from './counterRecords.ts';
+import { book, overFirstRange, steadyRange } from './counterRecords.ts';
 import type { Inventory } from './inventory.ts';
 import { takeOverMetrics } from './records.ts';
 import type { AccountContext } from './accountContext.ts';
@@ -190,11 +189,13 @@ export class Kinds {
   #counters(): TaskRead {
     const { collection, reader, selections, writer } = this.#context;
     const inventory = this.#inventory;
-    const subjectOf = (task: Task, { to }: TimeRange, ledger = new CounterLedger()) =>
-      counterSubject(applicationOf(task).applicationId, ledger, selections.counters, to);
+    const subjectOf = (task: Task) => ({ ...applicationOf(task), hostKey: undefined, metrics: selections.counters });
     const read = mapped(
       overFirstRange(reader.counters),
-      (task, range) => subjectOf(task, range, inventory.recordOf(task.subject)?.counters),
+      (task, range) => {
+        const ledger = inventory.recordOf(task.subject)?.counters;
+        return { ...subjectOf(task), requested: ledger?.nextRange(range.to) ?? range };
+      },
       ({ subject }, series, requested) => {
         const { counters, data } = inventory.recordOf(subject) ?? {};
         if (counters === undefined || data === undefined) return;
@@ -203,10 +204,8 @@ export class Kinds {
       ({ window }) => window.to,
     );
     // Counted is a steady state: the first reads cover a longer time.
-    const countSteady: TaskRead['countCalls'] = (tasks, range) => {
-      const subjects = tasks.map((task) => subjectOf(task, range));
-      return countCalls(reader.counters, subjects, steadyRange(collection.intervals.counters, range.to));
-    };
+    const countSteady: TaskRead['countCalls'] = (tasks, { to }) =>
+      countCalls(reader.counters, tasks.map(subjectOf), steadyRange(collection.intervals.counters, to));
     return { ...read, countCalls: countSteady };
   }
 
