@@ -82,15 +82,6 @@ describe('an overload answer', () => {
     expect(world.status.budget.inForce).toBe(300);
   });
 
-  it('without a time is waited out for 5, 10, 20, 40 and then 60 seconds', async () => {
-    const world = new World([accountConfig({ key_transactions: false })], collectionConfig());
-    world.reader.fault = () => ({ reason: 'rate_limited', status: 429, latency: 0 });
-    await world.scrapeFor(300, 1);
-    const times = world.reader.calls.map(({ at }) => (at - START) / 1000);
-    const gaps = times.slice(1).map((time, index) => time - (times[index] ?? 0));
-    expect(gaps).toEqual([5, 10, 20, 40, 60, 60, 60]);
-  });
-
   it('moves no due time and makes no failure of healthy entities', async () => {
     const world = new World([accountConfig({ hosts: false })]);
     world.populate(5);

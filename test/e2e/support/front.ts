@@ -2,14 +2,11 @@ import { once } from 'node:events';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { connect, createServer } from 'node:net';
 
-/**
- * A port in front of a server. It passes bytes through, and keeps those of clients, until `refuse` closes all connections and
- * accepts no more, as a restart of the server would.
- */
+/** A port in front of a server. It passes bytes through, and keeps those of clients. */
 export class Front {
   readonly port: number;
   readonly #target: number;
-  #server: Server;
+  readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   readonly #sent: Buffer[][] = [];
 
@@ -22,26 +19,15 @@ export class Front {
 
   /** A front on a free port of 127.0.0.1. */
   static async open(target: number): Promise<Front> {
-    return new Front(await listen(0), target);
+    const server = createServer();
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return new Front(server, target);
   }
 
   /** The bytes of clients, by connection. */
   get sent(): readonly string[] {
     return this.#sent.map((chunks) => Buffer.concat(chunks).toString());
-  }
-
-  /** Stops listening, and ends every connection. */
-  async refuse(): Promise<void> {
-    const closed = once(this.#server, 'close');
-    this.#server.close();
-    this.drop();
-    await closed;
-  }
-
-  /** Listens again, on the same port. */
-  async restore(): Promise<void> {
-    this.#server = await listen(this.port);
-    this.#pass(this.#server);
   }
 
   /** Ends every connection. */
@@ -50,7 +36,10 @@ export class Front {
   }
 
   async close(): Promise<void> {
-    if (this.#server.listening) await this.refuse();
+    const closed = once(this.#server, 'close');
+    this.#server.close();
+    this.drop();
+    await closed;
   }
 
   #pass(server: Server): void {
@@ -73,11 +62,4 @@ export class Front {
       }
     });
   }
-}
-
-async function listen(port: number): Promise<Server> {
-  const server = createServer();
-  server.listen(port, '127.0.0.1');
-  await once(server, 'listening');
-  return server;
 }

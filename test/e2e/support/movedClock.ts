@@ -18,10 +18,6 @@ performance.now = pace(performance.now.bind(performance));
 const wall = pace(Date.now);
 Date.now = () => Math.floor(wall());
 if (at > 0) Date.now = () => Number(at) + ahead();
-if (process.env.CLOCK_TIMERS === 'true') {
-  const after = globalThis.setTimeout;
-  globalThis.setTimeout = (callback, ms, ...rest) => after(callback, ms / speed, ...rest);
-}
 `;
 
 /** Starts an exporter whose clocks (hardly) move, so that its window stays the same however long a test takes. */
@@ -36,8 +32,6 @@ interface Pace {
   readonly standsStill?: boolean;
   /** How fast the clocks go: 1 unless given, a minute in an hour where they stand still. */
   readonly speed?: number;
-  /** True: timers go as fast as the clocks. */
-  readonly timers?: boolean;
 }
 
 /** The time of an exporter and a simulator that a test moves on, so that a new window costs no waiting. */
@@ -55,13 +49,12 @@ export class MovedClock {
 
   /** What starts an exporter with this clock. */
   get program(): { readonly nodeArgs: readonly string[]; readonly env: Readonly<Record<string, string>> } {
-    const { standsStill = false, speed = standsStill ? 1 / 60 : 1, timers = false } = this.#pace;
+    const { standsStill = false, speed = standsStill ? 1 / 60 : 1 } = this.#pace;
     return {
       ...SAME_WINDOW,
       env: {
         CLOCK_AHEAD: this.#file,
         CLOCK_SPEED: String(speed),
-        CLOCK_TIMERS: String(timers),
         CLOCK_STANDS_AT: String(standsStill ? this.#start : 0),
       },
     };
