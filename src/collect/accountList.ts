@@ -19,13 +19,6 @@ export interface CallerContext {
   readonly logger: Logger;
 }
 
-/** Why the list could not be read last; `since` is in milliseconds of the monotonic clock. */
-interface ListProblem {
-  readonly reason: FailureReason;
-  readonly text: string;
-  readonly since: number;
-}
-
 /**
  * The list of accounts that the key of an entry sees. It is read when it is due, with one call, and no account's budget pays for
  * it. A list that fails, or is suddenly empty, changes nothing; an account goes when two good lists in a row lack it.
@@ -37,8 +30,11 @@ export class AccountList {
   readonly limiter: AccountLimiter;
   /** Why New Relic refuses the key, in words: no account of the entry is read then, only this list. */
   refused: string | undefined;
-  /** Undefined before the first attempt, and while the last one succeeded. */
-  problem: ListProblem | undefined;
+  /**
+   * Why the list could not be read last; `since` is in milliseconds of the monotonic clock. Undefined before the first attempt,
+   * and while the last one succeeded.
+   */
+  problem: { readonly reason: FailureReason; readonly text: string; readonly since: number } | undefined;
   /** True once the list was tried, with or without success. */
   tried = false;
   /** True once one of its accounts was exported. */

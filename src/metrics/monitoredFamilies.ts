@@ -43,12 +43,6 @@ export function monitoredSamples(entity: MonitoredInput['entity'], tags: readonl
   return samplesOf(MONITORED_FAMILIES, { entity, tags });
 }
 
-interface TypeMetrics {
-  /** `DOMAIN-TYPE`. */
-  readonly type: string;
-  readonly metrics: readonly GoldenMetric[];
-}
-
 /** A golden metric that is not published. */
 export interface LeftOutMetric {
   readonly type: string;
@@ -67,11 +61,12 @@ export class GoldenFamilies {
   /**
    * Gives each metric a family, by type and then by the metric's name; no two families have one name.
    *
+   * @param types each as `DOMAIN-TYPE`
    * @param isTaken whether the name is a built-in one, or a metric of the configuration
    * @returns also the metrics that are left out
    */
   assign(
-    types: readonly TypeMetrics[],
+    types: readonly { readonly type: string; readonly metrics: readonly GoldenMetric[] }[],
     isTaken: (name: string) => boolean,
   ): {
     readonly families: ReadonlyMap<string, ReadonlyMap<string, Family>>;

@@ -127,12 +127,6 @@ export function expectedRows(
   return groupBy !== 'host' ? rows : rows * (namesHosts && hosts !== undefined ? hosts.length : sizes.hosts);
 }
 
-/** A subject of the next query, and its part of the query; undefined: it needs no query. */
-interface TakenSubject<S> {
-  readonly subject: S;
-  readonly request: BatchSubject | undefined;
-}
-
 /**
  * Takes the subjects of the next query, all of one kind; `isOne`: all belong to one application or key transaction, which may need
  * several queries. Further hosts of an application add nothing to the size, because the query reads all
@@ -146,7 +140,8 @@ export function takeSubjects<S>(
   memory: AccountMemory,
   limit?: number,
 ) {
-  const taken: TakenSubject<S>[] = [];
+  // Each with its part of the query; undefined: it needs no query.
+  const taken: { readonly subject: S; readonly request: BatchSubject | undefined }[] = [];
   const selectors = new Map<SubjectId, string>();
   let firstKind: QueryKind | undefined;
   let kind: QueryKind | undefined;
