@@ -15,8 +15,8 @@ const STYLES: Readonly<Record<string, Parameters<typeof styleText>[0]>> = {
 /** Lines for a person. The words before the colon that say what a line is have a colour, where the stream shows colours. */
 export function withColours(lines: string, stream: NodeJS.WriteStream): string {
   return lines.replace(
-    /(?<=^ *|^ *(?:query|entities) [^:]*: )(?:error|problem|warning|hint|differs|not decidable here)(?=: )/gm,
-    (words) => styleText(STYLES[words] ?? 'bold', words, { stream }),
+    /^( *(?:(?:query|entities) [^:\n]*: )?)(error|problem|warning|hint|differs|not decidable here)(?=: )/gm,
+    (_, before: string, words: string) => before + styleText(STYLES[words] ?? 'bold', words, { stream }),
   );
 }
 

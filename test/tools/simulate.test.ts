@@ -47,6 +47,7 @@ describe('the flags of the simulator', () => {
       metricsFound: true,
       callsPerMinute: 0,
       accountId: 1_234_567,
+      accounts: [{ id: 1_234_567, name: 'Simulator' }],
       nrqlPerMinute: 3000,
       nrqlSnapping: false,
       lateData: 0,
@@ -58,7 +59,7 @@ describe('the flags of the simulator', () => {
     const args =
       '--listen-address [::1]:0 --seed 7 --applications 450 --hosts-per-application 5 --key-transactions 230';
     const more =
-      '--host-metrics all --latency 2s --api-key a --api-key b --no-rounding --calls-per-minute 1000 --no-control --account-id 42 --nrql-per-minute 10 --nrql-snapping --late-data 0.05 --inclusive-to --no-metrics-found';
+      '--host-metrics all --latency 2s --api-key a --api-key b --no-rounding --calls-per-minute 1000 --no-control --account-id 42 --accounts 2 --nrql-per-minute 10 --nrql-snapping --late-data 0.05 --inclusive-to --no-metrics-found';
     expect(await options(...`${args} ${more} --fault hang --fault status=503,times=2`.split(' '))).toEqual({
       host: '::1',
       port: 0,
@@ -74,6 +75,10 @@ describe('the flags of the simulator', () => {
       metricsFound: false,
       callsPerMinute: 1000,
       accountId: 42,
+      accounts: [
+        { id: 42, name: 'Simulator' },
+        { id: 43, name: 'Simulator 2' },
+      ],
       nrqlPerMinute: 10,
       nrqlSnapping: true,
       lateData: 0.05,

@@ -141,6 +141,7 @@ function exporter(): Series[] {
     own('newrelic_exporter_build_info', constantly(1), { version: '1.0.0' }),
     own('newrelic_exporter_config_last_reload_successful', constantly(1)),
     own('newrelic_exporter_config_last_reload_success_timestamp_seconds', constantly(-2 * DAY * 60)),
+    own('newrelic_exporter_account_list_success', constantly(1), { entry: 'organisation' }),
     own('newrelic_exporter_series_dropped_total', constantly(0), { family: 'newrelic_host_cpu_usage_ratio' }),
     of('up', constantly(1)),
     of('exporter_applications', constantly(5), { state: 'listed' }),

@@ -73,6 +73,9 @@ export const INCIDENTS: readonly Incident[] = [
       return until(5, (_, now) => at(now));
     },
   }),
+  incident('The list of accounts of an entry cannot be read', {
+    change: ({ name }) => (name === 'newrelic_exporter_account_list_success' ? () => 0 : undefined),
+  }),
   incident('The key sees no application any more', {
     change: ({ name, labels, at }) => {
       if (name === 'newrelic_exporter_applications') return () => 0;
