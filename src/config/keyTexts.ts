@@ -16,7 +16,10 @@ export function configuredKeys(configuration: unknown, folder: string): Secrets 
 }
 
 /** The keys of an account whose texts are published or sent. */
-const SHOWN = 'name base_url labels include_accounts exclude_accounts applications key_transactions custom_metrics entities queries'.split(' ');
+const SHOWN =
+  'name base_url labels include_accounts exclude_accounts applications key_transactions custom_metrics entities queries'.split(
+    ' ',
+  );
 
 /** Issues for the accounts' texts that hold a configured key: names, labels, HELP and queries are published, or sent. */
 export function accountsWithKeys(configuration: unknown, keys: Secrets): Issue[] {

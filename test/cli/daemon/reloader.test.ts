@@ -48,7 +48,9 @@ describe('a reload', () => {
     const { reloader, done } = recording({ read: () => Promise.resolve({ diagnostics: [fault] }) });
     expect(await reloader.reload('SIGHUP')).toEqual({ ok: false, diagnostics: ['c:1:2: x: is not known'] });
     expect(done).toMatchObject({ applied: [], ended: [false] });
-    expect(done.log).toMatch(/level=error msg="c:1:2: x: is not known"\n.*level=error msg=".*" trigger=SIGHUP faults=1\n$/);
+    expect(done.log).toMatch(
+      /level=error msg="c:1:2: x: is not known"\n.*level=error msg=".*" trigger=SIGHUP faults=1\n$/,
+    );
   });
 
   it.each<[string, Partial<ReloaderOptions>]>([
