@@ -1,8 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { configurationFiles } from './generate/configurationFiles.ts';
-import { stalePaths } from './generate/generatedFile.ts';
-import type { GeneratedFile } from './generate/generatedFile.ts';
+import { formatted, stalePaths, type GeneratedFile } from './generate/generatedFile.ts';
 import { factsPage } from './generate/factsPage.ts';
 import { metricsPage } from './generate/metricsPage.ts';
 import { monitoringFiles } from '../monitoring/generated.ts';
@@ -10,8 +9,8 @@ import { monitoringFiles } from '../monitoring/generated.ts';
 /** Everything in the repository that is written by a program; paths are relative to its root. */
 export const GENERATED_FILES: readonly GeneratedFile[] = [
   ...configurationFiles,
-  { path: 'docs/facts.md', content: () => Promise.resolve(factsPage()) },
-  { path: 'docs/metrics.md', content: () => Promise.resolve(metricsPage()) },
+  { path: 'docs/facts.md', content: () => formatted('docs/facts.md', factsPage()) },
+  { path: 'docs/metrics.md', content: () => formatted('docs/metrics.md', metricsPage()) },
   ...monitoringFiles().map(({ path, content }) => ({ path, content: () => Promise.resolve(content) })),
 ];
 

@@ -1,9 +1,8 @@
-import { format, resolveConfig } from 'prettier';
 import { inputSchema } from '../../src/config/schema/file.ts';
 import { configurationPage } from './configurationPage.ts';
 import { editorSchema } from './editorSchema.ts';
 import { exampleFile } from './exampleFile.ts';
-import type { GeneratedFile } from './generatedFile.ts';
+import { formatted, type GeneratedFile } from './generatedFile.ts';
 
 /** What is made of the configuration's schema. */
 export const configurationFiles: readonly GeneratedFile[] = [
@@ -17,8 +16,3 @@ export const configurationFiles: readonly GeneratedFile[] = [
   },
   { path: 'config.example.yaml', content: () => formatted('config.example.yaml', exampleFile(inputSchema())) },
 ];
-
-async function formatted(path: string, text: string): Promise<string> {
-  const options = await resolveConfig(path);
-  return format(text, { ...options, filepath: path });
-}

@@ -1,5 +1,4 @@
 import { VALUES } from '../../src/formulas/valueFormulas.ts';
-import { markdownTable } from './markdownTable.ts';
 
 /** The values of each kind of metrics, those with one meaning together; a kind also has those of `any`, but for Apdex metrics. */
 const MEANINGS: Readonly<Record<keyof typeof VALUES, readonly (readonly [names: string, meaning: string])[]>> = {
@@ -45,10 +44,10 @@ const MEANINGS: Readonly<Record<keyof typeof VALUES, readonly (readonly [names: 
 };
 
 const METRICS: Readonly<Record<keyof typeof VALUES, string>> = {
-  any: 'all but Apdex metrics',
-  memory: '`Memory/...`',
-  device: '`EndUser`, and `EndUser/`, `Browser/`, `Mobile/...`',
-  apdex: '`Apdex`, `Apdex/...`, `EndUser/Apdex...`',
+  any: 'Of all metrics but those of an Apdex',
+  memory: 'Of `Memory/...` also',
+  device: 'Of `EndUser` and `EndUser/...`, `Browser/...`, `Mobile/...` also',
+  apdex: 'Of an Apdex (`Apdex`, `Apdex/...`, `EndUser/Apdex...`)',
 };
 
 /** The values that New Relic's example of a metric name list has: with REST nearly every metric has them. */
@@ -61,39 +60,30 @@ const USUAL_OVER_REST = [
 /** The section on the values that a custom metric can have. Throws where a value has no meaning here, or one too many. */
 export function customValues(): string {
   const kinds = Object.keys(MEANINGS) as (keyof typeof VALUES)[];
-  const rows = kinds.flatMap((kind) => {
+  const lists = kinds.map((kind) => {
     const described = MEANINGS[kind].flatMap(([names]) => names.split(' '));
     const own = [...VALUES[kind].keys()].filter((name) => kind === 'any' || kind === 'apdex' || !VALUES.any.has(name));
     if (own.toSorted().join() !== described.toSorted().join()) {
       throw new Error(`the values of ${kind} metrics are ${own.join()}, and described are ${described.join()}`);
     }
-    return MEANINGS[kind].map(([names, meaning]) => [
-      names.replaceAll(/\w+/g, '`$&`').replaceAll(' ', ', '),
-      meaning,
-      METRICS[kind],
-      overRest(kind, names.split(' ')),
-    ]);
+    const lines = MEANINGS[kind].map(([names, meaning]) => `- ${codes(names.split(' '))}: ${meaning}`);
+    return `${METRICS[kind]}:\n\n${lines.join('\n')}`;
   });
   return `## Values of custom metrics
 
-\`value\` of a [custom metric](configuration.md#accountscustom_metrics) is a value name of the REST interface. Which ones a metric has, the
-two interfaces decide differently:
+\`value\` of a [custom metric](configuration.md#accountscustom_metrics) is a value name of the REST interface. Most useful for metrics of
+your own: \`average_value\`, \`total_value\` and \`count\`; for times \`average_response_time\`.
 
-- **NerdGraph** has counts and sums of every metric, from which the exporter calculates every value of the table. Another one is a fault of
-  the configuration.
+- **NerdGraph** has counts and sums of every metric, from which the exporter calculates these values. Another one is a fault of the
+  configuration.
 - **REST** gives each metric the values that New Relic lists for it: \`metric-names\` prints them. One that it does not list is a
-  warning on the status page and of \`check --live\`. Some, such as \`min_call_time\` of transactions, only REST has.
+  warning on the status page and of \`check --live\`. Nearly all metrics have ${codes(USUAL_OVER_REST)}. Some, such as
+  \`min_call_time\` of transactions, only REST has.
 
-Most useful for metrics of your own: \`average_value\`, \`total_value\` and \`count\`; for times \`average_response_time\`.
-
-${markdownTable(['Value', 'What it is', 'With NerdGraph', 'With REST'], rows)}
+${lists.join('\n\n')}
 `;
 }
 
-function overRest(kind: keyof typeof VALUES, names: readonly string[]): string {
-  if (kind === 'apdex') return 'the same';
-  const usual = names.filter((name) => USUAL_OVER_REST.includes(name));
-  if (usual.length === 0) return 'some metrics';
-  const all = 'nearly all metrics';
-  return usual.length === names.length ? all : `${all}: ${usual.map((name) => `\`${name}\``).join(', ')}`;
+function codes(names: readonly string[]): string {
+  return names.map((name) => `\`${name}\``).join(', ');
 }

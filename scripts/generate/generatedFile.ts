@@ -1,3 +1,5 @@
+import { format, resolveConfig } from 'prettier';
+
 /** A file of the repository that is written by a program. */
 export interface GeneratedFile {
   /** Relative to the root of the repository. */
@@ -16,4 +18,10 @@ export async function stalePaths(
     if (wanted !== found) stale.push(path);
   }
   return stale;
+}
+
+/** A text as the formatter leaves it; prose is wrapped at the width of the lines. */
+export async function formatted(path: string, text: string): Promise<string> {
+  const options = await resolveConfig(path);
+  return format(text, { ...options, filepath: path, proseWrap: 'always' });
 }

@@ -13,34 +13,46 @@ const OF_HOST = [...OF_APPLICATION, 'host', 'host_id'];
 /** The families of all kinds of entities, with the labels that all their series carry, in the order in which they are documented. */
 export const SECTIONS: readonly {
   readonly title: string;
+  /** What the families are about, as in their names. */
+  readonly kind: string;
   readonly entityLabelNames: readonly string[];
   readonly families: readonly CatalogueFamily[];
 }[] = [
   {
-    title: 'Applications: state and rolling values',
+    title: 'State and rolling values',
+    kind: 'application',
     entityLabelNames: OF_APPLICATION,
     families: LISTED_FAMILIES.applications,
   },
-  { title: 'Hosts: state and rolling values', entityLabelNames: OF_HOST, families: LISTED_FAMILIES.hosts },
   {
-    title: 'Instances: state and rolling values',
+    title: 'State and rolling values',
+    kind: 'host',
+    entityLabelNames: OF_HOST,
+    families: LISTED_FAMILIES.hosts,
+  },
+  {
+    title: 'State and rolling values',
+    kind: 'instance',
     entityLabelNames: [...OF_HOST, 'instance_id', 'port'],
     families: LISTED_FAMILIES.instances,
   },
   {
-    title: 'Key transactions: state and rolling values',
+    title: 'State and rolling values',
+    kind: 'key_transaction',
     entityLabelNames: [...OF_APPLICATION, 'key_transaction', 'key_transaction_id'],
     families: LISTED_FAMILIES.key_transactions,
   },
   {
-    title: 'Applications: window metrics',
+    title: 'Window metrics',
+    kind: 'application',
     entityLabelNames: OF_APPLICATION,
     families: WINDOW_FAMILIES.application,
   },
-  { title: 'Applications: counters', entityLabelNames: OF_APPLICATION, families: COUNTER_FAMILIES },
-  { title: 'Hosts: window metrics', entityLabelNames: OF_HOST, families: WINDOW_FAMILIES.host },
+  { title: 'Counters', kind: 'application', entityLabelNames: OF_APPLICATION, families: COUNTER_FAMILIES },
+  { title: 'Window metrics', kind: 'host', entityLabelNames: OF_HOST, families: WINDOW_FAMILIES.host },
   {
     title: 'Entities of other types',
+    kind: 'entity',
     entityLabelNames: ['account', ...MONITORED_LABEL_NAMES],
     families: MONITORED_FAMILIES,
   },

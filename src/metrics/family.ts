@@ -4,7 +4,7 @@ import type { Family, Labels, Sample } from './sample.ts';
 
 export type FamilyScope = 'application' | 'host';
 
-/** The time that a family's values cover, in the words of HELP and docs/metrics.md. */
+/** The time that a family's values cover, in the words of HELP. */
 const TIME_BASES = {
   state: 'state when the list was read, not a rolling value',
   rolling: 'rolling average of 3 to 4 minutes',
@@ -13,14 +13,13 @@ const TIME_BASES = {
   counter: 'every minute once, from the start of the exporter on',
 } as const;
 
-/** A family of the catalogue, with the texts of its HELP and its line in docs/metrics.md. */
+/** A family of the catalogue. */
 export interface CatalogueFamily extends Family {
-  readonly meaning: string;
   /** The metric or field under New Relic's name, and the calculation; those of NerdGraph too where they differ. */
   readonly source: string;
-  /** The time that the values cover, in words. */
-  readonly timeBase: string;
   readonly interfaces: readonly Api[];
+  /** The texts of its line in docs/metrics.md. */
+  readonly spec: FamilySpec;
 }
 
 /** The specification of a family; all texts are phrases without a full stop at the end. */
@@ -72,10 +71,11 @@ export function catalogueFamily(
   spec: FamilySpec,
 ): CatalogueFamily {
   const { suffix, meaning, labelNames = [] } = spec;
-  const texts = { meaning, source: sourceText(spec), timeBase: TIME_BASES[timeBase] };
+  const source = sourceText(spec);
   return {
-    ...familyOf(group, `${prefix}_${suffix}`, labelNames, texts),
-    ...texts,
+    ...familyOf(group, `${prefix}_${suffix}`, labelNames, { meaning, source, timeBase: TIME_BASES[timeBase] }),
+    source,
+    spec,
     interfaces: (['rest', 'nerdgraph'] as const).filter((api) => spec[api] !== false),
   };
 }

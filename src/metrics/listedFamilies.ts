@@ -300,10 +300,10 @@ const HOST = rowsOf('hosts', 'rolling', [
   },
   healthStatus('host', false),
   ...traffic({
-    responseTime: "the host's HttpDispatcher of the last 4 minutes",
-    requests: "the host's HttpDispatcher of the last 4 minutes",
-    errorRatio: "the host's Errors/all / (HttpDispatcher + OtherTransaction/all) of the last 4 minutes",
-    apdexScore: "the host's Apdex of the last 4 minutes",
+    responseTime: 'HttpDispatcher of the last 4 minutes',
+    requests: 'HttpDispatcher of the last 4 minutes',
+    errorRatio: 'Errors/all / (HttpDispatcher + OtherTransaction/all) of the last 4 minutes',
+    apdexScore: 'Apdex of the last 4 minutes',
   }),
   {
     suffix: 'rolling_instances',
