@@ -11,6 +11,7 @@ import type { EntryStatus } from '../collect/entryStatus.ts';
 import { REMEDIES } from '../collect/remedies.ts';
 import type { AccountConfig } from '../config/config.ts';
 import { escapeUnsafe } from '../log/logger.ts';
+import { groupFailures, type FailureGroup } from '../web/statusPage/failureTable.ts';
 import { ExitStatus, printError, withColours } from '../cli/process.ts';
 import { paint } from './terminal.ts';
 import { type ReadingOptions, withLists } from './upstream/session.ts';
@@ -158,8 +159,9 @@ async function report(
     const lines = [...(list?.reason === undefined ? [] : [`hint: ${REMEDIES[list.reason]}`]), ...warnings];
     return reported(`${verdict}: ${list?.problem ?? 'nothing was read'}`, lines, true);
   }
+  // Queries and entities have lines of their own.
   const failing = status.tasks.filter(
-    ({ problem, query, entityGuid }) => problem !== undefined && query === undefined && entityGuid === undefined,
+    ({ group, problem }) => problem !== undefined && !['queries', 'entities', 'golden_metrics'].includes(group),
   );
   const { applications, visible } = status;
   const reporting = applications.filter((application) => application.reporting).length;
@@ -169,12 +171,7 @@ async function report(
       if (!(error instanceof UpstreamError)) throw error;
       return { facts: [], warnings: [], problem: error.message };
     });
-  const problems = [
-    ...failing.map(({ group, application, problem }) =>
-      [group, application === undefined ? '' : ` of "${application}"`, `: ${problem}`].join(''),
-    ),
-    ...('problem' in found ? [found.problem] : []),
-  ];
+  const problems = [...groupFailures(failing).map(failureLine), ...('problem' in found ? [found.problem] : [])];
   const lines = [
     `interface: ${describeInterfaceEnd(account, Date.now()) ?? API_NAMES[account.api]}`,
     ...found.facts.map((fact) => `account: ${fact}`),
@@ -187,6 +184,12 @@ async function report(
   return reported('the key is accepted', lines, problems.length > 0 || hasFailed);
 }
 
+/** Reads that fail for one reason: an account may have thousands of them. */
+function failureLine({ group, problem, tasks: [first, ...others] }: FailureGroup): string {
+  const more = others.length === 0 ? '' : ` and ${others.length} more`;
+  return `${group}${first?.application === undefined ? '' : ` of "${first.application}"${more}`}: ${problem}`;
+}
+
 /** One line per query; each was run once. */
 function queryLines({ queries }: AccountStatus): readonly string[] {
   return queries.map(({ name, problem, rows = 0, columns, labels, series, cut }) => {
@@ -195,8 +198,7 @@ function queryLines({ queries }: AccountStatus): readonly string[] {
       counted(rows, 'row'),
       `columns ${columns.length === 0 ? 'none' : columns.join(', ')}`,
       `labels ${labels.length === 0 ? 'none' : labels.join(', ')}`,
-      `${series} series`,
-      cut === 0 ? 'not cut' : `${cut} series cut by max_series`,
+      `${series} series, ${cut === 0 ? 'none' : `${cut} more`} left out by max_series`,
     ];
     return `query ${name}: ${parts.join('; ')}`;
   });

@@ -85,7 +85,7 @@ export function toolCommands(): readonly Command[] {
     readingCommand(
       'query',
       'run one NRQL query as the exporter would, and print its rows or the configuration to paste',
-      async () => (await import('./query.ts')).runQuery,
+      async () => (await import('./runQuery.ts')).runQuery,
       [
         '"SELECT count(*) AS orders FROM Transaction FACET appName"',
         '"SELECT count(*) AS orders FROM Transaction FACET appName" --format=yaml   # ready for queries',

@@ -49,14 +49,16 @@ export async function runInit({ output, force, ...options }: InitOptions): Promi
     if (first === undefined) throw new ExitStatus(1);
     const { accounts } = collector;
     const types = await entityTypes({ ...context, config: { ...context.config, accounts } });
-    const text = configurationText({ ...identityOf(accounts), ...account }, [first, ...others], types);
+    const unread = accounts.filter(({ name }) => !read.some((status) => status.name === name));
+    const text = configurationText({ ...identityOf(accounts, unread), ...account }, [first, ...others], types);
     writeFileSync(output, text, { flag: force ? 'w' : 'wx' });
     const flag = output === DEFAULT_CONFIG_FILE ? '' : ` --config.file=${output}`;
-    print(`${escapeUnsafe(`${output} is written: ${seen(read)}. Next: ${NAME} check --live${flag}`)}\n`);
+    const without = unread.length === 0 ? '' : `, without ${counted(unread.length, 'account')} that cannot be read`;
+    print(`${escapeUnsafe(`${output} is written: ${seen(read)}${without}. Next: ${NAME} check --live${flag}`)}\n`);
   });
 }
 
-type Written = Readonly<Record<string, string | number | undefined>>;
+type Written = Readonly<Record<string, string | number | readonly object[] | undefined>>;
 
 /** The account as it is written to the file, from flags and the environment. */
 function accountOf({ apiKeyFile, region, api, baseUrl }: Partial<InitOptions>): Written {
@@ -73,13 +75,20 @@ function accountOf({ apiKeyFile, region, api, baseUrl }: Partial<InitOptions>): 
   };
 }
 
-/** What names the only account that the key sees, or all of them; nothing where the key lists none, as over REST. */
-function identityOf(accounts: readonly AccountConfig[]): Written {
+/**
+ * What names the only account that the key sees, or all of them without the unread ones; nothing where the key lists none, as over
+ * REST.
+ */
+function identityOf(accounts: readonly AccountConfig[], unread: readonly AccountConfig[]): Written {
   const [first, ...others] = accounts;
   if (first?.origin === undefined) return {};
   if (others.length === 0) return { name: first.name, account_id: first.account_id };
-  // Of more than a hundred the others would be left out.
-  return { account_ids: 'all', max_accounts: accounts.length > 100 ? 10 * accounts.length : undefined };
+  return {
+    account_ids: 'all',
+    exclude_accounts: unread.length === 0 ? undefined : unread.map(({ account_id }) => ({ id: account_id })),
+    // Of more than a hundred the others would be left out.
+    max_accounts: accounts.length > 100 ? 10 * accounts.length : undefined,
+  };
 }
 
 /** The configuration of the account, with everything on whose cost is asked. Prints faults, then throws ExitStatus 2. */
@@ -160,7 +169,9 @@ export function configurationText(
     .map(({ group, interval }) => `    ${group}: ${formatDuration(interval * stretch)}`);
   const lines = [
     ...Object.entries(account).flatMap(([key, value]) =>
-      value === undefined ? [] : [`${key}: ${scalar(key, value)}`],
+      value === undefined
+        ? []
+        : [`${key}: ${scalar(key, value)}${key === 'exclude_accounts' ? ' # cannot be read' : ''}`],
     ),
     ...(isEmpty
       ? ['applications: false # the account has none']
@@ -200,7 +211,8 @@ function sumOf<T>(items: readonly T[], valueOf: (item: T) => number): number {
 }
 
 /** A value as it stands in the file. */
-function scalar(key: string, value: string | number): string {
+function scalar(key: string, value: NonNullable<Written[string]>): string {
   const text = typeof value === 'string' && key !== 'api_key' ? value.replaceAll('${', '$${') : value;
-  return stringify(text, { lineWidth: 0 }).trimEnd();
+  // Lists on one line, because the keys of the account stand in lines of their own.
+  return stringify(text, { lineWidth: 0, collectionStyle: 'flow' }).trimEnd();
 }

@@ -172,8 +172,8 @@ function asTable(plan: ReturnType<typeof planOf>): string {
       ? `${paint('red', 'It does not fit')}: every group is refreshed ${stretch.toFixed(2)} times slower.`
       : `${paint('green', 'It fits')}: every group keeps its interval.`;
   const sentences = [
-    `Counted: ${counted(ofData.applications, 'application')} and ${counted(ofData.hosts, 'host')} whose metric data are read` +
-      `${ofData.entities === 0 ? '' : `, and ${counted(ofData.entities, 'entity', 'entities')} whose golden metrics are`}.`,
+    `Metric data are read of ${counted(ofData.applications, 'application')} and ${counted(ofData.hosts, 'host')}` +
+      `${ofData.entities === 0 ? '' : `, golden metrics of ${counted(ofData.entities, 'entity', 'entities')}`}.`,
     `Series expected: at most ${series}, about ${Math.ceil(perApplication)} for an application and ${Math.ceil(perHost)} for a host` +
       `${groups.some(({ group }) => group === 'queries') ? '; those of queries are not counted' : ''}.`,
     ...scannedInWords(scanned),

@@ -136,6 +136,24 @@ describe('check --live', () => {
     expect(stdout).toMatch(/^ {2}problem: key_transactions: GET \/key_transactions\.json: status 403.*$/m);
   });
 
+  it('says one reason once, of every application and of a list of entities', async () => {
+    const { status, stdout } = await runOnService(
+      {
+        applications: 3,
+        faults: [
+          { effect: 'graphql-error', on: 'graphql_nrql', message: 'no rows today' },
+          { effect: 'graphql-error', on: 'graphql_entity_list', message: 'no list today' },
+        ],
+      },
+      { api: 'nerdgraph', account_id: 1_234_567, entities: [{ type: 'EXT-SERVICE' }] },
+    );
+    expect(status).toBe(1);
+    expect(stdout).toMatch(/^ {2}problem: hosts of "Storefront" and 2 more: graphql:hosts: .*no rows today/m);
+    expect(stdout).toMatch(/^ {2}entities EXT-SERVICE: problem: .*no list today/m);
+    expect(stdout.match(/problem: hosts/g)).toHaveLength(1);
+    expect(stdout.match(/no list today/g)).toHaveLength(1);
+  });
+
   it('says that a plan does not fit, and which setting to change', async () => {
     const { status, stdout } = await runOnService(
       { applications: 1, hostsPerApplication: 40 },

@@ -42,8 +42,8 @@ describe('compare', () => {
     expect(stdout).not.toContain('newrelic_');
     expect(status).toBe(0);
     const { stdout: all } = await compare('--app=Storefront', '--all');
-    expect(all).toMatch(/\nSERIES +FAMILY +REASON\n +\d+ +newrelic_\w+ +\S/);
-    expect(all).toMatch(/\nFAMILY +COMPARED +DIFFER +WORST [^]*newrelic_application_response_time_seconds +1 +0 +0 %/);
+    expect(all).toMatch(/\nSERIES +FAMILIES +REASON\n +\d+ +\d+ +\S.*\n +\d+ +application_\w+\n/);
+    expect(all).toMatch(/\nFAMILY +COMPARED +DIFFER +WORST\n[^]*\napplication_response_time_seconds +1 +0 +0 %\n/);
   });
 
   it('reads an application that is given by its id by that id, and one by its name from the list', async () => {

@@ -3,15 +3,17 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { runProgram } from '../e2e/support/program.ts';
+import { describeReal, type RealProgram } from '../real/support/realPrograms.ts';
+import { runInProcess } from '../support/inProcess.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'completion-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 mkdirSync(join(folder, 'conf files'));
 writeFileSync(join(folder, 'config.yaml'), '');
 
-const { stdout: script } = await runProgram(['completion', 'bash']);
-writeFileSync(join(folder, 'completion.bash'), script);
+for (const name of ['bash', 'zsh', 'fish']) {
+  writeFileSync(join(folder, `completion.${name}`), (await runInProcess(['completion', name])).stdout);
+}
 
 /** What bash offers for the last word of a line. Bash splits words at "=", unless it is told not to. */
 function completed(line: string, splitsAt = /(=)| /): readonly string[] {
@@ -56,34 +58,56 @@ describe('completion bash', () => {
   });
 });
 
-/** Runs a shell, if it is installed; undefined otherwise. */
-function shell(name: string, ...args: readonly string[]): string | undefined {
-  try {
-    return execFileSync(name, args, { cwd: folder, encoding: 'utf8' });
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-    throw error;
-  }
+/** The root of the packages that a shell was unpacked from; undefined for an installed one. */
+function rootOf({ path }: RealProgram): string | undefined {
+  return /^(.*\/real-programs\/shells)\//.exec(path)?.[1];
 }
 
-test('completion zsh is a script that zsh reads, with every flag of a command', async () => {
-  const { stdout } = await runProgram(['completion', 'zsh']);
-  writeFileSync(join(folder, 'completion.zsh'), stdout);
-  expect(shell('zsh', '-n', 'completion.zsh') ?? '').toBe('');
-  expect(stdout).toContain("'--format=[how the result is written]:format:(table json)'");
-  expect(stdout).toMatch(/'--config\.file=\[configuration file [^\]]*\]:config\.file:_files'/);
-});
+/** Runs an unpacked or installed shell on a script for it. */
+function runShell({ command: [file, ...before] }: RealProgram, ...args: readonly string[]): string {
+  const env = { PATH: process.env['PATH'], HOME: folder };
+  return execFileSync(file, [...before, ...args], { cwd: folder, encoding: 'utf8', env, timeout: 60_000 });
+}
 
-test('completion fish is a script by which fish completes', async () => {
-  const { stdout } = await runProgram(['completion', 'fish']);
-  writeFileSync(join(folder, 'completion.fish'), stdout);
-  const run = 'source completion.fish; complete -C "newrelic-apm-exporter plan --format "';
-  expect(shell('fish', '-c', run) ?? 'json table').toMatch(/json[^]*table/);
-  expect(stdout).toContain(
-    "-n '__fish_seen_subcommand_from plan' -l format -x -a 'table json' -d 'how the result is written'",
-  );
+/** Types a line and a tab into a zsh of its own, and prints what it shows until the word is there. */
+const TYPE_INTO_ZSH = `
+zmodload zsh/zpty
+zpty shell "$4 -f -i"
+zpty -w shell "$3 autoload -Uz compinit; compinit -u -D; source completion.zsh; bindkey '^I' complete-word; print rea""dy"
+zpty -r shell out '*ready*'
+zpty -w -n shell "$1"$'\t'
+zpty -r shell out "*$2*" && print -r -- "$out"`;
+
+await describeReal('completion', {
+  tools: ['zsh', 'fish'],
+  define: (program) => {
+    test('zsh is a script by which zsh completes', () => {
+      const zsh = program('zsh');
+      const root = rootOf(zsh);
+      // An unpacked shell looks for its parts where they would be installed.
+      const modules = root === undefined ? '' : `module_path=(${root}/usr/lib/*/zsh/*(/));`;
+      const functions = root === undefined ? '' : `fpath=(${root}/usr/share/zsh/functions/**/*(/));`;
+      const type = (line: string, word: string) =>
+        runShell(zsh, '-f', '-c', modules + TYPE_INTO_ZSH, 'zsh', line, word, modules + functions, zsh.path);
+      expect(runShell(zsh, '-n', 'completion.zsh')).toBe('');
+      expect(type('newrelic-apm-exporter plan --format=j', 'json')).toContain('--format=json');
+      expect(type('newrelic-apm-exporter check --config.file=conf', 'config.yaml')).toContain('config.yaml');
+      expect(type('newrelic-apm-exporter disc', 'discover')).toContain('discover');
+    });
+
+    test('fish is a script by which fish completes', () => {
+      const fish = program('fish');
+      const functions = join(rootOf(fish) ?? '/', 'usr/share/fish/functions');
+      const complete = (line: string) =>
+        runShell(fish, '-c', `set -p fish_function_path ${functions}; source completion.fish; complete -C "${line}"`);
+      expect(runShell(fish, '-n', 'completion.fish')).toBe('');
+      expect(complete('newrelic-apm-exporter plan --format ')).toMatch(/^json\t.*\ntable\t/);
+      expect(complete('newrelic-apm-exporter check --config.file config')).toContain('config.yaml');
+      expect(complete('newrelic-apm-exporter disc')).toMatch(/^discover\t/);
+    });
+  },
 });
 
 test('completion refuses a shell that it does not know', async () => {
-  expect(await runProgram(['completion', 'tcsh'])).toMatchObject({ status: 2, stdout: '' });
+  expect(await runInProcess(['completion', 'tcsh'])).toMatchObject({ status: 2, stdout: '' });
 });

@@ -6,6 +6,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { planCalls } from '../../src/collect/due.ts';
 import type { Group } from '../../src/reads/reads.ts';
 import { configurationText } from '../../src/tools/init.ts';
+import { parseFault } from '../../src/simulator/faults/faultRules.ts';
 import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
 import { startSimulator, type SimulatorOptions } from '../../src/simulator/simulator.ts';
 import { runProgram, type Run } from '../e2e/support/program.ts';
@@ -65,6 +66,22 @@ describe('init', () => {
     const check = await checkLive();
     expect(check.status).toBe(0);
     expect(check.output).toContain('3 accounts visible, 3 exported');
+    expect(check.output).not.toMatch(/warning|problem/);
+  });
+
+  test('leaves out the accounts that cannot be read, and says so', async () => {
+    const accounts = [1, 2, 3].map((id) => ({ id: 7_000_000 + id, name: `Shop ${id}` }));
+    const faults = [parseFault('graphql-error=FORBIDDEN,on=graphql_applications,path=*7000002*')];
+    const { file, init, checkLive } = await world({ applications: 2, accounts, faults });
+    const { status, stdout, stderr } = await init();
+    expect(status).toBe(0);
+    expect(stdout).toContain('2 accounts, 4 applications');
+    expect(stdout).toContain(', without 1 account that cannot be read. Next: ');
+    expect(stderr).toMatch(/^error: account Shop 2: the application list cannot be read: .*\nhint: .*\n$/);
+    expect(readFileSync(file, 'utf8')).toContain('exclude_accounts: [ { id: 7000002 } ] # cannot be read\n');
+    const check = await checkLive();
+    expect(check.status).toBe(0);
+    expect(check.output).toContain('3 accounts visible, 2 exported');
     expect(check.output).not.toMatch(/warning|problem/);
   });
 

@@ -61,7 +61,14 @@ describe('the command query', () => {
     const limited = await runInProcess(['query', 'SELECT count(*) FROM Transaction LIMIT 5'], { config });
     expect(limited).toMatchObject({ status: 2, stderr: expect.stringContaining('character 34: LIMIT') as string });
     expect(await runInProcess(['query'], { config })).toMatchObject({ status: 2 });
-    expect(await runInProcess(['query', '--name=none'], { config })).toMatchObject({ status: 2 });
+    const unknown = await runInProcess(['query', '--name=alert_events/opn'], { config });
+    expect(unknown).toMatchObject({ status: 2, stderr: expect.stringContaining('"alert_events/open"?') as string });
+    const off = await runInProcess(['query', '--name=transactions/slowest'], { config });
+    expect(off).toMatchObject({
+      status: 2,
+      stderr:
+        'error: no account has the query "transactions/slowest": switch its pack on with query_packs: [transactions]\n',
+    });
     const without = { accounts: [account(simulator, 'shop')] };
     expect(await runInProcess(['query', COUNT], { config: without })).toMatchObject({
       status: 2,
@@ -96,7 +103,7 @@ describe('check --live and plan', () => {
     const config = { accounts: [rest({ applications: false, query_packs: ['alert_events'] })] };
     const checked = await runInProcess(['check', '--live'], { config });
     expect(checked.stdout).toMatch(
-      /query alert_events\/open: \d+ rows?; columns incidents, open, oldest; labels policy, condition, priority, entity, muted; \d+ series; not cut/,
+      /query alert_events\/open: \d+ rows?; columns incidents, open, oldest; labels policy, condition, priority, entity, muted; \d+ series, none left out by max_series/,
     );
     expect(checked.status).toBe(0);
     const plan = await runInProcess(['plan', '--format=json'], { config });

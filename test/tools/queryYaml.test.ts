@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { queryYaml } from '../../src/tools/query.ts';
+import { queryYaml } from '../../src/tools/runQuery.ts';
 import { faultsOf } from '../config/reading.ts';
 
 it('the YAML of any query and columns passes check', () => {

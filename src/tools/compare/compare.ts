@@ -110,7 +110,7 @@ export async function compare(
     notes: [
       ...otherNames('application', restChoice.applications, nerdgraphChoice.applications),
       ...otherNames('key transaction', restChoice.keyTransactions, nerdgraphChoice.keyTransactions),
-      ...(rest.config.counters ? ['counters are left out: they begin with the process that counts them'] : []),
+      ...(rest.config.counters ? ['counters are not compared: each exporter begins them at zero'] : []),
     ],
   };
 }
@@ -219,19 +219,19 @@ export function comparisonText(comparison: Comparison, all: boolean, maxWidth = 
   const { account, window, tolerance, families, differences, unexpected, notes } = comparison;
   const heading = `Account ${account}, window from ${formatMinute(window.from)} to ${formatMinute(window.to)}, tolerance ${percentText(tolerance)}`;
   const rows = families.map((each) => [
-    each.family,
+    withoutPrefix(each.family),
     each.compared,
     each.differing,
     each.compared === 0 ? '-' : percentText(each.max_difference),
-    each.only_rest,
-    each.only_nerdgraph,
   ]);
   const sections = [
     [heading, ...notes.map((note) => `Note: ${note}.`)].map((line) => wrapped(line, maxWidth)).join('\n'),
     `Differences that nothing explains: ${unexpected === 0 ? 'none' : unexpected}\n${unexplained(differences)}`,
     `Differences that are expected: ${differences.length - unexpected || 'none'}\n${explained(differences, all, maxWidth)}`,
     ...(all
-      ? [table([['FAMILY', 'COMPARED', 'DIFFER', 'WORST', 'ONLY REST', 'ONLY NERDGRAPH'], ...rows], maxWidth)]
+      ? [
+          `Families, without ${PREFIX} before them:\n${table([['FAMILY', 'COMPARED', 'DIFFER', 'WORST'], ...rows], maxWidth)}`,
+        ]
       : []),
     verdict(comparison, all)
       .map((sentence) => wrapped(sentence, maxWidth))
@@ -263,18 +263,25 @@ function unexplained(differences: readonly Difference[]): string {
   return (more > 0 ? [...lines, `and ${more} more: --format=json has them all`] : lines).map(escapeUnsafe).join('\n');
 }
 
-/** One line for each reason, or with `all` for each family and reason. */
+/** One line for each reason; with `all` the families of each below it. */
 function explained(differences: readonly Difference[], all: boolean, maxWidth: number): string {
-  const groups = grouped(
+  const reasons = grouped(
     differences.filter(({ expected }) => expected),
-    ({ family, reason }) => `${reason}${all ? family : ''}`,
+    ({ reason }) => reason ?? '',
   );
-  const rows = Array.from(groups.values(), (group) => [
-    group.length,
-    all ? (group[0]?.family ?? '') : new Set(group.map(({ family }) => family)).size,
-    group[0]?.reason ?? '',
-  ]);
-  return rows.length === 0 ? '' : table([['SERIES', all ? 'FAMILY' : 'FAMILIES', 'REASON'], ...rows], maxWidth);
+  const rows = Array.from(reasons, ([reason, group]) => {
+    const families = grouped(group, ({ family }) => withoutPrefix(family));
+    const ofFamilies = all ? Array.from(families, ([family, series]) => [series.length, '', `  ${family}`]) : [];
+    return [[group.length, families.size, reason], ...ofFamilies];
+  });
+  return rows.length === 0 ? '' : table([['SERIES', 'FAMILIES', 'REASON'], ...rows.flat()], maxWidth);
+}
+
+/** What the names of nearly all families begin with. */
+const PREFIX = 'newrelic_';
+
+function withoutPrefix(family: string): string {
+  return family.startsWith(PREFIX) ? family.slice(PREFIX.length) : family;
 }
 
 /** Two sentences on lines of their own: whether the interfaces agree, and what that leaves open. */
@@ -294,7 +301,8 @@ function entityLabels(labels: Difference['labels']): Difference['labels'] {
 }
 
 function percentText(difference: number): string {
-  return `${Number((difference * 100).toPrecision(3))} %`;
+  // What only the last digits of two sums make is none.
+  return `${difference < 1e-9 ? 0 : Number((difference * 100).toPrecision(3))} %`;
 }
 
 function numberText(value: number | null): string {

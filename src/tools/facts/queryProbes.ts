@@ -4,7 +4,7 @@ import type { NrqlEnd } from '../../api/nerdgraph/transport.ts';
 import type { Application, FailureReason } from '../../api/types.ts';
 import type { TimeRange } from '../../api/upstreamReader.ts';
 import { HOUR_S } from '../../formulas/units.ts';
-import { before, TEN_MINUTES, type GraphAccount, type Probe } from './connections.ts';
+import { before, TEN_MINUTES, type GraphAccount, type Probe } from './factConnections.ts';
 import { count, holds, ratio, undecided, word, type Judged, type Seen } from './evidence.ts';
 import { FACTS, NO_METRIC, type Fact, type FactId, type JudgeName } from './facts.ts';
 import { numberAt, objectsIn, sum } from './judges.ts';

@@ -16,7 +16,7 @@ import {
 } from '../upstream/session.ts';
 import { HOME, NAME, VERSION } from '../../cli/version.ts';
 import { checkAccount, type AccountFacts, type FactAccount, type Timing } from './checkAccount.ts';
-import { connectGraph, connectRest, CountedCalls } from './connections.ts';
+import { connectGraph, connectRest, CountedCalls } from './factConnections.ts';
 import { sentenceOf, shareable, type Judged, type Verdict } from './evidence.ts';
 
 /** The flags of `check --live --facts`. */

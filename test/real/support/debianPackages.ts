@@ -9,8 +9,13 @@ export const CACHE_FOLDER = resolve(import.meta.dirname, '../../../.cache/real-p
 const LOCK = join(CACHE_FOLDER, 'lock');
 const KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg';
 
-/** Whose packages: those of the suite that this machine is configured for, or those of Debian's suite sid. */
-export type Suite = 'own' | 'sid';
+/** Packages of the suite that this machine is configured for; for `sid`, of Debian's suite of that name. */
+const PACKAGE_SETS = {
+  own: ['prometheus', 'prometheus-alertmanager', 'jsonnet'],
+  sid: ['prometheus', 'prometheus-alertmanager'],
+  shells: ['zsh', 'zsh-common', 'fish', 'fish-common', 'libpcre2-32-0'],
+} as const;
+export type PackageSet = keyof typeof PACKAGE_SETS;
 
 const DOWNLOAD_LIMIT = 90_000;
 /** Test files that start after a failed download within this time do not wait for another one. */
@@ -19,10 +24,10 @@ const FAILURE_HOLDS = 300_000;
 export type Download = { readonly folder: string } | { readonly problem: string };
 
 /**
- * Gives the folder with the unpacked Debian packages of Prometheus and Alertmanager (`usr/bin/...`), downloading them
- * without root and without installing anything when they are not there yet. Safe for several test files at once.
+ * Gives the folder with the unpacked Debian packages of a set (`usr/bin/...`), downloading them without root and without
+ * installing anything when they are not there yet. Safe for several test files at once.
  */
-export async function unpackedDebianPackages(suite: Suite): Promise<Download> {
+export async function unpackedDebianPackages(suite: PackageSet): Promise<Download> {
   const unpacked = join(CACHE_FOLDER, suite === 'own' ? 'debian' : suite);
   const failure = join(CACHE_FOLDER, `failure-${suite}.txt`);
   if (existsSync(unpacked)) return { folder: unpacked };
@@ -43,7 +48,7 @@ export async function unpackedDebianPackages(suite: Suite): Promise<Download> {
     return { folder: unpacked };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    const problem = `download of the Debian packages (${suite === 'own' ? 'own suite' : suite}) failed: ${reason}`;
+    const problem = `download of the Debian packages (${suite}) failed: ${reason}`;
     writeFileSync(failure, problem);
     return { problem };
   } finally {
@@ -59,7 +64,7 @@ export function onPath(name: string): string | undefined {
 
 type Must = (...command: [string, ...string[]]) => Promise<string>;
 
-async function download(suite: Suite, unpacked: string): Promise<void> {
+async function download(suite: PackageSet, unpacked: string): Promise<void> {
   const work = join(CACHE_FOLDER, `download-${process.pid}`);
   rmSync(work, { recursive: true, force: true });
   for (const folder of ['root', 'own', 'sid']) mkdirSync(join(work, folder), { recursive: true });
@@ -82,11 +87,10 @@ async function download(suite: Suite, unpacked: string): Promise<void> {
       apt = ['-qq', ...options(join(work, 'sid')), ...only];
       await must('apt-get', ...apt, 'update');
     }
-    await must('apt-get', ...apt, 'download', 'prometheus', 'prometheus-alertmanager');
-    if (suite === 'own') await must('apt-get', ...apt, 'download', 'jsonnet');
+    await must('apt-get', ...apt, 'download', ...PACKAGE_SETS[suite]);
     await unpack(work, must);
     // Debian 13 and later keep promtool in a package of its own.
-    if (!existsSync(join(work, 'root/usr/bin/promtool'))) {
+    if (suite !== 'shells' && !existsSync(join(work, 'root/usr/bin/promtool'))) {
       await must('apt-get', ...apt, 'download', 'promtool');
       await unpack(work, must);
     }

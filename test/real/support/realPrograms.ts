@@ -1,7 +1,7 @@
-import { existsSync, realpathSync } from 'node:fs';
+import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'vitest';
-import { onPath, unpackedDebianPackages } from './debianPackages.ts';
+import { onPath, unpackedDebianPackages, type PackageSet } from './debianPackages.ts';
 import { fetchedNode } from './nodes.ts';
 import { runCommand } from './processes.ts';
 import { skippedName } from './skipMark.ts';
@@ -11,8 +11,8 @@ interface Place {
   readonly variable: string;
   /** On PATH, or inside Debian's packages. */
   readonly names: readonly string[];
-  /** Whether Debian's packages are downloaded where PATH has none. */
-  readonly packaged?: boolean;
+  /** The set of Debian's packages that is downloaded where PATH has none. */
+  readonly packaged?: 'own' | 'shells';
   /** Asks for the version, where `--version` does not. */
   readonly versionArgs?: readonly string[];
   /** Whether it is of use to root only. */
@@ -24,11 +24,13 @@ interface Place {
 }
 
 const TOOLS = {
-  prometheus: { variable: 'PROMETHEUS', names: ['prometheus'], packaged: true },
-  promtool: { variable: 'PROMTOOL', names: ['promtool'], packaged: true },
-  alertmanager: { variable: 'ALERTMANAGER', names: ['prometheus-alertmanager', 'alertmanager'], packaged: true },
-  amtool: { variable: 'AMTOOL', names: ['amtool'], packaged: true },
-  jsonnet: { variable: 'JSONNET', names: ['jsonnet'], packaged: true },
+  prometheus: { variable: 'PROMETHEUS', names: ['prometheus'], packaged: 'own' },
+  promtool: { variable: 'PROMTOOL', names: ['promtool'], packaged: 'own' },
+  alertmanager: { variable: 'ALERTMANAGER', names: ['prometheus-alertmanager', 'alertmanager'], packaged: 'own' },
+  amtool: { variable: 'AMTOOL', names: ['amtool'], packaged: 'own' },
+  jsonnet: { variable: 'JSONNET', names: ['jsonnet'], packaged: 'own' },
+  zsh: { variable: 'ZSH', names: ['zsh'], packaged: 'shells' },
+  fish: { variable: 'FISH', names: ['fish'], packaged: 'shells' },
   'systemd-analyze': { variable: 'SYSTEMD_ANALYZE', names: ['systemd-analyze'] },
   // Builds without an engine, but only root may change the root folder, which its isolation does.
   buildah: { variable: 'BUILDAH', names: ['buildah'], root: true },
@@ -152,8 +154,8 @@ async function locateStable(tool: Tool): Promise<Found> {
   const installed = names.map(onPath).find((path) => path !== undefined);
   if (installed !== undefined) return start(tool, installed, 'PATH');
   const tried = `${tool} was not found (tried the variable ${variable}; PATH for ${names.join(', ')}`;
-  if (!packaged) return { problem: `${tried})` };
-  return startPackaged(tool, 'own', tried);
+  if (packaged === undefined) return { problem: `${tried})` };
+  return startPackaged(tool, packaged, tried);
 }
 
 async function locateNewest(tool: Tool): Promise<Found> {
@@ -168,19 +170,23 @@ async function locateNewest(tool: Tool): Promise<Found> {
   }
 }
 
-async function startPackaged(tool: Tool, suite: 'own' | 'sid', tried: string): Promise<Found> {
+async function startPackaged(tool: Tool, suite: PackageSet, tried: string): Promise<Found> {
   const packages = await unpackedDebianPackages(suite);
   if ('problem' in packages) return { problem: `${tried}; Debian's packages: ${packages.problem})` };
-  const files = TOOLS[tool].names.map((name) => join(packages.folder, 'usr/bin', name));
+  const files = TOOLS[tool].names.flatMap((name) => ['usr/bin', 'bin'].map((bin) => join(packages.folder, bin, name)));
   const unpacked = files.find((path) => existsSync(path));
   if (unpacked === undefined) return { problem: `${tried}; Debian's packages: no such file in them)` };
-  return start(tool, unpacked, suite === 'own' ? "Debian's packages" : "Debian's packages of sid");
+  // A program that needs libraries of its own packages finds them there.
+  const libraries = readdirSync(join(packages.folder, 'usr/lib')).filter((name) => name.endsWith('-linux-gnu'));
+  const paths = libraries.map((name) => join(packages.folder, 'usr/lib', name)).join(':');
+  const command = suite === 'shells' ? (['env', `LD_LIBRARY_PATH=${paths}`, unpacked] as const) : undefined;
+  return start(tool, unpacked, suite === 'sid' ? "Debian's packages of sid" : "Debian's packages", command);
 }
 
-async function start(tool: Tool, path: string, source: string): Promise<Found> {
+async function start(tool: Tool, path: string, source: string, plain: RealProgram['command'] = [path]): Promise<Found> {
   const { versionArgs }: Place = TOOLS[tool];
-  const version = await versionOf([path], versionArgs);
-  if (tool !== 'alertmanager') return { program: { tool, path, version, source, command: [path] } };
+  const version = await versionOf(plain, versionArgs);
+  if (tool !== 'alertmanager') return { program: { tool, path, version, source, command: plain } };
   const command = await withTemplate(path);
   if (command !== undefined) return { program: { tool, path, version, source, command } };
   return {

@@ -5,12 +5,15 @@ import { endsBefore, windowAt } from '../collect/due.ts';
 import type { AccountConfig, Config } from '../config/config.ts';
 import { formatDuration } from '../config/duration.ts';
 import { counted, suggest } from '../config/wording.ts';
+import { readQueries } from '../config/queries.ts';
 import { metricNameProblem } from '../config/schema/customMetric.ts';
+import { PACKS } from '../config/schema/query.ts';
 import { escapePlaceholders } from '../config/yaml/placeholders.ts';
 import { writeExposition } from '../exposition/exposition.ts';
 import { familiesOf } from '../exposition/expositionFamilies.ts';
 import { prepareQueries, querySamples, type QueryDefinition } from '../metrics/queryFamilies.ts';
 import { SampleWriter, writeLabels } from '../metrics/writeSamples.ts';
+import { Secrets } from '../log/secrets.ts';
 import { Facets } from '../nrql/facets.ts';
 import { isRecord, readRows } from '../nrql/queryRows.ts';
 import { readStatement } from '../nrql/statement.ts';
@@ -66,10 +69,7 @@ function onlyQuery(config: Config, nrql: string | undefined, { name, window, del
     if (query === undefined) return [];
     return { ...account, queries: [{ ...query, window: window ?? query.window, delay: delay ?? query.delay }] };
   });
-  if (withQuery.length === 0) {
-    const names = new Set(config.accounts.flatMap(({ queries }) => queries.map((each) => each.name)));
-    throw new UsageError(`no account has the query "${name ?? ''}"${suggest(name ?? '', [...names])}`);
-  }
+  if (withQuery.length === 0) throw new UsageError(noQuery(name ?? '', config));
   const account = theAccount({ ...config, accounts: withQuery });
   const [problem] = readStatement(account.queries[0]?.nrql ?? '').problems;
   if (problem !== undefined) throw new UsageError(`the query, character ${problem.at + 1}: ${problem.message}`);
@@ -77,6 +77,16 @@ function onlyQuery(config: Config, nrql: string | undefined, { name, window, del
     throw new UsageError(`account ${account.name} needs account_id: queries are read through NerdGraph`);
   }
   return { ...config, accounts: [account] };
+}
+
+/** What to say of a name that no query has: it may be one of a pack that no account has. */
+function noQuery(name: string, { accounts }: Config): string {
+  const known = accounts.flatMap(({ queries }) => queries.map((each) => each.name));
+  const { further } = readQueries({ accounts: [{ query_packs: PACKS }] }, '', new Secrets());
+  const ofPacks = further.flatMap((queries) => queries.map((each) => each.name));
+  const pack = ofPacks.includes(name) ? name.replace(/\/.*/, '') : undefined;
+  const meant = suggest(name, [...new Set([...known, ...ofPacks])]);
+  return `no account has the query "${name}"${pack === undefined ? meant : `: switch its pack on with query_packs: [${pack}]`}`;
 }
 
 const GIVEN_QUERY: QueryDefinition = { name: 'query', nrql: '', metrics: [], interval: 60_000, max_series: 5_000 };
