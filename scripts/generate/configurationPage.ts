@@ -8,30 +8,40 @@ export function configurationPage(schema: JsonSchema): string {
   return [CONFIGURATION_HEAD, section('The file', schema), ...subsections(schema, '')].join('\n\n');
 }
 
-/** A block of YAML that shows a key of an account or of the file in use; of an account itself its first keys. */
+/** A block of YAML that shows a key of an account, or of the file, with values other than its defaults. */
 function sampleBlock(path: string, schema: JsonSchema): string[] {
-  const [first = '', name] = path.split('.');
-  if (path.split('.').length > 2) return [];
-  const account = { name: 'production', account_id: 1234567, api_key: '${NEW_RELIC_API_KEY}' };
-  const sample = path === 'accounts[]' ? { labels: { team: 'payments' }, hosts: true } : sampleOf(schema);
-  const ofKey = name === undefined ? sample : { [name.replace('[]', '')]: sample };
-  const file = first === 'accounts[]' ? { accounts: [{ ...account, ...Object(ofKey) }] } : { [first]: ofKey };
-  return ['```yaml', stringify(file, { lineWidth: 0 }).trimEnd(), '```', ''];
+  const keys = path.replaceAll('[]', '').split('.');
+  if (path === 'accounts[]' || keys.length > 2 || path === 'collection.intervals') return [];
+  const sample = { [keys.at(-1) ?? '']: withoutDefaults(schema, sampleOf(schema)) };
+  return ['```yaml', stringify(sample, { lineWidth: 0 }).trimEnd(), '```', ''];
+}
+
+/** A sample without the keys that have their defaults in it; the first of them where nothing else is left. */
+function withoutDefaults(schema: JsonSchema, sample: unknown): unknown {
+  const parts = alternativesOf(schema);
+  if (Array.isArray(sample)) {
+    const item = parts.map(itemOf).find((each) => each !== undefined) ?? {};
+    return sample.map((each: unknown) => withoutDefaults(item, each));
+  }
+  const mapping = parts.find(({ properties }) => properties !== undefined);
+  if (mapping === undefined) return sample;
+  const values = new Map(Object.entries(Object(sample) as Readonly<Record<string, unknown>>));
+  const keys = keysOf(mapping).filter(({ name }) => values.has(name));
+  const other = keys.filter(({ name, schema: { default: preset, properties } }) => {
+    return (
+      preset === undefined || (properties === undefined && JSON.stringify(preset) !== JSON.stringify(values.get(name)))
+    );
+  });
+  const shown = other.length > 0 ? other : keys.slice(0, 1);
+  return Object.fromEntries(shown.map(({ name, schema: inner }) => [name, withoutDefaults(inner, values.get(name))]));
 }
 
 function section(title: string, mapping: JsonSchema, sample: readonly string[] = []): string {
-  const rows = keysOf(mapping).map(
-    ({ name, schema, required, description }) =>
-      `| \`${name}\` | ${typeOf(schema)} | ${defaultOf(schema, required)} | ${cell(description)} |`,
-  );
-  return [
-    `## ${title}`,
-    '',
-    ...sample,
-    '| Key | Type | Default | Meaning |',
-    '| --- | --- | --- | --- |',
-    ...rows,
-  ].join('\n');
+  const lines = keysOf(mapping).map(({ name, schema, required, description }) => {
+    const notes = [typeOf(schema), ...defaultOf(schema, required)].join('; ');
+    return `- \`${name}\` (${notes}): ${description.replace(/\bdocs\/(\w+(?:-\w+)*\.md)/g, '[$1]($1)')}`;
+  });
+  return [`## ${title}`, '', ...sample, ...lines].join('\n');
 }
 
 /** A section for every mapping below this one, in the order of the file. */
@@ -68,14 +78,10 @@ function bounds({ minimum, maximum }: JsonSchema): string {
   return `, ${String(minimum)} to ${String(maximum)}`;
 }
 
-function defaultOf(schema: JsonSchema, required: boolean): string {
+function defaultOf(schema: JsonSchema, required: boolean): string[] {
   const otherwise = noteOf(schema, 'otherwise');
-  if (otherwise !== undefined) return cell(otherwise);
-  if (schema.default === undefined) return required ? 'required' : 'none';
-  if (schema.properties !== undefined) return 'its defaults';
-  return cell(`\`${typeof schema.default === 'string' ? schema.default : JSON.stringify(schema.default)}\``);
-}
-
-function cell(text: string): string {
-  return text.replaceAll('|', '\\|');
+  if (otherwise !== undefined) return otherwise === 'none' ? [] : [`default ${otherwise}`];
+  if (schema.default === undefined) return required ? ['required'] : [];
+  if (typeof schema.default === 'object') return [];
+  return [`default \`${typeof schema.default === 'string' ? schema.default : JSON.stringify(schema.default)}\``];
 }

@@ -10,7 +10,7 @@ const HEAD = `# yaml-language-server: $schema=docs/configuration.schema.json
 # are set have their default values, but for the account's name. Only "accounts" with a key is required.
 # Lines that begin with "#" and no space after it show keys that have no default, or another way to use one.
 # Where there is a space, the keys are for an entry of another kind: account_ids takes the place of account_id.
-# docs/configuration.md says the same in tables.`;
+# docs/configuration.md has the same keys, and what their values may be.`;
 
 /** Keys without a default that are set all the same, so that the file can be used as it is. */
 const SET = new Set(['accounts', 'accounts.name', 'accounts.region', 'accounts.api_key']);

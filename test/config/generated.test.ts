@@ -49,9 +49,9 @@ describe('what is made of the schema', () => {
 });
 
 test('the reference page explains every placeholder that it uses', () => {
-  const [head = '', tables = ''] = page.split('\n## The file\n');
-  const used = [...tables.matchAll(/<[A-Za-z_-]+>/g)].map(([placeholder]) => placeholder);
-  expect(used.filter((placeholder) => !head.includes(`| \`${placeholder}\` `))).toEqual([]);
+  const [head = '', keys = ''] = page.split('\n## The file\n');
+  const used = [...keys.matchAll(/<[A-Za-z_-]+>/g)].map(([placeholder]) => placeholder);
+  expect(used.filter((placeholder) => !head.includes(`\n- \`${placeholder}\``))).toEqual([]);
 });
 
 describe('the example file', () => {

@@ -6,7 +6,6 @@ import { z } from 'zod';
 import { FAILURE_REASONS } from '../../src/api/types.ts';
 import { buildProgram } from '../../src/cli/program.ts';
 import { toolCommands } from '../../src/tools/commands.ts';
-import { loadConfig } from '../../src/config/load.ts';
 import { BUILT_IN_NAMES, FAMILIES } from '../../src/metrics/catalogue.ts';
 import { GROUPS } from '../../src/reads/reads.ts';
 import { PATHS } from '../../src/web/dependencies.ts';
@@ -81,7 +80,7 @@ function recordedNames(): ReadonlySet<string> {
   return new Set(records.flatMap((name) => name.split(':')));
 }
 
-describe.each(PAGES)('$path', ({ path, text }) => {
+describe.each(PAGES)('$path', ({ text }) => {
   test('names flags that exist', () => {
     const lines = commandLines(text).filter((line) => !OTHER_PROGRAM.test(line));
     expect(lines.flatMap(flagsIn).filter((flag) => !OWN_FLAGS.has(flag) && !OTHER_FLAGS.has(flag))).toEqual([]);
@@ -140,37 +139,6 @@ describe.each(PAGES)('$path', ({ path, text }) => {
     const names = text.match(/\bNEW_RELIC_[A-Z_]*[A-Z]\b/g) ?? [];
     expect(names.filter((name) => !known.includes(`\`${name}\``))).toEqual([]);
   });
-
-  test('shows configurations that are valid', () => {
-    for (const sample of yamlBlocks(text).filter((block) => OURS.test(block))) {
-      const whole = sample.startsWith('accounts:') ? sample : fileWith(sample);
-      expect(loadConfig({ path, text: whole }, { NEW_RELIC_API_KEY: 'NRAK-EXAMPLE' })).toHaveProperty('config');
-    }
-  });
-});
-
-/** The first keys of blocks that are a configuration or a part of it. */
-const OURS = /^(?:accounts|collection|queries):/;
-
-/** A configuration around a part of one; queries are those of a query file. */
-function fileWith(part: string): string {
-  if (part.startsWith('collection:')) return `accounts: [{name: a, api_key: k}]\n${part}`;
-  return `accounts:\n  - name: a\n    api_key: k\n${part.replace(/^(?=.)/gm, '    ')}`;
-}
-
-/** The blocks of YAML of a page, also of those within a list, without their indentation. */
-function yamlBlocks(text: string): readonly string[] {
-  return [...text.matchAll(/^( *)```yaml\n([\s\S]*?)^\1```$/gm)].map(([, indent = '', block = '']) =>
-    block.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
-  );
-}
-
-test('blocks of YAML that are no configuration of the exporter are these, of Prometheus, Alertmanager and TLS', () => {
-  const others = PAGES.flatMap(({ text }) => yamlBlocks(text)).filter((block) => !OURS.test(block));
-  expect(others.map((block) => block.split(':', 1)[0]).toSorted()).toEqual([
-    ...['groups', 'groups', 'groups', 'route'],
-    ...['scrape_configs', 'scrape_configs', 'tls_server_config'],
-  ]);
 });
 
 describe('docs/interface.md', () => {

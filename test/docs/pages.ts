@@ -41,6 +41,13 @@ export function blocksOf(text: string, language: string): readonly string[] {
   );
 }
 
+/** The blocks of YAML of a page, also of those within a list, without their indentation. */
+export function yamlBlocks(text: string): readonly string[] {
+  return [...text.matchAll(/^( *)```yaml\n([\s\S]*?)^\1```$/gm)].map(([, indent = '', block = '']) =>
+    block.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
+  );
+}
+
 /** What stands between backticks within a line, blocks of code left out. */
 export function codeSpansOf(text: string): readonly string[] {
   const prose = text.replace(/^```[\s\S]*?^```$/gm, '');

@@ -29,7 +29,7 @@ export const customMetric = z.strictObject({
     example: 'Custom/Queue/{queue}/depth',
   }),
   value: notes(text(), {
-    description: 'Name of the value within the metric (docs/metrics.md has a table of them).',
+    description: 'Name of the value within the metric (docs/metrics.md lists them).',
     placeholder: '<value_name>',
     example: 'average_value',
   }),

@@ -53,7 +53,7 @@ export const collection = z.strictObject({
   }),
   max_series: notes(whole(1).default(500_000), {
     description:
-      'Most series in one answer. Where there are more, whole families are left out, the largest first; they are counted and logged.',
+      'Most series in one exposition. Where there are more, whole families are left out, the largest first; they are counted and logged.',
   }),
 });
 

@@ -1,0 +1,75 @@
+import { symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { hashSync } from 'bcryptjs';
+import { beforeAll, expect, test } from 'vitest';
+import { itemOf, keysOf } from '../../scripts/generate/schemaKeys.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { inputSchema } from '../../src/config/schema/file.ts';
+import { run } from '../real/support/processes.ts';
+import { BOTH_LINES, describeReal } from '../real/support/realPrograms.ts';
+import { inFolder } from '../support/folder.ts';
+import { authority, certificate, LOCALHOST, type KeyPair } from '../web/support/certificates.ts';
+import { PAGES, ROOT, yamlBlocks } from './pages.ts';
+
+/** Every block of YAML of the pages, by its first key. */
+const BLOCKS = PAGES.flatMap(({ path, text }) =>
+  yamlBlocks(text).map((block) => ({ path, block, key: block.split(':', 1)[0] ?? '' })),
+);
+
+const FILE_KEYS = keysOf(inputSchema());
+const ACCOUNT = FILE_KEYS.map(({ schema }) => itemOf(schema)).find((item) => item !== undefined);
+/** Keys that stand in an account; `queries` is one of query files, too. */
+const ACCOUNT_KEYS = new Set(keysOf(ACCOUNT ?? {}).map(({ name }) => name));
+const isOurs = (key: string): boolean => ACCOUNT_KEYS.has(key) || FILE_KEYS.some(({ name }) => name === key);
+
+/** A configuration around a part of one. */
+function fileWith(key: string, part: string): string {
+  if (key === 'accounts') return part;
+  if (!ACCOUNT_KEYS.has(key)) return `accounts: [{name: a, api_key: k}]\n${part}`;
+  return `accounts:\n  - name: a\n    api_key: k\n${part.replace(/^(?=.)/gm, '    ')}`;
+}
+
+test.each(PAGES)('the configurations on $path are valid', ({ path }) => {
+  for (const { block, key } of BLOCKS.filter((each) => each.path === path && isOurs(each.key))) {
+    const loaded = loadConfig({ path, text: fileWith(key, block) }, { NEW_RELIC_API_KEY: 'NRAK-EXAMPLE' });
+    expect(loaded).toHaveProperty('config');
+  }
+});
+
+const OTHERS = BLOCKS.filter(({ key }) => !isOurs(key));
+
+test('blocks of YAML that are no configuration of the exporter are these, of Prometheus, Alertmanager and TLS', () => {
+  expect(OTHERS.map(({ key }) => key).toSorted()).toEqual([
+    ...['groups', 'groups', 'groups', 'route'],
+    ...['scrape_configs', 'scrape_configs', 'tls_server_config'],
+  ]);
+});
+
+await describeReal('the programs for which the pages show YAML', {
+  tools: ['promtool', 'amtool'],
+  lines: BOTH_LINES,
+  define: (program) => {
+    let pair: KeyPair;
+    beforeAll(async () => {
+      pair = await certificate('localhost', LOCALHOST, await authority('test authority'));
+    });
+
+    test.each(OTHERS)('accept $key on $path', ({ block, key }) =>
+      inFolder(async (folder) => {
+        const file = join(folder, 'shown.yaml');
+        writeFileSync(file, block.replace('$2y$10$...', hashSync('a password', 4)));
+        // What a file of the pages names beside itself: the repository's rules, a certificate and its key.
+        symlinkSync(join(ROOT, 'monitoring'), join(folder, 'monitoring'));
+        writeFileSync(join(folder, 'exporter.crt'), pair.cert);
+        writeFileSync(join(folder, 'exporter.key'), pair.key);
+        const check = {
+          groups: () => run(program('promtool'), ['check', 'rules', '--lint=all', '--lint-fatal', file]),
+          route: () => run(program('amtool'), ['check-config', file]),
+          scrape_configs: () => run(program('promtool'), ['check', 'config', '--lint=all', '--lint-fatal', file]),
+          tls_server_config: () => run(program('promtool'), ['check', 'web-config', file]),
+        }[key];
+        expect(await check?.()).toMatchObject({ status: 0 });
+      }),
+    );
+  },
+});
