@@ -1,11 +1,12 @@
-import { NERDGRAPH } from './exporter.ts';
+import { NERDGRAPH, type Exporter } from './exporter.ts';
 import { ACCOUNTS_OF_KEY } from './fleet.ts';
-import { fleetCost, type FleetCost } from './fleetCost.ts';
+import { fleetCost, withExporter, type FleetCost } from './fleetCost.ts';
 import type { Row } from './rows.ts';
 
 const LATENCY_MS = 200;
 /** The calls that New Relic answers at once for a user. */
 const AT_ONCE = 25;
+const LONGEST_BLOCK_MS = 20;
 /** The list of accounts, and that of applications, come before everything else. */
 const LISTS = 2;
 
@@ -17,7 +18,18 @@ export async function accountRows(runs: number): Promise<Row[]> {
   const costs: FleetCost[] = [];
   const inOne: FleetCost[] = [];
   const reading = { ...NERDGRAPH, account: { account_id: undefined, account_ids: 'all' } };
+  const first: number[] = [];
+  const next: number[] = [];
+  const blocks = async (exporter: Exporter): Promise<void> => {
+    await exporter.watch();
+    await exporter.scrape({ gzip: true });
+    first.push((await exporter.usage()).longestBlockMs);
+    await exporter.nextWindow();
+    await exporter.scrape({ gzip: true });
+    next.push((await exporter.usage()).longestBlockMs);
+  };
   for (let run = 0; run < runs; run += 1) {
+    await withExporter(OF_EACH, LATENCY_MS, blocks, reading);
     costs.push(await fleetCost(OF_EACH, LATENCY_MS, reading));
     inOne.push(await fleetCost(IN_ONE, LATENCY_MS, NERDGRAPH));
   }
@@ -31,6 +43,13 @@ export async function accountRows(runs: number): Promise<Row[]> {
     runs: costs.map(figure),
     reference: { what: other, runs: inOne.map(figure) },
     aim: limit === undefined ? undefined : { kind: 'mostTimes', limit },
+  });
+  const block = (what: string, figures: readonly number[]): Row => ({
+    what: `${name}: longest block of the event loop, ${what}`,
+    unit: 'ms',
+    runs: figures,
+    reference: { what: 'the most it may be', runs: [LONGEST_BLOCK_MS] },
+    aim: { kind: 'most', limit: LONGEST_BLOCK_MS },
   });
   return [
     compared('calls of the first refresh', 'calls', ({ coldCalls }) => coldCalls),
@@ -49,6 +68,8 @@ export async function accountRows(runs: number): Promise<Row[]> {
       reference: { what: boundWords, runs: costs.map(({ refreshCalls }) => bound(refreshCalls)) },
       aim: { kind: 'mostTimes', limit: 1.25 },
     },
+    block('first refresh', first),
+    block('next refresh', next),
     compared('processor time of the next refresh', 'ms', ({ refreshCpuSeconds }) => refreshCpuSeconds * 1000, 1.5),
     compared('peak memory', 'MB', ({ peakRssMegabytes }) => peakRssMegabytes),
     compared('series', 'series', ({ series }) => series),

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { UpstreamReader } from '../api/upstreamReader.ts';
 import type { AccountConfig, Config } from '../config/config.ts';
+import { yieldIfDue } from '../eventLoop/turns.ts';
 import { customMetrics } from '../metrics/customMetrics.ts';
 import { prepareQueries } from '../metrics/queryFamilies.ts';
 import { SampleWriter } from '../metrics/writeSamples.ts';
@@ -12,6 +13,9 @@ import { expandAccounts, originKey, type ExpandedEntry, type Expansion } from '.
 import { MetricSelections } from './metricSelections.ts';
 import { enabledGroups } from './selection.ts';
 import { UserConcurrency } from './userConcurrency.ts';
+
+/** The new accounts of lists that are opened in one turn: each takes up to half a millisecond. */
+const OPENED_AT_ONCE = 5;
 
 /** A reader of one account and the key it uses. */
 export type AccountReader = Pick<CallerContext, 'reader' | 'keyMark'>;
@@ -120,7 +124,7 @@ export class Accounts {
     void Promise.all(readings).then(() => this.#expand());
     await within(awaited, waitMs, this.#dependencies.clock, signal);
     // All are taken over together, so that names do not depend on which comes first.
-    this.#expand();
+    await this.#expand();
   }
 
   /** Stops all calls for good; never rejects. */
@@ -132,19 +136,28 @@ export class Accounts {
     await Promise.allSettled(readers.map((reader) => reader.close()));
   }
 
-  /** Takes over what the lists have now. When a reader cannot be opened, everything stays as it is. */
-  #expand(): void {
-    if (this.#expandedFrom === versionsOf(this.#lists)) return;
-    try {
-      this.#take(this.#config, this.#expansion.accounts);
-    } catch (error) {
-      const text = 'An account of a list cannot be read: the accounts stay as they were';
-      this.#dependencies.log.error({ err: error }, text);
+  /**
+   * Takes over what the lists have now; new accounts are opened in portions, so that other work gets a turn. When a reader cannot
+   * be opened, the accounts stay as they are. Never rejects.
+   */
+  async #expand(): Promise<void> {
+    while (this.#expandedFrom !== versionsOf(this.#lists)) {
+      try {
+        this.#take(this.#config, this.#expansion.accounts, OPENED_AT_ONCE);
+      } catch (error) {
+        const text = 'An account of a list cannot be read: the accounts stay as they were';
+        this.#dependencies.log.error({ err: error }, text);
+        return;
+      }
+      await yieldIfDue();
     }
   }
 
-  /** @param before the accounts that keep their names, as in `expandAccounts` */
-  #take(config: Config, before: readonly AccountConfig[]): void {
+  /**
+   * @param before the accounts that keep their names, as in `expandAccounts`
+   * @param mostNew the most new accounts that are opened; after it left some out, the lists count as not taken over
+   */
+  #take(config: Config, before: readonly AccountConfig[], mostNew = Infinity): void {
     const { collection } = config;
     const { clock, log, openReader, ignoreDemand = false } = this.#dependencies;
     const readers: UpstreamReader[] = [];
@@ -179,12 +192,16 @@ export class Accounts {
     let lists: ReadonlyMap<string, Opened<AccountList, CallerContext>>;
     let expansion: Expansion;
     let accounts: ReadonlyMap<string, Opened<AccountCollector, AccountContext>>;
+    let taken: readonly AccountConfig[];
     try {
       const entries = config.accounts.filter(({ account_ids }) => account_ids !== undefined);
       lists = openAll(entries, this.lists, listOf, (context) => new AccountList(context));
       const listed = Array.from(lists, ([name, { caller }]) => [name, caller.accounts] as const);
       expansion = expandAccounts(config.accounts, new Map(listed), before);
-      accounts = openAll(expansion.accounts, this.all(), accountOf, (context) => new AccountCollector(context));
+      const known = new Set(this.all().map(({ context }) => identityOf(context.account)));
+      let left = mostNew;
+      taken = expansion.accounts.filter((account) => known.has(identityOf(account)) || left-- > 0);
+      accounts = openAll(taken, this.all(), accountOf, (context) => new AccountCollector(context));
     } catch (error) {
       for (const reader of readers) void reader.close();
       throw error;
@@ -192,7 +209,7 @@ export class Accounts {
     this.#config = config;
     this.#expansion = expansion;
     this.#lists = this.#replace(this.#lists, lists);
-    this.#expandedFrom = versionsOf(this.#lists);
+    this.#expandedFrom = taken.length === expansion.accounts.length ? versionsOf(this.#lists) : '';
     this.#byName = this.#replace(this.#byName, accounts);
     for (const { context } of this.#byName.values()) if (context.list !== undefined) context.list.hasExported = true;
     this.#share();

@@ -1,4 +1,5 @@
 import type { Config, AccountConfig } from '../config/config.ts';
+import { inSlices } from '../eventLoop/turns.ts';
 import { GROUPS } from '../reads/reads.ts';
 import type { AccountCollector } from './accountCollector.ts';
 import { Accounts, type AccountsDependencies } from './accounts.ts';
@@ -76,7 +77,9 @@ export class Collector {
   }
 
   async #refresh(accounts: readonly AccountCollector[], scope: Scope, waitMs: number, signal?: AbortSignal) {
-    await Promise.all(accounts.map((account) => account.refresh(scope, waitMs, signal)));
+    const refreshes: Promise<void>[] = [];
+    await inSlices(accounts, (account) => refreshes.push(account.refresh(scope, waitMs, signal)));
+    await Promise.all(refreshes);
     for (const account of accounts) writeNotices(account);
     for (const entry of this.#accounts.entries()) entry.list.log.warnings(noticesOfEntry(entry));
   }

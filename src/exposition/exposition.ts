@@ -1,3 +1,4 @@
+import { inSlices } from '../eventLoop/turns.ts';
 import type { ExporterFamily } from '../metrics/catalogueExporter.ts';
 import { unitOf } from '../metrics/family.ts';
 import type { Labels } from '../metrics/sample.ts';
@@ -33,32 +34,38 @@ export async function writeExposition(
   { format, gzip }: ExpositionForm,
   signal?: AbortSignal,
 ): Promise<readonly Buffer[]> {
-  const end = ownText(own, families, format).join('') + (format === 'openmetrics' ? END_OF_EXPOSITION : '');
-  return await bodyOf(expositionPieces(families.values(), end, format, !gzip, signal), gzip);
+  const end: string[] = [];
+  await inSlices(ownText(own, families, format), (text) => end.push(text), signal);
+  if (format === 'openmetrics') end.push(END_OF_EXPOSITION);
+  return await bodyOf(expositionPieces(families.values(), end.join(''), format, !gzip, signal), gzip);
 }
 
 /**
- * The text of each family. Left out are values that are not finite, families without a series, and a family whose name
- * the collected data have taken: Prometheus refuses a scrape that has two families of one name.
+ * The text of the families, in small pieces: with many accounts it is long. Left out are values that are not finite, families
+ * without a series, and a family whose name the collected data have taken: Prometheus refuses a scrape that has two families of
+ * one name.
  */
-export function ownText(
+export function* ownText(
   families: readonly OwnFamily[],
   taken: ReadonlyMap<string, unknown>,
   format: Format,
-): readonly string[] {
-  return families
-    .filter(({ name }) => !taken.has(name))
-    .map((family) => ({ ...family, series: family.series.filter(({ value }) => Number.isFinite(value)) }))
-    .filter(({ series }) => series.length > 0)
-    .map((family) => {
-      const unit = unitOf(family.name);
-      const lines = family.series.map(({ suffix, labels, value }) => {
-        const { le, ...others } = labels;
-        const ordered = le === undefined ? others : { ...others, le: format === 'openmetrics' ? canonical(le) : le };
-        return `${family.name}${suffix}${bracedLabels(labelPairs(ordered).join(','))}${value}\n`;
-      });
-      return metadata({ ...family, unit }, format) + lines.join('');
-    });
+): Generator<string, void, undefined> {
+  for (const family of families) {
+    if (taken.has(family.name) || !family.series.some(({ value }) => Number.isFinite(value))) continue;
+    yield metadata({ ...family, unit: unitOf(family.name) }, format);
+    for (const { suffix, labels, value } of family.series) {
+      if (!Number.isFinite(value)) continue;
+      const pairs = labelPairs(boundLast(labels, format)).join(',');
+      yield `${family.name}${suffix}${bracedLabels(pairs)}${value}\n`;
+    }
+  }
+}
+
+/** The labels with a bucket's bound as the last one. */
+function boundLast(labels: Labels, format: Format): Labels {
+  if (labels['le'] === undefined) return labels;
+  const { le, ...others } = labels;
+  return { ...others, le: format === 'openmetrics' ? canonical(le) : le };
 }
 
 /** OpenMetrics writes a bucket's bound as a float: `1.0`, not `1`. */

@@ -7,6 +7,7 @@ import type { AccountSummary, GroupStatus, QueryStatus } from '../collect/accoun
 import type { EntryStatus } from '../collect/entryStatus.ts';
 import type { TaskState } from '../collect/task.ts';
 import type { OwnFamily } from '../exposition/exposition.ts';
+import { yieldIfDue } from '../eventLoop/turns.ts';
 import { EXPORTER, EXPORTER_FAMILIES, type ExporterFamily } from '../metrics/catalogueExporter.ts';
 import type { DroppedSeries, Labels } from '../metrics/sample.ts';
 import { ROW_DROP_REASONS } from '../nrql/queryRows.ts';
@@ -83,38 +84,26 @@ export class Telemetry {
     collected: ReadonlyMap<string, { readonly series: number }>,
   ): Promise<readonly OwnFamily[]> {
     for (const family of collected.keys()) this.#dropped.inc({ family }, 0);
-    const parts = [
-      await registryFamilies(this.#registry),
-      [...collected].flatMap(([family, { series }]) => gauge(EXPORTER.series, { family }, series)),
-      ...(await Promise.all(statuses.map((status) => this.#ofAccount(status)))),
-      ...(await Promise.all(entries.map((entry) => this.#ofEntry(entry)))),
-    ].flat();
-    const families = EXPORTER_FAMILIES.map((family) => {
-      const ofFamily = parts.filter(({ name }) => name === family.name);
-      return { ...family, series: ofFamily.flatMap((part) => part.series) };
-    });
+    // Found before the first turn of other work: a reload may remove an account meanwhile.
+    const accounts = statuses.map((status) => ({ status, calls: this.#callsOf(status.name) }));
+    const lists = entries.map((entry) => ({ entry, calls: this.#callsOf(entry.entry) }));
+    const byName = new Map<string, OwnSeries[]>();
+    const add = (parts: readonly Part[]): void => {
+      for (const { name, series } of parts) {
+        const known = byName.get(name);
+        if (known === undefined) byName.set(name, [...series]);
+        else known.push(...series);
+      }
+    };
+    add(await registryFamilies(this.#registry));
+    add([...collected].flatMap(([family, { series }]) => gauge(EXPORTER.series, { family }, series)));
+    for (const { status, calls } of accounts) {
+      await yieldIfDue();
+      add(await partsOfAccount(status, calls));
+    }
+    for (const { entry, calls } of lists) add(await partsOfEntry(entry, calls));
+    const families = EXPORTER_FAMILIES.map((family) => ({ ...family, series: byName.get(family.name) ?? [] }));
     return this.#process === undefined ? families : [...families, ...(await processFamilies(this.#process))];
-  }
-
-  async #ofAccount(status: AccountSummary): Promise<readonly OwnFamily[]> {
-    const calls = this.#callsOf(status.name);
-    if (status.api === 'nerdgraph') calls.expectSplits();
-    return labelled([...accountFamilies(status), ...(await registryFamilies(calls.registry))], status);
-  }
-
-  /** The families about the list of accounts of an entry, and its calls under the name of the entry as account. */
-  async #ofEntry(status: EntryStatus): Promise<readonly OwnFamily[]> {
-    const { entry, labels, success, isEmpty, listed, exported, leftOut } = status;
-    const up = gauge(EXPORTER.up, {}, isEmpty ? 0 : undefined);
-    const calls = await registryFamilies(this.#callsOf(entry).registry);
-    return [
-      ...labelled([...up, ...calls], { name: entry, labels }),
-      ...gauge(EXPORTER.accountListSuccess, { entry }, success === undefined ? undefined : Number(success)),
-      ...Object.entries({ listed, exported }).flatMap(([state, count]) =>
-        gauge(EXPORTER.accounts, { entry, state }, count),
-      ),
-      ...gauge(EXPORTER.accountsLeftOut, { entry }, leftOut),
-    ];
   }
 
   #callsOf(account: string): AccountCalls {
@@ -124,16 +113,40 @@ export class Telemetry {
   }
 }
 
-/** The families with the name of the account and its static labels; a label of the family itself takes precedence. */
+type OwnSeries = OwnFamily['series'][number];
+/** Series of one family. */
+type Part = Pick<OwnFamily, 'name' | 'series'>;
+
+async function partsOfAccount(status: AccountSummary, calls: AccountCalls): Promise<readonly Part[]> {
+  if (status.api === 'nerdgraph') calls.expectSplits();
+  return labelled([...accountFamilies(status), ...(await registryFamilies(calls.registry))], status);
+}
+
+/** What is said about the list of accounts of an entry, and its calls under the name of the entry as account. */
+async function partsOfEntry(status: EntryStatus, calls: AccountCalls): Promise<readonly Part[]> {
+  const { entry, labels, success, isEmpty, listed, exported, leftOut } = status;
+  const up = gauge(EXPORTER.up, {}, isEmpty ? 0 : undefined);
+  return [
+    ...labelled([...up, ...(await registryFamilies(calls.registry))], { name: entry, labels }),
+    ...gauge(EXPORTER.accountListSuccess, { entry }, success === undefined ? undefined : Number(success)),
+    ...Object.entries({ listed, exported }).flatMap(([state, count]) =>
+      gauge(EXPORTER.accounts, { entry, state }, count),
+    ),
+    ...gauge(EXPORTER.accountsLeftOut, { entry }, leftOut),
+  ];
+}
+
+/** The parts with the name of the account and its static labels; a label of the family itself takes precedence. */
 function labelled(
-  families: readonly OwnFamily[],
+  parts: readonly Part[],
   { name, labels }: { readonly name: string; readonly labels: Labels },
-): OwnFamily[] {
-  return families.map((family) => ({
-    ...family,
-    series: family.series.map((one) => ({
-      ...one,
+): readonly Part[] {
+  return parts.map((part) => ({
+    name: part.name,
+    series: part.series.map((one) => ({
+      suffix: one.suffix,
       labels: { account: name, ...one.labels, ...labels, ...one.labels },
+      value: one.value,
     })),
   }));
 }
@@ -211,7 +224,7 @@ const STATES: readonly TaskState[] = ['fresh', 'stale', 'missing'];
  * The gauges of an account's state, made anew for each exposition, so that removed groups and accounts leave no series. A value
  * that is not known yet is absent. Each element has one series; the caller joins those of a family and adds the account's name.
  */
-function accountFamilies(status: AccountSummary): OwnFamily[] {
+function accountFamilies(status: AccountSummary): Part[] {
   const { api, region, budget, accountId } = status;
   return [
     ...gauge(EXPORTER.up, {}, Number(status.up)),
@@ -233,7 +246,7 @@ function accountFamilies(status: AccountSummary): OwnFamily[] {
   ];
 }
 
-function queryFamilies({ name, success, seconds, series, dropped }: QueryStatus): OwnFamily[] {
+function queryFamilies({ name, success, seconds, series, dropped }: QueryStatus): Part[] {
   const labels = { query: name };
   return [
     ...gauge(EXPORTER.querySuccess, labels, success === undefined ? undefined : Number(success)),
@@ -243,7 +256,7 @@ function queryFamilies({ name, success, seconds, series, dropped }: QueryStatus)
   ];
 }
 
-function groupFamilies(status: GroupStatus): OwnFamily[] {
+function groupFamilies(status: GroupStatus): Part[] {
   const labels = { group: status.group };
   const success = status.success === undefined ? undefined : Number(status.success);
   return [
@@ -256,8 +269,8 @@ function groupFamilies(status: GroupStatus): OwnFamily[] {
   ];
 }
 
-function gauge(family: ExporterFamily, labels: Labels, value: number | undefined): OwnFamily[] {
-  return value === undefined ? [] : [{ ...family, series: [{ suffix: '', labels, value }] }];
+function gauge({ name }: ExporterFamily, labels: Labels, value: number | undefined): Part[] {
+  return value === undefined ? [] : [{ name, series: [{ suffix: '', labels, value }] }];
 }
 
 /** Gauges that end in `_total`, which `promtool check metrics` refuses. */

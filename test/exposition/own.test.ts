@@ -23,7 +23,7 @@ function registry(): Registry {
 }
 
 const written = async (from: Registry, format: 'text' | 'openmetrics') => {
-  return ownText(await registryFamilies(from), NONE, format).join('');
+  return [...ownText(await registryFamilies(from), NONE, format)].join('');
 };
 
 describe("the client library's metrics", () => {
@@ -68,7 +68,7 @@ describe("the client library's metrics", () => {
 describe('own families', () => {
   it('do without values that are not finite, and without the family when nothing is left', () => {
     const series = [NaN, Infinity].map((one) => ({ suffix: '', labels: {}, value: one }));
-    expect(ownText([{ name: 'newrelic_x', help: 'x', type: 'gauge', series }], NONE, 'text')).toEqual([]);
+    expect([...ownText([{ name: 'newrelic_x', help: 'x', type: 'gauge', series }], NONE, 'text')]).toEqual([]);
   });
 
   it('give way to a collected family of the same name', () => {
@@ -78,7 +78,7 @@ describe('own families', () => {
       type: 'gauge',
       series: [{ suffix: '', labels: {}, value: 1 }],
     } as const;
-    expect(ownText([family], new Map([['newrelic_x', 1]]), 'text')).toEqual([]);
-    expect(ownText([family], new Map([['newrelic_y', 1]]), 'text')).toHaveLength(1);
+    expect([...ownText([family], new Map([['newrelic_x', 1]]), 'text')]).toEqual([]);
+    expect([...ownText([family], new Map([['newrelic_y', 1]]), 'text')]).not.toEqual([]);
   });
 });
