@@ -136,3 +136,25 @@ test('commands take the names and numbers of listed accounts, and the entry for 
   expect((await run('check')).status).toBe(0);
   expect(simulator.requests.count()).toBe(calls);
 });
+
+test('check --live says once for the entry what its list and its filters name and no account has', async () => {
+  const simulator = await simulatorForTest({ applications: 2, accounts: accountsOf('Shop', 'Billing', 'Sandbox') });
+  const filters =
+    'include: [{name: "*"}, {id: 5}], exclude: [{name: none}], settings: [{match: {name: gone}, hosts: false}]';
+  const config = configOf(
+    simulator,
+    `account_ids: [${ID}, ${ID + 1}, 99], include_accounts: [{name: "*"}, {id: 7}], exclude_accounts: [{name: Old*}],
+     applications: {${filters}}`,
+  );
+  const { status, stdout } = await runInProcess(['check', '--live'], { config });
+  expect(status).toBe(0);
+  const complaints = [...stdout.matchAll(/warning: (.*?: .*?)[:,\n]/g)].map(([, complaint]) => complaint);
+  expect(complaints).toEqual([
+    'account_ids: the key does not list account 99',
+    'include_accounts: no account has the id 7',
+    'exclude_accounts: no account has the name "Old*"',
+    'applications.include: no application has the id 5',
+    'applications.settings: no application has the name "gone"',
+    'applications.exclude: no application has the name "none"',
+  ]);
+});
