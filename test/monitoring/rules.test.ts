@@ -56,10 +56,11 @@ describe('recording rules', () => {
   });
 
   test.each([
-    ['recording.yaml', 'recording.yaml'],
-    ['slo.yaml', 'slo-long.yaml'],
+    ['recording.yaml', ['recording.yaml']],
+    ['slo.yaml', ['slo-long.yaml', 'slo-days.yaml']],
   ])('of %s have a case with a value each', (rules, cases) => {
-    const proven = ruleTestsOf(cases)
+    const proven = cases
+      .flatMap(ruleTestsOf)
       .flatMap(({ promql_expr_test }) => promql_expr_test)
       .filter(({ exp_samples }) => exp_samples.length > 0);
     const names = proven.flatMap(({ expr }) => expr.match(/\w+:newrelic_\w+:\w+/g) ?? []);
@@ -119,7 +120,16 @@ describe('alerts', () => {
   });
 
   test('have cases in which they fire and in which they do not, before and after', () => {
-    const files = ['service-alerts', 'long-alerts', 'weekly-alerts', 'exporter-alerts', 'packs', 'slo', 'slo-long'];
+    const files = [
+      'service-alerts',
+      'long-alerts',
+      'weekly-alerts',
+      'exporter-alerts',
+      'packs',
+      'slo',
+      'slo-long',
+      'slo-days',
+    ];
     const cases = files
       .flatMap((file) => ruleTestsOf(`${file}.yaml`))
       .flatMap(({ alert_rule_test }) => alert_rule_test);

@@ -20,8 +20,7 @@ const LIMIT = 600_000;
 const rule = z.looseObject({ alert: z.string().optional(), expr: z.string() });
 const ruleFile = z.looseObject({ groups: z.array(z.looseObject({ rules: z.array(rule) })) });
 const oneCase = z.looseObject({
-  alert_rule_test: z.array(z.looseObject({ alertname: z.string() })).default([]),
-  promql_expr_test: z.array(z.unknown()).default([]),
+  promql_expr_test: z.array(z.looseObject({ expr: z.string() })).default([]),
 });
 const caseFile = z.looseObject({ rule_files: z.array(z.string()), tests: z.array(oneCase) });
 
@@ -86,16 +85,15 @@ await describeReal('the shipped rules and dashboards', {
 
 /**
  * Writes each case of a file into a file of its own, and gives their paths. Each file has only the rules that matter for its
- * case, because promtool evaluates every rule at every step: a case without own expressions needs only the alerts that it names.
+ * case, because promtool evaluates every rule at every step: the recording rules, and the alerts that the case names.
  */
 function divided(path: string, folder: string): string[] {
   const { tests, rule_files: names, ...others } = caseFile.parse(parse(readFileSync(path, 'utf8')));
   const contents = names.map((name) => ruleFile.parse(parse(readFileSync(resolve(path, '..', name), 'utf8'))));
   return tests.map((each, index) => {
-    const wanted = withReferences(new Set(each.alert_rule_test.map(({ alertname }) => alertname)), contents);
-    const isNeeded = ({ alert }: z.output<typeof rule>): boolean =>
-      each.promql_expr_test.length > 0 || alert === undefined || wanted.has(alert);
+    const wanted = alertsOf(each, contents);
     const files = contents.map(({ groups, ...rest }, position) => {
+      const isNeeded = ({ alert }: z.output<typeof rule>): boolean => alert === undefined || wanted.has(alert);
       const kept = groups.map((group) => ({ ...group, rules: group.rules.filter(isNeeded) }));
       const rules = join(folder, `${basename(path)}.${index}.rules.${position}.yaml`);
       writeFileSync(rules, stringify({ ...rest, groups: kept }));
@@ -107,9 +105,12 @@ function divided(path: string, folder: string): string[] {
   });
 }
 
-/** These alerts, and the alerts that their expressions name. */
-function withReferences(alerts: Set<string>, files: readonly z.output<typeof ruleFile>[]): ReadonlySet<string> {
+/** The alerts that a case names, with every alert in their expressions; all, for a case that asks which alerts there are. */
+function alertsOf(each: z.output<typeof oneCase>, files: readonly z.output<typeof ruleFile>[]): ReadonlySet<string> {
   const rules = files.flatMap(({ groups }) => groups.flatMap((group) => group.rules));
+  const asksForAll = each.promql_expr_test.some(({ expr }) => /\bALERTS\b(?!\{alertname=")/.test(expr));
+  const text = JSON.stringify(each);
+  const alerts = new Set(rules.flatMap(({ alert }) => (alert && (asksForAll || text.includes(alert)) ? [alert] : [])));
   // The loop also visits the names that it adds.
   for (const name of alerts) {
     const expressions = rules.filter(({ alert }) => alert === name).map(({ expr }) => expr);
