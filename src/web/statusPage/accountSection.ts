@@ -1,6 +1,6 @@
 import type { AccountStatus, GroupStatus, QueryStatus, TypeStatus } from '../../collect/accountStatus.ts';
 import { firstOf, groupInWords, type Group } from '../../reads/reads.ts';
-import type { AddressOf, Query } from './applicationsSection.ts';
+import { addressOf, type Query } from './applicationsSection.ts';
 import { subjectOf } from './failureTable.ts';
 import {
   ago,
@@ -10,9 +10,9 @@ import {
   CROSS,
   DOT,
   facts,
-  fold,
   html,
   inWords,
+  joined,
   list,
   table,
   threeDigits,
@@ -24,7 +24,6 @@ import {
 } from './markup.ts';
 import { accountNotices } from './notices.ts';
 import { isUnread, type ShownAccount } from './shownAccounts.ts';
-import type { SlowRead } from './slowest.ts';
 import { worstFailure } from './verdict.ts';
 
 const INTERFACES: Readonly<Record<NonNullable<AccountStatus['api']>, string>> = {
@@ -32,117 +31,126 @@ const INTERFACES: Readonly<Record<NonNullable<AccountStatus['api']>, string>> = 
   nerdgraph: 'NerdGraph',
 };
 
-/** Accounts that are shown at a glance, others being folded away, and with all that the exporter does for them. */
-const MANY = 12;
+/** Limits for the reasons at the top of the page, and for the accounts that are named at each. */
+const REASONS = 12;
+const NAMED = 10;
+/** Limits for the accounts of the overview, and for the accounts that are shown whole. */
+const LISTED = 200;
 const WHOLE = 10;
 
 /** How an account is, with a sign; lower ranks are worse. */
-interface AccountState {
-  readonly rank: number;
-  readonly style: 'bad' | 'warn' | 'soft' | 'good';
-  readonly sign: string;
-  readonly words: string;
-}
-
-function stateOf(account: ShownAccount): AccountState {
+function stateOf(account: ShownAccount) {
   const { failing, tasks, budget, warnings, up, states } = account;
-  if (isUnread(account)) return { rank: 0, style: 'bad', sign: CROSS, words: 'cannot be read' };
-  if (failing > 0)
-    return { rank: 1, style: 'bad', sign: CROSS, words: `${failing} of ${counted(tasks.length, 'read')} failing` };
-  if (budget.pausedUntil !== undefined) return { rank: 2, style: 'warn', sign: '!', words: 'paused' };
-  if (warnings.length > 0) return { rank: 3, style: 'warn', sign: '!', words: counted(warnings.length, 'warning') };
-  if (!up) return { rank: 4, style: 'soft', sign: '?', words: 'not read yet' };
-  if (states.missing > 0 && states.missing === tasks.length)
-    return { rank: 4, style: 'soft', sign: '?', words: 'nothing served any more' };
-  return { rank: 5, style: 'good', sign: TICK, words: 'read' };
+  const state = (rank: number, style: string, sign: string, words: string) => ({
+    ...{ account, rank, isBad: style === 'bad', text: html`<span class="${style}">${sign} ${words}</span>`, words },
+  });
+  if (isUnread(account)) return state(0, 'bad', CROSS, 'cannot be read');
+  if (failing > 0) return state(1, 'bad', CROSS, `${failing} of ${counted(tasks.length, 'read')} failing`);
+  if (budget.pausedUntil !== undefined) return state(2, 'warn', '!', 'paused');
+  if (warnings.length > 0) return state(3, 'warn', '!', counted(warnings.length, 'warning'));
+  if (!up) return state(4, 'soft', '?', 'not read yet');
+  if (states.missing > 0 && states.missing === tasks.length) return state(4, 'soft', '?', 'nothing served any more');
+  return state(5, 'good', TICK, 'read');
 }
 
 /** Accounts, the worst first; otherwise in the order of the configuration. */
 function worstFirst(accounts: readonly ShownAccount[]) {
-  return accounts.map((account) => ({ account, state: stateOf(account) })).sort((a, b) => a.state.rank - b.state.rank);
+  return accounts.map(stateOf).sort((a, b) => a.rank - b.rank);
 }
 
-/** The account of this name, else the accounts with the text in their names, else all. */
-function foundIn(accounts: readonly ShownAccount[], search: string): readonly ShownAccount[] {
-  const text = search.trim().toLowerCase();
-  const named = accounts.filter(({ name }) => name === search);
-  const found = named.length > 0 ? named : accounts.filter(({ name }) => name.toLowerCase().includes(text));
-  return found.length === 0 ? accounts : found;
-}
-
-/** The accounts at a glance where there are several: a line for each that fails, and a chip for each other one. */
-export function accountChips(accounts: readonly ShownAccount[], query: Query, addressOf: AddressOf): Html | undefined {
+/** Where there are several accounts: which ones fail, and why where the verdict does not say it already. */
+export function failingAccounts(accounts: readonly ShownAccount[], verdict: string, query: Query): Html | undefined {
   if (accounts.length < 2) return undefined;
-  const stated = worstFirst(foundIn(accounts, query.search));
-  const link = (name: string) => html`<a href="${addressOf({ search: name, page: 1 })}"><bdi>${name}</bdi></a>`;
-  const isBad = ({ state }: (typeof stated)[number]) => state.style === 'bad';
-  const lines = stated
-    .filter(isBad)
-    .map(
-      ({ account, state: { sign, words } }) =>
-        html`${sign} ${link(account.name)} ${words}: ${breakable(worstFailure([account]))}`,
+  const alike = new Map<string, ShownAccount[]>();
+  for (const { account, isBad, words } of worstFirst(accounts)) {
+    if (!isBad) continue;
+    const why = worstFailure([account]);
+    const said = verdict.includes(why) ? words : `${words}: ${why}`;
+    alike.set(said, [...(alike.get(said) ?? []), account]);
+  }
+  const lines = Array.from(alike, ([said, of]) => {
+    const names = joined(
+      of.slice(0, NAMED).map((account) => linkTo(account, query)),
+      ', ',
     );
-  const chips = stated
-    .filter((each) => !isBad(each))
-    .map(
-      ({ account: { name }, state: { style, sign, words } }) =>
-        html`<span class="${style}">${sign}</span> ${link(name)}
-          ${style === 'good' ? undefined : html`<span class="${style}">${words}</span>`}`,
-    );
-  const [more, others] = [lines.length - MANY, list('chips', chips)];
-  return html`<div role="group" aria-label="Accounts">
-    ${list('notice bad', lines.slice(0, MANY))}
-    ${more > 0 ? fold(`${counted(more, 'account')} more with failures`, list('notice bad', lines.slice(MANY))) : undefined}
-    ${chips.length > MANY ? fold(`${counted(chips.length, 'account')} without failures`, others) : others}
-  </div>`;
+    const more = of.length > NAMED ? ` and ${of.length - NAMED} more` : undefined;
+    return html`${CROSS} ${names}${more} ${breakable(said)}`;
+  });
+  const rest = lines.length - REASONS;
+  return list('notice bad', [
+    ...lines.slice(0, REASONS),
+    ...(rest > 0 ? [html`and <a href="#exporter">${counted(rest, 'other reason')}</a>`] : []),
+  ]);
 }
 
-/** What the exporter does: its accounts, the worst first, each folded unless something in it fails. */
+function linkTo({ name }: ShownAccount, query: Query): Html {
+  return html`<a href="${addressOf(query, { search: name, page: 1 })}"><bdi>${name}</bdi></a>`;
+}
+
+/** What the exporter does: its accounts, the worst first, and the first of them whole. */
 export function* accountSections(
   accounts: readonly ShownAccount[],
-  search: string,
+  query: Query,
   now: number,
   docs: string,
 ): Generator<Html> {
-  const shown = worstFirst(foundIn(accounts, search));
-  const rest = shown.length - WHOLE;
+  const search = query.search.trim().toLowerCase();
+  const named = accounts.filter(({ name }) => name === query.search);
+  const similar = named.length > 0 ? named : accounts.filter(({ name }) => name.toLowerCase().includes(search));
+  const shown = worstFirst(similar.length > 0 ? similar : accounts);
   yield html`<h2 id="exporter">What the exporter does</h2>`;
-  for (const { account, state } of shown.slice(0, WHOLE)) yield accountDetails(account, state, now, docs);
+  if (shown.length > 1) yield overview(shown, query);
+  for (const { account, text } of shown.slice(0, WHOLE)) yield accountDetails(account, text, now, docs);
+  const rest = shown.length - WHOLE;
   if (rest > 0) yield html`<p class="more">and ${counted(rest, 'account')} more: find one by its name.</p>`;
 }
 
+function overview(shown: ReturnType<typeof worstFirst>, query: Query): Html {
+  return html`<section>
+    ${table(
+      shown.length > LISTED ? `The first ${LISTED} of ${counted(shown.length, 'account')}` : undefined,
+      ['Account', 'State', 'Applications', 'Reads', 'Calls in the last minute'],
+      shown.slice(0, LISTED).map(({ account, text }) => {
+        const { tasks, states, budget } = account;
+        return [
+          linkTo(account, query),
+          text,
+          applicationsInWords(account),
+          `${tasks.length.toLocaleString('en-US')}${freshness(states)}`,
+          `${budget.lastMinute} of ${budget.configured}`,
+        ];
+      }),
+    )}
+  </section>`;
+}
+
 /** The details of one account, what is wrong first; `now` is Unix seconds, `docs` the address of the documentation. */
-function accountDetails(account: ShownAccount, state: AccountState, now: number, docs: string): Html {
+function accountDetails(account: ShownAccount, state: Html, now: number, docs: string): Html {
   const { budget, groups, queries, entities, accountId, entry } = account;
   const interfaceInWords = [
     INTERFACES[account.api],
     accountId === undefined ? undefined : `, account ${accountId}`,
     entry === undefined ? undefined : html` of <bdi>${entry}</bdi>`,
   ];
-  const summary = html`<bdi>${account.name}</bdi> <span class="${state.style}">${state.sign} ${state.words}</span>
-    <small
-      >${counted(account.tasks.length, 'read')}${freshness(account.states)}; ${budget.lastMinute} of
-      ${budget.configured} calls in the last minute</small
-    >`;
-  const content = [
-    list(
+  return html`<section>
+    <h3>
+      <bdi>${account.name}</bdi> ${state}
+      <small class="soft">${counted(account.tasks.length, 'read')}${freshness(account.states)}</small>
+    </h3>
+    ${list(
       'chips',
       Object.entries(account.labels).map(([name, value]) => html`<bdi>${name}</bdi>=<bdi>${value}</bdi>`),
-    ),
-    accountNotices(account, now, docs),
-    facts('facts', [
+    )}
+    ${accountNotices(account, now, docs)}
+    ${facts('facts', [
       ['Interface', interfaceInWords],
       ['Applications', applicationsInWords(account)],
       ['Newest window served', windowInWords(account, now)],
       ['Calls in the last minute', budgetInWords(budget)],
       ['Steady state', planInWords(account.plan)],
-    ]),
-    groupTable(groups, now),
-    typeTable(entities, now),
-    queryTable(queries, now),
-    slowestReads(account.slowest),
-  ];
-  return html`<section>${fold(summary, content, state.style === 'bad' || state.style === 'warn')}</section>`;
+    ])}
+    ${groupTable(groups, now)} ${typeTable(entities, now)} ${queryTable(queries, now)} ${slowestReads(account.slowest)}
+  </section>`;
 }
 
 /** `, all fresh`, or `, 12 fresh, 3 stale, 1 missing`; empty for none. */
@@ -150,22 +158,6 @@ function freshness(states: ShownAccount['states']): string {
   const present = (['fresh', 'stale', 'missing'] as const).filter((state) => states[state] > 0);
   if (present.length === 1) return `, all ${present.join('')}`;
   return present.map((state) => `, ${states[state].toLocaleString('en-US')} ${state}`).join('');
-}
-
-/** A table behind its sum, open where something in it fails; undefined without rows. */
-function foldedTable(
-  sum: string,
-  failing: number,
-  headings: Parameters<typeof table>[1],
-  rows: Parameters<typeof table>[2],
-): Html | undefined {
-  if (rows.length === 0) return undefined;
-  const summary = failing === 0 ? sum : `${sum}, ${failing} failing`;
-  return fold(summary, table(undefined, headings, rows), failing > 0);
-}
-
-function failingOf(all: readonly { readonly success: boolean | undefined }[]): number {
-  return all.filter(({ success }) => success === false).length;
 }
 
 function applicationsInWords({ applications, applicationCounts, outage, groups }: ShownAccount): string {
@@ -204,9 +196,8 @@ function planInWords({ callsPerMinute, budget, slowdown, concurrencyCapacity }: 
 
 /** The groups of an account: their intervals, the result of the last refresh, and the age of their data. */
 function groupTable(groups: readonly GroupStatus[], now: number): Html | undefined {
-  return foldedTable(
+  return tableUnlessEmpty(
     counted(groups.length, 'group'),
-    failingOf(groups),
     ['Group', 'Interval', 'Last refresh', 'Last success', 'Fresh', 'Stale', 'Missing', 'Oldest window'],
     groups.map((group) => {
       const { fresh, stale, missing } = group.tasks;
@@ -240,10 +231,8 @@ function attemptInWords(success: boolean | undefined, problem = 'failed', second
 
 /** The types of entities of an account, each with what was listed and left out, its golden metrics, and the age of its data. */
 function typeTable(types: readonly TypeStatus[], now: number): Html | undefined {
-  const failing = types.filter((each) => each.success === false || each.failing + each.metricProblems.length > 0);
-  return foldedTable(
+  return tableUnlessEmpty(
     `${counted(types.length, 'type')} of entities`,
-    failing.length,
     ['Type', 'Entities', 'Golden metrics', 'Series', 'Oldest value', 'List read', 'Last attempt'],
     types.map((each) => {
       const problem = each.problem ?? failingInWords(each);
@@ -270,21 +259,20 @@ function entitiesInWords({ listed, exported, reporting, excluded, leftOut }: Typ
   ].join('; ');
 }
 
-/** The number of golden metrics that are read; their names, and the problems of the other metrics, can be unfolded. */
+/** The golden metrics that are read, and the problems of the others. */
 function goldenMetrics({ metrics, metricProblems }: TypeStatus): Html {
-  const problems = metricProblems.length;
-  if (metrics.length + problems === 0) return html`none`;
-  const sum = [
-    `${metrics.length} read`,
-    problems === 0 ? undefined : html`, <span class="warn">${counted(problems, 'problem')}</span>`,
-  ];
-  const names = [
-    ...metrics.map((metric) => html`<bdi>${metric}</bdi>`),
-    ...metricProblems.map(
+  if (metrics.length + metricProblems.length === 0) return html`none`;
+  const names = joined(
+    metrics.map((metric) => html`<bdi>${metric}</bdi>`),
+    ', ',
+  );
+  return html`${metrics.length} read: ${names}
+  ${list(
+    '',
+    metricProblems.map(
       ({ metric, problem }) => html`<bdi>${metric}</bdi>: <span class="warn">${breakable(problem)}</span>`,
     ),
-  ];
-  return fold(sum, list('', names));
+  )}`;
 }
 
 function failingInWords({ values, failing }: TypeStatus): string | undefined {
@@ -297,12 +285,11 @@ function failingInWords({ values, failing }: TypeStatus): string | undefined {
 function queryTable(queries: readonly QueryStatus[], now: number): Html | undefined {
   const states = { fresh: 0, stale: 0, missing: 0 };
   for (const { state } of queries) states[state] += 1;
-  return foldedTable(
+  return tableUnlessEmpty(
     `${counted(queries.length, 'query', 'queries')}${freshness(states)}`,
-    failingOf(queries),
     ['Query', 'Rows', 'Series', 'Last success', 'Last attempt'],
     queries.map(({ name, nrql, rows, series, lastSuccess, windowEnd, success, problem }) => [
-      fold(html`<bdi>${name}</bdi>`, html`<code>${nrql}</code>`),
+      html`<bdi>${name}</bdi> <small><code>${nrql}</code></small>`,
       { style: 'number', value: rows ?? '–' },
       { style: 'number', value: series },
       readAgo(lastSuccess, windowEnd, now),
@@ -321,10 +308,9 @@ function readAgo(readAt: number | undefined, windowEnd: number | undefined, now:
 }
 
 /** The reads whose last attempt took longest. */
-function slowestReads(slowest: readonly SlowRead[]): Html | undefined {
-  return foldedTable(
-    `Slowest read: ${inWords(slowest[0]?.seconds ?? 0)}`,
-    0,
+function slowestReads(slowest: ShownAccount['slowest']): Html | undefined {
+  return tableUnlessEmpty(
+    'Slowest reads',
     ['What', 'Last attempt took'],
     slowest.map(({ task, seconds, together }) => {
       const subject = subjectOf(task);
@@ -338,4 +324,8 @@ function slowestReads(slowest: readonly SlowRead[]): Html | undefined {
       ];
     }),
   );
+}
+
+function tableUnlessEmpty(...[caption, headings, rows]: Parameters<typeof table>): Html | undefined {
+  return rows.length === 0 ? undefined : table(caption, headings, rows);
 }

@@ -10,13 +10,12 @@ import {
   table,
   threeDigits,
   TICK,
-  type BarPart,
   type Html,
   type HtmlValue,
 } from './markup.ts';
 import { partsOf, type Part, type ShownAccount, type ShownApplication, type ShownEntity } from './shownAccounts.ts';
 import { paintOf } from './style.ts';
-import { rankOf, type ApplicationRow } from './trouble.ts';
+import { rankOf, troubleStyle, type ApplicationRow } from './trouble.ts';
 
 const PAGE_SIZE = 50;
 /** Entities of a type that are shown beside applications and other types. */
@@ -26,6 +25,8 @@ const NAMED = 3;
 
 /** What a reader asks the page for. */
 export interface Query {
+  /** The path of the page. */
+  readonly path: string;
   /** A part of a name, an account or an id; empty for everything. */
   readonly search: string;
   /** The type of entities that is shown alone; undefined for applications, with the first entities of each type. */
@@ -36,15 +37,19 @@ export interface Query {
   readonly refreshes: boolean;
 }
 
-/** The address of the page for a query, of which some is asked for in another way. */
-export type AddressOf = (change: Partial<Query>) => string;
+/** The address of the page for a query, of which some is asked for in another way; what is as by default is left out. */
+export function addressOf(query: Query, change: Partial<Query>): string {
+  const { path, search, type = '', page, refreshes } = { ...query, ...change };
+  const words = { q: search, type, page: page === 1 ? '' : String(page), refresh: refreshes ? '' : '0' };
+  const asked = new URLSearchParams(Object.entries(words).filter(([, value]) => value !== ''));
+  return asked.size === 0 ? path : `${path}?${asked.toString()}`;
+}
 
 /** The applications and the entities of other types, in pages; what is in trouble first. */
 export function* monitoredSections(
   accounts: readonly ShownAccount[],
   rows: readonly ApplicationRow[],
   query: Query,
-  addressOf: AddressOf,
 ): Generator<Html> {
   const text = query.search.trim().toLowerCase();
   const isFound = (...texts: readonly string[]) =>
@@ -55,7 +60,7 @@ export function* monitoredSections(
     );
     const isRead = accounts.some(({ applications }) => applications !== undefined);
     const listing = { title: 'Applications', id: 'applications', isRead, all: rows.length, found };
-    yield section(listing, applicationTable, PAGE_SIZE, query, addressOf);
+    yield section(listing, applicationTable, PAGE_SIZE, query);
   }
   const types = new Set(accounts.flatMap(({ entities }) => entities.map(({ type }) => type)));
   for (const type of query.type === undefined ? types : [query.type]) {
@@ -64,7 +69,7 @@ export function* monitoredSections(
     found.sort((a, b) => (a.rank === b.rank ? 0 : a.rank - b.rank));
     const isRead = accounts.some(({ entities }) => entities.some((of) => of.type === type && of.listed !== undefined));
     const listing = { title: type, id: `type-${type}`, isRead, all: all.length, found };
-    yield section(listing, entityTable, query.type === undefined ? FEW : PAGE_SIZE, query, addressOf);
+    yield section(listing, entityTable, query.type === undefined ? FEW : PAGE_SIZE, query);
   }
 }
 
@@ -83,13 +88,7 @@ function* those<Row>(rows: Iterable<Row>, isMatch: (row: Row) => boolean): Gener
   return found;
 }
 
-interface EntityRow {
-  readonly account: ShownAccount;
-  readonly entity: ShownEntity;
-  readonly rank: number;
-}
-
-function* entityRows(accounts: readonly ShownAccount[]): Generator<EntityRow> {
+function* entityRows(accounts: readonly ShownAccount[]) {
   for (const account of accounts) {
     for (const entity of account.monitored) yield { account, entity, rank: rankOf(entity) };
   }
@@ -101,7 +100,6 @@ function section<Row>(
   tableOf: (rows: readonly Row[]) => Html,
   size: number,
   query: Query,
-  addressOf: AddressOf,
 ): Html {
   const pages = Math.max(1, Math.ceil(found.length / size));
   const page = size === FEW ? 1 : Math.min(Math.max(1, query.page), pages);
@@ -111,8 +109,8 @@ function section<Row>(
   const nothing = isRead ? none : 'None has been read yet.';
   const rest =
     size === FEW
-      ? html`<a href="${addressOf({ type: title, page: 1 })}">All ${number(found.length)}</a>`
-      : pageLinks(page, pages, (to) => `${addressOf({ page: to })}#${id}`);
+      ? html`<a href="${addressOf(query, { type: title, page: 1 })}">All ${number(found.length)}</a>`
+      : pageLinks(page, pages, (to) => `${addressOf(query, { page: to })}#${id}`);
   return html`<section aria-labelledby="${id}">
     <h2 id="${id}"><bdi>${title}</bdi> <small>${isRead ? numbers : undefined}</small></h2>
     ${found.length === 0 ? html`<p>${nothing}</p>` : tableOf(found.slice((page - 1) * size, page * size))}
@@ -120,11 +118,11 @@ function section<Row>(
   </section>`;
 }
 
-function pageLinks(page: number, pages: number, addressOf: (page: number) => string): Html {
+function pageLinks(page: number, pages: number, addressOfPage: (page: number) => string): Html {
   const link = (to: number, text: string, rel: string) =>
     to < 1 || to > pages
       ? html`<span class="soft">${text}</span>`
-      : html`<a rel="${rel}" href="${addressOf(to)}">${text}</a>`;
+      : html`<a rel="${rel}" href="${addressOfPage(to)}">${text}</a>`;
   return html`<nav class="pages" aria-label="Pages">
     ${link(page - 1, 'Previous', 'prev')} <span>Page ${page} of ${pages}</span> ${link(page + 1, 'Next', 'next')}
   </nav>`;
@@ -165,7 +163,7 @@ function applicationTable(rows: readonly ApplicationRow[]): Html {
   );
 }
 
-function entityTable(entities: readonly EntityRow[]): Html {
+function entityTable(entities: readonly { account: ShownAccount; entity: ShownEntity; rank: number }[]): Html {
   return table(
     'Golden metrics, as New Relic defines and names them',
     ['Name', 'Health', 'Golden metrics'],
@@ -192,7 +190,7 @@ function entityTable(entities: readonly EntityRow[]): Html {
 
 function nameCell(name: string, of: readonly (string | undefined)[], rank: number): Html {
   const words = of.filter((word) => word !== undefined);
-  return html`<span class="name${rank < Infinity ? ' bad' : ''}"><bdi>${name}</bdi></span>
+  return html`<span class="name ${rank < Infinity ? troubleStyle(rank) : ''}"><bdi>${name}</bdi></span>
     <small
       >${joined(
         words.map((word) => html`<bdi>${word}</bdi>`),
@@ -201,16 +199,18 @@ function nameCell(name: string, of: readonly (string | undefined)[], rank: numbe
     >`;
 }
 
-const HEALTHS: ReadonlyMap<string, readonly [style: string, sign: string]> = new Map([
-  ['green', ['good', TICK]],
-  ['orange', ['warn', '!']],
-  ['red', ['bad', CROSS]],
+/** A sign beside each colour of New Relic's that means something; all else is grey. */
+const SIGNS: ReadonlyMap<string, string> = new Map([
+  ['green', TICK],
+  ['orange', '!'],
+  ['red', CROSS],
 ]);
 
 function healthCell(health: string | undefined, reporting: boolean) {
-  if (!reporting) return { style: 'number', value: 'not reporting' };
-  const [style, sign] = HEALTHS.get(health ?? '') ?? ['soft', ''];
-  return { style: `number ${style}`, value: `${sign} ${health ?? 'unknown'}` };
+  const words = reporting ? (health ?? 'unknown') : 'not reporting';
+  const sign = SIGNS.get(words);
+  const value = html`<span class="health ${sign === undefined ? 'grey' : words}">${sign ?? '?'} ${words}</span>`;
+  return { style: 'number', value };
 }
 
 function figure(value: number | undefined, inWords: (value: number) => string, isTrouble: boolean) {
@@ -275,7 +275,7 @@ function sumOf(parts: readonly Part[]): number {
 
 /** The parts one behind the other, as long as they took; what is beyond the response time is pale. */
 function partsBar(parts: readonly Part[], seconds: number | undefined, scale: number): Html {
-  const drawn: BarPart[] = [];
+  const drawn: { paint: Html; from: number; length: number }[] = [];
   let end = 0;
   for (const part of parts.filter((each) => each.seconds > 0)) {
     const length = (part.seconds * 1000) / scale;

@@ -95,23 +95,14 @@ export function breakable(text: string): HtmlValue {
   return joined(text.split(/(?<=\/)/), html`<wbr />`);
 }
 
-/** A part of the page that is folded away behind its sum, unless something in it fails. */
-export function fold(summary: HtmlValue, content: HtmlValue, isOpen = false): Html {
-  return html`<details${isOpen ? new Html(' open') : undefined}>
-    <summary>${summary}</summary>
-    ${content}
-  </details>`;
-}
-
-/** A part of a bar: its colour, and where it begins and how long it is in thousandths of the bar. */
-export interface BarPart {
-  readonly paint: Html;
-  readonly from: number;
-  readonly length: number;
-}
-
-/** A bar with its parts; `label` says them to a screen reader, undefined where a text beside it does. */
-export function bar(label: string | undefined, parts: readonly BarPart[]): Html {
+/**
+ * A bar of parts, each with its colour, and with its beginning and length in thousandths of the bar; `label` says them to a screen
+ * reader, undefined where a text beside it does.
+ */
+export function bar(
+  label: string | undefined,
+  parts: readonly { readonly paint: Html; readonly from: number; readonly length: number }[],
+): Html {
   const said = label === undefined ? html`aria-hidden="true"` : html`role="img" aria-label="${label}"`;
   return html`<svg class="bar" viewBox="0 0 1000 16" preserveAspectRatio="none" ${said}>
     <rect class="track" width="1000" height="16" />

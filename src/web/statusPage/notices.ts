@@ -4,6 +4,7 @@ import { REMEDIES } from '../../collect/remedies.ts';
 import type { ReloadFailure } from '../dependencies.ts';
 import { failureTable } from './failureTable.ts';
 import type { ShownAccount } from './shownAccounts.ts';
+import { short } from './verdict.ts';
 import { ago, breakable, counted, facts, html, inWords, list, timeInWords, type Html } from './markup.ts';
 
 /** Days before the end of an interface from which its notice is highlighted. */
@@ -40,27 +41,38 @@ export function listNotice({ entry, reason, problem, since, warnings }: EntrySta
   </div>`;
 }
 
-/** The notices that an operator should see first, the most severe first. `docs` is the address of the documentation. */
+/**
+ * What an operator should know of an account first, the most severe first; why it cannot be read stands at the top of the page.
+ *
+ * @param docs the address of the documentation
+ */
 export function accountNotices(account: ShownAccount, now: number, docs: string): readonly (Html | undefined)[] {
   return [
     outageNotice(account, now),
     pauseNotice(account.budget, now),
-    failureTable(account.failures, now, docs),
+    failureTable(
+      account.failures.filter(({ problem }) => problem !== account.outage?.problem),
+      now,
+      docs,
+    ),
     list('notice warn', account.warnings),
     endNotice(account, now),
   ];
 }
 
 function outageNotice({ outage, refused }: AccountStatus, now: number): Html | undefined {
+  const why = outage?.problem ?? refused ?? '';
+  // The top of the page has the whole of a text that is not longer.
+  const whole: Parameters<typeof facts>[1] = short(why) === why ? [] : [['Why', breakable(why)]];
   if (outage === undefined) {
-    return refused === undefined ? undefined : html`<p class="notice bad" role="alert"><b>Stopped.</b> ${refused}</p>`;
+    return whole.length === 0 ? undefined : html`<div class="notice bad">${facts('', whole)}</div>`;
   }
-  const { since, reason, problem, servedUntil } = outage;
+  const { since, reason, servedUntil } = outage;
   const remedy = REMEDIES[reason];
   return html`<div class="notice bad" role="alert">
     <b>The account cannot be read</b> since ${timeInWords(since)}, ${ago(since, now)}.
     ${facts('', [
-      ['Why', breakable(problem)],
+      ...whole,
       ['What to do', `${remedy.charAt(0).toUpperCase()}${remedy.slice(1)}.`],
       ['Served', servedInWords(servedUntil, now)],
     ])}

@@ -5,8 +5,8 @@ import { linkPrefix, queryOf } from '../request.ts';
 import type { LimitedHandler, RequestSlot } from '../requestLimiter.ts';
 import type { SendPage } from '../sending.ts';
 import { SharedWork } from '../sharedWork.ts';
-import { accountChips, accountSections } from './accountSection.ts';
-import { monitoredSections, type AddressOf, type Query } from './applicationsSection.ts';
+import { accountSections, failingAccounts } from './accountSection.ts';
+import { addressOf, monitoredSections, type Query } from './applicationsSection.ts';
 import { html, timeInWords, CROSS, DASH, type Html, TICK } from './markup.ts';
 import { listNotice, reloadNotice } from './notices.ts';
 import { shownAccounts } from './shownAccounts.ts';
@@ -56,6 +56,7 @@ export function statusPages(
     page: async (request, response, slot) => {
       const asked = queryOf(request.originalUrl);
       const query = {
+        path: `${prefix}/`,
         search: (asked.get('q') ?? '').slice(0, MAX_LENGTH),
         type: asked.get('type')?.slice(0, MAX_LENGTH),
         page: /^\d{1,6}$/.test(asked.get('page') ?? '') ? Number(asked.get('page')) : 1,
@@ -79,23 +80,21 @@ export function statusPages(
   };
 }
 
-/** How a verdict is shown: in words for the title, its sign, its style, and the colour of its icon. */
-const SHOWN: Readonly<
-  Record<Verdict['verdict'], readonly [words: string, sign: string, style: string, colour: string]>
-> = {
-  nothing_read: ['nothing read', '?', 'warn', '8a5300'],
-  not_scraped: ['not scraped', '!', 'bad', 'b3261e'],
-  failing: ['reads fail', CROSS, 'bad', 'b3261e'],
-  trouble: ['in trouble', '!', 'warn', '8a5300'],
-  well: ['well', TICK, 'good', '1a7034'],
+/** Each verdict in words for the title, and its sign. */
+const SHOWN: Readonly<Record<Verdict['verdict'], readonly [words: string, sign: string]>> = {
+  nothing_read: ['nothing read', '?'],
+  not_scraped: ['not scraped', '!'],
+  failing: ['reads fail', CROSS],
+  trouble: ['in trouble', '!'],
+  well: ['well', TICK],
 };
+const ICON_COLOURS = { bad: 'b3261e', warn: '8a5300', good: '1a7034' };
 
 /** The parts of the status page, without scripts or external resources. */
 function* statusPage(view: View, query: Query, settings: WebSettings, prefix: string): Generator<string> {
   const { accounts, entries, rows, verdict, reloadFailure, now } = view;
-  const [words, sign, style, colour] = SHOWN[verdict.verdict];
-  const isDimmed = verdict.verdict === 'well' && !verdict.isGood;
-  const addressOf = addressesFrom(`${prefix}/`, query);
+  const [words, usualSign] = SHOWN[verdict.verdict];
+  const sign = verdict.verdict === 'well' && verdict.style !== 'good' ? '!' : usualSign;
   const links: [string, string][] = [
     [settings.telemetryPath, 'Metrics'],
     [PATHS.config, 'Configuration'],
@@ -110,18 +109,18 @@ function* statusPage(view: View, query: Query, settings: WebSettings, prefix: st
         <meta name="color-scheme" content="light dark" />
         ${query.refreshes ? html`<meta http-equiv="refresh" content="${REFRESH_SECONDS}" />` : undefined}
         <title>${verdict.count > 0 ? `(${verdict.count}) ` : ''}${words}${DASH}newrelic-apm-exporter</title>
-        <link rel="icon" href="${iconOf(sign, colour)}" />
+        <link rel="icon" href="${iconOf(sign, ICON_COLOURS[verdict.style])}" />
         ${STYLE_ELEMENT}
       </head>
       <body>
         <header>
-          <h1 class="verdict ${isDimmed ? 'warn' : style}">
+          <h1 class="verdict ${verdict.style}">
             <span class="sign" aria-hidden="true">${sign}</span>
             <span>${verdict.text} ${linkOf(verdict, `${prefix}${settings.telemetryPath}`)}</span>
           </h1>
           <div class="about">
             <span>newrelic-apm-exporter ${settings.version}</span>
-            <span>As of ${timeInWords(now)}. ${refreshLink(query, addressOf)}</span>
+            <span>As of ${timeInWords(now)}. ${refreshLink(query)}</span>
             <nav aria-label="Endpoints">
               ${links.map(([path, text]) => html`<a href="${prefix}${path}">${text}</a>`)}
             </nav>
@@ -129,14 +128,14 @@ function* statusPage(view: View, query: Query, settings: WebSettings, prefix: st
         </header>
         <main>
           ${reloadNotice(reloadFailure, now)} ${entries.map((entry) => listNotice(entry, now))}
-          ${searchForm(query, `${prefix}/`, addressOf)} ${accountChips(accounts, query, addressOf)}
+          ${failingAccounts(accounts, verdict.text, query)} ${searchForm(query)}
           <!-- parts -->
         </main>
       </body>
     </html>`.markup.split('<!-- parts -->');
   yield head;
-  for (const part of monitoredSections(accounts, rows, query, addressOf)) yield part.markup;
-  for (const part of accountSections(accounts, query.search, now, settings.docs)) yield part.markup;
+  for (const part of monitoredSections(accounts, rows, query)) yield part.markup;
+  for (const part of accountSections(accounts, query, now, settings.docs)) yield part.markup;
   yield foot;
 }
 
@@ -146,35 +145,22 @@ function linkOf({ verdict }: Verdict, scraped: string): Html | undefined {
   return verdict === 'nothing_read' || verdict === 'not_scraped' ? html`<a href="${scraped}">Read now</a>` : undefined;
 }
 
-/** Makes addresses of the page; parts of a query that are as by default are left out. */
-function addressesFrom(path: string, query: Query): AddressOf {
-  return (change) => {
-    const { search, type = '', page, refreshes } = { ...query, ...change };
-    const words = { q: search, type, page: page === 1 ? '' : String(page), refresh: refreshes ? '' : '0' };
-    const asked = new URLSearchParams(Object.entries(words).filter(([, value]) => value !== ''));
-    return asked.size === 0 ? path : `${path}?${asked.toString()}`;
-  };
+function refreshLink(query: Query): Html {
+  const link = (refreshes: boolean, text: string) => html`<a href="${addressOf(query, { refreshes })}">${text}</a>`;
+  if (query.refreshes) return html`Refreshes every ${REFRESH_SECONDS} s (${link(false, 'stop')})`;
+  return html`${link(false, 'Refresh')}, or ${link(true, `every ${REFRESH_SECONDS} s`)}`;
 }
 
-function refreshLink({ refreshes }: Query, addressOf: AddressOf): Html {
-  if (refreshes)
-    return html`Refreshes every ${REFRESH_SECONDS} s (<a href="${addressOf({ refreshes: false })}">stop</a>)`;
-  return html`<a href="${addressOf({})}">Refresh</a>, or
-    <a href="${addressOf({ refreshes: true })}">every ${REFRESH_SECONDS} s</a>`;
-}
-
-function searchForm({ search, type, refreshes }: Query, path: string, addressOf: AddressOf): Html {
+function searchForm(query: Query): Html {
+  const { path, search, type, refreshes } = query;
+  const all = html`<a href="${addressOf(query, { search: '', type: undefined, page: 1 })}">Show all</a>`;
   return html`<form class="search" method="get" action="${path}" role="search">
     <label for="q">Find by name, account or id</label>
     <input id="q" name="q" type="search" value="${search}" maxlength="${MAX_LENGTH}" autocomplete="off" />
     ${type === undefined ? undefined : html`<input type="hidden" name="type" value="${type}" />`}
     ${refreshes ? undefined : html`<input type="hidden" name="refresh" value="0" />`}
     <button type="submit">Find</button>
-    ${
-      search === '' && type === undefined
-        ? undefined
-        : html`<a href="${addressOf({ search: '', type: undefined, page: 1 })}">Show all</a>`
-    }
+    ${search === '' && type === undefined ? undefined : all}
   </form>`;
 }
 

@@ -4,7 +4,6 @@ import { titleAndUnit } from '../../metrics/goldenNames.ts';
 import type { Block, WrittenSamples } from '../../metrics/sample.ts';
 import type { Group } from '../../reads/reads.ts';
 import { groupFailures, type FailureGroup } from './failureTable.ts';
-import { withRead, type SlowRead } from './slowest.ts';
 
 /** An account with the values that it serves, and what its tasks say together. */
 export interface ShownAccount extends AccountStatus {
@@ -18,8 +17,11 @@ export interface ShownAccount extends AccountStatus {
   readonly states: Readonly<Record<TaskStatus['state'], number>>;
   /** True if values are served: lists of names are none. */
   readonly isServing: boolean;
-  readonly slowest: readonly SlowRead[];
+  /** The reads whose last attempt took longest, each with the number of reads of its group that took as long: one call has many. */
+  readonly slowest: readonly { readonly task: TaskStatus; readonly seconds: number; readonly together: number }[];
 }
+
+const SLOWEST = 5;
 
 export interface ShownApplication extends ApplicationView, Served {
   /** The read of its metric data; undefined where there is none. */
@@ -138,7 +140,7 @@ async function judged(tasks: readonly TaskStatus[], signal: AbortSignal) {
   const reads = new Map<number, TaskStatus>();
   const states: Record<TaskStatus['state'], number> = { fresh: 0, stale: 0, missing: 0 };
   let isServing = false;
-  let slowest: readonly SlowRead[] = [];
+  let slowest: ShownAccount['slowest'] = [];
   const take = (task: TaskStatus): void => {
     const { group, applicationId, problem, state } = task;
     states[state] += 1;
@@ -149,6 +151,17 @@ async function judged(tasks: readonly TaskStatus[], signal: AbortSignal) {
   };
   await inSlices(tasks, take, signal);
   return { failed, reads, states, isServing, slowest };
+}
+
+/** The slowest reads once a task was looked at, the longest first. */
+function withRead(slowest: ShownAccount['slowest'], task: TaskStatus): ShownAccount['slowest'] {
+  const { group, seconds } = task;
+  if (seconds === undefined) return slowest;
+  const same = slowest.find((row) => row.seconds === seconds && row.task.group === group);
+  if (same !== undefined) return slowest.map((row) => (row === same ? { ...row, together: row.together + 1 } : row));
+  // A row that falls out cannot return, so only the rows that are shown are kept.
+  if (slowest.length === SLOWEST && seconds <= (slowest.at(-1)?.seconds ?? 0)) return slowest;
+  return [...slowest, { task, seconds, together: 1 }].sort((a, b) => b.seconds - a.seconds).slice(0, SLOWEST);
 }
 
 /** True for an account that cannot be read as a whole. */

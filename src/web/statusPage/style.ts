@@ -25,7 +25,7 @@ const STYLE = `
 :root {
   color-scheme: light dark;
   --text: #1c2024; --soft: #5a6370; --line: #d8dde3; --back: #f5f6f8; --card: #fff; --link: #0b57b0;
-  --good: #1a7034; --warn: #8a5300; --bad: #b3261e; --warn-back: #fff4e0; --bad-back: #fdecea;
+  --good: #1a7034; --warn: #8a5300; --bad: #b3261e; --good-back: #e3f4e8; --warn-back: #fff4e0; --bad-back: #fdecea;
   --queue: #8d96a3; --total: #3f6fb5; --c0: #e08a00; --c1: #2a9d8f; --c2: #b5489b; --c3: #7b9e2b; --c4: #c4ab00;
   --c5: #6a5acd; --c6: #a0703c; --c7: #1794c4;
   --c8: #d1495b; --c9: #2f7d4f; --c10: #f2b5a0; --c11: #4b5d16;
@@ -33,7 +33,7 @@ const STYLE = `
 @media (prefers-color-scheme: dark) {
   :root {
     --text: #e6e9ed; --soft: #a3adba; --line: #39414b; --back: #14181d; --card: #1d2329; --link: #7db4ff;
-    --good: #6fce8a; --warn: #f2b75c; --bad: #ff8b82; --warn-back: #3a2c12; --bad-back: #431c1a;
+    --good: #6fce8a; --warn: #f2b75c; --bad: #ff8b82; --good-back: #17331f; --warn-back: #3a2c12; --bad-back: #431c1a;
     --queue: #8791a0; --total: #6c9be0; --c0: #f0a53a; --c1: #4dbfb0; --c2: #d97cc2; --c3: #a4c455; --c4: #e0cb45;
     --c5: #a196f0; --c6: #c99a68; --c7: #5bbfe6;
     --c8: #ef7d8b; --c9: #5fb583; --c10: #ffd2c4; --c11: #8fa343;
@@ -46,13 +46,13 @@ header, main { max-width: 88rem; margin: 0 auto; padding: 0 1rem 1rem; }
 .verdict.bad { background: var(--bad-back); }
 .verdict.warn { background: var(--warn-back); }
 .verdict a { font-size: 1rem; white-space: nowrap; }
-.about { display: flex; flex-wrap: wrap; gap: 0 1.5rem; }
+.about { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 1.5rem; }
 .about nav { margin-left: auto; }
 nav a { display: inline-block; padding: .25rem 0; margin-right: .75rem; }
 h2 { font-size: 1.2rem; margin: 0 0 .25rem; overflow-wrap: anywhere; }
 h2 small { font-weight: normal; font-size: 1rem; }
 a { color: var(--link); }
-a:focus-visible, button:focus-visible, input:focus-visible, summary:focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
+a:focus-visible, button:focus-visible, input:focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
 section { background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: 1rem; margin: 0 0 1rem; }
 .soft, .about, small, caption, dt, thead th { color: var(--soft); }
 .good { color: var(--good); }
@@ -62,9 +62,15 @@ section { background: var(--card); border: 1px solid var(--line); border-radius:
 .chips, .parts { display: flex; flex-wrap: wrap; gap: .35rem .75rem; }
 .chips li { border: 1px solid var(--line); border-radius: 1rem; padding: .1rem .75rem; max-width: 100%; }
 .parts { gap: 0 1rem; font-size: .875rem; }
-summary { cursor: pointer; padding: .25rem 0; overflow-wrap: anywhere; }
-details details { margin: .25rem 0; }
-section > details > summary bdi { font-size: 1.1rem; font-weight: 600; }
+section > :last-child { margin-bottom: 0; }
+h3 { font-size: 1.1rem; margin: 0 0 .5rem; overflow-wrap: anywhere; }
+h3 span, h3 small { font-weight: normal; font-size: 1rem; }
+/* The colours of New Relic; the sign and the word beside them say the same. */
+.health { padding: 0 .5rem; border-radius: .3rem; white-space: nowrap; }
+.green { background: var(--good-back); color: var(--good); }
+.orange { background: #ffb020; color: #1c2024; font-weight: 600; }
+.red { background: #c62828; color: #fff; font-weight: 600; }
+.grey { background: var(--back); color: var(--soft); }
 .notice { color: var(--text); border-left: .3rem solid var(--warn); background: var(--warn-back); padding: .5rem .75rem; margin: 0 0 .75rem; overflow-wrap: anywhere; }
 .notice.bad { border-color: var(--bad); background: var(--bad-back); }
 ul.notice { padding-left: .75rem; list-style: none; }
@@ -80,13 +86,13 @@ table { width: 100%; border-collapse: collapse; margin: 0 0 .5rem; }
 caption { text-align: left; padding: .25rem 0; font-size: .9rem; }
 th, td { text-align: left; vertical-align: top; padding: .35rem .75rem .35rem 0; border-top: 1px solid var(--line); font-weight: normal; }
 tbody th, td.long { overflow-wrap: anywhere; }
-tbody th { min-width: 10rem; }
-tbody th small { display: block; font-weight: normal; }
+tbody th { min-width: 11.5rem; }
+tbody th small, td.number small { display: block; font-weight: normal; }
 td.long { min-width: 13rem; }
 td.time { width: 45%; }
 .name { font-weight: 600; }
 code { font-weight: normal; }
-details ul:not(.parts, .chips, .notice, .notice ul) { margin: .25rem 0 0; padding-left: 1.25rem; }
+td ul:not(.parts) { margin: 0; padding-left: 1.25rem; }
 thead th { border-top: 0; font-size: .85rem; }
 td.number { font-variant-numeric: tabular-nums; white-space: nowrap; }
 .group { white-space: nowrap; }
@@ -119,7 +125,7 @@ ${CLASSES.join(' ')}
   .stack th { font-weight: 600; }
   .stack td { display: flex; gap: 1rem; justify-content: space-between; text-align: right; }
   .stack td::before { content: attr(data-label); color: var(--soft); text-align: left; flex-shrink: 0; }
-  .stack td.number { display: inline-flex; gap: .4rem; margin-right: 1.25rem; }
+  .stack td.number { display: inline-flex; gap: .4rem; margin-right: 1.25rem; align-items: baseline; }
   .stack td.long, .stack td.time { display: block; width: auto; text-align: left; }
   .stack td.long::before { display: block; }
   .stack td.time::before { content: none; }

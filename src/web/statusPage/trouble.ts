@@ -9,17 +9,23 @@ const MIN_APDEX_SCORE = 0.7;
 type Judged = Pick<ShownApplication, 'health' | 'errorRatio' | 'apdexScore'>;
 
 /** What can be wrong with an application or an entity, the gravest first. */
-const TROUBLES: readonly (readonly [found: (of: Judged) => boolean, words: (of: Judged) => string])[] = [
-  [({ health }) => health === 'red', () => 'health red'],
-  [({ health }) => health === 'orange', () => 'health orange'],
-  [({ errorRatio = 0 }) => errorRatio > MAX_ERROR_RATIO, ({ errorRatio = 0 }) => `errors ${percent(errorRatio)}`],
-  [({ apdexScore = 1 }) => apdexScore < MIN_APDEX_SCORE, ({ apdexScore = 1 }) => `Apdex ${apdexScore.toFixed(2)}`],
-];
+const TROUBLES: readonly (readonly [found: (of: Judged) => boolean, words: (of: Judged) => string, style?: 'warn'])[] =
+  [
+    [({ health }) => health === 'red', () => 'health red'],
+    [({ health }) => health === 'orange', () => 'health orange', 'warn'],
+    [({ errorRatio = 0 }) => errorRatio > MAX_ERROR_RATIO, ({ errorRatio = 0 }) => `errors ${percent(errorRatio)}`],
+    [({ apdexScore = 1 }) => apdexScore < MIN_APDEX_SCORE, ({ apdexScore = 1 }) => `Apdex ${apdexScore.toFixed(2)}`],
+  ];
 
 /** The gravest trouble, where lower is worse; Infinity without one. */
 export function rankOf(judged: Judged): number {
   const rank = TROUBLES.findIndex(([found]) => found(judged));
   return rank < 0 ? Infinity : rank;
+}
+
+/** The style of what has this rank: orange for the vendor's orange, red for all else. */
+export function troubleStyle(rank: number): 'bad' | 'warn' {
+  return TROUBLES[rank]?.[2] ?? 'bad';
 }
 
 /** All that is wrong, such as `health red, errors 12 %`. */

@@ -70,11 +70,13 @@ describe('the status page', () => {
     expect(text).toContain(
       '3 of 33 reads fail: account europe cannot be read: The service refused the key (401); check api_key of this account.',
     );
-    expect(text).toMatch(/europe cannot be read: The service .* production 2 of 33 reads failing: .* Applications 120/);
     expect(text).toMatch(
-      /What the exporter does europe .* cannot be read .* production .* 2 of 33 reads failing 33 reads, 31 fresh/,
+      /✗ europe cannot be read ✗ production 2 of 33 reads failing: host_metrics: .* Applications 120/,
     );
-    expect(text).toContain('The service refused the key (401); check api_key of this account.');
+    expect(text).toMatch(
+      /What the exporter does Account State .* europe ✗ cannot be read .* production ✗ 2 of 33 reads failing 120 applications 33, 31 fresh, 1 stale, 1 missing 411 of 600 europe .* production ✗ 2 of 33 reads failing 33 reads, 31 fresh/,
+    );
+    expect(text.match(/The service refused the key/g)).toHaveLength(1);
     expect(text).toContain('Steady state 740 calls a minute, more than the 600 of the budget: every group gets slower');
     expect(text).toContain('Steady state 123 calls a minute 1 group');
     expect(text).toContain('411 of 600 (420 in force now), 8 in flight');
@@ -106,21 +108,22 @@ describe('the status page', () => {
     expect(words(await page())).toMatch(/^ not scraped – newrelic-apm-exporter ! Last scrape 7 min 1 s ago/);
   });
 
-  test('of sixty accounts has a line for each that fails, folds away the others, and finds them by name', async () => {
+  test('of sixty accounts says which fail and why, lists all, shows the worst whole, and finds them by name', async () => {
     const many = (app: TestApp) => {
       app.collector.accounts = Array.from({ length: 60 }, (_, index) =>
         accountStatus({
           name: `team-${index}`,
-          ...(index % 20 === 7 ? { refused: 'the key was refused', up: false } : {}),
+          ...(index % 20 === 7 ? { refused: index === 7 ? 'the key was refused' : 'no rights', up: false } : {}),
         }),
       );
     };
     const page = await pageOf(many);
     const text = words(page);
-    for (const index of [7, 27, 47]) expect(text).toContain(`✗ team-${index} cannot be read: the key was refused`);
-    expect(text).toContain('57 accounts without failures');
+    expect(text).toContain('3 accounts cannot be read, team-7: the key was refused');
+    expect(text).toContain('✗ team-7 cannot be read ✗ team-27 , team-47 cannot be read: no rights Find by name');
+    expect(page.match(/data-label="State"/g)).toHaveLength(60);
     expect(page).toContain('<a href="/?q=team-12"');
-    const whole = (html: string) => [...html.matchAll(/<summary>\s*<bdi>([^<]*)/g)].map(([, name]) => name);
+    const whole = (html: string) => [...html.matchAll(/<h3>\s*<bdi>([^<]*)/g)].map(([, name]) => name);
     expect(whole(page)).toEqual([7, 27, 47, 0, 1, 2, 3, 4, 5, 6].map((index) => `team-${index}`));
     expect(text).toContain('and 50 accounts more: find one by its name.');
     const found = await pageOf(many, '?q=team-12');
@@ -128,19 +131,11 @@ describe('the status page', () => {
     expect(whole(await pageOf(many, '?q=team-1'))).toEqual(['team-1']);
   });
 
-  test('is folded where all is well, and open where something fails', async () => {
-    const open = (page: string) =>
-      [...page.matchAll(/<details open>\s*<summary>\s*([^<]*)/g)].map(([, summary]) => summary?.trim());
-    const query = queryStatus();
-    expect(open(await pageOfAccount({ queries: [query] }))).toEqual([]);
-    const failing = await pageOfAccount({
-      queries: [query, queryStatus({ success: false, state: 'missing', problem: 'too many rows' })],
-      tasks: [task({ group: 'queries', query: 'orders', problem: 'too many rows', reason: 'other' })],
-    });
-    expect(open(failing)).toEqual(['', '2 queries, 1 fresh, 1 missing, 1 failing']);
-    expect(words(await pageOfAccount({ queries: Array.from({ length: 25 }, () => query) }))).toContain(
-      '25 queries, all fresh',
-    );
+  test('has no part that a refresh would close', async () => {
+    const queries = Array.from({ length: 25 }, () => queryStatus());
+    const page = await pageOfAccount({ queries, entities: monitoredTypes() });
+    expect(page).not.toContain('<details');
+    expect(words(page)).toContain('25 queries, all fresh');
   });
 
   test('names the limit that slows the groups', async () => {
@@ -167,7 +162,7 @@ describe('the status page', () => {
     expect(text).toContain('host web-01.<b>example</b> · shop-1 1001 20 min ago nothing');
     expect(text).toContain('<script>document.title="pwned"</script> 1004 20 min ago last good values');
     expect(text).toMatch(
-      /Slowest read: 10 s What Last attempt took host_metrics · host .*? 10 s application_metrics · .*? 9\.8 s applications 1\.2 s/,
+      /Slowest reads What Last attempt took host_metrics · host .*? 10 s application_metrics · .*? 9\.8 s applications 1\.2 s/,
     );
   });
 
@@ -207,11 +202,15 @@ describe('the status page', () => {
       problem: 'GET /applications.json: connection refused',
       servedUntil: TEST_NOW + 90,
     };
-    const text = words(await pageOfAccount({ up: false, outage }));
+    const failed = task({ group: 'applications', problem: outage.problem, reason: 'network' });
+    const text = words(await pageOfAccount({ up: false, outage, tasks: [failed] }));
     expect(text).toContain('production ✗ cannot be read');
+    expect(text.match(/connection refused/g)).toHaveLength(1);
+    const long = { ...outage, problem: `${outage.problem}${' again'.repeat(40)}` };
+    expect(words(await pageOfAccount({ up: false, outage: long }))).toContain(`Why ${long.problem} What to do`);
     expect(text).toContain('1 of 1 read fails: GET /applications.json: connection refused');
     expect(text).toContain(
-      'The account cannot be read since 2025-12-31 23:53:20 UTC, 6 min 40 s ago. Why GET /applications.json: connection refused ' +
+      'The account cannot be read since 2025-12-31 23:53:20 UTC, 6 min 40 s ago. ' +
         'What to do Look at DNS, the proxy settings (HTTPS_PROXY) and the way to New Relic; tls.ca_file names an authority of your own. Served The last good values, at the longest until 2026-01-01 00:01:30 UTC, 1 min 30 s from now.',
     );
     const expired = { up: false, windowEnd: undefined, outage: { ...outage, servedUntil: undefined } };
@@ -386,6 +385,11 @@ describe('the response-time breakdown', () => {
       ]);
     });
     expect(names(page)).toEqual(['red', 'orange', 'errors', 'apdex', 'slow']);
+    const healths = [...page.matchAll(/<span class="(name|health) (\w*)"/g)].map(([, of, style]) => `${of} ${style}`);
+    expect(healths).toEqual([
+      ...['name bad', 'health red', 'name warn', 'health orange', 'name bad', 'health green', 'name bad'],
+      ...['health green', 'name ', 'health green'],
+    ]);
     expect(words(page)).toContain('errors production · go · 1 ✓ green 2.5 ✗ 12.3 % ✗ 0.27 T 500 ms 100 ms');
     expect(words(page)).toContain('slow production · go · 0 ✓ green – – – 9 s');
   });
@@ -396,7 +400,7 @@ describe('the response-time breakdown', () => {
       app.collector.blocks = [breakdownBlock('b', 7, 'checkout')];
     });
     expect(names(page)).toEqual(['checkout']);
-    expect(words(page)).toContain('checkout a, b · java · 7 unknown – – – 250 ms');
+    expect(words(page)).toContain('checkout a, b · java · 7 ? unknown – – – 250 ms');
   });
 
   test('application code below zero is told and not drawn, and what ran in parallel is pale', async () => {
@@ -543,7 +547,7 @@ describe('/api/status', () => {
     app.clock += 2_000;
     expect(await status()).toMatchObject({
       verdict: 'well',
-      verdict_text: 'All read, 42 s ago',
+      verdict_text: 'All read, 42 s ago, no trouble in 1 application',
       last_scrapes: [{ address: '127.0.0.1', at: TEST_NOW + 10 }],
     });
     const scrapes = new LastScrapes();
@@ -558,7 +562,7 @@ describe('/api/status', () => {
     const many = { tasks: Array.from({ length: 500 }, () => task()), applications: Array(500).fill(application) };
     const accounts = [accountStatus(many), accountStatus({ name: 'b', tasks: [], applications: undefined })];
     const shown = await shownAccounts(accounts, [], new AbortController().signal);
-    const verdict = { verdict: 'well', text: 'All read', count: 0, isGood: true } as const;
+    const verdict = { verdict: 'well', text: 'All read', count: 0, style: 'good' } as const;
     const view = { accounts: shown, entries: [], rows: [], verdict, lastScrapes: [], reloadFailure: undefined };
     const parts = [...statusDocument({ ...view, now: TEST_NOW }, '1.2.3')];
     expect(Math.max(...parts.map(({ length }) => length))).toBeLessThan(10_000);
@@ -637,13 +641,13 @@ describe('the entities of an account', () => {
   test('are shown by type: what is listed, left out and why, the golden metrics, their age and failures', async () => {
     const text = words(await pageOfAccount({ entities: monitoredTypes() }));
     expect(text).toContain(
-      'EXT-SERVICE 12 exported of 12 listed, 12 of them report 2 read errorRate throughput 2 40 s ago 3 min 20 s ago OK',
+      'EXT-SERVICE 12 exported of 12 listed, 12 of them report 2 read: errorRate , throughput 2 40 s ago 3 min 20 s ago OK',
     );
     expect(text).toContain(
       'throughputPpm errors : its definition begins another clause with LIMIT firstInputDelay : graphql:golden_metrics: NRQL Syntax Error: line 1 position 41',
     );
     expect(text).toContain(
-      '1,000 exported of 1,240 listed, 988 of them report; 90 filtered out; 150 beyond max_entities 3 read, 3 problems largestContentfulPaint75PercentileS',
+      '1,000 exported of 1,240 listed, 988 of them report; 90 filtered out; 150 beyond max_entities 3 read: largestContentfulPaint75PercentileS , ',
     );
     expect(text).toContain(
       '2940 6 min 40 s ago 3 min 20 s ago golden metrics of 48 of 988 entities failed INFRA-HOST not read yet none 0 – never graphql:entities: the list has 12,400 entities, and at most 10,000 are read',

@@ -4,16 +4,19 @@ import type { AccountStatus } from '../../../src/collect/accountStatus.ts';
 import type { Block } from '../../../src/metrics/sample.ts';
 import { shownAccounts } from '../../../src/web/statusPage/shownAccounts.ts';
 import { applicationRows } from '../../../src/web/statusPage/trouble.ts';
-import { verdictOf, type Situation } from '../../../src/web/statusPage/verdict.ts';
+import { verdictOf } from '../../../src/web/statusPage/verdict.ts';
 import {
   accountStatus,
   breakdownBlock,
+  entityBlocks,
   groupStatus,
   listedBlock,
   task,
   TEST_NOW,
   type Times,
 } from '../support/collector.ts';
+
+type Situation = Parameters<typeof verdictOf>[0];
 
 async function judged(accounts: readonly AccountStatus[], blocks: readonly Block[], over: Partial<Situation> = {}) {
   const shown = await shownAccounts(accounts, blocks, new AbortController().signal);
@@ -31,6 +34,7 @@ async function judged(accounts: readonly AccountStatus[], blocks: readonly Block
   });
 }
 
+const WELL = 'All read, 30 s ago, no trouble in 1 application';
 const untried = groupStatus({ success: undefined, lastSuccess: undefined });
 const missing = task({ state: 'missing' });
 const failed = { state: 'missing', reason: 'timeout', problem: 'no answer within 10 s', failures: 1 } as const;
@@ -58,7 +62,7 @@ test.each<[name: string, account: Partial<AccountStatus>, over: Partial<Situatio
     'nothing_read',
     'Nothing read yet: the first reads are under way',
   ],
-  ['seven minutes after the last scrape', {}, { silence: 420 }, 'well', 'All read, 30 s ago'],
+  ['seven minutes after the last scrape', {}, { silence: 420 }, 'well', WELL],
   [
     'one second later',
     { tasks: [missing, task({ group: 'metric_names' })] },
@@ -78,9 +82,9 @@ test.each<[name: string, account: Partial<AccountStatus>, over: Partial<Situatio
     { groups: [groupStatus({ intervalSeconds: 60, effectiveIntervalSeconds: 90 })] },
     { silence: 421 },
     'well',
-    'All read, 30 s ago',
+    WELL,
   ],
-  ['in background mode without a scrape', {}, { background: true, silence: undefined }, 'well', 'All read, 30 s ago'],
+  ['in background mode without a scrape', {}, { background: true, silence: undefined }, 'well', WELL],
   [
     'nobody scrapes and reads fail',
     { tasks: [task(failed)] },
@@ -112,12 +116,12 @@ test.each<[name: string, account: Partial<AccountStatus>, over: Partial<Situatio
   ['an outage', { up: false, outage, tasks: [task(failed)] }, {}, 'failing', '1 of 1 read fails: 401 Unauthorized'],
   ['a failed reload', {}, { reloadFailed: true }, 'failing', 'The last reload failed'],
   ['reads under way', { tasks: [task(), missing] }, {}, 'well', '1 of 2 read, 30 s ago'],
-  ['warnings', { warnings: ['a', 'b'] }, {}, 'well', 'All read, 30 s ago, 2 warnings'],
+  ['warnings', { warnings: ['a', 'b'] }, {}, 'well', 'All read, 30 s ago, 2 warnings, no trouble in 1 application'],
 ])('%s', async (_name, account, over, verdict, text) => {
   expect(await judged([accountStatus(account)], [], over)).toMatchObject({
     verdict,
     text: expect.stringContaining(text) as unknown,
-    isGood: verdict === 'well' && text === 'All read, 30 s ago',
+    style: { nothing_read: 'warn', not_scraped: 'bad', failing: 'bad' }[verdict] ?? (text === WELL ? 'good' : 'warn'),
   });
 });
 
@@ -147,7 +151,10 @@ describe('an application in trouble', () => {
     const expected =
       text === undefined
         ? { verdict: 'well', count: 0 }
-        : { verdict: 'trouble', count: 1, text: `1 application in trouble: checkout (${text})` };
+        : {
+            ...{ verdict: 'trouble', count: 1, text: `1 application in trouble: checkout (${text})` },
+            style: text === 'health orange' ? 'warn' : 'bad',
+          };
     expect(await of(...values)).toMatchObject(expected);
   });
 
@@ -167,6 +174,24 @@ describe('an application in trouble', () => {
     const failing = await judged([accountStatus({ name: 'a', applications, tasks: [task(failed)] })], blocks);
     expect(failing.text).toContain('no answer within 10 s; 4 applications in trouble');
   });
+});
+
+test('an entity in trouble is told, and then it is not green', async () => {
+  const blocks = ['red', 'green', 'orange'].flatMap((health) => entityBlocks('production', 'A', health, health, {}));
+  expect(await judged([accountStatus({ applications: [] })], blocks)).toEqual({
+    ...{ verdict: 'well', style: 'warn', count: 0, text: 'All read, 30 s ago, 2 entities in trouble' },
+  });
+});
+
+test('accounts that cannot be read for one reason are counted, and else one of them is named', async () => {
+  const of = (...reasons: string[]) =>
+    judged(
+      reasons.map((refused, index) => accountStatus({ name: `a${index}`, ...(refused && { refused }), tasks: [] })),
+      [],
+    );
+  expect((await of('', 'refused', 'refused')).text).toBe('2 of 2 reads fail: 2 accounts cannot be read: refused');
+  expect((await of('', 'refused', 'no')).text).toBe('2 of 2 reads fail: 2 accounts cannot be read, a1: refused');
+  expect((await of('', 'refused')).text).toBe('1 of 1 read fails: account a1 cannot be read: refused');
 });
 
 test('a list of accounts that fails is a read that fails, also while there is no account', async () => {
