@@ -1,19 +1,18 @@
-import { FACTS } from '../../src/tools/facts/facts.ts';
-import { markdownTable } from './markdownTable.ts';
+import { COUNT, FACTS } from '../../src/tools/facts/facts.ts';
 
 const INTRODUCTION = `# Facts that only an account can settle
 
 This page is generated from the table of facts (\`src/tools/facts\`) by \`npm run generate\`; edit that, not this.
 
 No part of this exporter was ever run against New Relic itself: it was built from public documents and programs. What it relies
-on without a document that says so is listed here, and an account answers it:
+on without a document that says so is listed here, and an account decides it:
 
 \`\`\`
 newrelic-apm-exporter check --live --facts --output=facts.json
 \`\`\`
 
-Each row is \`as assumed\`, \`differs\` (with what was seen, and what of the exporter it makes wrong) or \`not decidable here\`
-(with why: no host, too little traffic). The exit status is 0, or 1 when a row differs or the account cannot be read.
+Each fact is \`as assumed\`, \`differs\` (with what was seen, and what of the exporter it makes wrong) or \`not decidable here\`
+(with why: no host, too little traffic).
 
 - At most 80 calls for an account, beyond those that list its applications, under its budget;
   \`--wait=10m\` decides \`late_minutes\`, which reads a minute again while it waits (at most 30 minutes).
@@ -21,20 +20,25 @@ Each row is \`as assumed\`, \`differs\` (with what was seen, and what of the exp
   of account 2147483647, which cannot exist. They count as no failure of the account.
 - No query goes over more than an hour of the account or a day of one application, but for alert events and deployments, of
   which there are few: 30 days.
-- It covers every account of the configuration, or that of \`--account\`, through both interfaces: REST and NerdGraph.
-- \`--output\` writes a file to share. It has no names: row ids, verdicts, words of fixed lists, counts of rows, hosts, pages
+- It covers every account of the configuration, or that of \`--account\`, through both interfaces.
+- \`--output\` writes a file to share. It names nobody: ids of facts, verdicts, words of fixed lists, counts of rows, hosts, pages
   and names with two digits, ratios with three, the version and the day. An existing file is kept unless \`--force\` is given.
-`;
 
-const PLANTING = `\`newrelic-apm-exporter simulate --fact=<id>\` makes the simulator differ in that row ([simulator](simulator.md#facts)).
-In queries, \`{app}\` is the id of the largest application, \`{apps}\` are the ids of the five largest, and \`{time}\` the time clauses.
-Whether both interfaces say the same of the same minutes is shown by the command \`compare\`.`;
+\`newrelic-apm-exporter simulate --fact=<id>\` makes the simulator differ in that fact. Whether both interfaces say the same of the
+same minutes is shown by the command \`compare\`.
+
+## Seen live: not yet
+
+Of each fact: what we rely on, its source, how it is asked, and what is wrong where it differs. In queries,
+\`{app}\` is the id of the largest application, \`{apps}\` are the ids of the five largest, \`{time}\` the time clauses, and \`{count}\` is
+\`${COUNT}\`.
+`;
 
 /** Assumptions that no call to an account can decide, with the reason. */
 const UNDECIDABLE: readonly (readonly [what: string, why: string])[] = [
-  ['The bodies of 403, 404, 422 and 5xx answers', 'a harmless call does not cause them; bodies of any form are read'],
+  ['The bodies of 403, 404, 422 and 5xx responses', 'a harmless call does not cause them; bodies of any form are read'],
   [
-    'The headers of a 429 answer of NerdGraph, and how NRQL reports its limit',
+    'The headers of a 429 response of NerdGraph, and how NRQL reports its limit',
     'it takes an overload; pauses do without',
   ],
   ['Null among the values of metric data', 'it cannot be caused; a null is left out and counted'],
@@ -56,25 +60,27 @@ const UNDECIDABLE: readonly (readonly [what: string, why: string])[] = [
 
 /** The text of docs/facts.md. */
 export function factsPage(): string {
-  const rows = FACTS.map(({ id, relies, source, checkedBy, nrql, wrong }) => [
-    `\`${id}\``,
-    relies,
-    source,
-    checkedBy ?? `\`${nrql}\``,
-    wrong.map((each) => (/^[\w*.]+$/.test(each) ? `\`${each}\`` : each)).join(', ') || 'nothing',
-    'not yet',
-  ]);
-  const followed = FACTS.filter((fact) => fact.follows !== undefined).map(({ id, ...fact }) => [
-    `\`${id}\``,
-    (fact.follows ?? []).map((each) => `\`${each}\``).join(', '),
-  ]);
-  return `${[
-    INTRODUCTION,
-    `## The facts\n\n${PLANTING}\n`,
-    markdownTable(['Id', 'We rely on', 'Source', 'How it is asked', 'Wrong where it differs', 'Seen live'], rows),
-    `\n## Facts that differ together\n`,
-    markdownTable(['Where this one differs', 'these may differ too'], followed),
-    `\n## What no call decides\n`,
-    markdownTable(['What', 'Why'], UNDECIDABLE),
-  ].join('\n')}\n`;
+  const facts = FACTS.map((fact, index) => {
+    const { id, relies, source, wrong, follows = [] } = fact;
+    const notes = [
+      `Source: ${source}`,
+      `Asked: ${FACTS[index - 1]?.nrql === fact.nrql && fact.nrql !== undefined ? 'the same' : askedBy(fact)}`,
+      ...(wrong.length === 0 ? [] : [`Wrong: ${wrong.map(named).join(', ')}`]),
+      ...(follows.length === 0 ? [] : [`With it may differ: ${follows.map(named).join(', ')}`]),
+    ];
+    return `- \`${id}\`: ${relies}. ${notes.join('. ')}.`;
+  });
+  const others = UNDECIDABLE.map(([what, why]) => `- ${what}: ${why}.`);
+  return [INTRODUCTION, ...facts, '\n## What no call decides\n', ...others].join('\n');
+}
+
+function askedBy({ checkedBy, nrql = '', fields }: (typeof FACTS)[number]): string {
+  if (checkedBy !== undefined) return checkedBy;
+  if (fields !== undefined) return `events that have ${fields.map((field) => `\`${field}\``).join(', ')}`;
+  return `\`${nrql.replace(COUNT, '{count}')}\``;
+}
+
+/** A family, a setting or a fact as code; a part of the exporter in words stays so. */
+function named(part: string): string {
+  return part.replace(/^[\w*.]+$|\w+<\w+>\S*/, '`$&`');
 }
