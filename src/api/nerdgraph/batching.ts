@@ -272,12 +272,12 @@ function separateSuspects(
 
 /** Divides a batch, by application, then by host, then by metric, until each part fits into a query, if it can. */
 function divided(batch: Batch, memory: AccountMemory, kind: QueryKind): Batch[] {
-  const halves = Size.of(batch, memory, kind).fits ? undefined : halve(batch, true);
+  const halves = Size.of(batch, memory, kind).fits ? undefined : halve(batch);
   return halves === undefined ? [batch] : halves.flatMap((half) => divided(half, memory, kind));
 }
 
-/** Halves a batch by application; one application by host, or else by metric (`byMetric`); undefined if neither is possible. */
-export function halve(batch: Batch, byMetric: boolean): readonly [Batch, Batch] | undefined {
+/** Halves a batch by application; one application by host, or else by metric; undefined if neither is possible. */
+export function halve(batch: Batch): readonly [Batch, Batch] | undefined {
   const [part] = batch;
   if (part === undefined) return undefined;
   const middle = (list: readonly unknown[]): number => Math.ceil(list.length / 2);
@@ -287,7 +287,7 @@ export function halve(batch: Batch, byMetric: boolean): readonly [Batch, Batch] 
     const half = (some: readonly string[]): Batch => [{ ...part, hosts: some, namesHosts: true }];
     return [half(hosts.slice(0, middle(hosts))), half(hosts.slice(middle(hosts)))];
   }
-  const selectors = byMetric ? part.selector.halves() : undefined;
+  const selectors = part.selector.halves();
   if (selectors === undefined) return undefined;
   const [first, second] = selectors;
   const namesHosts = hosts !== undefined;
@@ -343,28 +343,24 @@ export function isShared(batch: Batch): boolean {
   return batch.length > 1 || (batch[0]?.hosts?.length ?? 1) > 1;
 }
 
-/** One subject of a batch, the first or the last, and the other subjects. */
-export function takeOne(batch: Batch, last: boolean): readonly [one: Batch, others: Batch] {
-  const part = last ? batch.at(-1) : batch[0];
+/**
+ * One subject of a batch, and the other subjects; of golden metrics with several columns one column of an entity, and all.
+ *
+ * @param at where in the batch, from 0 to below 1
+ */
+export function takeOne(batch: Batch, at: number, hasColumns: boolean): readonly [one: Batch, others: Batch] {
+  const index = Math.floor(at * batch.length);
+  const part = batch[index];
   if (part === undefined) return [[], []];
-  const others = last ? batch.slice(0, -1) : batch.slice(1);
-  const { hosts } = part;
-  if (hosts === undefined || hosts.length < 2) return [[part], others];
-  const position = last ? hosts.length - 1 : 0;
-  const rest = { ...part, hosts: hosts.filter((_, index) => index !== position), namesHosts: true };
-  return [
-    [{ ...part, hosts: hosts.slice(position, position + 1), namesHosts: true }],
-    last ? [...others, rest] : [rest, ...others],
-  ];
-}
-
-/** The golden ratio spreads the entries with which probes begin, because neighbours often fail together. */
-const GOLDEN_RATIO = 0.618;
-
-/** The list from another entry on for each probe, and then the entries before it. */
-export function beginningAt<T>(probe: number, list: readonly T[]): readonly T[] {
-  const from = Math.floor(((probe * GOLDEN_RATIO) % 1) * list.length);
-  return [...list.slice(from), ...list.slice(0, from)];
+  const { hosts, selector } = part;
+  if (hasColumns) {
+    const column = Math.floor(at * selector.names.length);
+    return [withColumns([part], selector.names.slice(column, column + 1)), batch];
+  }
+  if (hosts === undefined || hosts.length < 2) return [[part], batch.toSpliced(index, 1)];
+  const host = Math.floor(at * hosts.length);
+  const having = (some: readonly string[]): QueryPart => ({ ...part, hosts: some, namesHosts: true });
+  return [[having(hosts.slice(host, host + 1))], batch.with(index, having(hosts.toSpliced(host, 1)))];
 }
 
 /** The condition for the subjects and metrics of a batch; subjects with the same metrics share a part of it. */

@@ -82,11 +82,11 @@ async function queryGolden(
   const hasNumbers = source.eventObjectId === 'DOMAIN_IDS' && ids.some(isCanonicalInteger);
   const end = await runIn(memory.idListForm ?? 'mixed');
   if (!hasNumbers || memory.idListForm !== undefined) return end;
-  if (end.kind === 'result') memory.idListForm = 'mixed';
+  if (typeof end !== 'string' && !(end instanceof UpstreamError)) memory.idListForm = 'mixed';
   // New Relic may refuse a list with numbers and texts (not documented), so two lists are tried.
-  if (isAlone || end.kind !== 'failed' || end.error.failure.reason !== 'other') return end;
+  if (isAlone || !(end instanceof UpstreamError) || end.failure.reason !== 'other') return end;
   const again = await runIn('separate');
-  if (again.kind !== 'failed') memory.idListForm = 'separate';
+  if (!(again instanceof UpstreamError)) memory.idListForm = 'separate';
   return again;
 }
 
@@ -94,14 +94,14 @@ async function queryGolden(
 async function run(read: RowsRead, batch: Batch, query: NrqlRead, attributes: readonly string[]): Promise<NrqlEnd> {
   const { transport } = read.account;
   const end = await transport.nrql(query, read.call);
-  if (end.kind !== 'result') return end;
+  if (typeof end === 'string' || end instanceof UpstreamError) return end;
   try {
     const isWhole = await transport.parseReporting(query.group, (discarded) =>
-      takeRows(read, attributes, batch, end.result, discarded),
+      takeRows(read, attributes, batch, end, discarded),
     );
-    return isWhole ? end : { kind: 'too_big' };
+    return isWhole ? end : 'too_big';
   } catch (error) {
-    if (error instanceof UpstreamError) return { kind: 'failed', error };
+    if (error instanceof UpstreamError) return error;
     throw error;
   }
 }

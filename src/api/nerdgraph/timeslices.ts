@@ -1,6 +1,5 @@
 import type { AccountMemory } from './accountMemory.ts';
 import {
-  beginningAt,
   COLUMNS,
   columnsOf,
   columnId,
@@ -24,12 +23,6 @@ import type { CallOptions, SplitReason } from '../upstreamReader.ts';
 import { UpstreamError, type FailureReason } from '../types.ts';
 import { sourceKey } from '../../nrql/goldenMetric.ts';
 
-/** The failure of a whole batch, and the reason to report for its split. */
-interface FailedRead {
-  readonly error: UpstreamError;
-  readonly reason: SplitReason;
-}
-
 /** A part of a batch that failed alone. */
 interface FailedPart {
   readonly batch: Batch;
@@ -47,8 +40,8 @@ const BLAMABLE: Partial<Record<FailureReason, SplitReason>> = {
   too_large: 'truncated',
 };
 
-/** After this number of subjects were too large and none was read, the others wait until one of them was read. */
-const MAX_UNREADABLE = 3;
+/** The golden ratio spreads the subjects and columns with which probes begin, because neighbours often fail together. */
+const GOLDEN_RATIO = 0.618;
 
 /** Parts, and the query that reads them in as few calls as it can. */
 export interface PartsQuery {
@@ -112,25 +105,24 @@ function learn(
 
 /**
  * Reads one planned batch, and finds what breaks it (docs/nerdgraph.md, "What breaks a batch"). A batch that fails is read in
- * halves, golden metrics by their columns first, but only once a smallest part of it was answered: while New Relic answers
- * nothing, parts fail like the whole. What fails alone is remembered, and is not part of shared queries from then on.
+ * halves, golden metrics by their columns first, but only once a smallest part of it was read: while New Relic answers nothing,
+ * parts fail like the whole. What fails alone is remembered, and is not part of shared queries from then on.
  */
 class SplitRead {
   readonly #context: RowsRead;
   readonly #failures: FailureMemory;
   readonly #probes: { count: number; isNext: boolean };
-  /** True once any part had a response: later failures are then caused by their own parts. */
+  /** True once any part had a response, even that it is too big. */
   #isAnswered = false;
-  /** True once any part was read; a response with missing rows does not count. */
-  #isAnyRead = false;
-  /** The number of subjects that could not be read even when fully divided. */
-  #unreadable = 0;
-  /** Parts that failed alone, with their errors. */
-  readonly #failed: FailedPart[] = [];
+  /** The subjects and columns of which something was read. */
+  readonly #good = new Set<SubjectId>();
+  /** Parts that failed alone. */
+  #blamed: FailedPart[] = [];
   /** Columns of golden metrics that failed for several entities. */
   readonly #badColumns = new Map<string, UpstreamError>();
   /** Entities of which one column failed alone: their other columns are read at the end, apart from all others. */
   readonly #apart = new Set<SubjectId>();
+  #isEnd = false;
   readonly #planned: Batch;
   /** True if the planned batch is one suspect, which says nothing about shared queries. */
   readonly #isSuspect: boolean;
@@ -139,45 +131,48 @@ class SplitRead {
     this.#context = context;
     this.#planned = planned;
     const { account, query } = context;
-    const { memory } = account;
-    this.#failures = memory.failures;
-    this.#probes = memory.probesOf(query.golden === undefined ? query.name : sourceKey(query.golden));
+    this.#failures = account.memory.failures;
+    this.#probes = account.memory.probesOf(query.golden === undefined ? query.name : sourceKey(query.golden));
     const suspect = this.#suspectIn(planned);
     this.#isSuspect = suspect !== undefined && this.#failures.isSuspect(suspect.kind, suspect.id, suspect.part);
   }
 
   async run(): Promise<void> {
     const batch = this.#planned;
-    const isDivisible = isShared(batch) || this.#hasColumns(batch);
-    const isColumn = isSuspectColumn(batch, this.#context.account.memory, this.#context.query);
+    const { account, query } = this.#context;
     // A suspect column is read of one entity, and of the others once that has it.
-    if (isDivisible && (this.#isSuspect ? isColumn : this.#probes.isNext)) await this.#readAfterProbe(batch, undefined);
-    else await this.#read(batch, true);
+    const isNext = this.#isSuspect ? isSuspectColumn(batch, account.memory, query) : this.#probes.isNext;
+    const isProbed = isNext && this.#isDivisible(batch);
+    await this.#readPart(isProbed ? await this.#probe(batch, undefined) : batch, !isProbed);
+    this.#isEnd = true;
     for (const part of batch) if (this.#apart.has(part.id)) await this.#readApart(part);
-    if (!this.#isAnswered) return;
-    if (!this.#isSuspect) this.#probes.isNext = false;
-    const failures = this.#failures;
-    const suspect = this.#suspectIn(batch);
-    if (this.#failed.length === 0 && this.#badColumns.size === 0) {
-      if (suspect !== undefined) failures.recordSuccess(suspect);
-      failures.recordRecovery(
-        this.#context.query.name,
-        batch.map(({ id }) => id),
-      );
-    } else if (isDivisible) {
-      for (const { batch: part, error } of this.#failed) {
-        const failed = this.#suspectIn(part);
-        if (failed !== undefined) failures.recordFailure(failed, error);
-      }
-      for (const [column, error] of this.#badColumns) {
-        failures.recordFailure({ kind: COLUMNS, id: columnId(this.#context.query.golden, column) }, error);
-      }
-    }
+    if (this.#isAnswered) this.#remember();
   }
 
-  get #isCircuitOpen(): boolean {
-    const { account, call } = this.#context;
-    return account.transport.http.isCircuitOpen(call);
+  #remember(): void {
+    const { query } = this.#context;
+    const batch = this.#planned;
+    const failures = this.#failures;
+    const suspect = this.#suspectIn(batch);
+    if (!this.#isSuspect) this.#probes.isNext = false;
+    if (this.#blamed.length === 0 && this.#badColumns.size === 0) {
+      if (suspect !== undefined) failures.recordSuccess(suspect);
+      const ids = batch.map(({ id }) => id);
+      failures.recordRecovery(query.name, ids);
+    } else if (this.#isDivisible(batch)) {
+      // A column that one entity has is not what made the query of all fail.
+      const isGood = this.#columns(batch).some((column) => this.#good.has(column));
+      if (suspect?.kind === COLUMNS && isGood) failures.acquit(suspect);
+      for (const { batch: part, error } of this.#blamed) {
+        const failed = this.#suspectIn(part);
+        // A series that is too big is read again in parts of its time.
+        const isPassing = query.bucketMinutes !== undefined && error.failure.isTooBig === true;
+        if (failed !== undefined && !isPassing) failures.recordFailure(failed, error);
+      }
+      for (const [column, error] of this.#badColumns) {
+        failures.recordFailure({ kind: COLUMNS, id: columnId(query.golden, column) }, error);
+      }
+    }
   }
 
   /** The columns of golden metrics; none of other data. */
@@ -189,130 +184,145 @@ class SplitRead {
     return this.#columns(batch).length > 1;
   }
 
-  /**
-   * Returns true if the whole batch was read.
-   *
-   * @param isFirst false: it is a part of a failed batch, so it is not retried
-   */
-  async #read(given: Batch, isFirst: boolean): Promise<boolean> {
+  /** True for several subjects or columns; less than that is divided, by metric, only where it is too big. */
+  #isDivisible(batch: Batch): boolean {
+    return isShared(batch) || this.#hasColumns(batch);
+  }
+
+  /** @param isFirst false: it is a part of a failed batch, so it is not retried */
+  async #readPart(given: Batch, isFirst = false): Promise<void> {
     const batch = this.#withoutBroken(given);
-    if (batch.length === 0) return false;
-    if (!this.#isAnyRead && this.#unreadable >= MAX_UNREADABLE) {
-      return this.#readFromLast(batch);
-    }
+    if (batch.length === 0) return;
     const end = await this.#runQuery(batch, isFirst);
-    if (end.kind === 'failed') return this.#afterFailure(batch, end.error, isFirst);
-    return this.#afterResponse(batch, end.kind);
-  }
-
-  async #afterResponse(batch: Batch, kind: Exclude<NrqlEnd['kind'], 'failed'>): Promise<boolean> {
-    this.#isAnswered = true;
-    if (kind === 'too_big') return this.#readHalves(batch, 'truncated', undefined);
-    this.#isAnyRead = true;
-    const { query, account } = this.#context;
-    if (kind === 'result') {
-      for (const { id } of batch) this.#failures.readmit(id, query.name);
-      return true;
-    }
-    // One application without data has none for any host or metric, so only several applications are divided.
-    const halves = new Set(batch.map(({ id }) => id)).size > 1 ? halve(batch, false) : undefined;
-    if (halves !== undefined) return this.#readBoth(batch, halves, 'error');
-    // New Relic has no data of the subject: a good response without rows, and the subject is left out for up to `detailsMs`.
-    const maxMs = Math.min(query.maxOmissionMs ?? Infinity, account.options.detailsMs);
-    for (const { id } of batch) this.#failures.omitWithoutData(query.name, id, maxMs);
-    return true;
-  }
-
-  async #afterFailure(batch: Batch, error: UpstreamError, isFirst: boolean): Promise<boolean> {
-    const reason = BLAMABLE[error.failure.reason];
-    const hasColumns = this.#hasColumns(batch);
-    if (!isShared(batch) && !hasColumns) {
-      if (reason === 'truncated') return this.#readHalves(batch, reason, error);
-      this.#blame({ batch, error });
-      return this.#fail(batch, error);
+    if (!(end instanceof UpstreamError)) return this.#afterResponse(batch, end);
+    const reason = BLAMABLE[end.failure.reason];
+    if (!this.#isDivisible(batch)) {
+      if (reason === 'truncated') return this.#divide(batch, reason, end);
+      this.#blame(batch, end);
+      return;
     }
     const ids = batch.map(({ id }) => id);
     // A planned batch is divided for a transient failure only if its previous read failed like this, too.
     const mayPass =
-      isFirst && error.failure.isTransient === true && !this.#failures.recordTransient(this.#context.query.name, ids);
-    if (reason === undefined || mayPass) return this.#fail(batch, error);
-    // A response for another application proves nothing for hosts of one, and one for another column nothing for a column.
-    const isColumn = this.#context.query.golden !== undefined && !hasColumns;
-    const isProven = this.#isAnswered && !isColumn && (hasColumns || batch.length > 1);
-    return isProven || reason === 'truncated'
-      ? this.#readHalves(batch, reason, error)
-      : this.#readAfterProbe(batch, { reason, error });
+      isFirst && end.failure.isTransient === true && !this.#failures.recordTransient(this.#context.query.name, ids);
+    if (reason === undefined || mayPass) this.#fail(batch, end);
+    else await this.#divide(batch, reason, end);
   }
 
-  /** @param failed the error of the whole batch; undefined: it was not read */
-  async #readAfterProbe(batch: Batch, failed: FailedRead | undefined): Promise<boolean> {
-    const left = await this.#probe(batch, failed);
-    if (left === undefined || left.length === 0) return left !== undefined;
-    return failed === undefined ? this.#read(left, false) : this.#readHalves(left, failed.reason, failed.error);
+  async #afterResponse(batch: Batch, end: Exclude<NrqlEnd, UpstreamError>): Promise<void> {
+    const { query, account } = this.#context;
+    this.#isAnswered = true;
+    if (end === 'too_big') return this.#divide(batch, 'truncated', undefined);
+    for (const good of [...batch.map(({ id }) => id), ...this.#columns(batch)]) this.#good.add(good);
+    if (end !== 'unmatched') {
+      for (const { id } of batch) this.#failures.readmit(id, query.name);
+      return;
+    }
+    // One application without data has none for any host or metric, so only several applications are divided.
+    if (new Set(batch.map(({ id }) => id)).size > 1) return this.#divide(batch, 'error', undefined);
+    // New Relic has no data of the subject: a good response without rows, and the subject is left out for up to `detailsMs`.
+    const maxMs = Math.min(query.maxOmissionMs ?? Infinity, account.options.detailsMs);
+    for (const { id } of batch) this.#failures.omitWithoutData(query.name, id, maxMs);
   }
 
   /**
-   * Reads one subject, of golden metrics one column of it, and another one if that fails. Gives what is left to read once one
-   * had a response; undefined, with all failed, where none had.
+   * Reads a batch in halves, once one of its smallest parts was read. Columns are read in turn, because one that fails is left out of
+   * all further parts; and so are the metrics of one subject, which fails with any of them.
+   *
+   * @param error of the whole batch; undefined: there is more than a response holds
+   */
+  async #divide(batch: Batch, reason: SplitReason, error: UpstreamError | undefined): Promise<void> {
+    this.#context.account.transport.http.split(reason);
+    const isDivisible = this.#isDivisible(batch);
+    const left = isDivisible && !this.#isProven(batch) ? await this.#probe(batch, error) : batch;
+    if (isDivisible && !this.#isDivisible(left)) return this.#readPart(left);
+    const hasColumns = this.#hasColumns(left);
+    const halves = hasColumns ? halveColumns(left) : halve(left);
+    if (halves === undefined) {
+      this.#blame(batch, error ?? this.#tooBig());
+      return;
+    }
+    const [first, second] = halves;
+    if (isDivisible && !hasColumns) {
+      await Promise.all([this.#readPart(first), this.#readPart(second)]);
+      return;
+    }
+    await this.#readPart(first);
+    const isFailed = first.some(({ id, hosts }) => this.#context.found.get(id)?.failureOf(hosts?.[0]) !== undefined);
+    if (hasColumns || !isFailed) await this.#readPart(second);
+  }
+
+  /** True once anything of the batch was read; of one column, and of the hosts of one application, others prove nothing. */
+  #isProven(batch: Batch): boolean {
+    const [column, another] = this.#columns(batch);
+    if (another !== undefined) return this.#isAnswered;
+    const [part] = batch;
+    const key = batch.length === 1 ? part?.id : column;
+    return key === undefined ? this.#good.size > 0 : this.#good.has(key);
+  }
+
+  /**
+   * Reads one subject, of golden metrics one column of it, and another one if that fails. Returns what is left to read once
+   * anything was read; nothing, with all failed, where nothing was.
    *
    * Each probe begins with another subject and column: concurrent reads that all begin with a failing one keep the circuit open,
    * and none of the others would ever be read.
    *
-   * @param failed the error of the whole batch; undefined: it was not read
+   * @param error of the whole batch; undefined: it was not read, or is too big
    */
-  async #probe(batch: Batch, failed: FailedRead | undefined): Promise<Batch | undefined> {
-    const probe = this.#probes.count;
+  async #probe(batch: Batch, error: UpstreamError | undefined): Promise<Batch> {
+    const begin = this.#probes.count * GOLDEN_RATIO;
     this.#probes.count += 1;
     const hasColumns = this.#hasColumns(batch);
-    const tried: FailedPart[] = [];
-    let left = beginningAt(probe, batch);
-    let error = failed?.error;
-    if (failed !== undefined) this.#context.account.transport.http.split(failed.reason);
-    for (const isLast of [false, true]) {
-      if (left.length === 0 || (isLast && !this.#isAnswered && (this.#isSuspect || this.#isCircuitOpen))) break;
-      const [one, others] = hasColumns ? [oneColumn(left, probe, isLast), left] : takeOne(left, isLast);
+    const failed: FailedPart[] = [];
+    let left = batch;
+    let last = error;
+    let turns = 0;
+    for (const turn of [0, 0.5]) {
+      if (left.length === 0 || (turns > 0 && !this.#isAnswered && (this.#isSuspect || this.#isCircuitOpen))) break;
+      turns += 1;
+      const [one, others] = takeOne(left, (begin + turn) % 1, hasColumns);
       const end = await this.#runQuery(one, false);
-      if (end.kind !== 'failed') {
-        const suspect = this.#suspectIn(batch);
-        // A column that one entity has is not what made the query of all fail.
-        if (suspect?.kind === COLUMNS && failed !== undefined) this.#failures.acquit(suspect);
-        for (const each of tried) this.#blame(each);
-        await this.#afterResponse(one, end.kind);
-        return others;
+      if (!(end instanceof UpstreamError)) await this.#afterResponse(one, end);
+      else if (!hasColumns) {
+        failed.push({ batch: one, error: end });
+        this.#fail(one, end);
       }
-      error = end.error;
-      if (hasColumns) continue;
-      tried.push({ batch: one, error });
-      this.#fail(one, error);
       left = others;
+      if (this.#isProven(batch)) {
+        for (const each of failed) this.#blame(each.batch, each.error);
+        return left;
+      }
+      if (end instanceof UpstreamError) last = end;
     }
     this.#probes.isNext ||= !this.#isAnswered && !this.#isSuspect;
-    const [column = ''] = this.#columns(batch);
-    if (error !== undefined) {
-      if (column !== '' && !hasColumns && tried.length > 1) this.#badColumns.set(column, error);
-      else if (batch.length === 1) this.#blame({ batch, error });
-      else for (const each of tried) this.#blame(each);
-    }
-    this.#fail(left, error);
-    return undefined;
+    const failure = last ?? this.#tooBig();
+    const [column = ''] = hasColumns ? [] : this.#columns(batch);
+    if (batch.length === 1) this.#blameSubject(batch, failure);
+    else if (column !== '' && turns > 1) this.#badColumns.set(column, failure);
+    else for (const each of failed) this.#blame(each.batch, each.error);
+    this.#fail(left, failure);
+    return [];
   }
 
-  /** Notes a part that failed alone. The other columns of an entity are then read apart. */
-  #blame(part: FailedPart): void {
-    this.#failed.push(part);
-    const { golden } = this.#context.query;
-    if (golden !== undefined && this.#planned.length > 1) for (const { id } of part.batch) this.#apart.add(id);
+  get #isCircuitOpen(): boolean {
+    const { account, call } = this.#context;
+    return account.transport.http.isCircuitOpen(call);
   }
 
-  /** While nothing was read, only the last remaining subject is read, and the others once it succeeds. */
-  async #readFromLast(batch: Batch): Promise<boolean> {
-    const [one, others] = takeOne(batch, true);
-    const end = await this.#runQuery(one, false);
-    if (end.kind === 'failed' || end.kind === 'too_big') {
-      return this.#fail(batch, end.kind === 'failed' ? end.error : undefined);
-    }
-    await this.#afterResponse(one, end.kind);
-    return others.length === 0 || this.#read(others, false);
+  /** Fails what cannot be divided any more. The other columns of an entity are then read apart. */
+  #blame(batch: Batch, error: UpstreamError): void {
+    this.#blamed.push({ batch, error });
+    const isShared = this.#planned.length > 1 && !this.#isEnd;
+    if (this.#context.query.golden !== undefined && isShared) for (const { id } of batch) this.#apart.add(id);
+    this.#fail(batch, error);
+  }
+
+  /** Fails a whole subject, in place of the parts of it that failed. */
+  #blameSubject(batch: Batch, error: UpstreamError): void {
+    this.#blamed = this.#blamed.filter(({ batch: [failed] }) => failed?.id !== batch[0]?.id);
+    this.#blamed.push({ batch, error });
+    this.#fail(batch, error);
   }
 
   /** Reads the columns of an entity that were not read because one of them failed alone; if they fail, the entity is the cause. */
@@ -320,19 +330,17 @@ class SplitRead {
     const rows = this.#context.found.get(part.id);
     const isOpen = (name: string): boolean =>
       !this.#badColumns.has(name) && rows?.columns.has(name) === false && !rows.failures.has(name);
-    const columns = part.selector.names.filter(isOpen);
-    if (columns.length === 0) return;
-    const batch = withColumns([part], columns);
+    const batch = withColumns([part], part.selector.names.filter(isOpen));
+    if (batch.length === 0) return;
     const end = await this.#runQuery(batch, false);
-    if (end.kind !== 'failed') return;
-    const others = this.#failed.filter(({ batch: [failed] }) => failed?.id !== part.id);
-    this.#failed.splice(0, this.#failed.length, ...others, { batch: [part], error: end.error });
-    this.#fail(batch, end.error);
+    if (!(end instanceof UpstreamError)) return this.#afterResponse(batch, end);
+    this.#blameSubject([part], end);
+    this.#fail(batch, end);
   }
 
   /** The batch without columns that fail for all entities, and without entities that are read at the end. */
   #withoutBroken(batch: Batch): Batch {
-    if (this.#badColumns.size + this.#apart.size === 0) return batch;
+    if (this.#isEnd || this.#badColumns.size + this.#apart.size === 0) return batch;
     const left = batch.filter(({ id }) => !this.#apart.has(id));
     for (const { id, selector } of left) {
       const failures = this.#context.found.get(id)?.failures;
@@ -347,69 +355,33 @@ class SplitRead {
     );
   }
 
-  /** @param error the error of the whole batch; undefined: it has more rows than a response holds */
-  async #readHalves(batch: Batch, reason: SplitReason, error: UpstreamError | undefined): Promise<boolean> {
-    const byColumn = reason !== 'truncated' && this.#hasColumns(batch);
-    const halves = byColumn ? halveColumns(batch) : halve(batch, reason === 'truncated');
-    if (halves !== undefined) return this.#readBoth(batch, halves, reason);
-    // One subject of the failed batch is left, which was not read alone yet.
-    if (error !== undefined && reason !== 'truncated') return this.#read(batch, false);
-    const failure = error ?? this.#tooBig();
-    const [column = ''] = this.#columns(batch);
-    // A column that is too large for a second entity is not read of the others.
-    if (column !== '' && this.#failed.some((part) => this.#columns(part.batch)[0] === column)) {
-      this.#badColumns.set(column, failure);
-    }
-    this.#failed.push({ batch, error: failure });
-    this.#unreadable += 1;
-    return this.#fail(batch, failure);
-  }
-
-  /**
-   * Halves of one subject are read in turn, because the subject fails when either does. Halves of several subjects are read in
-   * turn until something was read, which limits the calls where nothing can be read. So are columns, because one that fails
-   * is left out of all further parts; the others are read, also those of one entity.
-   */
-  async #readBoth(batch: Batch, [first, second]: readonly [Batch, Batch], reason: SplitReason): Promise<boolean> {
-    this.#context.account.transport.http.split(reason);
-    if (this.#context.query.golden !== undefined && (reason !== 'truncated' || !isShared(batch))) {
-      const isRead = await this.#read(first, false);
-      return (await this.#read(second, false)) && isRead;
-    }
-    if (!isShared(batch)) return (await this.#read(first, false)) && (await this.#read(second, false));
-    const reading = this.#read(first, false);
-    if (!this.#isAnyRead) await reading;
-    return (await Promise.all([reading, this.#read(second, false)])).every(Boolean);
-  }
-
   #tooBig(): UpstreamError {
     const failure = new CallFailure('invalid_response', 'more rows than an answer holds', { isTooBig: true });
     return this.#context.account.transport.reportFailure(this.#context.query.group, failure);
   }
 
-  /** Records the error for each subject; undefined: more rows than a response holds, even when fully divided. */
-  #fail(batch: Batch, error: UpstreamError | undefined): false {
-    if (batch.length > 0) fail(batch, error ?? this.#tooBig(), this.#context);
-    return false;
+  #fail(batch: Batch, error: UpstreamError): void {
+    fail(batch, error, this.#context);
   }
 
   async #runQuery(batch: Batch, isFirst: boolean): Promise<NrqlEnd> {
     const suspect = this.#suspectIn(batch);
     const failures = this.#failures;
-    if (suspect === undefined) {
-      // After a transient failure at its previous read, a batch is divided and not retried.
+    const isSuspect =
+      this.#isSuspect || (suspect !== undefined && failures.isSuspect(suspect.kind, suspect.id, suspect.part));
+    if (suspect === undefined || (isFirst && !isSuspect)) {
       const ids = batch.map(({ id }) => id);
-      const mayPass = isFirst && !failures.isTransient(this.#context.query.name, ids);
-      return queryBatch(this.#context, batch, mayPass ? 'transient' : 'none');
+      // After a transient failure at its previous read, a batch is divided and not retried.
+      const isRetried = isFirst && !(isShared(batch) && failures.isTransient(this.#context.query.name, ids));
+      return queryBatch(this.#context, batch, !isRetried ? 'none' : isShared(batch) ? 'transient' : 'all');
     }
-    const isSuspect = failures.isSuspect(suspect.kind, suspect.id, suspect.part);
-    if (isFirst && !isSuspect) return queryBatch(this.#context, batch, isShared(batch) ? 'transient' : 'all');
     const alone = failures.beginAlone(suspect);
-    if (alone instanceof UpstreamError) return { kind: 'failed', error: alone };
+    if (alone instanceof UpstreamError) return alone;
     const end = await queryBatch(this.#context, batch, 'none', isSuspect);
-    // A result that is too large is no failure of the subject: it is read in smaller parts.
-    const isCounted = end.kind === 'failed' && end.error.failure.reason !== 'too_large';
-    failures.endAlone(alone, isCounted ? end.error : undefined);
+    const error = end instanceof UpstreamError ? end : end === 'too_big' ? alone.error : undefined;
+    // What is too big is no failure the first time, because it is read in smaller parts.
+    const isTooBig = end === 'too_big' || error?.failure.reason === 'too_large';
+    failures.endAlone(alone, isTooBig && !isSuspect ? undefined : error);
     return end;
   }
 
@@ -431,14 +403,6 @@ class SplitRead {
     if (this.#failures.isSuspect(ofColumn.kind, ofColumn.id)) return ofColumn;
     return other === undefined ? { ...ofColumn, part: String(id) } : undefined;
   }
-}
-
-/** The first column of the first entity, or the last column of the last entity; another first column for each probe. */
-function oneColumn(batch: Batch, probe: number, isLast: boolean): Batch {
-  const part = isLast ? batch.at(-1) : batch[0];
-  if (part === undefined) return [];
-  const columns = beginningAt(probe, part.selector.names);
-  return withColumns([part], isLast ? columns.slice(-1) : columns.slice(0, 1));
 }
 
 function fail(

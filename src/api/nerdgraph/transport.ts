@@ -33,12 +33,8 @@ export interface NrqlRead {
   readonly keyHeader?: string;
 }
 
-/** `too_big`: the query or its result is too big. `unmatched`: no application of the query has data. */
-export type NrqlEnd =
-  | { readonly kind: 'result'; readonly result: Json }
-  | { readonly kind: 'too_big' }
-  | { readonly kind: 'unmatched' }
-  | { readonly kind: 'failed'; readonly error: UpstreamError };
+/** A result; `too_big`: the query or its result is too big; `unmatched`: no application of the query has data; or a failure. */
+export type NrqlEnd = Json | 'too_big' | 'unmatched' | UpstreamError;
 
 export interface NerdGraphReaderOptions extends ClientOptions {
   /** The complete address, which ends in `/graphql`. */
@@ -86,12 +82,12 @@ export class Transport {
     try {
       const variables = { account, nrql: text, timeout: this.#timeout };
       const { found: result, meaning } = await this.#post(NRQL, variables, read, call);
-      if (meaning === 'too_big' || meaning === 'unmatched') return { kind: meaning };
+      if (meaning === 'too_big' || meaning === 'unmatched') return meaning;
       const messages = messagesOf(result);
       if (messages !== undefined) this.http.serviceMessage(endpointOf(group), messages);
-      return { kind: 'result', result };
+      return result;
     } catch (error) {
-      if (error instanceof UpstreamError) return { kind: 'failed', error };
+      if (error instanceof UpstreamError) return error;
       throw error;
     }
   }
@@ -136,9 +132,9 @@ export class Transport {
   /** Runs a query that cannot be read in parts; undefined where no application of the query has data. */
   async whole(read: NrqlRead, call: CallOptions): Promise<Json | undefined> {
     const end = await this.nrql(read, call);
-    if (end.kind === 'failed') throw end.error;
-    if (end.kind === 'too_big') throw this.invalid(read.group, 'the query, or its result, is too big');
-    return end.kind === 'result' ? end.result : undefined;
+    if (end instanceof UpstreamError) throw end;
+    if (end === 'too_big') throw this.invalid(read.group, 'the query, or its result, is too big');
+    return end === 'unmatched' ? undefined : end;
   }
 
   invalid(group: CallGroup, words: string): UpstreamError {

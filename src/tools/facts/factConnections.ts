@@ -6,6 +6,7 @@ import type { Document } from '../../api/nerdgraph/documents.ts';
 import { AccountMemory } from '../../api/nerdgraph/accountMemory.ts';
 import { NerdGraphAccount } from '../../api/nerdgraph/nerdGraphAccount.ts';
 import { Transport, type NerdGraphReaderOptions, type NrqlEnd } from '../../api/nerdgraph/transport.ts';
+import { UpstreamError } from '../../api/types.ts';
 import { RestMemory } from '../../api/rest/restMemory.ts';
 import { parseMetricData } from '../../api/rest/metricData.ts';
 import { formatTime, metricTarget, parseLinks, queryOf, RestClient } from '../../api/rest/restClient.ts';
@@ -77,10 +78,10 @@ export function connectGraph(
       // The transport sends New Relic a timeout one second shorter than that of its own request.
       const timed = new Transport(http, { ...ofReader, requestTimeoutMs: 1000 * (timeout + 1) });
       const end = await timed.nrql({ ...query, account: other ?? (await account.id(call)), query: nrql }, call);
-      if (end.kind !== 'failed') return end;
-      const { reason, status, isTransient } = end.error.failure;
+      if (!(end instanceof UpstreamError)) return end;
+      const { reason, status, isTransient } = end.failure;
       const isOfCall = status !== 200 || isTransient === true || ['auth', 'rate_limited', 'timeout'].includes(reason);
-      if (isOfCall) throw end.error;
+      if (isOfCall) throw end;
       return end;
     },
     /** The result of a query that should succeed; no rows where no application has data. Rejects with an UpstreamError. */

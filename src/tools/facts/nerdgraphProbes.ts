@@ -10,6 +10,7 @@ import { hasMembers, isList, type Json } from '../../api/http/validation.ts';
 import { goldenMetric } from '../../api/nerdgraph/monitoredEntities.ts';
 import { applicationIdOf } from '../../api/nerdgraph/keyTransactions.ts';
 import type { NrqlEnd } from '../../api/nerdgraph/transport.ts';
+import { UpstreamError } from '../../api/types.ts';
 import type { Application } from '../../api/types.ts';
 import { METRIC } from '../../formulas/metricInputs.ts';
 import { SIGN_OF_LIFE } from '../../formulas/valueFormulas.ts';
@@ -117,8 +118,10 @@ function columnsOf({ guid, goldenMetrics }: Json, missing: Set<string>) {
 
 /** Decides whether the queries of all types were accepted, and those of any type had values. */
 function judgeGolden(ends: readonly NrqlEnd[]): Judged {
-  const refused = ends.filter(({ kind }) => kind === 'failed').map((end) => REFUSAL_JUDGES.accepted(end));
-  const rows = ends.map((end) => (end.kind === 'result' ? objectsIn(end.result['results']) : []));
+  const refused = ends.filter((end) => end instanceof UpstreamError).map((end) => REFUSAL_JUDGES.accepted(end));
+  const rows = ends.map((end) =>
+    typeof end === 'string' || end instanceof UpstreamError ? [] : objectsIn(end['results']),
+  );
   const valued = rows.filter((each) =>
     each.some((row) => Object.keys(row).some((key) => /^m\d/.test(key) && row[key] !== null)),
   );

@@ -1,6 +1,7 @@
 import { hasMembers, isList, type Json } from '../../api/http/validation.ts';
 import { rowsOf } from '../../api/nerdgraph/nrql.ts';
 import type { NrqlEnd } from '../../api/nerdgraph/transport.ts';
+import { UpstreamError } from '../../api/types.ts';
 import type { Application, FailureReason } from '../../api/types.ts';
 import type { TimeRange } from '../../api/upstreamReader.ts';
 import { HOUR_S } from '../../formulas/units.ts';
@@ -107,7 +108,7 @@ export const RESULT_JUDGES: Readonly<Record<Exclude<JudgeName, RefusalJudge>, (a
 export const REFUSAL_JUDGES = {
   // A complaint about the query means that the fact differs, any other error is a failure of the call.
   accepted: (end) => {
-    if (end.kind === 'result') return holds(true, word('shape', 'present'));
+    if (typeof end !== 'string' && !(end instanceof UpstreamError)) return holds(true, word('shape', 'present'));
     const reason = reasonOf(end) ?? 'other';
     const isComplaint = reason === 'other' || reason === 'invalid_response';
     if (isComplaint) return holds(false, word('shape', 'error'), errorClassOf(end));
@@ -121,11 +122,11 @@ type RefusalJudge = keyof typeof REFUSAL_JUDGES;
 const isRefusalJudge = (name: JudgeName): name is RefusalJudge => name in REFUSAL_JUDGES;
 
 function reasonOf(end: NrqlEnd): FailureReason | undefined {
-  return end.kind === 'failed' ? end.error.failure.reason : undefined;
+  return end instanceof UpstreamError ? end.failure.reason : undefined;
 }
 
 function errorClassOf(end: NrqlEnd): Seen {
-  return word('error class', (end.kind === 'failed' ? end.error.failure.code : undefined) ?? 'none');
+  return word('error class', (end instanceof UpstreamError ? end.failure.code : undefined) ?? 'none');
 }
 
 type QueryFact = Fact & Required<Pick<Fact, 'nrql' | 'judge'>>;

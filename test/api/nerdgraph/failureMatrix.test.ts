@@ -108,12 +108,18 @@ function hosts(bad: number | 'all'): Place {
 }
 
 const SERVICES = { applications: 40, hostsPerApplication: 1, keyTransactions: 0 };
-/** All of them have errors or are silent: of one without errors there is no row for a column of errors that is read alone. */
-const SOME_SERVICES = 22;
-const BAD_COLUMN = { name: 'errorRate', select: 'sum(apm.service.error.count)' };
+/** The services that are read; some had no errors, so that there is no row of them for a column of errors alone. */
+const SOME_SERVICES = 30;
+const ERRORS = { name: 'errorRate', select: 'sum(apm.service.error.count)' };
+/** Without this column, which counts, a query has no row of a service without errors. */
+const RATE = { name: 'throughput', select: 'rate(count(apm.service.transaction.duration), 1 minute)' };
 
 /** Golden metrics of services: a column, an entity, or a column of one entity breaks queries. */
-function services(what: 'column' | 'entity' | 'column of entity' | 'all', bad: number): Place {
+function services(
+  what: 'column' | 'entity' | 'column of entity' | 'all',
+  bad: number,
+  { name: badName, select } = ERRORS,
+): Place {
   return {
     world: SERVICES,
     begin: async (between) => {
@@ -130,20 +136,21 @@ function services(what: 'column' | 'entity' | 'column of entity' | 'all', bad: n
               const outcome = outcomes[index]!;
               return columns.map(({ name }) => {
                 const column = 'error' in outcome ? outcome.error : outcome.value.failures.get(name);
-                const value = column ?? ('value' in outcome ? outcome.value.values.get(name) : undefined);
-                return [`${subject.guid} ${name}`, value] as const;
+                const [value] = ('value' in outcome ? outcome.value.values.get(name) : undefined) ?? [];
+                // The sum of no errors is 0 in a row, and absent where there is no row.
+                return [`${subject.guid} ${name}`, column ?? (value?.value || undefined)] as const;
               });
             }),
           );
         },
-        isStruck: (nrql) => isBad(nrql, BAD_COLUMN.select),
-        isBad: (name) => isBad(name, BAD_COLUMN.name),
+        isStruck: (nrql) => isBad(nrql, select),
+        isBad: (name) => isBad(name, badName),
       };
     },
     // An entity is looked for in both halves of the columns.
     first: what === 'column' ? 10 : 2 * halving(1, SOME_SERVICES),
-    // The entity, and the parts of it that are read apart.
-    more: what === 'column' ? 1 : 3,
+    // The entity, and the parts of it that are read apart; without the rate each column is read alone.
+    more: what === 'column' ? (select === RATE.select ? 4 : 1) : 3,
   };
 }
 
@@ -161,6 +168,7 @@ const PLACES: Readonly<Record<string, Place>> = {
   'a host': hosts(7),
   'an application with all its hosts': hosts('all'),
   'a column of golden metrics': services('column', 0),
+  'the rate of golden metrics': services('column', 0, RATE),
   'an entity': services('entity', 17),
   'the first entity': services('entity', 0),
   'a column of one entity': services('column of entity', 17),
@@ -246,11 +254,9 @@ describe.each(Object.entries(PLACES))('%s', (name, place) => {
   it.each(TOO_BIG)('that is too big by %s fails alone, and is read in parts from then on', async (_, fault) => {
     const { next, strike, expected } = await begin(place);
     strike(fault);
-    // A read of what is too big is tried for half of its metrics, a quarter and so on; of all hosts
-    // each is; a column is asked of two entities.
-    const parts =
-      name === 'an application with all its hosts' ? 34 : name === 'a column of golden metrics' ? 9 : 6 * place.more;
-    for (const most of [place.first + parts, 1 + parts]) {
+    // What is too big is tried for half of its metrics, a quarter and so on: at most four failing queries in the next minute.
+    const suspects = name === 'an application with all its hosts' ? 1 : place.more;
+    for (const most of [place.first + 6 * place.more, 1 + 4 * suspects]) {
       const { values, calls } = await next();
       expect(reasonsOf(values)).toEqual(expected('invalid_response'));
       expect(calls).toBeLessThanOrEqual(most);
