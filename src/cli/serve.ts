@@ -6,7 +6,7 @@ import { formatDiagnostic } from '../config/diagnostic.ts';
 import type { ConfigResult } from '../config/load.ts';
 import { errorText, withStack } from '../log/logger.ts';
 import type { ReloadFailure, ReloadResult } from '../web/dependencies.ts';
-import { systemClock } from '../collect/clock.ts';
+import { systemClock } from '../eventLoop/clock.ts';
 import { Collector } from '../collect/collector.ts';
 import type { Environment } from '../config/yaml/placeholders.ts';
 import { redactConfig } from '../config/schema/file.ts';

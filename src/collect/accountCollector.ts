@@ -8,12 +8,10 @@ import { Inventory } from './inventory.ts';
 import { Kinds } from './kinds.ts';
 import { AccountLimiter } from './limiter.ts';
 import { Queue, type Call } from './queue.ts';
-import type { Refresh } from './refresh.ts';
-import { covers, type Scope } from './scope.ts';
+import { Demand, type Refresh, type Scope } from './demand.ts';
 import type { AccountContext } from './accountContext.ts';
 import { Schedule, type CurrentWindow } from './schedule.ts';
-import { Tracker } from './tracker.ts';
-import { AccountLog } from './accountLog.ts';
+import { Report } from './report.ts';
 
 /** An account makes no progress when no call starts or ends for this time, in milliseconds, plus two request timeouts. */
 const STUCK_AFTER = 120_000;
@@ -28,17 +26,16 @@ export class AccountCollector {
   readonly inventory: Inventory;
   readonly limiter: AccountLimiter;
   readonly schedule: Schedule;
-  readonly tracker: Tracker;
-  readonly log: AccountLog;
+  readonly report: Report;
   /** The mark of the account's key; accounts with the same key have the same mark. */
   keyMark: string;
-  /** The end of the window in which the warnings were last logged, Unix seconds. */
+  /** The warnings that were last logged, and the end of the window at that time, Unix seconds. */
+  noticed: ReadonlySet<string> = new Set();
   noticedFor: number | undefined;
-  /** The end of the pause that was logged last. */
-  #loggedPause = -Infinity;
   /** The reason why New Relic refuses the account itself, in words. */
   #refused: string | undefined;
   readonly #kinds: Kinds;
+  readonly #demand = new Demand();
   readonly #queue: Queue;
   readonly #running = new Set<Promise<unknown>>();
   /** Ends the reads when the account is stopped. */
@@ -54,15 +51,14 @@ export class AccountCollector {
 
   constructor(context: AccountContext) {
     this.context = context;
-    this.log = new AccountLog(context.logger);
     setMaxListeners(0, this.#stopping.signal);
     this.keyMark = context.keyMark();
     this.inventory = new Inventory(context);
     this.limiter = new AccountLimiter(context.account.limits, context.clock, () => this.#pump());
     this.#kinds = new Kinds(context, this.inventory);
     this.schedule = new Schedule(context, this.inventory, this.#kinds, this.limiter);
-    this.#queue = new Queue(context.clock, this.#kinds, this.schedule, this.limiter);
-    this.tracker = new Tracker(context, this.schedule, this.log);
+    this.#queue = new Queue(this.#kinds, this.schedule, this.limiter);
+    this.report = new Report(context.logger, context.clock, this.schedule);
   }
 
   /** The reason why New Relic refuses the account, or the key of its entry, in words; undefined when it does not. */
@@ -93,29 +89,29 @@ export class AccountCollector {
    */
   async refresh(scope: Scope, waitMs: number, signal?: AbortSignal): Promise<void> {
     this.schedule.advanceWindow();
-    const refresh = this.tracker.request(scope, this.context);
+    const refresh = this.#demand.request(scope, this.context);
     const deadline = refresh.requestedAt + waitMs;
     const waited = refresh.wait(deadline, () => this.#canEnd(refresh, deadline), signal);
     this.#detach(this.#requestAll(refresh));
     const summary = await waited;
-    if (summary !== undefined && summary.tasks > 0) this.log.refreshed(scope.applicationId, summary);
-    if (summary?.left === 0 && refresh.requesting === 0) this.tracker.forget(refresh);
+    if (summary !== undefined && summary.tasks > 0) this.report.refreshed(scope.applicationId, summary);
+    if (summary?.left === 0 && refresh.requesting === 0) this.#demand.forget(refresh);
     if (signal?.aborted !== true) await this.schedule.update(true);
   }
 
   /** Takes over a changed configuration; the last read values, the spent budget and the retry delays stay. */
   reconfigure(next: AccountContext): void {
     this.context = next;
-    this.log.logger = next.logger;
+    this.report.logger = next.logger;
     this.inventory.reconfigure(next);
     this.#kinds.reconfigure(next);
     this.limiter.resize(next.account.limits);
     this.schedule.reconfigure(next);
     if (!next.enabled.has('applications')) this.#setRefused(undefined);
-    for (const group of GROUPS) if (!next.enabled.has(group)) this.log.groupDisabled(group);
+    for (const group of GROUPS) if (!next.enabled.has(group)) this.report.groupDisabled(group);
     this.noticeKey();
     this.#forgetRemoved();
-    this.tracker.notify();
+    this.#demand.notify();
     this.#pump();
   }
 
@@ -137,7 +133,8 @@ export class AccountCollector {
 
   /** False when work could continue and has not for minutes. A pause, a spent budget and an outage do not count. */
   progressing(): boolean {
-    if (this.#running.size === 0 && (this.#queue.size === 0 || this.#queue.isHeldBack)) return true;
+    if (this.#running.size === 0 && (this.#queue.size === 0 || this.#queue.isHeldBack(this.context.clock.monotonic())))
+      return true;
     return this.limiter.idleFor() < STUCK_AFTER + 2 * this.context.account.limits.request_timeout;
   }
 
@@ -149,7 +146,7 @@ export class AccountCollector {
   stop(): void {
     this.#stopping.abort(new Error('the exporter no longer reads this account'));
     this.limiter.close();
-    this.tracker.stop();
+    this.#demand.stop();
   }
 
   // A refresh requests its tasks.
@@ -180,7 +177,7 @@ export class AccountCollector {
     refresh.requesting += 1;
     try {
       await inSlices(tasks, (task) => {
-        if (task.gone || !covers(refresh.needs, refresh.scope, task, this.#isKnown(task))) return;
+        if (task.gone || !refresh.covers(task, this.#isKnown(task))) return;
         this.schedule.request(task, requestedAt);
         requested.push(task);
       });
@@ -223,7 +220,7 @@ export class AccountCollector {
     if (this.#queue.size === 0 && this.#running.size === 0) this.limiter.workBegins();
     task.state = 'queued';
     this.#queue.add(task);
-    this.tracker.queued(task, this.schedule.window.to);
+    this.report.queued(task, this.schedule.window.to);
   }
 
   /**
@@ -243,7 +240,7 @@ export class AccountCollector {
 
   #canEnd(refresh: Refresh, deadline: number): boolean {
     if (deadline === Infinity) return true;
-    if (this.#queue.isHeldBack) return false;
+    if (this.#queue.isHeldBack(this.context.clock.monotonic())) return false;
     return this.limiter.canEnd(this.schedule.callsFor(refresh.leftByKind), this.#queue.size, deadline);
   }
 
@@ -261,7 +258,7 @@ export class AccountCollector {
       }
       // Another account of the entry may have learned that the key is refused.
       if (this.context.list?.refused !== undefined) this.#dropQueue();
-      const call = this.#queue.take((kind) => this.#fillers(kind));
+      const call = this.#queue.take(this.context.clock.monotonic(), (kind) => this.#fillers(kind));
       if (call === undefined) break;
       this.#detach(this.#read(call));
     }
@@ -273,7 +270,7 @@ export class AccountCollector {
    * Further due tasks of a kind, while a probe waits: its own tasks leave room in a call.
    */
   #fillers(kind: Kind): readonly Task[] {
-    if (!this.tracker.isProbing || this.context.reader.api === 'rest') return [];
+    if (!this.#demand.isProbing || this.context.reader.api === 'rest') return [];
     const now = this.context.clock.monotonic();
     const found: Task[] = [];
     for (const task of this.inventory.tasks()) {
@@ -291,7 +288,7 @@ export class AccountCollector {
     const { window } = this.schedule;
     const startedAt = this.context.clock.monotonic();
     for (const task of tasks) {
-      if (task.state === 'idle') this.tracker.queued(task, window.to);
+      if (task.state === 'idle') this.report.queued(task, window.to);
       task.begin(startedAt);
     }
     const reading = planned.read({ signal: this.#stopping.signal, limiter: slot });
@@ -321,11 +318,11 @@ export class AccountCollector {
       const isUnknown = error?.failure.reason === 'not_found';
       const list = isUnknown ? this.inventory.readListAgain(task, this.schedule.window.to) : undefined;
       if (list !== undefined) lists.add(list);
-      this.tracker.ended(task, error !== undefined || task.partial !== undefined);
+      this.#ended(task, error !== undefined || task.partial !== undefined);
       if (isFirst && error === undefined && task.kind === 'application_metrics') this.#trustHosts(task);
     }
     this.#forgetRemoved();
-    for (const refresh of [...this.tracker.refreshes()]) {
+    for (const refresh of [...this.#demand.refreshes()]) {
       if (refresh.isWaitedFor && refresh.requestedAt < this.schedule.everythingDueSince) {
         refresh.request(this.context);
         this.#detach(this.#requestAll(refresh));
@@ -334,16 +331,16 @@ export class AccountCollector {
       // The lists are read in the same refresh, so that a removed entity also disappears from this refresh's exposition.
       const unlocked = new Set<Task>(lists);
       for (const task of tasks) {
-        if (task.gone || !covers(refresh.needs, refresh.scope, task, false)) continue;
+        if (task.gone || !refresh.covers(task, false)) continue;
         for (const each of this.#kinds.unlockedBy(task, refresh.scope.applicationId)) {
           if (each !== task || this.schedule.isDue(each, refresh.requestedAt)) unlocked.add(each);
         }
       }
       if (unlocked.size > 0) this.#detach(this.#request(refresh, unlocked));
     }
-    this.tracker.notify();
+    this.#demand.notify();
     const isIdle = this.#queue.size === 0 && this.#running.size === 0;
-    this.tracker.drop(isIdle, this.context.clock.monotonic() - this.schedule.demandTtl(this.inventory.applicationList));
+    this.#demand.drop(isIdle, this.context.clock.monotonic() - this.schedule.demandTtl(this.inventory.applicationList));
   }
 
   #succeed(task: Task, windowEnd: number, window: CurrentWindow): void {
@@ -354,14 +351,14 @@ export class AccountCollector {
     task.failures = failures;
     task.overdue = true;
     task.fail(partial.reason, partial.text, this.context.clock.monotonic());
-    this.log.failed(task);
+    this.report.attemptFailed(task);
     task.retryAt = this.schedule.retryAt(task, window);
   }
 
   #fail(task: Task, { message, failure: { reason } }: UpstreamError, window: CurrentWindow): void {
     task.fail(reason, message, this.context.clock.monotonic());
-    this.log.failed(task);
-    this.#logPause();
+    this.report.attemptFailed(task);
+    this.report.paused(this.limiter.budget.pausedUntil(this.context.clock.monotonic()));
     // While the account is refused, its application list is tried once per interval, after any kind of failure.
     const isRefused = this.refused !== undefined && task === this.inventory.applicationList;
     // New Relic would leave out rows of an earlier attempt, too.
@@ -369,10 +366,16 @@ export class AccountCollector {
     task.retryAt = isRefused || isCut ? this.schedule.nextRegularAttempt(task) : this.schedule.retryAt(task, window);
   }
 
+  /** Records that a task has ended, or waits no longer. */
+  #ended(task: Task, failed: boolean): void {
+    this.report.ended(task, failed);
+    this.#demand.ended(task, failed);
+  }
+
   #forgetRemoved(): void {
     for (const task of this.inventory.store.takeRemoved()) {
       this.#queue.remove(task);
-      this.tracker.ended(task, false);
+      this.#ended(task, false);
     }
   }
 
@@ -417,18 +420,9 @@ export class AccountCollector {
     for (const waiting of this.#queue.clear()) {
       waiting.state = 'idle';
       if (this.#accepts(waiting)) this.#enqueue(waiting);
-      else this.tracker.ended(waiting, true);
+      else this.#ended(waiting, true);
     }
-    this.tracker.notify();
-  }
-
-  /** Logs a pause, once even if several responses requested it. */
-  #logPause(): void {
-    const now = this.context.clock.monotonic();
-    const until = this.limiter.budget.pausedUntil(now);
-    if (until === undefined || now < this.#loggedPause) return;
-    this.#loggedPause = until;
-    this.log.paused((until - now) / 1000);
+    this.#demand.notify();
   }
 
   #setRefused(reason: string | undefined): void {
@@ -437,17 +431,17 @@ export class AccountCollector {
     this.#refused = reason;
     if (isRefused === wasRefused) return;
     this.#refusalDecidedAt = this.context.clock.monotonic();
-    this.log.refused(isRefused);
+    this.report.refused(isRefused);
   }
 
   /** Ends a refresh of each enabled group that has no task: it counts as a success. */
   #reportIdleGroups(): void {
     const busy = new Set(this.inventory.tasks().map(({ group }) => group));
-    for (const group of this.context.enabled) if (!busy.has(group)) this.tracker.endWithoutWork(group);
+    for (const group of this.context.enabled) if (!busy.has(group)) this.report.endWithoutWork(group);
   }
 
   /** Runs work that has no waiter. An internal error ends it and is logged. */
   #detach(work: Promise<unknown>): void {
-    work.catch((error: unknown) => this.log.internalError(error));
+    work.catch((error: unknown) => this.report.internalError(error));
   }
 }

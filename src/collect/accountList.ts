@@ -3,8 +3,7 @@ import type { ListedAccount, UpstreamReader } from '../api/upstreamReader.ts';
 import { UpstreamError, type FailureReason } from '../api/types.ts';
 import type { AccountConfig, CollectionConfig } from '../config/config.ts';
 import { counted } from '../config/wording.ts';
-import { AccountLog } from './accountLog.ts';
-import type { Clock } from './clock.ts';
+import type { Clock } from '../eventLoop/clock.ts';
 import { retryAt } from './due.ts';
 import { AccountLimiter } from './limiter.ts';
 
@@ -26,7 +25,6 @@ export interface CallerContext {
 export class AccountList {
   context: CallerContext;
   keyMark: string;
-  readonly log: AccountLog;
   readonly limiter: AccountLimiter;
   /** Why New Relic refuses the key, in words: no account of the entry is read then, only this list. */
   refused: string | undefined;
@@ -39,6 +37,8 @@ export class AccountList {
   tried = false;
   /** True once one of its accounts was exported. */
   hasExported = false;
+  /** The last warnings about the entry that were logged. */
+  noticed: ReadonlySet<string> = new Set();
   /** Changes with every good list. */
   version = 0;
   /** The number of accounts in the last good list; undefined before the first. */
@@ -55,7 +55,6 @@ export class AccountList {
 
   constructor(context: CallerContext) {
     this.context = context;
-    this.log = new AccountLog(context.logger);
     this.keyMark = context.keyMark();
     this.limiter = new AccountLimiter(context.account.limits, context.clock, () => undefined);
   }
@@ -96,7 +95,7 @@ export class AccountList {
     this.refused = words;
     this.#failures += 1;
     this.#dueAt = this.#retryAt();
-    this.log.keyRefused(words);
+    this.#logRefusal(words);
   }
 
   /** Stops the list for good. */
@@ -126,7 +125,7 @@ export class AccountList {
       const call = { signal: this.#stopping.signal, limiter: this.limiter };
       this.#take((await reader.listAccounts?.(call)) ?? []);
       const wasRefused = this.refused !== undefined;
-      if (this.problem !== undefined || wasRefused) this.log.listWorksAgain();
+      if (this.problem !== undefined || wasRefused) this.context.logger.info('The list of accounts is read again');
       if (!wasRefused) this.#failures = 0;
       this.problem = undefined;
       this.refused = undefined;
@@ -136,8 +135,11 @@ export class AccountList {
       if (this.#stopping.signal.aborted || keyMark !== this.keyMark) return;
       const reason = error instanceof UpstreamError ? error.failure.reason : 'other';
       const text = error instanceof Error ? error.message : String(error);
-      if (reason === 'auth' && this.refused === undefined) this.log.keyRefused(text);
-      else if (reason !== this.problem?.reason) this.log.listFailed(reason, text);
+      if (reason === 'auth' && this.refused === undefined) this.#logRefusal(text);
+      else if (reason !== this.problem?.reason) {
+        const about = { reason, problem: text };
+        this.context.logger.warn(about, 'The list of accounts could not be read: the accounts stay as they were');
+      }
       this.problem = { reason, text, since: this.problem?.since ?? clock.monotonic() };
       if (reason === 'auth') this.refused = text;
       this.#failures += 1;
@@ -162,6 +164,15 @@ export class AccountList {
     this.#accounts = accounts;
     this.listed = list.length;
     this.version += 1;
+  }
+
+  /** Logs that New Relic refuses the key, once for all accounts of the entry. */
+  #logRefusal(problem: string): void {
+    this.context.logger.error(
+      { problem },
+      'The key is refused: look at it, at the rights of its user, and at the region; meanwhile no account of the entry is ' +
+        'read, only its list of accounts is tried',
+    );
   }
 
   #retryAt(): number {

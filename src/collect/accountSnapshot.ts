@@ -7,7 +7,7 @@ import type { EvaluationTime, Task, TaskState } from './task.ts';
 import { listedSamples, type ApplicationRecord, type ListRecord, type WindowReading } from './records.ts';
 import type { EntityRecord, TypeRecord } from './entityRecords.ts';
 import type { QueryRecord } from './queryRecords.ts';
-import { neededGroups, type Needs, type Scope } from './scope.ts';
+import { neededGroups, type Needs, type Scope } from './demand.ts';
 
 /** The tasks of a group that are in demand. */
 export interface GroupTally {

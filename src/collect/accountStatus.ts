@@ -1,7 +1,8 @@
 import { endOfLife } from '../config/config.ts';
 import { inSlices } from '../eventLoop/turns.ts';
 import type { AccountCollector } from './accountCollector.ts';
-import { warningsOf } from './accountWarnings.ts';
+import { missingInEntry, noticesOfEntry, unmatchedWarnings, warningsOf } from './accountWarnings.ts';
+import type { Entry } from './accounts.ts';
 import type { AccountSnapshot, GroupTally } from './accountSnapshot.ts';
 import { READS, type Group } from '../reads/reads.ts';
 import type { Application } from '../api/types.ts';
@@ -167,7 +168,7 @@ export type GroupStatus = ReturnType<typeof groupStatus>;
 
 function groupStatus(account: AccountCollector, group: Group, { tasks, oldestWindowEnd }: GroupTally) {
   const { schedule } = account;
-  const { success, lastSuccess, seconds } = account.tracker.resultOf(group);
+  const { success, lastSuccess, seconds } = account.report.resultOf(group);
   // While the account is refused, only its application list is read.
   const refused = account.refused !== undefined && group !== 'applications';
   return {
@@ -289,5 +290,39 @@ function taskStatus({ inventory, schedule }: AccountCollector, task: Task, time:
     /** Seconds the last attempt took. */
     seconds,
     windowEnd: lastRead?.dataEnd,
+  };
+}
+
+export type EntryStatus = ReturnType<typeof entryStatus>;
+
+/**
+ * The state of an entry with `account_ids`. Times are Unix seconds; unknown values are undefined.
+ *
+ * @param now milliseconds of the monotonic clock; `wallNow`: Unix milliseconds
+ */
+export function entryStatus(entry: Entry, now: number, wallNow: number) {
+  const { list, expanded, accounts } = entry;
+  const { problem, tried, listed, refused, hasExported, context } = list;
+  const verdicts = expanded?.verdicts;
+  return {
+    entry: list.entry,
+    labels: context.account.labels,
+    /** True when the last attempt to read the list succeeded. */
+    success: tried ? problem === undefined : undefined,
+    reason: problem?.reason,
+    problem: problem?.text,
+    /** The end of the first of the failing attempts. */
+    since: problem === undefined ? undefined : (wallNow + problem.since - now) / 1000,
+    /** The reason why no account of the entry is read. */
+    refused,
+    /** True until a list has left an account. */
+    isEmpty: !hasExported,
+    /** The numbers of accounts that the key lists, that are exported, and that `max_accounts` leaves out. */
+    listed,
+    exported: verdicts?.filter(({ verdict }) => 'exportedAs' in verdict).length,
+    leftOut: verdicts?.filter(({ verdict }) => 'leftOut' in verdict && verdict.leftOut === 'max_accounts').length,
+    accounts: verdicts ?? [],
+    warnings: [...noticesOfEntry(entry), ...unmatchedWarnings(accounts)],
+    missingMetrics: missingInEntry(entry),
   };
 }

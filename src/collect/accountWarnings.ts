@@ -1,3 +1,4 @@
+import type { Logger } from 'pino';
 import type { EntityMatch, Matchable } from '../config/match.ts';
 import { suggest } from '../config/wording.ts';
 import { nerdgraphValuesOf, type CustomMetric } from '../metrics/customMetrics.ts';
@@ -48,6 +49,21 @@ export function noticesOf(account: AccountCollector): string[] {
   const ofQueries = [...account.inventory.queries.all()].flatMap(({ warnings }) => warnings);
   const { entities } = account.inventory;
   return [...fewApplications(account), ...unknownValues(account), ...entities.warnings(), ...ofQueries];
+}
+
+/**
+ * Logs the new ones among the current warnings; one with other numbers is not new.
+ *
+ * @param before the result for the warnings of before
+ */
+export function logNew(logger: Logger, warnings: readonly string[], before: ReadonlySet<string>): ReadonlySet<string> {
+  for (const warning of warnings) if (!before.has(withoutNumbers(warning))) logger.warn(warning);
+  return new Set(warnings.map(withoutNumbers));
+}
+
+/** A sentence without its numbers; those in quotes are part of a name. */
+function withoutNumbers(sentence: string): string {
+  return sentence.replace(/("[^"]*")|(?<![\w./-])\d[\d.,]*/g, (_, quoted: string | undefined) => quoted ?? '#');
 }
 
 /** The warning that applications are missing: an account without them looks like one without problems. */

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { UpstreamReader } from '../api/upstreamReader.ts';
 import type { AccountConfig, Config } from '../config/config.ts';
+import { within, type Clock } from '../eventLoop/clock.ts';
 import { yieldIfDue } from '../eventLoop/turns.ts';
 import { customMetrics } from '../metrics/customMetrics.ts';
 import { prepareQueries } from '../metrics/queryFamilies.ts';
@@ -8,7 +9,6 @@ import { SampleWriter } from '../metrics/writeSamples.ts';
 import { AccountCollector } from './accountCollector.ts';
 import type { AccountContext } from './accountContext.ts';
 import { AccountList, type CallerContext } from './accountList.ts';
-import { within, type Clock } from './clock.ts';
 import { expandAccounts, originKey, type ExpandedEntry, type Expansion } from './expandAccounts.ts';
 import { MetricSelections } from './metricSelections.ts';
 import { enabledGroups } from './selection.ts';
@@ -53,7 +53,7 @@ interface Opened<Each, Context> {
 
 /** Which accounts there are: those of the file, and in the places of its entries with `account_ids` the accounts of their lists. */
 export class Accounts {
-  readonly concurrency: UserConcurrency;
+  readonly concurrency = new UserConcurrency();
   readonly #dependencies: AccountsDependencies;
   #config: Config;
   #byName: ReadonlyMap<string, AccountCollector> = new Map();
@@ -69,7 +69,6 @@ export class Accounts {
   constructor(config: Config, dependencies: AccountsDependencies) {
     this.#config = config;
     this.#dependencies = dependencies;
-    this.concurrency = new UserConcurrency(dependencies.clock);
     this.reconfigure(config);
   }
 

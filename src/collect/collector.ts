@@ -1,15 +1,22 @@
 import type { Config, AccountConfig } from '../config/config.ts';
+import { within } from '../eventLoop/clock.ts';
 import { inSlices } from '../eventLoop/turns.ts';
 import { GROUPS } from '../reads/reads.ts';
 import type { AccountCollector } from './accountCollector.ts';
 import { Accounts, type AccountsDependencies } from './accounts.ts';
 import { AccountSnapshot } from './accountSnapshot.ts';
-import { applicationViews, statusInPortions, statusOf, summaryOf, type AccountStatus } from './accountStatus.ts';
-import { noticesOf, noticesOfEntry } from './accountWarnings.ts';
-import { within } from './clock.ts';
-import { entryStatus, type EntryStatus } from './entryStatus.ts';
+import {
+  applicationViews,
+  entryStatus,
+  statusInPortions,
+  statusOf,
+  summaryOf,
+  type AccountStatus,
+  type EntryStatus,
+} from './accountStatus.ts';
+import { logNew, noticesOf, noticesOfEntry } from './accountWarnings.ts';
 import { probeResult, type ProbeResult } from './probeResult.ts';
-import type { Scope } from './scope.ts';
+import type { Scope } from './demand.ts';
 import type { EvaluationTime } from './task.ts';
 
 /**
@@ -64,7 +71,7 @@ export class Collector {
     this.#lastRefresh = clock.monotonic();
     const accounts = this.#accountsOf(scope);
     this.#accounts.noticeKeys();
-    if (scope.groups.size > 0) this.#accounts.concurrency.learn();
+    if (scope.groups.size > 0) this.#accounts.concurrency.learn(clock.monotonic());
     const added = this.#accounts.readLists(waitMs, signal).then(() =>
       this.#refresh(
         this.#accountsOf(scope).filter((account) => !accounts.includes(account)),
@@ -81,7 +88,9 @@ export class Collector {
     await inSlices(accounts, (account) => refreshes.push(account.refresh(scope, waitMs, signal)));
     await Promise.all(refreshes);
     for (const account of accounts) writeNotices(account);
-    for (const entry of this.#accounts.entries()) entry.list.log.warnings(noticesOfEntry(entry));
+    for (const entry of this.#accounts.entries()) {
+      entry.list.noticed = logNew(entry.list.context.logger, noticesOfEntry(entry), entry.list.noticed);
+    }
   }
 
   /**
@@ -232,7 +241,8 @@ export class Collector {
 
   /** The state of the entries with `account_ids`, in the order of the configuration. */
   entries(): readonly EntryStatus[] {
-    return this.#accounts.entries().map((entry) => entryStatus(entry, this.#dependencies.clock));
+    const { clock } = this.#dependencies;
+    return this.#accounts.entries().map((entry) => entryStatus(entry, clock.monotonic(), clock.now()));
   }
 
   /**
@@ -272,5 +282,5 @@ function writeNotices(account: AccountCollector): void {
   const { to } = account.schedule.window;
   if (account.noticedFor === to) return;
   account.noticedFor = to;
-  account.log.warnings(noticesOf(account));
+  account.noticed = logNew(account.context.logger, noticesOf(account), account.noticed);
 }

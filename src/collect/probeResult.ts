@@ -8,7 +8,7 @@ import { READS, type Group } from '../reads/reads.ts';
 import type { Block, DroppedSeries, Family } from '../metrics/sample.ts';
 import type { EvaluationTime, Task } from './task.ts';
 import type { ApplicationRecord, WindowReading } from './records.ts';
-import type { Scope } from './scope.ts';
+import type { Scope } from './demand.ts';
 import type { AccountCollector } from './accountCollector.ts';
 import { AccountSnapshot } from './accountSnapshot.ts';
 

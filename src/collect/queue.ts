@@ -1,5 +1,4 @@
 import type { Outcome, PlannedCall, TimeRange } from '../api/upstreamReader.ts';
-import type { Clock } from './clock.ts';
 import { KINDS, type Kind } from '../reads/reads.ts';
 import type { Task } from './task.ts';
 import { failed, type Kinds } from './kinds.ts';
@@ -38,7 +37,6 @@ interface QueuedTask {
  * normal wait between two reads, so that it does not starve when the queue is never empty.
  */
 export class Queue {
-  readonly #clock: Clock;
   readonly #kinds: Kinds;
   readonly #schedule: Schedule;
   readonly #limiter: AccountLimiter;
@@ -54,16 +52,14 @@ export class Queue {
    */
   #failedInRow = 0;
 
-  constructor(clock: Clock, kinds: Kinds, schedule: Schedule, limiter: AccountLimiter) {
-    this.#clock = clock;
+  constructor(kinds: Kinds, schedule: Schedule, limiter: AccountLimiter) {
     this.#kinds = kinds;
     this.#schedule = schedule;
     this.#limiter = limiter;
   }
 
   /** True while nothing but trials waits or runs, and New Relic has failed too often in the last minute to start another. */
-  get isHeldBack(): boolean {
-    const now = this.#clock.monotonic();
+  isHeldBack(now: number): boolean {
     if (this.size === 0 || this.#healthyRunning > 0 || this.#nextTry(now) <= now) return false;
     return [...this.#lanes.values()].every(({ healthy }) => healthy.head() === undefined);
   }
@@ -102,9 +98,8 @@ export class Queue {
    *
    * @param fillers further due tasks of a kind that are not queued, for a call that has room
    */
-  take(fillers: (kind: Kind) => readonly Task[]): Call | undefined {
+  take(now: number, fillers: (kind: Kind) => readonly Task[]): Call | undefined {
     if (this.size === 0 || !this.#limiter.hasRoom()) return undefined;
-    const now = this.#clock.monotonic();
     const first = this.#first(now);
     if (first === undefined) {
       const nextTry = this.#nextTry(now);
@@ -117,7 +112,7 @@ export class Queue {
     const isSpread = this.#schedule.plan.slowdown > 1 && task.lastRead !== undefined;
     const slot = this.#limiter.reserve(isSpread);
     if (slot === undefined) return undefined;
-    const candidates = this.#candidates(task, isTrial, fillers);
+    const candidates = this.#candidates(task, isTrial, now, fillers);
     const planned = this.#plan(task, candidates, this.#schedule.advanceWindow());
     for (const each of planned.subjects) this.remove(each);
     if (isTrial) this.#trialsRunning += 1;
@@ -212,8 +207,7 @@ export class Queue {
    * The tasks for a call, in the order of their due times. Failed tasks are read only with failed ones, and hosts that may hang
    * only with such hosts.
    */
-  *#candidates(first: Task, isTrial: boolean, fillers: (kind: Kind) => readonly Task[]): Generator<Task> {
-    const now = this.#clock.monotonic();
+  *#candidates(first: Task, isTrial: boolean, now: number, fillers: (kind: Kind) => readonly Task[]): Generator<Task> {
     const { healthy, trials } = this.#lanesOf(first.kind);
     for (const { task } of (isTrial ? trials : healthy).waiting()) {
       const fits = !isTrial || (task.failures > 0 === first.failures > 0 && task.retryAt <= now);

@@ -1,5 +1,4 @@
 import type { UpstreamReader } from '../api/upstreamReader.ts';
-import type { Clock } from './clock.ts';
 import { SharedConcurrency, type AccountLimiter } from './limiter.ts';
 
 /** What makes calls with a key: an account, or the list of accounts of an entry. */
@@ -23,7 +22,6 @@ const UNKNOWN = 'unknown';
  * same key.
  */
 export class UserConcurrency {
-  readonly #clock: Clock;
   readonly #stopping = new AbortController();
   /**
    * By the mark of the key: the name under which its accounts share, and the time when its user may be requested again; while it
@@ -35,10 +33,6 @@ export class UserConcurrency {
   >();
   #accounts: readonly KeyUser[] = [];
   #shared = new Map<string, SharedConcurrency>();
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
 
   /** Takes over the current accounts, with their current keys. */
   share(accounts: readonly KeyUser[]): void {
@@ -72,18 +66,18 @@ export class UserConcurrency {
     for (const shared of before.values()) shared.offerTurns();
   }
 
-  /** Requests the unknown users, in the background. */
-  learn(): void {
+  /** Requests the unknown users, in the background. `now` is in milliseconds of the monotonic clock. */
+  learn(now: number): void {
     if (this.#hasOneKey) return;
     for (const account of this.#accounts) {
       const { keyMark, limiter, context } = account;
       const known = this.#users.get(keyMark);
       const { user } = context.reader;
-      if (user === undefined || (known !== undefined && this.#clock.monotonic() < known.requestAt)) continue;
+      if (user === undefined || (known !== undefined && now < known.requestAt)) continue;
       this.#users.set(keyMark, { by: known?.by ?? UNKNOWN, requestAt: Infinity, requestedBy: account });
       void user({ signal: this.#stopping.signal, limiter }).then(
         (id) => this.#learned(keyMark, `user ${id}`, Infinity),
-        () => this.#learned(keyMark, keyMark, this.#clock.monotonic() + REQUEST_AGAIN_AFTER),
+        () => this.#learned(keyMark, keyMark, now + REQUEST_AGAIN_AFTER),
       );
     }
   }

@@ -3,8 +3,7 @@ import { FAILURE_REASONS, type FailureReason } from '../api/types.ts';
 // The library only counts and measures. src/exposition writes the text, because the library's writer renames a counter for good once
 // it was written as OpenMetrics, and knows no units, escaped quotes in HELP or canonical bounds. Its successor needs Node 22.
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
-import type { AccountSummary, GroupStatus, QueryStatus } from '../collect/accountStatus.ts';
-import type { EntryStatus } from '../collect/entryStatus.ts';
+import type { AccountSummary, GroupStatus, QueryStatus, EntryStatus } from '../collect/accountStatus.ts';
 import type { TaskState } from '../collect/task.ts';
 import type { OwnFamily } from '../exposition/exposition.ts';
 import { yieldIfDue } from '../eventLoop/turns.ts';

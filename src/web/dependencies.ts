@@ -1,7 +1,6 @@
 import type { Request, Response } from 'express';
-import type { AccountSummary } from '../collect/accountStatus.ts';
+import type { AccountSummary, EntryStatus } from '../collect/accountStatus.ts';
 import type { Collector } from '../collect/collector.ts';
-import type { EntryStatus } from '../collect/entryStatus.ts';
 import type { CollectionConfig } from '../config/config.ts';
 import type { OwnFamily } from '../exposition/exposition.ts';
 import type { DroppedSeries } from '../metrics/sample.ts';

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import type { Api, UpstreamReader } from '../../src/api/upstreamReader.ts';
-import type { Clock } from '../../src/collect/clock.ts';
+import type { Clock } from '../../src/eventLoop/clock.ts';
 import { Collector, type Snapshot } from '../../src/collect/collector.ts';
 import { readSamples } from '../../src/metrics/writeSamples.ts';
 import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';

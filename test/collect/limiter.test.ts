@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Clock } from '../../src/collect/clock.ts';
+import type { Clock } from '../../src/eventLoop/clock.ts';
 import { AccountLimiter, SharedConcurrency } from '../../src/collect/limiter.ts';
 import { VirtualClock } from './support/virtualClock.ts';
 

@@ -8,7 +8,7 @@ import {
   enabledGroups,
   unmatched,
 } from '../../src/collect/selection.ts';
-import { neededGroups } from '../../src/collect/scope.ts';
+import { neededGroups } from '../../src/collect/demand.ts';
 import type { AccountConfig } from '../../src/config/config.ts';
 import { customMetrics } from '../../src/metrics/customMetrics.ts';
 import { GROUPS, type Group } from '../../src/reads/reads.ts';

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { onTestFinished, describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/collect/clock.ts';
+import { systemClock } from '../../src/eventLoop/clock.ts';
 import { Collector } from '../../src/collect/collector.ts';
 import { startSimulator, type SimulatorOptions } from '../../src/simulator/simulator.ts';
 import { readNerdGraph } from '../api/nerdgraph/nerdGraphReading.ts';

@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { EntryStatus } from '../../src/collect/entryStatus.ts';
-import type { AccountStatus } from '../../src/collect/accountStatus.ts';
+import type { EntryStatus, AccountStatus } from '../../src/collect/accountStatus.ts';
 import type { Format } from '../../src/exposition/formats.ts';
 import { EXPORTER_FAMILIES } from '../../src/metrics/catalogueExporter.ts';
 import type { Block } from '../../src/metrics/sample.ts';

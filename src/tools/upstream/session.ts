@@ -22,7 +22,7 @@ import { clientOptions, observeCalls, openReader } from '../../cli/createReader.
 import type { RestReaderOptions } from '../../api/rest/restReader.ts';
 import type { CallOptions, ListedAccount, UpstreamReader } from '../../api/upstreamReader.ts';
 import { UpstreamError, type FailureReason } from '../../api/types.ts';
-import { systemClock, type Clock } from '../../collect/clock.ts';
+import { systemClock, type Clock } from '../../eventLoop/clock.ts';
 import { AccountLimiter, SharedConcurrency } from '../../collect/limiter.ts';
 import { REMEDIES } from '../../collect/remedies.ts';
 import { expandAccounts, type Expansion } from '../../collect/expandAccounts.ts';
@@ -128,8 +128,7 @@ export interface LiveAccount {
 
 /** The machine's clock with timers that keep the process alive, because a command that waits for the budget is not done. */
 export const WAITING_CLOCK: Clock = {
-  now: Date.now,
-  monotonic: () => performance.now(),
+  ...systemClock,
   after: (ms, callback) => {
     const timer = setTimeout(callback, ms);
     return () => clearTimeout(timer);

@@ -1,5 +1,4 @@
-import type { AccountStatus } from '../../collect/accountStatus.ts';
-import type { EntryStatus } from '../../collect/entryStatus.ts';
+import type { AccountStatus, EntryStatus } from '../../collect/accountStatus.ts';
 import { REMEDIES } from '../../collect/remedies.ts';
 import type { ReloadFailure } from '../dependencies.ts';
 import { failureTable } from './failureTable.ts';

@@ -1,5 +1,4 @@
-import type { TaskStatus } from '../../collect/accountStatus.ts';
-import type { EntryStatus } from '../../collect/entryStatus.ts';
+import type { TaskStatus, EntryStatus } from '../../collect/accountStatus.ts';
 import { REMEDIES } from '../../collect/remedies.ts';
 import type { ReloadFailure } from '../dependencies.ts';
 import type { LastScrapes } from '../lastScrapes.ts';

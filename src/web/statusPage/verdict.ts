@@ -1,4 +1,4 @@
-import type { EntryStatus } from '../../collect/entryStatus.ts';
+import type { EntryStatus } from '../../collect/accountStatus.ts';
 import { ago, counted } from './markup.ts';
 import { isUnread, type ShownAccount } from './shownAccounts.ts';
 import { rankOf, troubleInWords, troubleStyle, type ApplicationRow } from './trouble.ts';

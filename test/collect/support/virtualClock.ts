@@ -1,4 +1,4 @@
-import type { Clock } from '../../../src/collect/clock.ts';
+import type { Clock } from '../../../src/eventLoop/clock.ts';
 
 interface Timer {
   readonly at: number;

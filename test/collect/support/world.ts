@@ -1,9 +1,8 @@
 import { pino } from 'pino';
 import type { AccountConfig, CollectionConfig, Config } from '../../../src/config/config.ts';
-import { Collector } from '../../../src/collect/collector.ts';
+import { Collector, type Snapshot } from '../../../src/collect/collector.ts';
 import type { AccountStatus, GroupStatus } from '../../../src/collect/accountStatus.ts';
-import type { Snapshot } from '../../../src/collect/collector.ts';
-import type { Scope } from '../../../src/collect/scope.ts';
+import type { Scope } from '../../../src/collect/demand.ts';
 import { GROUPS, type Group } from '../../../src/reads/reads.ts';
 import { application, host } from './bodies.ts';
 import { accountConfig, collectionConfig } from './config.ts';

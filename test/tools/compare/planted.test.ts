@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { bothInterfaces, compare, comparisonText, type CompareOptions } from '../../../src/tools/compare/compare.ts';
 import type { Comparison } from '../../../src/tools/compare/compareSides.ts';
 import { openAccounts } from '../../../src/tools/upstream/session.ts';
-import { systemClock } from '../../../src/collect/clock.ts';
+import { systemClock } from '../../../src/eventLoop/clock.ts';
 import { DEMO_API_KEY } from '../../../src/simulator/simulatorSettings.ts';
 import { startSimulator, type Simulator } from '../../../src/simulator/simulator.ts';
 import { configOf, withAccount } from '../../config/reading.ts';

@@ -3,7 +3,7 @@ import { checkAccount, type AccountFacts } from '../../../src/tools/facts/checkA
 import { openFactAccounts, throughBoth } from '../../../src/tools/facts/runFacts.ts';
 import { clientOptions, openReader } from '../../../src/cli/createReader.ts';
 import { openAccounts } from '../../../src/tools/upstream/session.ts';
-import { systemClock } from '../../../src/collect/clock.ts';
+import { systemClock } from '../../../src/eventLoop/clock.ts';
 import type { Api } from '../../../src/api/upstreamReader.ts';
 import { Secrets } from '../../../src/log/secrets.ts';
 import type { FaultRuleInput } from '../../../src/simulator/faults/faultRules.ts';

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { EntryStatus } from '../../../src/collect/entryStatus.ts';
-import type { AccountStatus } from '../../../src/collect/accountStatus.ts';
+import type { EntryStatus, AccountStatus } from '../../../src/collect/accountStatus.ts';
 import type { Block } from '../../../src/metrics/sample.ts';
 import { shownAccounts } from '../../../src/web/statusPage/shownAccounts.ts';
 import { applicationRows } from '../../../src/web/statusPage/trouble.ts';

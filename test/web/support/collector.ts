@@ -5,11 +5,11 @@ import type {
   QueryStatus,
   TaskStatus,
   TypeStatus,
+  EntryStatus,
 } from '../../../src/collect/accountStatus.ts';
 import type { Snapshot } from '../../../src/collect/collector.ts';
-import type { EntryStatus } from '../../../src/collect/entryStatus.ts';
 import type { ProbeResult } from '../../../src/collect/probeResult.ts';
-import type { Scope } from '../../../src/collect/scope.ts';
+import type { Scope } from '../../../src/collect/demand.ts';
 import type { WebCollector } from '../../../src/web/dependencies.ts';
 import { GROUPS, type Group } from '../../../src/reads/reads.ts';
 import type { Block, DroppedSeries, Family, Labels, Sample } from '../../../src/metrics/sample.ts';

@@ -1,4 +1,4 @@
-/** The time source of the collector; tests replace it. */
+/** A time source; tests replace the machine's. */
 export interface Clock {
   /** The wall clock, Unix milliseconds. It may be set, so only windows and shown times use it. */
   now(): number;

@@ -1,0 +1,239 @@
+import type { Clock } from '../eventLoop/clock.ts';
+import { firstOf, READS, type Group, type Kind } from '../reads/reads.ts';
+import type { AccountContext } from './accountContext.ts';
+import type { Task } from './task.ts';
+
+/** The scope of a request: everything, some groups, one account, or one application. */
+export interface Scope {
+  readonly groups: ReadonlySet<Group>;
+  readonly account?: string;
+  readonly applicationId?: number;
+  /** True: only the lists of these groups, without rolling values and other groups. */
+  readonly listsOnly?: boolean;
+}
+
+/**
+ * The needs of a scope in an account: `always`, the groups to keep up to date; `once`, the groups to try once; and `rolling`,
+ * the groups of the scope itself, whose rolling values are needed. Metric names need nothing where the interface has no list.
+ */
+export function neededGroups(
+  { groups, listsOnly }: Pick<Scope, 'groups' | 'listsOnly'>,
+  { reader, customMetrics }: Pick<AccountContext, 'reader' | 'customMetrics'>,
+) {
+  const requested = [...groups].filter((group) => group !== 'metric_names' || reader.datastores !== undefined);
+  if (listsOnly === true) return { always: new Set(requested), once: new Set<Group>(), rolling: new Set<Group>() };
+  // Custom metrics are read with the data of their application or host.
+  const scopes = groups.has('custom_metrics') ? customMetrics.map(({ definition }) => definition.scope) : [];
+  const read = [...new Set([...requested, ...scopes.map((scope) => `${scope}_metrics` as const)])];
+  return {
+    always: new Set(read.flatMap((group) => [group, ...(firstOf(group).needs ?? [])])),
+    once: new Set(read.flatMap((group) => firstOf(group).needsOnce ?? [])),
+    rolling: new Set(requested),
+  };
+}
+
+export type Needs = ReturnType<typeof neededGroups>;
+
+/** A wait for a refresh that is over; `left` of its tasks have not ended, and continue in the background. */
+export interface WaitSummary {
+  readonly tasks: number;
+  readonly failed: number;
+  readonly left: number;
+  readonly seconds: number;
+}
+
+/** Limit for the refreshes that are kept: scrapers and probes of one account use fewer scopes. */
+const MAX_REFRESHES = 10_000;
+
+/** What scrapes, probes and the timer ask of one account: a refresh for each scope. Times are of the monotonic clock. */
+export class Demand {
+  readonly #refreshes = new Map<string, Refresh>();
+
+  /** The refresh of a scope that is requested now: an open one of the same scope, or a new one. */
+  request(scope: Scope, context: AccountContext): Refresh {
+    const key = keyOf(scope);
+    const refresh = this.#refreshes.get(key) ?? new Refresh(scope, context);
+    if (this.#refreshes.size >= MAX_REFRESHES) this.drop(false, -Infinity);
+    this.#refreshes.set(key, refresh);
+    refresh.request(context);
+    return refresh;
+  }
+
+  refreshes(): Iterable<Refresh> {
+    return this.#refreshes.values();
+  }
+
+  get isProbing(): boolean {
+    for (const { isWaitedFor, scope } of this.refreshes()) {
+      if (isWaitedFor && scope.applicationId !== undefined) return true;
+    }
+    return false;
+  }
+
+  /** Removes a finished refresh: it unlocks no more work. */
+  forget({ scope }: Refresh): void {
+    this.#refreshes.delete(keyOf(scope));
+  }
+
+  /** Records that a task has ended, or was removed from the inventory. */
+  ended(task: Task, failed: boolean): void {
+    for (const refresh of this.refreshes()) refresh.ended(task, failed);
+  }
+
+  /** Makes each waiting scrape check if it may be released. */
+  notify(): void {
+    for (const refresh of this.refreshes()) refresh.notify();
+  }
+
+  /** Releases all waiting scrapes. */
+  stop(): void {
+    for (const refresh of this.refreshes()) refresh.giveUp();
+  }
+
+  /**
+   * Removes refreshes without a waiting scrape: all of them once all work has ended, otherwise those requested before `oldest`,
+   * and the oldest of them when there are too many.
+   */
+  drop(isIdle: boolean, oldest: number): void {
+    for (const refresh of this.refreshes()) {
+      if (refresh.isWaitedFor || refresh.requesting > 0) continue;
+      const isOld = refresh.requestedAt < oldest || this.#refreshes.size >= MAX_REFRESHES;
+      if (isIdle || isOld) this.forget(refresh);
+    }
+  }
+}
+
+/** Equal for scopes that need the same of one account. */
+function keyOf({ groups, applicationId, listsOnly }: Scope): string {
+  return `${applicationId} ${listsOnly} ${[...groups].sort().join()}`;
+}
+
+/**
+ * One refresh of one account, shared by all scrapes of the same scope. It continues in the background after the last of them
+ * has left, including work that it unlocks. All times are milliseconds of the monotonic clock.
+ */
+export class Refresh {
+  readonly scope: Scope;
+  #needs: Needs;
+  /** The time of its last request: tasks that become due later do not belong to it. */
+  requestedAt = -Infinity;
+  /** The number of running requests: until they have ended, its tasks are not all known. */
+  requesting = 0;
+  /** The window end of a running request for the whole scope; all current waiters wait for the tasks that it adds. */
+  requestingAllOf: number | undefined;
+  readonly #clock: Clock;
+  /** One function per waiting scrape: it releases the scrape when there is nothing more to wait for. */
+  readonly #waiters = new Set<() => void>();
+  /** The tasks that the scrapes still wait for, and their numbers by kind. */
+  readonly #left = new Set<Task>();
+  readonly leftByKind = new Map<Kind, number>();
+  /** The start of the wait, the number of all its tasks, and of the failed ones among them. */
+  #waitingSince = -Infinity;
+  #tasks = 0;
+  #failed = 0;
+
+  constructor(scope: Scope, context: AccountContext) {
+    this.scope = scope;
+    this.#clock = context.clock;
+    this.#needs = neededGroups(scope, context);
+  }
+
+  /** Records a request of this refresh, the first one or a later one. */
+  request(context: AccountContext): void {
+    this.requestedAt = this.#clock.monotonic();
+    this.#needs = neededGroups(this.scope, context);
+  }
+
+  /**
+   * True for tasks of the scope's groups, and for tasks that these groups need to have been read once.
+   *
+   * @param isKnown true when groups that need the task once have it: it was read, or tried and given up
+   */
+  covers({ group, kind, subject }: Task, isKnown: boolean): boolean {
+    const { always, once, rolling } = this.#needs;
+    const isNeeded =
+      READS[kind].gives === 'rolling' ? rolling.has(group) : always.has(group) || (once.has(group) && !isKnown);
+    const { applicationId: only } = this.scope;
+    return isNeeded && (only === undefined || subject.applicationId === undefined || only === subject.applicationId);
+  }
+
+  get isWaitedFor(): boolean {
+    return this.#waiters.size > 0;
+  }
+
+  add(task: Task): void {
+    if (!this.isWaitedFor || this.#left.has(task)) return;
+    this.#left.add(task);
+    this.#tasks += 1;
+    this.#count(task, 1);
+  }
+
+  /** Records that a task has ended, or was removed from the inventory. */
+  ended(task: Task, failed: boolean): void {
+    if (!this.#left.delete(task)) return;
+    if (failed) this.#failed += 1;
+    this.#count(task, -1);
+  }
+
+  /** Releases the waiting scrapes as if nothing were left. */
+  giveUp(): void {
+    this.#left.clear();
+    this.leftByKind.clear();
+    this.notify();
+  }
+
+  /** Makes each waiting scrape check if it may be released. */
+  notify(): void {
+    for (const check of [...this.#waiters]) check();
+  }
+
+  /**
+   * Waits until the refresh is over, the deadline is reached, the work cannot end before the deadline, or the signal is aborted.
+   * The caller must request the tasks right after this call: only tasks that are added from now on are waited for.
+   *
+   * @returns the summary of the wait for the last waiting scrape, else undefined
+   */
+  wait(deadline: number, canEnd: () => boolean, signal: AbortSignal | undefined): Promise<WaitSummary | undefined> {
+    const clock = this.#clock;
+    const now = clock.monotonic();
+    if (!this.isWaitedFor) {
+      this.requestingAllOf = undefined;
+      this.#waitingSince = now;
+    }
+    return new Promise((resolve) => {
+      let cancel: (() => void) | undefined;
+      const release = (): void => {
+        this.#waiters.delete(check);
+        cancel?.();
+        signal?.removeEventListener('abort', release);
+        resolve(this.isWaitedFor ? undefined : this.#endWait());
+      };
+      // While requests are running, it is not known yet if the work can end in time.
+      const check = (): void => {
+        if (this.requesting === 0 && (this.#left.size === 0 || !canEnd())) release();
+      };
+      this.#waiters.add(check);
+      signal?.addEventListener('abort', release, { once: true });
+      if (deadline !== Infinity) cancel = clock.after(deadline - now, release);
+      if (now >= deadline || signal?.aborted === true) release();
+    });
+  }
+
+  /** Forgets what was waited for. */
+  #endWait(): WaitSummary {
+    const summary = {
+      tasks: this.#tasks,
+      failed: this.#failed,
+      left: this.#left.size,
+      seconds: Math.max(0, this.#clock.monotonic() - this.#waitingSince) / 1000,
+    };
+    this.#left.clear();
+    this.leftByKind.clear();
+    this.#tasks = this.#failed = 0;
+    return summary;
+  }
+
+  #count({ kind }: Task, change: number): void {
+    this.leftByKind.set(kind, (this.leftByKind.get(kind) ?? 0) + change);
+  }
+}

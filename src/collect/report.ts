@@ -1,0 +1,182 @@
+import type { Logger } from 'pino';
+import type { Clock } from '../eventLoop/clock.ts';
+import { GROUPS, type Group } from '../reads/reads.ts';
+import type { WaitSummary } from './demand.ts';
+import type { Schedule } from './schedule.ts';
+import type { Task } from './task.ts';
+
+/**
+ * The refreshes of one group. A refresh begins when the first task is queued for a window, and ends when all tasks of that
+ * window have ended. Tasks queued for a later window belong to the next refresh, so that refreshes of a busy group end, too.
+ */
+class GroupProgress {
+  /** Open refreshes by the end of their window: the start, by the monotonic clock, and the tasks that have not ended. */
+  readonly open = new Map<number, { readonly since: number; readonly left: Set<Task> }>();
+  /** Tasks whose last attempt failed: until they are read, every refresh is a failure, even one that has other tasks only. */
+  readonly failing = new Set<Task>();
+  /** The duration of the last refresh. */
+  seconds: number | undefined;
+  /** The end of the last refresh without failure, Unix seconds. */
+  lastSuccess: number | undefined;
+  /** While it fails: the reasons that were logged since the failure began, and the reasons of the last refresh. */
+  logged: ReadonlySet<string> = new Set();
+  reasons: ReadonlySet<string> = new Set();
+}
+
+/**
+ * What one account reports of its refreshes: the result of each group, for the exporter's own metrics, and lines of the log. A
+ * refresh has one line; a group that fails has one for each reason, and one when it works again, no matter how many tasks failed
+ * how often.
+ */
+export class Report {
+  /** Replaced when the account gets another name. */
+  logger: Logger;
+  readonly #clock: Clock;
+  readonly #schedule: Schedule;
+  readonly #groups = Object.fromEntries(GROUPS.map((group) => [group, new GroupProgress()])) as Record<
+    Group,
+    GroupProgress
+  >;
+  #isRefused = false;
+  /** True from the line of a refusal to the line of its end. */
+  #refusalLogged = false;
+  /** The end of the pause that was logged last. */
+  #loggedPause = -Infinity;
+
+  constructor(logger: Logger, clock: Clock, schedule: Schedule) {
+    this.logger = logger;
+    this.#clock = clock;
+    this.#schedule = schedule;
+  }
+
+  /** Records that a task was queued while the window that ends at `windowEnd` is read. */
+  queued(task: Task, windowEnd: number): void {
+    const { open } = this.#groups[task.group];
+    const refresh = open.get(windowEnd);
+    if (refresh !== undefined) refresh.left.add(task);
+    else open.set(windowEnd, { since: this.#clock.monotonic(), left: new Set([task]) });
+  }
+
+  /** Records that a task has ended, or was removed from the inventory. */
+  ended(task: Task, failed: boolean): void {
+    const { open, failing } = this.#groups[task.group];
+    if (failed) failing.add(task);
+    else failing.delete(task);
+    for (const [windowEnd, { since, left }] of open) {
+      if (!left.delete(task) || left.size > 0) continue;
+      open.delete(windowEnd);
+      this.#close(task.group, since);
+    }
+  }
+
+  /** Records a refresh of a group without tasks, which is a success, too. */
+  endWithoutWork(group: Group): void {
+    if (this.#groups[group].open.size === 0) this.#close(group, this.#clock.monotonic());
+  }
+
+  /**
+   * The result of a group: the duration of its last refresh, its last success, and `success`: false when the last attempt of a
+   * task in demand failed, otherwise true, but undefined before the first refresh has ended.
+   */
+  resultOf(group: Group) {
+    const { seconds, lastSuccess } = this.#groups[group];
+    const success = this.#failed(group).length > 0 ? false : seconds === undefined ? undefined : true;
+    return { success, lastSuccess, seconds };
+  }
+
+  /** Forgets the failure of a group that a reload has disabled: it does not work again. */
+  groupDisabled(group: Group): void {
+    this.#groups[group].logged = this.#groups[group].reasons = new Set();
+    this.#endRefusal();
+  }
+
+  attemptFailed({ group, subject, problem }: Task): void {
+    const { applicationId, hostKey, keyTransactionId } = subject;
+    const about = { group, app_id: applicationId, host_id: hostKey, key_transaction_id: keyTransactionId };
+    this.logger.debug({ ...about, problem: problem?.text }, 'An attempt failed');
+  }
+
+  /** Logs the end of the wait for a refresh, of one application or of the account. */
+  refreshed(applicationId: number | undefined, { tasks, failed, left, seconds }: WaitSummary): void {
+    const about = applicationId === undefined ? {} : { app_id: applicationId };
+    const counts = { ...about, entities: tasks, failed, left, seconds: Number(seconds.toFixed(3)) };
+    // A refresh that read nothing, in a pause or after repeated failures, is a debug line, because the failure has its own
+    // line. So is a probe, because there is one for each application.
+    const level = left + failed === tasks || applicationId !== undefined ? 'debug' : 'info';
+    this.logger[level](counts, left === 0 ? 'Refreshed' : 'Refreshed in part: the rest continues');
+  }
+
+  /**
+   * Logs the consequence of a refusal; the line of the failing group has its reason. With a key that may read only the list,
+   * each read of the list ends the refusal, and the next task renews it: all together have one line.
+   */
+  refused(isRefused: boolean): void {
+    this.#isRefused = isRefused;
+    if (isRefused && !this.#refusalLogged) {
+      this.logger.error(
+        'The account is refused: look at its key, the rights of the user of the key, and the region; ' +
+          'meanwhile only its application list is read, once per interval',
+      );
+      this.#refusalLogged = true;
+    }
+    this.#endRefusal();
+  }
+
+  /** Logs a pause that New Relic requested because of an overload, once even if several responses requested it. */
+  paused(until: number | undefined): void {
+    const now = this.#clock.monotonic();
+    if (until === undefined || now < this.#loggedPause) return;
+    this.#loggedPause = until;
+    this.logger.warn(
+      { seconds: Math.ceil((until - now) / 1000) },
+      'New Relic asked us to stop calling: all calls of the account pause; something else may use its limit, too',
+    );
+  }
+
+  /** Logs an error that only a mistake in the exporter can cause. */
+  internalError(error: unknown): void {
+    this.logger.error({ err: error }, 'Work on an account was ended by a fault of the exporter: please report it');
+  }
+
+  #close(group: Group, startedAt: number): void {
+    const progress = this.#groups[group];
+    progress.seconds = Math.max(0, this.#clock.monotonic() - startedAt) / 1000;
+    const failed = this.#failed(group);
+    if (failed.length === 0) progress.lastSuccess = this.#clock.now() / 1000;
+    this.#logResult(group, failed);
+  }
+
+  /** Logs how the refresh of a group ended; `failed` are its failing tasks. */
+  #logResult(group: Group, failed: readonly Task[]): void {
+    const progress = this.#groups[group];
+    const { logged, reasons: last } = progress;
+    const problems = failed.flatMap(({ problem, partial }) => problem ?? partial ?? []);
+    const reasons = new Set<string>(problems.map(({ reason }) => reason));
+    // The reasons of the last refresh are gone: the group fails for others now.
+    const isChanged = last.size > 0 && ![...last].some((reason) => reasons.has(reason));
+    for (const reason of reasons) {
+      if (logged.has(reason)) continue;
+      const alike = problems.filter((problem) => problem.reason === reason);
+      const before = isChanged ? { before: [...last].join(', ') } : {};
+      const about = { group, reason, ...before, failed: alike.length, problem: alike.at(-1)?.text };
+      this.logger.warn(about, 'Could not be read');
+    }
+    const isOver = reasons.size === 0 && logged.size > 0;
+    if (isOver) this.logger.info({ group, reason: [...logged].join(', ') }, 'Works again');
+    progress.logged = isOver ? reasons : new Set([...logged, ...reasons]);
+    progress.reasons = reasons;
+    this.#endRefusal();
+  }
+
+  /** The failing tasks of a group, without removed ones and those no longer in demand. */
+  #failed(group: Group): Task[] {
+    return [...this.#groups[group].failing].filter((task) => !task.gone && this.#schedule.isInDemand(task));
+  }
+
+  #endRefusal(): void {
+    if (this.#isRefused || !this.#refusalLogged) return;
+    for (const group of GROUPS) if (this.#groups[group].reasons.has('auth')) return;
+    this.logger.info('The account is accepted again');
+    this.#refusalLogged = false;
+  }
+}
