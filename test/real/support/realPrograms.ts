@@ -176,11 +176,15 @@ async function startPackaged(tool: Tool, suite: PackageSet, tried: string): Prom
   const files = TOOLS[tool].names.flatMap((name) => ['usr/bin', 'bin'].map((bin) => join(packages.folder, bin, name)));
   const unpacked = files.find((path) => existsSync(path));
   if (unpacked === undefined) return { problem: `${tried}; Debian's packages: no such file in them)` };
-  // A program that needs libraries of its own packages finds them there.
-  const libraries = readdirSync(join(packages.folder, 'usr/lib')).filter((name) => name.endsWith('-linux-gnu'));
-  const paths = libraries.map((name) => join(packages.folder, 'usr/lib', name)).join(':');
-  const command = suite === 'shells' ? (['env', `LD_LIBRARY_PATH=${paths}`, unpacked] as const) : undefined;
+  const command = suite === 'shells' ? withLibraries(packages.folder, unpacked) : undefined;
   return start(tool, unpacked, suite === 'sid' ? "Debian's packages of sid" : "Debian's packages", command);
+}
+
+/** A program that needs libraries of its own packages finds them there; other packages may have none. */
+function withLibraries(folder: string, program: string): RealProgram['command'] {
+  const libraries = readdirSync(join(folder, 'usr/lib')).filter((name) => name.endsWith('-linux-gnu'));
+  const paths = libraries.map((name) => join(folder, 'usr/lib', name)).join(':');
+  return ['env', `LD_LIBRARY_PATH=${paths}`, program];
 }
 
 async function start(tool: Tool, path: string, source: string, plain: RealProgram['command'] = [path]): Promise<Found> {
