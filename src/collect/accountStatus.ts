@@ -1,3 +1,4 @@
+import { REMEDIES } from '../api/remedies.ts';
 import { endOfLife } from '../config/config.ts';
 import { inSlices } from '../eventLoop/turns.ts';
 import type { AccountCollector } from './accountCollector.ts';
@@ -134,6 +135,7 @@ function outageOf({ up, inventory, context }: AccountCollector, { now }: Evaluat
     since: shown(since),
     reason,
     problem: text,
+    remedy: REMEDIES[reason],
     servedUntil: servedUntil > now ? shown(servedUntil) : undefined,
   };
 }
@@ -311,6 +313,7 @@ export function entryStatus(entry: Entry, now: number, wallNow: number) {
     success: tried ? problem === undefined : undefined,
     reason: problem?.reason,
     problem: problem?.text,
+    remedy: problem && REMEDIES[problem.reason],
     /** The end of the first of the failing attempts. */
     since: problem === undefined ? undefined : (wallNow + problem.since - now) / 1000,
     /** The reason why no account of the entry is read. */

@@ -1,6 +1,6 @@
 import type { TimeRange } from '../api/upstreamReader.ts';
 import { COUNTED, TRANSACTION_VALUES, type CountedMinute } from '../metrics/counterFamilies.ts';
-import { MINUTE_S } from '../formulas/units.ts';
+import { MINUTE_MS, MINUTE_S } from '../formulas/units.ts';
 
 /** The number of minutes for which the value of a minute can still grow. */
 const KEPT_MINUTES = 60;
@@ -10,27 +10,14 @@ export const OVERLAP = 10 * MINUTE_S;
 export const LONGEST_RANGE = 50 * MINUTE_S;
 /** `reporting` turns false after 10 minutes without data (New Relic's page on the reporting status of applications). */
 const SILENT_BEFORE = 10 * MINUTE_S;
+/** The range of one read in a steady state, for counters with an interval in milliseconds: the interval plus the overlap. */
+export function steadyRange(interval: number, to: number): TimeRange {
+  const seconds = OVERLAP + Math.max(MINUTE_S, Math.ceil(interval / MINUTE_MS) * MINUTE_S);
+  return { from: to - Math.min(LONGEST_RANGE, seconds), to };
+}
+
 /** The time after its first request for which an unreadable minute is tried again before it is lost, in seconds. */
 const BROKEN_FOR = 10 * MINUTE_S;
-
-/** The minutes of one application in a New Relic response. All times are Unix seconds, whole minutes. */
-interface CounterReading {
-  /** The requested range of this application; the range of the batch may be longer. */
-  readonly requested: TimeRange;
-  /** The range of the response for the whole batch. */
-  readonly received: TimeRange;
-  /** By the beginning of the minute; a minute without an entry had no transactions. */
-  readonly minutes: ReadonlyMap<number, CountedMinute>;
-}
-
-/** The outcome of a read, beside the growth of the counters. */
-export interface Booking {
-  /** Transactions added to minutes that an earlier read had covered. */
-  readonly late: number;
-  readonly lost: number;
-  /** The start of the first minute that cannot be read: the read has failed, and added nothing. */
-  readonly broken: number | undefined;
-}
 
 /** Marks a minute that no request has covered; a covered minute has a smaller number in `#firstCovered`. */
 const NEVER_COVERED = 255;
@@ -80,8 +67,16 @@ export class CounterLedger {
     }
   }
 
-  /** Takes over the minutes of a response. */
-  take({ requested, received, minutes }: CounterReading): Booking {
+  /**
+   * Takes over the minutes of a response. All times are Unix seconds, whole minutes.
+   *
+   * @param requested the range requested for this application; the range of the batch may be longer
+   * @param received the range of the response for the whole batch
+   * @param minutes by the beginning of the minute; a minute without an entry had no transactions
+   * @returns the transactions added to minutes that an earlier read had covered, the seconds that are lost, and the start of the
+   * first minute that cannot be read: then the read has failed, and added nothing
+   */
+  take(requested: TimeRange, received: TimeRange, minutes: ReadonlyMap<number, CountedMinute>) {
     if (this.#isSetBack(received.to)) this.#startAgain();
     const lost = this.#settle(requested.from);
     this.#keepUpTo(received.to);
@@ -125,7 +120,7 @@ export class CounterLedger {
 
   /** Finds the first broken minute that may still be repaired, and gives up minutes that were broken for too long. */
   #giveUp(
-    minutes: CounterReading['minutes'],
+    minutes: ReadonlyMap<number, CountedMinute>,
     { from, to }: TimeRange,
     requestedTo: number,
   ): { readonly first: number | undefined; readonly lost: number } {

@@ -5,7 +5,6 @@ import { writeLabels } from '../metrics/writeSamples.ts';
 import type { Kind } from '../reads/reads.ts';
 import { TaskStore, type Subject, type Task } from './task.ts';
 import { CounterLedger } from './counterLedger.ts';
-import type { CounterTotals } from './counterRecords.ts';
 import { windowAt } from './due.ts';
 import { EntityRecords } from './entityRecords.ts';
 import { QueryRecords } from './queryRecords.ts';
@@ -56,7 +55,8 @@ export class Inventory {
    * The lengths of the application list, each with the time of its first read and the requested ids (empty: all), oldest first.
    */
   #counts: { readonly listed: number; readonly of: string; readonly at: number }[] = [];
-  readonly counterTotals: CounterTotals = { lostSeconds: 0, lateTransactions: 0 };
+  /** The seconds that the counters of the account missed, and the transactions that arrived late, since the start. */
+  readonly counterTotals = { lostSeconds: 0, lateTransactions: 0 };
   readonly store: TaskStore;
 
   constructor(context: AccountContext) {

@@ -3,7 +3,6 @@ import {
   countCalls,
   oneByOne,
   type BatchRead,
-  type CallOptions,
   type Outcome,
   type PlannedCall,
   type RollingSubject,
@@ -11,9 +10,10 @@ import {
 } from '../api/upstreamReader.ts';
 import { inSlices } from '../eventLoop/turns.ts';
 import { datastoreNames } from '../formulas/metricInputs.ts';
+import { countedMinutes, counterSamples } from '../metrics/counterFamilies.ts';
 import { READS, type Kind } from '../reads/reads.ts';
 import type { Task, Subject } from './task.ts';
-import { book, overFirstRange, steadyRange } from './counterRecords.ts';
+import { steadyRange } from './counterLedger.ts';
 import type { Inventory } from './inventory.ts';
 import { takeOverMetrics } from './records.ts';
 import type { AccountContext } from './accountContext.ts';
@@ -133,11 +133,15 @@ export class Kinds {
   #applications(): TaskRead {
     const { account, reader } = this.#context;
     const ids = onlyIds(account.applications);
-    const calls = reader.listCalls(ids?.length ?? this.#inventory.listedApplications?.length ?? 0);
-    return wholeList(calls, async (call) => {
-      const list = await reader.listApplications(ids === undefined ? {} : { ids }, call);
-      return () => this.#inventory.setApplications(list, ids ?? []);
-    });
+    const read = oneByOne(
+      (_list: object, _range, call) => reader.listApplications(ids === undefined ? {} : { ids }, call),
+      () => reader.listCalls(ids?.length ?? this.#inventory.listedApplications?.length ?? 0),
+    );
+    return mapped(
+      read,
+      () => ({}),
+      (_task, list) => this.#inventory.setApplications(list, ids ?? []),
+    );
   }
 
   #keyTransactions(): TaskRead {
@@ -145,15 +149,24 @@ export class Kinds {
     const filter = account.key_transactions;
     const ids = typeof filter === 'boolean' ? undefined : onlyIds(filter);
     const { listedKeyTransactions = [] } = this.#inventory;
-    const known = ownersToRequest(account, listedKeyTransactions).length;
-    const calls =
-      reader.listCalls(ids?.length ?? listedKeyTransactions.length) + (known === 0 ? 0 : reader.listCalls(known));
-    return wholeList(calls, async (call) => {
-      const list = await reader.listKeyTransactions(ids === undefined ? {} : { ids }, call);
-      const owners = ownersToRequest(account, list);
-      const found = owners.length === 0 ? [] : await reader.listApplications({ ids: owners }, call);
-      return () => this.#inventory.setKeyTransactions(list, found);
-    });
+    const read = oneByOne(
+      async (_list: object, _range, call) => {
+        const list = await reader.listKeyTransactions(ids === undefined ? {} : { ids }, call);
+        const owners = ownersToRequest(account, list);
+        return { list, owners: owners.length === 0 ? [] : await reader.listApplications({ ids: owners }, call) };
+      },
+      () => {
+        const owners = ownersToRequest(account, listedKeyTransactions).length;
+        return (
+          reader.listCalls(ids?.length ?? listedKeyTransactions.length) + (owners === 0 ? 0 : reader.listCalls(owners))
+        );
+      },
+    );
+    return mapped(
+      read,
+      () => ({}),
+      (_task, { list, owners }) => this.#inventory.setKeyTransactions(list, owners),
+    );
   }
 
   #entityLists(): TaskRead {
@@ -196,10 +209,19 @@ export class Kinds {
         const ledger = inventory.recordOf(task.subject)?.counters;
         return { ...subjectOf(task), requested: ledger?.nextRange(range.to) ?? range };
       },
-      ({ subject }, series, requested) => {
+      ({ subject }, series, { applicationId, requested }) => {
         const { counters, data } = inventory.recordOf(subject) ?? {};
         if (counters === undefined || data === undefined) return;
-        data.samples.counters = book(counters, series, requested, { totals: inventory.counterTotals, reader, writer });
+        const fail = (problem: string): never => {
+          throw reader.refuseCounters(`application ${applicationId}: ${problem}`);
+        };
+        const { window } = series;
+        if (window.to <= Math.max(window.from, requested.from)) fail('the response is for another time than requested');
+        const { late, lost, broken } = counters.take(requested, window, countedMinutes(series));
+        inventory.counterTotals.lateTransactions += late;
+        inventory.counterTotals.lostSeconds += lost;
+        if (broken !== undefined) fail(`the minute ${new Date(broken * 1000).toISOString()} cannot be read`);
+        data.samples.counters = writer.write('counters', counterSamples(counters.totals));
       },
       ({ window }) => window.to,
     );
@@ -235,17 +257,25 @@ export class Kinds {
   }
 }
 
-/** The read of a list of the account; it resolves with a function that takes the list over. */
-function wholeList(calls: number, read: (call: CallOptions) => Promise<() => void>): TaskRead {
-  const list = oneByOne(
-    (_list: object, _range, call) => read(call),
-    () => calls,
-  );
-  return mapped(
-    list,
-    () => ({}),
-    (_list, arrive) => arrive(),
-  );
+/**
+ * Reads a batch over the range of its first application: mostly the longest one, because the oldest read is due first. An
+ * application with a longer range is left for another call.
+ */
+function overFirstRange<S, V>(read: BatchRead<S, V>): BatchRead<S & { readonly requested: TimeRange }, V> {
+  return {
+    plan: <T extends S & { readonly requested: TimeRange }>(subjects: Iterable<T>, { to }: TimeRange) => {
+      const left = subjects[Symbol.iterator]();
+      const first = left.next();
+      if (first.done === true) throw new RangeError('no subjects');
+      const { from } = first.value.requested;
+      const covered = function* (): Generator<T> {
+        for (let next: IteratorResult<T> = first; next.done !== true; next = left.next()) {
+          if (next.value.requested.from >= from) yield next.value;
+        }
+      };
+      return read.plan(covered(), { from, to });
+    },
+  };
 }
 
 /**

@@ -7,7 +7,7 @@ import type { Diagnosis } from '../api/upstreamReader.ts';
 import type { AccountStatus, TaskStatus, EntryStatus } from '../collect/accountStatus.ts';
 import type { AccountCollector } from '../collect/accountCollector.ts';
 import { unmatchedExclusions } from '../collect/accountWarnings.ts';
-import { REMEDIES } from '../collect/remedies.ts';
+import { REMEDIES } from '../api/remedies.ts';
 import type { AccountConfig } from '../config/config.ts';
 import { escapeUnsafe } from '../log/logger.ts';
 import { groupFailures, type FailureGroup } from '../web/statusPage/failureTable.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { CounterLedger, type Booking } from '../../src/collect/counterLedger.ts';
+import { CounterLedger } from '../../src/collect/counterLedger.ts';
 import { COUNTED, type CountedMinute } from '../../src/metrics/counterFamilies.ts';
 
 const START = 1_800_000_000 - (1_800_000_000 % 3_600);
@@ -8,6 +8,7 @@ const at = (minute: number): number => START + 60 * minute;
 const range = (from: number, to: number) => ({ from: at(from), to: at(to) });
 /** A minute with this many web transactions, one of them with an error, in half a second each. */
 const web = (count: number): number[] => [count, 0, Math.min(count, 1), count / 2, count, 0, 0];
+type Booking = ReturnType<CounterLedger['take']>;
 const NOTHING: Booking = { late: 0, lost: 0, broken: undefined };
 
 interface Reading {
@@ -22,11 +23,8 @@ interface Reading {
 function read(ledger: CounterLedger, { to, minutes = {}, batchFrom, answeredTo = to }: Reading): Booking {
   const requested = ledger.nextRange(at(to));
   const from = batchFrom === undefined ? requested.from : at(batchFrom);
-  return ledger.take({
-    requested,
-    received: { from, to: at(answeredTo) },
-    minutes: new Map(Object.entries(minutes).map(([minute, values]) => [at(Number(minute)), values])),
-  });
+  const byStart = new Map(Object.entries(minutes).map(([minute, values]) => [at(Number(minute)), values]));
+  return ledger.take(requested, { from, to: at(answeredTo) }, byStart);
 }
 
 /** A ledger whose first reading ended at minute 0. */
@@ -337,7 +335,7 @@ describe('whatever the order of readings, gaps, late growth, falls and broken mi
           const requested = ledger.nextRange(at(now));
           const received = range(Math.max((requested.from - START) / 60 - longer, now - 50), now - shorter);
           const given = new Map(Object.entries(minutes).map(([ago, values]) => [at(now - Number(ago)), values]));
-          oracle.take(requested, received, given, ledger.take({ requested, received, minutes: given }));
+          oracle.take(requested, received, given, ledger.take(requested, received, given));
           const after = [...ledger.totals];
           for (const [index, total] of after.entries()) expect(total).toBeGreaterThanOrEqual(before[index] ?? 0);
           before = after;

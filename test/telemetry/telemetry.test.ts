@@ -44,6 +44,7 @@ const ENTRY: EntryStatus = {
     success: undefined,
     reason: undefined,
     problem: undefined,
+    remedy: undefined,
     since: undefined,
   },
   ...{ refused: undefined, isEmpty: true, listed: undefined, exported: undefined, leftOut: undefined },

@@ -1,5 +1,5 @@
 import { UpstreamError, type Application } from '../../api/types.ts';
-import { REMEDIES } from '../../collect/remedies.ts';
+import { REMEDIES } from '../../api/remedies.ts';
 import { METRIC } from '../../formulas/metricInputs.ts';
 import type { LiveAccount } from '../upstream/session.ts';
 import { byThroughput, CallsSpent, MAX_CALLS } from './factConnections.ts';

@@ -24,7 +24,7 @@ import type { CallOptions, ListedAccount, UpstreamReader } from '../../api/upstr
 import { UpstreamError, type FailureReason } from '../../api/types.ts';
 import { systemClock, type Clock } from '../../eventLoop/clock.ts';
 import { AccountLimiter, SharedConcurrency } from '../../collect/limiter.ts';
-import { REMEDIES } from '../../collect/remedies.ts';
+import { REMEDIES } from '../../api/remedies.ts';
 import { expandAccounts, type Expansion } from '../../collect/expandAccounts.ts';
 import { chosenAccounts, namesOf, needsAccountLists } from './chosenAccounts.ts';
 import { HOUR_MS } from '../../formulas/units.ts';

@@ -1,5 +1,4 @@
 import type { AccountStatus, EntryStatus } from '../../collect/accountStatus.ts';
-import { REMEDIES } from '../../collect/remedies.ts';
 import type { ReloadFailure } from '../dependencies.ts';
 import { failureTable } from './failureTable.ts';
 import type { ShownAccount } from './shownAccounts.ts';
@@ -24,13 +23,13 @@ export function reloadNotice(failure: ReloadFailure | undefined, now: number): H
 }
 
 /** A notice about the list of accounts of an entry: that it fails, or what is likely a mistake. */
-export function listNotice({ entry, reason, problem, since, warnings }: EntryStatus, now: number): Html | undefined {
+export function listNotice({ entry, problem, remedy, since, warnings }: EntryStatus, now: number): Html | undefined {
   if (problem === undefined && warnings.length === 0) return undefined;
   const failure =
-    problem === undefined || reason === undefined || since === undefined
+    problem === undefined || since === undefined
       ? undefined
       : html`<b>The list of accounts of <bdi>${entry}</bdi> cannot be read</b> since ${timeInWords(since)},
-          ${ago(since, now)}; its accounts stay as they were. ${breakable(problem)}. What to do: ${REMEDIES[reason]}.`;
+          ${ago(since, now)}; its accounts stay as they were. ${breakable(problem)}. What to do: ${remedy}.`;
   return html`<div class="notice ${problem === undefined ? 'warn' : 'bad'}" role="alert">
     ${failure}
     ${list(
@@ -66,8 +65,7 @@ function outageNotice({ outage, refused }: AccountStatus, now: number): Html | u
   if (outage === undefined) {
     return whole.length === 0 ? undefined : html`<div class="notice bad">${facts('', whole)}</div>`;
   }
-  const { since, reason, servedUntil } = outage;
-  const remedy = REMEDIES[reason];
+  const { since, remedy, servedUntil } = outage;
   return html`<div class="notice bad" role="alert">
     <b>The account cannot be read</b> since ${timeInWords(since)}, ${ago(since, now)}.
     ${facts('', [

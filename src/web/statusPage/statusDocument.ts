@@ -1,5 +1,4 @@
 import type { TaskStatus, EntryStatus } from '../../collect/accountStatus.ts';
-import { REMEDIES } from '../../collect/remedies.ts';
 import type { ReloadFailure } from '../dependencies.ts';
 import type { LastScrapes } from '../lastScrapes.ts';
 import { failuresOf } from './failureTable.ts';
@@ -98,8 +97,7 @@ function accountDocument(account: ShownAccount) {
     ...fields(account, 'name', 'accountId', 'entry', 'api', 'labels', 'up', 'refused', 'windowEnd', 'warnings'),
     api_end_of_life: account.endOfLife,
     outage: outage && {
-      ...fields(outage, 'since', 'reason', 'problem'),
-      remedy: REMEDIES[outage.reason],
+      ...fields(outage, 'since', 'reason', 'problem', 'remedy'),
       last_good_values_until: outage.servedUntil,
     },
     application_counts: account.applicationCounts,

@@ -1,3 +1,4 @@
+import { REMEDIES } from '../../../src/api/remedies.ts';
 import type { AccountStatus, TypeStatus } from '../../../src/collect/accountStatus.ts';
 import { GROUPS } from '../../../src/reads/reads.ts';
 import type { Block } from '../../../src/metrics/sample.ts';
@@ -231,6 +232,7 @@ export function failing(count: number): { accounts: AccountStatus[]; blocks: Blo
     since: TEST_NOW - 1_830,
     reason: 'network' as const,
     problem: 'GET /applications.json: connect ECONNREFUSED 203.0.113.7:443, after 3 attempts',
+    remedy: REMEDIES.network,
     servedUntil: TEST_NOW + 90,
   };
   return {

@@ -1,3 +1,4 @@
+import { REMEDIES } from '../../../src/api/remedies.ts';
 import { describe, expect, test } from 'vitest';
 import type { AccountStatus } from '../../../src/collect/accountStatus.ts';
 import { shownAccounts } from '../../../src/web/statusPage/shownAccounts.ts';
@@ -200,6 +201,7 @@ describe('the status page', () => {
       since: TEST_NOW - 400,
       reason: 'network' as const,
       problem: 'GET /applications.json: connection refused',
+      remedy: REMEDIES.network,
       servedUntil: TEST_NOW + 90,
     };
     const failed = task({ group: 'applications', problem: outage.problem, reason: 'network' });
@@ -498,7 +500,7 @@ describe('/api/status', () => {
       since: TEST_NOW - 60,
       reason: 'auth' as const,
       problem: '401',
-
+      remedy: REMEDIES.auth,
       servedUntil: undefined,
     };
     const failing = [1, 2].map((failures) => task({ failures, reason: 'timeout', problem: 'no answer' }));

@@ -37,7 +37,13 @@ const WELL = 'All read, 30 s ago, no trouble in 1 application';
 const untried = groupStatus({ success: undefined, lastSuccess: undefined });
 const missing = task({ state: 'missing' });
 const failed = { state: 'missing', reason: 'timeout', problem: 'no answer within 10 s', failures: 1 } as const;
-const outage = { since: TEST_NOW, reason: 'auth', problem: '401 Unauthorized', servedUntil: undefined } as const;
+const outage = {
+  since: TEST_NOW,
+  reason: 'auth',
+  problem: '401 Unauthorized',
+  remedy: 'a key',
+  servedUntil: undefined,
+} as const;
 
 test.each<[name: string, account: Partial<AccountStatus>, over: Partial<Situation>, verdict: string, text: string]>([
   [
@@ -201,6 +207,7 @@ test('a list of accounts that fails is a read that fails, also while there is no
       success: false,
       reason: 'server',
       problem: 'graphql:accounts: 503',
+      remedy: 'wait',
       since: TEST_NOW,
     },
     ...{ refused: undefined, isEmpty: true, listed: undefined, exported: undefined, leftOut: undefined },
