@@ -46,7 +46,7 @@ export const INCIDENTS: readonly Incident[] = [
   }),
   incident('Processes on a host leak memory', {
     before: 480,
-    step: 5,
+    step: 10,
     change: ({ name, labels }) =>
       name === 'newrelic_host_memory_used_bytes' && labels['host'] === 'web-1'
         ? (minute) => 1_073_741_824 + minute * 16_777_216
@@ -54,7 +54,7 @@ export const INCIDENTS: readonly Incident[] = [
   }),
   incident('A host uses far more processor time than the day before', {
     before: 1500,
-    step: 5,
+    step: 10,
     change: ({ name, labels }) =>
       name === 'newrelic_host_cpu_usage_ratio' && labels['host'] === 'web-1' ? () => 4.5 : undefined,
   }),
@@ -161,7 +161,7 @@ export const INCIDENTS: readonly Incident[] = [
 ];
 
 function incident(name: string, given: Partial<Incident> & Pick<Incident, 'change'>): Incident {
-  return { name, before: 75, lasts: 100, after: 40, step: 2, interfaces: BOTH, ...given };
+  return { name, before: 75, lasts: 100, after: 40, step: 4, interfaces: BOTH, ...given };
 }
 
 /** The application checkout with other values for families of it, its hosts and its key transaction. */

@@ -26,11 +26,11 @@ const notifications = (minutes: number, step: number): string =>
   `)[${minutes}m:${step}m]))`;
 
 /** Minutes from one evaluation to the next on the quiet day. */
-export const QUIET_STEP = 5;
+export const QUIET_STEP = 10;
 
 /** A day and two hours in which nothing happens, but a scrape is lost now and then: no alert fires. */
 export function quietDay(by: Interface): RuleCase {
-  const lost = (minute: number): boolean => minute % 70 === 35;
+  const lost = (minute: number): boolean => minute % 70 === 40;
   const series = quietFleet(by).map(({ name, labels, at }): Series => {
     return { name, labels, at: (minute) => (lost(minute) ? (name === 'up' ? 0 : undefined) : at(minute)) };
   });
