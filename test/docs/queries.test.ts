@@ -5,11 +5,17 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { loadConfig } from '../../src/config/load.ts';
 import { strictYaml } from '../monitoring/ruleFiles.ts';
-import { blocksOf, pageAt, ROOT, rowsOf, sectionOf } from './pages.ts';
+import { blocksOf, pageAt, ROOT, sectionOf } from './pages.ts';
 
 const PAGE = pageAt('docs/queries.md');
 const pack = z.object({
-  queries: z.array(z.object({ interval: z.string().default('1m'), metrics: z.array(z.object({ name: z.string() })) })),
+  queries: z.array(
+    z.object({
+      name: z.string(),
+      interval: z.string().default('1m'),
+      metrics: z.array(z.object({ name: z.string() })),
+    }),
+  ),
 });
 
 test('the recipes are queries that the configuration takes', () => {
@@ -19,21 +25,25 @@ test('the recipes are queries that the configuration takes', () => {
   expect(loadConfig({ path: 'config.yaml', text }, {})).toHaveProperty('config');
 });
 
-test('the page has every pack with its families, and the calls that it makes', () => {
-  const rows = rowsOf(sectionOf(PAGE, '## Packs'));
-  const packs = readdirSync(join(ROOT, 'packs')).map((file) => {
-    const { queries } = pack.parse(strictYaml(`packs/${file}`));
+test('the page has every pack with the calls that it makes, and every query with its families', () => {
+  const section = sectionOf(PAGE, '## Packs');
+  const packs = readdirSync(join(ROOT, 'packs')).map((file) => ({
+    name: file.replace('.yaml', ''),
+    queries: pack.parse(strictYaml(`packs/${file}`)).queries,
+  }));
+  const calls = packs.map(({ name, queries }) => {
     const [interval = ''] = new Set(queries.map((query) => query.interval));
-    const families = queries.flatMap(({ metrics }) => metrics.map(({ name }) => `\`${name}\``));
-    const often = interval === '1m' ? 'a minute' : `each ${interval.replace('m', '')} minutes`;
-    return [`\`${file.replace('.yaml', '')}\``, `${queries.length} ${often}`, families.sort().join(', ')];
+    return `\`${name}\` (${queries.length} ${interval === '1m' ? 'a minute' : `each ${interval.replace('m', '')} minutes`})`;
   });
-  const shown = rows.map(([name = '', calls = '', families = '']) => [
-    name,
-    calls,
-    families.split(', ').sort().join(', '),
-  ]);
-  expect(shown.sort()).toEqual(packs.sort());
+  expect([...section.matchAll(/^- (`\w+` \([^)]*\)):/gm)].map(([, shown]) => shown).toSorted()).toEqual(
+    calls.toSorted(),
+  );
+  const families = packs.flatMap(({ name, queries }) =>
+    queries.map(
+      (query) => `\`${name}/${query.name}\` gives ${query.metrics.map((each) => `\`${each.name}\``).join(', ')}:`,
+    ),
+  );
+  expect((section.match(/^`\w+\/\w+` gives .*$/gm) ?? []).toSorted()).toEqual(families.toSorted());
 });
 
 test('the page has the text of every query of the packs', () => {
