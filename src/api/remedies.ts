@@ -1,4 +1,4 @@
-import type { FailureReason } from './types.ts';
+import type { FailureReason } from './upstreamError.ts';
 
 /** The remedy for an operator when an account cannot be read, by the reason of the failure (docs/errors.md, "Failed calls"). */
 export const REMEDIES: Readonly<Record<FailureReason, string>> = {

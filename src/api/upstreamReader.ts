@@ -1,18 +1,17 @@
 import type { GoldenColumn, GoldenDefinition } from '../nrql/goldenMetric.ts';
 import type { Columns } from '../formulas/metricInputs.ts';
 import type { RowReading, RowRules } from '../nrql/queryRows.ts';
-import {
-  UpstreamError,
-  type FailureReason,
-  type Application,
-  type Host,
-  type Instance,
-  type KeyTransaction,
-  type MetricName,
-  type RollingValues,
-  type Tag,
-  type Timeslice,
+import type {
+  Application,
+  Host,
+  Instance,
+  KeyTransaction,
+  MetricName,
+  RollingValues,
+  Tag,
+  Timeslice,
 } from './types.ts';
+import { UpstreamError, type FailureReason } from './upstreamError.ts';
 
 /** Reasons for reading a call for many subjects again in parts. */
 export const SPLIT_REASONS = ['truncated', 'timeout', 'error'] as const;
@@ -279,10 +278,12 @@ export interface MinuteSeries {
   readonly metrics: ReadonlyMap<string, readonly Timeslice[]>;
 }
 
-export type RollingSubject =
-  | { readonly kind: 'application'; readonly applicationId: number }
-  | { readonly kind: 'host'; readonly applicationId: number; readonly hostKey: string }
-  | { readonly kind: 'key_transaction'; readonly keyTransactionId: number };
+/** An application, or one of its hosts, or a key transaction. */
+export interface RollingSubject {
+  readonly applicationId?: number | undefined;
+  readonly hostKey?: string | undefined;
+  readonly keyTransactionId?: number | undefined;
+}
 
 /** The metric names of an application that contain any of these texts. */
 export interface CustomNamesSubject extends ApplicationSubject {

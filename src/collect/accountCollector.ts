@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import type { UpstreamError } from '../api/types.ts';
+import type { UpstreamError } from '../api/upstreamError.ts';
 import type { Outcome } from '../api/upstreamReader.ts';
 import { inSlices, yieldIfDue } from '../eventLoop/turns.ts';
 import { GROUPS, type Kind } from '../reads/reads.ts';

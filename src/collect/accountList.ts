@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { ListedAccount, UpstreamReader } from '../api/upstreamReader.ts';
-import { UpstreamError, type FailureReason } from '../api/types.ts';
+import { UpstreamError, type FailureReason } from '../api/upstreamError.ts';
 import type { AccountConfig, CollectionConfig } from '../config/config.ts';
 import { counted } from '../config/wording.ts';
 import type { Clock } from '../eventLoop/clock.ts';

@@ -1,5 +1,5 @@
 import type { GoldenMetric, GoldenResult, GoldenSubject, MonitoredEntity } from '../api/upstreamReader.ts';
-import type { UpstreamError } from '../api/types.ts';
+import type { UpstreamError } from '../api/upstreamError.ts';
 import { inSlices } from '../eventLoop/turns.ts';
 import { BUILT_IN_NAMES } from '../metrics/catalogue.ts';
 import { entityLabels, goldenLabels } from '../metrics/labelNames.ts';

@@ -1,11 +1,10 @@
-import { UpstreamError } from '../api/types.ts';
+import { UpstreamError } from '../api/upstreamError.ts';
 import {
   countCalls,
   oneByOne,
   type BatchRead,
   type Outcome,
   type PlannedCall,
-  type RollingSubject,
   type TimeRange,
 } from '../api/upstreamReader.ts';
 import { inSlices } from '../eventLoop/turns.ts';
@@ -41,7 +40,11 @@ export class Kinds {
     this.#inventory = inventory;
     const { entities, queries } = inventory;
     const rolling = (): TaskRead =>
-      mapped(this.#context.reader.rolling, rollingOf, ({ subject }, values) => inventory.setRolling(subject, values));
+      mapped(
+        this.#context.reader.rolling,
+        ({ subject }) => subject,
+        ({ subject }, values) => inventory.setRolling(subject, values),
+      );
     const metricData = (): TaskRead => this.#metricData();
     this.#reads = {
       applications: () => this.#applications(),
@@ -336,11 +339,4 @@ export function failed(error: unknown): Outcome<number> {
 function applicationOf({ subject: { applicationId } }: Task): { readonly applicationId: number } {
   if (applicationId === undefined) throw new Error('a task that belongs to no application has no application id');
   return { applicationId };
-}
-
-function rollingOf(task: Task): RollingSubject {
-  const { hostKey, keyTransactionId } = task.subject;
-  if (keyTransactionId !== undefined) return { kind: 'key_transaction', keyTransactionId };
-  const { applicationId } = applicationOf(task);
-  return hostKey === undefined ? { kind: 'application', applicationId } : { kind: 'host', applicationId, hostKey };
 }

@@ -1,5 +1,5 @@
 import type { Application, Host, Instance, KeyTransaction, RollingValues } from '../api/types.ts';
-import { UpstreamError } from '../api/types.ts';
+import { UpstreamError } from '../api/upstreamError.ts';
 import type { WindowValues } from '../formulas/metricInputs.ts';
 import { databaseKind, type DatabaseChoice } from '../formulas/responseTimes.ts';
 import { customSamples } from '../metrics/customMetrics.ts';

@@ -1,4 +1,4 @@
-import type { FailureReason } from '../api/types.ts';
+import type { FailureReason } from '../api/upstreamError.ts';
 import { KINDS, READS, type Group, type Kind } from '../reads/reads.ts';
 
 /** The subject of a task: a list of the account has no id. */

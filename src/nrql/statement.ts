@@ -24,8 +24,6 @@ interface Statement {
   }[];
   /** Names of FROM of the outermost query, as they are written. */
   readonly sources: readonly string[];
-  /** The positions where a LIMIT would be inserted into the inner queries that have none. */
-  readonly unlimited: readonly number[];
 }
 
 /** A problem of a query, with its position in the text. */
@@ -111,16 +109,13 @@ export function readStatement(query: string): Statement {
     columns: entriesOf('select').map(columnOf),
     facets: entriesOf('facet').map(facetOf),
     sources: entriesOf('from').flatMap((entry) => attributeOf(entry) ?? []),
-    unlimited: groupsIn(outermost.parts)
-      .filter((group) => group.query === group && !group.hasLimit)
-      .map(({ end }) => end - 1),
   };
 }
 
 /** Longest query in characters, far above those of New Relic: reading one takes up to 3 kilobytes for each. */
 const LONGEST_QUERY = 65_536;
 const TOO_LONG = 'the query is longer than 65,536 characters: shorten it';
-const NOTHING_READ = { columns: [], facets: [], sources: [], unlimited: [] } as const;
+const NOTHING_READ = { columns: [], facets: [], sources: [] } as const;
 
 /** The groups in these parts, at any depth. */
 function groupsIn(parts: readonly TextPart[]): readonly Group[] {

@@ -1,5 +1,5 @@
 import { SPLIT_REASONS, type CallObserver, type SplitReason } from '../api/upstreamReader.ts';
-import { FAILURE_REASONS, type FailureReason } from '../api/types.ts';
+import { FAILURE_REASONS, type FailureReason } from '../api/upstreamError.ts';
 // The library only counts and measures. src/exposition writes the text, because the library's writer renames a counter for good once
 // it was written as OpenMetrics, and knows no units, escaped quotes in HELP or canonical bounds. Its successor needs Node 22.
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';

@@ -2,7 +2,7 @@ import process from 'node:process';
 import { formatDiagnostic } from '../config/diagnostic.ts';
 import { counted } from '../config/wording.ts';
 import { describeInterfaceEnd, openLog, readFiles, logIfFromEnvironment, type Findings } from '../cli/configuration.ts';
-import { UpstreamError } from '../api/types.ts';
+import { UpstreamError } from '../api/upstreamError.ts';
 import type { Diagnosis } from '../api/upstreamReader.ts';
 import type { AccountStatus, TaskStatus, EntryStatus } from '../collect/accountStatus.ts';
 import type { AccountCollector } from '../collect/accountCollector.ts';

@@ -1,5 +1,6 @@
 import { Document } from 'yaml';
-import type { Application, FailureReason, KeyTransaction, Host, Instance } from '../api/types.ts';
+import type { Application, KeyTransaction, Host, Instance } from '../api/types.ts';
+import type { FailureReason } from '../api/upstreamError.ts';
 import {
   findApplications,
   findKeyTransactions,

@@ -14,7 +14,7 @@ describe('a reader that replaces another one (reload)', () => {
       const hosts = await readOne(next.reader.hosts, { applicationId: id }, next.call, RANGE);
       expect(hosts.map((host) => host.language)).toEqual(hosts.map(() => language));
     }
-    const subject = { kind: 'key_transaction', keyTransactionId: keyTransaction?.id ?? 0 } as const;
+    const subject = { keyTransactionId: keyTransaction?.id ?? 0 };
     const values = await readOne(next.reader.rolling, subject, next.call, RANGE);
     expect(values.summary?.requestRate).toBeGreaterThan(0);
   });

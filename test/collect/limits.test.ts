@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { FailureReason } from '../../src/api/types.ts';
+import type { FailureReason } from '../../src/api/upstreamError.ts';
 import { accountConfig, collectionConfig } from './support/config.ts';
 import { EVERYTHING, World } from './support/world.ts';
 

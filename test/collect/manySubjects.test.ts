@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { FailureReason, RollingSummary } from '../../src/api/types.ts';
+import type { RollingSummary } from '../../src/api/types.ts';
+import type { FailureReason } from '../../src/api/upstreamError.ts';
 import { application, keyTransaction } from './support/bodies.ts';
 import { accountConfig, collectionConfig } from './support/config.ts';
 import { EVERYTHING, NERDGRAPH, World } from './support/world.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { FAILURE_REASONS } from '../../src/api/types.ts';
+import { FAILURE_REASONS } from '../../src/api/upstreamError.ts';
 import { buildProgram } from '../../src/cli/program.ts';
 import { toolCommands } from '../../src/tools/commands.ts';
 import { BUILT_IN_NAMES, FAMILIES } from '../../src/metrics/catalogue.ts';

@@ -7,7 +7,7 @@ import { errorTitle, hasError, titleOf } from './errorTitle.ts';
 import type { RawResponse } from './exchange.ts';
 import type { KeyMask } from './keyMask.ts';
 import { hasMembers, isList, type Json } from './validation.ts';
-import type { FailureReason } from '../types.ts';
+import type { FailureReason } from '../upstreamError.ts';
 import type { Overload } from '../upstreamReader.ts';
 
 /** Bodies up to this size are unpacked synchronously, because handing them to another thread would cost more. */

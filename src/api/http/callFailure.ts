@@ -1,4 +1,4 @@
-import type { FailureReason } from '../types.ts';
+import type { FailureReason } from '../upstreamError.ts';
 import type { Overload } from '../upstreamReader.ts';
 import { type ResponseHeaders, firstHeader } from './address.ts';
 

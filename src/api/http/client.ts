@@ -3,7 +3,7 @@ import type { FailureMemory } from './failureMemory.ts';
 import { ApiKey } from './keyMask.ts';
 import { CallFailure, overloadOf } from './callFailure.ts';
 import { backoff } from '../backoff.ts';
-import { UpstreamError } from '../types.ts';
+import { UpstreamError } from '../upstreamError.ts';
 import type { CallObserver, SplitReason, CallOptions, Overload } from '../upstreamReader.ts';
 import { yieldToEventLoop, yieldSoonAfterInput, yieldAfterInput } from '../../eventLoop/turns.ts';
 import { firstHeader, httpsUpgrade } from './address.ts';

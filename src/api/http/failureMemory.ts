@@ -1,5 +1,5 @@
 import { backoff } from '../backoff.ts';
-import type { UpstreamError } from '../types.ts';
+import type { UpstreamError } from '../upstreamError.ts';
 
 /** The subject of a read: an application by its id, or a key transaction by its guid. */
 export type SubjectId = number | string;

@@ -1,6 +1,7 @@
 import { FailureMemory, type SubjectId } from '../http/failureMemory.ts';
 import type { IdListForm } from '../../nrql/goldenMetric.ts';
-import type { Application, UpstreamError } from '../types.ts';
+import type { Application } from '../types.ts';
+import type { UpstreamError } from '../upstreamError.ts';
 import type { GoldenMetric } from '../upstreamReader.ts';
 import type { Json } from '../http/validation.ts';
 

@@ -22,7 +22,8 @@ import { inSlices } from '../../eventLoop/turns.ts';
 import { isDatastore, METRIC } from '../../formulas/metricInputs.ts';
 import { NEED_SQUARES, SIGN_OF_LIFE } from '../../formulas/valueFormulas.ts';
 import { CallFailure } from '../http/callFailure.ts';
-import { UpstreamError, type Host, type RollingValues } from '../types.ts';
+import type { Host, RollingValues } from '../types.ts';
+import { UpstreamError } from '../upstreamError.ts';
 import { HOUR_S } from '../../formulas/units.ts';
 
 /** How data are read in rows. A call carries subjects of one kind of query. */
@@ -137,9 +138,10 @@ export function metricDataSubject({ applicationId, hostKey, metrics }: MetricDat
   return { id: applicationId, host: hostKey, selector, needsSquares: selection.needsSquares };
 }
 
-const METRIC_DATA = {
-  application: { name: 'application metrics', group: 'application_metrics', groupBy: 'application' },
-  host: { name: 'host metrics', group: 'host_metrics', groupBy: 'host' },
+/** The queries of metric data; those of series have the same rows, one for each bucket. */
+export const METRIC_DATA = {
+  application: { read: 'application_metrics', groupBy: 'application' },
+  host: { read: 'host_metrics', groupBy: 'host' },
 } as const satisfies Record<string, QueryKind>;
 
 /** Reads summarized metric data of applications or of hosts, one query for many. */
@@ -152,13 +154,7 @@ export function metricDataRead(account: NerdGraphAccount): BatchRead<MetricDataS
   });
 }
 
-const HOST_LISTS: QueryKind = {
-  name: 'host lists',
-  group: 'hosts',
-  groupBy: 'host',
-  columns: 'names',
-  seconds: HOUR_S,
-};
+const HOST_LISTS: QueryKind = { read: 'hosts', groupBy: 'host', columns: 'names', seconds: HOUR_S };
 
 /** Reads the hosts that reported in the hour before the end of the range, because the interface has no list of hosts. */
 export function hostsRead(account: NerdGraphAccount): BatchRead<ApplicationSubject, readonly Host[]> {
@@ -180,21 +176,11 @@ const KEY_TRANSACTION_SECONDS = 600;
 const SECONDS = 240;
 
 const ROLLING = {
-  application: { name: 'rolling applications', group: 'applications', groupBy: 'application', seconds: SECONDS },
-  host: { name: 'rolling hosts', group: 'hosts', groupBy: 'host', seconds: SECONDS },
-  key_transaction: {
-    name: 'key transactions',
-    group: 'key_transactions',
-    groupBy: 'key_transaction',
-    seconds: KEY_TRANSACTION_SECONDS,
-  },
-} as const satisfies Record<RollingSubject['kind'], QueryKind>;
-const OWNERS: QueryKind = {
-  name: 'owners of key transactions',
-  group: 'key_transactions',
-  groupBy: 'application',
-  seconds: KEY_TRANSACTION_SECONDS,
-};
+  application: { read: 'application_rolling', groupBy: 'application', seconds: SECONDS },
+  host: { read: 'host_rolling', groupBy: 'host', seconds: SECONDS },
+  keyTransaction: { read: 'key_transaction_rolling', groupBy: 'key_transaction', seconds: KEY_TRANSACTION_SECONDS },
+  owners: { read: 'key_transaction_rolling', groupBy: 'application', seconds: KEY_TRANSACTION_SECONDS },
+} as const satisfies Record<string, QueryKind>;
 
 const LONGEST_NAME_SHOWN = 120;
 
@@ -210,11 +196,12 @@ export function rollingRead(account: NerdGraphAccount): BatchRead<RollingSubject
   const application = new MetricSelector([...hostMetrics, ...BROWSER_METRICS]);
   const keyTransaction = new MetricSelector([]);
   return rowsRead(account, {
-    kindOf: ({ kind }) => ROLLING[kind],
-    subjectOf: (subject) => {
-      if (subject.kind === 'application') return { id: subject.applicationId, selector: application };
-      if (subject.kind === 'host') return { id: subject.applicationId, host: subject.hostKey, selector: host };
-      const known = memory.keyTransactions.get(subject.keyTransactionId);
+    kindOf: ({ hostKey, keyTransactionId }) =>
+      ROLLING[keyTransactionId !== undefined ? 'keyTransaction' : hostKey !== undefined ? 'host' : 'application'],
+    subjectOf: ({ applicationId, hostKey, keyTransactionId }) => {
+      const selector = hostKey === undefined ? application : host;
+      if (keyTransactionId === undefined) return { id: applicationId ?? 0, host: hostKey, selector };
+      const known = memory.keyTransactions.get(keyTransactionId);
       if (known === undefined || known instanceof UpstreamError) return undefined;
       const displayName = JSON.stringify(known.name.slice(0, LONGEST_NAME_SHOWN));
       return { id: known.guid, selector: keyTransaction, displayName, keyTransaction: known };
@@ -222,14 +209,12 @@ export function rollingRead(account: NerdGraphAccount): BatchRead<RollingSubject
     queriesOf: (parts, kind, range) => {
       const own = { parts, query: queryOver(kind, range) };
       if (kind.groupBy !== 'key_transaction') return [own];
-      return [own, { parts: partsOf(ownersOf(parts)), query: queryOver(OWNERS, range) }];
+      return [own, { parts: partsOf(ownersOf(parts)), query: queryOver(ROLLING.owners, range) }];
     },
-    valueOf: (subject, rows, _, request, [owners]) => {
-      if (subject.kind === 'key_transaction') {
-        return keyTransactionValues(account, subject.keyTransactionId, rows, request?.keyTransaction, owners);
-      }
-      return rollingOf(rows.rowsOf(subject.kind === 'host' ? subject.hostKey : undefined), rows.seconds ?? SECONDS);
-    },
+    valueOf: ({ hostKey, keyTransactionId }, rows, _, request, [owners]) =>
+      keyTransactionId === undefined
+        ? rollingOf(rows.rowsOf(hostKey), rows.seconds ?? SECONDS)
+        : keyTransactionValues(account, keyTransactionId, rows, request?.keyTransaction, owners),
   });
 }
 

@@ -1,7 +1,7 @@
 import { PLANNED_FACETS } from '../../nrql/limits.ts';
 import type { AccountMemory, KeyTransactionDetails } from './accountMemory.ts';
 import { all, any, equals, filled, isIn, isNotNull, type Condition } from './nrql.ts';
-import type { Group } from '../../reads/reads.ts';
+import type { Kind } from '../../reads/reads.ts';
 import { MetricSelector } from './metricSelector.ts';
 import type { SubjectId } from '../http/failureMemory.ts';
 import { frameLength, idLength, literal, recordId, sourceKey, type GoldenSource } from '../../nrql/goldenMetric.ts';
@@ -22,10 +22,10 @@ export interface QueryPart extends Omit<BatchSubject, 'host'> {
 
 export type Batch = readonly QueryPart[];
 
-/** A kind of query; failures are remembered under its name. */
+/** How a read is queried in rows. */
 export interface QueryKind {
-  readonly name: string;
-  readonly group: Group;
+  /** Calls are counted by its group, and failures are remembered under its name. */
+  readonly read: Kind;
   /** The subject of a row: a metric of an application or of a host, a key transaction, or an entity with golden metrics. */
   readonly groupBy: 'application' | 'host' | 'key_transaction' | 'entity';
   /** The source of golden metrics; their selected values are the columns of the query. */
@@ -178,12 +178,12 @@ export function takeSubjects<S>(
 function goTogether(first: BatchSubject, other: BatchSubject, memory: AccountMemory, kind: QueryKind): boolean {
   if (!mustBeAlone(first, memory, kind) && !mustBeAlone(other, memory, kind)) return true;
   const { failures } = memory;
-  const { name } = kind;
-  return first.id === other.id && failures.isSuspect(name, first.id) && !failures.isSuspect(name, other.id, other.host);
+  const { read } = kind;
+  return first.id === other.id && failures.isSuspect(read, first.id) && !failures.isSuspect(read, other.id, other.host);
 }
 
-function mustBeAlone({ id, host }: BatchSubject, { failures }: AccountMemory, { name }: QueryKind): boolean {
-  return failures.isSuspect(name, id) || failures.isSuspect(name, id, host);
+function mustBeAlone({ id, host }: BatchSubject, { failures }: AccountMemory, { read }: QueryKind): boolean {
+  return failures.isSuspect(read, id) || failures.isSuspect(read, id, host);
 }
 
 /**
@@ -197,11 +197,11 @@ export function planQueries(parts: readonly QueryPart[], memory: AccountMemory, 
     const [healthy, suspects] = separateSuspects(part, memory, kind);
     batches.push(...suspects.map((each) => [each]));
     if (healthy === undefined) continue;
-    if (memory.failures.isSuspect(kind.name, part.id) || !Size.of([healthy], memory, kind).fits) {
+    if (memory.failures.isSuspect(kind.read, part.id) || !Size.of([healthy], memory, kind).fits) {
       batches.push(
         ...divided([{ ...healthy, namesHosts: healthy.hosts !== undefined && kind.groupBy === 'host' }], memory, kind),
       );
-    } else if (memory.failures.isReturning(kind.name, part.id)) batches.push([healthy]);
+    } else if (memory.failures.isReturning(kind.read, part.id)) batches.push([healthy]);
     else together.push(healthy);
   }
   let batch: QueryPart[] = [];
@@ -259,12 +259,12 @@ function separateColumns(
 function separateSuspects(
   part: QueryPart,
   { failures }: AccountMemory,
-  { name }: QueryKind,
+  { read }: QueryKind,
 ): [QueryPart | undefined, QueryPart[]] {
   const { id, hosts } = part;
-  const alone = hosts?.filter((host) => failures.isSuspect(name, id, host)) ?? [];
+  const alone = hosts?.filter((host) => failures.isSuspect(read, id, host)) ?? [];
   if (hosts === undefined) return [part, []];
-  if (alone.length === 0) return [failures.hasSuspectPart(name, id) ? { ...part, namesHosts: true } : part, []];
+  if (alone.length === 0) return [failures.hasSuspectPart(read, id) ? { ...part, namesHosts: true } : part, []];
   const others = hosts.filter((host) => !alone.includes(host));
   const apart = alone.map((host) => ({ ...part, hosts: [host], namesHosts: true }));
   return [others.length === 0 ? undefined : { ...part, hosts: others, namesHosts: true }, apart];

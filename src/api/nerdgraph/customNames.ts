@@ -126,13 +126,7 @@ function tooMany(): CallFailure {
   return new CallFailure('too_large', 'there are more metric names than can be listed');
 }
 
-const KIND = {
-  name: 'custom names',
-  group: 'custom_metrics',
-  groupBy: 'application',
-  columns: 'names',
-  seconds: DAY_S,
-} as const satisfies QueryKind;
+const KIND: QueryKind = { read: 'custom_names', groupBy: 'application', columns: 'names', seconds: DAY_S };
 
 /** Reads the metric names that contain given texts, of many applications at a time, over the day before the end of the range. */
 export function customNamesRead(account: NerdGraphAccount): BatchRead<CustomNamesSubject, readonly string[]> {
@@ -157,7 +151,7 @@ export function customNamesRead(account: NerdGraphAccount): BatchRead<CustomName
     const patterns = filled(filters.map((filter) => isLike('metricTimesliceName', `%${filter}%`)));
     if (patterns === undefined) return [];
     const where = all([equals('appId', applicationId), isNull('scope'), any(patterns)]);
-    const names = await readUniqueNames(account, { group: KIND.group, where, to }, call);
+    const names = await readUniqueNames(account, { group: 'custom_metrics', where, to }, call);
     return names.filter((name) => filters.some((filter) => name.includes(filter)));
   };
 

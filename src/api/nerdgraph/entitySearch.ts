@@ -9,7 +9,8 @@ import { readPages } from '../http/paging.ts';
 import { isList, hasMembers, parseRecord, text, type Discarded, type Json } from '../http/validation.ts';
 import type { CallOptions } from '../upstreamReader.ts';
 import { inSlices } from '../../eventLoop/turns.ts';
-import { UpstreamError, type Tag } from '../types.ts';
+import type { Tag } from '../types.ts';
+import { UpstreamError } from '../upstreamError.ts';
 
 /** REST's health status by severity of the open alerts. That the two are equal is our inference. */
 const HEALTH = {

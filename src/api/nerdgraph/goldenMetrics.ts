@@ -15,10 +15,9 @@ import {
   type Outcome,
   type TimeRange,
 } from '../upstreamReader.ts';
-import type { UpstreamError } from '../types.ts';
+import type { UpstreamError } from '../upstreamError.ts';
 
-/** The kind under which failures of entities are remembered. */
-const ENTITY_KIND = 'golden metrics';
+const GOLDEN_READ = 'golden_metrics';
 
 /** An entity of a call, and the selected columns of each of its sources. */
 interface Entity<T extends GoldenSubject> {
@@ -67,8 +66,8 @@ function takeEntities<T extends GoldenSubject>(
     if (first !== undefined) {
       const { subject: other } = first;
       const isAlike = type === other.type && window === other.window && endsBefore === other.endsBefore;
-      if (!isAlike || failures.isSuspect(ENTITY_KIND, other.guid)) break;
-      if (failures.isSuspect(ENTITY_KIND, guid)) continue;
+      if (!isAlike || failures.isSuspect(GOLDEN_READ, other.guid)) break;
+      if (failures.isSuspect(GOLDEN_READ, guid)) continue;
     }
     const selectors = known.get(columns) ?? selectorsOf(columns);
     known.set(columns, selectors);
@@ -89,7 +88,7 @@ function takeEntities<T extends GoldenSubject>(
 }
 
 function kindOf(source: GoldenSource): QueryKind {
-  return { name: ENTITY_KIND, group: 'golden_metrics', groupBy: 'entity', golden: source };
+  return { read: GOLDEN_READ, groupBy: 'entity', golden: source };
 }
 
 function selectorsOf(columns: GoldenSubject['columns']): Selectors {

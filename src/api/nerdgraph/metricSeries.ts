@@ -1,7 +1,7 @@
 import { MAX_BUCKETS, PLANNED_FACETS } from '../../nrql/limits.ts';
 import { planChunks, type SeriesLimits } from '../seriesChunks.ts';
 import { expectedRows, type QueryKind, type QueryPart } from './batching.ts';
-import { metricDataSubject, QuerySelection, rowsRead } from './batchReads.ts';
+import { METRIC_DATA, metricDataSubject, QuerySelection, rowsRead } from './batchReads.ts';
 import { stepOf } from './nrql.ts';
 import { ITSELF, type FoundRows, type SubjectRows } from './rows.ts';
 import { metricDataOf } from './rowValues.ts';
@@ -24,6 +24,7 @@ import {
 } from '../upstreamReader.ts';
 import type { Timeslice } from '../types.ts';
 import { HOUR_S, MINUTE_MS, MINUTE_S } from '../../formulas/units.ts';
+import { READS } from '../../reads/reads.ts';
 
 /** The most rows (buckets times facets) that a query is planned for: half of the most that a response may have. */
 const PLANNED_BUCKET_ROWS = 25_000;
@@ -35,16 +36,11 @@ const LIMITS: SeriesLimits = {
   stepOf,
 };
 
-const KINDS = {
-  application: { name: 'application metrics series', group: 'application_metrics', groupBy: 'application' },
-  host: { name: 'host metrics series', group: 'host_metrics', groupBy: 'host' },
-} as const satisfies Record<string, QueryKind>;
-
 /** Reads metric data minute by minute or hour by hour. */
 export function metricSeriesRead(account: NerdGraphAccount): SeriesRead {
   return {
     ...rowsRead<MetricDataSubject, MetricSeries, SeriesChunk>(account, {
-      kindOf: ({ hostKey }) => KINDS[hostKey === undefined ? 'application' : 'host'],
+      kindOf: ({ hostKey }) => METRIC_DATA[hostKey === undefined ? 'application' : 'host'],
       subjectOf: metricDataSubject,
       maxRows: (chunk) => facetLimit(Math.min(MAX_BUCKETS, bucketsOf(chunk))),
       queriesOf: (parts, kind, chunk) => queriesOver(account, parts, kind, chunk),
@@ -131,7 +127,7 @@ async function readGaps(
     for (const gap of gapsIn(range, rows?.window)) {
       if (gap.to - gap.from >= range.to - range.from) {
         const words = 'the answer is for another time than requested';
-        if (rows !== undefined) rows.failure = account.transport.invalid(query.group, words);
+        if (rows !== undefined) rows.failure = account.transport.invalid(READS[query.read].group, words);
         break;
       }
       const key = `${gap.from} ${gap.to}`;
@@ -155,8 +151,7 @@ function summarize(timeslices: ReadonlyMap<string, readonly Timeslice[]>, range:
 }
 
 const COUNTERS: QueryKind = {
-  name: 'counters',
-  group: 'counters',
+  read: 'counters',
   groupBy: 'application',
   columns: 'sums',
   bucketMinutes: 1,

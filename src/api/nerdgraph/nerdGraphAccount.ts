@@ -6,9 +6,9 @@ import type { NerdGraphReaderOptions, Transport } from './transport.ts';
 import { METRIC } from '../../formulas/metricInputs.ts';
 import { SIGN_OF_LIFE } from '../../formulas/valueFormulas.ts';
 import { CallFailure } from '../http/callFailure.ts';
-import { Discarded, id, parseList } from '../http/validation.ts';
+import { Discarded, id, parseList, type Json } from '../http/validation.ts';
 import type { CallOptions, Diagnosis, ListedAccount, TimeRange } from '../upstreamReader.ts';
-import { UpstreamError } from '../types.ts';
+import { UpstreamError } from '../upstreamError.ts';
 
 /** The id of the user who owns the key. Rejects with an UpstreamError, or with the reason of the signal. */
 export async function readUser(transport: Transport, call: CallOptions): Promise<number> {
@@ -24,20 +24,21 @@ export async function readUser(transport: Transport, call: CallOptions): Promise
  */
 export async function listAccounts(transport: Transport, call: CallOptions): Promise<readonly ListedAccount[]> {
   const { found } = await transport.read('accounts', ACCOUNTS_IN_REGION, {}, call);
-  const discarded = new Discarded();
-  const accounts = await transport.parseReporting('accounts', async () => {
-    const parsed = await parseList(outline, found, 'accounts', discarded);
+  return transport.parseReporting('accounts', async () => {
+    const discarded = new Discarded();
+    const accounts = await accountsIn(found, discarded);
     const problem = discarded.summary();
-    if (problem !== undefined)
-      throw new CallFailure('invalid_response', `the list of accounts cannot be used: ${problem}`);
-    return parsed;
+    if (problem === undefined) return accounts;
+    throw new CallFailure('invalid_response', `the list of accounts cannot be used: ${problem}`);
   });
-  return [...new Map(accounts.map((each) => [each.id, { id: each.id, name: each.name ?? '' }])).values()];
 }
 
 const outline = z.object({ id, name: z.string().nullish() });
 
-type AccountOutline = z.infer<typeof outline>;
+async function accountsIn(found: Json, discarded: Discarded): Promise<readonly ListedAccount[]> {
+  const accounts = await parseList(outline, found, 'accounts', discarded);
+  return [...new Map(accounts.map((each) => [each.id, { id: each.id, name: each.name ?? '' }])).values()];
+}
 
 /** An account as its reads share it: its number, the transport and the memory. */
 export class NerdGraphAccount {
@@ -77,12 +78,9 @@ export class NerdGraphAccount {
     }
   }
 
-  async list(call: CallOptions): Promise<readonly AccountOutline[]> {
+  async list(call: CallOptions): Promise<readonly ListedAccount[]> {
     const { found } = await this.transport.read('applications', ACCOUNTS, {}, call);
-    const accounts = await this.transport.parseReporting('applications', (discarded) =>
-      parseList(outline, found, 'accounts', discarded),
-    );
-    return [...new Map(accounts.map((each) => [each.id, each])).values()];
+    return this.transport.parseReporting('applications', (discarded) => accountsIn(found, discarded));
   }
 
   /**
@@ -127,7 +125,7 @@ export class NerdGraphAccount {
     }
   }
 
-  #only(accounts: readonly AccountOutline[]): number {
+  #only(accounts: readonly ListedAccount[]): number {
     const [first, second] = accounts;
     if (first !== undefined && second === undefined) return first.id;
     const words =
@@ -138,7 +136,7 @@ export class NerdGraphAccount {
   }
 }
 
-function notListed(configured: number, accounts: readonly AccountOutline[]): string {
+function notListed(configured: number, accounts: readonly ListedAccount[]): string {
   const listed = accounts.length === 0 ? 'it lists no account' : `it lists ${namesOf(accounts)}`;
   return `the key does not list account ${configured} (account_id), ${listed}: correct account_id, or give the key's user access to it`;
 }
@@ -147,9 +145,9 @@ function notListed(configured: number, accounts: readonly AccountOutline[]): str
 const MAX_SHOWN = 20;
 
 /** Ids with names, for a message: the names are cut and have no control characters. */
-function namesOf(accounts: readonly AccountOutline[]): string {
+function namesOf(accounts: readonly ListedAccount[]): string {
   const shown = accounts.slice(0, MAX_SHOWN).map(({ id: number, name }) => {
-    const plain = (name ?? '').slice(0, 60).replace(/\p{C}/gu, ' ').trim();
+    const plain = name.slice(0, 60).replace(/\p{C}/gu, ' ').trim();
     return plain === '' ? String(number) : `${number} (${plain})`;
   });
   return shown.join(', ') + (accounts.length > MAX_SHOWN ? ` and ${accounts.length - MAX_SHOWN} more` : '');

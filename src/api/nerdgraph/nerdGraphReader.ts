@@ -4,7 +4,7 @@ import { AccountMemory, PAGE_SIZE } from './accountMemory.ts';
 import { listApplications } from './applications.ts';
 import { goldenMetricsRead } from './goldenMetrics.ts';
 import { listKeyTransactions } from './keyTransactions.ts';
-import { listEntities, readEntityTypes } from './monitoredEntities.ts';
+import { listEntities, readEntityTypes } from './entityLists.ts';
 import { counterRead, metricSeriesRead } from './metricSeries.ts';
 import { rowsOf, nearWindow } from './nrql.ts';
 import { hostsRead, metricDataRead, QuerySelection, rollingRead } from './batchReads.ts';

@@ -9,8 +9,9 @@ import {
   type GoldenSource,
   type IdListForm,
 } from '../../nrql/goldenMetric.ts';
+import { READS } from '../../reads/reads.ts';
 import { BOUNDS } from '../http/bounds.ts';
-import { UpstreamError } from '../types.ts';
+import { UpstreamError } from '../upstreamError.ts';
 
 /** The count is the first function, because New Relic ranks the returned facets by the first function. */
 const COUNT = { of: 'count', from: TIMESLICE, as: 'c' } as const;
@@ -49,7 +50,8 @@ export async function queryBatch(
   retries: NonNullable<NrqlRead['retries']>,
   isAlone = false,
 ): Promise<NrqlEnd> {
-  const { group, range, columns = 'values', groupBy, bucketMinutes, golden } = read.query;
+  const { range, columns = 'values', groupBy, bucketMinutes, golden } = read.query;
+  const { group } = READS[read.query.read];
   if (golden !== undefined) return queryGolden(read, batch, golden, retries, isAlone);
   if (groupBy === 'entity') throw new RangeError('a query of golden metrics needs their source');
   const condition = conditionOf(batch, groupBy);
@@ -70,7 +72,8 @@ async function queryGolden(
   retries: NonNullable<NrqlRead['retries']>,
   isAlone: boolean,
 ): Promise<NrqlEnd> {
-  const { group, range } = read.query;
+  const { range } = read.query;
+  const { group } = READS[read.query.read];
   const { memory } = read.account;
   const columns = columnsOf(batch);
   const ids = batch.map(({ id }) => recordId(String(id), source.eventObjectId) ?? '');

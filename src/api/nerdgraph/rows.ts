@@ -7,10 +7,12 @@ import { CallFailure } from '../http/callFailure.ts';
 import type { SubjectId } from '../http/failureMemory.ts';
 import { hasMembers, type Json, type Discarded } from '../http/validation.ts';
 import { sharedRange, type CallOptions, type TimeRange } from '../upstreamReader.ts';
-import { isAbout, type Timeslice, type UpstreamError } from '../types.ts';
+import { isAbout, type Timeslice } from '../types.ts';
+import type { UpstreamError } from '../upstreamError.ts';
 import { isDatastore, type Columns } from '../../formulas/metricInputs.ts';
 import { Facets } from '../../nrql/facets.ts';
 import { recordId } from '../../nrql/goldenMetric.ts';
+import { READS } from '../../reads/reads.ts';
 
 /** The rows of one application or host, or of a key transaction, by metric name. */
 export type MetricRows = ReadonlyMap<string, Columns>;
@@ -146,7 +148,7 @@ export async function takeRows(
     throw new CallFailure('invalid_response', 'the answer does not say which time it is for');
   }
   const { golden, groupBy } = query;
-  const fail = (words: string): UpstreamError => account.transport.invalid(query.group, words);
+  const fail = (words: string): UpstreamError => account.transport.invalid(READS[query.read].group, words);
   const targets = new Map<string, RowsTarget | undefined>();
   const all = batch.map((part): RowsTarget => {
     const hosts = part.hosts === undefined ? undefined : new Set(part.hosts);

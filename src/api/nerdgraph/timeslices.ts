@@ -20,8 +20,9 @@ import type { NrqlEnd } from './transport.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import type { FailureMemory, SubjectId, Suspect } from '../http/failureMemory.ts';
 import type { CallOptions, SplitReason } from '../upstreamReader.ts';
-import { UpstreamError, type FailureReason } from '../types.ts';
+import { UpstreamError, type FailureReason } from '../upstreamError.ts';
 import { sourceKey } from '../../nrql/goldenMetric.ts';
+import { READS } from '../../reads/reads.ts';
 
 /** A part of a batch that failed alone. */
 interface FailedPart {
@@ -61,7 +62,7 @@ export function countQueries({ memory }: NerdGraphAccount, queries: readonly Par
 
 /** The batches of a query when nothing fails, without the subjects that `failures` omits. */
 function batchesOf(memory: AccountMemory, { parts, query }: PartsQuery): readonly Batch[] {
-  const known = parts.filter(({ id }) => !memory.failures.isOmitted(query.name, id));
+  const known = parts.filter(({ id }) => !memory.failures.isOmitted(query.read, id));
   return planQueries(known, memory, query);
 }
 
@@ -132,7 +133,7 @@ class SplitRead {
     this.#planned = planned;
     const { account, query } = context;
     this.#failures = account.memory.failures;
-    this.#probes = account.memory.probesOf(query.golden === undefined ? query.name : sourceKey(query.golden));
+    this.#probes = account.memory.probesOf(query.golden === undefined ? query.read : sourceKey(query.golden));
     const suspect = this.#suspectIn(planned);
     this.#isSuspect = suspect !== undefined && this.#failures.isSuspect(suspect.kind, suspect.id, suspect.part);
   }
@@ -158,7 +159,7 @@ class SplitRead {
     if (this.#blamed.length === 0 && this.#badColumns.size === 0) {
       if (suspect !== undefined) failures.recordSuccess(suspect);
       const ids = batch.map(({ id }) => id);
-      failures.recordRecovery(query.name, ids);
+      failures.recordRecovery(query.read, ids);
     } else if (this.#isDivisible(batch)) {
       // A column that one entity has is not what made the query of all fail.
       const isGood = this.#columns(batch).some((column) => this.#good.has(column));
@@ -204,7 +205,7 @@ class SplitRead {
     const ids = batch.map(({ id }) => id);
     // A planned batch is divided for a transient failure only if its previous read failed like this, too.
     const mayPass =
-      isFirst && end.failure.isTransient === true && !this.#failures.recordTransient(this.#context.query.name, ids);
+      isFirst && end.failure.isTransient === true && !this.#failures.recordTransient(this.#context.query.read, ids);
     if (reason === undefined || mayPass) this.#fail(batch, end);
     else await this.#divide(batch, reason, end);
   }
@@ -215,14 +216,14 @@ class SplitRead {
     if (end === 'too_big') return this.#divide(batch, 'truncated', undefined);
     for (const good of [...batch.map(({ id }) => id), ...this.#columns(batch)]) this.#good.add(good);
     if (end !== 'unmatched') {
-      for (const { id } of batch) this.#failures.readmit(id, query.name);
+      for (const { id } of batch) this.#failures.readmit(id, query.read);
       return;
     }
     // One application without data has none for any host or metric, so only several applications are divided.
     if (new Set(batch.map(({ id }) => id)).size > 1) return this.#divide(batch, 'error', undefined);
     // New Relic has no data of the subject: a good response without rows, and the subject is left out for up to `detailsMs`.
     const maxMs = Math.min(query.maxOmissionMs ?? Infinity, account.options.detailsMs);
-    for (const { id } of batch) this.#failures.omitWithoutData(query.name, id, maxMs);
+    for (const { id } of batch) this.#failures.omitWithoutData(query.read, id, maxMs);
   }
 
   /**
@@ -357,7 +358,7 @@ class SplitRead {
 
   #tooBig(): UpstreamError {
     const failure = new CallFailure('invalid_response', 'more rows than an answer holds', { isTooBig: true });
-    return this.#context.account.transport.reportFailure(this.#context.query.group, failure);
+    return this.#context.account.transport.reportFailure(READS[this.#context.query.read].group, failure);
   }
 
   #fail(batch: Batch, error: UpstreamError): void {
@@ -372,7 +373,7 @@ class SplitRead {
     if (suspect === undefined || (isFirst && !isSuspect)) {
       const ids = batch.map(({ id }) => id);
       // After a transient failure at its previous read, a batch is divided and not retried.
-      const isRetried = isFirst && !(isShared(batch) && failures.isTransient(this.#context.query.name, ids));
+      const isRetried = isFirst && !(isShared(batch) && failures.isTransient(this.#context.query.read, ids));
       return queryBatch(this.#context, batch, !isRetried ? 'none' : isShared(batch) ? 'transient' : 'all');
     }
     const alone = failures.beginAlone(suspect);
@@ -390,7 +391,7 @@ class SplitRead {
    * comes before its columns. Undefined for a batch of several.
    */
   #suspectIn(batch: Batch): Suspect | undefined {
-    const { name: kind, golden } = this.#context.query;
+    const { read: kind, golden } = this.#context.query;
     const [part, other] = batch;
     if (part === undefined) return undefined;
     const { id, hosts } = part;

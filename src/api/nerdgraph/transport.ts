@@ -9,7 +9,7 @@ import type { Client, ClientOptions } from '../http/client.ts';
 import { isList, hasMembers, type Json, type Discarded } from '../http/validation.ts';
 import type { Group } from '../../reads/reads.ts';
 import type { CallOptions } from '../upstreamReader.ts';
-import { UpstreamError } from '../types.ts';
+import { UpstreamError } from '../upstreamError.ts';
 
 /** What a call is counted by: its group, or the list of accounts, which is in no group. */
 type CallGroup = Group | 'accounts';

@@ -1,8 +1,7 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { RestMemory } from './restMemory.ts';
 import { outcomeOf, type MetricDataSubject } from '../upstreamReader.ts';
 import type { MetricData } from './restColumns.ts';
-import type { UpstreamError } from '../types.ts';
+import type { UpstreamError } from '../upstreamError.ts';
 
 /** Limit for the characters of the query of one metric data call. */
 export const MAX_CHARACTERS = 4_000;
@@ -25,19 +24,17 @@ const LONGEST_CHARACTER = '%E8%AA%9E'.length;
 export function batches(names: readonly string[], maxNames: number): readonly (readonly string[])[] {
   if (names.length <= maxNames && longestQuery(names) <= MAX_CHARACTERS) return names.length === 0 ? [] : [names];
   const result: string[][] = [];
-  let batch: string[] = [];
-  let characters = REST_OF_QUERY;
+  let characters = 0;
   for (const name of names) {
     const length = PER_NAME + encodeURIComponent(name).length;
-    if (batch.length > 0 && (batch.length >= maxNames || characters + length > MAX_CHARACTERS)) {
-      result.push(batch);
-      batch = [];
-      characters = REST_OF_QUERY;
-    }
-    batch.push(name);
+    const batch = result.at(-1);
     characters += length;
+    if (batch !== undefined && batch.length < maxNames && characters <= MAX_CHARACTERS) batch.push(name);
+    else {
+      result.push([name]);
+      characters = REST_OF_QUERY + length;
+    }
   }
-  if (batch.length > 0) result.push(batch);
   return result;
 }
 
@@ -57,15 +54,6 @@ function omittedFrom({ applicationId, hostKey }: MetricDataSubject): readonly st
 
 /** Status codes that may mean "too many names" or "not this name". */
 const REFUSALS = new Set([400, 414, 422]);
-
-interface SplitCalls {
-  /** Reads these metric names of one application or host in one call. */
-  readonly read: (names: readonly string[]) => Promise<MetricData>;
-  /** Called with each refused name. */
-  readonly refuse: (name: string) => void;
-  /** True while calls of the account fail in a row. */
-  readonly isCircuitOpen: () => boolean;
-}
 
 /**
  * Reads the metric data of any number of names in as few calls as possible (docs/interface.md, "Metric data calls"). A refused
@@ -91,63 +79,64 @@ export class NameSplitting {
    * Reads the data. `refused` are the names that this or an earlier read left out: their values are unknown. Rejects
    * when a call fails for another reason than a refusal, because incomplete inputs would give wrong calculations. Rejects too
    * when the first and the last name are both refused before anything was read, because the cause is then not a name.
+   *
+   * @param calls `read` reads these names in one call, `refuse` is called with each refused name, and `isCircuitOpen` is true
+   * while calls of the account fail in a row
    */
   async read(
     subject: MetricDataSubject,
-    calls: SplitCalls,
+    calls: {
+      readonly read: (names: readonly string[]) => Promise<MetricData>;
+      readonly refuse: (name: string) => void;
+      readonly isCircuitOpen: () => boolean;
+    },
   ): Promise<{ readonly data: MetricData; readonly refused: readonly string[] }> {
     const { names } = subject.metrics;
     let left = this.#allowed(subject);
     const refused = left === names ? [] : names.filter((name) => !left.includes(name));
     let data: MetricData | undefined;
-    // The refusals of the lists that were requested, so that none is requested twice.
-    const requested: { readonly list: readonly string[]; readonly refusal: UpstreamError | undefined }[] = [];
+    const single = new Map<string, UpstreamError | undefined>();
+    /** Requests a list, a single name only once; returns the refusal. */
     const request = async (list: readonly string[]): Promise<UpstreamError | undefined> => {
-      const before = requested.find((each) => isDeepStrictEqual(each.list, list));
-      if (before !== undefined) return before.refusal;
+      const [name = '', second] = list;
+      if (second === undefined && single.has(name)) return single.get(name);
       const outcome = await outcomeOf(calls.read(list));
-      // A failure without a status, such as a timeout, is not a refusal.
-      if ('error' in outcome && !REFUSALS.has(outcome.error.failure.status ?? 0)) throw outcome.error;
       const refusal = 'error' in outcome ? outcome.error : undefined;
+      // A failure without a status, such as a timeout, is not a refusal.
+      if (refusal !== undefined && !REFUSALS.has(refusal.failure.status ?? 0)) throw refusal;
       if ('value' in outcome) data = data === undefined ? outcome.value : new Map([...data, ...outcome.value]);
-      requested.push({ list, refusal });
+      if (second === undefined) single.set(name, refusal);
       return refusal;
     };
-    /** Reads a refused list in parts, down to the refused names. True when all of its parts were read. */
-    const readParts = async (list: readonly string[], refusal: UpstreamError): Promise<boolean> => {
-      const isLong = list.length > CAUTIOUS_NAMES;
+    const leaveOutRefused = async (list: readonly string[], refusal: UpstreamError): Promise<void> => {
       // Until something was read, a refusal may concern the application or the window, and then every call would be refused.
-      for (const sample of isLong ? [] : [names.slice(0, 1), names.slice(-1)]) {
-        if (data === undefined) await request(sample);
+      for (const sample of [names.slice(0, 1), names.slice(-1)]) if (data === undefined) await request(sample);
+      if (data === undefined) throw refusal;
+      for (const name of list) {
+        if ((await request([name])) === undefined) continue;
+        refused.push(name);
+        this.#memory.failures.omit(omittedFrom(subject).at(-1) ?? '', name, this.#omitMs);
+        calls.refuse(name);
       }
-      if (!isLong && data === undefined) throw refusal;
-      if (list.length === 1) {
-        refused.push(...list);
-        const owner = omittedFrom(subject).at(-1) ?? '';
-        for (const name of list) this.#memory.failures.omit(owner, name, this.#omitMs);
-        list.forEach(calls.refuse);
-        return false;
-      }
-      let isAllRead = true;
-      for (const part of batches(list, isLong ? CAUTIOUS_NAMES : 1)) {
-        const again = await request(part);
-        if (again === undefined) continue;
-        isAllRead = false;
-        await readParts(part, again);
-      }
-      return isAllRead;
     };
     while (left.length > 0) {
       // The names are split again before each call, because an earlier call, perhaps of another subject, may have lowered the
       // limit.
       const [batch = left] = batches(left, this.#memory.maxNames);
-      const refusal = await request(batch);
-      // If calls for other subjects fail too, the cause is not a name.
-      if (refusal !== undefined && data === undefined && calls.isCircuitOpen()) throw refusal;
-      if (refusal !== undefined && (await readParts(batch, refusal)) && batch.length > CAUTIOUS_NAMES) {
-        this.#memory.maxNames = CAUTIOUS_NAMES;
-      }
       left = left.slice(batch.length);
+      const refusal = await request(batch);
+      if (refusal === undefined) continue;
+      // If calls for other subjects fail too, the cause is not a name.
+      if (data === undefined && calls.isCircuitOpen()) throw refusal;
+      const isLong = batch.length > CAUTIOUS_NAMES;
+      let isTooLong = isLong;
+      for (const part of isLong ? batches(batch, CAUTIOUS_NAMES) : [batch]) {
+        const again = isLong ? await request(part) : refusal;
+        if (again === undefined) continue;
+        isTooLong = false;
+        await leaveOutRefused(part, again);
+      }
+      if (isTooLong) this.#memory.maxNames = CAUTIOUS_NAMES;
     }
     const found = data ?? new Map<string, never>();
     // A name that was left out may have been read as a sample, to distinguish a refused name from a refusal of everything.

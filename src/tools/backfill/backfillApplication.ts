@@ -1,6 +1,6 @@
 import { backoff } from '../../api/backoff.ts';
 import type { LimitFunction } from 'p-limit';
-import { UpstreamError, type FailureReason } from '../../api/types.ts';
+import { UpstreamError, type FailureReason } from '../../api/upstreamError.ts';
 import type { Labels, Sample } from '../../metrics/sample.ts';
 import {
   type CallOptions,

@@ -1,5 +1,6 @@
 import { aligned } from '../../api/nerdgraph/nrql.ts';
-import { UpstreamError, type Application, type KeyTransaction } from '../../api/types.ts';
+import type { Application, KeyTransaction } from '../../api/types.ts';
+import { UpstreamError } from '../../api/upstreamError.ts';
 import { windowAt } from '../../collect/due.ts';
 import { effectiveSettings, selects } from '../../collect/selection.ts';
 import { type AccountConfig, accountThrough, type Config } from '../../config/config.ts';

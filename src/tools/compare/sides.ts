@@ -140,7 +140,7 @@ function hostLabels(application: Application, { host }: Host): Labels {
 function ofApplication(application: Application): ComparedEntity {
   return {
     labels: applicationLabels(application),
-    subject: { kind: 'application', applicationId: application.id },
+    subject: { applicationId: application.id },
     samples: (rolling) => listedFamilySamples('applications', application, rolling),
   };
 }
@@ -148,7 +148,7 @@ function ofApplication(application: Application): ComparedEntity {
 function ofHost(application: Application, host: Host): ComparedEntity {
   return {
     labels: hostLabels(application, host),
-    subject: { kind: 'host', applicationId: application.id, hostKey: host.key },
+    subject: { applicationId: application.id, hostKey: host.key },
     samples: (rolling) => listedFamilySamples('hosts', host, rolling),
   };
 }
@@ -157,7 +157,7 @@ function ofKeyTransaction(transaction: KeyTransaction): ComparedEntity {
   const { id, name, applicationId = '' } = transaction;
   return {
     labels: { key_transaction: name, key_transaction_id: String(id) },
-    subject: { kind: 'key_transaction', keyTransactionId: id },
+    subject: { keyTransactionId: id },
     samples: (rolling) =>
       listedFamilySamples('key_transactions', transaction, rolling).map((sample) =>
         // Only its info is compared with the application, so that another owner is one difference and not one for each series.

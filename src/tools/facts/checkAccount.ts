@@ -1,4 +1,5 @@
-import { UpstreamError, type Application } from '../../api/types.ts';
+import type { Application } from '../../api/types.ts';
+import { UpstreamError } from '../../api/upstreamError.ts';
 import { REMEDIES } from '../../api/remedies.ts';
 import { METRIC } from '../../formulas/metricInputs.ts';
 import type { LiveAccount } from '../upstream/session.ts';

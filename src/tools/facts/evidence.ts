@@ -1,4 +1,4 @@
-import { FAILURE_REASONS } from '../../api/types.ts';
+import { FAILURE_REASONS } from '../../api/upstreamError.ts';
 import { FACTS, type FactId } from './facts.ts';
 
 /** The quantities that are counted. */

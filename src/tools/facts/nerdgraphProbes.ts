@@ -7,10 +7,10 @@ import {
   type Document,
 } from '../../api/nerdgraph/documents.ts';
 import { hasMembers, isList, type Json } from '../../api/http/validation.ts';
-import { goldenMetric } from '../../api/nerdgraph/monitoredEntities.ts';
+import { goldenMetric } from '../../api/nerdgraph/entityLists.ts';
 import { applicationIdOf } from '../../api/nerdgraph/keyTransactions.ts';
 import type { NrqlEnd } from '../../api/nerdgraph/transport.ts';
-import { UpstreamError } from '../../api/types.ts';
+import { UpstreamError } from '../../api/upstreamError.ts';
 import type { Application } from '../../api/types.ts';
 import { METRIC } from '../../formulas/metricInputs.ts';
 import { SIGN_OF_LIFE } from '../../formulas/valueFormulas.ts';

@@ -1,8 +1,9 @@
 import { hasMembers, isList, type Json } from '../../api/http/validation.ts';
 import { rowsOf } from '../../api/nerdgraph/nrql.ts';
 import type { NrqlEnd } from '../../api/nerdgraph/transport.ts';
-import { UpstreamError } from '../../api/types.ts';
-import type { Application, FailureReason } from '../../api/types.ts';
+import { UpstreamError } from '../../api/upstreamError.ts';
+import type { Application } from '../../api/types.ts';
+import type { FailureReason } from '../../api/upstreamError.ts';
 import type { TimeRange } from '../../api/upstreamReader.ts';
 import { HOUR_S } from '../../formulas/units.ts';
 import { before, TEN_MINUTES, type GraphAccount, type Probe } from './factConnections.ts';

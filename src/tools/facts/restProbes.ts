@@ -1,5 +1,5 @@
 import type { RestTimeslice } from '../../api/rest/restColumns.ts';
-import { UpstreamError } from '../../api/types.ts';
+import { UpstreamError } from '../../api/upstreamError.ts';
 import type { TimeRange } from '../../api/upstreamReader.ts';
 import { isDatastore, METRIC, type Columns } from '../../formulas/metricInputs.ts';
 import { readEach, readOne } from '../upstream/readForCommand.ts';

@@ -7,7 +7,8 @@ import {
   type TimeRange,
   type UpstreamReader,
 } from '../../api/upstreamReader.ts';
-import { UpstreamError, type Application, type KeyTransaction } from '../../api/types.ts';
+import type { Application, KeyTransaction } from '../../api/types.ts';
+import { UpstreamError } from '../../api/upstreamError.ts';
 import { suggest } from '../../config/wording.ts';
 import type { LiveAccount } from './session.ts';
 

@@ -21,7 +21,7 @@ import { escapeLines, showProgress } from '../terminal.ts';
 import { clientOptions, observeCalls, openReader } from '../../cli/createReader.ts';
 import type { RestReaderOptions } from '../../api/rest/restReader.ts';
 import type { CallOptions, ListedAccount, UpstreamReader } from '../../api/upstreamReader.ts';
-import { UpstreamError, type FailureReason } from '../../api/types.ts';
+import { UpstreamError, type FailureReason } from '../../api/upstreamError.ts';
 import { systemClock, type Clock } from '../../eventLoop/clock.ts';
 import { AccountLimiter, SharedConcurrency } from '../../collect/limiter.ts';
 import { REMEDIES } from '../../api/remedies.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { FailureMemory, type Suspect } from '../../../src/api/http/failureMemory.ts';
-import { UpstreamError } from '../../../src/api/types.ts';
+import { UpstreamError } from '../../../src/api/upstreamError.ts';
 
 const KIND = 'application metrics';
 const MINUTE = 60_000;

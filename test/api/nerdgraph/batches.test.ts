@@ -150,7 +150,7 @@ describe('a query for many applications', () => {
     const reads = [
       () => readSubjects(reader.hosts, [{ applicationId }], RANGE, call),
       () => readSubjects(reader.metricData, [{ ...host, metrics: METRICS }], RANGE, call),
-      () => readSubjects(reader.rolling!, [{ ...host, kind: 'host' }], RANGE, call),
+      () => readSubjects(reader.rolling!, [host], RANGE, call),
     ];
     for (const read of reads) {
       let left = 2;
@@ -371,7 +371,7 @@ describe('a series', () => {
 });
 
 describe('the plan of queries', () => {
-  const KIND = { name: 'test', group: 'application_metrics' } as const;
+  const KIND = { read: 'application_metrics' } as const;
   const all = { application: METRICS.selectorOf('application'), host: METRICS.selectorOf('host') };
   const fleetOf = (applications: number, hosts: number): AccountMemory => {
     const fleet = new AccountMemory(() => 0);

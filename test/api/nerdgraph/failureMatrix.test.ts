@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { UpstreamError, type FailureReason } from '../../../src/api/types.ts';
+import { UpstreamError, type FailureReason } from '../../../src/api/upstreamError.ts';
 import type { BatchRead, Outcome } from '../../../src/api/upstreamReader.ts';
 import type { SimulatorOptions } from '../../../src/simulator/simulator.ts';
 import { servicesOf } from './goldenSubjects.ts';
@@ -58,7 +58,7 @@ function applications(count: number, bad: readonly number[], kind: Kind = 'metri
   const names = new Set(bad.map((place) => String(idOf(place))));
   const ids = Array.from({ length: count }, (_, index) => idOf(index + 1));
   const ofApplications = ids.map((applicationId) => ({ applicationId }));
-  const rolling = ids.map((applicationId) => ({ kind: 'application', applicationId }) as const);
+  const rolling = ids.map((applicationId) => ({ applicationId }));
   return {
     world: FLEETS[count]!,
     begin: (between) => ({

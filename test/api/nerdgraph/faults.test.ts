@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { UpstreamError } from '../../../src/api/types.ts';
+import type { UpstreamError } from '../../../src/api/upstreamError.ts';
 import { DEMO_API_KEY } from '../../../src/simulator/simulatorSettings.ts';
 import { json } from '../support/testServer.ts';
 import { metricDataOf, NOW, RANGE } from './nerdGraphReading.ts';
@@ -65,25 +65,22 @@ const OPERATIONS: Record<string, Operation> = {
     run: ({ reader, call }) =>
       readAll(
         reader.rolling!,
-        IDS.map((applicationId) => ({ kind: 'application', applicationId }) as const),
+        IDS.map((applicationId) => ({ applicationId })),
         RANGE,
         call,
       ),
   },
   'rolling values of hosts': {
     makes: nrql('FACET appId, host', `SINCE ${MINUTES} `),
-    run: ({ reader, call }) =>
-      readAll(reader.rolling!, [{ kind: 'host', applicationId: IDS[0]!, hostKey: HOST }], RANGE, call),
+    run: ({ reader, call }) => readAll(reader.rolling!, [{ applicationId: IDS[0]!, hostKey: HOST }], RANGE, call),
   },
   'rolling values of key transactions': {
     makes: nrql('apm.key.transaction.duration'),
-    run: ({ reader, call }) =>
-      readAll(reader.rolling!, [{ kind: 'key_transaction', keyTransactionId: 5_000_001 }], RANGE, call),
+    run: ({ reader, call }) => readAll(reader.rolling!, [{ keyTransactionId: 5_000_001 }], RANGE, call),
   },
   'the owners of key transactions': {
     makes: nrql(`SINCE ${(RANGE.to - 600) * 1000} `, 'FACET appId'),
-    run: ({ reader, call }) =>
-      readAll(reader.rolling!, [{ kind: 'key_transaction', keyTransactionId: 5_000_001 }], RANGE, call),
+    run: ({ reader, call }) => readAll(reader.rolling!, [{ keyTransactionId: 5_000_001 }], RANGE, call),
   },
   'names of custom metrics': {
     makes: nrql('scope IS NULL'),

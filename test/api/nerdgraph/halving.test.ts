@@ -92,7 +92,7 @@ describe('an application that breaks queries', () => {
     between.fault = whereIds(isBad, say('oops', 'SERVER_ERROR'));
     await readAll(between);
     const { reader, call } = between;
-    const rolling = () => readSubjects(reader.rolling!, [{ kind: 'application', applicationId: bad }], RANGE, call);
+    const rolling = () => readSubjects(reader.rolling!, [{ applicationId: bad }], RANGE, call);
     const struck = (): number => between.asked.filter(({ nrql }) => idsIn(nrql).join() === String(bad)).length;
     const first = struck();
     for (let attempt = 0; attempt < 10; attempt += 1) {
@@ -171,7 +171,7 @@ describe('applications of which the service says that none was matched', () => {
     const between = await startBetween({ applications: 2, keyTransactions: 2 });
     const { reader, call } = between;
     const list = async () => [await reader.listApplications({}, call), await reader.listKeyTransactions({}, call)];
-    const keys = (await list())[1]!.map(({ id }) => ({ kind: 'key_transaction', keyTransactionId: id }) as const);
+    const keys = (await list())[1]!.map(({ id }) => ({ keyTransactionId: id }));
     const read = async () => {
       between.asked.length = 0;
       await readAll(between, IDS.slice(0, 2));
@@ -208,7 +208,7 @@ describe('applications of which the service says that none was matched', () => {
     let now = 0;
     const between = await startBetween({ applications: 8, hostsPerApplication: 5 }, { monotonic: () => now });
     const subjects = hostsOf(IDS.slice(0, 8), 5);
-    const rolling = subjects.map(({ applicationId, hostKey }) => ({ kind: 'host', applicationId, hostKey }) as const);
+    const rolling = subjects.map(({ applicationId, hostKey }) => ({ applicationId, hostKey }));
     const read = async () => {
       await readSubjects(between.reader.metricData, subjects, RANGE, between.call);
       await readSubjects(between.reader.rolling!, rolling, RANGE, between.call);
@@ -243,7 +243,7 @@ describe('applications of which the service says that none was matched', () => {
     const { reader, call } = between;
     await reader.listApplications({}, call);
     const list = await reader.listKeyTransactions({}, call);
-    const subjects = list.map(({ id }) => ({ kind: 'key_transaction', keyTransactionId: id }) as const);
+    const subjects = list.map(({ id }) => ({ keyTransactionId: id }));
     between.fault = where((nrql) => nrql.includes('appId'), say(UNMATCHED, 'INVALID_INPUT'));
     const [first] = (await readSubjects(reader.rolling!, subjects, RANGE, call)).map(valueOf);
     expect(first?.summary?.requestRate).toBeGreaterThan(0);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Outcome } from '../../../src/api/upstreamReader.ts';
-import { UpstreamError, type RollingValues } from '../../../src/api/types.ts';
+import type { RollingValues } from '../../../src/api/types.ts';
+import { UpstreamError } from '../../../src/api/upstreamError.ts';
 import { RANGE } from './nerdGraphReading.ts';
 import type { Reading } from '../support/reading.ts';
 import { edit, say, startBetween, where, type Between, type Fault } from './proxy.ts';
@@ -30,7 +31,7 @@ async function listed(): Promise<{
   const ids = (await reader.listKeyTransactions({}, call)).map(({ id }) => id);
   expect(ids).toHaveLength(8);
   const read = (some: readonly number[], of: Reading): Promise<readonly Outcome<RollingValues>[]> => {
-    const subjects = some.map((keyTransactionId) => ({ kind: 'key_transaction' as const, keyTransactionId }));
+    const subjects = some.map((keyTransactionId) => ({ keyTransactionId }));
     return readAll(of.reader.rolling!, subjects, RANGE, of.call);
   };
   await read(ids.slice(2, 3), between);
@@ -78,7 +79,7 @@ describe('the rows of key transactions', () => {
     const known = await startBetween(WORLD);
     const [first] = await known.reader.listKeyTransactions({}, known.call);
     const { reader, call } = await startBetween(WORLD);
-    const subject = { kind: 'key_transaction' as const, keyTransactionId: first!.id };
+    const subject = { keyTransactionId: first!.id };
     const planned = reader.rolling!.plan([subject], RANGE);
     await reader.listKeyTransactions({}, call);
     expect(await planned.read(call)).toEqual([{ error: expect.any(UpstreamError) as UpstreamError }]);
@@ -157,7 +158,7 @@ describe('the rows of key transactions', () => {
     const { between, read } = await listed();
     const [whole] = await read();
     const [{ id } = { id: 0 }] = await between.reader.listKeyTransactions({}, between.call);
-    const subjects = [id, 1].map((keyTransactionId) => ({ kind: 'key_transaction' as const, keyTransactionId }));
+    const subjects = [id, 1].map((keyTransactionId) => ({ keyTransactionId }));
     const [first, unknown] = await readAll(between.reader.rolling!, subjects, RANGE, between.call);
     expect(first).toEqual(whole);
     expect(unknown).toHaveProperty('error.failure.reason', 'not_found');

@@ -306,7 +306,7 @@ describe('key transactions', () => {
     const unread = listed.filter((each) => each.unread !== undefined).map(({ id }) => id);
     expect(unread).toHaveLength(25);
     const read = (): Promise<readonly Outcome<RollingValues>[]> => {
-      const subjects = listed.map(({ id }) => ({ kind: 'key_transaction' as const, keyTransactionId: id }));
+      const subjects = listed.map(({ id }) => ({ keyTransactionId: id }));
       return readAll(reader.rolling!, subjects, RANGE, call);
     };
     const failed = (await read()).flatMap((each, index) => ('error' in each ? [listed[index]!.id] : []));
@@ -347,7 +347,7 @@ describe('key transactions', () => {
     const { reader, call } = between;
     await reader.listApplications({}, call);
     const listed = await reader.listKeyTransactions({}, call);
-    const subjects = listed.map(({ id }) => ({ kind: 'key_transaction' as const, keyTransactionId: id }));
+    const subjects = listed.map(({ id }) => ({ keyTransactionId: id }));
     const whole = await readAll(reader.rolling!, subjects, RANGE, call);
     const foreign = listed.findIndex(({ applicationId }) => applicationId === 9_999_999);
     expect(whole[foreign]).toHaveProperty('value.summary.requestRate', expect.any(Number));
@@ -364,7 +364,7 @@ describe('key transactions', () => {
     const { reader, call } = between;
     const [listed] = await reader.listKeyTransactions({}, call);
     const rate = async (): Promise<number> => {
-      const subject = { kind: 'key_transaction', keyTransactionId: listed!.id } as const;
+      const subject = { keyTransactionId: listed!.id } as const;
       return (await readOne(reader.rolling, subject, call, RANGE)).summary?.requestRate ?? NaN;
     };
     const before = await rate();

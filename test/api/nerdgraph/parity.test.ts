@@ -202,7 +202,7 @@ describe('both interfaces over one world', () => {
     const rolling = await readAll(
       both.nerdGraph,
       both.nerdGraph.reader.rolling,
-      subjects.map(({ applicationId }): RollingSubject => ({ kind: 'application', applicationId })),
+      subjects.map(({ applicationId }): RollingSubject => ({ applicationId })),
     );
     let compared = 0;
     for (const [index, { summary, endUserSummary }] of rolling.entries()) {
@@ -243,7 +243,7 @@ describe('both interfaces over one world', () => {
     const rolling = await readAll(
       both.nerdGraph,
       both.nerdGraph.reader.rolling,
-      nerdGraph.map(({ id }): RollingSubject => ({ kind: 'key_transaction', keyTransactionId: id })),
+      nerdGraph.map(({ id }): RollingSubject => ({ keyTransactionId: id })),
     );
     const samples = (list: readonly KeyTransaction[], values: readonly RollingValues[]): Series =>
       new Map(

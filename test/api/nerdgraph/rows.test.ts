@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { MetricSelector } from '../../../src/api/nerdgraph/metricSelector.ts';
 import { SubjectRows, ITSELF } from '../../../src/api/nerdgraph/rows.ts';
-import { UpstreamError, type Timeslice } from '../../../src/api/types.ts';
+import type { Timeslice } from '../../../src/api/types.ts';
+import { UpstreamError } from '../../../src/api/upstreamError.ts';
 
 const WEB = 'HttpDispatcher';
 const MYSQL = 'Datastore/MySQL/allWeb';

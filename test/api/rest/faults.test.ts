@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { UpstreamError } from '../../../src/api/types.ts';
+import type { UpstreamError } from '../../../src/api/upstreamError.ts';
 import type { CallOptions, UpstreamReader } from '../../../src/api/upstreamReader.ts';
 import { failureOf, serve, startReading, readMetricData } from '../support/reading.ts';
 import { json, listen, type Responder } from '../support/testServer.ts';

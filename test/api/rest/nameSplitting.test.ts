@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { UpstreamError } from '../../../src/api/types.ts';
+import { UpstreamError } from '../../../src/api/upstreamError.ts';
 import { NameSplitting } from '../../../src/api/rest/nameSplitting.ts';
 import { RestMemory } from '../../../src/api/rest/restMemory.ts';
 

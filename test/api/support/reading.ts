@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
-import { UpstreamError, type FailureReason } from '../../../src/api/types.ts';
+import { UpstreamError, type FailureReason } from '../../../src/api/upstreamError.ts';
 import {
   type SplitReason,
   type BatchRead,

@@ -25,15 +25,8 @@ import {
   type TimeRange,
   type UpstreamReader,
 } from '../../../src/api/upstreamReader.ts';
-import {
-  UpstreamError,
-  type FailureReason,
-  type Application,
-  type Host,
-  type Instance,
-  type KeyTransaction,
-  type RollingValues,
-} from '../../../src/api/types.ts';
+import type { Application, Host, Instance, KeyTransaction, RollingValues } from '../../../src/api/types.ts';
+import { UpstreamError, type FailureReason } from '../../../src/api/upstreamError.ts';
 import { readRows } from '../../../src/nrql/queryRows.ts';
 import { metricsOf, TRAFFIC } from './bodies.ts';
 import type { VirtualClock } from './virtualClock.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { UpstreamError, type FailureReason } from '../../../src/api/types.ts';
+import { UpstreamError, type FailureReason } from '../../../src/api/upstreamError.ts';
 import { persistently } from '../../../src/tools/backfill/backfillApplication.ts';
 
 const failure = (reason: FailureReason): UpstreamError => new UpstreamError(reason, { reason });

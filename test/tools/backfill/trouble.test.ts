@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { UpstreamError } from '../../../src/api/types.ts';
+import { UpstreamError } from '../../../src/api/upstreamError.ts';
 import type { CallOptions, RateLimiter } from '../../../src/api/upstreamReader.ts';
 import { parseFault } from '../../../src/simulator/faults/faultRules.ts';
 import { startSimulator, type Simulator } from '../../../src/simulator/simulator.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { UpstreamError } from '../../../src/api/types.ts';
+import { UpstreamError } from '../../../src/api/upstreamError.ts';
 import { readSide } from '../../../src/tools/compare/sides.ts';
 import type { KeyTransaction } from '../../../src/api/types.ts';
 import { application, keyTransaction } from '../../collect/support/bodies.ts';
