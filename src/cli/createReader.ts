@@ -9,7 +9,7 @@ import type { AccountReader } from '../collect/accounts.ts';
 import { type AccountConfig, accountThrough, type Config } from '../config/config.ts';
 import type { Environment } from '../config/yaml/placeholders.ts';
 import { readFile } from '../config/files.ts';
-import { KeySource } from '../config/keys.ts';
+import { openKey } from '../config/keys.ts';
 import type { Secrets } from '../log/secrets.ts';
 import { USER_AGENT } from './version.ts';
 
@@ -72,18 +72,17 @@ export function openReader(
 
 /** The client options for the calls of an account. Throws as openReader does. */
 export function clientOptions(account: AccountConfig, config: Config, options: Surroundings): RestReaderOptions {
-  const opened = KeySource.open(account, {
+  const key = openKey(account, {
     now: Date.now,
-    onKey: (key) => options.secrets.add(key),
+    onKey: (text) => options.secrets.add(text),
     onProblem: (problem) => options.keyProblem(account.name, problem),
   });
-  if ('problem' in opened) throw new Error(`account ${account.name}: ${opened.problem}`);
-  const { source } = opened;
+  if ('problem' in key) throw new Error(`account ${account.name}: ${key.problem}`);
   const { ca_file, server_name } = account.tls;
   return {
     baseUrl: account.base_url,
     keyHeader: account.api_key_header,
-    key: () => source.current(),
+    key: key.current,
     secrets: options.secrets,
     userAgent: USER_AGENT,
     requestTimeoutMs: account.limits.request_timeout,

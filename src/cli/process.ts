@@ -40,17 +40,6 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** The stop of a command by a signal. Shells expect 128 plus the number of the signal as the exit status. */
-export class StoppedError extends Error {
-  override readonly name = 'StoppedError';
-  readonly status: number;
-
-  constructor(signal: 'SIGINT' | 'SIGTERM') {
-    super('stopped');
-    this.status = 128 + constants.signals[signal];
-  }
-}
-
 /** The failure of standard output. */
 export class OutputError extends Error {
   override readonly name = 'OutputError';
@@ -80,7 +69,8 @@ export function stopOnSignals(): AbortSignal {
   // Every waiting call adds a listener, so Node's warning about many of them is switched off.
   setMaxListeners(0, controller.signal);
   for (const name of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(name, () => controller.abort(new StoppedError(name)));
+    // Shells expect 128 plus the number of the signal.
+    process.once(name, () => controller.abort(new ExitStatus(128 + constants.signals[name])));
   }
   onOutputLost((error) => controller.abort(error));
   return controller.signal;

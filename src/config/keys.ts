@@ -68,68 +68,54 @@ function readKeyFile(
 
 const MILLISECONDS_BETWEEN_LOOKS = 1_000;
 
-interface KeySourceOptions {
-  /** Unix time in milliseconds. */
-  readonly now: () => number;
-  /** Called with each key, including the first, before its use, so that logs can hide it. */
-  readonly onKey: (key: string) => void;
-  /** Called once when the file can no longer be used, with the reason; the last good key stays in use. */
-  readonly onProblem: (problem: string) => void;
-}
-
 /**
- * The current key of one account. A use of the key checks the key file at most once a second, and reads it again when it was
- * replaced or modified (an editor's rename as well as the swapped link of a mounted secret).
+ * Opens the key of an account, whose `current` checks the key file at most once a second, and reads it again when it was replaced
+ * or modified (an editor's rename as well as the swapped link of a mounted secret). A problem says why there is no key at the start.
+ *
+ * @param options.now Unix time in milliseconds
+ * @param options.onKey called with each key, including the first, before its use, so that logs can hide it
+ * @param options.onProblem called once when the file can no longer be used, with the reason; the last good key stays in use
  */
-export class KeySource {
-  readonly #path: string | undefined;
-  readonly #options: KeySourceOptions;
-  #key: string;
-  #identity: string | undefined;
-  #problem: string | undefined;
-  #lastLook: number;
-
-  private constructor(path: string | undefined, key: string, identity: string | undefined, options: KeySourceOptions) {
-    this.#path = path;
-    this.#key = key;
-    this.#identity = identity;
-    this.#options = options;
-    this.#lastLook = options.now();
-    options.onKey(key);
+export function openKey(
+  { api_key, api_key_file: path }: KeyConfig,
+  options: {
+    readonly now: () => number;
+    readonly onKey: (key: string) => void;
+    readonly onProblem: (problem: string) => void;
+  },
+): { readonly current: () => string } | { readonly problem: string } {
+  const { now, onKey, onProblem } = options;
+  if (api_key !== undefined) {
+    onKey(api_key);
+    return { current: () => api_key };
   }
-
-  /** The source for an account, or the reason why there is no key at the start. */
-  static open(
-    { api_key, api_key_file }: KeyConfig,
-    options: KeySourceOptions,
-  ): { readonly source: KeySource } | { readonly problem: string } {
-    if (api_key !== undefined) return { source: new KeySource(undefined, api_key, undefined, options) };
-    if (api_key_file === undefined) return { problem: 'there is neither a key nor a key file' };
-    const read = readKeyFile(api_key_file);
-    if ('problem' in read) return { problem: `the key file ${api_key_file} ${read.problem}` };
-    return { source: new KeySource(api_key_file, read.key, read.identity, options) };
-  }
-
-  current(): string {
-    this.#look();
-    return this.#key;
-  }
-
-  #look(): void {
-    const now = this.#options.now();
-    if (this.#path === undefined || Math.abs(now - this.#lastLook) < MILLISECONDS_BETWEEN_LOOKS) return;
-    this.#lastLook = now;
-    if (this.#identity !== undefined && identityAt(this.#path) === this.#identity) return;
-    const read = readKeyFile(this.#path);
-    this.#identity = read.identity;
+  if (path === undefined) return { problem: 'there is neither a key nor a key file' };
+  const first = readKeyFile(path);
+  if ('problem' in first) return { problem: `the key file ${path} ${first.problem}` };
+  let { key, identity } = first;
+  let problem: string | undefined;
+  let lastLook = now();
+  onKey(key);
+  const look = (): void => {
+    if (Math.abs(now() - lastLook) < MILLISECONDS_BETWEEN_LOOKS) return;
+    lastLook = now();
+    if (identity !== undefined && identityAt(path) === identity) return;
+    const read = readKeyFile(path);
+    identity = read.identity;
     if ('problem' in read) {
-      if (this.#problem === undefined) this.#options.onProblem(`the key file ${this.#path} ${read.problem}`);
-      this.#problem = read.problem;
+      if (problem === undefined) onProblem(`the key file ${path} ${read.problem}`);
+      problem = read.problem;
       return;
     }
-    this.#problem = undefined;
-    if (read.key === this.#key) return;
-    this.#options.onKey(read.key);
-    this.#key = read.key;
-  }
+    problem = undefined;
+    if (read.key === key) return;
+    onKey(read.key);
+    key = read.key;
+  };
+  return {
+    current: () => {
+      look();
+      return key;
+    },
+  };
 }

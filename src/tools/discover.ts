@@ -13,38 +13,18 @@ import { type CommandContext, type LiveAccount, reasonOf, withAccounts } from '.
 import type { ApplicationSubject, BatchRead, Outcome } from '../api/upstreamReader.ts';
 import { windowAt } from '../collect/due.ts';
 import { counted } from '../config/wording.ts';
+import { discoverAccounts, type DiscoverOptions } from './discoverAccounts.ts';
 import { discoverEntities, tagText, tellingTags } from './discoverEntities.ts';
 import { jsonText, table, showProgress, type Cell } from './terminal.ts';
 import { escapeUnsafe, errorText } from '../log/logger.ts';
-import type { CommonOptions } from '../cli/flags.ts';
 import { ExitStatus } from '../cli/process.ts';
-
-interface DiscoverOptions extends CommonOptions {
-  readonly format: 'table' | 'yaml' | 'json';
-  /** Ids or exact names; without them and without key transactions, everything is listed. */
-  readonly app?: readonly string[];
-  readonly keyTransaction?: readonly number[];
-  /** True to list the types of entities; a text for the entities of this type. */
-  readonly entities?: true | string;
-  /** True to list the accounts that keys see. */
-  readonly accounts: boolean;
-  /** Undefined: all accounts. */
-  readonly account?: string;
-}
 
 /**
  * The command `discover`. Each failed read is reported on standard error, leaves the other results intact, and gives status 1.
  */
 export async function runDiscover(options: DiscoverOptions): Promise<void> {
-  const { entities, accounts } = options;
-  if (accounts) {
-    await (await import('./discoverAccounts.ts')).discoverAccounts(options);
-    return;
-  }
-  if (entities !== undefined) {
-    await discoverEntities({ ...options, account: options.account, type: entities === true ? undefined : entities });
-    return;
-  }
+  if (options.accounts) return discoverAccounts(options);
+  if (options.entities !== undefined) return discoverEntities(options);
   await withAccounts(options, async (session) => {
     const { accounts } = session;
     const { app: apps = [], keyTransaction: ids = [], format } = options;

@@ -6,14 +6,22 @@ import { escapeUnsafe } from '../log/logger.ts';
 import { jsonText, table } from './terminal.ts';
 import { withExpansion } from './upstream/session.ts';
 
-interface DiscoverAccountsOptions extends CommonOptions {
+/** The flags of `discover`. */
+export interface DiscoverOptions extends CommonOptions {
   readonly format: 'table' | 'yaml' | 'json';
-  /** The name of an entry; undefined for all. */
+  /** Ids or exact names; without them and without key transactions, everything is listed. */
+  readonly app?: readonly string[];
+  readonly keyTransaction?: readonly number[];
+  /** True to list the types of entities; a text for the entities of this type. */
+  readonly entities?: true | string;
+  /** True to list the accounts that keys see. */
+  readonly accounts: boolean;
+  /** Undefined: all accounts, or with `accounts` all entries. */
   readonly account?: string;
 }
 
 /** The command `discover --accounts`: every account that the keys of entries with `account_ids` list, and what becomes of it. */
-export async function discoverAccounts(options: DiscoverAccountsOptions): Promise<void> {
+export async function discoverAccounts(options: DiscoverOptions): Promise<void> {
   await withExpansion(options, ({ entries }, { print }) => {
     const found = [...entries].filter(([entry]) => options.account === undefined || options.account === entry);
     if (found.length === 0) {

@@ -5,18 +5,10 @@ import { counted, suggest } from '../config/wording.ts';
 import type { Tag } from '../api/types.ts';
 import type { EntityTypeCount, MonitoredEntity } from '../api/upstreamReader.ts';
 import { errorText, escapeUnsafe } from '../log/logger.ts';
-import type { CommonOptions } from '../cli/flags.ts';
 import { ExitStatus, UsageError } from '../cli/process.ts';
+import type { DiscoverOptions } from './discoverAccounts.ts';
 import { jsonText, table } from './terminal.ts';
 import { reasonOf, withAccounts } from './upstream/session.ts';
-
-interface DiscoverEntitiesOptions extends CommonOptions {
-  readonly format: 'table' | 'yaml' | 'json';
-  /** The type as `DOMAIN-TYPE`; undefined to list the types. */
-  readonly type: string | undefined;
-  /** The account's name; undefined for all accounts. */
-  readonly account: string | undefined;
-}
 
 interface Found {
   readonly account: string;
@@ -28,7 +20,8 @@ interface Found {
  * The command `discover --entities`: lists the types of each account, or the entities of one type with their golden metrics. It
  * ends with status 1 where something cannot be read, and where no account has an entity of the type.
  */
-export async function discoverEntities({ type, format, ...options }: DiscoverEntitiesOptions): Promise<void> {
+export async function discoverEntities({ format, ...options }: DiscoverOptions): Promise<void> {
+  const type = options.entities === true ? undefined : options.entities;
   await withAccounts(
     options,
     async ({ accounts, complain, print, signal }) => {
@@ -79,11 +72,7 @@ function withEntities(config: Config, type = 'EXT-SERVICE'): Config {
   return { ...config, accounts };
 }
 
-function formatted(
-  found: readonly Found[],
-  type: string | undefined,
-  format: DiscoverEntitiesOptions['format'],
-): string {
+function formatted(found: readonly Found[], type: string | undefined, format: DiscoverOptions['format']): string {
   if (format === 'json') return jsonText({ accounts: found.map(toJson) });
   if (format === 'yaml') return toYaml(found, type);
   return found

@@ -6,19 +6,14 @@ import { defaultLabel, readStatement } from '../nrql/statement.ts';
  * is taken. Undefined without facets.
  *
  * @param staticLabels names of the labels that the account adds to each series
- * @param reserved further labels that no facet can have
  */
-export function facetLabels(
-  nrql: string,
-  staticLabels: readonly string[],
-  reserved: ReadonlySet<string> = new Set(),
-): readonly string[] | undefined {
+export function facetLabels(nrql: string, staticLabels: readonly string[]): readonly string[] | undefined {
   const { facets } = readStatement(nrql);
   if (facets.length === 0) return undefined;
   const taken = new Set(staticLabels);
   return facets.map(({ name = '' }, index) => {
     const plain = defaultLabel(name);
-    const isReserved = reserved.has(plain) || queryLabelProblem(plain, staticLabels) !== undefined;
+    const isReserved = queryLabelProblem(plain, staticLabels) !== undefined;
     let label = isReserved ? `facet_${plain.replace(/^_+/, '')}` : plain;
     if (label === 'facet_' || taken.has(label)) label = `facet_${index + 1}`;
     return freeName(label, taken);

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import process from 'node:process';
 import { stringify } from 'yaml';
+import type { AccountCollector } from '../collect/accountCollector.ts';
 import type { Plan } from '../collect/due.ts';
 import type { AccountConfig } from '../config/config.ts';
 import type { AccountStatus } from '../collect/accountStatus.ts';
@@ -18,7 +19,7 @@ import { NAME } from '../cli/version.ts';
 import { escapeUnsafe } from '../log/logger.ts';
 import type { Group } from '../reads/reads.ts';
 import { checkOutput } from './outputFiles.ts';
-import { type CommandContext, openAccounts, WAITING_CLOCK, withLists } from './upstream/session.ts';
+import { complainOfUnread, withLists } from './upstream/session.ts';
 
 /** The flags of `init`; undefined ones come from the environment. */
 export interface InitOptions extends Omit<CommonOptions, 'config.file'> {
@@ -32,24 +33,20 @@ export interface InitOptions extends Omit<CommonOptions, 'config.file'> {
 
 /** The command `init`: reads what the key sees, and writes a first configuration. It ends with status 1 where that is nothing. */
 export async function runInit({ output, force, ...options }: InitOptions): Promise<void> {
-  checkOutput([output], { force });
+  checkOutput(output, force);
   const account = accountOf(options);
   const loaded = loadOrExit(account);
-  await withLists({ ...options, loaded }, async ({ collector, complain, print, ...context }) => {
+  await withLists({ ...options, loaded }, async ({ collector, complain, print, signal }) => {
     const [list] = collector.entries();
     if (list?.problem !== undefined) complain(`the accounts of the key cannot be read: ${list.problem}`, list.reason);
     const statuses = collector.status();
-    for (const { name, applications, tasks } of statuses) {
-      if (applications !== undefined) continue;
-      const { problem = 'nothing was read', reason } = tasks.find(({ group }) => group === 'applications') ?? {};
-      complain(`account ${name}: the application list cannot be read: ${problem}`, reason);
-    }
-    const read = statuses.filter(({ applications }) => applications !== undefined);
+    const unreadNames = complainOfUnread(statuses, complain);
+    const read = statuses.filter(({ name }) => !unreadNames.has(name));
     const [first, ...others] = read;
     if (first === undefined) throw new ExitStatus(1);
     const { accounts } = collector;
-    const types = await entityTypes({ ...context, config: { ...context.config, accounts } });
-    const unread = accounts.filter(({ name }) => !read.some((status) => status.name === name));
+    const types = await entityTypes(collector.collectors(), signal);
+    const unread = accounts.filter(({ name }) => unreadNames.has(name));
     const text = configurationText({ ...identityOf(accounts, unread), ...account }, [first, ...others], types);
     writeFileSync(output, text, { flag: force ? 'w' : 'wx' });
     const flag = output === DEFAULT_CONFIG_FILE ? '' : ` --config.file=${output}`;
@@ -108,19 +105,16 @@ function loadOrExit(account: Written): LoadedConfiguration {
 }
 
 /** The types of entities besides applications and key transactions, most entities first; empty where they cannot be read. */
-async function entityTypes(context: Pick<CommandContext, 'config' | 'signal' | 'openReader'>) {
-  const accounts = openAccounts(context, WAITING_CLOCK);
+async function entityTypes(accounts: readonly AccountCollector[], signal: AbortSignal) {
   const counts = new Map<string, number>();
-  try {
-    const lists = accounts.map(({ reader, call }) => reader.entities?.types(call) ?? Promise.resolve([]));
-    // What an account has beside its applications is an offer only, so that a failure of it does not matter.
-    for (const list of await Promise.allSettled(lists)) {
-      for (const { type, count } of list.status === 'fulfilled' ? list.value : []) {
-        if (!/^APM-|-KEY_TRANSACTION$/.test(type)) counts.set(type, (counts.get(type) ?? 0) + count);
-      }
+  const lists = accounts.map(async ({ context: { reader }, limiter }) =>
+    reader.entities?.types({ signal, limiter, patient: true }),
+  );
+  // What an account has beside its applications is an offer only, so that a failure of it does not matter.
+  for (const list of await Promise.allSettled(lists)) {
+    for (const { type, count } of list.status === 'fulfilled' ? (list.value ?? []) : []) {
+      if (!/^APM-|-KEY_TRANSACTION$/.test(type)) counts.set(type, (counts.get(type) ?? 0) + count);
     }
-  } finally {
-    await Promise.allSettled(accounts.map((account) => account.close()));
   }
   return Array.from(counts, ([type, count]) => ({ type, count })).sort((a, b) => b.count - a.count);
 }

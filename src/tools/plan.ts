@@ -11,7 +11,7 @@ import { ExitStatus, withColours } from '../cli/process.ts';
 import { escapeUnsafe } from '../log/logger.ts';
 import { expectedSeries } from './expectedSeries.ts';
 import { scannedMinutes, type ScannedMinutes } from './scannedMinutes.ts';
-import { withLists } from './upstream/session.ts';
+import { complainOfUnread, withLists } from './upstream/session.ts';
 import type { CommonOptions } from '../cli/flags.ts';
 import { jsonText, paint, table, wrapped } from './terminal.ts';
 import { MINUTE_MS } from '../formulas/units.ts';
@@ -29,14 +29,8 @@ const BUDGET_WARNING = 'limits.requests_per_minute: ';
 export async function runPlan(options: CommonOptions & { readonly format: 'table' | 'json' }): Promise<void> {
   await withLists(options, ({ config, collector, print, complain }) => {
     const statuses = collector.status();
-    const unread = statuses.filter(
-      ({ applications, groups }) => applications === undefined && groups.some(({ group }) => group === 'applications'),
-    );
-    for (const { name, tasks } of unread) {
-      const { problem = 'nothing was read', reason } = tasks.find(({ group }) => group === 'applications') ?? {};
-      complain(`account ${name}: the application list cannot be read: ${problem}`, reason);
-    }
-    const read = statuses.filter((status) => !unread.includes(status));
+    const unread = complainOfUnread(statuses, complain);
+    const read = statuses.filter(({ name }) => !unread.has(name));
     const lists = read.flatMap(({ name, tasks }) =>
       tasks.flatMap((task) => (task.group === 'entities' && task.state === 'missing' ? [{ name, ...task }] : [])),
     );
@@ -62,7 +56,7 @@ export async function runPlan(options: CommonOptions & { readonly format: 'table
           ? [...plans.map(asTable), ...(plans.length > 1 ? [totalInWords(total)] : [])].join('\n')
           : jsonText({ accounts: plans, total }),
       );
-    if (unread.length + lists.length + unlisted.length > 0) throw new ExitStatus(1);
+    if (unread.size + lists.length + unlisted.length > 0) throw new ExitStatus(1);
   });
 }
 

@@ -2,17 +2,17 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { KeySource } from '../../src/config/keys.ts';
+import { openKey } from '../../src/config/keys.ts';
 import { temporaryFolders } from './folder.ts';
 
 const newFolder = temporaryFolders();
 
 /** The source of a key, with what it told; `wait` lets its clock go on. */
-function opening(account: Parameters<typeof KeySource.open>[0]) {
+function opening(account: Parameters<typeof openKey>[0]) {
   let now = 1_000_000;
   const keys: string[] = [];
   const problems: string[] = [];
-  const opened = KeySource.open(account, {
+  const opened = openKey(account, {
     now: () => now,
     onKey: (key) => keys.push(key),
     onProblem: (problem) => problems.push(problem),
@@ -23,14 +23,14 @@ function opening(account: Parameters<typeof KeySource.open>[0]) {
 function open(path: string) {
   const { opened, ...told } = opening({ api_key_file: path });
   if ('problem' in opened) throw new Error(opened.problem);
-  return { source: opened.source, ...told };
+  return { source: opened, ...told };
 }
 
 describe('the key of an account', () => {
   it('is that of the configuration, and never changes', () => {
     const { opened, keys, wait } = opening({ api_key: 'abcd' });
     wait(10_000);
-    expect('source' in opened && [opened.source.current(), keys]).toEqual(['abcd', ['abcd']]);
+    expect('current' in opened && [opened.current(), keys]).toEqual(['abcd', ['abcd']]);
   });
 
   it('is asked for where there is neither a key nor a file', () => {

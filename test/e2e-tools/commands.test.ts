@@ -19,14 +19,14 @@ const SAMPLE: string[][] = [['check', '--live'], ['backfill', '--from=10m', '--t
 
 describe.concurrent('a command', () => {
   it('with a wrong flag ends with a sentence, a hint and status 2', async () => {
-    const { status, stdout, stderr } = await runProgram(['simulate', '--tls-cert-file=x']);
+    const { status, stdout, stderr } = await runInProcess(['simulate', '--tls-cert-file=x']);
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
     expect(stderr).toMatch(/^error: --tls-cert-file and --tls-key-file go together\n.*--help for commands and flags/);
   });
 
   it('flags before the command work', async () => {
     const args = ['--config.file', 'config.yaml', '--log.format=json', 'check'];
-    const result = await runProgram(args, { config: 'accounts: [{api_key: NRAK-ABC}]' });
+    const result = await runInProcess(args, { config: 'accounts: [{api_key: NRAK-ABC}]' });
     expect(result).toMatchObject({ status: 0, stdout: 'config.yaml: valid\n', stderr: '' });
   });
 
@@ -36,12 +36,12 @@ describe.concurrent('a command', () => {
   ])('query names the accounts where none is chosen, or one that there is not: %j', async (flags, sentence) => {
     const accounts = ['alpha', 'beta'].map((name) => `{name: ${name}, account_id: 7, api_key: NRAK-ABC}`);
     const config = `accounts: [${accounts.join(', ')}]`;
-    const { status, stderr } = await runProgram(['query', 'SELECT count(*) FROM Transaction', ...flags], { config });
+    const { status, stderr } = await runInProcess(['query', 'SELECT count(*) FROM Transaction', ...flags], { config });
     expect({ status, stderr }).toEqual({ status: 2, stderr: sentence });
   });
 
   it('says its version, its revision and that of Node, also after a command', async () => {
-    const results = await Promise.all([runProgram(['--version']), runProgram(['serve', '--version'])]);
+    const results = await Promise.all([runInProcess(['--version']), runInProcess(['serve', '--version'])]);
     for (const { status, stdout } of results) {
       expect(status).toBe(0);
       expect(stdout).toMatch(/^newrelic-apm-exporter \d+\.\d+\.\d+ \(revision [^ ,]+, Node\.js v\d+\.\d+\.\d+\)\n$/);
@@ -139,7 +139,7 @@ describe.concurrent('a command', () => {
 
   it('colours what went wrong with --color=always, and nothing with never or where there is no terminal', async () => {
     const errorWith = async (flag: string, env = {}): Promise<string> =>
-      (await runProgram(['plan', flag, '--nope'], { env })).stderr.split(':')[0] ?? '';
+      (await runInProcess(['plan', flag, '--nope'], { env })).stderr.split(':')[0] ?? '';
     expect(await errorWith('--color=always', { NO_COLOR: '1' })).toBe('\u001b[31merror\u001b[39m');
     expect(await errorWith('--color=auto')).toBe('error');
     expect(await errorWith('--color=never', { FORCE_COLOR: '1' })).toBe('error');

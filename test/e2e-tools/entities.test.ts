@@ -147,10 +147,7 @@ describe('plan', () => {
       reporting += (stdout.match(/"reporting": true/g) ?? []).length;
     }
     const { status, stdout } = await runInProcess(['plan'], { config });
-    expect([status, stdout]).toEqual([
-      0,
-      expect.stringContaining(`and ${reporting} entities whose golden metrics are.`),
-    ]);
+    expect([status, stdout]).toEqual([0, expect.stringContaining(`golden metrics of ${reporting} entities.`)]);
     // Of services one source, of browsers three, of hosts three of the agent and three of the collector.
     expect(stdout).toMatch(/^golden_metrics +10\.00 /m);
     expect(stdout).toContain('Data read: 15.0 minutes of data per minute (golden_metrics 15.0)');

@@ -1,39 +1,39 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { planCalls } from '../../src/collect/due.ts';
 import type { Group } from '../../src/reads/reads.ts';
 import { configurationText } from '../../src/tools/init.ts';
 import { parseFault } from '../../src/simulator/faults/faultRules.ts';
 import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
-import { startSimulator, type SimulatorOptions } from '../../src/simulator/simulator.ts';
-import { runProgram, type Run } from '../e2e/support/program.ts';
-
-const ends: (() => unknown)[] = [];
-afterAll(async () => {
-  for (const end of ends) await end();
-});
+import type { SimulatorOptions } from '../../src/simulator/simulator.ts';
+import { temporaryFolders } from '../config/folder.ts';
+import { complaintsOf, runInProcess } from '../support/inProcess.ts';
+import { simulatorForTest } from '../support/simulator.ts';
 
 /** A folder, and commands in it on a simulator of its own. */
 async function world(options: Partial<SimulatorOptions> = {}) {
-  const simulator = await startSimulator({ host: '127.0.0.1', port: 0, ...options });
-  const folder = mkdtempSync(join(tmpdir(), 'init-'));
-  ends.push(
-    () => simulator.close(),
-    () => rmSync(folder, { recursive: true, force: true }),
-  );
+  const simulator = await simulatorForTest(options);
+  const folder = newFolder();
   const env = { NEW_RELIC_API_KEY: DEMO_API_KEY };
   return {
     file: join(folder, 'config.yaml'),
-    init: (...flags: readonly string[]): Promise<Run> => {
+    init: (...flags: readonly string[]) => {
       const address = flags.includes('--api=rest') ? simulator.url : `${simulator.url}/graphql`;
-      return runProgram(['init', `--base-url=${address}`, ...flags], { cwd: folder, env });
+      return runInProcess(['init', `--base-url=${address}`, ...flags], { folder, env });
     },
-    checkLive: (): Promise<Run> => runProgram(['check', '--live'], { cwd: folder, env }),
+    /** Expects that `check --live` accepts the file without a complaint, and gives what it says. */
+    checkLive: async (): Promise<string> => {
+      const { status, stdout, stderr } = await runInProcess(['check', '--live'], { folder, env });
+      expect({ status, complaints: complaintsOf(stderr) }).toEqual({ status: 0, complaints: [] });
+      expect(stdout).not.toMatch(/warning|problem/);
+      return stdout;
+    },
   };
 }
+
+const newFolder = temporaryFolders();
 
 describe('init', () => {
   test('writes a configuration that check --live reads without a warning', async () => {
@@ -51,9 +51,7 @@ describe('init', () => {
     expect(text).toMatch(/counters: false # .*: \d+\.\d calls a minute more/);
     expect(text).toMatch(/# {2}- type: EXT-SERVICE # \d+ entities: from \d+\.\d calls a minute/);
     expect(text.split('\n').length).toBeLessThan(31);
-    const check = await checkLive();
-    expect(check.status).toBe(0);
-    expect(check.output).not.toMatch(/warning|problem/);
+    await checkLive();
   });
 
   test('writes account_ids: all where the key sees several accounts', async () => {
@@ -63,10 +61,7 @@ describe('init', () => {
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     expect(stdout).toMatch(/^config\.yaml is written: 3 accounts, \d+ applications, /);
     expect(readFileSync(file, 'utf8')).toMatch(/^ {2}- account_ids: all$/m);
-    const check = await checkLive();
-    expect(check.status).toBe(0);
-    expect(check.output).toContain('3 accounts visible, 3 exported');
-    expect(check.output).not.toMatch(/warning|problem/);
+    expect(await checkLive()).toContain('3 accounts visible, 3 exported');
   });
 
   test('leaves out the accounts that cannot be read, and says so', async () => {
@@ -79,19 +74,14 @@ describe('init', () => {
     expect(stdout).toContain(', without 1 account that cannot be read. Next: ');
     expect(stderr).toMatch(/^error: account Shop 2: the application list cannot be read: .*\nhint: .*\n$/);
     expect(readFileSync(file, 'utf8')).toContain('exclude_accounts: [ { id: 7000002 } ] # cannot be read\n');
-    const check = await checkLive();
-    expect(check.status).toBe(0);
-    expect(check.output).toContain('3 accounts visible, 2 exported');
-    expect(check.output).not.toMatch(/warning|problem/);
+    expect(await checkLive()).toContain('3 accounts visible, 2 exported');
   });
 
   test('reads no applications of an account that has none', async () => {
     const { file, init, checkLive } = await world({ applications: 0, keyTransactions: 0 });
     expect(await init()).toMatchObject({ status: 0, stderr: '' });
     expect(readFileSync(file, 'utf8')).toContain('applications: false');
-    const check = await checkLive();
-    expect(check.status).toBe(0);
-    expect(check.output).not.toMatch(/warning|problem/);
+    await checkLive();
   });
 
   test('replaces no file without --force', async () => {
@@ -112,9 +102,7 @@ describe('init', () => {
     const text = readFileSync(file, 'utf8');
     expect(text).toContain(`api_key_file: ${join(file, '../key')}\n`);
     expect(text).not.toContain('NEW_RELIC_API_KEY');
-    const check = await checkLive();
-    expect(check.status).toBe(0);
-    expect(check.output).not.toMatch(/warning|problem/);
+    await checkLive();
   });
 
   test('writes nothing without a key, or with one that is refused', async () => {
@@ -122,7 +110,7 @@ describe('init', () => {
     const refused = await init();
     expect(refused).toMatchObject({ status: 1, stdout: '' });
     expect(refused.stderr).toMatch(/^error: the accounts of the key cannot be read: .*\n(?:.*\n)?hint: /);
-    const without = await runProgram(['init']);
+    const without = await runInProcess(['init']);
     expect(without).toMatchObject({ status: 2, stdout: '' });
     expect(without.stderr).toContain('there is no key: set NEW_RELIC_API_KEY');
     expect(existsSync(file)).toBe(false);

@@ -15,21 +15,27 @@ export interface ToolResult {
 
 let last: Promise<unknown> = Promise.resolve();
 
+interface ToolOptions {
+  /** Written to config.yaml in the folder. */
+  readonly config?: ConfigInput | string;
+  /** Where it runs; without it, in a new folder that is removed afterwards. */
+  readonly folder?: string;
+  /** The whole environment but for PATH. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
 /**
- * Runs a command of the program in this process, which takes a tenth of the time that the start of a program takes. It has a
- * folder with `config.yaml` and no environment variables. Commands run one after another. Lines of the log are not in the result.
+ * Runs a command of the program in this process, which takes a tenth of the time that the start of a program takes. Commands run
+ * one after another. Lines of the log are not in the result.
  */
-export function runInProcess(
-  args: readonly string[],
-  { config }: { readonly config?: ConfigInput | string } = {},
-): Promise<ToolResult> {
-  const running = last.then(() => runAlone(args, config));
+export function runInProcess(args: readonly string[], options: ToolOptions = {}): Promise<ToolResult> {
+  const running = last.then(() => runAlone(args, options));
   last = running.catch(() => undefined);
   return running;
 }
 
-async function runAlone(args: readonly string[], config: ConfigInput | string | undefined): Promise<ToolResult> {
-  const folder = mkdtempSync(join(tmpdir(), 'tool-'));
+async function runAlone(args: readonly string[], { config, env: variables, folder: given }: ToolOptions) {
+  const folder = given ?? mkdtempSync(join(tmpdir(), 'tool-'));
   if (config !== undefined) {
     writeFileSync(join(folder, 'config.yaml'), typeof config === 'string' ? config : configText(config));
   }
@@ -44,7 +50,7 @@ async function runAlone(args: readonly string[], config: ConfigInput | string | 
   const [cwd, { env }] = [process.cwd(), process];
   const signals = (['SIGINT', 'SIGTERM'] as const).map((name) => ({ name, listeners: process.listeners(name) }));
   process.chdir(folder);
-  process.env = { PATH: env['PATH'] };
+  process.env = { PATH: env['PATH'], ...variables };
   try {
     return { status: await runProgram(buildProgram(toolCommands()), args), ...output };
   } finally {
@@ -55,7 +61,7 @@ async function runAlone(args: readonly string[], config: ConfigInput | string | 
     for (const { name, listeners } of signals)
       for (const added of process.listeners(name)) if (!listeners.includes(added)) process.off(name, added);
     for (const stream of [process.stdout, process.stderr]) stream.removeAllListeners('error');
-    rmSync(folder, { recursive: true, force: true });
+    if (given === undefined) rmSync(folder, { recursive: true, force: true });
   }
 }
 

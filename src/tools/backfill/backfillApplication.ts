@@ -52,30 +52,19 @@ export interface EntitySeries {
   readonly values: number[];
 }
 
-/** The samples of one application or host over time, by family and series in the order in which they first appeared. */
-export class SeriesTable {
-  readonly #families = new Map<string, Map<string, EntitySeries>>();
+/** The series of one application or host, by family, then by the values of their labels, as they first appeared. */
+export type SeriesTable = Map<string, Map<string, EntitySeries>>;
 
-  add(time: number, samples: readonly Sample[]): void {
-    for (const { family, labels = {}, value } of samples) {
-      if (!Number.isFinite(value)) continue;
-      const series = this.#series(family.name, labels);
-      series.times.push(time);
-      series.values.push(value);
-    }
-  }
-
-  families(): (readonly [name: string, series: readonly EntitySeries[]])[] {
-    return [...this.#families].map(([name, series]) => [name, [...series.values()]] as const);
-  }
-
-  #series(family: string, labels: Labels): EntitySeries {
-    let ofFamily = this.#families.get(family);
-    if (ofFamily === undefined) this.#families.set(family, (ofFamily = new Map<string, EntitySeries>()));
+export function addSamples(table: SeriesTable, time: number, samples: readonly Sample[]): void {
+  for (const { family, labels = {}, value } of samples) {
+    if (!Number.isFinite(value)) continue;
+    const ofFamily = table.get(family.name) ?? new Map<string, EntitySeries>();
+    table.set(family.name, ofFamily);
     const key = Object.values(labels).join('\0');
-    let series = ofFamily.get(key);
-    if (series === undefined) ofFamily.set(key, (series = { labels, times: [], values: [] }));
-    return series;
+    const series = ofFamily.get(key) ?? { labels, times: [], values: [] };
+    ofFamily.set(key, series);
+    series.times.push(time);
+    series.values.push(value);
   }
 }
 
@@ -297,13 +286,14 @@ async function calculate(
 ): Promise<string[]> {
   const { range, window } = context.state;
   const windows = new RollingWindows(window, range.from, context.account.reader.metricSeries);
-  const table = new SeriesTable();
+  const table: SeriesTable = new Map();
   for await (const chunk of chunksOf(home, entity, context)) {
-    for (const { time, values } of windows.add(chunk)) table.add(time, windowSamples(entity.scope, values, database));
+    for (const { time, values } of windows.add(chunk))
+      addSamples(table, time, windowSamples(entity.scope, values, database));
   }
-  const families = table.families();
-  for (const [name, series] of families) await context.checkpoint.write(seriesFile(home, entity, name), series);
-  return families.map(([name]) => name);
+  for (const [name, series] of table)
+    await context.checkpoint.write(seriesFile(home, entity, name), [...series.values()]);
+  return [...table.keys()];
 }
 
 async function* chunksOf(

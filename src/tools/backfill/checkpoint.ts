@@ -152,7 +152,7 @@ export function chooseTarget(
   if (link !== undefined) {
     throw new UsageError(`${link} is a symbolic link, and no run leaves one: start anew with --force`);
   }
-  checkOutput([output], { force });
+  checkOutput(output, force);
   if (isThere && !resume && !force) {
     throw new UsageError(
       `an interrupted run is in ${checkpoint.path}: go on with --resume, or start anew with --force`,
@@ -169,7 +169,7 @@ export function chooseTarget(
       const unfinished = checkpoint.file('document');
       // Flushed, so that after a power cut the name belongs to the whole document.
       await pipeline(pieces, createWriteStream(unfinished, { flush: true }), { signal });
-      checkOutput([output], { force });
+      checkOutput(output, force);
       await rename(unfinished, output);
     },
   };

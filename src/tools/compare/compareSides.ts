@@ -3,7 +3,7 @@ import { FAMILIES } from '../../metrics/catalogue.ts';
 import type { CatalogueFamily } from '../../metrics/family.ts';
 import { WINDOW_FAMILIES } from '../../metrics/windowFamilies.ts';
 import type { Labels } from '../../metrics/sample.ts';
-import { entityKey, type Side, type SideSeries } from './sides.ts';
+import { entityKey, type Side } from './sides.ts';
 
 /** A series that differs by more than the tolerance, or that one interface does not have (null). */
 export interface Difference {
@@ -80,7 +80,7 @@ export function compareSides(
   nerdgraph: Side,
   tolerance: number,
 ): Omit<Comparison, 'account' | 'window' | 'notes'> {
-  const pairs = pairUp(rest, nerdgraph);
+  const pairs = pairUp({ rest, nerdgraph });
   const known = {
     rest: grouped(rest.entities, String),
     nerdgraph: grouped(nerdgraph.entities, String),
@@ -122,24 +122,16 @@ interface Known {
   readonly pairs: ReadonlyMap<string, readonly Pair[]>;
 }
 
-function pairUp(rest: Side, nerdgraph: Side): Pair[] {
+function pairUp(sides: Readonly<Record<'rest' | 'nerdgraph', Side>>): Pair[] {
   const pairs = new Map<string, Pair>();
-  for (const series of rest.series) {
-    pairs.set(seriesKey(series), { ...pairOf(series), rest: series.value, nerdgraph: undefined });
-  }
-  for (const series of nerdgraph.series) {
-    const key = seriesKey(series);
-    pairs.set(key, { ...pairOf(series), rest: pairs.get(key)?.rest, nerdgraph: series.value });
+  for (const api of ['rest', 'nerdgraph'] as const) {
+    for (const { family, labels, value } of sides[api].series) {
+      const key = JSON.stringify([family.name, identityOf(labels).sort(([a], [b]) => (a < b ? -1 : 1))]);
+      const known = pairs.get(key) ?? { rest: undefined, nerdgraph: undefined };
+      pairs.set(key, { ...known, family, labels, entity: entityKey(labels), [api]: value });
+    }
   }
   return [...pairs.values()];
-}
-
-function pairOf({ family, labels }: SideSeries): Pick<Pair, 'family' | 'labels' | 'entity'> {
-  return { family, labels, entity: entityKey(labels) };
-}
-
-function seriesKey({ family, labels }: SideSeries): string {
-  return JSON.stringify([family.name, identityOf(labels).sort(([a], [b]) => (a < b ? -1 : 1))]);
 }
 
 /** The labels without names of applications and key transactions, which may differ between the interfaces. */

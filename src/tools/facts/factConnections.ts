@@ -156,8 +156,8 @@ export interface Probe<A> {
   readonly check: (account: A) => Promise<Verdicts | Judged>;
 }
 
-export function probe<A>(ids: FactId | readonly FactId[], check: Probe<A>['check']): Probe<A> {
-  return { ids: [ids].flat(), check };
+export function probe<A>(ids: FactId | readonly FactId[], check: Probe<A>['check'], needs?: FactId): Probe<A> {
+  return { ids: [ids].flat(), check, ...(needs !== undefined && { needs }) };
 }
 
 export const TEN_MINUTES = 600;

@@ -146,7 +146,7 @@ export const NERDGRAPH_PROBES: readonly Probe<GraphAccount>[] = [
     return (await hasData("'{app}'")) ? holds(false, word('shape', 'in quotes')) : undecided('no traffic');
   }),
   ...QUERY_PROBES,
-  { ...probe('nerdgraph_sign_of_life', checkLanguages), needs: APP_ID },
+  probe('nerdgraph_sign_of_life', checkLanguages, APP_ID),
   probe('nerdgraph_entity_page', async (account) => {
     const first = await readPage(account.graph, APPLICATIONS, '');
     const size = count('rows', first.entities.length);

@@ -6,7 +6,7 @@ import type { Application } from '../../api/types.ts';
 import type { FailureReason } from '../../api/upstreamError.ts';
 import type { TimeRange } from '../../api/upstreamReader.ts';
 import { HOUR_S } from '../../formulas/units.ts';
-import { before, TEN_MINUTES, type GraphAccount, type Probe } from './factConnections.ts';
+import { before, probe, TEN_MINUTES, type GraphAccount, type Probe } from './factConnections.ts';
 import { count, holds, ratio, undecided, word, type Judged, type Seen } from './evidence.ts';
 import { FACTS, NO_METRIC, type Fact, type FactId, type JudgeName } from './facts.ts';
 import { numberAt, objectsIn, sum } from './judges.ts';
@@ -135,11 +135,9 @@ type QueryFact = Fact & Required<Pick<Fact, 'nrql' | 'judge'>>;
 /** The facts that one query decides each. */
 export const QUERY_PROBES: readonly Probe<GraphAccount>[] = FACTS.filter(
   (fact): fact is QueryFact => fact.nrql !== undefined,
-).map((fact) => ({
-  ids: [fact.id],
-  ...(fact.nrql.includes('{app') && { needs: APP_ID }),
-  check: (account) => checkQuery(fact, account),
-}));
+).map((fact) =>
+  probe(fact.id, (account) => checkQuery(fact, account), fact.nrql.includes('{app') ? APP_ID : undefined),
+);
 
 async function checkQuery(fact: QueryFact, account: GraphAccount): Promise<Judged> {
   const { judge, account: other, timeouts = [undefined] } = fact;

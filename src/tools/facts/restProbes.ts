@@ -16,16 +16,16 @@ const FLUCTUATION = 1.05;
 /** Minutes that a summary may cover: thirty, plus a few for a window that ended earlier. */
 const MINUTES = 36;
 
-/** What an application had of a metric in each minute of a range, oldest first. */
-type MinuteColumns = (name: string) => readonly Columns[];
-
-/** Reads metrics by the minute with the reader of counters, which rounds nothing. */
+/**
+ * Reads metrics by the minute with the reader of counters, which rounds nothing. Gives what the application had of a metric in
+ * each minute, oldest first.
+ */
 export async function readMinutes(
   { reader, call }: Pick<RestConnection, 'reader' | 'call'>,
   applicationId: number,
   names: readonly string[],
   range: TimeRange,
-): Promise<MinuteColumns> {
+): Promise<(name: string) => readonly Columns[]> {
   const subject = { applicationId, hostKey: undefined, metrics: reader.select(names) };
   const { metrics } = await readOne(reader.counters, subject, range, call);
   const starts = Array.from({ length: (range.to - range.from) / 60 }, (_, index) => range.from + 60 * index);
@@ -33,7 +33,7 @@ export async function readMinutes(
 }
 
 /** The calls of a metric and their time, by minute. */
-function minutesOf(columnsOf: MinuteColumns, name: string): readonly Minute[] {
+function minutesOf(columnsOf: Awaited<ReturnType<typeof readMinutes>>, name: string): readonly Minute[] {
   return columnsOf(name).map(({ count: calls = 0, sum: seconds = 0 }) => ({ calls, seconds }));
 }
 
@@ -195,8 +195,9 @@ export const REST_PROBES: readonly Probe<RestAccount>[] = [
 ];
 
 /** Checks through both interfaces that the REST list of names has each type of database that NerdGraph has data of. */
-export const DATABASE_PROBE: Probe<RestAccount & GraphAccount> = {
-  ...probe('same_database_types', async (account) => {
+export const DATABASE_PROBE = probe<RestAccount & GraphAccount>(
+  'same_database_types',
+  async (account) => {
     const names = "appId IN ({apps}) AND metricTimesliceName LIKE 'Datastore/%/allWeb'";
     const query = `${COUNT} ${names} FACET appId, metricTimesliceName {time} LIMIT MAX`;
     const found = (await rowsFor(account, query)).map(({ facet }) => [facet].flat().map(String));
@@ -210,6 +211,6 @@ export const DATABASE_PROBE: Probe<RestAccount & GraphAccount> = {
     }
     if (ids.length === 0) return undecided('no database');
     return holds(missing.size === 0, ...[...missing].map((type) => word('database type', type)));
-  }),
-  needs: APP_ID,
-};
+  },
+  APP_ID,
+);

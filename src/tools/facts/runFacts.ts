@@ -64,7 +64,7 @@ export async function runFacts(options: FactsOptions): Promise<void> {
     }
   };
   await withAccounts(options, run, (config) => {
-    if (output !== undefined) checkOutput([output], { force });
+    if (output !== undefined) checkOutput(output, force);
     // An organisation may have a hundred accounts: what is not certain is the same in all.
     if (config.accounts.some(({ origin }) => origin !== undefined)) theAccount(config);
     return throughBoth(config);

@@ -2,21 +2,14 @@ import { keyOf } from '../../config/keys.ts';
 import process from 'node:process';
 import type { Logger } from 'pino';
 import type { AccountReader } from '../../collect/accounts.ts';
+import type { AccountStatus } from '../../collect/accountStatus.ts';
 import { Collector } from '../../collect/collector.ts';
 import type { AccountConfig, Config } from '../../config/config.ts';
 import { firstOf, GROUPS, type Group } from '../../reads/reads.ts';
 import { errorText, escapeUnsafe, isMistake } from '../../log/logger.ts';
 import { loadOrExit, openLog, logIfFromEnvironment, type LoadedConfiguration } from '../../cli/configuration.ts';
 import type { CommonOptions } from '../../cli/flags.ts';
-import {
-  ExitStatus,
-  OutputError,
-  printError,
-  StoppedError,
-  stopOnSignals,
-  UsageError,
-  withColours,
-} from '../../cli/process.ts';
+import { ExitStatus, OutputError, printError, stopOnSignals, UsageError, withColours } from '../../cli/process.ts';
 import { escapeLines, showProgress } from '../terminal.ts';
 import { clientOptions, observeCalls, openReader } from '../../cli/createReader.ts';
 import type { RestReaderOptions } from '../../api/rest/restReader.ts';
@@ -93,16 +86,16 @@ async function runReadingCommand(
       complain,
     });
   } catch (error) {
+    if (signal.reason instanceof ExitStatus) {
+      process.stderr.write('stopped\n');
+      throw signal.reason;
+    }
     if (error instanceof ExitStatus) throw error;
     if (error instanceof UsageError) {
       complain(error.message);
       throw new ExitStatus(2);
     }
     if (signal.reason instanceof OutputError) throw signal.reason;
-    if (signal.reason instanceof StoppedError) {
-      process.stderr.write('stopped\n');
-      throw new ExitStatus(signal.reason.status);
-    }
     const withStack = isMistake(error) || options['log.level'] === 'debug';
     complain(errorText(error, withStack), reasonOf(error), withStack ? escapeLines : escapeUnsafe);
     throw new ExitStatus(1);
@@ -127,7 +120,7 @@ export interface LiveAccount {
 }
 
 /** The machine's clock with timers that keep the process alive, because a command that waits for the budget is not done. */
-export const WAITING_CLOCK: Clock = {
+const WAITING_CLOCK: Clock = {
   ...systemClock,
   after: (ms, callback) => {
     const timer = setTimeout(callback, ms);
@@ -174,7 +167,7 @@ export function withAccounts(
       ? (await readAccountLists(context)).accounts
       : file.filter((each) => each.account_ids === undefined);
     const config = prepare({ ...context.config, accounts: chosenAccounts(all, file, options.account) });
-    const accounts = openAccounts({ ...context, config }, WAITING_CLOCK);
+    const accounts = openAccounts({ ...context, config });
     try {
       await run({ ...context, config, accounts });
     } finally {
@@ -187,17 +180,16 @@ export function withAccounts(
 /**
  * Opens the accounts of a configuration, each with a budget of its own. All NerdGraph accounts share the concurrency limit of
  * one user, because finding the user of each key would take a call.
- *
- * @param clock for the budget and its waits
  */
-export function openAccounts(
-  { config, signal, openReader }: Pick<CommandContext, 'config' | 'signal' | 'openReader'>,
-  clock: Clock,
-): readonly LiveAccount[] {
+export function openAccounts({
+  config,
+  signal,
+  openReader,
+}: Pick<CommandContext, 'config' | 'signal' | 'openReader'>): readonly LiveAccount[] {
   const shared = new SharedConcurrency();
   return config.accounts.map((account) => {
     const { reader } = openReader(account, config);
-    const limiter = new AccountLimiter(account.limits, clock, () => undefined);
+    const limiter = new AccountLimiter(account.limits, WAITING_CLOCK, () => undefined);
     if (reader.api === 'nerdgraph') limiter.share(shared);
     const close = (): Promise<void> => {
       limiter.close();
@@ -214,7 +206,7 @@ export function openAccounts(
 async function readAccountLists(context: Pick<CommandContext, 'config' | 'signal' | 'openReader'>): Promise<Expansion> {
   const { accounts: file } = context.config;
   const entries = file.filter(({ account_ids }) => account_ids !== undefined);
-  const opened = openAccounts({ ...context, config: { ...context.config, accounts: entries } }, WAITING_CLOCK);
+  const opened = openAccounts({ ...context, config: { ...context.config, accounts: entries } });
   try {
     const read = opened.map(async ({ config, reader, call }): Promise<[string, readonly ListedAccount[]]> => {
       try {
@@ -262,6 +254,21 @@ export function withLists(
       await collector.stop();
     }
   });
+}
+
+/** Says of which accounts the application list cannot be read, and gives their names. */
+export function complainOfUnread(
+  statuses: readonly AccountStatus[],
+  complain: CommandContext['complain'],
+): ReadonlySet<string> {
+  const unread = new Set<string>();
+  for (const { name, applications, groups, tasks } of statuses) {
+    if (applications !== undefined || !groups.some(({ group }) => group === 'applications')) continue;
+    const { problem = 'nothing was read', reason } = tasks.find(({ group }) => group === 'applications') ?? {};
+    complain(`account ${name}: the application list cannot be read: ${problem}`, reason);
+    unread.add(name);
+  }
+  return unread;
 }
 
 async function readLists(collector: Collector): Promise<void> {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { DatabaseTally } from '../../../src/tools/backfill/rollingWindows.ts';
 import { documentText } from '../../../src/tools/backfill/backfill.ts';
-import { SeriesTable } from '../../../src/tools/backfill/backfillApplication.ts';
+import { addSamples, type SeriesTable } from '../../../src/tools/backfill/backfillApplication.ts';
 import { WINDOW_FAMILIES } from '../../../src/metrics/windowFamilies.ts';
 import { readDocument } from './readDocument.ts';
 
@@ -38,15 +38,14 @@ describe('documentText', () => {
   it('writes family by family, series by series, each by time, with the metadata once', async () => {
     const [responseTime, componentTime] = [familyOf('response_time_seconds'), familyOf('component_time_seconds')];
     const tables = ['1', '2'].map((id) => {
-      const table = new SeriesTable();
+      const table: SeriesTable = new Map();
       for (const time of [1_791_979_200, 1_791_979_260]) {
         const component = (name: string) => ({ family: componentTime, labels: { component: name }, value: 1e-7 });
         const response = { family: responseTime, labels: undefined, value: 0.25 };
-        table.add(time, [component('External'), response, component('Memcache')]);
+        addSamples(table, time, [component('External'), response, component('Memcache')]);
       }
-      const families = new Map(table.families());
-      const read = (family: string) => Promise.resolve(families.get(family) ?? []);
-      return { labels: { app: 'a "b"\\\n', app_id: id }, families: [...families.keys()], read };
+      const read = (family: string) => Promise.resolve([...(table.get(family)?.values() ?? [])]);
+      return { labels: { app: 'a "b"\\\n', app_id: id }, families: [...table.keys()], read };
     });
     let document = '';
     for await (const piece of documentText([responseTime, componentTime], tables)) document += piece;

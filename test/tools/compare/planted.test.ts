@@ -2,7 +2,6 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { bothInterfaces, compare, comparisonText, type CompareOptions } from '../../../src/tools/compare/compare.ts';
 import type { Comparison } from '../../../src/tools/compare/compareSides.ts';
 import { openAccounts } from '../../../src/tools/upstream/session.ts';
-import { systemClock } from '../../../src/eventLoop/clock.ts';
 import { DEMO_API_KEY } from '../../../src/simulator/simulatorSettings.ts';
 import { startSimulator, type Simulator } from '../../../src/simulator/simulator.ts';
 import { configOf, withAccount } from '../../config/reading.ts';
@@ -35,10 +34,7 @@ async function compared(options: Partial<typeof EVERYTHING> = {}, keys = ''): Pr
   ).replace('abcd', DEMO_API_KEY);
   const config = bothInterfaces(configOf(text), undefined);
   const { signal } = new AbortController();
-  const accounts = openAccounts(
-    { config, signal, openReader: (account, from) => openedReader(account, from) },
-    systemClock,
-  );
+  const accounts = openAccounts({ config, signal, openReader: (account, from) => openedReader(account, from) });
   try {
     return await compare({ config, accounts, signal }, { ...EVERYTHING, ...options }, Date.now());
   } finally {

@@ -3,7 +3,6 @@ import { checkAccount, type AccountFacts } from '../../../src/tools/facts/checkA
 import { openFactAccounts, throughBoth } from '../../../src/tools/facts/runFacts.ts';
 import { clientOptions, openReader } from '../../../src/cli/createReader.ts';
 import { openAccounts } from '../../../src/tools/upstream/session.ts';
-import { systemClock } from '../../../src/eventLoop/clock.ts';
 import type { Api } from '../../../src/api/upstreamReader.ts';
 import { Secrets } from '../../../src/log/secrets.ts';
 import type { FaultRuleInput } from '../../../src/simulator/faults/faultRules.ts';
@@ -83,10 +82,11 @@ export async function checkSimulator(
   const config = throughBoth(configOf(text));
   const { signal } = new AbortController();
   const surroundings = { secrets: new Secrets(), environment: {}, observer: () => SILENT, keyProblem: () => undefined };
-  const accounts = openAccounts(
-    { config, signal, openReader: (account, from) => openReader(account, from, surroundings) },
-    systemClock,
-  );
+  const accounts = openAccounts({
+    config,
+    signal,
+    openReader: (account, from) => openReader(account, from, surroundings),
+  });
   const opened = openFactAccounts({
     accounts,
     config,

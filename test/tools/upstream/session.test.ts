@@ -20,17 +20,14 @@ it.each<[string, Api, readonly string[], number]>([
   );
   const { signal } = new AbortController();
   setMaxListeners(0, signal);
-  const opened = openAccounts(
-    {
-      config: { accounts, collection: collectionConfig() },
-      signal,
-      openReader: ({ api_key: key }) => ({
-        reader: new FakeReader(clock, api === 'rest' ? undefined : { api, perCall: 1 }),
-        keyMark: () => key ?? '',
-      }),
-    },
-    clock,
-  );
+  const opened = openAccounts({
+    config: { accounts, collection: collectionConfig() },
+    signal,
+    openReader: ({ api_key: key }) => ({
+      reader: new FakeReader(clock, api === 'rest' ? undefined : { api, perCall: 1 }),
+      keyMark: () => key ?? '',
+    }),
+  });
   const releases: (() => void)[] = [];
   for (const { call } of opened) {
     for (let count = 0; count < 30; count += 1) {
