@@ -4,8 +4,8 @@ const INTRODUCTION = `# Facts that only an account can settle
 
 This page is generated from the table of facts (\`src/tools/facts\`) by \`npm run generate\`; edit that, not this.
 
-No part of this exporter was ever run against New Relic itself: it was built from public documents and programs. What it relies
-on without a document that says so is listed here, and an account decides it:
+This exporter was never run against New Relic itself: it was built from public documents and programs. What it relies on without a
+document that says so is listed here, and an account decides it:
 
 \`\`\`
 newrelic-apm-exporter check --live --facts --output=facts.json
@@ -31,7 +31,7 @@ same minutes is shown by the command \`compare\`.
 
 Of each fact: what we rely on, its source, how it is asked, and what is wrong where it differs. In queries,
 \`{app}\` is the id of the largest application, \`{apps}\` are the ids of the five largest, \`{time}\` the time clauses, and \`{count}\` is
-\`${COUNT}\`.
+\`${COUNT}\`. Of packs, events are counted that have each field.
 `;
 
 /** Assumptions that no call to an account can decide, with the reason. */
@@ -61,23 +61,24 @@ const UNDECIDABLE: readonly (readonly [what: string, why: string])[] = [
 /** The text of docs/facts.md. */
 export function factsPage(): string {
   const facts = FACTS.map((fact, index) => {
-    const { id, relies, source, wrong, follows = [] } = fact;
+    const { id, relies, source, wrong, fields, follows = [] } = fact;
+    const isAskedSoBefore = fact.nrql !== undefined && FACTS[index - 1]?.nrql === fact.nrql;
     const notes = [
       `Source: ${source}`,
-      `Asked: ${FACTS[index - 1]?.nrql === fact.nrql && fact.nrql !== undefined ? 'the same' : askedBy(fact)}`,
+      ...(fields === undefined ? [`Asked: ${isAskedSoBefore ? 'the same' : askedBy(fact)}`] : []),
       ...(wrong.length === 0 ? [] : [`Wrong: ${wrong.map(named).join(', ')}`]),
       ...(follows.length === 0 ? [] : [`With it may differ: ${follows.map(named).join(', ')}`]),
     ];
-    return `- \`${id}\`: ${relies}. ${notes.join('. ')}.`;
+    const list = fields?.map((field) => `\`${field}\``).join(', ');
+    const what = list === undefined ? relies : relies.replace('the fields that the pack reads', list);
+    return `- \`${id}\`: ${what}. ${notes.join('. ')}.`;
   });
   const others = UNDECIDABLE.map(([what, why]) => `- ${what}: ${why}.`);
   return [INTRODUCTION, ...facts, '\n## What no call decides\n', ...others].join('\n');
 }
 
-function askedBy({ checkedBy, nrql = '', fields }: (typeof FACTS)[number]): string {
-  if (checkedBy !== undefined) return checkedBy;
-  if (fields !== undefined) return `events that have ${fields.map((field) => `\`${field}\``).join(', ')}`;
-  return `\`${nrql.replace(COUNT, '{count}')}\``;
+function askedBy({ checkedBy, nrql = '' }: (typeof FACTS)[number]): string {
+  return checkedBy ?? `\`${nrql.replace(COUNT, '{count}')}\``;
 }
 
 /** A family, a setting or a fact as code; a part of the exporter in words stays so. */
