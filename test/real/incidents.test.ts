@@ -13,18 +13,15 @@ const LIMIT = 600_000;
 /** The alerts that docs/alerts.md names for each incident. */
 const named = new Map(
   readFileSync(join(ROOT, 'docs/alerts.md'), 'utf8')
+    .replaceAll('\n  ', ' ')
     .split('\n')
-    .map((row) => row.split('|').map((cell) => cell.trim()))
-    .filter((cells) => cells.length === 5 && /\[NewRelic/.test(alertCells(cells)))
-    .map((cells) => [
-      cells[1] ?? '',
-      [...alertCells(cells).matchAll(/\[(NewRelic\w+)\]/g)].map(([, alert = '']) => alert),
+    .map((line) => /^- (.*?): ((?:page|ticket) \[NewRelic.*)$/.exec(line))
+    .filter((found) => found !== null)
+    .map(([, incident = '', alerts = '']) => [
+      incident,
+      [...alerts.matchAll(/\[(NewRelic\w+)\]/g)].map(([, alert = '']) => alert),
     ]),
 );
-
-function alertCells(cells: readonly string[]): string {
-  return cells.slice(2).join(' ');
-}
 
 test('docs/alerts.md names every incident, and no other', () => {
   expect([...named.keys()]).toEqual(INCIDENTS.map(({ name }) => name));
