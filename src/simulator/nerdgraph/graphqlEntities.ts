@@ -189,28 +189,37 @@ export function findEntities(
   // A search of another domain must not compute thousands of hosts.
   const mayHave = (attribute: string, value: string): boolean =>
     condition?.meets((each) => (each === attribute ? value : undefined)) !== false;
-  if (!mayHave('accountId', String(world.options.accountId))) return [];
+  const accountId = String(world.options.accountId);
+  if (!mayHave('accountId', accountId)) return [];
   const others = MONITORED_DOMAINS.filter((domain) => mayHave('domain', domain)).flatMap((domain) =>
     monitoredEntities(world, now, domain),
   );
+  // A search looks at thousands for each page of 200, so an outline is made only once its entity is shown.
   const all = [
-    ...world.applications().map((application) => applicationOutline(world, now, application)),
-    ...world.keyTransactions().map((key) => keyTransactionOutline(world, now, key, facts)),
-    ...others.map((entity) => entityOutline(world, now, entity, fault)),
+    ...world.applications().map((application) => ({
+      ...{ domain: 'APM', type: 'APPLICATION' },
+      outline: () => applicationOutline(world, now, application),
+    })),
+    ...(mayHave('type', 'KEY_TRANSACTION') ? world.keyTransactions() : []).map((key) => ({
+      ...{ domain: 'EXT', type: 'KEY_TRANSACTION' },
+      outline: () => keyTransactionOutline(world, now, key, facts),
+    })),
+    ...others.map((entity) => ({
+      ...{ domain: entity.domain, type: entity.type },
+      outline: () => entityOutline(world, now, entity, fault),
+    })),
   ];
   if (condition === undefined) return all;
-  return all.filter(({ guid, domainId, name, accountId, domain, type, reporting }) => {
-    const values: Readonly<Record<string, string | boolean | null>> = {
-      accountId: String(accountId),
-      domain,
-      domainId,
-      guid,
-      id: guid,
-      name,
-      reporting,
-      type,
+  return all.filter(({ domain, type, outline }) => {
+    const valueOf = (attribute: string): string | boolean | null => {
+      if (attribute === 'domain') return domain;
+      if (attribute === 'type') return type;
+      if (attribute === 'accountId') return accountId;
+      const { guid, domainId, name, reporting } = outline();
+      const values: Readonly<Record<string, string | boolean | null>> = { domainId, guid, id: guid, name, reporting };
+      return values[attribute] ?? null;
     };
-    return condition.meets((attribute) => values[attribute] ?? null) === true;
+    return condition.meets(valueOf) === true;
   });
 }
 

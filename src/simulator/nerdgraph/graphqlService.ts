@@ -254,9 +254,9 @@ export class GraphqlService {
           const limit = Math.min(search.options?.limit ?? Infinity, most);
           const results = ({ cursor }: { readonly cursor?: string | null }) => {
             const { page, nextCursor } = pageOf(found, cursor, Number.isFinite(limit) ? limit : undefined, fault);
-            return { entities: page, nextCursor };
+            return { entities: page.map(({ outline }) => outline()), nextCursor };
           };
-          return { value: { count: found.length, types: entityTypes(found), results }, rows: found.length };
+          return { value: { count: found.length, types: () => entityTypes(found), results }, rows: found.length };
         });
       },
       entities: ({ guids }: { readonly guids: readonly (string | null)[] }) =>
