@@ -38,7 +38,7 @@ export function observeCalls(observer: CallObserver | undefined, logger: Logger)
     },
     serviceMessage: (endpoint, message) => {
       observer?.serviceMessage(endpoint, message);
-      logger.info({ endpoint, message }, 'New Relic says about its answer');
+      logger.info({ endpoint, message }, 'New Relic says about its response');
     },
   };
 }

@@ -17,7 +17,6 @@ import { REGIONS } from '../config/interfaces.ts';
 import { addSimulatorFlags, parseRatio, simulatorOptions, type SimulatorFlags } from './simulatorFlags.ts';
 import type { Labels } from '../metrics/sample.ts';
 import type { InitOptions } from './init.ts';
-import type { Shell } from './completion.ts';
 import { addLabel, parseMoment } from './backfill/backfillFlags.ts';
 import type { SimulatorOptions } from '../simulator/simulator.ts';
 import { DAY_MS, MINUTE_MS } from '../formulas/units.ts';
@@ -174,7 +173,7 @@ function completionCommand(): Command {
     .description('print a script that completes commands, flags and their values in a shell')
     .addArgument(new Argument('<shell>', 'the shell that reads the script').choices(['bash', 'zsh', 'fish']))
     .addHelpText('after', examples('completion', 'bash   # for source <(...)', 'zsh', 'fish'))
-    .action(async (shell: Shell, _: object, { parent }: Command) => {
+    .action(async (shell: 'bash' | 'zsh' | 'fish', _: object, { parent }: Command) => {
       (await import('./completion.ts')).printCompletion(shell, parent?.commands ?? []);
     });
 }
@@ -210,7 +209,7 @@ Examples:
   # After an interruption, with the same flags
   newrelic-apm-exporter backfill --from=7d --to=3h --label=job=newrelic-apm-exporter --label=instance=exporter:9126 --output=week.om --resume`;
 
-export function backfillCommand(): Command {
+function backfillCommand(): Command {
   const label = new Option('--label <name=value>', 'a label for every series, such as job; repeatable')
     .argParser((text: string, before: Labels) => parsed((one) => addLabel(one, before))(text))
     .default({}, 'none');

@@ -2,10 +2,8 @@ import process from 'node:process';
 import type { Command, Option } from 'commander';
 import { NAME } from '../cli/version.ts';
 
-export type Shell = 'bash' | 'zsh' | 'fish';
-
 /** The command `completion`: prints the script for a shell, made from the commands of the program and their flags. */
-export function printCompletion(shell: Shell, commands: readonly Command[]): void {
+export function printCompletion(shell: 'bash' | 'zsh' | 'fish', commands: readonly Command[]): void {
   process.stdout.write({ bash, zsh, fish }[shell](commands));
 }
 

@@ -6,7 +6,7 @@ import type { Config } from '../config/config.ts';
 import { suggest } from '../config/wording.ts';
 import type { CommonOptions } from '../cli/flags.ts';
 import { jsonText } from './terminal.ts';
-import { findApplication, readOne } from './upstream/readForCommand.ts';
+import { findApplications, readOne } from './upstream/readForCommand.ts';
 import { withAccounts, type LiveAccount } from './upstream/session.ts';
 
 /** Limit for pages with `--no-all-pages`, because a list can have a thousand pages that take seconds each. */
@@ -31,7 +31,9 @@ export async function runMetricNames(
 ): Promise<void> {
   await withAccounts(options, async ({ accounts, config: { collection }, print }) => {
     const { app, host: hostText, name: substring, allPages, format } = options;
-    const { account, value: application } = await findApplication(accounts, app);
+    const [found] = await findApplications(accounts, [app]);
+    if (found === undefined) throw new Error('no application was found, and no error says why');
+    const { account, value: application } = found;
     const host = hostText === undefined ? undefined : await findHost(account, application, hostText, collection);
     const query = {
       applicationId: application.id,

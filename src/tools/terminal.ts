@@ -9,17 +9,11 @@ export function formatMinute(unixSeconds: number): string {
   return `${new Date(unixSeconds * 1000).toISOString().slice(0, 16)}Z`;
 }
 
-/** Shows the progress of a command as a bar on standard error, where that is a terminal. */
-export interface Progress {
-  /** `total` may grow while more work becomes known. */
-  update(done: number, total: number): void;
-  stop(): void;
-}
-
 /** Work that takes less time shows no progress, in milliseconds. */
 const QUIET_MS = 2_000;
 
-export function showProgress(what: string): Progress {
+/** Shows the progress of a command as a bar on standard error, where that is a terminal; the total may grow. */
+export function showProgress(what: string) {
   const bar = new SingleBar({
     format: `${what} [{bar}] {value}/{total}`,
     stream: process.stderr,
@@ -29,14 +23,14 @@ export function showProgress(what: string): Progress {
   const since = Date.now();
   let started = false;
   return {
-    update: (done, total) => {
+    update: (done: number, total: number): void => {
       if (!started && Date.now() - since < QUIET_MS) return;
       if (!started) bar.start(total, done);
       started = true;
       bar.setTotal(total);
       bar.update(done);
     },
-    stop: () => {
+    stop: (): void => {
       if (started) bar.stop();
     },
   };

@@ -2,7 +2,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { parseFault } from '../../src/simulator/faults/faultRules.ts';
 import { simulatorForFile } from '../support/simulator.ts';
 import { account } from '../e2e/support/config.ts';
-import { runProgram, type Run } from '../e2e/support/program.ts';
+import { runProgram } from '../e2e/support/program.ts';
+import { runInProcess, type ToolResult } from '../support/inProcess.ts';
 
 const simulator = await simulatorForFile({ nrqlSnapping: true, applications: 3, hostsPerApplication: 1 });
 afterEach(() => simulator.faults.clear());
@@ -11,17 +12,17 @@ const MINUTE = 60_000;
 const begin = Math.floor(Date.now() / MINUTE) * MINUTE;
 const ago = (minutes: number): string => new Date(begin - minutes * MINUTE).toISOString();
 
-function backfill(api: 'rest' | 'nerdgraph', ...flags: readonly string[]): Promise<Run> {
+function backfill(api: 'rest' | 'nerdgraph', ...flags: readonly string[]): Promise<ToolResult> {
   const base_url = `${simulator.url}/${api === 'rest' ? 'v2' : 'graphql'}`;
   // Long enough for a healthy call on a busy machine.
   const limits = { request_timeout: '3s', max_concurrent_requests: 2 };
-  return runProgram(['backfill', `--from=${ago(300)}`, `--to=${ago(60)}`, ...flags], {
+  return runInProcess(['backfill', `--from=${ago(300)}`, `--to=${ago(60)}`, ...flags], {
     config: { accounts: [account(simulator, 'shop', { api, base_url, limits })] },
   });
 }
 
 /** What an undisturbed run writes, over each interface. */
-const written = new Map<string, Promise<Run>>();
+const written = new Map<string, Promise<ToolResult>>();
 
 async function undisturbedOver(api: 'rest' | 'nerdgraph'): Promise<string> {
   const running = written.get(api) ?? backfill(api);

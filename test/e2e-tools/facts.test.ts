@@ -64,16 +64,6 @@ describe('check --live --facts', () => {
       expect(readFileSync(output, 'utf8')).toContain('"word": "auth"');
     }));
 
-  it('prints what differs first, then what cannot be decided, and counts the rest', async () => {
-    const { stdout } = await facts('--live', '--facts', '--account=prod');
-    const [heading = '', first, ...others] = stdout.split('\n');
-    expect(heading).toMatch(/^Account prod: \d\d as assumed, 1 differ, \d not decidable here$/);
-    expect(first).toMatch(/^differs: rest_error_rate_scale: we rely on this: /);
-    const kinds = others.slice(0, -3).map((line) => line.split(':', 1)[0]);
-    expect(new Set(kinds)).toEqual(new Set(['not decidable here']));
-    expect(others.at(-2)).toMatch(/^All facts, .*\/docs\/facts\.md$/);
-  });
-
   it.each([
     [['--facts'], '--live'],
     [['--live', '--account=prod'], '--facts'],

@@ -48,7 +48,10 @@ async function runAlone(args: readonly string[], { config, env: variables, folde
     }),
   );
   const [cwd, { env }] = [process.cwd(), process];
-  const signals = (['SIGINT', 'SIGTERM'] as const).map((name) => ({ name, listeners: process.listeners(name) }));
+  const signals = (['SIGINT', 'SIGTERM', 'SIGHUP'] as const).map((name) => ({
+    name,
+    listeners: process.listeners(name),
+  }));
   process.chdir(folder);
   process.env = { PATH: env['PATH'], ...variables };
   try {

@@ -2,8 +2,8 @@ import { mayBeSecret } from '../diagnostic.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A `${`, with the name and the end of its placeholder, or the name and the beginning of its default. */
-const PLACEHOLDER = /\$\{(?:([A-Za-z_][A-Za-z0-9_]*)(\}|:-))?/y;
+/** An escaped `${`, or a `${` with its name, and with its default where it has one; without a name it is no placeholder. */
+const PLACEHOLDER = /\$\$\{|\$\{(?:([A-Za-z_][A-Za-z0-9_]*)(?:\}|:-([^}]*)\}))?/g;
 
 /** Longest text of a file, in characters, before and after placeholders are replaced; no valid value is as long. */
 export const MAX_TEXT = 655_360;
@@ -19,33 +19,25 @@ export function expandPlaceholders(text: string, env: Environment): string | { r
   const parts: string[] = [];
   let length = 0;
   let done = 0;
-  /** Copies the text before the placeholder, then inserts its replacement. */
-  const replace = (from: number, to: number, by: string): void => {
-    parts.push(text.slice(done, from), by);
-    length += from - done + by.length;
-    done = to;
-  };
-  for (let at = text.indexOf('${'); at >= 0; at = text.indexOf('${', done)) {
-    if (at > done && text[at - 1] === '$') {
-      replace(at - 1, at + 2, '${');
-      continue;
-    }
-    PLACEHOLDER.lastIndex = at;
-    const [whole = '', name, ending] = PLACEHOLDER.exec(text) ?? [];
-    const begun = at + whole.length;
-    const end = ending === ':-' ? text.indexOf('}', begun) : begun;
-    if (name === undefined || end < 0) return { problem: INCOMPLETE };
-    const fallback = ending === ':-' ? text.slice(begun, end) : undefined;
-    if (fallback?.includes('${') === true) {
-      return { problem: 'a default cannot hold another "${": give ${NAME:-default} a default of plain text' };
-    }
-    const value = Object.hasOwn(env, name) ? env[name] : undefined;
-    if (value === undefined && fallback === undefined) return { problem: notSet(name) };
-    const by = value === undefined || value === '' ? (fallback ?? '') : value;
-    replace(at, fallback === undefined ? end : end + 1, by);
+  for (const { 0: whole, 1: name, 2: fallback, index } of text.matchAll(PLACEHOLDER)) {
+    const by = whole === '$${' ? '${' : replacementOf(name, fallback, env);
+    if (typeof by !== 'string') return by;
+    parts.push(text.slice(done, index), by);
+    length += index - done + by.length;
+    done = index + whole.length;
     if (length > MAX_TEXT) return { problem: TOO_LONG };
   }
   return parts.join('') + text.slice(done);
+}
+
+function replacementOf(name: string | undefined, fallback: string | undefined, env: Environment) {
+  if (name === undefined) return { problem: INCOMPLETE };
+  if (fallback?.includes('${') === true) {
+    return { problem: 'a default cannot hold another "${": give ${NAME:-default} a default of plain text' };
+  }
+  const value = Object.hasOwn(env, name) ? env[name] : undefined;
+  if (value === undefined && fallback === undefined) return { problem: notSet(name) };
+  return value === undefined || value === '' ? (fallback ?? '') : value;
 }
 
 function notSet(name: string): string {

@@ -4,7 +4,7 @@ import { setMaxListeners } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
 import { counted } from '../../config/wording.ts';
 import { noteWritten } from '../outputFiles.ts';
-import { type Progress, showProgress } from '../terminal.ts';
+import { showProgress } from '../terminal.ts';
 import { bracedLabels, labelPairs } from '../../metrics/writeSamples.ts';
 import { END_OF_EXPOSITION, metadata } from '../../exposition/formats.ts';
 import type { Family } from '../../metrics/sample.ts';
@@ -67,7 +67,7 @@ interface RunIo {
   readonly stdout: NodeJS.WritableStream;
   /** Writes a sentence for the user. */
   readonly note: (sentence: string) => void;
-  readonly progress: Progress;
+  readonly progress: ReturnType<typeof showProgress>;
   /** Rejects when the signal is aborted. */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
 }

@@ -146,7 +146,7 @@ const TABLE = {
     wrong: ['the calls that plan counts for application_metrics and host_metrics'],
   },
   rest_unknown_name: {
-    relies: 'a metric name that the application lacks is left out of a good answer',
+    relies: 'a metric name that the application lacks is left out of a good response',
     source: "New Relic's page on extracting timeslices",
     checkedBy: 'HttpDispatcher and a name that no agent sends',
     wrong: ['newrelic_application_*', 'newrelic_host_*'],

@@ -105,20 +105,12 @@ export async function findApplications(
 ): Promise<readonly FoundRecord<Application>[]> {
   const found: FoundRecord<Application>[] = [];
   let lists: ReturnType<typeof listAll> | undefined;
-  for (const app of new Set(apps))
-    found.push(await findApplication(accounts, app, () => (lists ??= listAll(accounts))));
+  for (const app of new Set(apps)) {
+    const read = ({ reader, call }: LiveAccount): Promise<Application> => reader.readApplication(Number(app), call);
+    const byId = isId(app) ? await findById(accounts, `application ${app}`, read) : undefined;
+    found.push(byId ?? findByName(await (lists ??= listAll(accounts)), app));
+  }
   return found;
-}
-
-/** Finds one application, as findApplications does. */
-export async function findApplication(
-  accounts: readonly LiveAccount[],
-  app: string,
-  list = () => listAll(accounts),
-): Promise<FoundRecord<Application>> {
-  const read = ({ reader, call }: LiveAccount): Promise<Application> => reader.readApplication(Number(app), call);
-  const found = isId(app) ? await findById(accounts, `application ${app}`, read) : undefined;
-  return found ?? findByName(await list(), app);
 }
 
 /** Finds the key transactions of these ids. Throws an Error whose message is a sentence, as findApplications does. */

@@ -1,11 +1,10 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CommanderError } from 'commander';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { backfillCommand } from '../../../src/tools/commands.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DEMO_API_KEY } from '../../../src/simulator/simulatorSettings.ts';
 import { startSimulator, type Simulator } from '../../../src/simulator/simulator.ts';
+import { runInProcess } from '../../support/inProcess.ts';
 import { readDocument } from './readDocument.ts';
 
 let simulator: Simulator;
@@ -23,34 +22,16 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-async function run(...args: readonly string[]): Promise<{ readonly error: unknown; readonly said: string }> {
-  let said = '';
-  const add = (text: string): boolean => {
-    said += text;
-    return true;
-  };
-  const stderr = vi.spyOn(process.stderr, 'write').mockImplementation((text) => add(String(text)));
-  const command = backfillCommand().exitOverride().configureOutput({ writeErr: add, writeOut: add });
-  try {
-    await command.parseAsync([...args, `--config.file=${configFile}`], { from: 'user' });
-    return { error: undefined, said };
-  } catch (error) {
-    return { error, said };
-  } finally {
-    stderr.mockRestore();
-    // A command listens to its output until its process ends, and this one continues.
-    process.stdout.removeAllListeners('error');
-  }
-}
+const run = (...args: readonly string[]) => runInProcess(['backfill', ...args, `--config.file=${configFile}`]);
 
 describe('the command backfill', () => {
   it('writes a document of the past minutes to the output, and says what it does on standard error', async () => {
     const output = join(folder, 'out.om');
-    const { error, said } = await run('--from=-10m', '--window=1m', '--label=job=newrelic', `--output=${output}`);
-    expect(error).toBeUndefined();
-    expect(said).toMatch(/^Applications: 2; from .*Z to .*Z; a sample per minute; windows of 1m\.$/m);
+    const { status, stderr } = await run('--from=-10m', '--window=1m', '--label=job=newrelic', `--output=${output}`);
+    expect(status).toBe(0);
+    expect(stderr).toMatch(/^Applications: 2; from .*Z to .*Z; a sample per minute; windows of 1m\.$/m);
     const samples = readFileSync(output, 'utf8').match(/^newrelic_/gm)?.length;
-    expect(said).toMatch(
+    expect(stderr).toMatch(
       new RegExp(`^${output} is written: ${samples} samples of \\d+ series\\. Next: promtool .* ${output}\\n$`, 'm'),
     );
     const series = readDocument(readFileSync(output, 'utf8'));
@@ -65,28 +46,28 @@ describe('the command backfill', () => {
     ['.', '--output: FOLDER cannot be replaced: a folder has that name. Choose another'],
   ])('ends with status 2 and a sentence for the output %s, before it reads anything', async (name, sentence) => {
     const before = [simulator.requests.count(), readFileSync(configFile, 'utf8')];
-    const { error, said } = await run('--from=10m', `--output=${join(folder, name)}`);
-    expect(error).toMatchObject({ status: 2 });
-    expect(said).toBe(`error: ${sentence.replace('FOLDER', folder)}\n`);
+    const { status, stderr } = await run('--from=10m', `--output=${join(folder, name)}`);
+    expect(status).toBe(2);
+    expect(stderr).toBe(`error: ${sentence.replace('FOLDER', folder)}\n`);
     expect([simulator.requests.count(), readFileSync(configFile, 'utf8')]).toEqual(before);
   });
 
   it('ends with status 2 where the folder of the output cannot be written, as not even root can write this one', async () => {
-    const { error, said } = await run('--from=10m', '--output=/proc/sys/out.om');
-    expect(error).toMatchObject({ status: 2 });
-    expect(said).toContain('/proc/sys cannot be written');
+    const { status, stderr } = await run('--from=10m', '--output=/proc/sys/out.om');
+    expect(status).toBe(2);
+    expect(stderr).toContain('/proc/sys cannot be written');
   });
 
   it('ends with status 1, a sentence and a hint when the key is refused', async () => {
     simulator.faults.add({ effect: 'invalid-key' });
-    const { error, said } = await run('--from=10m');
+    const { status, stderr } = await run('--from=10m');
     simulator.faults.clear();
-    expect(error).toMatchObject({ status: 1 });
-    expect(said.trim().split('\n')).toEqual([
+    expect(status).toBe(1);
+    expect(stderr.trim().split('\n')).toEqual([
       expect.stringMatching(/^error: account default: the application list cannot be read: .*401/),
       expect.stringMatching(/^hint: the key must be a user key/),
     ]);
-    expect(said).not.toContain(DEMO_API_KEY);
+    expect(stderr).not.toContain(DEMO_API_KEY);
   });
 
   it.each([
@@ -96,8 +77,8 @@ describe('the command backfill', () => {
     [['--from=1h', '--window=soon'], 'whole minutes'],
     [['--from=1h', '--label=app=x'], 'label of our own'],
   ])('refuses %j', async (args, message) => {
-    const { error, said } = await run(...args);
-    expect(error).toBeInstanceOf(CommanderError);
-    expect(said).toContain(message);
+    const { status, stderr } = await run(...args);
+    expect(status).toBe(2);
+    expect(stderr).toContain(message);
   });
 });

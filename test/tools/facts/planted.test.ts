@@ -87,7 +87,12 @@ describe('planted differences', () => {
       expect(ids.filter((id) => !different.includes(id))).toEqual([]);
       expect(different.filter((each) => !allowed.includes(each))).toEqual([]);
       expect(found.calls).toBeLessThanOrEqual(80);
-      const text = factsText([found], 500).replaceAll('\n', ' ');
+      const lines = factsText([found], 10_000).split('\n');
+      expect(lines[0]).toMatch(/^Account default: \d+ as assumed, \d+ differ, \d+ not decidable here$/);
+      const kinds = lines.slice(1, -3).map((line) => line.split(':', 1)[0]);
+      expect(kinds).toEqual(kinds.toSorted((a, b) => (a === b ? 0 : a === 'differs' ? -1 : 1)));
+      expect(lines.at(-2)).toMatch(/^All facts, .*\/docs\/facts\.md$/);
+      const text = lines.join(' ');
       for (const { wrong } of FACTS.filter(({ id }) => ids.includes(id)))
         for (const each of wrong) expect(text).toContain(each);
     },

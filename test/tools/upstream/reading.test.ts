@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { findApplication, isId } from '../../../src/tools/upstream/readForCommand.ts';
+import { findApplications, isId } from '../../../src/tools/upstream/readForCommand.ts';
 import type { LiveAccount } from '../../../src/tools/upstream/session.ts';
 import { accountConfig } from '../../collect/support/config.ts';
 import { FakeReader } from '../../collect/support/fakeReader.ts';
@@ -24,7 +24,7 @@ function broken(name: string, turns: number): LiveAccount {
 describe('an application that may be in several accounts that cannot be read', () => {
   it.each(['1000001', 'checkout'])('is missed with the first account of the configuration (%s)', async (app) => {
     const accounts = [broken('first', 3), broken('second', 0)];
-    await expect(findApplication(accounts, app)).rejects.toThrow('account first');
+    await expect(findApplications(accounts, [app])).rejects.toThrow('account first');
   });
 });
 
