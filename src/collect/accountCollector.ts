@@ -10,6 +10,7 @@ import { AccountLimiter } from './limiter.ts';
 import { Queue, type Call } from './queue.ts';
 import { Demand, type Refresh, type Scope } from './demand.ts';
 import type { AccountContext } from './accountContext.ts';
+import type { AccountList } from './accountList.ts';
 import { Schedule, type CurrentWindow } from './schedule.ts';
 import { Report } from './report.ts';
 
@@ -23,6 +24,8 @@ const STUCK_AFTER = 120_000;
  */
 export class AccountCollector {
   context: AccountContext;
+  /** The list that the account was made from; undefined for an account that stands in the file. */
+  list: AccountList | undefined;
   readonly inventory: Inventory;
   readonly limiter: AccountLimiter;
   readonly schedule: Schedule;
@@ -35,7 +38,7 @@ export class AccountCollector {
   /** The reason why New Relic refuses the account itself, in words. */
   #refused: string | undefined;
   readonly #kinds: Kinds;
-  readonly #demand = new Demand();
+  readonly #demand: Demand;
   readonly #queue: Queue;
   readonly #running = new Set<Promise<unknown>>();
   /** Ends the reads when the account is stopped. */
@@ -53,6 +56,7 @@ export class AccountCollector {
     this.context = context;
     setMaxListeners(0, this.#stopping.signal);
     this.keyMark = context.keyMark();
+    this.#demand = new Demand(context.clock);
     this.inventory = new Inventory(context);
     this.limiter = new AccountLimiter(context.account.limits, context.clock, () => this.#pump());
     this.#kinds = new Kinds(context, this.inventory);
@@ -63,13 +67,13 @@ export class AccountCollector {
 
   /** The reason why New Relic refuses the account, or the key of its entry, in words; undefined when it does not. */
   get refused(): string | undefined {
-    return this.context.list?.refused ?? this.#refused;
+    return this.list?.refused ?? this.#refused;
   }
 
   /** True when the last read of the application list succeeded completely (`newrelic_up`). */
   get up(): boolean {
     // While the key of its entry is refused, its own list is not tried.
-    if (this.context.list?.refused !== undefined) return false;
+    if (this.list?.refused !== undefined) return false;
     const { applicationList, entities, queries } = this.inventory;
     const isUp = ({ lastRead, failures }: Task): boolean => lastRead !== undefined && failures === 0;
     if (this.context.account.applications.read) return isUp(applicationList);
@@ -80,7 +84,7 @@ export class AccountCollector {
 
   /** True for an account of an entry that never listed an application: in an organisation that is not unusual. */
   get isWithoutApplications(): boolean {
-    return this.context.list !== undefined && !this.inventory.hasListed;
+    return this.list !== undefined && !this.inventory.hasListed;
   }
 
   /**
@@ -89,7 +93,7 @@ export class AccountCollector {
    */
   async refresh(scope: Scope, waitMs: number, signal?: AbortSignal): Promise<void> {
     this.schedule.advanceWindow();
-    const refresh = this.#demand.request(scope, this.context);
+    const refresh = this.#demand.request(scope, this.context.account, this.context.enabled);
     const deadline = refresh.requestedAt + waitMs;
     const waited = refresh.wait(deadline, () => this.#canEnd(refresh, deadline), signal);
     this.#detach(this.#requestAll(refresh));
@@ -228,7 +232,7 @@ export class AccountCollector {
    * the entry, none.
    */
   #accepts(task: Task): boolean {
-    if (this.context.list?.refused !== undefined) return false;
+    if (this.list?.refused !== undefined) return false;
     return this.#refused === undefined || task === this.inventory.applicationList;
   }
 
@@ -257,7 +261,7 @@ export class AccountCollector {
         break;
       }
       // Another account of the entry may have learned that the key is refused.
-      if (this.context.list?.refused !== undefined) this.#dropQueue();
+      if (this.list?.refused !== undefined) this.#dropQueue();
       const call = this.#queue.take(this.context.clock.monotonic(), (kind) => this.#fillers(kind));
       if (call === undefined) break;
       this.#detach(this.#read(call));
@@ -324,7 +328,7 @@ export class AccountCollector {
     this.#forgetRemoved();
     for (const refresh of [...this.#demand.refreshes()]) {
       if (refresh.isWaitedFor && refresh.requestedAt < this.schedule.everythingDueSince) {
-        refresh.request(this.context);
+        refresh.request(this.context.account, this.context.enabled);
         this.#detach(this.#requestAll(refresh));
         continue;
       }
@@ -396,7 +400,7 @@ export class AccountCollector {
     const isList = task === applicationList;
     const isRead = error === undefined;
     if (isList && isRead) this.#reportIdleGroups();
-    const { list } = this.context;
+    const { list } = this;
     if (list !== undefined && error?.failure.reason === 'auth') {
       list.refuse(error.message, task.startedAt);
       this.#dropQueue();

@@ -1,29 +1,16 @@
-import type { Logger } from 'pino';
-import type { ListedAccount, UpstreamReader } from '../api/upstreamReader.ts';
+import type { ListedAccount } from '../api/upstreamReader.ts';
 import { UpstreamError, type FailureReason } from '../api/upstreamError.ts';
-import type { AccountConfig, CollectionConfig } from '../config/config.ts';
 import { counted } from '../config/wording.ts';
-import type { Clock } from '../eventLoop/clock.ts';
+import type { AccountContext } from './accountContext.ts';
 import { retryAt } from './due.ts';
 import { AccountLimiter } from './limiter.ts';
-
-/** The configuration and reader of an account, or of an entry with `account_ids`; a reload replaces them together. */
-export interface CallerContext {
-  readonly account: AccountConfig;
-  readonly collection: CollectionConfig;
-  readonly reader: UpstreamReader;
-  /** Changes exactly when the key changes; it is only compared and never shown. */
-  readonly keyMark: () => string;
-  readonly clock: Clock;
-  readonly logger: Logger;
-}
 
 /**
  * The list of accounts that the key of an entry sees. It is read when it is due, with one call, and no account's budget pays for
  * it. A list that fails, or is suddenly empty, changes nothing; an account goes when two good lists in a row lack it.
  */
 export class AccountList {
-  context: CallerContext;
+  context: AccountContext;
   keyMark: string;
   readonly limiter: AccountLimiter;
   /** Why New Relic refuses the key, in words: no account of the entry is read then, only this list. */
@@ -53,7 +40,7 @@ export class AccountList {
   #acceptedAt = -Infinity;
   readonly #stopping = new AbortController();
 
-  constructor(context: CallerContext) {
+  constructor(context: AccountContext) {
     this.context = context;
     this.keyMark = context.keyMark();
     this.limiter = new AccountLimiter(context.account.limits, context.clock, () => undefined);
@@ -79,7 +66,7 @@ export class AccountList {
   }
 
   /** Takes over a changed configuration: the list stays, also when the key is another one. */
-  reconfigure(context: CallerContext): void {
+  reconfigure(context: AccountContext): void {
     const { accounts: before } = this.context.collection.intervals;
     const { accounts: interval } = context.collection.intervals;
     this.context = context;

@@ -5,8 +5,6 @@ import { NO_SAMPLES } from '../metrics/writeSamples.ts';
 import type { AccountCollector } from './accountCollector.ts';
 import type { EvaluationTime, Task, TaskState } from './task.ts';
 import { listedSamples, type ApplicationRecord, type ListRecord, type WindowReading } from './records.ts';
-import type { EntityRecord, TypeRecord } from './entityRecords.ts';
-import type { QueryRecord } from './queryRecords.ts';
 import { neededGroups, type Needs, type Scope } from './demand.ts';
 
 /** The tasks of a group that are in demand. */
@@ -39,7 +37,7 @@ export class AccountSnapshot {
     this.#account = account;
     this.#scope = scope;
     this.#time = time;
-    this.#needs = neededGroups(scope, account.context);
+    this.#needs = neededGroups(scope, account.context.account, account.context.enabled);
   }
 
   /** Yields to other work between portions; all samples of one application are of one moment. The signal ends the work. */
@@ -90,34 +88,29 @@ export class AccountSnapshot {
       yield undefined;
     }
     if (applicationId !== undefined) return;
-    for (const type of inventory.entities.types()) {
-      const isListed = this.#single(type.list) !== 'missing';
+    const { entities } = inventory;
+    for (const type of entities.types()) {
+      const isListed = this.#single(type.list) !== 'missing' && this.#scope.groups.has('entities');
       for (const record of type.entities.values()) {
-        inventory.entities.removeTooOld(type, record);
-        this.#monitored(type, record, isListed);
+        entities.removeTooOld(type, record);
+        const { task, goldenSamples } = record;
+        if (isListed) {
+          this.#add('entities', entities.labelsOf(type, record).listed, entities.listedSamples(type, record));
+        }
+        if (task !== undefined && this.#single(task) !== 'missing') {
+          this.#add('golden_metrics', entities.labelsOf(type, record).golden, goldenSamples);
+        }
         yield undefined;
       }
     }
-    for (const [record, samples] of inventory.queries.served(({ task }) => this.#stateOf(task) !== 'missing')) {
-      this.#query(record, samples);
+    const isServed = (task: Task): boolean => this.#stateOf(task) !== 'missing';
+    for (const [{ task, labels, cut }, samples] of inventory.queries.served(isServed)) {
+      if (this.#single(task) !== 'missing') {
+        this.#add('queries', labels, samples);
+        if (this.#scope.groups.has('queries')) this.cut.push(...cut);
+      }
       yield undefined;
     }
-  }
-
-  #query({ task, labels, cut }: QueryRecord, samples: WrittenSamples): void {
-    if (this.#single(task) === 'missing') return;
-    this.#add('queries', labels, samples);
-    if (this.#scope.groups.has('queries')) this.cut.push(...cut);
-  }
-
-  #monitored(type: TypeRecord, record: EntityRecord, isListed: boolean): void {
-    const { entities } = this.#account.inventory;
-    const { task, goldenSamples } = record;
-    if (isListed && this.#scope.groups.has('entities')) {
-      this.#add('entities', entities.labelsOf(type, record).listed, entities.listedSamples(type, record));
-    }
-    if (task === undefined || this.#single(task) === 'missing') return;
-    this.#add('golden_metrics', entities.labelsOf(type, record).golden, goldenSamples);
   }
 
   #application(record: ApplicationRecord): void {

@@ -234,7 +234,7 @@ function typeStatus(account: AccountCollector, record: TypeRecord, time: Evaluat
     metrics: [...metrics].sort(),
     metricProblems: account.inventory.entities.problemsOf(record),
     /** Warnings about configured golden metrics that no entity has. */
-    missingMetrics: account.context.list === undefined ? missingMetricWarnings([record]) : [],
+    missingMetrics: account.list === undefined ? missingMetricWarnings([record]) : [],
     /** Of the entities whose golden metrics are read: their states, and the number whose last attempt failed. */
     values,
     failing,

@@ -12,7 +12,7 @@ import { onlyIds, unmatched, unmatchedWords } from './selection.ts';
 export function warningsOf(account: AccountCollector): string[] {
   return [
     ...noticesOf(account),
-    ...(account.context.list === undefined ? unmatchedWarnings([account]) : []),
+    ...(account.list === undefined ? unmatchedWarnings([account]) : []),
     ...tightLimits(account),
     ...slowCounters(account),
   ];

@@ -3,22 +3,18 @@ import type { UpstreamReader } from '../api/upstreamReader.ts';
 import type { AccountConfig, Config } from '../config/config.ts';
 import { within, type Clock } from '../eventLoop/clock.ts';
 import { yieldIfDue } from '../eventLoop/turns.ts';
-import { customMetrics } from '../metrics/customMetrics.ts';
-import { prepareQueries } from '../metrics/queryFamilies.ts';
 import { SampleWriter } from '../metrics/writeSamples.ts';
 import { AccountCollector } from './accountCollector.ts';
-import type { AccountContext } from './accountContext.ts';
-import { AccountList, type CallerContext } from './accountList.ts';
+import { prepared, type AccountContext } from './accountContext.ts';
+import { AccountList } from './accountList.ts';
 import { expandAccounts, originKey, type ExpandedEntry, type Expansion } from './expandAccounts.ts';
-import { MetricSelections } from './metricSelections.ts';
-import { enabledGroups } from './selection.ts';
 import { UserConcurrency } from './userConcurrency.ts';
 
 /** The new accounts of lists that are opened in one turn: each takes up to half a millisecond. */
 const OPENED_AT_ONCE = 5;
 
 /** A reader of one account and the key it uses. */
-export type AccountReader = Pick<CallerContext, 'reader' | 'keyMark'>;
+export type AccountReader = Pick<AccountContext, 'reader' | 'keyMark'>;
 
 export interface AccountsDependencies {
   readonly clock: Clock;
@@ -37,18 +33,10 @@ export interface Entry {
   readonly accounts: readonly AccountCollector[];
 }
 
-/** What makes calls: an account, or the list of an entry. */
-interface Caller<Context> {
-  readonly context: Context;
-  reconfigure(context: Context): void;
-  readingsUnderWay(): Promise<void>;
-  stop(): void;
-}
-
-/** A caller, and the context that it gets when everything has been opened. */
-interface Opened<Each, Context> {
-  readonly caller: Each;
-  readonly context: Context;
+/** What makes calls, and the context that it gets when everything has been opened. */
+interface Opened<Caller extends AccountCollector | AccountList> {
+  readonly caller: Caller;
+  readonly context: AccountContext;
 }
 
 /** Which accounts there are: those of the file, and in the places of its entries with `account_ids` the accounts of their lists. */
@@ -99,7 +87,7 @@ export class Accounts {
     return this.lists.map((list) => ({
       list,
       expanded: this.#expansion.entries.get(list.entry),
-      accounts: this.all().filter(({ context }) => context.list === list),
+      accounts: this.all().filter((account) => account.list === list),
     }));
   }
 
@@ -160,47 +148,28 @@ export class Accounts {
     const { collection } = config;
     const { clock, log, openReader, ignoreDemand = false } = this.#dependencies;
     const readers: UpstreamReader[] = [];
-    const open = (account: AccountConfig, from: CallerContext | undefined): CallerContext => {
+    const contextOf = (account: AccountConfig, from: AccountContext | undefined): AccountContext => {
+      if (from?.account === account && from.collection === collection) return from;
       const { name, account_ids } = account;
       const opened = openReader(account, config, from?.reader.memory);
       readers.push(opened.reader);
       const logger = log.child(account_ids === undefined ? { account: name } : { entry: name });
-      return { ...opened, account, collection, clock, logger };
+      const own = prepared(account, opened.reader, from);
+      return { ...opened, ...own, account, collection, clock, logger, writer: this.#writer, ignoreDemand };
     };
-    const isSame = (account: AccountConfig, from: CallerContext): boolean =>
-      from.account === account && from.collection === collection;
-    const listOf = (account: AccountConfig, from: CallerContext | undefined): CallerContext =>
-      from !== undefined && isSame(account, from) ? from : open(account, from);
-    const accountOf = (account: AccountConfig, from: AccountContext | undefined): AccountContext => {
-      if (from !== undefined && isSame(account, from)) return from;
-      // Custom metrics that are defined as before stay the same objects, so that the last read data are not calculated again.
-      const hasSame = JSON.stringify(from?.account.custom_metrics) === JSON.stringify(account.custom_metrics);
-      const metrics = from !== undefined && hasSame ? from.customMetrics : customMetrics(account.custom_metrics);
-      const context = open(account, from);
-      return {
-        ...context,
-        list: account.origin === undefined ? undefined : lists.get(account.origin.entry)?.caller,
-        enabled: enabledGroups(account, context.reader),
-        customMetrics: metrics,
-        selections: new MetricSelections(context.reader, metrics),
-        queries: prepareQueries(account.queries),
-        writer: this.#writer,
-        ignoreDemand,
-      };
-    };
-    let lists: ReadonlyMap<string, Opened<AccountList, CallerContext>>;
+    let lists: ReadonlyMap<string, Opened<AccountList>>;
     let expansion: Expansion;
-    let accounts: ReadonlyMap<string, Opened<AccountCollector, AccountContext>>;
+    let accounts: ReadonlyMap<string, Opened<AccountCollector>>;
     let taken: readonly AccountConfig[];
     try {
       const entries = config.accounts.filter(({ account_ids }) => account_ids !== undefined);
-      lists = openAll(entries, this.lists, listOf, (context) => new AccountList(context));
+      lists = openAll(entries, this.lists, contextOf, AccountList);
       const listed = Array.from(lists, ([name, { caller }]) => [name, caller.accounts] as const);
       expansion = expandAccounts(config.accounts, new Map(listed), before);
       const known = new Set(this.all().map(({ context }) => identityOf(context.account)));
       let left = mostNew;
       taken = expansion.accounts.filter((account) => known.has(identityOf(account)) || left-- > 0);
-      accounts = openAll(taken, this.all(), accountOf, (context) => new AccountCollector(context));
+      accounts = openAll(taken, this.all(), contextOf, AccountCollector);
     } catch (error) {
       for (const reader of readers) void reader.close();
       throw error;
@@ -209,16 +178,19 @@ export class Accounts {
     this.#expansion = expansion;
     this.#lists = this.#replace(this.#lists, lists);
     this.#expandedFrom = taken.length === expansion.accounts.length ? versionsOf(this.#lists) : '';
+    for (const { caller, context } of accounts.values()) {
+      caller.list = context.account.origin && this.#lists.get(context.account.origin.entry);
+      if (caller.list !== undefined) caller.list.hasExported = true;
+    }
     this.#byName = this.#replace(this.#byName, accounts);
-    for (const { context } of this.#byName.values()) if (context.list !== undefined) context.list.hasExported = true;
     this.#share();
   }
 
   /** Gives callers their new contexts, and stops the ones that are gone. */
-  #replace<Context extends CallerContext, Each extends Caller<Context>>(
-    before: ReadonlyMap<string, Each>,
-    opened: ReadonlyMap<string, Opened<Each, Context>>,
-  ): ReadonlyMap<string, Each> {
+  #replace<Caller extends AccountCollector | AccountList>(
+    before: ReadonlyMap<string, Caller>,
+    opened: ReadonlyMap<string, Opened<Caller>>,
+  ): ReadonlyMap<string, Caller> {
     const gone = new Set(before.values());
     for (const { caller, context } of opened.values()) {
       gone.delete(caller);
@@ -249,18 +221,18 @@ export class Accounts {
 }
 
 /** The callers of these configurations by name: what has the same identity stays, and gets a context for a changed configuration. */
-function openAll<Context extends CallerContext, Each extends { readonly context: Context }>(
+function openAll<Caller extends AccountCollector | AccountList>(
   accounts: readonly AccountConfig[],
-  before: readonly Each[],
-  contextOf: (account: AccountConfig, before: Context | undefined) => Context,
-  make: (context: Context) => Each,
-): ReadonlyMap<string, Opened<Each, Context>> {
+  before: readonly Caller[],
+  contextOf: (account: AccountConfig, before: AccountContext | undefined) => AccountContext,
+  Caller: new (context: AccountContext) => Caller,
+): ReadonlyMap<string, Opened<Caller>> {
   const known = new Map(before.map((caller) => [identityOf(caller.context.account), caller]));
   return new Map(
     accounts.map((account) => {
       const same = known.get(identityOf(account));
       const context = contextOf(account, same?.context);
-      return [account.name, { caller: same ?? make(context), context }];
+      return [account.name, { caller: same ?? new Caller(context), context }];
     }),
   );
 }

@@ -21,9 +21,9 @@ export class Budget {
   perMinute: number;
   inFlight = 0;
   /** The times when ended calls stop counting, oldest first. */
-  readonly #release = new Times();
+  readonly #release: number[] = [];
   /** The starts of the last minute, oldest first: for the status, and for trials, which need room in the minute. */
-  readonly #starts = new Times();
+  readonly #starts: number[] = [];
   #pausedUntil = -Infinity;
   /**
    * The number of consecutive overloads, and the time of the last. Further overload responses to calls that began before that
@@ -56,8 +56,8 @@ export class Budget {
   }
 
   lastMinute(now: number): number {
-    this.#starts.dropUntil(now - MINUTE_MS);
-    return this.#starts.count;
+    dropUntil(this.#starts, now - MINUTE_MS);
+    return this.#starts.length;
   }
 
   /**
@@ -65,23 +65,23 @@ export class Budget {
    */
   fewerStarts(calls: number, now: number): number {
     const over = this.lastMinute(now) - calls;
-    return over < 0 ? now : (this.#starts.at(over) ?? now) + MINUTE_MS;
+    return over < 0 ? now : (this.#starts[over] ?? now) + MINUTE_MS;
   }
 
   /** The number of calls that could start from now until `until`, if no call in flight ends and the rate in force stays. */
   freeBy(now: number, until: number): number {
     if (this.#pausedUntil > until) return 0;
-    return Math.max(0, this.inForce(now) - this.inFlight - this.#release.countAfter(until));
+    return Math.max(0, this.inForce(now) - this.inFlight - countAfter(this.#release, until));
   }
 
   /** The time when the next call may start: now, later, or undefined when it depends on the end of a call in flight. */
   nextStart(now: number): number | undefined {
     if (now < this.#pausedUntil) return this.#pausedUntil;
-    this.#release.dropUntil(now);
+    dropUntil(this.#release, now);
     const allowed = this.inForce(now);
-    const excess = this.inFlight + this.#release.count - allowed;
+    const excess = this.inFlight + this.#release.length - allowed;
     if (excess < 0) return now;
-    const release = this.#release.at(excess) ?? Infinity;
+    const release = this.#release[excess] ?? Infinity;
     const next = Math.min(release, this.#nextStep(now, allowed));
     return Number.isFinite(next) ? next : undefined;
   }
@@ -90,13 +90,13 @@ export class Budget {
   start(now: number): void {
     this.inFlight += 1;
     // Starts that no one reads would pile up, so old ones are dropped here, too.
-    this.#starts.dropUntil(now - MINUTE_MS);
-    this.#starts.add(now);
+    dropUntil(this.#starts, now - MINUTE_MS);
+    this.#starts.push(now);
   }
 
   end(now: number): void {
     this.inFlight -= 1;
-    this.#release.add(now + COUNTED_AFTER_END);
+    this.#release.push(now + COUNTED_AFTER_END);
   }
 
   /** Takes back the last start: its call was not sent. */
@@ -138,44 +138,18 @@ export class Budget {
   }
 }
 
-/** Ascending times. Every call asks them, so no method walks over all: the budget may be thousands of calls per minute. */
-class Times {
-  #times: number[] = [];
-  /** The index of the first that is not dropped. */
-  #first = 0;
+/** Drops the times that are not after `limit`, of ascending ones. */
+function dropUntil(times: number[], limit: number): void {
+  while ((times[0] ?? Infinity) <= limit) times.shift();
+}
 
-  get count(): number {
-    return this.#times.length - this.#first;
+/** The number of the times after `limit`, of ascending ones: found by halving, because there may be thousands. */
+function countAfter(times: readonly number[], limit: number): number {
+  let [from, to] = [0, times.length];
+  while (from < to) {
+    const middle = (from + to) >>> 1;
+    if ((times[middle] ?? Infinity) > limit) to = middle;
+    else from = middle + 1;
   }
-
-  at(index: number): number | undefined {
-    return this.#times[this.#first + index];
-  }
-
-  add(time: number): void {
-    this.#times.push(time);
-  }
-
-  /** Takes back the last one. */
-  pop(): void {
-    if (this.count > 0) this.#times.pop();
-  }
-
-  /** Drops the times that are not after `limit`. */
-  dropUntil(limit: number): void {
-    while ((this.at(0) ?? Infinity) <= limit) this.#first += 1;
-    if (this.#first === 0 || this.#first < this.count) return;
-    this.#times = this.#times.slice(this.#first);
-    this.#first = 0;
-  }
-
-  countAfter(limit: number): number {
-    let [from, to] = [this.#first, this.#times.length];
-    while (from < to) {
-      const middle = (from + to) >>> 1;
-      if ((this.#times[middle] ?? Infinity) > limit) to = middle;
-      else from = middle + 1;
-    }
-    return this.#times.length - from;
-  }
+  return times.length - from;
 }

@@ -17,7 +17,6 @@ import {
 import { logNew, noticesOf, noticesOfEntry } from './accountWarnings.ts';
 import { probeResult, type ProbeResult } from './probeResult.ts';
 import type { Scope } from './demand.ts';
-import type { EvaluationTime } from './task.ts';
 
 /**
  * The period of the timer that looks for due work, in milliseconds. Windows and intervals decide what is due, not this timer.
@@ -129,7 +128,7 @@ export class Collector {
    * is used instead. Rejects only with the reason of the signal, which ends the work.
    */
   async snapshot(scope: Scope, asOf?: number, signal?: AbortSignal) {
-    return this.#snapshot(scope, this.#time(asOf), summaryOf, signal);
+    return this.#snapshot(scope, asOf, summaryOf, signal);
   }
 
   /**
@@ -138,15 +137,16 @@ export class Collector {
    */
   async overview(scope: Scope, signal?: AbortSignal) {
     const stateOf = (...of: Parameters<typeof summaryOf>) => statusInPortions(of, signal);
-    return this.#snapshot(scope, this.#time(undefined), stateOf, signal);
+    return this.#snapshot(scope, undefined, stateOf, signal);
   }
 
   async #snapshot<State>(
     scope: Scope,
-    time: EvaluationTime,
+    asOf: number | undefined,
     stateOf: (...of: Parameters<typeof summaryOf>) => State | Promise<State>,
     signal?: AbortSignal,
   ) {
+    const time = this.#time(asOf);
     const wallNow = this.#dependencies.clock.now();
     const snapshots: AccountSnapshot[] = [];
     const accounts: State[] = [];
@@ -226,7 +226,7 @@ export class Collector {
     const scope = { groups: new Set(GROUPS), account: accountName, applicationId };
     const { asOf } = this.#time(undefined);
     await this.refresh(scope, waitMs, signal);
-    return probeResult(account, scope, this.#time(asOf));
+    return probeResult(account, applicationId, this.#time(asOf));
   }
 
   /** The configurations of all accounts as they are now, those of entries included. */
@@ -270,7 +270,7 @@ export class Collector {
   }
 
   /** The times for judging freshness: as of `asOf`, by default now; in background mode as of the newest refresh. */
-  #time(asOf: number | undefined): EvaluationTime {
+  #time(asOf: number | undefined) {
     const now = this.#dependencies.clock.monotonic();
     const startedAt = this.#config.collection.background ? this.#lastRefresh : asOf;
     return { asOf: Math.min(startedAt ?? now, now), now };

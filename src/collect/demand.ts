@@ -1,6 +1,6 @@
+import type { AccountConfig } from '../config/config.ts';
 import type { Clock } from '../eventLoop/clock.ts';
 import { firstOf, READS, type Group, type Kind } from '../reads/reads.ts';
-import type { AccountContext } from './accountContext.ts';
 import type { Task } from './task.ts';
 
 /** The scope of a request: everything, some groups, one account, or one application. */
@@ -17,13 +17,14 @@ export interface Scope {
  * the groups of the scope itself, whose rolling values are needed. Metric names need nothing where the interface has no list.
  */
 export function neededGroups(
-  { groups, listsOnly }: Pick<Scope, 'groups' | 'listsOnly'>,
-  { reader, customMetrics }: Pick<AccountContext, 'reader' | 'customMetrics'>,
+  { groups, listsOnly }: Scope,
+  { custom_metrics }: AccountConfig,
+  enabled: ReadonlySet<Group>,
 ) {
-  const requested = [...groups].filter((group) => group !== 'metric_names' || reader.datastores !== undefined);
+  const requested = [...groups].filter((group) => group !== 'metric_names' || enabled.has(group));
   if (listsOnly === true) return { always: new Set(requested), once: new Set<Group>(), rolling: new Set<Group>() };
   // Custom metrics are read with the data of their application or host.
-  const scopes = groups.has('custom_metrics') ? customMetrics.map(({ definition }) => definition.scope) : [];
+  const scopes = groups.has('custom_metrics') ? custom_metrics.map(({ scope }) => scope) : [];
   const read = [...new Set([...requested, ...scopes.map((scope) => `${scope}_metrics` as const)])];
   return {
     always: new Set(read.flatMap((group) => [group, ...(firstOf(group).needs ?? [])])),
@@ -47,15 +48,20 @@ const MAX_REFRESHES = 10_000;
 
 /** What scrapes, probes and the timer ask of one account: a refresh for each scope. Times are of the monotonic clock. */
 export class Demand {
+  readonly #clock: Clock;
   readonly #refreshes = new Map<string, Refresh>();
 
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
   /** The refresh of a scope that is requested now: an open one of the same scope, or a new one. */
-  request(scope: Scope, context: AccountContext): Refresh {
+  request(scope: Scope, account: AccountConfig, enabled: ReadonlySet<Group>): Refresh {
     const key = keyOf(scope);
-    const refresh = this.#refreshes.get(key) ?? new Refresh(scope, context);
+    const refresh = this.#refreshes.get(key) ?? new Refresh(scope, this.#clock);
     if (this.#refreshes.size >= MAX_REFRESHES) this.drop(false, -Infinity);
     this.#refreshes.set(key, refresh);
-    refresh.request(context);
+    refresh.request(account, enabled);
     return refresh;
   }
 
@@ -114,7 +120,7 @@ function keyOf({ groups, applicationId, listsOnly }: Scope): string {
  */
 export class Refresh {
   readonly scope: Scope;
-  #needs: Needs;
+  #needs: Needs = { always: new Set(), once: new Set(), rolling: new Set() };
   /** The time of its last request: tasks that become due later do not belong to it. */
   requestedAt = -Infinity;
   /** The number of running requests: until they have ended, its tasks are not all known. */
@@ -132,16 +138,15 @@ export class Refresh {
   #tasks = 0;
   #failed = 0;
 
-  constructor(scope: Scope, context: AccountContext) {
+  constructor(scope: Scope, clock: Clock) {
     this.scope = scope;
-    this.#clock = context.clock;
-    this.#needs = neededGroups(scope, context);
+    this.#clock = clock;
   }
 
   /** Records a request of this refresh, the first one or a later one. */
-  request(context: AccountContext): void {
+  request(account: AccountConfig, enabled: ReadonlySet<Group>): void {
     this.requestedAt = this.#clock.monotonic();
-    this.#needs = neededGroups(this.scope, context);
+    this.#needs = neededGroups(this.scope, account, enabled);
   }
 
   /**

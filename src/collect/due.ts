@@ -18,14 +18,6 @@ export function windowAt(
   return { from: (to - window) / 1000, to: to / 1000 };
 }
 
-/**
- * The seconds by which a window with a delay of its own ends before the common one, in whole minutes; negative: after it.
- * Delays are milliseconds.
- */
-export function endsBefore(own: number | undefined, common: number): number {
-  return own === undefined ? 0 : (Math.ceil((own - common) / MINUTE_MS) * MINUTE_MS) / 1000;
-}
-
 /** The time from which a window can be read, in Unix milliseconds; the next window follows a minute later. */
 export function readableAt(windowEnd: number, delay: number): number {
   return windowEnd * 1000 + delay;

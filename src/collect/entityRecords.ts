@@ -16,7 +16,6 @@ import {
 import type { AccountConfig } from '../config/config.ts';
 import { suggest } from '../config/wording.ts';
 import type { AccountContext } from './accountContext.ts';
-import { endsBefore } from './due.ts';
 import { choosing, chosenAtOnce, type ChosenEntities } from './selection.ts';
 import type { Subject, Task, TaskStore } from './task.ts';
 
@@ -122,7 +121,7 @@ export class EntityRecords {
     }
     for (const record of this.#types.values()) {
       // What is missing in one account of an entry may exist in another one.
-      if (this.#context.list === undefined) yield* missingMetricWarnings([record]);
+      if (this.#context.account.origin === undefined) yield* missingMetricWarnings([record]);
       yield* warningsOf(record);
     }
   }
@@ -133,7 +132,7 @@ export class EntityRecords {
     const leftOut = this.#leftOutMetrics.filter((each) => each.type === type);
     const { failing, notNumbers } = valueProblems(record);
     return [
-      ...(this.#context.list === undefined ? missingMetrics([record]) : []).map(({ metric, hint }) => {
+      ...(this.#context.account.origin === undefined ? missingMetrics([record]) : []).map(({ metric, hint }) => {
         return { metric, problem: `no entity has it${hint}` };
       }),
       ...leftOut.map(({ metric, why }) => ({ metric, problem: why })),
@@ -275,7 +274,7 @@ export class EntityRecords {
   /** Makes the records of the chosen entities, and keeps the values of entities that stay. */
   #select(record: TypeRecord): void {
     const { listed, chosen, plans: known } = record;
-    const { type, interval, delay } = record.selection;
+    const { type } = record.selection;
     if (listed === undefined) return;
     const plans = new Map<readonly GoldenMetric[], MetricPlan>();
     const recordOf = (entity: MonitoredEntity, before: EntityRecord | undefined): EntityRecord => {
@@ -287,8 +286,7 @@ export class EntityRecords {
       const subject = { entityType: type, entityGuid: guid };
       const task = this.#store.keep(isRead, before?.task, 'golden_metrics', subject);
       if (task !== undefined) {
-        task.interval = interval;
-        task.endsBefore = endsBefore(delay, this.#context.collection.delay);
+        task.setPace(record.selection, this.#context.collection.delay);
         // Otherwise a value that the last read did not request would be absent for a whole interval.
         if (before?.task === task && hasMore(before.columns, columns)) task.overdue = true;
         // A failure for want of columns says nothing about these.

@@ -65,7 +65,8 @@ export class Inventory {
     this.applicationList = this.store.make('applications', {});
     this.keyTransactionList = this.store.make('key_transactions', {});
     this.entities = new EntityRecords(context, this.store);
-    this.queries = new QueryRecords(context, this.store);
+    this.queries = new QueryRecords(this.store, context.writer);
+    this.#configureQueries();
   }
 
   /**
@@ -260,7 +261,7 @@ export class Inventory {
       this.keyTransactionList.overdue = true;
     }
     this.entities.configure(context);
-    this.queries.configure(context);
+    this.#configureQueries();
     for (const { data } of this.applications.values()) {
       if (data === undefined) continue;
       data.selected = {};
@@ -284,6 +285,11 @@ export class Inventory {
     }
     if (this.listedApplications !== undefined) this.setApplications(this.listedApplications);
     else if (this.listedKeyTransactions !== undefined) this.setKeyTransactions(this.listedKeyTransactions);
+  }
+
+  #configureQueries(): void {
+    const { account, collection, enabled, queries } = this.#context;
+    this.queries.configure(enabled.has('queries') ? queries : [], account, collection.delay);
   }
 
   /** Makes the record of an application with the tasks that its state and the configuration need; existing tasks stay. */

@@ -4,11 +4,10 @@ import { isApdex } from '../formulas/valueFormulas.ts';
 import { FAMILIES } from '../metrics/catalogue.ts';
 import type { CatalogueFamily } from '../metrics/family.ts';
 import { WINDOW_FAMILIES } from '../metrics/windowFamilies.ts';
-import { READS, type Group } from '../reads/reads.ts';
+import { GROUPS, READS, type Group } from '../reads/reads.ts';
 import type { Block, DroppedSeries, Family } from '../metrics/sample.ts';
 import type { EvaluationTime, Task } from './task.ts';
 import type { ApplicationRecord, WindowReading } from './records.ts';
-import type { Scope } from './demand.ts';
 import type { AccountCollector } from './accountCollector.ts';
 import { AccountSnapshot } from './accountSnapshot.ts';
 
@@ -29,13 +28,8 @@ export type ProbeResult =
       readonly notes: readonly string[];
     };
 
-export function probeResult(
-  account: AccountCollector,
-  scope: Scope & { readonly applicationId: number },
-  time: EvaluationTime,
-): ProbeResult {
+export function probeResult(account: AccountCollector, applicationId: number, time: EvaluationTime): ProbeResult {
   const { inventory, schedule } = account;
-  const { applicationId } = scope;
   const record = inventory.applications.get(applicationId);
   const tasks = inventory.tasks(applicationId);
   const lists = tasks.filter(({ subject }) => subject.applicationId === undefined);
@@ -47,7 +41,7 @@ export function probeResult(
     return account.up ? { kind: 'unknown_application' } : { kind: 'unreadable', notes };
   }
   const work = tasks.filter(({ subject }) => subject.applicationId !== undefined);
-  const { blocks, cut } = AccountSnapshot.atOnce(account, scope, time);
+  const { blocks, cut } = AccountSnapshot.atOnce(account, { groups: new Set(GROUPS), applicationId }, time);
   return {
     kind: 'result',
     success:

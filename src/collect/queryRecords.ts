@@ -1,11 +1,10 @@
 import type { QueryResult, QuerySubject } from '../api/upstreamReader.ts';
+import type { AccountConfig } from '../config/config.ts';
 import { querySamples, type Query } from '../metrics/queryFamilies.ts';
 import type { DroppedSeries, WrittenLabels, WrittenSamples } from '../metrics/sample.ts';
-import { NO_SAMPLES, readSamples, writeLabels } from '../metrics/writeSamples.ts';
+import { NO_SAMPLES, readSamples, writeLabels, type SampleWriter } from '../metrics/writeSamples.ts';
 import { PERCENTILE_LABEL, type ROW_DROP_REASONS } from '../nrql/queryRows.ts';
-import { endsBefore } from './due.ts';
 import type { Subject, Task, TaskStore } from './task.ts';
-import type { AccountContext } from './accountContext.ts';
 
 /** A query of the account, with its last read rows. */
 export interface QueryRecord {
@@ -32,18 +31,17 @@ const MAX_NAMED = 20;
 
 /** The queries of an account, in the order of its configuration. */
 export class QueryRecords {
-  #context: AccountContext;
   readonly #store: TaskStore;
+  readonly #writer: SampleWriter;
   #records: ReadonlyMap<string, QueryRecord> = new Map();
   /** The names of families that several queries feed. */
   #shared: ReadonlySet<string> = new Set();
   /** Queries whose last rows are too old to be served: a later query may publish their series. */
   readonly #tooOld = new Set<QueryRecord>();
 
-  constructor(context: AccountContext, store: TaskStore) {
-    this.#context = context;
+  constructor(store: TaskStore, writer: SampleWriter) {
     this.#store = store;
-    this.configure(context);
+    this.#writer = writer;
   }
 
   all(): Iterable<QueryRecord> {
@@ -58,15 +56,25 @@ export class QueryRecords {
     return query === undefined ? undefined : this.#records.get(query);
   }
 
-  /** Takes over the queries of a configuration: a query that gives the same rows as before keeps its last read rows. */
-  configure(context: AccountContext): void {
-    this.#context = context;
-    const { queries, reader } = context;
+  /**
+   * Takes over the queries of an account: a query that gives the same rows as before keeps its last read rows.
+   *
+   * @param delay the common delay, in milliseconds
+   */
+  configure(
+    queries: readonly Query[],
+    { name: account, labels }: Pick<AccountConfig, 'name' | 'labels'>,
+    delay: number,
+  ): void {
     this.#records = this.#store.sync(
       this.#records,
-      reader.queries === undefined ? [] : queries,
+      queries,
       ({ definition }) => definition.name,
-      (query, before) => this.#record(query, before),
+      (query, before) => {
+        const record = this.#record(query, writeLabels({ account, ...labels }, before?.labels), before);
+        record.task.setPace(query.definition, delay);
+        return record;
+      },
       ({ task }) => [task],
     );
     this.#tooOld.clear();
@@ -75,29 +83,21 @@ export class QueryRecords {
     this.#publishFrom(this.#records.values().next().value);
   }
 
-  #record(query: Query, before: QueryRecord | undefined): QueryRecord {
-    const { account, collection } = this.#context;
-    const { name, interval, delay } = query.definition;
-    const isSameRead = before !== undefined && isSame(before.query, query);
-    if (before !== undefined && !isSameRead) this.#store.remove([before.task]);
-    const labels = writeLabels({ account: account.name, ...account.labels }, before?.labels);
-    const record: QueryRecord = isSameRead
-      ? { ...before, query, labels }
-      : {
-          query,
-          labels,
-          task: this.#store.make('queries', { query: name }),
-          all: NO_SAMPLES,
-          samples: NO_SAMPLES,
-          cut: [],
-          rows: undefined,
-          columns: [],
-          warnings: [],
-          dropped: before?.dropped ?? { not_a_number: 0, repeated: 0 },
-        };
-    record.task.interval = interval;
-    record.task.endsBefore = endsBefore(delay, collection.delay);
-    return record;
+  #record(query: Query, labels: WrittenLabels, before: QueryRecord | undefined): QueryRecord {
+    if (before !== undefined && isSame(before.query, query)) return { ...before, query, labels };
+    if (before !== undefined) this.#store.remove([before.task]);
+    return {
+      query,
+      labels,
+      task: this.#store.make('queries', { query: query.definition.name }),
+      all: NO_SAMPLES,
+      samples: NO_SAMPLES,
+      cut: [],
+      rows: undefined,
+      columns: [],
+      warnings: [],
+      dropped: before?.dropped ?? { not_a_number: 0, repeated: 0 },
+    };
   }
 
   subjectOf({ subject, endsBefore }: Task): QuerySubject {
@@ -118,7 +118,7 @@ export class QueryRecords {
     const { query, dropped } = record;
     record.rows = rows.length;
     record.columns = reading.columns;
-    record.all = this.#context.writer.write('queries', querySamples(query, reading), record.all);
+    record.all = this.#writer.write('queries', querySamples(query, reading), record.all);
     this.#tooOld.delete(record);
     this.#publishFrom(record);
     const repeated = reading.dropped.repeated + rowsLeftOut(record);
@@ -146,10 +146,10 @@ export class QueryRecords {
    *
    * @param isServed false for a query whose last rows are too old
    */
-  served(isServed: (record: QueryRecord) => boolean): readonly (readonly [QueryRecord, WrittenSamples])[] {
+  served(isServed: (task: Task) => boolean): readonly (readonly [QueryRecord, WrittenSamples])[] {
     let first: QueryRecord | undefined;
     for (const record of this.#records.values()) {
-      if (isServed(record) !== this.#tooOld.has(record)) continue;
+      if (isServed(record.task) !== this.#tooOld.has(record)) continue;
       first ??= record;
       if (!this.#tooOld.delete(record)) this.#tooOld.add(record);
     }
@@ -176,7 +176,7 @@ export class QueryRecords {
     const isTaken = all.columns.map(({ seriesKey }) => taken.has(seriesKey));
     if (!isTaken.includes(true)) return all;
     const own = readSamples(all).filter((_, index) => !isTaken[index]);
-    return this.#context.writer.write('queries', own, samples);
+    return this.#writer.write('queries', own, samples);
   }
 }
 

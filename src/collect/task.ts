@@ -1,4 +1,5 @@
 import type { FailureReason } from '../api/upstreamError.ts';
+import { MINUTE_MS } from '../formulas/units.ts';
 import { KINDS, READS, type Group, type Kind } from '../reads/reads.ts';
 
 /** The subject of a task: a list of the account has no id. */
@@ -95,6 +96,15 @@ export class Task {
     return this.lastRead !== undefined || this.failures > 0;
   }
 
+  /** Gives it an interval, and a window with a delay of its own, instead of the common ones; milliseconds. */
+  setPace(
+    { interval, delay }: { readonly interval: number; readonly delay?: number | undefined },
+    common: number,
+  ): void {
+    this.interval = interval;
+    this.endsBefore = endsBefore(delay, common);
+  }
+
   begin(now: number): void {
     this.state = 'running';
     this.startedAt = now;
@@ -125,6 +135,14 @@ export class Task {
     this.state = 'idle';
     this.seconds = Math.max(0, now - this.startedAt) / 1000;
   }
+}
+
+/**
+ * The seconds by which a window with a delay of its own ends before the common one, in whole minutes; negative: after it.
+ * Delays are milliseconds.
+ */
+export function endsBefore(own: number | undefined, common: number): number {
+  return own === undefined ? 0 : (Math.ceil((own - common) / MINUTE_MS) * MINUTE_MS) / 1000;
 }
 
 /** Tasks of one subject by their kinds, in the order of the kinds. */

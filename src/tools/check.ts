@@ -107,7 +107,7 @@ interface AccountReport {
 /** An entry with `account_ids`: its list, and what no account of it has. */
 function reportEntry(status: EntryStatus, collectors: readonly AccountCollector[]): AccountReport {
   const { entry, problem, reason, listed = 0, exported = 0, warnings, missingMetrics } = status;
-  const ofEntry = collectors.filter(({ context }) => context.list?.entry === entry);
+  const ofEntry = collectors.filter(({ list }) => list?.entry === entry);
   const verdict =
     problem === undefined
       ? `${counted(listed, 'account')} visible, ${exported} exported`
@@ -143,7 +143,7 @@ async function report(
   const missing = new Set(status?.entities.flatMap(({ missingMetrics }) => missingMetrics));
   const warnings = [
     ...(status?.warnings ?? []),
-    ...(context.list === undefined ? unmatchedExclusions([collector]) : []),
+    ...(collector.list === undefined ? unmatchedExclusions([collector]) : []),
   ].map((text) => `${missing.has(text) ? 'problem' : 'warning'}: ${text}`);
   const others = status === undefined ? [] : [...entityLines(status), ...queryLines(status), planLine(status)];
   others.push(...emptyQueries(status?.queries ?? []), ...warnings);

@@ -1,7 +1,8 @@
 import process from 'node:process';
 import { stringify } from 'yaml';
 import type { QueryResult } from '../api/upstreamReader.ts';
-import { endsBefore, windowAt } from '../collect/due.ts';
+import { windowAt } from '../collect/due.ts';
+import { endsBefore } from '../collect/task.ts';
 import type { AccountConfig, Config } from '../config/config.ts';
 import { formatDuration } from '../config/duration.ts';
 import { counted, suggest } from '../config/wording.ts';

@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import {
   dueAt,
   effectiveInterval,
-  endsBefore,
   movedDueAt,
   nextRegularAttempt,
   planCalls,
@@ -12,6 +11,7 @@ import {
   stateOf,
   windowAt,
 } from '../../src/collect/due.ts';
+import { endsBefore } from '../../src/collect/task.ts';
 import type { Group } from '../../src/reads/reads.ts';
 import { collectionConfig } from './support/config.ts';
 

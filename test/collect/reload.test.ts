@@ -277,25 +277,26 @@ describe('a reload', () => {
     const world = new World();
     world.populate(1);
     await world.scrape();
+    world.readers.clear();
     const bad: AccountConfig['custom_metrics'][number] = { ...QUEUE, match: '{a}/{b}' };
     expect(() =>
       world.collector.reconfigure(config(accountConfig({ hosts: false, custom_metrics: [bad], labels: { a: 'b' } }))),
     ).toThrow();
     const { blocks } = await world.collector.snapshot(EVERYTHING);
     expect(blocks[0]?.labels).not.toHaveProperty('a');
-    expect(world.opened.map(({ closed }) => closed)).toEqual([false]);
+    expect(world.opened.map(({ closed }) => closed)).toEqual([false, true]);
     await world.nextMinute(1);
     expect(await world.scrape()).toMatchObject({ complete: true });
   });
 
-  it('that cannot be built for its second account closes what it opened for the first', () => {
+  it('that cannot be built for its second account closes what it opened', () => {
     const world = new World();
     const [before] = world.opened;
     world.readers.clear();
     const bad = accountConfig({ name: 'other', custom_metrics: [{ ...QUEUE, match: '{a}/{b}' }] });
     expect(() => world.collector.reconfigure({ ...config(), accounts: [accountConfig(), bad] })).toThrow();
     expect(before?.closed).toBe(false);
-    expect(world.opened.map(({ closed }) => closed)).toEqual([false, true]);
+    expect(world.opened.map(({ closed }) => closed)).toEqual([false, true, true]);
   });
 
   it.each([

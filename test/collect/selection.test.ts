@@ -10,7 +10,6 @@ import {
 } from '../../src/collect/selection.ts';
 import { neededGroups } from '../../src/collect/demand.ts';
 import type { AccountConfig } from '../../src/config/config.ts';
-import { customMetrics } from '../../src/metrics/customMetrics.ts';
 import { GROUPS, type Group } from '../../src/reads/reads.ts';
 import { application, keyTransaction } from './support/bodies.ts';
 import { accountConfig } from './support/config.ts';
@@ -94,42 +93,37 @@ describe('the choice of key transactions', () => {
 });
 
 describe('a scope', () => {
+  const needs = (groups: readonly Group[], account = accountConfig(), of = reader) =>
+    neededGroups({ groups: new Set(groups) }, account, enabledGroups(account, of));
+
   it('needs the lists that its groups come from, and once what decides how they are read', () => {
-    expect(neededGroups({ groups: new Set() }, { reader, customMetrics: [] }).always).toEqual(new Set());
-    expect(neededGroups({ groups: new Set(['hosts']) }, { reader, customMetrics: [] }).always).toEqual(
-      new Set(['hosts', 'applications']),
-    );
-    const hosts = neededGroups({ groups: new Set(['host_metrics']) }, { reader, customMetrics: [] });
+    expect(needs([]).always).toEqual(new Set());
+    expect(needs(['hosts']).always).toEqual(new Set(['hosts', 'applications']));
+    const hosts = needs(['host_metrics']);
     expect(hosts.always).toEqual(new Set(['host_metrics', 'applications', 'metric_names', 'hosts']));
     expect(hosts.once).toEqual(new Set(['application_metrics', 'custom_metrics']));
     const ofNoApplication: readonly Group[] = ['queries', 'entities', 'golden_metrics'];
     for (const group of GROUPS.filter((each) => !ofNoApplication.includes(each)))
-      expect(neededGroups({ groups: new Set([group]) }, { reader, customMetrics: [] }).always).toContain(
-        'applications',
-      );
+      expect(needs([group]).always).toContain('applications');
   });
 
   it('needs nothing for a list of datastores that the interface does not have', () => {
     const nerdgraph = new FakeReader(new VirtualClock(), NERDGRAPH);
-    expect(
-      neededGroups({ groups: new Set(['metric_names']) }, { reader: nerdgraph, customMetrics: [] }).always,
-    ).toEqual(new Set());
-    expect(enabledGroups(accountConfig(), nerdgraph).has('metric_names')).toBe(false);
+    expect(needs(['metric_names'], accountConfig(), nerdgraph).always).toEqual(new Set());
   });
 
   it('needs for custom metrics the data of the applications or the hosts that they are about, and no other', () => {
-    const needs = (...scopes: AccountConfig['custom_metrics'][number]['scope'][]) => {
-      const definitions = scopes.map((scope, index) => ({ ...DEPTH, name: `depth_${index}`, scope }));
-      const context = { reader, customMetrics: customMetrics(definitions) };
-      return neededGroups({ groups: new Set(['custom_metrics']) }, context);
+    const ofScopes = (...scopes: AccountConfig['custom_metrics'][number]['scope'][]) => {
+      const custom_metrics = scopes.map((scope, index) => ({ ...DEPTH, name: `depth_${index}`, scope }));
+      return needs(['custom_metrics'], accountConfig({ custom_metrics }));
     };
     const ofApplications = ['custom_metrics', 'applications', 'metric_names', 'application_metrics'];
     const ofHosts = ['custom_metrics', 'applications', 'metric_names', 'hosts', 'host_metrics'];
-    expect(needs().always).toEqual(new Set(['custom_metrics', 'applications']));
-    expect(needs('application').always).toEqual(new Set(ofApplications));
-    expect(needs('host').always).toEqual(new Set(ofHosts));
-    expect(needs('host').once).toContain('application_metrics');
-    expect(needs('host', 'application').always).toEqual(new Set([...ofApplications, ...ofHosts]));
+    expect(ofScopes().always).toEqual(new Set(['custom_metrics', 'applications']));
+    expect(ofScopes('application').always).toEqual(new Set(ofApplications));
+    expect(ofScopes('host').always).toEqual(new Set(ofHosts));
+    expect(ofScopes('host').once).toContain('application_metrics');
+    expect(ofScopes('host', 'application').always).toEqual(new Set([...ofApplications, ...ofHosts]));
   });
 
   it.each([
