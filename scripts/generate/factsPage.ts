@@ -14,12 +14,11 @@ newrelic-apm-exporter check --live --facts --output=facts.json
 Each fact is \`as assumed\`, \`differs\` (with what was seen, and what of the exporter it makes wrong) or \`not decidable here\`
 (with why: no host, too little traffic).
 
-- At most 80 calls for an account, beyond those that list its applications, under its budget;
+- It makes at most 80 calls for an account, beyond those that list its applications, under its budget;
   \`--wait=10m\` decides \`late_minutes\`, which reads a minute again while it waits (at most 30 minutes).
-- It only reads. Some calls are meant to be refused: at most three with many metric names, one syntax error, and one query
-  of account 2147483647, which cannot exist. They count as no failure of the account.
-- No query goes over more than an hour of the account or a day of one application, but for alert events and deployments, of
-  which there are few: 30 days.
+- It only reads. Some calls are meant to be refused, and count as no failure: at most three with many metric names, one syntax error, and
+  one query of account 2147483647, which cannot exist.
+- No query goes over more than an hour of the account or a day of one application, but for alert events and deployments: 30 days.
 - It covers every account of the configuration, or that of \`--account\`, through both interfaces.
 - \`--output\` writes a file to share. It names nobody: ids of facts, verdicts, words of fixed lists, counts of rows, hosts, pages
   and names with two digits, ratios with three, the version and the day. An existing file is kept unless \`--force\` is given.
@@ -29,7 +28,7 @@ same minutes is shown by the command \`compare\`.
 
 ## Seen live: not yet
 
-Of each fact: what we rely on, its source, how it is asked, and what is wrong where it differs. In queries,
+Of each fact: what we rely on (and its source), how it is asked, and what is wrong where it differs. In queries,
 \`{app}\` is the id of the largest application, \`{apps}\` are the ids of the five largest, \`{time}\` the time clauses, and \`{count}\` is
 \`${COUNT}\`. Of packs, events are counted that have each field.
 `;
@@ -43,15 +42,11 @@ const UNDECIDABLE: readonly (readonly [what: string, why: string])[] = [
   ],
   ['Null among the values of metric data', 'it cannot be caused; a null is left out and counted'],
   ['Zeros of metrics that were collected once', 'when a metric ended is not known; zeros and absences are both read'],
-  ['Metric data as XML', 'never requested'],
-  ['The header X-Account-ID with REST', 'never sent'],
   [
     'Whether Api-Key works for every user key with REST',
     'X-Api-Key is sent, and `check --live` shows whether it works',
   ],
-  ['A period finer than the granule', 'never requested'],
   ['The window and the units of apmSummary', 'its times and rates are not read, only its counts'],
-  ['Whether realAgentId is the REST instance id', 'it is not read: NerdGraph has no instances here'],
   ['Timeslices over NRQL in the regions jp and gov', 'only an account there shows it: `check --live` warns of no rows'],
   ['Whether a role hides data as empty rows or by an error', 'the key of one user cannot tell; both are warned of'],
   ['A batch whose rows are cut although otherResult is empty', 'what is missing in silence cannot be counted'],
@@ -64,14 +59,13 @@ export function factsPage(): string {
     const { id, relies, source, wrong, fields, follows = [] } = fact;
     const isAskedSoBefore = fact.nrql !== undefined && FACTS[index - 1]?.nrql === fact.nrql;
     const notes = [
-      `Source: ${source}`,
       ...(fields === undefined ? [`Asked: ${isAskedSoBefore ? 'the same' : askedBy(fact)}`] : []),
       ...(wrong.length === 0 ? [] : [`Wrong: ${wrong.map(named).join(', ')}`]),
       ...(follows.length === 0 ? [] : [`With it may differ: ${follows.map(named).join(', ')}`]),
     ];
     const list = fields?.map((field) => `\`${field}\``).join(', ');
     const what = list === undefined ? relies : relies.replace('the fields that the pack reads', list);
-    return `- \`${id}\`: ${what}. ${notes.join('. ')}.`;
+    return `- \`${id}\`: ${[`${what} (${source})`, ...notes].join('. ')}.`;
   });
   const others = UNDECIDABLE.map(([what, why]) => `- ${what}: ${why}.`);
   return [INTRODUCTION, ...facts, '\n## What no call decides\n', ...others].join('\n');

@@ -9,7 +9,7 @@ This page is generated from the catalogue of families (\`src/metrics\`) by \`npm
 
 Families are gauges in base units without timestamps (a ratio of 1 is 100 %, and some can be above 1). Names that end in \`_total\` are
 [counters](#counters), for \`rate()\` and \`increase()\`; all other values of applications are averages over a window already. What New
-Relic does not have is absent: never a made-up 0, never NaN. Every series of an account has the account's static labels, too.
+Relic does not have is absent: never a made-up 0, never NaN. Every series of an account has its static labels, too.
 
 In sources, \`X:v\` is the value \`v\` of the New Relic metric \`X\`; other names are fields of New Relic's lists. The source in
 NerdGraph stands behind "with NerdGraph" where it is another one. Both interfaces have a family, unless it is marked.
@@ -52,7 +52,9 @@ sum by (job, instance, account) (increase(newrelic_application_transactions_tota
 
 const ABSENCE = `## When a series is absent
 
-- Averages and scores are absent when there was nothing to measure, as their sources say. Rates and counts of 0 are published as 0.
+- Averages and scores of nothing are absent: times without web requests, or page views; an Apdex score and an error ratio without requests;
+  of the rolling families response time, error ratio and Apdex score where they are 0 while the throughput is 0. Rates and counts of 0 are
+  published as 0.
 - \`component_time\`, \`component_calls\` and \`total_time\` are absent until the database kind of the application is known. That
   takes one good reading of its database metrics, and with REST one of their names before.
 - A value that cannot be read (null, text instead of a number) makes every family absent that is calculated from it: an unreadable
@@ -172,7 +174,8 @@ function linesOf(entries: readonly Entry[]): string[] {
     const names = alike.map(({ family }) => `${nameOf(family)}${MARK[family.interfaces.join()] ?? ''}`).join(', ');
     const [{ meaning, source } = { meaning: '', source: '' }] = alike.map((entry) => ({
       meaning: alike.length === 1 ? entry.family.spec.meaning : general(entry),
-      source: entry.family.spec.source,
+      // What makes an average absent is said once for all, in a section of its own.
+      source: entry.family.spec.source.replace(/, absent (?:without|where) [^;]*$/, ''),
     }));
     return plain(`- ${names}: ${meaning}. Source: ${[source, ...nerdgraphSources(alike)].join('; ')}.`);
   });

@@ -37,7 +37,7 @@ interface FactRow {
   readonly follows?: readonly string[];
 }
 
-const SUMMARIES = 'lists of applications published by public clients';
+const SUMMARIES = 'published lists of applications';
 /** A metric name that no agent sends. */
 export const NO_METRIC = 'Exporter/Facts/NoSuchMetric';
 /** An account that cannot exist: the largest number that NerdGraph accepts. */
