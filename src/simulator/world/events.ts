@@ -292,7 +292,7 @@ function* alerts({ world, since, until }: EventSearch, application: SimulatedApp
     'entity.type': 'APM_APPLICATION_ENTITY',
   };
   for (const event of alertEvents(world, application, from, until / MINUTE)) {
-    const { fromMinute, toMinute, hasEntity, isMuted = false, ...said } = event;
+    const { fromMinute, toMinute, hasEntity, ...said } = event;
     const openTime = fromMinute * MINUTE + 20_000;
     const closeTime = toMinute * MINUTE + 40_000;
     const common = {
@@ -301,7 +301,6 @@ function* alerts({ world, since, until }: EventSearch, application: SimulatedApp
       title: `${said.conditionName}: ${name}`,
       ...(hasEntity ? entity : {}),
       targetName: hasEntity ? name : 'query',
-      muted: isMuted,
       openTime,
       violationTimeLimitSeconds: LONGEST_EVENT_MINUTES * 60,
     };
