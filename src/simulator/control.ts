@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { CHANGE, type SimulatorState } from './simulatorState.ts';
+import type { SimulatorState } from './simulatorState.ts';
+import { CHANGE } from './world/changes.ts';
 import { describeFaults, FAULT_RULE } from './faults/faultRules.ts';
 import { isReporting } from './world/worldEntities.ts';
 
@@ -33,8 +34,7 @@ function requests(state: SimulatorState): unknown {
 }
 
 function applications(state: SimulatorState): unknown {
-  const world = state.world('rest');
-  return world.applications().map((application) => ({
+  return state.world.applications().map((application) => ({
     id: application.id,
     name: application.name,
     language: application.archetype.language,

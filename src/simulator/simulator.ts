@@ -8,7 +8,7 @@ import { bodyOf, failure, listen, render, send, sentKey, type TlsFiles } from '.
 import { control, isControl } from './control.ts';
 import { RestService } from './rest/restService.ts';
 import { type PlantedFacts, type ServiceSettings, DEMO_API_KEY, DEFAULT_SETTINGS } from './simulatorSettings.ts';
-import { type World, type WorldOptions, createWorld } from './world/world.ts';
+import { type WorldOptions, createWorld } from './world/world.ts';
 
 export interface SimulatorOptions extends Partial<WorldOptions>, Partial<ServiceSettings> {
   /** Default 127.0.0.1. */
@@ -28,17 +28,12 @@ export interface SimulatorOptions extends Partial<WorldOptions>, Partial<Service
   readonly control?: boolean;
 }
 
-export interface Simulator extends Pick<
-  SimulatorState,
-  'faults' | 'requests' | 'change' | 'restore' | 'addAccount' | 'renameAccount' | 'removeAccount'
-> {
+export type Simulator = SimulatorState & {
   /** Without `/v2` or `/graphql`, without a slash at the end. */
   readonly url: string;
   readonly port: number;
-  /** The current world as the REST interface shows it; each change replaces it. */
-  readonly world: World;
-  close: () => Promise<void>;
-}
+  readonly close: () => Promise<void>;
+};
 
 /** The host as it stands in a URL; a listener on all interfaces is reached through the loopback interface. */
 function reachable(host: string): string {
@@ -74,8 +69,6 @@ async function serve(
     query: call.search,
     kind: call.kinds[0],
     applicationId: call.isGraphql ? undefined : call.applicationIds[0],
-    accept: headers.accept,
-    userAgent: headers['user-agent'],
     keyHeader: key?.header,
     keyValid: key !== undefined && apiKeys.has(key.value),
     ...(call.operations === undefined ? {} : { operations: call.operations }),
@@ -137,22 +130,12 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   const listener = await listen(host, options.port ?? 0, tls, (request, response) => {
     handle(request, response).catch((error: unknown) => reportFailure(response, error));
   });
-  return {
+  return Object.assign(state, {
     url: `${scheme}://${reachable(host)}:${listener.port}`,
     port: listener.port,
-    get world() {
-      return state.world('rest');
-    },
-    faults: state.faults,
-    requests: state.requests,
-    change: (id, change) => state.change(id, change),
-    restore: (id) => state.restore(id),
-    addAccount: (account) => state.addAccount(account),
-    renameAccount: (id, name) => state.renameAccount(id, name),
-    removeAccount: (id) => state.removeAccount(id),
     close: () => {
       stopping.abort();
       return listener.close();
     },
-  };
+  });
 }

@@ -1,71 +1,10 @@
-import * as z from 'zod';
 import { type CallKind, FaultBook, type FaultRule, type FaultTarget } from './faults/faultRules.ts';
 import type { ServiceResponse } from './simulatorHttp.ts';
 import type { AccountOptions, ServiceSettings } from './simulatorSettings.ts';
-import { type Amendment, firstIncompleteMinute } from './world/worldEntities.ts';
+import { type Amendment, CHANGE, INTERFACES, toAmendment } from './world/changes.ts';
+import { firstIncompleteMinute } from './world/worldEntities.ts';
 import { createWorld, type World } from './world/world.ts';
-
-/** The two interfaces over one world: a change may be seen through one of them alone, so that they differ. */
-const INTERFACES = ['rest', 'nerdgraph'] as const;
-
-/**
- * The properties of an application or a key transaction that can be changed while the simulator runs; members that are left out
- * stay as they are.
- */
-export const CHANGE = z.strictObject({
-  /** The interface through which the change is seen; without it, both. */
-  on: z.enum(INTERFACES).optional(),
-  removed: z.boolean().optional(),
-  name: z.string().min(1).optional(),
-  /** Names of hosts that are not listed; their traffic still counts for the application. */
-  hosts_removed: z.array(z.string().min(1)).optional(),
-  /** The settings are null. */
-  settings: z.null().optional(),
-  /** The id of the application that a key transaction belongs to. */
-  application: z.int().positive().optional(),
-  /** The Apdex target of a key transaction fails over NerdGraph; the field is required, so the whole entity is null. */
-  failing: z.boolean().optional(),
-  /** false: reports nothing from now on; true: reports, and has reported without a break. */
-  reporting: z.boolean().optional(),
-  /** Slow and failing for this number of minutes; null ends all incidents that were started by hand. */
-  incident: z
-    .strictObject({
-      minutes: z.int().positive().default(10),
-      started_minutes_ago: z.int().nonnegative().default(0),
-      response_factor: z.number().positive().default(4),
-      error_ratio: z.number().min(0).max(1).default(0.3),
-    })
-    .nullable()
-    .optional(),
-  /** The traffic of the whole application in every minute; null brings the generated traffic back. */
-  traffic: z
-    .strictObject({
-      requests_per_minute: z.int().nonnegative(),
-      response_milliseconds: z.number().nonnegative(),
-      errors_per_minute: z.int().nonnegative().default(0),
-      background_per_minute: z.int().nonnegative().default(0),
-    })
-    .nullable()
-    .optional(),
-});
-
-/** A change in the form that the world keeps; relative times become minutes since 1970. `now` is in milliseconds. */
-function toAmendment({ incident, reporting, ...plain }: Omit<z.output<typeof CHANGE>, 'on'>, now: number): Amendment {
-  const minute = firstIncompleteMinute(now);
-  const fromMinute = minute - (incident?.started_minutes_ago ?? 0);
-  return {
-    ...plain,
-    ...(incident !== undefined && {
-      incident: incident && {
-        fromMinute,
-        toMinute: fromMinute + incident.minutes,
-        responseFactor: incident.response_factor,
-        errorRatio: incident.error_ratio,
-      },
-    }),
-    ...(reporting !== undefined && { silentFromMinute: reporting ? null : minute }),
-  };
-}
+import type * as z from 'zod';
 
 /** Counts calls per key in each minute of the clock. */
 export class MinuteLimit {
@@ -104,8 +43,6 @@ interface LoggedRequest {
   readonly query: string;
   readonly kind: CallKind | undefined;
   readonly applicationId: number | undefined;
-  readonly accept: string | undefined;
-  readonly userAgent: string | undefined;
   readonly keyHeader: 'X-Api-Key' | 'Api-Key' | undefined;
   readonly keyValid: boolean;
   /** Calls in flight when this one arrived, itself included. */
@@ -229,9 +166,14 @@ export class SimulatorState {
     for (const account of accounts ?? [{ id: world.options.accountId, name: 'Simulator' }]) this.addAccount(account);
   }
 
-  /** The world of the first account through an interface. */
-  world(through: (typeof INTERFACES)[number]): World {
-    return this.#worlds[through];
+  /** The world of the first account as the REST interface shows it now; each change replaces it. */
+  get world(): World {
+    return this.#worlds.rest;
+  }
+
+  /** The same as NerdGraph shows it. */
+  get nerdgraphWorld(): World {
+    return this.#worlds.nerdgraph;
   }
 
   /** The accounts that the key sees, as NerdGraph lists them. */
@@ -277,7 +219,7 @@ export class SimulatorState {
   /** Changes one application or key transaction from now on. Throws a ZodError on a bad change. */
   change(id: number, change: z.input<typeof CHANGE>): void {
     const { on, ...rest } = CHANGE.parse(change);
-    const amendment = toAmendment(rest, this.now());
+    const amendment = toAmendment(rest, firstIncompleteMinute(this.now()));
     for (const through of on === undefined ? INTERFACES : [on])
       this.#worlds[through] = this.#worlds[through].amend(id, amendment);
     this.#amendOthers(id, amendment);

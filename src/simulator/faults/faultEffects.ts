@@ -72,15 +72,8 @@ function refuse(rule: FaultRule | undefined, now: number, key: string, isGraphql
 
 /** Members whose numbers `nulls`, `strings` and `numbers` replace; numbers elsewhere, such as ids and ports, stay. */
 const FIGURES = new Set([
-  'application_summary',
-  'end_user_summary',
-  'settings',
-  'values',
-  'apmSummary',
-  'apdexTarget',
-  'browserApdexTarget',
-  'otherResult',
-  'totalResult',
+  ...['application_summary', 'end_user_summary', 'settings', 'values'],
+  ...['apmSummary', 'apdexTarget', 'browserApdexTarget', 'otherResult', 'totalResult'],
 ]);
 /** Members of NRQL rows that stay too: times. */
 const TIMES = new Set(['beginTimeSeconds', 'endTimeSeconds']);

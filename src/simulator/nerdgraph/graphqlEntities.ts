@@ -11,7 +11,14 @@ import { health, keyTransactionReports, keyTransactionSummary, rollingSummary } 
 import type { World } from '../world/world.ts';
 import type { CallKind, FaultRule } from '../faults/faultRules.ts';
 import type { PlantedFacts } from '../simulatorSettings.ts';
-import { type NrqlCondition, comparedValues, NrqlError, parseCondition, TokenReader } from '../nrql/condition.ts';
+import {
+  type NrqlCondition,
+  type Value,
+  comparedValues,
+  NrqlError,
+  parseCondition,
+  TokenReader,
+} from '../nrql/condition.ts';
 
 const SEVERITY = {
   red: 'CRITICAL',
@@ -25,37 +32,41 @@ function tags(values: Readonly<Record<string, string | number | readonly string[
   return Object.entries(values).map(([key, value]) => ({ key, values: [value].flat().map(String) }));
 }
 
-/** An application as a search finds it. Function members are evaluated only when a document requests them. */
-function applicationOutline(world: World, now: number, application: SimulatedApplication) {
+/** The part that all entities share whose figures come from an application. Function members are evaluated only when requested. */
+function outline<Own extends Pick<MonitoredEntity, 'guid' | 'domainId' | 'domain' | 'type' | 'name' | 'tags'>>(
+  world: World,
+  now: number,
+  application: SimulatedApplication,
+  own: Own,
+) {
   const { accountId } = world.options;
-  const kind = application.archetype;
+  const { summaryCounts, alertPolicy } = application.archetype;
   const reports = isReporting(application, now);
   return {
-    __typename: 'ApmApplicationEntityOutline',
-    guid: guidOf(accountId, 'APPLICATION', application.id),
-    domainId: String(application.id),
-    name: application.name,
+    ...own,
     accountId,
-    domain: 'APM',
-    type: 'APPLICATION',
     // For the old agent whose REST summary has no counts, New Relic does not know whether it reports.
-    reporting: reports && kind.summaryCounts === 'none' ? null : reports,
-    tags: tags({
-      account: 'Simulator',
-      accountId,
-      language: kind.language,
-      trustedAccountId: accountId,
-      ...kind.tags,
+    reporting: reports && summaryCounts === 'none' ? null : reports,
+    tags: tags({ account: 'Simulator', accountId, ...own.tags }),
+    alertSeverity: () => SEVERITY[health(reports, alertPolicy, rollingSummary(world, world.whole(application), now))],
+  };
+}
+
+function applicationOutline(world: World, now: number, application: SimulatedApplication) {
+  const { accountId } = world.options;
+  const { archetype: kind, amendment, id, name } = application;
+  const { apdexTarget, serverSideConfig, language } = kind;
+  return {
+    ...outline(world, now, application, {
+      guid: guidOf(accountId, 'APPLICATION', id),
+      ...{ domainId: String(id), name, domain: 'APM', type: 'APPLICATION' },
+      tags: { language, trustedAccountId: String(accountId), ...kind.tags },
     }),
-    alertSeverity: () =>
-      SEVERITY[health(reports, kind.alertPolicy, rollingSummary(world, world.whole(application), now))],
-    applicationId: application.id,
-    language: `${kind.language.slice(0, 1).toUpperCase()}${kind.language.slice(1)}`,
+    __typename: 'ApmApplicationEntityOutline',
+    applicationId: id,
+    language: `${language.slice(0, 1).toUpperCase()}${language.slice(1)}`,
     apmSummary: () => apmSummary(world, now, application),
-    settings:
-      application.amendment.settings === null
-        ? null
-        : { apdexTarget: kind.apdexTarget, serverSideConfig: kind.serverSideConfig },
+    settings: amendment.settings === null ? null : { apdexTarget, serverSideConfig },
   };
 }
 
@@ -127,24 +138,14 @@ export function keyTransactionEntity(world: World, now: number, key: SimulatedKe
   };
 }
 
-/** An entity of another type as a search finds it. Golden metrics are evaluated only when a document requests them. */
+/** An entity of another type as a search finds it. */
 function entityOutline(world: World, now: number, entity: MonitoredEntity, fault: FaultRule | undefined) {
-  const { typename, guid, domainId, domain, type, name, application, metrics } = entity;
-  const { accountId } = world.options;
-  const reporting = isReporting(application, now);
+  const { typename, application, metrics, ...own } = entity;
   return {
+    ...outline(world, now, application, own),
     __typename: typename,
-    ...{ guid, domainId, name, accountId, domain, type },
-    // Null where the `reporting` of its application is null.
-    reporting: reporting && application.archetype.summaryCounts === 'none' ? null : reporting,
-    tags: tags({ account: 'Simulator', accountId, ...entity.tags }),
-    alertSeverity: () =>
-      SEVERITY[
-        health(reporting, application.archetype.alertPolicy, rollingSummary(world, world.whole(application), now))
-      ],
     goldenMetrics: () => {
-      const isStruck = fault?.effect === 'graphql-error' && (fault.entity ?? name) === name;
-      if (isStruck) throw errorOf(fault);
+      if (fault?.effect === 'graphql-error' && (fault.entity ?? own.name) === own.name) throw errorOf(fault);
       return { metrics };
     },
   };
@@ -211,12 +212,12 @@ export function findEntities(
   ];
   if (condition === undefined) return all;
   return all.filter(({ domain, type, outline }) => {
-    const valueOf = (attribute: string): string | boolean | null => {
+    const valueOf = (attribute: string): Value | null => {
       if (attribute === 'domain') return domain;
       if (attribute === 'type') return type;
       if (attribute === 'accountId') return accountId;
       const { guid, domainId, name, reporting } = outline();
-      const values: Readonly<Record<string, string | boolean | null>> = { domainId, guid, id: guid, name, reporting };
+      const values: Readonly<Record<string, Value | null>> = { domainId, guid, id: guid, name, reporting };
       return values[attribute] ?? null;
     };
     return condition.meets(valueOf) === true;

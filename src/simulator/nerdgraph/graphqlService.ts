@@ -1,16 +1,7 @@
 import * as z from 'zod';
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import {
-  type DocumentNode,
-  type ExecutionResult,
-  type GraphQLSchema,
-  buildSchema,
-  execute,
-  GraphQLError,
-  parse,
-  validate,
-} from 'graphql';
+import { type ExecutionResult, type GraphQLSchema, buildSchema, execute, GraphQLError, parse, validate } from 'graphql';
 import { type CallKind, type FaultRule, isMeant } from '../faults/faultRules.ts';
 import type { PlantedFacts } from '../simulatorSettings.ts';
 import { comparedValues, NrqlError } from '../nrql/condition.ts';
@@ -45,7 +36,16 @@ function readRequest(text: string): z.infer<typeof REQUEST> | undefined {
 }
 
 /** A parsed document, which is executed twice: first to list its requests, then to answer them; or its errors. */
-type Document = { readonly document: DocumentNode } | { readonly errors: readonly GraphQLError[] };
+function documentOf(schema: GraphQLSchema, query: string) {
+  try {
+    const document = parse(query);
+    const errors = validate(schema, document);
+    return errors.length > 0 ? { errors } : { document };
+  } catch (error) {
+    if (error instanceof GraphQLError) return { errors: [error] };
+    throw error;
+  }
+}
 
 /** Resolves one request of a document. The first execution lists it and returns null, the second returns the result of `answer`. */
 type Field = <Answer>(
@@ -118,7 +118,7 @@ export class GraphqlService {
     const running = this.#count(user, 1);
     response.once('close', () => this.#count(user, -1));
     const request = readRequest(body);
-    const document = this.#documentOf(request?.query ?? '');
+    const document = documentOf(this.#schema, request?.query ?? '');
     const requested = request === undefined ? [] : await this.#requestsOf(request, document);
     return {
       kinds: requested.map(({ entry }) => entry.kind),
@@ -147,7 +147,10 @@ export class GraphqlService {
   }
 
   /** The requests of a document, in its order, found by executing it with null for each; none when it is invalid. */
-  async #requestsOf(request: z.infer<typeof REQUEST>, document: Document): Promise<readonly DocumentCall[]> {
+  async #requestsOf(
+    request: z.infer<typeof REQUEST>,
+    document: ReturnType<typeof documentOf>,
+  ): Promise<readonly DocumentCall[]> {
     const requested: DocumentCall[] = [];
     const list: Field = (kind, text) => {
       const applicationIds = kind === 'graphql_nrql' ? orElse([], () => applicationIdsOf(text)) : [];
@@ -158,21 +161,10 @@ export class GraphqlService {
     return requested;
   }
 
-  #documentOf(query: string): Document {
-    try {
-      const document = parse(query);
-      const errors = validate(this.#schema, document);
-      return errors.length > 0 ? { errors } : { document };
-    } catch (error) {
-      if (error instanceof GraphQLError) return { errors: [error] };
-      throw error;
-    }
-  }
-
   /** The body of the response: the data, and errors where fields failed. */
   async #execute(
     { variables, operationName }: z.infer<typeof REQUEST>,
-    read: Document,
+    read: ReturnType<typeof documentOf>,
     rootValue: object,
   ): Promise<JsonObject> {
     const schema = this.#schema;
@@ -227,18 +219,13 @@ export class GraphqlService {
       accounts: () => field('graphql_accounts', '', () => ({ value: accounts, rows: accounts.length })),
       account: ({ id }: { readonly id: number }) => {
         // Where requests are only listed, any world does.
-        const world = state.worldOf(id) ?? (key === undefined ? state.world('nerdgraph') : undefined);
+        const world = state.worldOf(id) ?? (key === undefined ? state.nerdgraphWorld : undefined);
+        if (world === undefined && facts.has('nerdgraph_foreign_account'))
+          throw new GraphQLError('An error occurred', { extensions: { errorClass: 'INTERNAL_SERVER_ERROR' } });
         if (world === undefined)
-          throw new GraphQLError(
-            facts.has('nerdgraph_foreign_account')
-              ? 'An error occurred'
-              : `You are not authorized to query account ${id}`,
-            {
-              extensions: facts.has('nerdgraph_foreign_account')
-                ? { errorClass: 'INTERNAL_SERVER_ERROR' }
-                : { errorClass: 'SERVER_ERROR', classification: 'DataFetchingException' },
-            },
-          );
+          throw new GraphQLError(`You are not authorized to query account ${id}`, {
+            extensions: { errorClass: 'SERVER_ERROR', classification: 'DataFetchingException' },
+          });
         if (level === 'account') return null;
         return { id, name: accounts.find((account) => account.id === id)?.name ?? null, nrql: nrqlOf(world) };
       },

@@ -15,21 +15,21 @@ export function syntaxError(text: string, position: number, problem: string): Nr
 const PIECE =
   /(?:\s+|--[^\n]*|\/\/[^\n]*|\/\*[\s\S]*?\*\/)|(?<word>[A-Za-z_][\w.]*)|(?<number>\d+(?:\.\d+)?)|`(?<name>[^`]+)`|'(?<text>(?:[^'\\]|\\[\s\S])*)'|(?<sign>[<>!]=|<>|[()[\],=<>*/+-])/gy;
 
-/** A word is a keyword, a function or an attribute; a name is an attribute in backticks; a text stands in quotes. */
-type PieceKind = 'word' | 'name' | 'text' | 'number' | 'sign' | 'end';
-
-/** The pieces of a query: values are without quotes and escapes, positions count from 1. */
+/**
+ * The pieces of a query: values are without quotes and escapes, positions count from 1. A `word` is a keyword, a function or an
+ * attribute; a `name` is an attribute in backticks; a `text` stands in quotes; the last one is the `end`.
+ */
 function piecesOf(query: string) {
   let read = 0;
   const pieces = [...query.matchAll(PIECE)].flatMap(({ 0: whole, groups, index }) => {
     read = index + whole.length;
     const [kind, value] = Object.entries(groups ?? {}).find(([, found]) => (found as unknown) !== undefined) ?? [];
-    if (value === undefined) return [];
+    if (kind === undefined || value === undefined) return [];
     const plain = kind === 'text' ? value.replace(/\\([\s\S])/g, '$1') : value;
-    return [{ kind: kind as PieceKind, value: plain, position: index + 1 }];
+    return [{ kind, value: plain, position: index + 1 }];
   });
   if (read < query.length) throw syntaxError(query, read + 1, `unexpected '${query.slice(read, read + 10)}'`);
-  return [...pieces, { kind: 'end' as const, value: '', position: query.length + 1 }];
+  return [...pieces, { kind: 'end', value: '', position: query.length + 1 }];
 }
 
 /** Reads the tokens of a query one after the other. Keywords are read in any case. */
@@ -93,7 +93,7 @@ export class TokenReader {
   }
 
   /** Takes a piece of one of these kinds. Throws an NrqlError that says what was expected when the next is another. */
-  expect(expected: string, ...kinds: readonly PieceKind[]) {
+  expect(expected: string, ...kinds: readonly string[]) {
     return kinds.includes(this.peek().kind) ? this.take() : this.fail(expected);
   }
 

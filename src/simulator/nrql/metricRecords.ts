@@ -50,11 +50,10 @@ function recordOf({ record, samplesPerMinute = 1 }: MetricDefinition): Series['r
     if (one === undefined || (one.count === 0 && one.total === 0 && one.totalExclusive === 0)) return undefined;
     if (samplesPerMinute === 1) return one;
     return {
+      ...one,
       count: one.count * samplesPerMinute,
       total: one.total * samplesPerMinute,
       totalExclusive: one.totalExclusive * samplesPerMinute,
-      min: one.min,
-      max: one.max,
       sumOfSquares: one.sumOfSquares * samplesPerMinute,
     };
   };

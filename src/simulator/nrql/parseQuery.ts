@@ -30,15 +30,8 @@ export const METRIC_VALUES: readonly string[] = [
 ];
 /** Further attributes that a query of metrics may name. */
 const METRIC_ATTRIBUTES: readonly string[] = [
-  'appId',
-  'appName',
-  'entity.guid',
-  'exception',
-  'host',
-  'metricTimesliceName',
-  'scope',
-  'state',
-  'type',
+  ...['appId', 'appName', 'entity.guid', 'host', 'metricTimesliceName', 'scope'],
+  ...['exception', 'state', 'type'],
 ];
 
 /** The name behind FROM under which NRQL reads metrics, timeslices too. */
@@ -218,7 +211,6 @@ function mapNumbers(result: ColumnValue, change: (value: number) => number): Col
 
 const ARITHMETIC = {
   '+': (left: number, right: number) => left + right,
-  '-': (left: number, right: number) => left - right,
   '*': (left: number, right: number) => left * right,
   '/': (left: number, right: number) => left / right,
 };

@@ -1,7 +1,7 @@
 import { NrqlError, comparedValues } from './condition.ts';
 import type { ColumnValue, NrqlQuery } from './parseQuery.ts';
 import type { NrqlRow } from './rowTally.ts';
-import type { StoredEvent } from '../world/events.ts';
+import type { StoredEvent } from '../world/accountEvents.ts';
 import { MINUTE } from '../world/worldEntities.ts';
 import type { PlantedFacts } from '../simulatorSettings.ts';
 

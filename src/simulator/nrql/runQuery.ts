@@ -1,6 +1,7 @@
 import type { PlantedFacts } from '../simulatorSettings.ts';
 import { checkQuery, eventReader, plantedRows, stepOf, withCaseSensitiveLike } from './plantedFacts.ts';
-import { findEvents, type StoredEvent } from '../world/events.ts';
+import type { StoredEvent } from '../world/accountEvents.ts';
+import { findEvents } from '../world/events.ts';
 import type { World } from '../world/world.ts';
 import { MINUTE } from '../world/worldEntities.ts';
 import { EVENT_TYPE, NrqlError, type Value } from './condition.ts';

@@ -115,12 +115,7 @@ export function threeDigits(value: number): number {
   return Number(value.toPrecision(3));
 }
 
-const EXACT: ReadonlySet<string> = new Set([
-  ...COUNT_VALUES,
-  'host_count',
-  'instance_count',
-  'concurrent_instance_count',
-]);
+const EXACT = new Set<string>([...COUNT_VALUES, 'host_count', 'instance_count', 'concurrent_instance_count']);
 
 /** Figures rounded to three significant digits; counts stay exact. */
 export function roundFigures(figures: Readonly<Record<string, number>>): Record<string, number> {

@@ -1,4 +1,4 @@
-import { contains, filtered, formatTimestamp, isTrue, paginate, type RestCall, roundFigures } from './restCall.ts';
+import { contains, filtered, formatTimestamp, paginate, type RestCall, roundFigures } from './restCall.ts';
 import {
   type SimulatedApplication,
   type SimulatedHost,
@@ -77,8 +77,8 @@ function lastReport({ now }: RestCall, application: SimulatedApplication): JsonO
   return time === undefined ? {} : { last_reported_at: formatTimestamp(time) };
 }
 
-function applicationRecord(call: RestCall, application: SimulatedApplication, isInList: boolean): JsonObject {
-  const { world, now, query, settings } = call;
+function applicationRecord(call: RestCall, application: SimulatedApplication): JsonObject {
+  const { world, now, settings } = call;
   const { archetype: kind, alertPolicyId, amendment } = application;
   const reporting = isReporting(application, now);
   const scope = world.whole(application);
@@ -109,14 +109,12 @@ function applicationRecord(call: RestCall, application: SimulatedApplication, is
             enable_real_user_monitoring: kind.browserEnabled,
             use_server_side_config: kind.serverSideConfig,
           },
-    ...(!(isInList && isTrue(query, 'exclude_links')) && {
-      links: {
-        application_instances: instances,
-        servers: [],
-        application_hosts: hosts,
-        ...(alertPolicyId !== undefined && { alert_policy: alertPolicyId }),
-      },
-    }),
+    links: {
+      application_instances: instances,
+      servers: [],
+      application_hosts: hosts,
+      ...(alertPolicyId !== undefined && { alert_policy: alertPolicyId }),
+    },
   };
 }
 
@@ -180,18 +178,18 @@ function answers<Entity extends { readonly id: number }>(
   idOf: (ids: RestCall['ids']) => number | undefined,
   entitiesOf: (call: RestCall) => readonly Entity[] | undefined,
   filters: (call: RestCall) => Parameters<typeof filtered<Entity>>[2],
-  recordOf: (call: RestCall, entity: Entity, isInList: boolean) => JsonObject,
+  recordOf: (call: RestCall, entity: Entity) => JsonObject,
 ) {
   return {
     list: (call: RestCall): ServiceResponse => {
       const entities = entitiesOf(call);
       if (entities === undefined) return NOT_FOUND;
       const page = paginate(filtered(call, entities, filters(call)), call, OBJECTS_PER_PAGE);
-      return ok({ [`${what}s`]: page.items.map((one) => recordOf(call, one, true)), links: LINKS[what] }, page.link);
+      return ok({ [`${what}s`]: page.items.map((one) => recordOf(call, one)), links: LINKS[what] }, page.link);
     },
     single: (call: RestCall): ServiceResponse => {
       const entity = entitiesOf(call)?.find(({ id }) => id === idOf(call.ids));
-      return entity === undefined ? NOT_FOUND : ok({ [what]: recordOf(call, entity, false), links: LINKS[what] });
+      return entity === undefined ? NOT_FOUND : ok({ [what]: recordOf(call, entity), links: LINKS[what] });
     },
   };
 }
@@ -208,31 +206,22 @@ export const APPLICATIONS = answers(
   applicationRecord,
 );
 
-/** The result of `parts` for the application in the path. */
-const ofApplication =
-  <Part>(parts: (call: RestCall, owner: SimulatedApplication) => readonly Part[]) =>
-  (call: RestCall): readonly Part[] | undefined => {
-    const owner = call.world.application(call.ids.application ?? NaN);
-    return owner && parts(call, owner);
-  };
+/** The responses about the hosts, or the instances, of the application in the path. */
+function ofApplication(what: 'host' | 'instance') {
+  return answers<SimulatedHost | SimulatedInstance>(
+    `application_${what}`,
+    (ids) => ids[what],
+    ({ world, now, ids }) => {
+      const owner = world.application(ids.application ?? NaN);
+      return owner && (what === 'host' ? world.hosts(owner, now) : world.instances(owner, now));
+    },
+    () => ({ hostname: ({ host }, part) => contains(host, part) }),
+    partRecord,
+  );
+}
 
-const byHostname = () => ({ hostname: ({ host }: { readonly host: string }, part: string) => contains(host, part) });
-
-export const HOSTS = answers(
-  'application_host',
-  ({ host }) => host,
-  ofApplication(({ world, now }, owner) => world.hosts(owner, now)),
-  byHostname,
-  partRecord,
-);
-
-export const INSTANCES = answers(
-  'application_instance',
-  ({ instance }) => instance,
-  ofApplication(({ world, now }, owner) => world.instances(owner, now)),
-  byHostname,
-  partRecord,
-);
+export const HOSTS = ofApplication('host');
+export const INSTANCES = ofApplication('instance');
 
 export const KEY_TRANSACTIONS = answers(
   'key_transaction',

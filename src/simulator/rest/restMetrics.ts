@@ -61,12 +61,7 @@ function evenSpans(from: number, to: number, points: number) {
  * `from` and `to` as requested.
  */
 export function resolveRange(
-  query: {
-    readonly from: number | undefined;
-    readonly to: number | undefined;
-    readonly period: number | undefined;
-    readonly summarize: boolean;
-  },
+  query: Readonly<Record<'from' | 'to' | 'period', number | undefined>> & { readonly summarize: boolean },
   now: number,
 ) {
   const to = query.to ?? now;

@@ -88,7 +88,7 @@ export class RestService {
         // `curl -d` sends parameters in the body, as a form.
         const isForm = request.headers['content-type']?.startsWith('application/x-www-form-urlencoded') === true;
         const query = new URLSearchParams(isForm ? `${search}&${body}` : search);
-        return route.answer({ world: state.world('rest'), settings, now, ids: route.ids, address, query, rule });
+        return route.answer({ world: state.world, settings, now, ids: route.ids, address, query, rule });
       },
     };
   }

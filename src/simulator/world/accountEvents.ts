@@ -2,26 +2,31 @@ import { fraction } from './traffic.ts';
 import type { World } from './world.ts';
 import { MINUTE } from './worldEntities.ts';
 
-/** The time of a search in milliseconds since 1970; `until` is exclusive. */
-interface Search {
+export type Attributes = Readonly<Record<string, string | number | boolean>>;
+
+/** An event as New Relic stores it: a sample of an agent, a browser or a monitor, or an event of New Relic itself. */
+export type StoredEvent = Attributes & {
+  /** Milliseconds since 1970. */
+  readonly timestamp: number;
+};
+
+/** A search for events: times in milliseconds, at most `now`; `until` is exclusive. */
+export interface EventSearch {
   readonly world: World;
   readonly since: number;
   readonly until: number;
   readonly now: number;
+  /** False when these attributes alone say that an event is not wanted. */
+  readonly mayMatch: (attributes: Attributes) => boolean;
 }
 
 /** The minutes since 1970 that are multiples of `step`, from the last one at or before `since` to `until`. */
 export function* minutesOf(
-  { since, until }: Pick<Search, 'since' | 'until'>,
+  { since, until }: Pick<EventSearch, 'since' | 'until'>,
   step: number,
 ): Generator<number, void, undefined> {
   for (let minute = Math.floor(since / MINUTE / step) * step; minute * MINUTE < until; minute += step) yield minute;
 }
-
-/** An event of the account itself, about its limits or its usage. */
-type AccountEvent = Readonly<Record<string, string | number>> & { readonly timestamp: number };
-
-type AccountSource = (search: Search) => Generator<AccountEvent, void, undefined>;
 
 /** The metrics of New Relic's page "Get more detail about your data limits"; their records are read as events of this type. */
 export const RESOURCE_VALUES: readonly string[] = [
@@ -30,7 +35,8 @@ export const RESOURCE_VALUES: readonly string[] = [
 ];
 const RESOURCE_CONSUMPTION = 'Metric';
 
-export const ACCOUNT_SOURCES: Readonly<Record<string, AccountSource>> = {
+/** The sources of events of the account itself, about its limits or its usage. */
+export const ACCOUNT_SOURCES: Readonly<Record<string, (search: EventSearch) => Generator<StoredEvent>>> = {
   [RESOURCE_CONSUMPTION]: resourceConsumption,
   NrIntegrationError: limitIncidents,
   NrConsumption: hourlyUsage,
@@ -51,7 +57,7 @@ function usedOf(seed: number, index: number, minute: number): number {
   return Math.round(limit * mean * level * (0.95 + 0.1 * fraction(seed, index, minute, 8500)));
 }
 
-function* resourceConsumption(search: Search): ReturnType<AccountSource> {
+function* resourceConsumption(search: EventSearch): Generator<StoredEvent> {
   const { seed } = search.world.options;
   for (const minute of minutesOf(search, 1)) {
     for (const [index, { limitName, dataType, limit }] of LIMITS.entries()) {
@@ -69,7 +75,7 @@ function* resourceConsumption(search: Search): ReturnType<AccountSource> {
 }
 
 /** An event for each minute in which a limit was exceeded, and every ten minutes one about bad data, which names no limit. */
-function* limitIncidents(search: Search): ReturnType<AccountSource> {
+function* limitIncidents(search: EventSearch): Generator<StoredEvent> {
   const { seed } = search.world.options;
   for (const minute of minutesOf(search, 1)) {
     for (const [index, { limitName, limit }] of LIMITS.entries()) {
@@ -98,7 +104,7 @@ const HOUR_MINUTES = 60;
 const USAGE_KNOWN_AFTER = 4 * HOUR_MINUTES * MINUTE;
 
 /** The first minutes of the hours whose usage is known. */
-const usageHours = ({ since, until, now }: Search) =>
+const usageHours = ({ since, until, now }: EventSearch) =>
   minutesOf({ since, until: Math.min(until, now - USAGE_KNOWN_AFTER) }, HOUR_MINUTES);
 
 /** Gigabytes an hour, by kind of data. */
@@ -114,7 +120,7 @@ const COMPUTE_UNITS = 4;
 const hourly = (seed: number, mean: number, index: number, hour: number): number =>
   mean * (0.7 + 0.6 * fraction(seed, index, hour, 8600));
 
-function* hourlyUsage(search: Search): ReturnType<AccountSource> {
+function* hourlyUsage(search: EventSearch): Generator<StoredEvent> {
   const { seed, accountId } = search.world.options;
   for (const minute of usageHours(search)) {
     const hour = minute / HOUR_MINUTES;
@@ -129,7 +135,7 @@ function* hourlyUsage(search: Search): ReturnType<AccountSource> {
 }
 
 /** The usage of the month so far, every hour. */
-function* monthlyUsage(search: Search): ReturnType<AccountSource> {
+function* monthlyUsage(search: EventSearch): Generator<StoredEvent> {
   const { seed } = search.world.options;
   for (const minute of usageHours(search)) {
     const timestamp = minute * MINUTE;

@@ -86,11 +86,9 @@ function browserMetrics(
     return timing(views(minute), minute.pageSeconds, SPREAD, 0.7, sumOfSquares);
   };
   const zones = (minute: InstanceMinute) => apdexOf(views(minute), 0, minute.pageSeconds, endUserApdexTarget);
-  const loads = (minute: InstanceMinute) => timing(views(minute), minute.pageSeconds * 0.45, SPREAD, 0.02);
   return [
     metric(`EndUser${suffix}`, 'end_user', endUser, 'browser'),
     metric(`EndUser/Apdex${suffix}`, 'apdex', zones, 'browser'),
-    metric(`EndUser/RB${suffix}`, 'end_user_rb', loads, 'browser'),
   ];
 }
 
@@ -119,9 +117,8 @@ function transactionMetrics(kind: Archetype): readonly MetricDefinition[] {
   });
 }
 
-function processMetrics({ language, background, garbageCollection }: Archetype): readonly MetricDefinition[] {
+function processMetrics({ language, background }: Archetype): readonly MetricDefinition[] {
   const tasks = (minute: InstanceMinute) => timing(minute.background, minute.backgroundSeconds, SPREAD, 0.4);
-  const pauses = (minute: InstanceMinute) => timing(60, 0.0002 + 0.0002 * chanceOf(minute, 900), SPREAD, 1);
   return [
     metric('Errors/all', 'errors', (minute) => ifAny(minute.errors)),
     metric('Errors/allWeb', 'errors', (minute) => ifAny(webErrors(minute))),
@@ -132,7 +129,6 @@ function processMetrics({ language, background, garbageCollection }: Archetype):
     metric('CPU/User Time', 'cpu', (minute) => timing(1, minute.cpuSeconds, 0, 1)),
     metric('Agent/MetricsReported/count', 'timing', () => timing(1, 0.076, 0, 1)),
     ...(background === undefined ? [] : [metric('OtherTransaction/all', 'timing', tasks)]),
-    ...(garbageCollection ? [metric('GC/System/Pauses', 'gc', pauses)] : []),
   ];
 }
 

@@ -30,7 +30,6 @@ const PLAIN = {
   customMetrics: [] as readonly { readonly name: string; readonly mean: number }[],
   /** The number of its `Datastore/statement/...` metrics, which make its name list long. */
   statements: 0,
-  garbageCollection: false,
   instancesPerHost: 1,
   /** Port of the first instance of a host; undefined leaves the field out. */
   port: 8080 as number | undefined,
@@ -139,14 +138,13 @@ export const ARCHETYPES: readonly Archetype[] = [
     instancesPerHost: 2,
     port: 0,
   }),
-  // No datastore, no queue, garbage collection metrics.
+  // No datastore, no queue.
   archetype({
     name: 'Gateway',
     language: 'go',
     web: { perMinute: 1500, seconds: 0.018 },
     apdexTarget: 0.05,
     components: { 'External/allWeb': [1, 0.82] },
-    garbageCollection: true,
   }),
   // Asynchronous: the components run in parallel and add up to more than the total.
   archetype({
@@ -222,7 +220,6 @@ export const ARCHETYPES: readonly Archetype[] = [
     web: { perMinute: 55, seconds: 0.03 },
     apdexTarget: 0.1,
     components: { 'Datastore/Postgres/allWeb': [2, 0.6] },
-    garbageCollection: true,
   }),
   // Odd characters everywhere a name can have them.
   archetype({

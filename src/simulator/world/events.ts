@@ -1,29 +1,10 @@
-import { ACCOUNT_SOURCES, minutesOf } from './accountEvents.ts';
+import { ACCOUNT_SOURCES, type Attributes, type EventSearch, minutesOf, type StoredEvent } from './accountEvents.ts';
 import type { InstanceMinute } from './traffic.ts';
 import { alertEvents, LONGEST_EVENT_MINUTES } from './alertEvents.ts';
 import { applicationMinute, fraction, hash, sequence } from './traffic.ts';
 import type { SimulatedApplication } from './worldEntities.ts';
 import { guidOf, MINUTE } from './worldEntities.ts';
 import { browserIdentity, hasHostAgent, hostIdentity } from './monitoredEntities.ts';
-import type { World } from './world.ts';
-
-type Attributes = Readonly<Record<string, string | number | boolean>>;
-
-/** An event as New Relic stores it: a sample of an agent, a browser or a monitor, or an event of New Relic itself. */
-export type StoredEvent = Attributes & {
-  /** Milliseconds since 1970. */
-  readonly timestamp: number;
-};
-
-/** A search for events: times in milliseconds, at most `now`; `until` is exclusive. */
-interface EventSearch {
-  readonly world: World;
-  readonly since: number;
-  readonly until: number;
-  readonly now: number;
-  /** False when these attributes alone say that an event is not wanted. */
-  readonly mayMatch: (attributes: Attributes) => boolean;
-}
 
 /** The events of one type of an application; some may lie outside of the requested time. */
 type Source = (search: EventSearch, application: SimulatedApplication) => Generator<StoredEvent, void, undefined>;

@@ -1,21 +1,6 @@
 import type { SimulatedApplication } from './worldEntities.ts';
 import type { World } from './world.ts';
 
-/** The definition of a golden metric of an entity. */
-interface GoldenMetric {
-  readonly name: string;
-  readonly title: string;
-  readonly unit: string;
-  readonly definition: {
-    readonly select: string;
-    readonly from: string;
-    readonly where: string | null;
-    readonly eventId: string;
-    readonly eventObjectId: 'ENTITY_GUIDS' | 'DOMAIN_IDS';
-    readonly facet: string;
-  };
-}
-
 /** An entity that is neither an application nor a key transaction. */
 export interface MonitoredEntity {
   readonly typename: string;
@@ -27,11 +12,40 @@ export interface MonitoredEntity {
   /** The application that its figures come from; the entity reports as long as the application does. */
   readonly application: SimulatedApplication;
   readonly tags: Readonly<Record<string, string | readonly string[]>>;
-  readonly metrics: readonly GoldenMetric[];
+  readonly metrics: readonly {
+    readonly name: string;
+    readonly title: string;
+    readonly unit: string;
+    readonly definition: {
+      readonly select: string;
+      readonly from: string;
+      readonly where: string | null;
+      readonly eventId: string;
+      readonly eventObjectId: 'ENTITY_GUIDS' | 'DOMAIN_IDS';
+      readonly facet: string;
+    };
+  }[];
 }
 
-const BY_GUID = { eventId: 'entity.guid', eventObjectId: 'ENTITY_GUIDS', facet: 'entity.name' } as const;
-const OF_EVENTS = { eventId: 'entityGuid', eventObjectId: 'ENTITY_GUIDS', facet: 'entityName', where: null } as const;
+/** A golden metric, with the texts of New Relic's public repository of entity definitions. */
+function golden(
+  [name, title, unit]: readonly [name: string, title: string, unit: string],
+  definition: MonitoredEntity['metrics'][number]['definition'],
+): MonitoredEntity['metrics'][number] {
+  return { name, title, unit, definition };
+}
+
+const ofMetrics = (select: string, where: string | null = null) =>
+  ({
+    select,
+    from: 'Metric',
+    where,
+    eventId: 'entity.guid',
+    eventObjectId: 'ENTITY_GUIDS',
+    facet: 'entity.name',
+  }) as const;
+const ofEvents = (select: string, from: string) =>
+  ({ select, from, where: null, eventId: 'entityGuid', eventObjectId: 'ENTITY_GUIDS', facet: 'entityName' }) as const;
 
 /** The metrics of services that report through OpenTelemetry, and of hosts that a collector watches. */
 export const SERVICE_DURATION = 'apm.service.transaction.duration';
@@ -40,83 +54,60 @@ export const SERVICE_ERRORS = 'apm.service.error.count';
 export const MICROMETER_REQUESTS = 'http.server.requests';
 export const HOST_GAUGES = ['system.cpu.utilization', 'system.memory.utilization', 'system.filesystem.utilization'];
 
-/** The texts of New Relic's public repository of entity definitions, here and below. */
+const THROUGHPUT = ['throughput', 'Throughput', 'REQUESTS_PER_MINUTE'] as const;
+const ERROR_RATE = ['errorRate', 'Error rate', 'PERCENTAGE'] as const;
+const RESPONSE_TIME = ['responseTimeMs', 'Response time', 'MS'] as const;
+
 const SERVICE_METRICS = {
-  opentelemetry: serviceMetrics([
-    `rate(count(${SERVICE_DURATION}), 1 minute)`,
-    `sum(${SERVICE_ERRORS}) * 100 / count(${SERVICE_DURATION})`,
-    `average(convert(${SERVICE_DURATION}, unit OR 's', 'ms'))`,
-  ]),
-  micrometer: serviceMetrics([
-    `rate(count(${MICROMETER_REQUESTS}), 1 minute) as 'count'`,
-    `(filter(count(${MICROMETER_REQUESTS}), where exception IS NOT NULL and exception != 'none') * 100) / count(${MICROMETER_REQUESTS})`,
-    `average(${MICROMETER_REQUESTS})`,
-  ]),
+  opentelemetry: [
+    golden(THROUGHPUT, ofMetrics(`rate(count(${SERVICE_DURATION}), 1 minute)`)),
+    golden(ERROR_RATE, ofMetrics(`sum(${SERVICE_ERRORS}) * 100 / count(${SERVICE_DURATION})`)),
+    golden(RESPONSE_TIME, ofMetrics(`average(convert(${SERVICE_DURATION}, unit OR 's', 'ms'))`)),
+  ],
+  micrometer: [
+    golden(THROUGHPUT, ofMetrics(`rate(count(${MICROMETER_REQUESTS}), 1 minute) as 'count'`)),
+    golden(
+      ERROR_RATE,
+      ofMetrics(
+        `(filter(count(${MICROMETER_REQUESTS}), where exception IS NOT NULL and exception != 'none') * 100) / count(${MICROMETER_REQUESTS})`,
+      ),
+    ),
+    golden(RESPONSE_TIME, ofMetrics(`average(${MICROMETER_REQUESTS})`)),
+  ],
 };
 
-/** The golden metrics of a service, one for each of three columns. */
-function serviceMetrics(selects: readonly [string, string, string]): readonly GoldenMetric[] {
-  const descriptions = [
-    { name: 'throughput', title: 'Throughput', unit: 'REQUESTS_PER_MINUTE' },
-    { name: 'errorRate', title: 'Error rate', unit: 'PERCENTAGE' },
-    { name: 'responseTimeMs', title: 'Response time', unit: 'MS' },
-  ];
-  return descriptions.map((description, index) => {
-    return { ...description, definition: { ...BY_GUID, select: selects[index] ?? '', from: 'Metric', where: null } };
-  });
-}
-
-const BROWSER_METRICS: readonly GoldenMetric[] = [
-  {
-    ...{ name: 'throughputPpm', title: 'Throughput (ppm)', unit: 'PAGES_PER_SECOND' },
-    definition: { ...OF_EVENTS, select: 'rate(count(*), 1 minute)', from: 'PageView' },
-  },
-  {
-    name: 'largestContentfulPaint75PercentileS',
-    ...{ title: 'Largest contentful paint (75 percentile) (s)', unit: 'SECONDS' },
-    definition: { ...OF_EVENTS, select: 'percentile(largestContentfulPaint, 75)', from: 'PageViewTiming' },
-  },
-  {
-    ...{ name: 'errors', title: 'Errors', unit: 'COUNT' },
-    definition: {
-      ...{ select: 'count(*)', from: 'JavaScriptError', where: null },
-      // The public text names guids; New Relic's older definitions named these ids, which readers must know, too.
-      ...{ eventId: 'appId', eventObjectId: 'DOMAIN_IDS', facet: 'appName' },
-    },
-  },
-  {
-    ...{ name: 'pageLoadSeconds', title: 'Pageload time (s)', unit: 'SECONDS' },
-    definition: { ...OF_EVENTS, select: 'average(duration)', from: 'PageView' },
-  },
+const BROWSER_METRICS = [
+  golden(['throughputPpm', 'Throughput (ppm)', 'PAGES_PER_SECOND'], ofEvents('rate(count(*), 1 minute)', 'PageView')),
+  golden(
+    ['largestContentfulPaint75PercentileS', 'Largest contentful paint (75 percentile) (s)', 'SECONDS'],
+    ofEvents('percentile(largestContentfulPaint, 75)', 'PageViewTiming'),
+  ),
+  golden(['errors', 'Errors', 'COUNT'], {
+    ...ofEvents('count(*)', 'JavaScriptError'),
+    // The public text names guids; New Relic's older definitions named these ids, which readers must know, too.
+    ...{ eventId: 'appId', eventObjectId: 'DOMAIN_IDS', facet: 'appName' },
+  }),
+  golden(['pageLoadSeconds', 'Pageload time (s)', 'SECONDS'], ofEvents('average(duration)', 'PageView')),
 ];
 
-/** The golden metrics of a host, one for each definition, in this order. */
-function hostMetrics(definitions: readonly GoldenMetric['definition'][]): readonly GoldenMetric[] {
-  const descriptions = [
-    { name: 'cpuUsage', title: 'CPU usage (%)', unit: 'PERCENTAGE' },
-    { name: 'memoryUsage', title: 'Memory usage (%)', unit: 'PERCENTAGE' },
-    { name: 'storageUsage', title: 'Storage usage (%)', unit: 'PERCENTAGE' },
-    { name: 'networkTrafficTx', title: 'Network transmit traffic (bytes/s)', unit: 'BYTES_PER_SECOND' },
-  ];
-  return definitions.flatMap((definition, index) => {
-    const description = descriptions[index];
-    return description === undefined ? [] : [{ ...description, definition }];
-  });
-}
+const CPU = ['cpuUsage', 'CPU usage (%)', 'PERCENTAGE'] as const;
+const MEMORY = ['memoryUsage', 'Memory usage (%)', 'PERCENTAGE'] as const;
+const STORAGE = ['storageUsage', 'Storage usage (%)', 'PERCENTAGE'] as const;
+const NETWORK = ['networkTrafficTx', 'Network transmit traffic (bytes/s)', 'BYTES_PER_SECOND'] as const;
 
 /** New Relic's agent sends samples; an OpenTelemetry collector sends metrics, by state. */
 const HOST_METRICS = {
-  agent: hostMetrics([
-    { ...OF_EVENTS, select: 'average(cpuPercent)', from: 'SystemSample' },
-    { ...OF_EVENTS, select: 'average(memoryUsedPercent)', from: 'SystemSample' },
-    { ...OF_EVENTS, select: 'average(diskUsedPercent)', from: 'StorageSample' },
-    { ...OF_EVENTS, select: 'average(transmitBytesPerSecond)', from: 'NetworkSample' },
-  ]),
-  collector: hostMetrics([
-    { ...BY_GUID, select: 'average(1 - system.cpu.utilization) * 100', from: 'Metric', where: "state = 'idle'" },
-    { ...BY_GUID, select: 'average(system.memory.utilization) * 100', from: 'Metric', where: "state = 'used'" },
-    { ...BY_GUID, select: 'average(system.filesystem.utilization) * 100', from: 'Metric', where: "type != 'squashfs'" },
-  ]),
+  agent: [
+    golden(CPU, ofEvents('average(cpuPercent)', 'SystemSample')),
+    golden(MEMORY, ofEvents('average(memoryUsedPercent)', 'SystemSample')),
+    golden(STORAGE, ofEvents('average(diskUsedPercent)', 'StorageSample')),
+    golden(NETWORK, ofEvents('average(transmitBytesPerSecond)', 'NetworkSample')),
+  ],
+  collector: [
+    golden(CPU, ofMetrics('average(1 - system.cpu.utilization) * 100', "state = 'idle'")),
+    golden(MEMORY, ofMetrics('average(system.memory.utilization) * 100', "state = 'used'")),
+    golden(STORAGE, ofMetrics('average(system.filesystem.utilization) * 100', "type != 'squashfs'")),
+  ],
 };
 
 /** The ids of browser applications and services are the id of the application plus an offset, so that each is unique. */
@@ -153,46 +144,37 @@ export function hasHostAgent({ index, archetype }: SimulatedApplication): boolea
 }
 
 /** The entities of one domain, also when they do not report, in the order of their applications. */
-export function monitoredEntities(world: World, now: number, domain: string): readonly MonitoredEntity[] {
+export function monitoredEntities(
+  world: World,
+  now: number,
+  domain: (typeof MONITORED_DOMAINS)[number],
+): readonly MonitoredEntity[] {
   const { accountId } = world.options;
   return world.applications().flatMap((application): readonly MonitoredEntity[] => {
     const { archetype, name } = application;
-    const common = { application, tags: archetype.tags };
-    switch (domain) {
-      case 'EXT':
-        return [
-          {
-            ...common,
-            ...serviceIdentity(accountId, application),
-            ...{ typename: 'ThirdPartyServiceEntityOutline', domain, type: 'SERVICE' },
-            metrics: SERVICE_METRICS[serviceProvider(application)],
-            name: name.toLowerCase().replaceAll(' ', '-'),
-            tags: { ...archetype.tags, 'instrumentation.provider': serviceProvider(application) },
-          },
-        ];
-      case 'BROWSER':
-        // An application with browser monitoring switched on is an entity even when no page views arrive.
-        if (archetype.browser === undefined && !archetype.browserEnabled) return [];
-        return [
-          {
-            ...common,
-            ...browserIdentity(accountId, application),
-            ...{ typename: 'BrowserApplicationEntityOutline', domain, type: 'APPLICATION', metrics: BROWSER_METRICS },
-            name,
-          },
-        ];
-      case 'INFRA': {
-        const metrics = HOST_METRICS[hasHostAgent(application) ? 'agent' : 'collector'];
-        return world.hosts(application, now).map(({ id, host }) => ({
-          ...common,
-          ...hostIdentity(accountId, id),
-          ...{ typename: 'InfrastructureHostEntityOutline', domain, type: 'HOST', metrics },
-          name: host,
-        }));
-      }
-      default:
-        return [];
+    const common = { application, domain, tags: archetype.tags };
+    if (domain === 'EXT') {
+      const provider = serviceProvider(application);
+      const service = { ...common, ...serviceIdentity(accountId, application), metrics: SERVICE_METRICS[provider] };
+      return [
+        {
+          ...{ ...service, typename: 'ThirdPartyServiceEntityOutline', type: 'SERVICE' },
+          name: name.toLowerCase().replaceAll(' ', '-'),
+          tags: { ...archetype.tags, 'instrumentation.provider': provider },
+        },
+      ];
     }
+    if (domain === 'BROWSER') {
+      // An application with browser monitoring switched on is an entity even when no page views arrive.
+      if (archetype.browser === undefined && !archetype.browserEnabled) return [];
+      const browser = { ...common, ...browserIdentity(accountId, application), metrics: BROWSER_METRICS };
+      return [{ ...browser, typename: 'BrowserApplicationEntityOutline', type: 'APPLICATION', name }];
+    }
+    const metrics = HOST_METRICS[hasHostAgent(application) ? 'agent' : 'collector'];
+    return world.hosts(application, now).map(({ id, host }) => {
+      const identified = { ...common, ...hostIdentity(accountId, id), metrics };
+      return { ...identified, typename: 'InfrastructureHostEntityOutline', type: 'HOST', name: host };
+    });
   });
 }
 

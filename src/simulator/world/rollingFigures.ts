@@ -3,23 +3,17 @@ import type { WorldScope, World } from './world.ts';
 import { apdexScore, EMPTY, ratio } from './timesliceValues.ts';
 
 /** Averages over the last minutes: milliseconds (browser: seconds), calls per minute, error ratio and score from 0 to 1. */
-export interface RollingFigures {
-  readonly response_time: number;
-  readonly throughput: number;
-  readonly error_rate: number;
-  readonly apdex_score: number;
-}
+export type RollingFigures = Readonly<Record<'response_time' | 'throughput' | 'error_rate' | 'apdex_score', number>>;
 
-/** The metrics of calls, errors and Apdex for each kind of figures. */
+/** The metrics of calls, errors and Apdex for each kind of figures: of all transactions, or of the one with this name. */
 const METRICS = {
-  web: ['HttpDispatcher', 'Errors/allWeb', 'Apdex'],
-  background: ['OtherTransaction/all'],
-  browser: ['EndUser', undefined, 'EndUser/Apdex'],
-};
-/** The same metrics of one transaction, by its name. */
-const METRICS_OF_TRANSACTION = {
-  web: (name: string) => [`WebTransaction/${name}`, `Errors/WebTransaction/${name}`, `Apdex/${name}`],
-  browser: (name: string) => [`EndUser/${name}`, undefined, `EndUser/Apdex/${name}`],
+  web: (name?: string) =>
+    name === undefined
+      ? ['HttpDispatcher', 'Errors/allWeb', 'Apdex']
+      : [`WebTransaction/${name}`, `Errors/WebTransaction/${name}`, `Apdex/${name}`],
+  background: () => ['OtherTransaction/all'],
+  browser: (name?: string) =>
+    ['EndUser', undefined, 'EndUser/Apdex'].map((metric) => metric && [metric, name ?? []].flat().join('/')),
 };
 
 /** The figures of a range of minutes from the data that can be read at `now`: 0 for missing metrics, undefined without page views. */
@@ -60,7 +54,7 @@ export function rollingSummary(
   if (!isReporting(scope.application, now)) return undefined;
   // The last four minutes contain four complete ones only on the full minute, otherwise three.
   const since = minutes > 4 ? firstIncompleteMinute(now) - minutes : Math.ceil(now / MINUTE - minutes);
-  return rolling(world, scope, of, METRICS[of], [since, firstIncompleteMinute(now)], now);
+  return rolling(world, scope, of, METRICS[of](), [since, firstIncompleteMinute(now)], now);
 }
 
 /** The figures of a key transaction over ten complete minutes: 0 when idle, undefined when not reporting or without page views. */
@@ -68,12 +62,12 @@ export function keyTransactionSummary(
   world: World,
   key: SimulatedKeyTransaction,
   now: number,
-  of: keyof typeof METRICS_OF_TRANSACTION = 'web',
+  of: 'web' | 'browser' = 'web',
   minutes = 10,
 ): RollingFigures | undefined {
   if (!keyTransactionReports(key, now)) return undefined;
   const { transaction, application } = key.source;
-  const names = key.state === 'idle' ? [] : METRICS_OF_TRANSACTION[of](transaction);
+  const names = key.state === 'idle' ? [] : METRICS[of](transaction);
   const end = firstIncompleteMinute(now);
   return rolling(world, world.whole(application), of, names, [end - minutes, end], now);
 }

@@ -77,18 +77,6 @@ const VALUES = {
       milliseconds(ratio(slice.total - slice.totalExclusive - slice.sumOfSquares, slice.count)),
     total_app_time: (slice) => slice.sumOfSquares,
   },
-  end_user_rb: {
-    average_dom_content_load_time: averageTime,
-    average_queue_time: (slice) => milliseconds(ratio(slice.totalExclusive, slice.count)),
-  },
-  gc: {
-    as_percentage: (slice) => 100 * ratio(slice.total, slice.count),
-    average_time: averageTime,
-    calls_per_minute: perMinute,
-    max_value: (slice) => slice.max,
-    total_call_time_per_minute: totalPerMinute,
-    utilization: (slice, minutes) => 100 * ratio(slice.total, minutes * 60),
-  },
 } satisfies Readonly<Record<string, Readonly<Record<string, ValueFunction>>>>;
 
 /** The kind of a metric decides which value names it has. */

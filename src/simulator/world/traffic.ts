@@ -1,4 +1,5 @@
-import type { Incident, SimulatedApplication } from './worldEntities.ts';
+import type { Incident } from './changes.ts';
+import type { SimulatedApplication } from './worldEntities.ts';
 
 /** Deterministic random numbers: hashes of the seed are the only source of chance of the world. */
 
@@ -58,20 +59,7 @@ export function incidentNear(seed: number, application: number, minute: number):
 }
 
 /** The work of one instance in one minute; every metric of that minute is derived from it. Times are seconds. */
-export interface InstanceMinute {
-  readonly requests: number;
-  readonly responseSeconds: number;
-  readonly errors: number;
-  readonly queueSeconds: number;
-  readonly background: number;
-  readonly backgroundSeconds: number;
-  readonly pageViews: number;
-  readonly pageSeconds: number;
-  readonly cpuSeconds: number;
-  readonly memoryMegabytes: number;
-  /** The seed of further randomness in this minute. */
-  readonly entropy: number;
-}
+export type InstanceMinute = Readonly<ReturnType<typeof instanceMinute>>;
 
 const MINUTES_PER_DAY = 1440;
 const MINUTES_PER_WEEK = 7 * MINUTES_PER_DAY;
@@ -121,7 +109,7 @@ export function instanceMinute(
   ordinal: number,
   instances: number,
   { minute, shape, slowness, errorRatio }: ReturnType<typeof applicationMinute>,
-): InstanceMinute {
+) {
   const { web, background, browser, queueSeconds } = application.archetype;
   const fixed = application.amendment.traffic;
   const start = hash(seed, application.index, ordinal, minute);
@@ -147,6 +135,7 @@ export function instanceMinute(
     pageSeconds: (browser?.seconds ?? 0) * (0.9 + 0.2 * next()) + responseSeconds,
     cpuSeconds: 0.4 + Math.min(58, busySeconds * 0.3) * (0.9 + 0.1 * next()),
     memoryMegabytes: 180 + 240 * fraction(seed, application.index, ordinal, 3) + 40 * next(),
+    /** The seed of further randomness in this minute. */
     entropy: start,
   };
 }

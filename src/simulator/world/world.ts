@@ -1,5 +1,5 @@
+import type { Amendment } from './changes.ts';
 import {
-  type Amendment,
   INVISIBLE_APPLICATION_ID,
   isListed,
   isShown,
@@ -13,7 +13,7 @@ import {
 import { type MetricDefinition, metricDefinitions } from './agentMetrics.ts';
 import { type Archetype, ARCHETYPES } from './archetypes.ts';
 import { TimesliceSum } from './timesliceValues.ts';
-import { type InstanceMinute, applicationMinute, arrivalMinute, instanceMinute } from './traffic.ts';
+import { applicationMinute, arrivalMinute, instanceMinute } from './traffic.ts';
 
 /** The scope of figures: a whole application, one of its hosts, or one of its instances. */
 export interface WorldScope {
@@ -272,11 +272,7 @@ export class World {
     fromMinute: number,
     toMinute: number,
     now = Infinity,
-  ): Generator<
-    { readonly done: InstanceMinute; readonly instance: SimulatedInstance; readonly minute: number },
-    void,
-    undefined
-  > {
+  ) {
     const { seed, lateData } = this.options;
     const currentMinute = now / MINUTE;
     const end = Math.min(toMinute, silentFrom(application));
@@ -303,16 +299,18 @@ export class World {
 
 /** A world of these options; by default of sixteen applications, one of each archetype. */
 export function createWorld(options: Partial<WorldOptions> = {}): World {
-  const applications = options.applications ?? 16;
+  const { applications = 16 } = options;
   return new World({
-    seed: options.seed ?? 1,
+    ...{
+      seed: 1,
+      hostsPerApplication: 2,
+      hostMetrics: 'documented',
+      accountId: 1_234_567,
+      accountIndex: 0,
+      lateData: 0,
+    },
+    ...{ keyTransactions: Math.max(8, Math.floor(applications / 2)), applicationsBefore: applications },
+    ...options,
     applications,
-    hostsPerApplication: options.hostsPerApplication ?? 2,
-    keyTransactions: options.keyTransactions ?? Math.max(8, Math.floor(applications / 2)),
-    hostMetrics: options.hostMetrics ?? 'documented',
-    accountId: options.accountId ?? 1_234_567,
-    accountIndex: options.accountIndex ?? 0,
-    applicationsBefore: options.applicationsBefore ?? applications,
-    lateData: options.lateData ?? 0,
   });
 }

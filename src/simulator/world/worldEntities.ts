@@ -1,44 +1,5 @@
 import type { Archetype } from './archetypes.ts';
-
-/** A time during which an application is slow and fails more often than usual. */
-export interface Incident {
-  /** Its first minute, and the first minute after its end, in minutes since 1970. */
-  readonly fromMinute: number;
-  readonly toMinute: number;
-  /** Multiplies every response time. */
-  readonly responseFactor: number;
-  /** Share of requests that fail while it lasts, if more than usual. */
-  readonly errorRatio: number;
-}
-
-/**
- * The changes made by hand to one application or key transaction; the rest stays a function of seed and time. Names with
- * underscores are those of the control endpoint (docs/simulator.md).
- */
-export interface Amendment {
-  readonly removed?: boolean | undefined;
-  readonly name?: string | undefined;
-  /** Hosts that are not listed; their traffic still counts for the application. */
-  readonly hosts_removed?: readonly string[] | undefined;
-  readonly settings?: null | undefined;
-  /** For a key transaction: the id of another owning application. */
-  readonly application?: number | undefined;
-  /** For a key transaction: its details fail over NerdGraph. */
-  readonly failing?: boolean | undefined;
-  /** Nothing is reported from this minute on. */
-  readonly silentFromMinute?: number | null | undefined;
-  readonly incident?: Incident | null | undefined;
-  /** Exact traffic in every minute, in place of the generated one. */
-  readonly traffic?:
-    | {
-        readonly requests_per_minute: number;
-        readonly response_milliseconds: number;
-        readonly errors_per_minute: number;
-        readonly background_per_minute: number;
-      }
-    | null
-    | undefined;
-}
+import type { Amendment } from './changes.ts';
 
 /** One application: its properties, not its load. */
 export interface SimulatedApplication {

@@ -76,15 +76,6 @@ describe('the rows of an NRQL query', () => {
     expect(await names(`appId = 1000013`)).toEqual([]);
   });
 
-  it('end when an application dies, while the minutes before stay', async () => {
-    const dying = await simulatorOfTest();
-    dying.change(STOREFRONT, { reporting: false });
-    const alive = `SELECT count(${V}) AS c FROM Metric WHERE appId = ${STOREFRONT} FACET appId`;
-    const past = await nrql(dying, `${alive} ${TIME}`);
-    const after = await nrql(dying, `${alive} SINCE ${TO + 2 * MINUTE} UNTIL ${TO + 9 * MINUTE}`);
-    expect([past.results.length, after.results.length]).toEqual([1, 0]);
-  });
-
   it('are of the unscoped and the scoped records of a custom metric, unless the scope is asked for', async () => {
     const custom = `appId = ${STOREFRONT} AND metricTimesliceName = 'Custom/Queue/mail/depth'`;
     const text = (condition: string) =>
@@ -318,12 +309,5 @@ describe('uniques', () => {
     expect(all.length).toBeGreaterThan(2350);
     expect(new Set(all).size).toBe(all.length);
     expect(all).toContain('HttpDispatcher');
-  });
-
-  it('has only names that reported in the range', async () => {
-    const [row] = await rows(
-      `SELECT uniques(metricTimesliceName, 10000) AS n FROM Metric WHERE appId = 1000009 ${TIME}`,
-    );
-    expect(row!['n']).not.toContain('Memcache/allWeb');
   });
 });

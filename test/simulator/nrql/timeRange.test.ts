@@ -17,16 +17,6 @@ describe('the time range of a query', () => {
     expect(range(UNTIL - 5, UNTIL).buckets).toEqual([{ begin: UNTIL - 5, end: UNTIL }]);
   });
 
-  it('has buckets of one length that end with the range', () => {
-    const { buckets, since } = range(UNTIL - 7 * MINUTE, UNTIL, 3);
-    expect(buckets.map(({ begin, end }) => [(UNTIL - begin) / MINUTE, (UNTIL - end) / MINUTE])).toEqual([
-      [9, 6],
-      [6, 3],
-      [3, 0],
-    ]);
-    expect(since).toBe(UNTIL - 7 * MINUTE);
-  });
-
   it('puts each moment into the bucket that holds it', () => {
     fc.assert(
       fc.property(fc.integer({ min: 20, max: 300 }), fc.integer({ min: 1, max: 20 }), fc.nat(), (minutes, size, at) => {

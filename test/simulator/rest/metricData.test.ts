@@ -197,15 +197,4 @@ describe('metric data', () => {
     const reply = await call(`${rounded.url}/v2${APP}/metrics/data.json`, { headers: { ...GOOD, ...form }, body });
     expect(reply.text).toContain('"metrics_found":["Apdex"]');
   });
-
-  it('are the same bytes for the same seed and time', async () => {
-    const other = await simulatorOfTest();
-    for (const path of [
-      '/v2/applications.json',
-      '/v2/key_transactions.xml',
-      `/v2${APP}/metrics/data.json?names[]=HttpDispatcher`,
-    ]) {
-      expect((await call(other.url + path)).text).toBe((await call(rounded.url + path)).text);
-    }
-  });
 });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { defaultEnd, granuleOf, resolveRange } from '../../../src/simulator/rest/restMetrics.ts';
-import { threeDigits, formatTimestamp, parseTimestamp } from '../../../src/simulator/rest/restCall.ts';
+import { formatTimestamp, parseTimestamp } from '../../../src/simulator/rest/restCall.ts';
 import { MINUTE } from '../../../src/simulator/world/worldEntities.ts';
 
 const NOW = Date.UTC(2026, 4, 20, 14, 7, 31);
@@ -116,17 +116,5 @@ describe('a timestamp', () => {
 
   it('is written in UTC to the second', () => {
     expect(formatTimestamp(NOW + 999)).toBe('2026-05-20T14:07:31+00:00');
-  });
-});
-
-describe('rounding', () => {
-  it.each([
-    [0.123456, 0.123],
-    [1234.5, 1230],
-    [99_999, 100_000],
-    [0, 0],
-    [0.00049999, 0.0005],
-  ])('leaves three significant digits of %d', (value, rounded) => {
-    expect(threeDigits(value)).toBe(rounded);
   });
 });

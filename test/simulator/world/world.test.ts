@@ -104,22 +104,6 @@ describe('a world', () => {
 });
 
 describe('an amended world', () => {
-  it('is another world: the first stays as it was', () => {
-    const world = createWorld();
-    const other = world.amend(FIRST, { name: 'Renamed' });
-    expect(other.application(FIRST)?.name).toBe('Renamed');
-    expect(world.application(FIRST)?.name).toBe('Storefront');
-    expect(other.amend(FIRST, undefined).application(FIRST)?.name).toBe('Storefront');
-  });
-
-  it('hides a removed application, its hosts and its key transactions', () => {
-    const world = createWorld().amend(FIRST, { removed: true });
-    expect(world.application(FIRST)).toBeUndefined();
-    expect(world.scope({ application: FIRST })).toBeUndefined();
-    expect(world.applications()).toHaveLength(15);
-    expect(world.keyTransactions().filter(({ source }) => source.application.id === FIRST)).toEqual([]);
-  });
-
   it('stops reporting ten minutes after the last data, and loses its hosts after an hour', () => {
     const world = createWorld().amend(FIRST, { silentFromMinute: MINUTE_NOW });
     const application = world.application(FIRST)!;
