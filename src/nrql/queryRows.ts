@@ -59,7 +59,7 @@ export class UnreadableRows extends Error {
 /** The reason why the rows are incomplete, in words; undefined when they are complete. Throws UnreadableRows. */
 export function whyIncomplete({ rows, otherResult }: QueryRows, { limit, failAt }: RowRules): string | undefined {
   if (limit === undefined && rows.length >= MAX_FACETS) {
-    return `the answer has ${rows.length} rows, as many as New Relic gives: narrow the query, or set "limit"`;
+    return `the result has ${rows.length} rows, as many as New Relic gives: narrow the query, or set "limit"`;
   }
   if (limit === undefined && hasOthers(otherResult)) {
     return 'New Relic left rows out (otherResult): narrow the query, or set "limit"';

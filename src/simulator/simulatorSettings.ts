@@ -33,7 +33,7 @@ export const DEFAULT_SETTINGS = {
   nrqlPerMinute: 3000,
   /** Calls of one key beyond this many with the same NRQL query in a minute of the clock get 429; 0 for no limit. */
   identicalPerMinute: 120,
-  /** Long ranges of NRQL over metrics are answered for whole steps: 5 minutes from an hour on, 10 from a day on. */
+  /** Long ranges of NRQL over metrics are moved to whole steps: 5 minutes from an hour on, 10 from a day on. */
   nrqlSnapping: false,
   /** The facts that the simulator contradicts. */
   facts: new Set() as PlantedFacts,

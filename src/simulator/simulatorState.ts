@@ -258,5 +258,5 @@ export interface ServiceCall extends FaultTarget {
   readonly operations?: readonly LoggedOperation[];
   readonly format: 'json' | 'xml';
   /** Makes the response; a fault may change it. */
-  readonly answer: (rule: FaultRule | undefined) => ServiceResponse | Promise<ServiceResponse>;
+  readonly respond: (rule: FaultRule | undefined) => ServiceResponse | Promise<ServiceResponse>;
 }

@@ -164,9 +164,9 @@ function withBadRecord(value: JsonValue, envelope: string): JsonValue {
 }
 
 /** The response with its body spoilt by the rule; unchanged under effects that are not about the body. */
-function distort(rule: FaultRule | undefined, answer: ServiceResponse, format: 'json' | 'xml'): Rendered {
-  const { body } = answer;
-  const rendered = (changed: JsonValue): Rendered => render({ ...answer, body: changed as JsonObject }, format);
+function distort(rule: FaultRule | undefined, response: ServiceResponse, format: 'json' | 'xml'): Rendered {
+  const { body } = response;
+  const rendered = (changed: JsonValue): Rendered => render({ ...response, body: changed as JsonObject }, format);
   switch (rule?.effect) {
     case 'malformed': {
       const whole = rendered(body);
@@ -226,7 +226,7 @@ function* padded(body: Buffer, megabytes: number): Generator<Buffer> {
 /** Answers a call under the rule that matches it, which may replace or spoil the response, or break the connection. */
 export async function deliver(
   rule: FaultRule | undefined,
-  { isGraphql, format, answer }: ServiceCall,
+  { isGraphql, format, respond }: ServiceCall,
   response: ServerResponse,
   { now, key, signal }: { readonly now: number; readonly key: string; readonly signal: AbortSignal },
 ): Promise<void> {
@@ -240,7 +240,7 @@ export async function deliver(
     send(response, refused);
     return;
   }
-  const plain = await answer(rule);
+  const plain = await respond(rule);
   // Without an Accept header the REST interface responds with 200 and an empty body.
   const isEmpty = !isGraphql && plain.status === 200 && response.req.headers.accept === undefined;
   const rendered = isEmpty ? { status: 200, headers: {}, text: '' } : distort(rule, plain, format);

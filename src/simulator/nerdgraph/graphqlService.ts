@@ -47,12 +47,12 @@ function documentOf(schema: GraphQLSchema, query: string) {
   }
 }
 
-/** Resolves one request of a document. The first execution lists it and returns null, the second returns the result of `answer`. */
-type Field = <Answer>(
+/** Resolves one request of a document. The first execution lists it and returns null, the second returns the value of `resolve`. */
+type Field = <Result>(
   kind: CallKind,
   text: string,
-  answer: (fault: FaultRule | undefined) => { readonly value: Answer; readonly rows: number },
-) => Answer | null;
+  resolve: (fault: FaultRule | undefined) => { readonly value: Result; readonly rows: number },
+) => Result | null;
 
 /** One request of a document. */
 interface DocumentCall {
@@ -129,7 +129,7 @@ export class GraphqlService {
       search: '',
       operations: requested.map(({ entry }) => entry),
       format: 'json',
-      answer: async (rule) => {
+      respond: async (rule) => {
         if (incoming.method !== 'POST') return refusal(405, 'Method Not Allowed', { Allow: 'POST' });
         // The REST interface accepts the key in another header, too; this one does not.
         if (incoming.headers['api-key'] === undefined || !this.#options.apiKeys.has(key))
@@ -168,12 +168,12 @@ export class GraphqlService {
     rootValue: object,
   ): Promise<JsonObject> {
     const schema = this.#schema;
-    const answer: ExecutionResult =
+    const result: ExecutionResult =
       'errors' in read
         ? read
         : await execute({ schema, document: read.document, rootValue, variableValues: variables, operationName });
-    const errors = answer.errors?.map((error) => error.toJSON());
-    return { ...(errors && { errors }), ...('data' in answer && { data: answer.data }) } as JsonObject;
+    const errors = result.errors?.map((error) => error.toJSON());
+    return { ...(errors && { errors }), ...('data' in result && { data: result.data }) } as JsonObject;
   }
 
   /**
@@ -283,7 +283,7 @@ export class GraphqlService {
 
 /** Answers fields under the fault that applies to them, with null, an error, or data, and logs each field. */
 function answerRequests(requested: readonly DocumentCall[], rule: FaultRule | undefined, facts: PlantedFacts): Field {
-  return (kind, text, answer) => {
+  return (kind, text, resolve) => {
     const one = requested.find(
       ({ entry }) =>
         entry.kind === kind && entry.text === text && entry.rows === undefined && entry.error === undefined,
@@ -292,7 +292,7 @@ function answerRequests(requested: readonly DocumentCall[], rule: FaultRule | un
     if (fault?.effect === 'null-alias') return null;
     try {
       if (fault?.effect === 'graphql-error' && fault.field === undefined) throw errorOf(fault);
-      const { value, rows } = answer(fault);
+      const { value, rows } = resolve(fault);
       if (one !== undefined) one.entry.rows = rows;
       return value;
     } catch (error) {

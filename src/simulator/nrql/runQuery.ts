@@ -14,7 +14,7 @@ interface NrqlContext {
   readonly world: World;
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** Long ranges of metrics are answered for whole steps of 5 or 10 minutes. */
+  /** Long ranges of metrics are moved to whole steps of 5 or 10 minutes. */
   readonly snaps: boolean;
   readonly facts: PlantedFacts;
   /** The most facets to show of a given number, besides the LIMIT: a fault can lower it. */
@@ -29,7 +29,7 @@ const MAX_ROWS = 50_000;
 const TOO_BIG =
   'that query is a little too big. If using TIMESERIES, try fewer buckets and if faceting, reduce the LIMIT';
 
-/** Answers an NRQL query from the world: the rows, the facets (undefined without FACET) and the range answered. Throws an NrqlError. */
+/** The result of an NRQL query: the rows, the facets (undefined without FACET) and the range of the rows. Throws an NrqlError. */
 export function runNrql(text: string, context: NrqlContext) {
   const { world, now, facts } = context;
   if (text.length > (facts.has('nerdgraph_query_length') ? 5000 : MAX_CHARACTERS)) throw new NrqlError(TOO_BIG);

@@ -173,7 +173,7 @@ const OBJECTS_PER_PAGE = 200;
  * The two responses about entities of one kind: a page of the list after the filters, and the one entity that the path names.
  * `entitiesOf` returns undefined where the key sees no application with the id in the path.
  */
-function answers<Entity extends { readonly id: number }>(
+function responses<Entity extends { readonly id: number }>(
   what: keyof typeof LINKS,
   idOf: (ids: RestCall['ids']) => number | undefined,
   entitiesOf: (call: RestCall) => readonly Entity[] | undefined,
@@ -194,7 +194,7 @@ function answers<Entity extends { readonly id: number }>(
   };
 }
 
-export const APPLICATIONS = answers(
+export const APPLICATIONS = responses(
   'application',
   ({ application }) => application,
   ({ world }) => world.applications(),
@@ -208,7 +208,7 @@ export const APPLICATIONS = answers(
 
 /** The responses about the hosts, or the instances, of the application in the path. */
 function ofApplication(what: 'host' | 'instance') {
-  return answers<SimulatedHost | SimulatedInstance>(
+  return responses<SimulatedHost | SimulatedInstance>(
     `application_${what}`,
     (ids) => ids[what],
     ({ world, now, ids }) => {
@@ -223,7 +223,7 @@ function ofApplication(what: 'host' | 'instance') {
 export const HOSTS = ofApplication('host');
 export const INSTANCES = ofApplication('instance');
 
-export const KEY_TRANSACTIONS = answers(
+export const KEY_TRANSACTIONS = responses(
   'key_transaction',
   ({ key_transaction }) => key_transaction,
   ({ world }) => world.keyTransactions(),

@@ -22,21 +22,21 @@ const ROUTES = (
       ['metric_data', `applications/:application${part}/metrics/data`, metricTimeslices] as const,
     ]),
   ] satisfies readonly (readonly [CallKind, string, (call: RestCall) => ServiceResponse])[]
-).map(([kind, path, answer]) => {
+).map(([kind, path, respond]) => {
   const pattern = new RegExp(
     String.raw`^/v2/${path.replace(/:(\w+)/g, String.raw`(?<$1>\d{1,15})`)}\.(?<format>json|xml)$`,
   );
-  return { kind, answer, pattern };
+  return { kind, respond, pattern };
 });
 
 /** The endpoint of a path without its query; undefined for an unknown path. */
 function routeOf(path: string) {
-  for (const { kind, answer, pattern } of ROUTES) {
+  for (const { kind, respond, pattern } of ROUTES) {
     const groups = pattern.exec(path)?.groups;
     if (groups === undefined) continue;
     const { format, ...texts } = groups;
     const ids: RestCall['ids'] = Object.fromEntries(Object.entries(texts).map(([name, id]) => [name, Number(id)]));
-    return { kind, answer, ids, format: format === 'xml' ? ('xml' as const) : ('json' as const) };
+    return { kind, respond, ids, format: format === 'xml' ? ('xml' as const) : ('json' as const) };
   }
   return undefined;
 }
@@ -72,7 +72,7 @@ export class RestService {
       path,
       search,
       format: route?.format ?? 'json',
-      answer: (rule: FaultRule | undefined) => {
+      respond: (rule: FaultRule | undefined) => {
         const { apiKeys, state, settings } = this.#options;
         if (request.method !== 'GET') return failure(405, 'Method Not Allowed', [], { Allow: 'GET' });
         const key = sentKey(request.headers);
@@ -88,7 +88,7 @@ export class RestService {
         // `curl -d` sends parameters in the body, as a form.
         const isForm = request.headers['content-type']?.startsWith('application/x-www-form-urlencoded') === true;
         const query = new URLSearchParams(isForm ? `${search}&${body}` : search);
-        return route.answer({ world: state.world, settings, now, ids: route.ids, address, query, rule });
+        return route.respond({ world: state.world, settings, now, ids: route.ids, address, query, rule });
       },
     };
   }

@@ -24,10 +24,10 @@ const MEMORY_SAMPLES: Readonly<Record<string, number>> = { nodejs: 12, dotnet: 6
 
 /** Sorts requests into the zones of Apdex: failed ones are frustrated, others have exponentially distributed durations. */
 function apdexOf(requests: number, failed: number, seconds: number, target: number): StoredTimeslice {
-  const answered = Math.max(0, requests - failed);
+  const succeeded = Math.max(0, requests - failed);
   const slower = (limit: number): number => (seconds <= 0 ? 0 : Math.exp(-limit / seconds));
-  const satisfied = Math.round(answered * (1 - slower(target)));
-  const tolerating = Math.min(answered - satisfied, Math.round(answered * (slower(target) - slower(4 * target))));
+  const satisfied = Math.round(succeeded * (1 - slower(target)));
+  const tolerating = Math.min(succeeded - satisfied, Math.round(succeeded * (slower(target) - slower(4 * target))));
   return apdex(satisfied, tolerating, requests - satisfied - tolerating, target);
 }
 
