@@ -340,17 +340,11 @@ export interface GoldenSubject extends OwnWindow {
   readonly unread?: UpstreamError | undefined;
 }
 
-/** A value of a golden metric; `percentile` names it where there are several. */
-export interface GoldenValue {
-  readonly percentile: string | undefined;
-  readonly value: number;
-}
-
 /** The golden metrics that were read for one entity. */
 export interface GoldenResult {
   readonly window: TimeRange;
-  /** Values by golden metric; metrics without a value are left out. */
-  readonly values: ReadonlyMap<string, readonly GoldenValue[]>;
+  /** Values by golden metric, `percentile` where there are several of one; metrics without a value are left out. */
+  readonly values: ReadonlyMap<string, readonly { readonly percentile: string | undefined; readonly value: number }[]>;
   /** Golden metrics that failed while others were read. */
   readonly failures: ReadonlyMap<string, UpstreamError>;
   /** Golden metrics whose column is not a number. */

@@ -133,14 +133,17 @@ function onlyColumnOf(
   return (own.length === 1 ? own[0] : undefined) ?? expected ?? '';
 }
 
-/** The numbers of a column in one row, by percentile where it is a `percentile()`. */
-interface ColumnNumbers {
+/**
+ * The numbers of a column in one row, by percentile where it is a `percentile()`; `isBad`: it has something else than numbers,
+ * booleans and null.
+ */
+export function numbersOf(
+  written: unknown,
+  scale: number,
+): {
   readonly numbers: readonly (readonly [percentile: string | undefined, value: number])[];
-  /** True if it has something else than numbers, booleans and null. */
   readonly isBad: boolean;
-}
-
-export function numbersOf(written: unknown, scale: number): ColumnNumbers {
+} {
   const value = numberOf(written, scale);
   if (value === null) return { numbers: [], isBad: false };
   if (value !== undefined) return { numbers: [[undefined, value]], isBad: false };

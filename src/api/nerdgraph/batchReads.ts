@@ -1,5 +1,5 @@
 import type { KeyTransactionDetails } from './accountMemory.ts';
-import { partsOf, takeSubjects, type BatchSubject, type QueryKind, type QueryPart } from './batching.ts';
+import { partsOf, takeSubjects, type QueryKind, type QueryPart } from './batching.ts';
 import { aligned } from './nrql.ts';
 import { ITSELF, SubjectRows, type FoundRows, type TimesliceQuery } from './rows.ts';
 import { keyTransactionOf, metricDataOf, rollingOf } from './rowValues.ts';
@@ -30,7 +30,7 @@ import { HOUR_S } from '../../formulas/units.ts';
 interface RowsQuery<S, V, R extends TimeRange> {
   kindOf(subject: S): QueryKind;
   /** The part of the query for a subject; undefined: the subject needs no query. */
-  subjectOf(subject: S): BatchSubject | undefined;
+  subjectOf(subject: S): QueryPart | undefined;
   /** Limit for the rows of a query over this range, in place of that of its kind. */
   maxRows?(range: R): number;
   /** The queries of a call; by default one over the range. */
@@ -41,7 +41,7 @@ interface RowsQuery<S, V, R extends TimeRange> {
    * The value of a subject from its rows in the first query; `others` are those of further queries. Throws the UpstreamError of a
    * subject that has none.
    */
-  valueOf(subject: S, rows: SubjectRows, range: R, request: BatchSubject | undefined, others: readonly FoundRows[]): V;
+  valueOf(subject: S, rows: SubjectRows, range: R, request: QueryPart | undefined, others: readonly FoundRows[]): V;
 }
 
 /** Reads data in rows: the fewest queries for the subjects that fit into a call. */
@@ -72,7 +72,7 @@ export function rowsRead<S, V, R extends TimeRange = TimeRange>(
           const outcomes: Outcome<V>[] = [];
           await inSlices(taken, ({ subject, request }) => {
             const rows = (request === undefined ? undefined : found?.get(request.id)) ?? new SubjectRows();
-            const error = request === undefined ? undefined : rows.failureOf(request.host);
+            const error = request === undefined ? undefined : rows.failureOf(request.hosts?.[0]);
             try {
               if (error !== undefined) throw error;
               outcomes.push({ value: reads.valueOf(subject, rows, range, request, others) });
@@ -131,11 +131,15 @@ export class QuerySelection implements MetricSelection {
   }
 }
 
+function hostsOf(hostKey: string | undefined): QueryPart['hosts'] {
+  return hostKey === undefined ? undefined : [hostKey];
+}
+
 /** The part of a query for the metric data of a subject. */
-export function metricDataSubject({ applicationId, hostKey, metrics }: MetricDataSubject): BatchSubject {
+export function metricDataSubject({ applicationId, hostKey, metrics }: MetricDataSubject): QueryPart {
   const selection = QuerySelection.of(metrics);
   const selector = selection.selectorOf(hostKey === undefined ? 'application' : 'host');
-  return { id: applicationId, host: hostKey, selector, needsSquares: selection.needsSquares };
+  return { id: applicationId, hosts: hostsOf(hostKey), selector, needsSquares: selection.needsSquares };
 }
 
 /** The queries of metric data; those of series have the same rows, one for each bucket. */
@@ -200,7 +204,7 @@ export function rollingRead(account: NerdGraphAccount): BatchRead<RollingSubject
       ROLLING[keyTransactionId !== undefined ? 'keyTransaction' : hostKey !== undefined ? 'host' : 'application'],
     subjectOf: ({ applicationId, hostKey, keyTransactionId }) => {
       const selector = hostKey === undefined ? application : host;
-      if (keyTransactionId === undefined) return { id: applicationId ?? 0, host: hostKey, selector };
+      if (keyTransactionId === undefined) return { id: applicationId ?? 0, hosts: hostsOf(hostKey), selector };
       const known = memory.keyTransactions.get(keyTransactionId);
       if (known === undefined || known instanceof UpstreamError) return undefined;
       const displayName = JSON.stringify(known.name.slice(0, LONGEST_NAME_SHOWN));
@@ -219,7 +223,7 @@ export function rollingRead(account: NerdGraphAccount): BatchRead<RollingSubject
 }
 
 /** The applications of key transactions, with the metrics to read: signs that it reports, and the Apdex. */
-function ownersOf(parts: readonly QueryPart[]): BatchSubject[] {
+function ownersOf(parts: readonly QueryPart[]): QueryPart[] {
   const names = new Map<number, Set<string>>();
   for (const { keyTransaction } of parts) {
     if (keyTransaction?.applicationId === undefined) continue;

@@ -12,12 +12,20 @@ const MAX_CHARACTERS = 8_000;
 const FRAME = 420;
 const FRAME_OF_CONDITION = 70;
 
-/** A subject in a query, with its metrics and hosts. */
-export interface QueryPart extends Omit<BatchSubject, 'host'> {
+/** A subject in a query: metrics of an application or of its hosts, a key transaction, or golden metrics of an entity. */
+export interface QueryPart {
+  readonly id: SubjectId;
+  readonly selector: MetricSelector;
   /** The requested hosts; undefined: the application itself, or all of its hosts. */
-  readonly hosts: readonly string[] | undefined;
+  readonly hosts?: readonly string[] | undefined;
   /** True if the query names these hosts. Otherwise it reads all hosts of the application, which takes a shorter text. */
-  readonly namesHosts: boolean;
+  readonly namesHosts?: boolean;
+  /** True if a value is calculated with the sum of squares. */
+  readonly needsSquares?: boolean;
+  /** The name in messages, where the id means nothing to users. */
+  readonly displayName?: string;
+  /** Of a key transaction: what the query of its application needs. */
+  readonly keyTransaction?: KeyTransactionDetails;
 }
 
 export type Batch = readonly QueryPart[];
@@ -47,37 +55,19 @@ export interface QueryKind {
   readonly seconds?: number;
 }
 
-/** The request of one subject of a read: metrics of an application or of one of its hosts, or a key transaction. */
-export interface BatchSubject {
-  readonly id: SubjectId;
-  readonly host?: string | undefined;
-  readonly selector: MetricSelector;
-  /** True if a value is calculated with the sum of squares. */
-  readonly needsSquares?: boolean;
-  /** The name in messages, where the id means nothing to users. */
-  readonly displayName?: string;
-  /** Of a key transaction: what the query of its application needs. */
-  readonly keyTransaction?: KeyTransactionDetails;
-}
-
 /** One part for each application and each set of metrics, with all the requested hosts. */
-export function partsOf(subjects: readonly BatchSubject[]): QueryPart[] {
+export function partsOf(subjects: readonly QueryPart[]): QueryPart[] {
   const parts = new Map<SubjectId, { readonly part: QueryPart; readonly hosts: Set<string> }[]>();
-  for (const each of subjects) {
-    let ofSubject = parts.get(each.id);
-    if (ofSubject === undefined) parts.set(each.id, (ofSubject = []));
-    const alike = ofSubject.find(({ part }) => part.selector.text === each.selector.text);
-    if (alike === undefined)
-      ofSubject.push({ part: partOf(each), hosts: new Set(each.host === undefined ? [] : [each.host]) });
-    else alike.hosts.add(each.host ?? '');
+  for (const part of subjects) {
+    const ofSubject = parts.get(part.id) ?? [];
+    parts.set(part.id, ofSubject);
+    const alike = ofSubject.find((each) => each.part.selector.text === part.selector.text);
+    if (alike === undefined) ofSubject.push({ part, hosts: new Set(part.hosts) });
+    else for (const host of part.hosts ?? []) alike.hosts.add(host);
   }
   return [...parts.values()]
     .flat()
     .map(({ part, hosts }) => (part.hosts === undefined ? part : { ...part, hosts: [...hosts] }));
-}
-
-function partOf({ host, ...request }: BatchSubject): QueryPart {
-  return { ...request, hosts: host === undefined ? undefined : [host], namesHosts: false };
 }
 
 /** The expected size of the query for a batch. */
@@ -105,10 +95,12 @@ export class Size {
     this.characters += idCharacters(part.id, this.#kind.golden);
     // Applications with the same request and without named hosts share the text of the condition.
     const { text } = part.selector;
-    if (!part.namesHosts && this.#sharedTexts.has(text)) return;
-    if (!part.namesHosts) this.#sharedTexts.add(text);
+    if (part.namesHosts !== true) {
+      if (this.#sharedTexts.has(text)) return;
+      this.#sharedTexts.add(text);
+    }
     this.characters += FRAME_OF_CONDITION + text.length;
-    if (part.namesHosts) for (const host of part.hosts ?? []) this.characters += literal(host).length + 1;
+    if (part.namesHosts === true) for (const host of part.hosts ?? []) this.characters += literal(host).length + 1;
   }
 
   get fits(): boolean {
@@ -124,7 +116,7 @@ export function expectedRows(
   if (groupBy === 'entity') return 1;
   const sizes = memory.sizes(id);
   const rows = selector.rows(sizes.datastores, sizes.matches);
-  return groupBy !== 'host' ? rows : rows * (namesHosts && hosts !== undefined ? hosts.length : sizes.hosts);
+  return groupBy !== 'host' ? rows : rows * (namesHosts === true && hosts !== undefined ? hosts.length : sizes.hosts);
 }
 
 /**
@@ -135,18 +127,18 @@ export function expectedRows(
  * @param limit for the rows of the query, in place of the limit of its kind
  */
 export function takeSubjects<S>(
-  reads: { kindOf(subject: S): QueryKind; subjectOf(subject: S): BatchSubject | undefined },
+  reads: { kindOf(subject: S): QueryKind; subjectOf(subject: S): QueryPart | undefined },
   subjects: Iterable<S>,
   memory: AccountMemory,
   limit?: number,
 ) {
   // Each with its part of the query; undefined: it needs no query.
-  const taken: { readonly subject: S; readonly request: BatchSubject | undefined }[] = [];
+  const taken: { readonly subject: S; readonly request: QueryPart | undefined }[] = [];
   const selectors = new Map<SubjectId, string>();
   let firstKind: QueryKind | undefined;
   let kind: QueryKind | undefined;
   let size: Size | undefined;
-  let first: BatchSubject | undefined;
+  let first: QueryPart | undefined;
   for (const subject of subjects) {
     const ownKind = reads.kindOf(subject);
     if (firstKind !== undefined && ownKind !== firstKind) break;
@@ -161,7 +153,7 @@ export function takeSubjects<S>(
         continue;
       }
       if (before === undefined) {
-        size.add(partOf(request));
+        size.add(request);
         // A subject that is too large for one query stays alone.
         if (first !== undefined && !size.fits) break;
         selectors.set(request.id, request.selector.text);
@@ -175,15 +167,17 @@ export function takeSubjects<S>(
 }
 
 /** A suspect is read alone, but hosts of an application that is a suspect as a whole are read together. */
-function goTogether(first: BatchSubject, other: BatchSubject, memory: AccountMemory, kind: QueryKind): boolean {
+function goTogether(first: QueryPart, other: QueryPart, memory: AccountMemory, kind: QueryKind): boolean {
   if (!mustBeAlone(first, memory, kind) && !mustBeAlone(other, memory, kind)) return true;
   const { failures } = memory;
   const { read } = kind;
-  return first.id === other.id && failures.isSuspect(read, first.id) && !failures.isSuspect(read, other.id, other.host);
+  return (
+    first.id === other.id && failures.isSuspect(read, first.id) && !failures.isSuspect(read, other.id, other.hosts?.[0])
+  );
 }
 
-function mustBeAlone({ id, host }: BatchSubject, { failures }: AccountMemory, { read }: QueryKind): boolean {
-  return failures.isSuspect(read, id) || failures.isSuspect(read, id, host);
+function mustBeAlone({ id, hosts = [] }: QueryPart, { failures }: AccountMemory, { read }: QueryKind): boolean {
+  return failures.isSuspect(read, id) || hosts.some((host) => failures.isSuspect(read, id, host));
 }
 
 /**
@@ -368,7 +362,7 @@ export function conditionOf(batch: Batch, groupBy: QueryKind['groupBy']): Condit
   const groups = new Map<string, { readonly selector: MetricSelector; readonly ids: [SubjectId, ...SubjectId[]] }>();
   const conditions: Condition[] = [];
   for (const { id, selector, hosts, namesHosts } of batch) {
-    const named = namesHosts ? filled(hosts ?? []) : undefined;
+    const named = namesHosts === true ? filled(hosts ?? []) : undefined;
     const group = groups.get(selector.text);
     if (named !== undefined) conditions.push(conditionFor([equals('appId', id), isIn('host', named)], selector));
     else if (group === undefined) groups.set(selector.text, { selector, ids: [id] });

@@ -96,7 +96,7 @@ export async function searchEntities<T extends { readonly reporting: boolean; re
   await transport.parseReporting(group, (discarded) =>
     readPages('', { maxPages }, refuse, async (cursor, page) => {
       const variables = { search: query, cursor: cursor === '' ? null : cursor };
-      const read = (limit: Json, options?: PageOptions) =>
+      const read = (limit: Json, options?: Parameters<Transport['read']>[4]) =>
         transport.read(group, document, { ...variables, ...limit }, call, options);
       const isCircuitOpen = (): boolean => transport.http.isCircuitOpen(call);
       const { found: parent, failed } = await (pages === undefined
@@ -150,15 +150,13 @@ function withEarlier(written: Json, failed: ReadonlySet<string>, earlier: Readon
   return { ...written, ...Object.fromEntries(known) };
 }
 
-type PageOptions = Parameters<Transport['read']>[4];
-
 /**
  * Reads a page. If it is refused as too big or too complex, or times out, it is read again with half the entities. A smaller size is
  * remembered once a page was read with it: during an outage pages of every size time out.
  */
 async function readFitting(
   pages: Pick<EntityList, 'limit'>,
-  read: (limit: Json, options: PageOptions) => ReturnType<Transport['read']>,
+  read: (limit: Json, options: Parameters<Transport['read']>[4]) => ReturnType<Transport['read']>,
   isCircuitOpen: () => boolean,
 ): ReturnType<Transport['read']> {
   for (let { limit } = pages; ; limit >>= 1) {

@@ -11,7 +11,6 @@ import {
   type BatchRead,
   type GoldenResult,
   type GoldenSubject,
-  type GoldenValue,
   type Outcome,
   type TimeRange,
 } from '../upstreamReader.ts';
@@ -98,7 +97,7 @@ function selectorsOf(columns: GoldenSubject['columns']): Selectors {
 }
 
 function partOf({ guid, type }: GoldenSubject, selector: MetricSelector): QueryPart {
-  return { id: guid, selector, hosts: undefined, namesHosts: false, displayName: `${type} ${guid}` };
+  return { id: guid, selector, displayName: `${type} ${guid}` };
 }
 
 function partsOf(entities: readonly Entity<GoldenSubject>[], source: GoldenSource): readonly QueryPart[] {
@@ -118,7 +117,7 @@ function outcomeOf(
   queried: TimeRange,
 ): Outcome<GoldenResult> {
   let window: TimeRange | undefined;
-  const values = new Map<string, readonly GoldenValue[]>();
+  const values = new Map<string, { readonly percentile: string | undefined; readonly value: number }[]>();
   const failures = new Map<string, UpstreamError>();
   const notNumbers: string[] = [];
   for (const { name, source, select } of columns) {

@@ -123,7 +123,7 @@ function resultOf(result: Json, rules: QuerySubject['rules'], queried: TimeRange
   try {
     const incomplete = whyIncomplete(response, rules);
     if (incomplete !== undefined) throw new CallFailure('too_large', incomplete);
-    return { window: nearWindow(given, queried), rows, facets, reading: readRows(response, rules) };
+    return { window: nearWindow(given.window, queried), rows, facets, reading: readRows(response, rules) };
   } catch (error) {
     throw error instanceof UnreadableRows ? new CallFailure('invalid_response', error.message) : error;
   }

@@ -10,18 +10,19 @@ import { DAY_S, HOUR_S, MINUTE_S } from '../../formulas/units.ts';
 /** One stored timeslice record; its members are read as `newrelic.timeslice.value['total']`. */
 export const TIMESLICE = 'newrelic.timeslice.value';
 
-type Expression =
-  | typeof TIMESLICE
-  | `${typeof TIMESLICE}['${'totalExclusive' | 'sumOfSquares'}']`
-  | 'apm.key.transaction.duration'
-  | 'apm.key.transaction.error.count';
-
 /** `newrelic.timeslice.value` is used in conditions only: queries for names require that it is not null. */
 export type Attribute = 'appId' | 'host' | 'entity.guid' | 'metricTimesliceName' | 'scope' | typeof TIMESLICE;
 
 /** A column of the response: a function, or the list of the names that an attribute has. */
 export type Selection =
-  | { readonly as: string; readonly of: 'count' | 'sum' | 'min' | 'max'; readonly from: Expression }
+  | {
+      readonly as: string;
+      readonly of: 'count' | 'sum' | 'min' | 'max';
+      readonly from:
+        | typeof TIMESLICE
+        | `${typeof TIMESLICE}['${'totalExclusive' | 'sumOfSquares'}']`
+        | `apm.key.transaction.${'duration' | 'error.count'}`;
+    }
   | { readonly as: string; readonly of: 'uniques'; readonly from: 'metricTimesliceName'; readonly limit: number };
 
 /** A part of a WHERE clause, as text. Only the functions of this file make one. */
@@ -154,20 +155,15 @@ const MAX_FACET_NAMES = 100;
 
 const timeWindow = z.object({ begin: z.number(), end: z.number() });
 
-/** The rows of a response. */
-interface NrqlRows {
-  readonly rows: readonly unknown[];
-  /** Unix seconds, whole minutes: the range of the response; undefined where it does not say it. */
-  readonly window: TimeRange | undefined;
-  /** The attributes that `facet` lists, in its order. */
-  readonly facets: readonly string[];
-}
-
 /**
  * The rows of a response. Undefined where rows are missing, which New Relic does not report: the response has as many rows as its
  * limit allows, or `otherResult` has data. Throws a CallFailure where there is no list of rows.
  */
-export function completeRowsOf(result: Json, facets: readonly string[], bucketed: boolean): NrqlRows | undefined {
+export function completeRowsOf(
+  result: Json,
+  facets: readonly string[],
+  bucketed: boolean,
+): ReturnType<typeof rowsOf> | undefined {
   const response = rowsOf(result);
   const { rows } = response;
   const isFull = bucketed
@@ -177,7 +173,13 @@ export function completeRowsOf(result: Json, facets: readonly string[], bucketed
 }
 
 /** The rows of a response, even if some are missing. Throws a CallFailure where there is no list of rows. */
-export function rowsOf(response: Json): NrqlRows {
+export function rowsOf(response: Json): {
+  readonly rows: readonly unknown[];
+  /** Unix seconds, whole minutes: the range of the response; undefined where it does not say it. */
+  readonly window: TimeRange | undefined;
+  /** The attributes that `facet` lists, in its order. */
+  readonly facets: readonly string[];
+} {
   const rows = response['results'];
   if (!isList(rows)) throw new CallFailure('invalid_response', 'the answer has no list "results"');
   const metadata = hasMembers(response['metadata']) ? response['metadata'] : {};
@@ -194,7 +196,7 @@ export function rowsOf(response: Json): NrqlRows {
  * The window of the values in a response. Throws a CallFailure where it is too far from the requested one: it may end a step of
  * its length earlier, at least 5 minutes, and not later.
  */
-export function nearWindow({ window }: NrqlRows, { from, to }: TimeRange): TimeRange {
+export function nearWindow(window: TimeRange | undefined, { from, to }: TimeRange): TimeRange {
   if (window === undefined) throw new CallFailure('invalid_response', 'the answer does not say which time it is for');
   const maxLag = Math.max(MAX_LAG, stepOf(to - from));
   const share = (window.to - window.from) / (to - from);

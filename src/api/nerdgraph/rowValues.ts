@@ -1,5 +1,4 @@
 import { ZERO_WITHOUT_ROW } from './metricSelector.ts';
-import type { MetricRows } from './rows.ts';
 import { isDatastore, known, METRIC, type Columns } from '../../formulas/metricInputs.ts';
 import { apdexScore } from '../../formulas/ratesAndScores.ts';
 import { valuesOf } from '../../formulas/valueFormulas.ts';
@@ -16,7 +15,7 @@ const NO_CALLS: Columns = { count: 0, sum: 0, exclusive: 0 };
  */
 export function metricDataOf(
   { names, values }: MetricSelection,
-  rows: MetricRows,
+  rows: ReadonlyMap<string, Columns>,
   window: TimeRange,
 ): MetricDataResult {
   const metrics = new Map(rows);
@@ -35,7 +34,7 @@ export function metricDataOf(
 /**
  * The rolling values of an application or a host from its rows over the last minutes. A value is absent without rows, or where its denominator is 0. The Apdex target of an application comes with the list.
  */
-export function rollingOf(rows: MetricRows, seconds: number): RollingValues {
+export function rollingOf(rows: ReadonlyMap<string, Columns>, seconds: number): RollingValues {
   const reports = rows.size > 0;
   const count = (name: string): number | undefined => rows.get(name)?.count ?? (reports ? 0 : undefined);
   const web = count(METRIC.web);

@@ -14,10 +14,7 @@ import { Facets } from '../../nrql/facets.ts';
 import { recordId } from '../../nrql/goldenMetric.ts';
 import { READS } from '../../reads/reads.ts';
 
-/** The rows of one application or host, or of a key transaction, by metric name. */
-export type MetricRows = ReadonlyMap<string, Columns>;
-
-const NO_ROWS: MetricRows = new Map();
+const NO_ROWS: ReadonlyMap<string, Columns> = new Map();
 
 /** The key in place of a host name for a subject without hosts, and of a metric name for a row without a metric. */
 export const ITSELF = '';
@@ -61,7 +58,7 @@ export class SubjectRows {
   }
 
   /** The rows of a host, or of a subject without hosts. */
-  rowsOf(host: string | undefined): MetricRows {
+  rowsOf(host: string | undefined): ReadonlyMap<string, Columns> {
     return this.rows.get(host ?? ITSELF) ?? NO_ROWS;
   }
 
@@ -143,7 +140,7 @@ export async function takeRows(
   const isNames = query.columns === 'names';
   const response = completeRowsOf(result, attributes, isBucketed);
   if (response === undefined) return false;
-  const window = isBucketed || isNames ? response.window : nearWindow(response, query.range);
+  const window = isBucketed || isNames ? response.window : nearWindow(response.window, query.range);
   if (window === undefined && !isNames) {
     throw new CallFailure('invalid_response', 'the answer does not say which time it is for');
   }

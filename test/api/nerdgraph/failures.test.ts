@@ -11,6 +11,52 @@ const LIMIT = { errorCode: 'NRDB:1106924' };
 const errors = (message: string, extensions?: unknown, path?: unknown): unknown[] => [{ message, extensions, path }];
 
 describe('the body of an answer', () => {
+  it.each<[meaning: string, message: string, extensions?: unknown]>([
+    ['auth', 'x', { error_code: 'BAD_API_KEY' }],
+    ['auth', 'x', { errorClass: 'BAD_API_KEY' }],
+    ['forbidden', 'x', { errorClass: 'ACCESS_DENIED' }],
+    ['forbidden', 'x', { errorClass: 'FORBIDDEN' }],
+    ['forbidden', 'Access denied.'],
+    ['forbidden', 'You are not authorized to query account 7'],
+    [
+      'forbidden',
+      'You do not have permission to do this',
+      { errorClass: 'SERVER_ERROR', classification: 'DataFetchingException' },
+    ],
+    ['server', 'An error occurred', { errorClass: 'SERVER_ERROR', classification: 'DataFetchingException' }],
+    ['rate_limited', 'x', { errorClass: 'TOO_MANY_REQUESTS' }],
+    ['rate_limited', 'x', LIMIT],
+    ['rate_limited', 'x', { ...LIMIT, errorClass: 'SERVER_ERROR' }],
+    ['rate_limited', 'NRDB:1106924: limit'],
+    ['rate_limited', 'You have exceeded the query limit'],
+    ['rate_limited', 'Too many concurrent queries'],
+    ['rate_limited', 'Exceeded maximum number of requests per minute'],
+    ['server', 'The query limit of the account is reached', { errorClass: 'SERVER_ERROR' }],
+    ['too_big', 'Query limit of 10000 characters exceeded'],
+    ['too_big', 'The query may fail due to complexity', { errorClass: 'INVALID_INPUT' }],
+    ['too_big', 'that query is a little too big. If using TIMESERIES, try fewer buckets'],
+    ['other', 'TIMESERIES query supports a maximum of 366 buckets'],
+    ['other', 'Syntax error in query near LIMIT'],
+    ['timeout', 'x', { errorClass: 'TIMEOUT' }],
+    ['timeout', 'x', { errorCode: 'NRDB:1101002' }],
+    ['timeout', 'NRDB query duration exceeded the set timeout'],
+    ['server', 'x', { errorClass: 'SERVER_ERROR' }],
+    ['server', 'x', { errorClass: 'INTERNAL_SERVER_ERROR' }],
+    ['transient', "Your query either timed out or we're under heavy load"],
+    ['transient', 'Something went wrong while executing your query', { errorClass: 'INVALID_INPUT' }],
+    ['transient', 'NerdGraphGetAuthorizedAccountsCommand short-circuited and fallback failed'],
+    ['transient', 'An error occurred resolving this field'],
+    ['unmatched', 'No application was matched (did you specify appId, appName or entity.guid?)'],
+    ['other', 'NRQL Syntax error: invalid query'],
+    ['other', 'no', { errorClass: 'INVALID_INPUT' }],
+  ])('reports %s: %s %j', (meaning, message, extensions) => {
+    const verdict = judge({ errors: errors(message, extensions) }, 200, MASK, { root: ROOT, list: undefined });
+    expect(verdict?.meaning).toBe(meaning);
+    expect(verdict?.failure.overload !== undefined).toBe(meaning === 'rate_limited');
+    expect(verdict?.failure.retriable).toBe(['timeout', 'server', 'transient'].includes(meaning));
+    expect(verdict?.failure.isTransient).toBe(meaning === 'transient');
+  });
+
   it.each<[string, Record<string, unknown>, string | undefined]>([
     ['is good without errors', { data: GOOD }, undefined],
     ['is good with an empty list of errors', { data: GOOD, errors: [] }, undefined],
@@ -28,88 +74,6 @@ describe('the body of an answer', () => {
     ['is bad where the actor is null', { data: { actor: null } }, 'invalid_response'],
     ['is bad where the account is null', { data: { actor: { account: null } } }, 'invalid_response'],
     ['is bad where the query is null', { data: { actor: { account: { nrql: null } } } }, 'invalid_response'],
-    ['tells a bad key by its code', { errors: errors('x', { error_code: 'BAD_API_KEY' }) }, 'auth'],
-    ['tells a bad key by its class', { errors: errors('x', { errorClass: 'BAD_API_KEY' }) }, 'auth'],
-    ['tells access denied by its class', { errors: errors('x', { errorClass: 'ACCESS_DENIED' }) }, 'forbidden'],
-    ['tells what is forbidden by its class', { errors: errors('x', { errorClass: 'FORBIDDEN' }) }, 'forbidden'],
-    ['tells access denied by its words', { errors: errors('Access denied.') }, 'forbidden'],
-    [
-      'tells what is not authorized by its words',
-      { errors: errors('You are not authorized to query account 7') },
-      'forbidden',
-    ],
-    [
-      'tells a missing right, which comes as an error of the server',
-      {
-        errors: errors('You do not have permission to do this', {
-          errorClass: 'SERVER_ERROR',
-          classification: 'DataFetchingException',
-        }),
-      },
-      'forbidden',
-    ],
-    [
-      'tells an error of the server that fetches data from a missing right',
-      { errors: errors('An error occurred', { errorClass: 'SERVER_ERROR', classification: 'DataFetchingException' }) },
-      'server',
-    ],
-    ['tells an overload by its class', { errors: errors('x', { errorClass: 'TOO_MANY_REQUESTS' }) }, 'rate_limited'],
-    ['tells an overload by the code of the database', { errors: errors('x', LIMIT) }, 'rate_limited'],
-    [
-      'tells an overload by the code of the database, whatever the class',
-      { errors: errors('x', { ...LIMIT, errorClass: 'SERVER_ERROR' }) },
-      'rate_limited',
-    ],
-    ['tells an overload by that code in the message', { errors: errors('NRDB:1106924: limit') }, 'rate_limited'],
-    ['tells the query limit by its words', { errors: errors('You have exceeded the query limit') }, 'rate_limited'],
-    ['tells too many queries at once', { errors: errors('Too many concurrent queries') }, 'rate_limited'],
-    ['tells too many requests', { errors: errors('Exceeded maximum number of requests per minute') }, 'rate_limited'],
-    [
-      'believes the class more than the words',
-      { errors: errors('The query limit of the account is reached', { errorClass: 'SERVER_ERROR' }) },
-      'server',
-    ],
-    ['tells a query that is too long', { errors: errors('Query limit of 10000 characters exceeded') }, 'too_big'],
-    [
-      'tells a query that is too complex',
-      { errors: errors('The query may fail due to complexity', { errorClass: 'INVALID_INPUT' }) },
-      'too_big',
-    ],
-    [
-      'tells what is too big',
-      { errors: errors('that query is a little too big. If using TIMESERIES, try fewer buckets') },
-      'too_big',
-    ],
-    ['tells a limit of buckets', { errors: errors('TIMESERIES query supports a maximum of 366 buckets') }, 'other'],
-    ['tells a syntax error near LIMIT', { errors: errors('Syntax error in query near LIMIT') }, 'other'],
-    ['tells a timeout by its class', { errors: errors('x', { errorClass: 'TIMEOUT' }) }, 'timeout'],
-    ['tells a timeout by the code of the database', { errors: errors('x', { errorCode: 'NRDB:1101002' }) }, 'timeout'],
-    ['tells a timeout by its words', { errors: errors('NRDB query duration exceeded the set timeout') }, 'timeout'],
-    ['tells a server error', { errors: errors('x', { errorClass: 'SERVER_ERROR' }) }, 'server'],
-    ['tells an internal server error', { errors: errors('x', { errorClass: 'INTERNAL_SERVER_ERROR' }) }, 'server'],
-    [
-      'tells a heavy load, which passes',
-      { errors: errors("Your query either timed out or we're under heavy load") },
-      'transient',
-    ],
-    [
-      'tells what went wrong for a moment',
-      { errors: errors('Something went wrong while executing your query', { errorClass: 'INVALID_INPUT' }) },
-      'transient',
-    ],
-    [
-      'tells a circuit that is open',
-      { errors: errors('NerdGraphGetAuthorizedAccountsCommand short-circuited and fallback failed') },
-      'transient',
-    ],
-    ['tells a field that failed', { errors: errors('An error occurred resolving this field') }, 'transient'],
-    [
-      'tells that nothing matched',
-      { errors: errors('No application was matched (did you specify appId, appName or entity.guid?)') },
-      'unmatched',
-    ],
-    ['tells a complaint about the query', { errors: errors('NRQL Syntax error: invalid query') }, 'other'],
-    ['tells invalid input', { errors: errors('no', { errorClass: 'INVALID_INPUT' }) }, 'other'],
     ['does not know any other error', { data: GOOD, errors: errors('odd', { errorClass: 'ODD' }) }, 'invalid_response'],
     ['has an error that is a text', { data: GOOD, errors: ['odd'] }, 'invalid_response'],
     ['has errors that are an object', { data: GOOD, errors: { message: 'odd' } }, 'invalid_response'],
@@ -124,11 +88,7 @@ describe('the body of an answer', () => {
       'timeout',
     ],
   ])('%s', (_, body, meaning) => {
-    const verdict = judge(body, 200, MASK, { root: ROOT, list: undefined });
-    expect(verdict?.meaning).toBe(meaning);
-    expect(verdict?.failure.overload !== undefined).toBe(meaning === 'rate_limited');
-    expect(verdict?.failure.retriable ?? false).toBe(['timeout', 'server', 'transient'].includes(meaning ?? ''));
-    expect(verdict?.failure.isTransient ?? false).toBe(meaning === 'transient');
+    expect(judge(body, 200, MASK, { root: ROOT, list: undefined })?.meaning).toBe(meaning);
   });
 
   it('is judged by rows that each have a source', () => {

@@ -83,28 +83,6 @@ describe('an application that breaks queries', () => {
     }
     expect(queries).toEqual([...Array.from({ length: 30 }, () => 2), 1]);
   });
-
-  it('makes at most four failing queries a minute, whatever is read of it, and is healed', async () => {
-    let now = 0;
-    const between = await startBetween(WORLD, { monotonic: () => now });
-    const bad = IDS[9]!;
-    const isBad = (ids: readonly number[]): boolean => ids.includes(bad);
-    between.fault = whereIds(isBad, say('oops', 'SERVER_ERROR'));
-    await readAll(between);
-    const { reader, call } = between;
-    const rolling = () => readSubjects(reader.rolling!, [{ applicationId: bad }], RANGE, call);
-    const struck = (): number => between.asked.filter(({ nrql }) => idsIn(nrql).join() === String(bad)).length;
-    const first = struck();
-    for (let attempt = 0; attempt < 10; attempt += 1) {
-      expect(failed(await readAll(between, [bad]), [bad])).toEqual([bad]);
-      now += MINUTE / 20;
-    }
-    expect(struck() - first).toBeLessThanOrEqual(4);
-    expect('error' in (await rolling())[0]!).toBe(true);
-    between.fault = undefined;
-    now += MINUTE;
-    expect(failed(await readAll(between, [bad]), [bad])).toEqual([]);
-  });
 });
 
 describe('what the service words as passing', () => {

@@ -41,7 +41,7 @@ describe('the window that was answered', () => {
     const timeWindow = { begin: begin * 1000, end: end * 1000 };
     const answer = completeRowsOf({ results: [], metadata: { facets: FACETS, timeWindow } }, FACETS, false);
     try {
-      return nearWindow(answer!, range);
+      return nearWindow(answer!.window, range);
     } catch (error) {
       return (error as Error).message;
     }
