@@ -14,7 +14,7 @@ const MAY_IMPORT = {
   config: ['api', 'log', 'metrics', 'nrql', 'reads'],
   exposition: ['eventLoop', 'metrics', 'reads'],
   collect: ['api', 'config', 'eventLoop', 'formulas', 'metrics', 'nrql', 'reads'],
-  telemetry: ['api', 'collect', 'exposition', 'metrics', 'nrql', 'reads'],
+  telemetry: ['api', 'collect', 'eventLoop', 'exposition', 'metrics', 'nrql', 'reads'],
   web: ['collect', 'config', 'eventLoop', 'exposition', 'metrics', 'reads'],
   cli: [
     'api',

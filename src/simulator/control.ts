@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { SimulatorState } from './simulatorState.ts';
-import { CHANGE } from './world/changes.ts';
+import { CHANGE } from './changes.ts';
 import { describeFaults, FAULT_RULE } from './faults/faultRules.ts';
 import { isReporting } from './world/worldEntities.ts';
 

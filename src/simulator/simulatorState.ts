@@ -1,8 +1,8 @@
 import { type CallKind, FaultBook, type FaultRule, type FaultTarget } from './faults/faultRules.ts';
 import type { ServiceResponse } from './simulatorHttp.ts';
 import type { AccountOptions, ServiceSettings } from './simulatorSettings.ts';
-import { type Amendment, CHANGE, INTERFACES, toAmendment } from './world/changes.ts';
-import { firstIncompleteMinute } from './world/worldEntities.ts';
+import { CHANGE, INTERFACES, toAmendment } from './changes.ts';
+import { type Amendment, firstIncompleteMinute } from './world/worldEntities.ts';
 import { createWorld, type World } from './world/world.ts';
 import type * as z from 'zod';
 

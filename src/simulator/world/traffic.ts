@@ -1,5 +1,4 @@
-import type { Incident } from './changes.ts';
-import type { SimulatedApplication } from './worldEntities.ts';
+import type { Incident, SimulatedApplication } from './worldEntities.ts';
 
 /** Deterministic random numbers: hashes of the seed are the only source of chance of the world. */
 

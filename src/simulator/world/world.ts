@@ -1,5 +1,5 @@
-import type { Amendment } from './changes.ts';
 import {
+  type Amendment,
   INVISIBLE_APPLICATION_ID,
   isListed,
   isShown,

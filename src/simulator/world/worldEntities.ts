@@ -1,5 +1,35 @@
 import type { Archetype } from './archetypes.ts';
-import type { Amendment } from './changes.ts';
+
+/** A time during which an application is slow and fails more often than usual. */
+export interface Incident {
+  /** Its first minute, and the first minute after its end, in minutes since 1970. */
+  readonly fromMinute: number;
+  readonly toMinute: number;
+  /** Multiplies every response time. */
+  readonly responseFactor: number;
+  /** Share of requests that fail while it lasts, if more than usual. */
+  readonly errorRatio: number;
+}
+
+/**
+ * The changes made by hand to one application or key transaction (`CHANGE` in changes.ts); the rest stays a function of seed and
+ * time.
+ */
+export interface Amendment {
+  readonly removed?: boolean | undefined;
+  readonly name?: string | undefined;
+  readonly hosts_removed?: readonly string[] | undefined;
+  readonly settings?: null | undefined;
+  readonly application?: number | undefined;
+  readonly failing?: boolean | undefined;
+  /** Nothing is reported from this minute on. */
+  readonly silentFromMinute?: number | null | undefined;
+  readonly incident?: Incident | null | undefined;
+  readonly traffic?:
+    | Readonly<Record<`${'requests' | 'errors' | 'background'}_per_minute` | 'response_milliseconds', number>>
+    | null
+    | undefined;
+}
 
 /** One application: its properties, not its load. */
 export interface SimulatedApplication {

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import type { Amendment } from './world/worldEntities.ts';
 
 /** The two interfaces over one world: a change may be seen through one of them alone, so that they differ. */
 export const INTERFACES = ['rest', 'nerdgraph'] as const;
@@ -43,24 +44,6 @@ export const CHANGE = z.strictObject({
     .nullable()
     .optional(),
 });
-
-/** A time during which an application is slow and fails more often than usual. */
-export interface Incident {
-  /** Its first minute, and the first minute after its end, in minutes since 1970. */
-  readonly fromMinute: number;
-  readonly toMinute: number;
-  /** Multiplies every response time. */
-  readonly responseFactor: number;
-  /** Share of requests that fail while it lasts, if more than usual. */
-  readonly errorRatio: number;
-}
-
-/** The changes made by hand to one application or key transaction; the rest stays a function of seed and time. */
-export type Amendment = Readonly<Omit<z.output<typeof CHANGE>, 'on' | 'incident' | 'reporting'>> & {
-  readonly incident?: Incident | null;
-  /** Nothing is reported from this minute on. */
-  readonly silentFromMinute?: number | null;
-};
 
 /** A change in the form that the world keeps; `minute` is the one in which it is made. */
 export function toAmendment(
