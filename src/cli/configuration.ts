@@ -8,7 +8,6 @@ import { type AccountConfig, endOfLife, type Config } from '../config/config.ts'
 import { formatDiagnostic, type Diagnostic } from '../config/diagnostic.ts';
 import { counted } from '../config/wording.ts';
 import { DEFAULT_CONFIG_FILE, describeOrigin, findConfig, readFrom } from '../config/configSource.ts';
-import type { Environment } from '../config/yaml/placeholders.ts';
 import { loadWebConfig } from '../web/webConfig/webConfig.ts';
 import { ExitStatus } from './process.ts';
 import { DAY_MS } from '../formulas/units.ts';
@@ -42,14 +41,6 @@ export function logIfFromEnvironment(logger: Logger, path: string | undefined): 
   if (path === undefined) logger.info(describeOrigin(path));
 }
 
-/** The files that the flags name. Without `configFile`, config.yaml and then the environment are tried. */
-interface ConfigurationFiles {
-  readonly configFile: string | undefined;
-  readonly webConfigFile?: string | undefined;
-  /** True if the configuration is not read again, so that its file may be a pipe. */
-  readonly once: boolean;
-}
-
 /** A valid configuration, its source (undefined: the environment), and its warnings. */
 export interface LoadedConfiguration {
   readonly path: string | undefined;
@@ -58,14 +49,14 @@ export interface LoadedConfiguration {
 }
 
 /** The diagnostics of one file, or of the environment, and its name in messages. */
-export interface Findings {
+interface Findings {
   readonly name: string;
   readonly diagnostics: readonly Diagnostic[];
   readonly warnings: readonly Diagnostic[];
 }
 
 /** Reads the configuration, and checks the web configuration. Prints diagnostics, then rejects with ExitStatus 2. */
-export async function loadOrExit(files: ConfigurationFiles): Promise<LoadedConfiguration> {
+export async function loadOrExit(files: Parameters<typeof readFiles>[0]): Promise<LoadedConfiguration> {
   const { loaded, findings } = await readFiles(files);
   exitOnDiagnostics(findings);
   if (loaded === undefined) throw new ExitStatus(2);
@@ -83,14 +74,20 @@ function exitOnDiagnostics(findings: readonly Findings[]): void {
   if (diagnostics.length > 0) throw new ExitStatus(2);
 }
 
-/** Reads every file, even after an invalid one, so that all diagnostics appear at once. */
-export async function readFiles(
-  { configFile, webConfigFile, once }: ConfigurationFiles,
-  env: Environment = process.env,
-  exists = existsSync,
-): Promise<{ readonly loaded: LoadedConfiguration | undefined; readonly findings: readonly Findings[] }> {
-  const found = findConfig(configFile, env, exists);
-  const read = 'diagnostics' in found ? found : await readFrom(found.path, env, once);
+/**
+ * Reads the files that the flags name, even after an invalid one, so that all diagnostics appear at once. Without `configFile`,
+ * config.yaml and then the environment are tried.
+ *
+ * @param files.once true if the configuration is not read again, so that its file may be a pipe
+ */
+export async function readFiles(files: {
+  readonly configFile: string | undefined;
+  readonly webConfigFile?: string | undefined;
+  readonly once: boolean;
+}): Promise<{ readonly loaded: LoadedConfiguration | undefined; readonly findings: readonly Findings[] }> {
+  const { configFile, webConfigFile, once } = files;
+  const found = findConfig(configFile, process.env, existsSync);
+  const read = 'diagnostics' in found ? found : await readFrom(found.path, process.env, once);
   const path = 'path' in found ? found.path : undefined;
   const name = 'path' in found ? (found.path ?? 'environment') : DEFAULT_CONFIG_FILE;
   const findings =

@@ -1,7 +1,7 @@
 import process from 'node:process';
 import { formatDiagnostic } from '../config/diagnostic.ts';
 import { counted } from '../config/wording.ts';
-import { describeInterfaceEnd, openLog, readFiles, logIfFromEnvironment, type Findings } from '../cli/configuration.ts';
+import { describeInterfaceEnd, openLog, readFiles, logIfFromEnvironment } from '../cli/configuration.ts';
 import { UpstreamError } from '../api/upstreamError.ts';
 import type { Diagnosis } from '../api/upstreamReader.ts';
 import type { AccountStatus, TaskStatus, EntryStatus } from '../collect/accountStatus.ts';
@@ -16,19 +16,6 @@ import { paint } from './terminal.ts';
 import { type ReadingOptions, withLists } from './upstream/session.ts';
 import type { FactsOptions } from './facts/runFacts.ts';
 
-/** Prints diagnostics and warnings on standard error, and valid files on standard output. Returns 2 for an invalid file. */
-export function check(
-  findings: readonly Findings[],
-  { stdout, stderr }: Readonly<Record<'stdout' | 'stderr', Pick<NodeJS.WritableStream, 'write'>>>,
-): 0 | 2 {
-  for (const { name, diagnostics, warnings } of findings) {
-    if (diagnostics.length === 0) stdout.write(`${name}: ${paint('green', 'valid')}\n`);
-    const asDiagnostics = warnings.map((warning) => ({ ...warning, message: `warning: ${warning.message}` }));
-    for (const diagnostic of [...diagnostics, ...asDiagnostics]) stderr.write(`${formatDiagnostic(diagnostic)}\n`);
-  }
-  return findings.some(({ diagnostics }) => diagnostics.length > 0) ? 2 : 0;
-}
-
 /** The command `check`: the files, and with `--live` the accounts too. */
 export async function runCheck(
   options: FactsOptions & { readonly 'web.config.file'?: string; readonly live: boolean; readonly facts: boolean },
@@ -40,9 +27,13 @@ export async function runCheck(
   }
   const files = { configFile: options['config.file'], webConfigFile: options['web.config.file'], once: true };
   const { loaded, findings } = await readFiles(files);
-  // With `--facts` only the rows of facts are printed.
-  const status = check(findings, options.facts ? { stdout: { write: () => true }, stderr: process.stderr } : process);
-  if (status !== 0 || loaded === undefined) throw new ExitStatus(2);
+  for (const { name, diagnostics, warnings } of findings) {
+    // With `--facts` only the rows of facts are printed.
+    if (diagnostics.length === 0 && !options.facts) process.stdout.write(`${name}: ${paint('green', 'valid')}\n`);
+    const asDiagnostics = warnings.map((warning) => ({ ...warning, message: `warning: ${warning.message}` }));
+    for (const each of [...diagnostics, ...asDiagnostics]) process.stderr.write(`${formatDiagnostic(each)}\n`);
+  }
+  if (loaded === undefined || findings.some(({ diagnostics }) => diagnostics.length > 0)) throw new ExitStatus(2);
   if (options.facts) await (await import('./facts/runFacts.ts')).runFacts({ ...options, loaded });
   else if (options.live) await checkLive({ ...options, loaded });
   else logIfFromEnvironment(openLog(options).logger, loaded.path);

@@ -255,11 +255,10 @@ Examples:
   newrelic-apm-exporter compare --account-id=1234567
   newrelic-apm-exporter compare --account=production --app="Checkout API" --hosts --format=json`;
 
-/** The command `simulate`. Throws a CommanderError for a wrong flag, an ExitStatus for a failed start. */
-export function simulateCommand(): Command {
-  const command = new Command('simulate')
-    .description('an embedded, deterministic imitation of New Relic, for demos, tests and rehearsals of failures')
-    .exitOverride();
+function simulateCommand(): Command {
+  const command = new Command('simulate').description(
+    'an embedded, deterministic imitation of New Relic, for demos, tests and rehearsals of failures',
+  );
   return addSimulatorFlags(addColorFlag(command))
     .addHelpText(
       'after',

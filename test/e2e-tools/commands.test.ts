@@ -148,7 +148,7 @@ describe.concurrent('a command', () => {
   it('shows no progress where standard error is no terminal, however long it takes', async () => {
     const simulator = await startSimulator({ applications: 40, hostsPerApplication: 1, latencyMs: 300 });
     const config = { accounts: [account(simulator, 'shop', { limits: { max_concurrent_requests: 4 } })] };
-    const { status, stdout, stderr } = await runProgram(['discover', '--format=json'], { config });
+    const { status, stdout, stderr } = await runInProcess(['discover', '--format=json'], { config });
     await simulator.close();
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     expect(() => JSON.parse(stdout) as unknown).not.toThrow();

@@ -4,14 +4,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { CommanderError, Command } from 'commander';
-import { afterEach, describe, expect, it, vi } from 'vitest';
-import { ExitStatus } from '../../src/cli/process.ts';
-import { simulateCommand } from '../../src/tools/commands.ts';
+import { Command } from 'commander';
+import { describe, expect, it } from 'vitest';
 import { addSimulatorFlags, simulatorOptions, type SimulatorFlags } from '../../src/tools/simulatorFlags.ts';
 import { startSimulator } from '../../src/simulator/simulator.ts';
-
-afterEach(() => vi.restoreAllMocks());
+import { runInProcess } from '../support/inProcess.ts';
 
 /** What the flags come to, without starting anything. */
 async function options(...args: string[]) {
@@ -21,15 +18,6 @@ async function options(...args: string[]) {
   });
   await command.parseAsync(args, { from: 'user' });
   return simulatorOptions(parsed!);
-}
-
-async function failure(...args: string[]): Promise<{ error: unknown; said: string }> {
-  const said: string[] = [];
-  vi.spyOn(process.stderr, 'write').mockImplementation((text) => said.push(String(text)) > 0);
-  const error: unknown = await simulateCommand()
-    .parseAsync(args, { from: 'user' })
-    .catch((reason: unknown) => reason);
-  return { error, said: said.join('') };
 }
 
 describe('the flags of the simulator', () => {
@@ -109,20 +97,19 @@ describe('the flags of the simulator', () => {
     ['--tls-cert-file', '/nowhere', /go together/],
     ['--colour', 'red', /unknown option/],
   ])('that are wrong are refused as wrong usage: %s %s', async (flag, value, message) => {
-    const { error, said } = await failure(flag, value);
-    expect(error).toBeInstanceOf(CommanderError);
-    expect(said).toMatch(message);
+    const { status, stderr } = await runInProcess(['simulate', flag, value]);
+    expect(status).toBe(2);
+    expect(stderr).toMatch(message);
   });
 });
 
 describe('the command simulate', () => {
   it('says in one sentence that the address is in use, and ends with status 1', async () => {
     const other = await startSimulator();
-    const { error, said } = await failure('--listen-address', `127.0.0.1:${other.port}`);
+    const { status, stderr } = await runInProcess(['simulate', `--listen-address=127.0.0.1:${other.port}`]);
     await other.close();
-    expect(error).toBeInstanceOf(ExitStatus);
-    expect((error as ExitStatus).status).toBe(1);
-    expect(said).toBe(`error: the address 127.0.0.1:${other.port} is in use: choose another with --listen-address\n`);
+    expect(status).toBe(1);
+    expect(stderr).toBe(`error: the address 127.0.0.1:${other.port} is in use: choose another with --listen-address\n`);
   });
 
   it('says where it listens and how to use it, and ends cleanly on ctrl-C', async () => {

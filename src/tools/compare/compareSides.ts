@@ -81,16 +81,17 @@ export function compareSides(
   tolerance: number,
 ): Omit<Comparison, 'account' | 'window' | 'notes'> {
   const pairs = pairUp({ rest, nerdgraph });
-  const known = {
-    rest: grouped(rest.entities, String),
-    nerdgraph: grouped(nerdgraph.entities, String),
-    pairs: grouped(pairs, ({ entity }) => entity),
-  };
+  const ofEntity = grouped(pairs, ({ entity }) => entity);
+  // A key that two hosts share is there twice.
+  const listed = [grouped(rest.entities, String), grouped(nerdgraph.entities, String)];
   const differs = ({ difference }: Difference): boolean => difference === null || difference > tolerance;
   const judged = pairs.map((pair): Difference => {
-    const difference = relativeDifference(pair, known);
+    const others = (name: string): readonly Pair[] =>
+      (ofEntity.get(pair.entity) ?? []).filter(({ family }) => family.name === name);
+    const counts = listed.map((entities) => entities.get(pair.entity)?.length ?? 0);
+    const difference = relativeDifference(pair, others);
     const values = { rest: pair.rest ?? null, nerdgraph: pair.nerdgraph ?? null };
-    const verdict = verdictOn(pair, difference === null || difference > tolerance, known);
+    const verdict = verdictOn(pair, difference === null || difference > tolerance, counts, others);
     return { family: pair.family.name, labels: pair.labels, ...values, difference, ...verdict };
   });
   const differences = judged.filter(differs).sort((a, b) => rank(b) - rank(a));
@@ -113,13 +114,6 @@ export function compareSides(
     unexpected: differences.filter(({ expected }) => !expected).length,
     not_judged: judged.filter(({ expected }) => expected).length,
   };
-}
-
-interface Known {
-  /** The keys of the listed entities, grouped: a key that two hosts share is there twice. */
-  readonly rest: ReadonlyMap<string, readonly string[]>;
-  readonly nerdgraph: ReadonlyMap<string, readonly string[]>;
-  readonly pairs: ReadonlyMap<string, readonly Pair[]>;
 }
 
 function pairUp(sides: Readonly<Record<'rest' | 'nerdgraph', Side>>): Pair[] {
@@ -150,11 +144,20 @@ export function grouped<T>(items: readonly T[], keyOf: (item: T) => string): Map
   return groups;
 }
 
-/** The verdict on a difference of the pair: expected or not (docs/migrating.md, "From REST to NerdGraph"), with the reason if known. */
-function verdictOn(pair: Pair, differs: boolean, known: Known): Pick<Difference, 'expected' | 'reason'> {
-  const { family, entity, labels } = pair;
+/**
+ * The verdict on a difference of the pair: expected or not (docs/migrating.md, "From REST to NerdGraph"), with the reason if known.
+ *
+ * @param counts how often REST lists the entity, and how often NerdGraph
+ * @param others the series of the same entity in another family
+ */
+function verdictOn(
+  pair: Pair,
+  differs: boolean,
+  counts: readonly number[],
+  others: (family: string) => readonly Pair[],
+): Pick<Difference, 'expected' | 'reason'> {
+  const { family, labels } = pair;
   if (!family.interfaces.includes('nerdgraph')) return expect('NerdGraph does not have this family');
-  const counts = [known.rest.get(entity)?.length ?? 0, known.nerdgraph.get(entity)?.length ?? 0];
   if (counts.includes(0)) {
     const other = counts[0] === 0 ? 'REST' : 'NerdGraph';
     return { expected: false, reason: `${other} does not list this ${kindOf(labels)}` };
@@ -169,9 +172,7 @@ function verdictOn(pair: Pair, differs: boolean, known: Known): Pick<Difference,
     return expect('an entry without a reporting state is read as reporting');
   }
   if (!WINDOW_NAMES.has(family.name)) return { expected: false, reason: null };
-  const reason = windowReason(pair, (name) =>
-    (known.pairs.get(entity) ?? []).filter((other) => other.family.name === name),
-  );
+  const reason = windowReason(pair, others);
   return reason === undefined ? { expected: false, reason: null } : expect(reason);
 }
 
@@ -207,11 +208,14 @@ function kindOf({ host, key_transaction_id }: Labels): string {
   return host === undefined ? 'application' : 'host';
 }
 
-function relativeDifference({ family, entity, rest, nerdgraph }: Pair, known: Known): number | null {
+function relativeDifference(
+  { family, rest, nerdgraph }: Pair,
+  others: (family: string) => readonly Pair[],
+): number | null {
   if (rest === undefined || nerdgraph === undefined) return null;
   if (rest === nerdgraph) return 0;
   const scope = TOTAL_TIME.exec(family.name)?.[1];
-  const whole = known.pairs.get(entity)?.find((pair) => pair.family.name === `${scope}_web_transaction_time_seconds`);
+  const [whole] = others(`${scope}_web_transaction_time_seconds`);
   const size =
     whole === undefined
       ? Math.max(Math.abs(rest), Math.abs(nerdgraph))
