@@ -73,13 +73,7 @@ export class AccountCollector {
   /** True when the last read of the application list succeeded completely (`newrelic_up`). */
   get up(): boolean {
     // While the key of its entry is refused, its own list is not tried.
-    if (this.list?.refused !== undefined) return false;
-    const { applicationList, entities, queries } = this.inventory;
-    const isUp = ({ lastRead, failures }: Task): boolean => lastRead !== undefined && failures === 0;
-    if (this.context.account.applications.read) return isUp(applicationList);
-    // An account without applications is up while at least one query, or one read of entities, succeeds.
-    for (const records of [entities, queries]) for (const task of records.tasks()) if (isUp(task)) return true;
-    return false;
+    return this.list?.refused === undefined && this.inventory.isUp;
   }
 
   /** True for an account of an entry that never listed an application: in an organisation that is not unusual. */
@@ -181,7 +175,7 @@ export class AccountCollector {
     refresh.requesting += 1;
     try {
       await inSlices(tasks, (task) => {
-        if (task.gone || !refresh.covers(task, this.#isKnown(task))) return;
+        if (task.gone || !refresh.covers(task, this.#kinds.isKnown(task))) return;
         this.schedule.request(task, requestedAt);
         requested.push(task);
       });
@@ -234,12 +228,6 @@ export class AccountCollector {
   #accepts(task: Task): boolean {
     if (this.list?.refused !== undefined) return false;
     return this.#refused === undefined || task === this.inventory.applicationList;
-  }
-
-  /** True when the refresh of a group that needs this task only once no longer needs it (`known` of `covers`). */
-  #isKnown(task: Task): boolean {
-    if (task.kind !== 'application_metrics') return task.tried;
-    return this.inventory.dataOf(task.subject)?.database !== undefined;
   }
 
   #canEnd(refresh: Refresh, deadline: number): boolean {
@@ -316,7 +304,7 @@ export class AccountCollector {
       const isFirst = task.lastRead === undefined;
       const error = 'error' in outcome ? outcome.error : undefined;
       if ('value' in outcome) this.#succeed(task, outcome.value, window);
-      else this.#fail(task, outcome.error, window);
+      else this.#fail(task, { reason: outcome.error.failure.reason, text: outcome.error.message }, window);
       if (task.gone) continue;
       this.#noteRefusal(task, error);
       const isUnknown = error?.failure.reason === 'not_found';
@@ -354,13 +342,11 @@ export class AccountCollector {
     // A list is served as far as it could be read, and read again as after a failure.
     task.failures = failures;
     task.overdue = true;
-    task.fail(partial.reason, partial.text, this.context.clock.monotonic());
-    this.report.attemptFailed(task);
-    task.retryAt = this.schedule.retryAt(task, window);
+    this.#fail(task, partial, window);
   }
 
-  #fail(task: Task, { message, failure: { reason } }: UpstreamError, window: CurrentWindow): void {
-    task.fail(reason, message, this.context.clock.monotonic());
+  #fail(task: Task, { reason, text }: NonNullable<Task['partial']>, window: CurrentWindow): void {
+    task.fail(reason, text, this.context.clock.monotonic());
     this.report.attemptFailed(task);
     this.report.paused(this.limiter.budget.pausedUntil(this.context.clock.monotonic()));
     // While the account is refused, its application list is tried once per interval, after any kind of failure.
@@ -399,7 +385,7 @@ export class AccountCollector {
     const { applicationList } = this.inventory;
     const isList = task === applicationList;
     const isRead = error === undefined;
-    if (isList && isRead) this.#reportIdleGroups();
+    if (isList && isRead) this.report.endIdleGroups(this.context.enabled, this.inventory.tasks());
     const { list } = this;
     if (list !== undefined && error?.failure.reason === 'auth') {
       list.refuse(error.message, task.startedAt);
@@ -436,12 +422,6 @@ export class AccountCollector {
     if (isRefused === wasRefused) return;
     this.#refusalDecidedAt = this.context.clock.monotonic();
     this.report.refused(isRefused);
-  }
-
-  /** Ends a refresh of each enabled group that has no task: it counts as a success. */
-  #reportIdleGroups(): void {
-    const busy = new Set(this.inventory.tasks().map(({ group }) => group));
-    for (const group of this.context.enabled) if (!busy.has(group)) this.report.endWithoutWork(group);
   }
 
   /** Runs work that has no waiter. An internal error ends it and is logged. */

@@ -9,9 +9,10 @@ import { READS, type Group } from '../reads/reads.ts';
 import type { Application } from '../api/types.ts';
 import type { EvaluationTime, Task, TaskState } from './task.ts';
 import { missingMetricWarnings, type TypeRecord } from './entityRecords.ts';
-import type { QueryRecord } from './queryRecords.ts';
 
 export type AccountSummary = ReturnType<typeof summaryOf>;
+
+export type QueryStatus = AccountSummary['queries'][number];
 
 /**
  * The state of one account without its single applications and tasks, for the exporter's own metrics. Times are Unix seconds;
@@ -73,7 +74,22 @@ export function summaryOf(account: AccountCollector, snapshot: AccountSnapshot, 
     entities: Array.from(inventory.entities.types(), ({ selection: { type }, listed, chosen }) => {
       return { type, listed: listed?.length, leftOut: chosen.leftOut };
     }),
-    queries: [...inventory.queries.all()].map((record) => queryStatus(account, record, time)),
+    queries: Array.from(inventory.queries.all(), ({ task, query, rows, columns, cut, samples, dropped }) => {
+      const attempt = attemptStatus(account, task, time);
+      return {
+        name: query.definition.name,
+        nrql: query.definition.nrql,
+        ...attempt,
+        rows,
+        columns,
+        labels: query.rules.labels,
+        /** The numbers of series that its `max_series` has cut, and that it serves now. */
+        cut: cut.reduce((sum, { series }) => sum + series, 0),
+        series: attempt.state === 'missing' ? 0 : samples.values.length,
+        /** Rows that gave no series, since the start. */
+        dropped: { ...dropped },
+      };
+    }),
     /** The missed seconds and late transactions of its counters since the start; undefined when counters are off. */
     counters: context.enabled.has('counters') ? { ...inventory.counterTotals } : undefined,
     plan: schedule.plan,
@@ -244,26 +260,6 @@ function typeStatus(account: AccountCollector, record: TypeRecord, time: Evaluat
     windowEnd: Number.isFinite(windowEnd) ? windowEnd : undefined,
     /** Values of golden metrics that are served now. */
     series,
-  };
-}
-
-export type QueryStatus = ReturnType<typeof queryStatus>;
-
-function queryStatus(account: AccountCollector, record: QueryRecord, time: EvaluationTime) {
-  const { task, query, rows, columns, cut, samples, dropped } = record;
-  const attempt = attemptStatus(account, task, time);
-  return {
-    name: query.definition.name,
-    nrql: query.definition.nrql,
-    ...attempt,
-    rows,
-    columns,
-    labels: query.rules.labels,
-    /** The numbers of series that its `max_series` has cut, and that it serves now. */
-    cut: cut.reduce((sum, { series }) => sum + series, 0),
-    series: attempt.state === 'missing' ? 0 : samples.values.length,
-    /** Rows that gave no series, since the start. */
-    dropped: { ...dropped },
   };
 }
 

@@ -35,14 +35,6 @@ export function neededGroups(
 
 export type Needs = ReturnType<typeof neededGroups>;
 
-/** A wait for a refresh that is over; `left` of its tasks have not ended, and continue in the background. */
-export interface WaitSummary {
-  readonly tasks: number;
-  readonly failed: number;
-  readonly left: number;
-  readonly seconds: number;
-}
-
 /** Limit for the refreshes that are kept: scrapers and probes of one account use fewer scopes. */
 const MAX_REFRESHES = 10_000;
 
@@ -196,22 +188,30 @@ export class Refresh {
    * Waits until the refresh is over, the deadline is reached, the work cannot end before the deadline, or the signal is aborted.
    * The caller must request the tasks right after this call: only tasks that are added from now on are waited for.
    *
-   * @returns the summary of the wait for the last waiting scrape, else undefined
+   * @returns for the last waiting scrape, a summary of the wait; `left` tasks have not ended, and continue in the background
    */
-  wait(deadline: number, canEnd: () => boolean, signal: AbortSignal | undefined): Promise<WaitSummary | undefined> {
+  wait(deadline: number, canEnd: () => boolean, signal: AbortSignal | undefined) {
     const clock = this.#clock;
     const now = clock.monotonic();
     if (!this.isWaitedFor) {
       this.requestingAllOf = undefined;
       this.#waitingSince = now;
     }
-    return new Promise((resolve) => {
+    const endWait = () => {
+      const seconds = Math.max(0, clock.monotonic() - this.#waitingSince) / 1000;
+      const summary = { tasks: this.#tasks, failed: this.#failed, left: this.#left.size, seconds };
+      this.#left.clear();
+      this.leftByKind.clear();
+      this.#tasks = this.#failed = 0;
+      return summary;
+    };
+    return new Promise<ReturnType<typeof endWait> | undefined>((resolve) => {
       let cancel: (() => void) | undefined;
       const release = (): void => {
         this.#waiters.delete(check);
         cancel?.();
         signal?.removeEventListener('abort', release);
-        resolve(this.isWaitedFor ? undefined : this.#endWait());
+        resolve(this.isWaitedFor ? undefined : endWait());
       };
       // While requests are running, it is not known yet if the work can end in time.
       const check = (): void => {
@@ -222,20 +222,6 @@ export class Refresh {
       if (deadline !== Infinity) cancel = clock.after(deadline - now, release);
       if (now >= deadline || signal?.aborted === true) release();
     });
-  }
-
-  /** Forgets what was waited for. */
-  #endWait(): WaitSummary {
-    const summary = {
-      tasks: this.#tasks,
-      failed: this.#failed,
-      left: this.#left.size,
-      seconds: Math.max(0, this.#clock.monotonic() - this.#waitingSince) / 1000,
-    };
-    this.#left.clear();
-    this.leftByKind.clear();
-    this.#tasks = this.#failed = 0;
-    return summary;
   }
 
   #count({ kind }: Task, change: number): void {

@@ -77,6 +77,16 @@ export class Inventory {
     return this.applicationList.tried ? this.#keyTransactions : new Map();
   }
 
+  /**
+   * True when the last read of the application list succeeded; for an account without applications, when that of a query or of
+   * entities did.
+   */
+  get isUp(): boolean {
+    const isRead = ({ lastRead, failures }: Task): boolean => lastRead !== undefined && failures === 0;
+    if (this.#context.account.applications.read) return isRead(this.applicationList);
+    return [...this.entities.tasks(), ...this.queries.tasks()].some(isRead);
+  }
+
   /** The highest number of applications listed within the last hour, for the same ids as the last list. */
   largestList(): number {
     const of = this.#counts.at(-1)?.of;

@@ -108,6 +108,11 @@ export class Kinds {
     return tasks !== undefined && tasks.metric_names?.tried !== false && tasks.custom_names?.tried !== false;
   }
 
+  /** True when the refresh of a group that needs this task only once no longer needs it. */
+  isKnown({ kind, subject, tried }: Task): boolean {
+    return kind === 'application_metrics' ? this.#inventory.dataOf(subject)?.database !== undefined : tried;
+  }
+
   /** True for a host whose call may hang, because no data of its application were read so far: the queue treats it as a trial. */
   mayHang({ kind, subject, lastRead }: Task): boolean {
     if (kind !== 'host_metrics' || lastRead !== undefined) return false;

@@ -12,7 +12,6 @@ import type { SelectionInput } from './metricSelections.ts';
 import type { Kind } from '../reads/reads.ts';
 import type { Task, Tasks } from './task.ts';
 import type { AccountContext } from './accountContext.ts';
-import type { effectiveSettings } from './selection.ts';
 
 /** The response about an application or a host over one window. */
 interface WindowInput {
@@ -76,7 +75,8 @@ export interface ApplicationData extends SelectionInput {
 
 export interface ApplicationRecord extends Listed {
   readonly application: Application;
-  readonly settings: ReturnType<typeof effectiveSettings>;
+  /** Which database metrics count, and whether its hosts are read. */
+  readonly settings: { readonly database: Parameters<typeof databaseKind>[2]; readonly hosts: boolean };
   /** Its counters; they stay while it does not report. */
   readonly counters: CounterLedger | undefined;
   /** Undefined while its metric data are not read: it does not report. */

@@ -1,7 +1,6 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../eventLoop/clock.ts';
 import { GROUPS, type Group } from '../reads/reads.ts';
-import type { WaitSummary } from './demand.ts';
 import type { Schedule } from './schedule.ts';
 import type { Task } from './task.ts';
 
@@ -69,9 +68,12 @@ export class Report {
     }
   }
 
-  /** Records a refresh of a group without tasks, which is a success, too. */
-  endWithoutWork(group: Group): void {
-    if (this.#groups[group].open.size === 0) this.#close(group, this.#clock.monotonic());
+  /** Records a refresh of each of these groups that has no task: it is a success, too. */
+  endIdleGroups(groups: ReadonlySet<Group>, tasks: readonly Task[]): void {
+    const busy = new Set(tasks.map(({ group }) => group));
+    for (const group of groups) {
+      if (!busy.has(group) && this.#groups[group].open.size === 0) this.#close(group, this.#clock.monotonic());
+    }
   }
 
   /**
@@ -97,7 +99,11 @@ export class Report {
   }
 
   /** Logs the end of the wait for a refresh, of one application or of the account. */
-  refreshed(applicationId: number | undefined, { tasks, failed, left, seconds }: WaitSummary): void {
+  refreshed(
+    applicationId: number | undefined,
+    summary: { readonly tasks: number; readonly failed: number; readonly left: number; readonly seconds: number },
+  ): void {
+    const { tasks, failed, left, seconds } = summary;
     const about = applicationId === undefined ? {} : { app_id: applicationId };
     const counts = { ...about, entities: tasks, failed, left, seconds: Number(seconds.toFixed(3)) };
     // A refresh that read nothing, in a pause or after repeated failures, is a debug line, because the failure has its own

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { REMEDIES } from '../../src/api/remedies.ts';
 import { unmatchedExclusions } from '../../src/collect/accountWarnings.ts';
 import { application, TRAFFIC } from './support/bodies.ts';
 import { accountConfig, config } from './support/config.ts';
@@ -168,6 +169,7 @@ describe('an account that cannot be read', () => {
     expect(world.status.outage).toEqual({
       since: from,
       reason: 'network',
+      remedy: REMEDIES.network,
       problem: 'applications: network',
       servedUntil: undefined,
     });
