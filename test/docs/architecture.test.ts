@@ -1,10 +1,23 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { pageAt, ROOT, sectionOf } from './pages.ts';
+import { codeSpansOf, pageAt, ROOT, sectionOf } from './pages.ts';
+
+const PAGE = pageAt('docs/architecture.md');
+
+test('every file that the page names is there, and every file of collect stands on it', () => {
+  const files = ['src', 'bench'].flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((file) => `/${folder}/${file}`),
+  );
+  const named = codeSpansOf(PAGE.text).filter((span) => /^[\w/]+\.ts$/.test(span));
+  expect(named.length).toBeGreaterThan(50);
+  expect(named.filter((name) => !files.some((file) => file.endsWith(`/${name}`)))).toEqual([]);
+  const ofCollect = readdirSync(join(ROOT, 'src/collect'));
+  expect(ofCollect.filter((file) => !named.includes(file) && !named.includes(`src/collect/${file}`))).toEqual([]);
+});
 
 test('the way of one value has at most fifty steps, each a function that its file has', () => {
-  const steps = sectionOf(pageAt('docs/architecture.md'), '## The way of one value').match(/^\d+\. .*$/gm) ?? [];
+  const steps = sectionOf(PAGE, '## The way of one value').match(/^\d+\. .*$/gm) ?? [];
   const isThere = (step: string): boolean => {
     const [, name = '', file = ''] = /^\d+\. `(#?\w+)` \(`(src\/[\w/]+\.ts)`\)/.exec(step) ?? [];
     const definition = new RegExp(String.raw`(?:\bfunction\*? |^ {2}(?:static |async )*)${name}[(<]`, 'm');
