@@ -43,24 +43,20 @@ export interface Columns {
   readonly max?: number | undefined;
   /** Sum of squares. */
   readonly squares?: number | undefined;
-  /** Undefined where an interface has columns only: then these figures follow from them. */
-  readonly stated?: Stated | undefined;
-  /** The values that custom metrics read, under New Relic's names and in its units. */
-  readonly values?: Readonly<Record<string, number>> | undefined;
-}
-
-/** Figures of the REST interface that its columns cannot give, because it rounds them or has no count for them. */
-export interface Stated {
+  // The other figures are those of the REST interface that its columns cannot give, because it rounds them or has no count for
+  // them. Where one is undefined, it follows from the columns.
   /** Seconds per call; `mean` where the number of calls is unknown. */
   readonly callTime?: number | undefined;
   readonly mean?: number | undefined;
   /** Per second; undefined where it was rounded to 0. */
   readonly rate?: number | undefined;
-  /** Undefined without requests. */
+  /** NaN without requests. */
   readonly score?: number | undefined;
   /** Megabytes: of all processes, and the mean of a process. */
   readonly memory?: number | undefined;
   readonly processMemory?: number | undefined;
+  /** The values that custom metrics read, under New Relic's names and in its units. */
+  readonly values?: Readonly<Record<string, number>> | undefined;
 }
 
 /** The metric data of one application or host over one window. */

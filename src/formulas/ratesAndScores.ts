@@ -3,8 +3,8 @@ import type { Columns } from './metricInputs.ts';
 // The results are NaN or infinite where they are absent: such samples are left out.
 
 /** Calls per second; from their exact count unless New Relic states a rate. */
-export function callRate({ count = NaN, stated }: Columns = {}, seconds: number): number {
-  return stated?.rate ?? count / seconds;
+export function callRate({ count = NaN, rate }: Columns = {}, seconds: number): number {
+  return rate ?? count / seconds;
 }
 
 /** The error and request metrics of a window; undefined: the metric is not in the response. */
@@ -45,8 +45,8 @@ function requestCount({ web, nonWeb }: ErrorInputs, unreadable: number): number 
 }
 
 /** The score of `Apdex` or `EndUser/Apdex`, from 0 to 1; absent without requests. */
-export function apdexScore({ count = NaN, sum = NaN, exclusive = NaN, stated }: Columns = {}): number {
-  return stated === undefined ? (count + sum / 2) / (count + sum + exclusive) : (stated.score ?? NaN);
+export function apdexScore({ count = NaN, sum = NaN, exclusive = NaN, score }: Columns = {}): number {
+  return score ?? (count + sum / 2) / (count + sum + exclusive);
 }
 
 /**
@@ -57,9 +57,9 @@ export function apdexScore({ count = NaN, sum = NaN, exclusive = NaN, stated }: 
  * @param signs `SIGN_OF_LIFE`
  */
 export function memoryOfAll(memory: Columns | undefined, signs: Columns | undefined, seconds: number): number {
-  return memory?.stated?.memory ?? (memoryOfProcess(memory) * 60 * (signs?.count ?? NaN)) / seconds;
+  return memory?.memory ?? (memoryOfProcess(memory) * 60 * (signs?.count ?? NaN)) / seconds;
 }
 
-export function memoryOfProcess({ count = NaN, sum = NaN, stated }: Columns = {}): number {
-  return stated?.processMemory ?? sum / count;
+export function memoryOfProcess({ count = NaN, sum = NaN, processMemory }: Columns = {}): number {
+  return processMemory ?? sum / count;
 }

@@ -10,7 +10,7 @@ import { METRIC, isDatastore, type Columns, type WindowValues } from './metricIn
  * @param web `HttpDispatcher`
  */
 export function responseTime(web: Columns | undefined, queue: Columns | undefined): number {
-  const served = web?.stated?.callTime ?? averageTime(web);
+  const served = web?.callTime ?? averageTime(web);
   return served + timePerRequest(queue ?? { sum: 0 }, web?.count);
 }
 
@@ -37,7 +37,7 @@ export function totalTime(
   total: Columns = { sum: 0 },
   components: readonly Columns[],
 ): number {
-  const whole = total.sum === 0 ? 0 : (total.stated?.mean ?? averageTime(total));
+  const whole = total.sum === 0 ? 0 : (total.mean ?? averageTime(total));
   return components.reduce(
     (rest, component) => rest - timePerRequest(component, web?.count),
     (whole === 0 ? averageTime(web) : whole) - timePerRequest({ sum: 0 }, web?.count),

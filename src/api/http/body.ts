@@ -125,7 +125,8 @@ const LONGEST_ERROR = 64 * 1024;
 
 /** A successful response: its JSON object, and the address that sent it. */
 export interface JsonResponse {
-  readonly body: Json;
+  /** Emptied by its reader where it may be large: promises of its call may keep it until a full garbage collection. */
+  body: Json;
   readonly address: Address;
   /** All `Link` headers, joined. */
   readonly link: string;

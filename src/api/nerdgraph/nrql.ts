@@ -174,14 +174,14 @@ export function completeRowsOf(
 
 /** The rows of a response, even if some are missing. Throws a CallFailure where there is no list of rows. */
 export function rowsOf(response: Json): {
-  readonly rows: readonly unknown[];
+  readonly rows: unknown[];
   /** Unix seconds, whole minutes: the range of the response; undefined where it does not say it. */
   readonly window: TimeRange | undefined;
   /** The attributes that `facet` lists, in its order. */
   readonly facets: readonly string[];
 } {
   const rows = response['results'];
-  if (!isList(rows)) throw new CallFailure('invalid_response', 'the answer has no list "results"');
+  if (!Array.isArray(rows)) throw new CallFailure('invalid_response', 'the answer has no list "results"');
   const metadata = hasMembers(response['metadata']) ? response['metadata'] : {};
   const facets = isList(metadata['facets']) ? metadata['facets'].slice(0, MAX_FACET_NAMES) : [];
   return {

@@ -157,7 +157,8 @@ export async function takeRows(
   });
   const columns = golden === undefined ? [] : columnsOf(batch);
   const into = { query, targets, facets: new Facets(response.facets, attributes), columns, window, discarded };
-  await inSlices(response.rows, (row) => takeRow(into, row));
+  // Promises of the call keep its response until a full garbage collection: without its rows it is small.
+  await inSlices(response.rows.splice(0), (row) => takeRow(into, row));
   for (const { part, bad, rows: subjectRows } of all) {
     const rows = found.get(part.id);
     if (rows === undefined) continue;

@@ -1,9 +1,9 @@
 import { BOUNDS } from '../http/bounds.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import { isList, hasMembers, parseTime, type Json, type Discarded } from '../http/validation.ts';
-import { endOf, secondsOf } from '../types.ts';
+import { endOf, secondsOf, type Timeslice } from '../types.ts';
 import type { Columns } from '../../formulas/metricInputs.ts';
-import { columnsOf, hasValues, inColumns, type MetricData, type RestTimeslice } from './restColumns.ts';
+import { inColumns, type MetricData, type MetricTimeslices, type RestTimeslice } from './restColumns.ts';
 import {
   oneByOne,
   sharedRange,
@@ -15,7 +15,7 @@ import {
   type TimeRange,
   type UpstreamReader,
 } from '../upstreamReader.ts';
-import { summarizeSeries, toSeries, planRestChunks } from './restSeries.ts';
+import { isKnown, summarizeSeries, toSeries, planRestChunks } from './restSeries.ts';
 import { NameSplitting } from './nameSplitting.ts';
 import type { RestMemory } from './restMemory.ts';
 import { formatTime, metricTarget, queryOf, type RestClient, type Target } from './restClient.ts';
@@ -81,26 +81,23 @@ function timeslicesOf(
   times: Map<string, number | undefined>,
   discarded: Discarded,
 ): readonly RestTimeslice[] {
-  const parsed: RestTimeslice[] = [];
-  let isUntimed = false;
-  for (const each of isList(given) ? given : [undefined]) {
+  const read = (isList(given) ? given : [undefined]).map((each) => {
     const values = hasMembers(each) ? each['values'] : undefined;
     const from = hasMembers(each) ? timeOf(each['from'], times) : undefined;
     const to = hasMembers(each) ? timeOf(each['to'], times) : undefined;
     const isTimed = from !== undefined && to !== undefined && to > from;
     if (!isTimed || !hasMembers(values)) discarded.value('metrics.timeslices');
+    if (!isTimed) return undefined;
     // A timeslice without values is unknown, not empty.
-    if (isTimed)
-      parsed.push({ from, to, values: hasMembers(values) ? valuesOf(metric, values, discarded) : NO_VALUES });
-    else isUntimed = true;
-  }
+    return { from, to, values: hasMembers(values) ? valuesOf(metric, values, discarded) : NO_VALUES };
+  });
   // A timeslice without a time may belong anywhere in the range, so the whole metric is unknown.
-  if (isUntimed) return [];
+  if (!read.every((each) => each !== undefined)) return [];
   // Nearly every response is summarized: one timeslice for a metric.
-  if (parsed.length < 2) return parsed;
-  parsed.sort((a, b) => a.from - b.from);
-  return parsed.filter(({ from }, index) => {
-    const isFirst = from !== parsed[index - 1]?.from;
+  if (read.length < 2) return read;
+  read.sort((a, b) => a.from - b.from);
+  return read.filter(({ from }, index) => {
+    const isFirst = from !== read[index - 1]?.from;
     if (!isFirst) discarded.value('metrics.timeslices');
     return isFirst;
   });
@@ -180,7 +177,7 @@ export function metricDataReads(
     call: CallOptions,
     switches: string,
     look: (body: unknown) => void = () => undefined,
-  ): Promise<MetricData> => {
+  ): Promise<MetricTimeslices> => {
     const { applicationId, hostKey, metrics } = subject;
     const times = `from=${formatTime(range.from)}&to=${formatTime(range.to)}${switches}`;
     const targetOf = (names: readonly string[]): Target =>
@@ -189,7 +186,7 @@ export function metricDataReads(
       read: (names) =>
         rest.one(targetOf(names), call, BOUNDS.metricData, (body, discarded) => {
           look(body);
-          return parseMetricData(body, range, discarded);
+          return inColumns(parseMetricData(body, range, discarded), metrics.values);
         }),
       refuse: (name) => {
         const about = hostKey === undefined ? `application ${applicationId}` : `hosts of application ${applicationId}`;
@@ -202,7 +199,8 @@ export function metricDataReads(
       isCircuitOpen: () => rest.http.isCircuitOpen(call),
     });
     if (refused.length === 0) return data;
-    return new Map([...data, ...refused.map((name) => [name, [{ ...range, values: NO_VALUES }]] as const)]);
+    const unknown: readonly Timeslice[] = [{ ...range, columns: {} }];
+    return new Map([...data, ...refused.map((name) => [name, unknown] as const)]);
   };
 
   const figures = raw ? RAW : '';
@@ -217,7 +215,7 @@ export function metricDataReads(
     metricSeries: {
       ...oneByOne(async (subject, chunk: SeriesChunk, call) => {
         const data = await read(subject, { from: chunk.readFrom, to: chunk.to }, call, figures);
-        return toSeries(inColumns(data), subject.metrics.names, chunk);
+        return toSeries(data, subject.metrics.names, chunk);
       }, callsOf),
       chunks: planRestChunks,
       summarize: summarizeSeries,
@@ -228,7 +226,7 @@ export function metricDataReads(
       const metrics = await read(subject, range, call, RAW, (body) => {
         window = sharedRange(window, rangeOf(body));
       });
-      return { window, metrics: inColumns(metrics) };
+      return { window, metrics };
     }, callsOf),
     refuseCounters: (problem) =>
       rest.http.reportFailure('/applications/{id}/metrics/data.json', new CallFailure('invalid_response', problem)),
@@ -236,26 +234,19 @@ export function metricDataReads(
 }
 
 /**
- * The requested values of a summarized response. It has one timeslice for each metric; of several, the last counts. A timeslice
- * of another length than the others is unknown, because its counts belong to a different window.
+ * The columns of a summarized response. It has one timeslice for each metric; of several, the last counts. A timeslice of another
+ * length than the others is unknown, because its counts belong to a different window.
  */
-function summarized(data: MetricData, { names, values }: MetricSelection, range: TimeRange): MetricDataResult {
+function summarized(data: MetricTimeslices, { names }: MetricSelection, range: TimeRange): MetricDataResult {
   const metrics = new Map<string, Columns>();
   let window: TimeRange | undefined;
   for (const name of names) {
     const last = data.get(name)?.at(-1);
     if (last === undefined) continue;
-    const isKnown = hasValues(last);
-    if (isKnown) window ??= { from: last.from, to: endOf(last) };
-    const fits = !isKnown || window === undefined || secondsOf(last) === window.to - window.from;
-    const columns = fits ? columnsOf(name, last) : {};
-    const wanted = values?.(name);
-    metrics.set(name, fits && wanted !== undefined ? { ...columns, values: picked(last.values, wanted) } : columns);
+    const isReported = isKnown(last);
+    if (isReported) window ??= { from: last.from, to: endOf(last) };
+    const fits = !isReported || window === undefined || secondsOf(last) === window.to - window.from;
+    metrics.set(name, fits ? last.columns : {});
   }
   return { window: window ?? range, metrics, datastores: undefined };
-}
-
-/** The values that custom metrics read, as the response has them. */
-function picked(values: RestTimeslice['values'], wanted: readonly string[]): RestTimeslice['values'] {
-  return Object.fromEntries(Object.entries(values).filter(([name]) => wanted.includes(name)));
 }

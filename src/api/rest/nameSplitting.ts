@@ -1,6 +1,6 @@
 import type { RestMemory } from './restMemory.ts';
 import { outcomeOf, type MetricDataSubject } from '../upstreamReader.ts';
-import type { MetricData } from './restColumns.ts';
+import type { MetricTimeslices } from './restColumns.ts';
 import type { UpstreamError } from '../upstreamError.ts';
 
 /** Limit for the characters of the query of one metric data call. */
@@ -86,15 +86,15 @@ export class NameSplitting {
   async read(
     subject: MetricDataSubject,
     calls: {
-      readonly read: (names: readonly string[]) => Promise<MetricData>;
+      readonly read: (names: readonly string[]) => Promise<MetricTimeslices>;
       readonly refuse: (name: string) => void;
       readonly isCircuitOpen: () => boolean;
     },
-  ): Promise<{ readonly data: MetricData; readonly refused: readonly string[] }> {
+  ): Promise<{ readonly data: MetricTimeslices; readonly refused: readonly string[] }> {
     const { names } = subject.metrics;
     let left = this.#allowed(subject);
     const refused = left === names ? [] : names.filter((name) => !left.includes(name));
-    let data: MetricData | undefined;
+    let data: MetricTimeslices | undefined;
     const single = new Map<string, UpstreamError | undefined>();
     /** Requests a list, a single name only once; returns the refusal. */
     const request = async (list: readonly string[]): Promise<UpstreamError | undefined> => {

@@ -74,7 +74,9 @@ export class RestClient {
     read: (body: unknown, discarded: Discarded) => T,
   ): Promise<T> {
     const policy = { bounds, retries: 'but_timeouts' } as const;
-    const { body } = await this.http.call(endpoint, this.#under(path), policy, call);
+    const response = await this.http.call(endpoint, this.#under(path), policy, call);
+    const { body } = response;
+    response.body = {};
     return this.http.parseReporting(endpoint, (discarded) => read(body, discarded));
   }
 

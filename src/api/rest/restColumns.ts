@@ -1,6 +1,7 @@
 import { secondsOf, type Timeslice } from '../types.ts';
 import { known, METRIC, type Columns } from '../../formulas/metricInputs.ts';
 import { isApdex } from '../../formulas/valueFormulas.ts';
+import type { MetricSelection } from '../upstreamReader.ts';
 
 /** A timeslice in the units of the REST interface: milliseconds, rates per minute, percent, megabytes. */
 export interface RestTimeslice extends Pick<Timeslice, 'from' | 'to'> {
@@ -10,31 +11,45 @@ export interface RestTimeslice extends Pick<Timeslice, 'from' | 'to'> {
 /** Timeslices by metric name, oldest first. */
 export type MetricData = ReadonlyMap<string, readonly RestTimeslice[]>;
 
-export function inColumns(data: MetricData): ReadonlyMap<string, readonly Timeslice[]> {
-  return new Map(
-    Array.from(data, ([name, slices]) => [
+/** The same in columns. */
+export type MetricTimeslices = ReadonlyMap<string, readonly Timeslice[]>;
+
+/** @param wantedOf the values of a metric that custom metrics read */
+export function inColumns(data: MetricData, wantedOf: MetricSelection['values']): MetricTimeslices {
+  const converted = new Map<string, readonly Timeslice[]>();
+  for (const [name, slices] of data) {
+    const wanted = wantedOf?.(name);
+    converted.set(
       name,
-      slices.map((slice) => ({ from: slice.from, to: slice.to, columns: columnsOf(name, slice) })),
-    ]),
-  );
+      slices.map((slice) => ({ from: slice.from, to: slice.to, columns: columnsOf(name, slice, wanted) })),
+    );
+  }
+  return converted;
 }
 
-/** False where nothing is known of the time. */
-export function hasValues({ values }: RestTimeslice): boolean {
-  for (const name in values) return values[name] !== undefined;
-  return false;
-}
-
-/** The columns that the families read of a metric; none where the timeslice has no values. */
-export function columnsOf(metric: string, timeslice: RestTimeslice): Columns {
+/** The columns that the families read of a metric, and the wanted values; none where the timeslice has no values. */
+export function columnsOf(metric: string, timeslice: RestTimeslice, wanted?: readonly string[]): Columns {
   const { values } = timeslice;
-  if (!hasValues(timeslice)) return {};
+  if (isEmpty(values)) return {};
+  const columns = ofFamilies(metric, values, timeslice);
+  return wanted === undefined ? columns : { ...columns, values: picked(values, wanted) };
+}
+
+function isEmpty(values: RestTimeslice['values']): boolean {
+  for (const name in values) return values[name] === undefined;
+  return true;
+}
+
+/** The values that custom metrics read, as the response has them. */
+function picked(values: RestTimeslice['values'], wanted: readonly string[]): RestTimeslice['values'] {
+  return Object.fromEntries(Object.entries(values).filter(([name]) => wanted.includes(name)));
+}
+
+function ofFamilies(metric: string, values: RestTimeslice['values'], timeslice: RestTimeslice): Columns {
   if (isApdex(metric)) return ofApdex(values);
   // The share of the time that all processes together spent on a processor.
   if (metric === METRIC.cpu) return { sum: known(((values['percent'] ?? NaN) / 100) * secondsOf(timeslice)) };
-  if (metric === METRIC.memory) {
-    return { stated: { memory: values['total_used_mb'], processMemory: values['used_mb_by_host'] } };
-  }
+  if (metric === METRIC.memory) return { memory: values['total_used_mb'], processMemory: values['used_mb_by_host'] };
   const {
     average_response_time: average = NaN,
     average_call_time: callTime = NaN,
@@ -45,11 +60,9 @@ export function columnsOf(metric: string, timeslice: RestTimeslice): Columns {
     count: known(count),
     // The mean time may be absent where there were no calls.
     sum: count === 0 ? 0 : known((count * average) / 1000),
-    stated: {
-      callTime: callTime === 0 ? undefined : known(callTime / 1000),
-      mean: Number.isNaN(count) ? known(average / 1000) : undefined,
-      rate: rate === 0 && count > 0 ? undefined : known(rate / 60),
-    },
+    callTime: callTime === 0 ? undefined : known(callTime / 1000),
+    mean: Number.isNaN(count) ? known(average / 1000) : undefined,
+    rate: rate === 0 && count > 0 ? undefined : known(rate / 60),
   };
 }
 
@@ -68,6 +81,6 @@ function ofApdex({
     sum: known(t),
     exclusive: known(f),
     max: known(threshold),
-    stated: { score: isVerdict ? known(score) : undefined },
+    score: isVerdict ? score : NaN,
   };
 }

@@ -1,8 +1,7 @@
 import { planChunks, type SeriesLimits } from '../seriesChunks.ts';
 import type { SeriesChunk, TimeRange, MetricDataResult, MetricSeries } from '../upstreamReader.ts';
 import { secondsOf, type Timeslice } from '../types.ts';
-import { known, mergeColumns, type Columns, type Stated } from '../../formulas/metricInputs.ts';
-import { apdexScore } from '../../formulas/ratesAndScores.ts';
+import { known, mergeColumns, type Columns } from '../../formulas/metricInputs.ts';
 import { DAY_S, HOUR_S } from '../../formulas/units.ts';
 
 /**
@@ -28,20 +27,20 @@ export function planRestChunks(range: TimeRange, window: number, now: number): S
  */
 export function mergeTimeslices(timeslices: readonly Timeslice[]): Columns {
   const columns = mergeColumns(timeslices.map((slice) => slice.columns));
-  const mean = (figure: keyof Stated, weight: (slice: Timeslice) => number = secondsOf): number | undefined => {
-    const having = timeslices.filter((slice) => slice.columns.stated?.[figure] !== undefined);
+  const mean = (
+    figure: 'callTime' | 'mean' | 'memory' | 'processMemory',
+    weight: (slice: Timeslice) => number = secondsOf,
+  ): number | undefined => {
+    const having = timeslices.filter((slice) => slice.columns[figure] !== undefined);
     const weights = total(having, weight);
-    return known(total(having, (slice) => (slice.columns.stated?.[figure] ?? 0) * weight(slice)) / weights);
+    return known(total(having, (slice) => (slice.columns[figure] ?? 0) * weight(slice)) / weights);
   };
   return {
     ...columns,
-    stated: {
-      callTime: mean('callTime', (slice) => slice.columns.count ?? 0),
-      mean: mean('mean'),
-      score: known(apdexScore(columns)),
-      memory: mean('memory'),
-      processMemory: mean('processMemory'),
-    },
+    callTime: mean('callTime', (slice) => slice.columns.count ?? 0),
+    mean: mean('mean'),
+    memory: mean('memory'),
+    processMemory: mean('processMemory'),
   };
 }
 
@@ -110,10 +109,12 @@ function spread(timeslice: Timeslice, { from: begin, to: end, granule }: SeriesC
   });
 }
 
-function isKnown({ columns }: Timeslice): boolean {
-  return Object.keys(columns).length > 0;
+/** False where nothing is known of the time. */
+export function isKnown({ columns }: Timeslice): boolean {
+  for (const name in columns) return name !== '';
+  return false;
 }
 
-function isAnyNonZero({ columns: { stated, ...columns } }: Timeslice): boolean {
-  return Object.values({ ...columns, ...stated }).some((value) => typeof value === 'number' && value !== 0);
+function isAnyNonZero({ columns }: Timeslice): boolean {
+  return Object.values(columns).some((value) => typeof value === 'number' && Math.abs(value) > 0);
 }

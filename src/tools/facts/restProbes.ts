@@ -161,10 +161,9 @@ export const REST_PROBES: readonly Probe<RestAccount>[] = [
     const selection = rest.reader.select([METRIC.memory]);
     const subjectOf = ({ key }: (typeof hosts)[number]) => ({ applicationId, hostKey: key, metrics: selection });
     const read = await readEach(rest.reader.metricData, isCounted ? hosts : [], subjectOf, range, rest.call);
-    const megabytes = minutes(METRIC.memory).flatMap(({ stated }) => stated?.memory ?? []);
+    const megabytes = minutes(METRIC.memory).flatMap(({ memory }) => memory ?? []);
     const ofHosts = read.map(
-      ([{ summary }, { metrics }]) =>
-        (metrics.get(METRIC.memory)?.stated?.processMemory ?? 0) * (summary?.instanceCount ?? 0),
+      ([{ summary }, { metrics }]) => (metrics.get(METRIC.memory)?.processMemory ?? 0) * (summary?.instanceCount ?? 0),
     );
     const forms = { 1: 'mean of the minutes', [megabytes.length]: 'sum of the minutes' };
     const mean = megabytes.length < 2 ? 0 : sum(megabytes) / megabytes.length;

@@ -29,7 +29,7 @@ function account(isRefused: (asked: readonly string[]) => boolean, status?: numb
           calls.push(some);
           return isRefused(some)
             ? Promise.reject(refusal(status))
-            : Promise.resolve(new Map(some.map((name) => [name, [{ from: 0, to: 60, values: {} }]])));
+            : Promise.resolve(new Map(some.map((name) => [name, [{ from: 0, to: 60, columns: {} }]])));
         },
         refuse: (name) => leftOut.push(name),
         isCircuitOpen: () => silence.isSilent,

@@ -48,7 +48,7 @@ describe('mergeTimeslices', () => {
       'weights averages by time where there are no calls to weight with',
       0.15,
       merged('WebTransactionTotalTime', { average_response_time: 100 }, { average_response_time: 200 }),
-      ({ stated }) => stated?.mean ?? NaN,
+      ({ mean }) => mean ?? NaN,
     ],
     [
       'takes rates from the calls, which are not rounded',
@@ -150,7 +150,7 @@ describe('a series', () => {
   });
 
   it('keeps a timeslice of which only some values are 0', () => {
-    const data = new Map([['Apdex', [slice(600, { count: 3, sum: 0, exclusive: 0, max: 0.5, stated: { score: 1 } })]]]);
+    const data = new Map([['Apdex', [slice(600, { count: 3, sum: 0, exclusive: 0, max: 0.5, score: 1 })]]]);
     expect(toSeries(data, ['Apdex'], CHUNK).metrics).toEqual([...data]);
   });
 
@@ -213,10 +213,10 @@ describe('the summary of a window', () => {
   });
 
   it('is the timeslice itself where that is as long as the window', () => {
-    const web = [slice(600, { count: 2, stated: { rate: 7 } }, 180)];
+    const web = [slice(600, { count: 2, rate: 7 }, 180)];
     expect(summarizeSeries(new Map([['HttpDispatcher', web]]), range, 180).metrics.get('HttpDispatcher')).toEqual({
       count: 2,
-      stated: { rate: 7 },
+      rate: 7,
     });
   });
 });

@@ -70,7 +70,7 @@ describe('RollingWindows', () => {
   });
 
   it('gives each timeslice as it is where it is as long as the window, or longer', () => {
-    const columns = { count: 4, stated: { score: 0.9, rate: 0.333 } };
+    const columns = { count: 4, score: 0.9, rate: 0.333 };
     const hour = { from: 0, to: 3599, columns };
     const chunk: ReadChunk = { from: 0, to: 3600, granule: 3600, metrics: [['Apdex', [hour]]] };
     for (const window of [60, 1800, 3600, 5400]) {
