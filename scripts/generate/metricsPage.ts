@@ -28,7 +28,7 @@ numbers over any time ([service-levels.md](service-levels.md)).`,
   'Entities of other types': `Beside the [golden metrics](entities.md), whose families are named by type and metric.`,
 };
 
-const COUNTERS = `What to know of them:
+const COUNTERS = `What they count:
 
 - **Late data count.** The exporter keeps the highest value of each minute for an hour, reads the last 10 minutes again with every
   refresh, and adds what has grown. What arrives later is missing. A counter never falls.
@@ -40,7 +40,7 @@ const COUNTERS = `What to know of them:
 - **A minute that cannot be read**, or in which a value is above 10^12, is never 0: the refresh fails. After 10 minutes the minute is
   given up as lost.
 
-How much arrives late says whether \`collection.delay\` is long enough, and so whether gauges are complete:
+Whether \`collection.delay\` is long enough, and so gauges are complete:
 
 \`\`\`promql
 # The share of the transactions that arrived after their minute was first read
@@ -118,9 +118,7 @@ const STABILITY = `## Stability
 
 The names of families and labels, their units and their meaning are a public interface and follow semantic versioning:
 
-- In a patch or minor release no family and no label on this page is renamed, removed or given another unit or meaning.
-  Families, and values of labels such as \`component\`, \`status\`, \`endpoint\` and \`reason\`, may be added: write queries that
-  select what they need. HELP texts may change.
+- In a patch or minor release no family and no label on this page is renamed, removed or given another unit or meaning. Families, and values of labels, may be added: write queries that select what they need. HELP texts may change.
 - A label is added to an existing family only in a major release.
 - A family that is to go is marked as deprecated in its HELP, on this page and in the changelog for at least one minor
   release and six months before the major release that removes it; its successor is there from the first day of these.

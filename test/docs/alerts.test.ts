@@ -10,11 +10,6 @@ import { blocksOf, pageAt, ROOT, rowsOf, sectionOf } from './pages.ts';
 const PAGE = pageAt('docs/alerts.md');
 const LIMITS = sectionOf(PAGE, '### Other limits for one application');
 
-test('the page has every recording rule, and no other', () => {
-  const named = [...sectionOf(PAGE, '## Recording rules').matchAll(/^- `(\S+)`: /gm)].map(([, name]) => name);
-  expect(named).toEqual(rulesOf('recording.yaml').map(({ record }) => record));
-});
-
 test('the page names every alert that takes a limit', () => {
   const taking = rulesOf('alerts.yaml').flatMap(({ alert = '', expr }) =>
     expr.includes('newrelic_alert_threshold') ? [alert] : [],
