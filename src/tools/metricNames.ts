@@ -1,18 +1,15 @@
-import process from 'node:process';
 import type { Application, Host, MetricName } from '../api/types.ts';
 import { escapeUnsafe } from '../log/logger.ts';
 import { windowAt } from '../collect/due.ts';
 import type { Config } from '../config/config.ts';
 import { suggest } from '../config/wording.ts';
 import type { CommonOptions } from '../cli/flags.ts';
-import { jsonText } from './terminal.ts';
+import { jsonText, showProgress } from './terminal.ts';
 import { findApplications, readOne } from './upstream/readForCommand.ts';
 import { withAccounts, type LiveAccount } from './upstream/session.ts';
 
 /** Limit for pages with `--no-all-pages`, because a list can have a thousand pages that take seconds each. */
 const FEW_PAGES = 20;
-
-const NOTE_EVERY_MS = 5_000;
 
 /** The command `metric-names`. It ends with status 1 when the list has more pages than were requested. */
 export async function runMetricNames(
@@ -35,6 +32,7 @@ export async function runMetricNames(
     if (found === undefined) throw new Error('no application was found, and no error says why');
     const { account, value: application } = found;
     const host = hostText === undefined ? undefined : await findHost(account, application, hostText, collection);
+    const progress = showProgress('reading pages');
     const query = {
       applicationId: application.id,
       ...(host === undefined ? {} : { hostKey: host.key }),
@@ -42,9 +40,10 @@ export async function runMetricNames(
       // Later minutes may still be incomplete, as with metric data.
       to: windowAt(Date.now(), collection).to,
       maxPages: allPages ? Infinity : FEW_PAGES,
-      onPage: pageNotes(),
+      onPage: (pages: number) => progress.update(pages, pages + 1),
     };
-    const { names, complete } = await account.reader.listMetricNames(query, account.call);
+    const list = account.reader.listMetricNames(query, account.call);
+    const { names, complete } = await list.finally(() => progress.stop());
     const document = {
       account: account.config.name,
       application: { id: application.id, name: application.name },
@@ -99,14 +98,4 @@ async function findHost(
     throw new Error(`${others.length + 1} hosts ${about} have the name "${text}": give one of their ids (${ids})`);
   }
   return only;
-}
-
-/** Reports on standard error every few seconds how far a long list has been read. */
-function pageNotes(): (pages: number, names: number) => void {
-  let noted = Date.now();
-  return (pages, names) => {
-    if (Date.now() - noted < NOTE_EVERY_MS) return;
-    noted = Date.now();
-    process.stderr.write(`${pages} pages read, ${names} names\n`);
-  };
 }

@@ -21,7 +21,7 @@ import { withAccounts, type LiveAccount, type LiveSession } from '../upstream/se
 import type { CommonOptions } from '../../cli/flags.ts';
 import type { BackfillOptions } from './backfillFlags.ts';
 import { planBackfill, resumeKeyOf } from './planBackfill.ts';
-import { loadState, saveState, type State, chooseTarget, type OutputTarget } from './checkpoint.ts';
+import { loadState, STATE_FILE, type State, chooseTarget, type OutputTarget } from './checkpoint.ts';
 
 const LINES_PER_PIECE = 1_000;
 
@@ -106,7 +106,7 @@ export async function backfill(session: LiveSession, request: BackfillOptions, i
   const state = resumed ?? (await planBackfill(session, request, io));
   await target.open();
   try {
-    if (resumed === undefined) await saveState(checkpoint, state);
+    if (resumed === undefined) await checkpoint.write(STATE_FILE, state);
     await readAll(session, state, target, io);
     const entities: FinishedEntity[] = [];
     // One after the other, because all together could exceed the number of files that a process may open.
@@ -141,19 +141,19 @@ async function readAll(session: LiveSession, state: State, { checkpoint }: Outpu
   // Chunks of all entities. At first each application counts without its hosts, which become known one by one.
   let expected = state.subjects.reduce((sum, { account }) => sum + chunksOf(state, account).length, 0);
   let done = 0;
-  const count = (read: number, more: number): void => {
+  const count = (read: number, more = 0): void => {
     done += read;
     expected += more;
     io.progress.update(done, expected);
   };
-  count(0, 0);
+  count(0);
   const granules = new Set<number>();
   const shared = {
     state,
     checkpoint,
     sleep: (ms: number) => io.sleep(ms, signal),
     calculating: pLimit(1),
-    done: (chunks: number) => count(chunks, 0),
+    count,
     otherGranule: (seconds: number) => void granules.add(seconds),
   };
   const readAccount = async (account: LiveAccount, accountIndex: number): Promise<void> => {
@@ -164,7 +164,6 @@ async function readAll(session: LiveSession, state: State, { checkpoint }: Outpu
       call: { ...account.call, signal },
       chunks,
       reading: pLimit(AT_ONCE),
-      expected: (all) => count(0, all - chunks.length),
       fail: ({ name, id }, cause) =>
         failed.abort(new Error(`account ${account.config.name}: application ${name} (${id})`, { cause })),
     };

@@ -134,9 +134,8 @@ export interface ApplicationContext {
   readonly calculating: LimitFunction;
   /** Ends the run: calls under way are aborted, and no further work starts. */
   readonly fail: (subject: BackfillSubject, error: unknown) => void;
-  /** Reports the number of chunks of an application and its hosts, once the hosts are known. */
-  readonly expected: (chunks: number) => void;
-  readonly done: (chunks: number) => void;
+  /** Counts chunks as done, and further ones as expected: the hosts of an application become known one after the other. */
+  readonly count: (done: number, more?: number) => void;
   /** Reports that New Relic's timeslices have another length than planned, in seconds. */
   readonly otherGranule: (seconds: number) => void;
 }
@@ -154,8 +153,7 @@ export async function backfillApplication(subject: BackfillSubject, context: App
   call.signal.throwIfAborted();
   if (checkpoint.has(finishedFile(subject))) {
     const count = (await finishedEntities(subject, checkpoint)).length * chunks.length;
-    context.expected(count);
-    context.done(count);
+    context.count(count, count - chunks.length);
     return;
   }
   const entities = await persistently(() => readEntities(subject, state.range, account, call, checkpoint), sleep);
@@ -204,11 +202,11 @@ async function readChunks(
   const entityOf = new Map<MetricDataSubject, BackfillEntity>(
     entities.map((each) => [{ applicationId: subject.id, hostKey: each.hostKey, metrics: select(each.names) }, each]),
   );
-  context.expected(entities.length * chunks.length);
+  context.count(0, (entities.length - 1) * chunks.length);
   const planCalls = function* () {
     for (const [index, chunk] of chunks.entries()) {
       const missing = [...entityOf].filter(([, entity]) => !checkpoint.has(chunkFile(home, entity, index)));
-      context.done(entities.length - missing.length);
+      context.count(entities.length - missing.length);
       const subjects = missing.map(([read]) => read);
       for (const planned of planAll(metricSeries, subjects, chunk)) yield { chunk, index, planned };
     }
@@ -230,7 +228,7 @@ async function readChunks(
         await checkpoint.write(chunkFile(home, entity, index), { from, to, ...outcome.value } satisfies ReadChunk);
         if (outcome.value.granule !== chunk.granule) context.otherGranule(outcome.value.granule);
         left.delete(read);
-        context.done(1);
+        context.count(1);
       }
       if (left.size > 0) next = metricSeries.plan(left, chunk);
       if (failure !== undefined) throw failure;

@@ -49,7 +49,8 @@ export class Checkpoint {
   }
 }
 
-const FILE = 'state.json';
+/** What a run has decided at its start. */
+export const STATE_FILE = 'state.json';
 
 const subject = z.strictObject({
   /** Index of the account in the configuration. */
@@ -93,17 +94,13 @@ export type BackfillSubject = z.infer<typeof subject>;
 /** The decisions that a run made at its start; a resumed run keeps them. */
 export type State = z.infer<typeof state>;
 
-export async function saveState(checkpoint: Checkpoint, decided: State): Promise<void> {
-  await checkpoint.write(FILE, decided);
-}
-
 /**
  * The decisions of an interrupted run; undefined when it ended before it saved them. Throws a UsageError when that run had
  * another request, or was made by another version of this program.
  */
 export async function loadState(checkpoint: Checkpoint, requested: State['resumeKey']): Promise<State | undefined> {
-  if (!checkpoint.has(FILE)) return undefined;
-  const parsed = state.safeParse(await checkpoint.read(FILE));
+  if (!checkpoint.has(STATE_FILE)) return undefined;
+  const parsed = state.safeParse(await checkpoint.read(STATE_FILE));
   if (!parsed.success) {
     throw new UsageError(`${checkpoint.path} was not left by this version of the program: start anew with --force`);
   }
