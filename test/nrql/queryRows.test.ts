@@ -61,7 +61,7 @@ describe('the labels of a row', () => {
   });
 
   it.each([[[{ facet: 'eu', orders: 1 }]], [[{ orders: 1 }]], [[{ facet: ['a', 'b', 'c'], orders: 1 }]], [[7]]])(
-    'cannot be told of %j: nothing of the answer is used',
+    'cannot be told of %j: nothing of the response is used',
     (rows) => {
       expect(() => read(rows)).toThrow(UnreadableRows);
     },

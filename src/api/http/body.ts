@@ -26,7 +26,7 @@ async function decodeText({ status, headers, body }: RawResponse, maxBytes: numb
     return body.toString('utf8');
   }
   if (encoding !== 'gzip' && encoding !== 'x-gzip') {
-    throw new CallFailure('invalid_response', 'the answer has an encoding that was not asked for', { status });
+    throw new CallFailure('invalid_response', 'the response has an encoding that was not asked for', { status });
   }
   try {
     const limit = { maxOutputLength: maxBytes };
@@ -35,12 +35,12 @@ async function decodeText({ status, headers, body }: RawResponse, maxBytes: numb
   } catch (error) {
     throw error instanceof RangeError
       ? tooLarge(maxBytes, status)
-      : new CallFailure('invalid_response', 'the answer cannot be unpacked', { status });
+      : new CallFailure('invalid_response', 'the response cannot be unpacked', { status });
   }
 }
 
 function tooLarge(bytes: number, status: number): CallFailure {
-  return new CallFailure('too_large', `the answer is larger than ${bytes} bytes`, { status });
+  return new CallFailure('too_large', `the response is larger than ${bytes} bytes`, { status });
 }
 
 const BY_STATUS: Readonly<Record<number, FailureReason>> = {
@@ -91,9 +91,9 @@ function parseObject(text: string, status: number, mask: KeyMask, { elements, on
   // parsing, and does no harm where numbers at known places are read only.
   const isShort = text.length <= elements;
   const tooMuch = isShort ? undefined : tooMuchOf(text, elements);
-  if (tooMuch === 'nesting') throw invalid('the answer is nested too deep');
+  if (tooMuch === 'nesting') throw invalid('the response is nested too deep');
   if (tooMuch === 'elements') {
-    throw new CallFailure('too_large', `the answer has more than ${elements} elements`, { status });
+    throw new CallFailure('too_large', `the response has more than ${elements} elements`, { status });
   }
   const shown = onlyNumbers === true ? text : mask.hideInBody(text);
   let body: unknown;
@@ -102,8 +102,8 @@ function parseObject(text: string, status: number, mask: KeyMask, { elements, on
   } catch {
     throw invalid(notJson(text));
   }
-  if (!hasMembers(body) || isList(body)) throw invalid('the answer is no JSON object');
-  if (isShort && onlyNumbers !== true && isTooDeep(body)) throw invalid('the answer is nested too deep');
+  if (!hasMembers(body) || isList(body)) throw invalid('the response is no JSON object');
+  if (isShort && onlyNumbers !== true && isTooDeep(body)) throw invalid('the response is nested too deep');
   return body;
 }
 
@@ -117,8 +117,8 @@ function bodyFailure(body: Json, status: number, mask: KeyMask): CallFailure | u
 
 function notJson(text: string): string {
   const start = text.trimStart();
-  if (start === '') return 'the answer is empty';
-  return start.startsWith('<') ? 'the answer is a web page, not JSON' : 'the answer is not JSON';
+  if (start === '') return 'the response is empty';
+  return start.startsWith('<') ? 'the response is a web page, not JSON' : 'the response is not JSON';
 }
 
 const LONGEST_ERROR = 64 * 1024;

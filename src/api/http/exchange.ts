@@ -146,13 +146,13 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
   }
 
   #late(): void {
-    const what = this.#status === undefined ? 'no answer' : 'no whole answer';
+    const what = this.#status === undefined ? 'no response' : 'no whole response';
     const words = `${what} within ${this.#limits.timeoutMs / 1000} s`;
     this.abort(new CallFailure('timeout', words, { status: this.#status, retriable: true }));
   }
 
   #tooLarge(): void {
-    const words = `the answer is larger than ${this.#limits.maxBytes} bytes`;
+    const words = `the response is larger than ${this.#limits.maxBytes} bytes`;
     this.abort(new CallFailure('too_large', words, { status: this.#status }));
   }
 
@@ -165,7 +165,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
   #succeed(): void {
     const status = this.#status;
     if (status === undefined) {
-      this.abort(new CallFailure('invalid_response', 'the answer ended without a status'));
+      this.abort(new CallFailure('invalid_response', 'the response ended without a status'));
       return;
     }
     if (!this.#end()) return;

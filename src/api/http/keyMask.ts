@@ -34,7 +34,7 @@ export class KeyMask {
     if (text.length <= LONGEST_HIDDEN_IN) return this.#secrets.mask(text, SHORTEST_IN_BODY);
     throw new CallFailure(
       'invalid_response',
-      'the answer is large and holds parts of an API key, or escapes of its letters',
+      'the response is large and holds parts of an API key, or escapes of its letters',
     );
   }
 }

@@ -1,6 +1,6 @@
 import { CallFailure } from './callFailure.ts';
 
-const CUT = 'connection closed before the whole answer was there';
+const CUT = 'connection closed before the whole response was there';
 
 /** Explanations by error code for connection failures that a retry may solve. */
 const TRANSIENT: Readonly<Record<string, string>> = {
@@ -47,9 +47,9 @@ export function networkFailure(error: Error, status: number | undefined): CallFa
     return new CallFailure('network', `no TLS connection (${code}): the address may be one for plain HTTP`);
   }
   if (code === 'UND_ERR_HEADERS_OVERFLOW') {
-    return new CallFailure('too_large', 'the headers of the answer are too long', { status });
+    return new CallFailure('too_large', 'the headers of the response are too long', { status });
   }
-  if (name === 'HTTPParserError') return new CallFailure('invalid_response', 'the answer is not HTTP', { status });
+  if (name === 'HTTPParserError') return new CallFailure('invalid_response', 'the response is not HTTP', { status });
   const refusal = /^Proxy response \((\d+)\)/.exec(message)?.[1];
   if (refusal !== undefined) {
     return new CallFailure('network', `the proxy answered ${refusal}`, { retriable: refusal >= '500' });

@@ -97,7 +97,7 @@ export async function parseList<T>(
   discarded: Discarded,
 ): Promise<T[]> {
   const records = memberOf(body, member);
-  if (!isList(records)) throw new CallFailure('invalid_response', `the answer has no list "${member}"`);
+  if (!isList(records)) throw new CallFailure('invalid_response', `the response has no list "${member}"`);
   if (records.length > MAX_RECORDS) {
     throw new CallFailure('invalid_response', `"${member}" has more than ${MAX_RECORDS} records on one page`);
   }
@@ -115,7 +115,7 @@ export async function parseList<T>(
 /** The only record of a response. Throws a CallFailure when it is missing or invalid. */
 export function parseSingle<T>(schema: z.ZodType<T>, body: unknown, member: string, discarded: Discarded): T {
   const record = parseRecord(schema, memberOf(body, member), discarded, member);
-  if (record === undefined) throw new CallFailure('invalid_response', `the answer has no usable "${member}"`);
+  if (record === undefined) throw new CallFailure('invalid_response', `the response has no usable "${member}"`);
   return record;
 }
 

@@ -4,6 +4,7 @@ import type { Application } from '../types.ts';
 import type { UpstreamError } from '../upstreamError.ts';
 import type { GoldenMetric } from '../upstreamReader.ts';
 import type { Json } from '../http/validation.ts';
+import type { Group } from '../../reads/reads.ts';
 
 /** Fields that only the full entity of a key transaction has; the queries of its rolling values need them. */
 export interface KeyTransactionDetails {
@@ -16,7 +17,7 @@ export interface KeyTransactionDetails {
 /** Size of New Relic's pages of entities; a larger one cannot be requested. */
 export const PAGE_SIZE = 200;
 
-/** The list of the entities of one type. */
+/** The list of the entities of one type, for one group: fields and pages differ. */
 export interface EntityList {
   /** The number of entities on a page; lower where pages were too big. */
   limit: number;
@@ -37,9 +38,6 @@ const FIRST_SIZES = { hosts: 1, datastores: 3, matches: 50 };
 export class AccountMemory {
   readonly failures: FailureMemory;
   onlyAccount: { readonly id: number; readonly key: string | undefined } | undefined;
-  /** The entities of the last searches, by guid, with the names of their fields in New Relic. */
-  applications: ReadonlyMap<string, Json> = new Map();
-  keyTransactionEntities: ReadonlyMap<string, Json> = new Map();
   /** Fields of key transactions that only their full entities have, by guid. */
   readonly keyTransactionDetails = new Map<string, KeyTransactionDetails & { readAt: number; isWhole: boolean }>();
   /** The key transactions of the last list by id, or the error if their details were never read. */
@@ -60,9 +58,11 @@ export class AccountMemory {
     this.failures = new FailureMemory(monotonic);
   }
 
-  entityList(type: string): EntityList {
-    let list = this.#entityLists.get(type);
-    if (list === undefined) this.#entityLists.set(type, (list = { limit: PAGE_SIZE, entities: new Map() }));
+  /** @param type `DOMAIN-TYPE` */
+  entityList(group: Group, type: string): EntityList {
+    const key = `${group} ${type}`;
+    const list = this.#entityLists.get(key) ?? { limit: PAGE_SIZE, entities: new Map() };
+    this.#entityLists.set(key, list);
     return list;
   }
 

@@ -12,12 +12,10 @@ export async function listApplications(account: NerdGraphAccount, call: CallOpti
   const search = {
     group: 'applications',
     document: APPLICATIONS,
-    what: "domain = 'APM' AND type = 'APPLICATION'",
+    type: 'APM-APPLICATION',
     schema: application,
-    earlier: memory.applications,
   } as const;
   const { found: entities } = await searchEntities(account, search, call);
-  memory.applications = entities;
   const found = new Map<number, Application>();
   for (const each of entities.values()) {
     if (!found.has(each.applicationId)) found.set(each.applicationId, toApplication(each));

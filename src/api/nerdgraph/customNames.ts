@@ -114,7 +114,7 @@ function namesOf(response: Json): readonly string[] {
   const [row] = rowsOf(response).rows;
   const names = hasMembers(row) ? (row['names'] ?? row[UNNAMED]) : undefined;
   if (!isList(names) || names.length > MAX_NAMES) {
-    throw new CallFailure('invalid_response', 'the answer has no list of names');
+    throw new CallFailure('invalid_response', 'the response has no list of names');
   }
   return names.map((name) => {
     if (typeof name === 'string' && name !== '' && name.length <= LONGEST_NAME) return name;

@@ -49,16 +49,12 @@ export async function listEntities(
   call: CallOptions,
 ): Promise<readonly MonitoredEntity[]> {
   const { memory, transport } = account;
-  const [domain = '', ...rest] = type.split('-');
-  const list = memory.entityList(type);
   const search = {
     group: GROUP,
     document: ENTITIES,
-    what: `domain = '${domain}' AND type = '${rest.join('-')}'`,
+    type,
     schema: monitoredEntity,
-    pages: list,
     maxEntities: MAX_ENTITIES,
-    earlier: list.entities,
   } as const;
   const { found, failure } = await searchEntities(account, search, call);
   memory.failures.forgetOld();
@@ -81,7 +77,7 @@ export async function listEntities(
       const unread = isUnread ? unreadable : undefined;
       listed.push({ guid, name, reporting, healthStatus: status, tags: tags ?? [], metrics, unread });
     });
-    list.entities = entities;
+    memory.entityList(GROUP, type).entities = entities;
     return listed;
   });
 }

@@ -66,29 +66,30 @@ const MAX_PAGES = 200;
  * incomplete: a page is null, a cursor repeats, or there are fewer entities than New Relic counts, because half a list is
  * useless.
  *
- * @param search.what the condition in New Relic's search language, without the account
+ * @param search.type `DOMAIN-TYPE`
  */
-export async function searchEntities<T extends { readonly reporting: boolean; readonly applicationId?: number }>(
+export async function searchEntities<T extends Json & { readonly reporting: boolean; readonly applicationId?: number }>(
   account: NerdGraphAccount,
   search: {
     readonly group: Group;
     readonly document: Document;
-    readonly what: string;
+    readonly type: string;
     readonly schema: z.ZodType<T>;
-    /** The entities of the last search by guid: a field that fails keeps its earlier value. */
-    readonly earlier: ReadonlyMap<string, Json>;
-    /** The size of pages, where the document has a parameter for it; reduced where pages are too big. */
-    readonly pages?: Pick<EntityList, 'limit'>;
+    /** For a document with a parameter for the size of pages, which is reduced where they are too big. */
     readonly maxEntities?: number;
   },
   call: CallOptions,
 ): Promise<{ readonly found: ReadonlyMap<string, T>; readonly failure: UpstreamError | undefined }> {
   const { transport } = account;
-  const { group, document, what, schema, earlier, pages, maxEntities = Infinity } = search;
+  const { group, document, type, schema, maxEntities } = search;
+  const list = account.memory.entityList(group, type);
+  // A field that fails keeps its earlier value.
+  const earlier = list.entities;
   // Pages may become as small as one entity.
-  const maxPages = pages === undefined ? MAX_PAGES : maxEntities + 1;
+  const maxPages = maxEntities === undefined ? MAX_PAGES : maxEntities + 1;
   const accountId = await account.id(call);
-  const query = `${what} AND accountId = ${accountId}`;
+  const [domain = '', ...rest] = type.split('-');
+  const query = `domain = '${domain}' AND type = '${rest.join('-')}' AND accountId = ${accountId}`;
   const guids = new Set<string>();
   const found = new Map<string, T>();
   let failure: UpstreamError | undefined;
@@ -99,16 +100,16 @@ export async function searchEntities<T extends { readonly reporting: boolean; re
       const read = (limit: Json, options?: Parameters<Transport['read']>[4]) =>
         transport.read(group, document, { ...variables, ...limit }, call, options);
       const isCircuitOpen = (): boolean => transport.http.isCircuitOpen(call);
-      const { found: parent, failed } = await (pages === undefined
+      const { found: parent, failed } = await (maxEntities === undefined
         ? read({})
-        : readFitting(pages, read, isCircuitOpen));
+        : readFitting(list, read, isCircuitOpen));
       const refused = (words: string): CallFailure => new CallFailure('invalid_response', `page ${page}: ${words}`);
       const results = parent['results'];
       const entities = hasMembers(results) ? results['entities'] : undefined;
-      if (!hasMembers(results) || !isList(entities)) throw refused('the answer has no list "entities"');
+      if (!hasMembers(results) || !isList(entities)) throw refused('the response has no list "entities"');
       if (entities.length > MAX_PAGE_SIZE) throw refused(`more than ${MAX_PAGE_SIZE} entities`);
       const count = parent['count'];
-      if (typeof count === 'number' && count > maxEntities) {
+      if (typeof count === 'number' && count > (maxEntities ?? Infinity)) {
         throw new CallFailure('too_large', `New Relic counts ${count} entities, and at most ${maxEntities} are read`);
       }
       const before = guids.size;
@@ -122,7 +123,7 @@ export async function searchEntities<T extends { readonly reporting: boolean; re
       const next = results['nextCursor'] ?? '';
       if (typeof next !== 'string') throw refused('its next page has no cursor');
       if (next !== '') return { fresh: guids.size - before, next };
-      if (typeof count !== 'number') throw refused('the answer has no "count"');
+      if (typeof count !== 'number') throw refused('the response has no "count"');
       if (guids.size < count) throw refused(`${guids.size} entities, but New Relic counts ${count}`);
       if (guids.size > 0 && found.size === 0) throw refused(`none of the ${guids.size} entities can be read`);
       return { fresh: guids.size - before, next: undefined };
@@ -132,6 +133,7 @@ export async function searchEntities<T extends { readonly reporting: boolean; re
   for (const [guid, { reporting, applicationId }] of found) {
     if (reporting && earlier.get(guid)?.['reporting'] !== true) account.memory.failures.readmit(applicationId ?? guid);
   }
+  list.entities = found;
   return { found, failure };
 }
 

@@ -115,7 +115,7 @@ export function judge(
   if (missing === undefined) return undefined;
   return {
     meaning: 'invalid_response',
-    failure: new CallFailure('invalid_response', `the answer has no "${missing}"`, { status }),
+    failure: new CallFailure('invalid_response', `the response has no "${missing}"`, { status }),
   };
 }
 

@@ -60,12 +60,10 @@ export async function listKeyTransactions(account: NerdGraphAccount, call: CallO
   const search = {
     group: GROUP,
     document: KEY_TRANSACTIONS,
-    what: "domain = 'EXT' AND type = 'KEY_TRANSACTION'",
+    type: 'EXT-KEY_TRANSACTION',
     schema: keyTransaction,
-    earlier: memory.keyTransactionEntities,
   } as const;
   const { found: entities } = await searchEntities(account, search, call);
-  memory.keyTransactionEntities = entities;
   const failures = await refreshDetails(account, new Set(entities.keys()), call);
   const found = new Map<number, KeyTransaction>();
   const listed = new Map<number, (KeyTransactionDetails & { readonly name: string }) | UpstreamError>();
@@ -141,7 +139,7 @@ async function readDetails(
   const { found, failed } = await transport.read(GROUP, KEY_TRANSACTION_DETAILS, { guids }, call);
   const failure = failed?.failure;
   const entities = found['entities'];
-  if (!isList(entities)) throw transport.invalid(GROUP, 'the answer has no list "entities"');
+  if (!isList(entities)) throw transport.invalid(GROUP, 'the response has no list "entities"');
   const requested = new Map(guids.map((guid) => [withoutPadding(guid), guid]));
   await transport.parseReporting(GROUP, (discarded) => {
     for (const entity of entities.slice(0, GUIDS_PER_CALL)) {

@@ -126,7 +126,7 @@ async function readGaps(
     const rows = found.get(part.id);
     for (const gap of gapsIn(range, rows?.window)) {
       if (gap.to - gap.from >= range.to - range.from) {
-        const words = 'the answer is for another time than requested';
+        const words = 'the response is for another time than requested';
         if (rows !== undefined) rows.failure = account.transport.invalid(READS[query.read].group, words);
         break;
       }

@@ -14,7 +14,7 @@ import { UpstreamError } from '../upstreamError.ts';
 export async function readUser(transport: Transport, call: CallOptions): Promise<number> {
   const { found } = await transport.read('applications', USER, {}, call);
   const user = id.safeParse(found['id']).data;
-  if (user === undefined) throw transport.invalid('applications', 'the answer has no user');
+  if (user === undefined) throw transport.invalid('applications', 'the response has no user');
   return user;
 }
 

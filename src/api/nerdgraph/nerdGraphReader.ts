@@ -57,7 +57,7 @@ export function createNerdGraphReader(options: NerdGraphReaderOptions, before?: 
     queries: oneByOne((subject, range, call) => runQuery(account, subject, range, call)),
     entities: {
       list: (type, call) => listEntities(account, type, call),
-      listCalls: (type, count) => Math.max(1, Math.ceil(count / memory.entityList(type).limit)),
+      listCalls: (type, count) => Math.max(1, Math.ceil(count / memory.entityList('entities', type).limit)),
       types: (call) => readEntityTypes(account, call),
       goldenMetrics: goldenMetricsRead(account),
     },

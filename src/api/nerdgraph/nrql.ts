@@ -181,7 +181,7 @@ export function rowsOf(response: Json): {
   readonly facets: readonly string[];
 } {
   const rows = response['results'];
-  if (!Array.isArray(rows)) throw new CallFailure('invalid_response', 'the answer has no list "results"');
+  if (!Array.isArray(rows)) throw new CallFailure('invalid_response', 'the response has no list "results"');
   const metadata = hasMembers(response['metadata']) ? response['metadata'] : {};
   const facets = isList(metadata['facets']) ? metadata['facets'].slice(0, MAX_FACET_NAMES) : [];
   return {
@@ -197,11 +197,11 @@ export function rowsOf(response: Json): {
  * its length earlier, at least 5 minutes, and not later.
  */
 export function nearWindow(window: TimeRange | undefined, { from, to }: TimeRange): TimeRange {
-  if (window === undefined) throw new CallFailure('invalid_response', 'the answer does not say which time it is for');
+  if (window === undefined) throw new CallFailure('invalid_response', 'the response does not say which time it is for');
   const maxLag = Math.max(MAX_LAG, stepOf(to - from));
   const share = (window.to - window.from) / (to - from);
   if (to - window.to > maxLag || window.to > to || share < MIN_SHARE || share > MAX_SHARE) {
-    throw new CallFailure('invalid_response', 'the answer is for another time than requested');
+    throw new CallFailure('invalid_response', 'the response is for another time than requested');
   }
   return window;
 }

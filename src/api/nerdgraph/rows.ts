@@ -142,7 +142,7 @@ export async function takeRows(
   if (response === undefined) return false;
   const window = isBucketed || isNames ? response.window : nearWindow(response.window, query.range);
   if (window === undefined && !isNames) {
-    throw new CallFailure('invalid_response', 'the answer does not say which time it is for');
+    throw new CallFailure('invalid_response', 'the response does not say which time it is for');
   }
   const { golden, groupBy } = query;
   const fail = (words: string): UpstreamError => account.transport.invalid(READS[query.read].group, words);
@@ -172,7 +172,7 @@ export async function takeRows(
     }
     rows.append(subjectRows);
     if (!isNames && window !== undefined && !rows.meet(window, isBucketed) && golden === undefined) {
-      rows.failure = fail(`two answers are for different times (${subject})`);
+      rows.failure = fail(`two responses are for different times (${subject})`);
     }
   }
   return true;

@@ -357,7 +357,7 @@ class SplitRead {
   }
 
   #tooBig(): UpstreamError {
-    const failure = new CallFailure('invalid_response', 'more rows than an answer holds', { isTooBig: true });
+    const failure = new CallFailure('invalid_response', 'more rows than a response holds', { isTooBig: true });
     return this.#context.account.transport.reportFailure(READS[this.#context.query.read].group, failure);
   }
 

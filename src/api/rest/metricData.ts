@@ -42,7 +42,7 @@ const NO_VALUES: RestTimeslice['values'] = Object.freeze({});
 export function parseMetricData(body: unknown, range: TimeRange, discarded: Discarded): MetricData {
   const data = hasMembers(body) ? body['metric_data'] : undefined;
   if (!hasMembers(data) || !isList(data['metrics'])) {
-    throw new CallFailure('invalid_response', 'the answer has no "metric_data" with "metrics"');
+    throw new CallFailure('invalid_response', 'the response has no "metric_data" with "metrics"');
   }
   const given = data['metrics'];
   // The timeslices of a response share a few times, so each is parsed once.
@@ -55,7 +55,7 @@ export function parseMetricData(body: unknown, range: TimeRange, discarded: Disc
     else metrics.set(name, timeslicesOf(name, metric['timeslices'], times, discarded));
   }
   if (given.length > 0 && metrics.size === 0) {
-    throw new CallFailure('invalid_response', `none of the ${given.length} metrics of the answer can be read`);
+    throw new CallFailure('invalid_response', `none of the ${given.length} metrics of the response can be read`);
   }
   const unknown = [{ ...range, values: NO_VALUES }];
   for (const [name, timeslices] of metrics) if (timeslices.length === 0) metrics.set(name, unknown);
@@ -69,7 +69,7 @@ export function parseMetricData(body: unknown, range: TimeRange, discarded: Disc
 function rangeOf(body: unknown): TimeRange {
   const data = hasMembers(body) ? body['metric_data'] : undefined;
   const [from = NaN, to = NaN] = hasMembers(data) ? [data['from'], data['to']].map((time) => timeOf(time)) : [];
-  if (!(to > from)) throw new CallFailure('invalid_response', 'the answer does not say which time it is for');
+  if (!(to > from)) throw new CallFailure('invalid_response', 'the response does not say which time it is for');
   // The end may be the last second of its minute.
   return { from: Math.ceil(from / 60) * 60, to: Math.floor((to + 1) / 60) * 60 };
 }

@@ -236,7 +236,7 @@ describe('a query for many applications', () => {
     expect(between.notes.failures[0]?.message).toMatch(/left out \d+ bad values/);
   });
 
-  it('fails where the answer is for another time', async () => {
+  it('fails where the response is for another time', async () => {
     const between = await startBetween({ ...WORLD, applications: 1 });
     between.fault = edit(({ metadata }) => (metadata.timeWindow.begin += 420_000));
     const [outcome] = await readSubjects(between.reader.metricData, metricDataOf([IDS[0]!]), RANGE, between.call);

@@ -221,7 +221,7 @@ describe('a reader of NerdGraph that meets a fault', () => {
 describe('what the service says about a good answer', () => {
   const saying = (messages: unknown): Fault => edit(({ metadata }) => Object.assign(metadata, { messages }));
 
-  it('is reported once an hour of each endpoint, without the key, and the answer is used', async () => {
+  it('is reported once an hour of each endpoint, without the key, and the response is used', async () => {
     let minutes = 0;
     const between = await startBetween(WORLD, { monotonic: () => minutes * 60_000 });
     const { reader, call, notes } = between;

@@ -47,7 +47,7 @@ describe('the window that was answered', () => {
     }
   };
   const { from, to } = RANGE;
-  const ANOTHER = 'the answer is for another time than requested';
+  const ANOTHER = 'the response is for another time than requested';
 
   it.each<[string, number, number, unknown]>([
     ['is taken where it is the one that was asked for', from, to, RANGE],

@@ -64,10 +64,10 @@ const FAULTS: Record<string, { answer: Responder; reason: string; words: RegExp;
     words: /connection/,
     attempts: 2,
   },
-  'no answer': {
+  'no response': {
     answer: () => void vi.advanceTimersByTime(TIMEOUT_MS),
     reason: 'timeout',
-    words: /no answer within 0\.5 s/,
+    words: /no response within 0\.5 s/,
   },
   'a slow drip': {
     answer: (response) => {
@@ -79,9 +79,13 @@ const FAULTS: Record<string, { answer: Responder; reason: string; words: RegExp;
       response.on('close', () => clearInterval(timer));
     },
     reason: 'timeout',
-    words: /no whole answer within 0\.5 s/,
+    words: /no whole response within 0\.5 s/,
   },
-  'malformed JSON': { answer: send('{"applications":['), reason: 'invalid_response', words: /the answer is not JSON/ },
+  'malformed JSON': {
+    answer: send('{"applications":['),
+    reason: 'invalid_response',
+    words: /the response is not JSON/,
+  },
   'an empty body': { answer: send(''), reason: 'invalid_response', words: /empty/ },
   'a 204': { answer: (response) => response.writeHead(204).end(), reason: 'invalid_response', words: /empty/ },
   'a web page': {

@@ -46,7 +46,7 @@ it.each([0, 1])('a reader tries a call again as often as configured: %i times', 
 
 it('a reader waits for an answer as long as configured', async () => {
   const { reader } = await opened(() => undefined, 'limits: {max_retries: 0, request_timeout: 200ms}');
-  await expect(reader.listApplications({}, call)).rejects.toThrow('no answer within 0.2 s');
+  await expect(reader.listApplications({}, call)).rejects.toThrow('no response within 0.2 s');
 });
 
 it.each([true, false])('a reader asks for values that are not rounded where that is configured: %s', async (raw) => {

@@ -47,7 +47,7 @@ describe('parseMetricData', () => {
   it.each([[null], [{}], [{ metric_data: null }], [{ metric_data: {} }], [{ metric_data: { metrics: {} } }]])(
     'refuses %j',
     (value) => {
-      expect(() => parse(value)).toThrow('the answer has no "metric_data" with "metrics"');
+      expect(() => parse(value)).toThrow('the response has no "metric_data" with "metrics"');
     },
   );
 

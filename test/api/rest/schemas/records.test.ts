@@ -194,7 +194,7 @@ describe('a metric name entry', () => {
 describe('parseList', () => {
   it.each([[{}], [{ applications: null }], [{ applications: {} }], [null]])('refuses %j', async (body) => {
     await expect(parseList(application, body, 'applications', new Discarded())).rejects.toThrow(
-      'the answer has no list "applications"',
+      'the response has no list "applications"',
     );
   });
 
