@@ -6,9 +6,16 @@ import { entityKey, type Side, type SideSeries } from '../../src/tools/compare/s
 import { FAMILIES } from '../../src/metrics/catalogue.ts';
 import { BOTH_LINES, describeReal } from '../real/support/realPrograms.ts';
 import { testRules } from '../real/support/rules.ts';
-import { pageAt, ROOT, rowsOf, sectionOf } from './pages.ts';
+import { pageAt, ROOT, sectionOf } from './pages.ts';
 
 const PAGE = pageAt('docs/migrating.md');
+
+/** The items of the lists of a section, each on one line. */
+function itemsOf(heading: string): readonly string[] {
+  const text = sectionOf(PAGE, heading).replaceAll('\n  ', ' ');
+  return [...text.matchAll(/^- (.*)$/gm)].map(([, item = '']) => item);
+}
+
 const APP = { app: 'Shop', app_id: '1' };
 const HOST = { ...APP, host: 'web-1' };
 
@@ -16,7 +23,7 @@ const series = (name: string, value: number, labels: SideSeries['labels'] = APP)
   FAMILIES.filter((family) => family.name === name).map((family) => ({ family, labels, value }));
 
 describe('the reasons of compare', () => {
-  const explained = rowsOf(sectionOf(PAGE, '### compare')).map(([reason]) => reason);
+  const explained = itemsOf('### compare').flatMap((item) => /^\*\*(.+)\*\*: /.exec(item)?.[1] ?? []);
 
   test.each<[string, readonly SideSeries[], readonly SideSeries[], number]>([
     ['a family of REST only', series('newrelic_application_last_reported_timestamp_seconds', 1), [], 0],
@@ -90,7 +97,7 @@ const SHADOW_RULES = join(ROOT, 'monitoring/rules/migration/shadow.yaml');
 
 test('the page names every alert of the shadow phase, and no other', () => {
   const alerts = [...readFileSync(SHADOW_RULES, 'utf8').matchAll(/- alert: (\w+)/g)].map(([, name]) => name);
-  const named = [...sectionOf(PAGE, '### A shadow phase').matchAll(/^\| `(NewRelic\w+)`/gm)].map(([, name]) => name);
+  const named = itemsOf('### A shadow phase').flatMap((item) => /^`(NewRelic\w+)`/.exec(item)?.[1] ?? []);
   expect(named).toEqual(alerts);
 });
 
@@ -98,9 +105,10 @@ await describeReal('the rules of the shadow phase', {
   tools: ['promtool'],
   lines: BOTH_LINES,
   define: (program) => {
-    const queries = rowsOf(sectionOf(PAGE, '### A shadow phase'))
-      .filter(([cell = '']) => !cell.startsWith('`'))
-      .map(([panel = '', query = '']) => [panel, query.slice(1, -1)] as const);
+    const queries = itemsOf('### A shadow phase').flatMap((item) => {
+      const [, panel, query] = /^([^`].*?): `(.+)`$/.exec(item) ?? [];
+      return panel === undefined || query === undefined ? [] : [[panel, query] as const];
+    });
 
     test('give the differences of accounts with other static labels, and the queries of the page show them', async () => {
       expect(queries.map(([panel]) => panel)).toEqual(Object.keys(EXPECTED));
