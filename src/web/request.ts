@@ -133,8 +133,6 @@ export function expositionFormOf({ headers }: IncomingMessage): ExpositionForm {
   };
 }
 
-const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'http:': ':80', 'https:': ':443' };
-
 /** A prefix as it stands before a path: empty, or `/exporter` without a slash at its end. */
 export function normalisePrefix(prefix: string): string {
   const inner = prefix.replace(/^\/+|(?<!\/)\/+$/g, '');
@@ -161,8 +159,7 @@ export function relativeRoot(
   return { prefix: normalisePrefix(routePrefix), scheme: secure ? 'https' : 'http' };
 }
 
-function isSameHost(url: URL, host: string): boolean {
-  const wanted = host.toLowerCase();
-  const port = url.port === '' ? (DEFAULT_PORTS[url.protocol] ?? '') : `:${url.port}`;
-  return wanted === url.host || wanted === `${url.hostname}${port}`;
+function isSameHost({ protocol, host: wanted }: URL, host: string): boolean {
+  const own = `${protocol}//${host}`;
+  return URL.canParse(own) && new URL(own).host === wanted;
 }

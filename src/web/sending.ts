@@ -30,23 +30,19 @@ export function sendInternalError(response: ServerResponse): void {
 }
 
 /**
- * Sends a page, always as a whole: conditional requests and ranges make no sense where every response shows the present.
- *
- * @param key equal for requests that can share the page
- * @param parts makes its text
+ * Sends pages, always as a whole: conditional requests and ranges make no sense where every response shows the present. They are
+ * made one at a time, each for all clients that wait for it, and compressed for clients that take gzip. Requests with the same
+ * `key` can share a page; `parts` makes its text.
  */
-export type SendPage = (
-  response: Response,
-  slot: RequestSlot,
-  contentType: string,
-  key: string,
-  parts: () => Iterable<string>,
-) => Promise<void>;
-
-/** Makes pages one at a time, each for all clients that wait for it, and compressed for clients that take gzip. */
-export function pageSender(): SendPage {
+export function pageSender() {
   const pages = new SharedWork<readonly Buffer[]>('end');
-  return async (response, slot, contentType, key, parts) => {
+  return async (
+    response: Response,
+    slot: RequestSlot,
+    contentType: string,
+    key: string,
+    parts: () => Iterable<string>,
+  ): Promise<void> => {
     const gzip = acceptsGzip(response.req.headers['accept-encoding']?.toString());
     const pieces = await pages.of(`${gzip} ${key}`, slot.gone, async (abandoned) => {
       await yieldToEventLoop();

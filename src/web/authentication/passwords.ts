@@ -60,8 +60,8 @@ export function readBasicCredentials(
  * which users exist. Right and wrong verdicts are remembered apart: no flood of wrong ones pushes out a right one.
  */
 export class BasicAuthenticator {
-  readonly #right = new Remembered();
-  readonly #wrong = new Remembered();
+  readonly #right = new Set<string>();
+  readonly #wrong = new Set<string>();
   /** Verdicts are kept under a digest with a key of this process, so that memory holds no password. */
   readonly #digestKey = randomBytes(32);
   readonly #compare: Compare;
@@ -102,7 +102,7 @@ export class BasicAuthenticator {
       if (found !== undefined) return found;
       const matches = await this.#compare(given.password, hash, cost);
       const verdict = matches && known !== undefined ? 'right' : 'wrong';
-      (verdict === 'right' ? this.#right : this.#wrong).add(key);
+      remember(verdict === 'right' ? this.#right : this.#wrong, key);
       return verdict;
     } finally {
       this.#turns.end();
@@ -110,8 +110,15 @@ export class BasicAuthenticator {
   }
 
   #remembered(key: string): 'right' | 'wrong' | undefined {
-    if (this.#right.has(key)) return 'right';
-    return this.#wrong.has(key) ? 'wrong' : undefined;
+    for (const [verdict, keys] of [
+      ['right', this.#right],
+      ['wrong', this.#wrong],
+    ] as const) {
+      if (!keys.has(key)) continue;
+      remember(keys, key);
+      return verdict;
+    }
+    return undefined;
   }
 
   #digest(...parts: readonly string[]): string {
@@ -119,22 +126,12 @@ export class BasicAuthenticator {
   }
 }
 
-/** The keys that were used last. */
-class Remembered {
-  readonly #keys = new Set<string>();
-
-  /** True if the key is among them; it then counts as used now. */
-  has(key: string): boolean {
-    if (!this.#keys.delete(key)) return false;
-    this.#keys.add(key);
-    return true;
-  }
-
-  add(key: string): void {
-    this.#keys.add(key);
-    const [oldest] = this.#keys;
-    if (this.#keys.size > MAX_REMEMBERED && oldest !== undefined) this.#keys.delete(oldest);
-  }
+/** Puts a key at the end of the keys that were used last. */
+function remember(keys: Set<string>, key: string): void {
+  keys.delete(key);
+  keys.add(key);
+  const [oldest] = keys;
+  if (keys.size > MAX_REMEMBERED && oldest !== undefined) keys.delete(oldest);
 }
 
 /**

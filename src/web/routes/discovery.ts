@@ -1,7 +1,7 @@
 import type { Request } from 'express';
 import { tagLabel } from '../../metrics/labelNames.ts';
 import type { Group } from '../../reads/reads.ts';
-import type { SendPage } from '../sending.ts';
+import type { pageSender } from '../sending.ts';
 import type { LimitedHandler } from '../requestLimiter.ts';
 import type { ApplicationView } from '../../collect/accountStatus.ts';
 import { PATHS, type WebCollector, type WebDependencies } from '../dependencies.ts';
@@ -18,7 +18,7 @@ const MAX_LOGGED_CONFLICTS = 100;
  * `/sd`: Prometheus HTTP service discovery, a target group per application, to be scraped at `/probe`. `?account=`, repeatable,
  * chooses accounts: a job for each keeps its targets when the list of another account cannot be read.
  */
-export function discoveryHandler(deps: WebDependencies, sendPage: SendPage): LimitedHandler {
+export function discoveryHandler(deps: WebDependencies, sendPage: ReturnType<typeof pageSender>): LimitedHandler {
   const logged = new Set<string>();
   const warnOnce = (label: string, message: string): void => {
     if (logged.has(label) || logged.size >= MAX_LOGGED_CONFLICTS) return;
@@ -30,10 +30,8 @@ export function discoveryHandler(deps: WebDependencies, sendPage: SendPage): Lim
     const isSecure = 'encrypted' in request.socket && request.socket.encrypted === true;
     const { prefix, scheme } = relativeRoot(deps.settings, target, isSecure);
     // Without a scheme, Prometheus would scrape a target of a TLS server in plain text.
-    const address = {
-      __metrics_path__: `${prefix}${PATHS.probe}`,
-      ...(scheme === 'https' ? { __scheme__: scheme } : {}),
-    };
+    const address = [['__metrics_path__', `${prefix}${PATHS.probe}`]];
+    if (scheme === 'https') address.push(['__scheme__', scheme]);
     const collection = deps.collection();
     const waitMs = timeToRespond(request, collection, 0);
     const chosen = new Set(queryOf(request.originalUrl).getAll('account'));
@@ -51,8 +49,10 @@ export function discoveryHandler(deps: WebDependencies, sendPage: SendPage): Lim
     await sendPage(response, slot, 'application/json; charset=utf-8', key, function* () {
       let separator = '[';
       for (const { account, application } of applicationsOf(collector, chosen)) {
-        const labels = { ...address, ...labelsOf(account, application), ...tagLabels(application, warnOnce) };
-        yield `${separator}${JSON.stringify({ targets: [target], labels })}`;
+        const labels = [...address, ...labelsOf(account, application), ...tagLabels(application, warnOnce)];
+        // A name has letters, digits and underscores only.
+        const written = labels.map(([name, value]) => `"${name}":${JSON.stringify(value)}`);
+        yield `${separator}{"targets":[${JSON.stringify(target)}],"labels":{${written.join(',')}}}`;
         separator = ',';
       }
       yield separator === '[' ? '[]' : ']';
@@ -94,33 +94,29 @@ async function readLists(
   else await Promise.all([...chosen].map((account) => collector.refresh({ ...scope, account }, waitMs, signal)));
 }
 
-function labelsOf(account: string, application: ApplicationView): Record<string, string> {
-  const id = String(application.id);
-  return {
-    __param_account: account,
-    __param_app_id: id,
-    instance: `${account}/${id}`,
-    __meta_newrelic_account: account,
-    __meta_newrelic_app: application.name,
-    __meta_newrelic_app_id: id,
-    __meta_newrelic_language: application.language ?? '',
-    __meta_newrelic_reporting: String(application.reporting),
-  };
+function labelsOf(account: string, { id, name, language = '', reporting }: ApplicationView): [string, string][] {
+  return [
+    ['__param_account', account],
+    ['__param_app_id', String(id)],
+    ['instance', `${account}/${id}`],
+    ['__meta_newrelic_account', account],
+    ['__meta_newrelic_app', name],
+    ['__meta_newrelic_app_id', String(id)],
+    ['__meta_newrelic_language', language],
+    ['__meta_newrelic_reporting', String(reporting)],
+  ];
 }
 
 /** Labels of tags. Where the keys of two tags become one label, the first in alphabetical order is used, with a warning. */
-function tagLabels(
-  { tags = [] }: ApplicationView,
-  warn: (label: string, message: string) => void,
-): Record<string, string> {
+function tagLabels({ tags = [] }: ApplicationView, warn: (label: string, message: string) => void): [string, string][] {
   const keys = new Map<string, string>();
-  const labels: Record<string, string> = {};
+  const labels: [string, string][] = [];
   for (const { key, values } of tags.toSorted((a, b) => (a.key < b.key ? -1 : 1))) {
     const label = `__meta_newrelic_${tagLabel(key)}`;
     const first = keys.get(label);
     if (first === undefined) {
       keys.set(label, key);
-      labels[label] = values.toSorted().join(',');
+      labels.push([label, values.toSorted().join(',')]);
       continue;
     }
     warn(

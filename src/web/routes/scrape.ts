@@ -10,14 +10,6 @@ import { timeToRespond, queryOf, readSelection, readProbeQuery, HttpError, expos
 import { SharedWork } from '../sharedWork.ts';
 import { PROBE } from '../../metrics/catalogueExporter.ts';
 
-interface Made {
-  readonly pieces: readonly Buffer[];
-  /** True when every due task of the scope is fresh. */
-  readonly complete: boolean;
-  /** The client that has it made: its scrape is counted before the exporter's own metrics are read. */
-  readonly countedFor: AbortSignal;
-}
-
 /**
  * The telemetry path: refreshes what is due until the scraper's deadline, then answers from the last reads.
  * `collect[]=exporter` alone makes no call to New Relic. Work for a client that has left stops. HEAD does the same without
@@ -26,7 +18,8 @@ interface Made {
 export function metricsHandler(deps: WebDependencies, lastScrapes: LastScrapes): LimitedHandler {
   /** Milliseconds that the last response took to render and send, by its groups: the next one takes about the same. */
   const writeTimes = new Map<string, number>();
-  const makings = new SharedWork<Made>('begin');
+  /** `countedFor` is the client that has it made: its scrape is counted before the exporter's own metrics are read. */
+  const makings = new SharedWork<{ pieces: readonly Buffer[]; complete: boolean; countedFor: AbortSignal }>('begin');
   return async (request, response, slot) => {
     const { groups, own: wantsOwn } = readSelection(queryOf(request.originalUrl));
     const collection = deps.collection();

@@ -1,5 +1,5 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
-import type { Server as TlsServer } from 'node:https';
+import { Server as TlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 
 /** The most open connections of all listening sockets together. A new one replaces the one that was idle for longest. */
@@ -45,19 +45,16 @@ export class Connections {
   follow(server: Server): void {
     // Beyond this limit Node refuses connections: the last resort when every connection is in use.
     server.maxConnections = 2 * MAX_CONNECTIONS;
-    server.prependListener('connection', (socket: Socket) => void this.#accept(socket));
-  }
-
-  followTls(server: TlsServer): void {
-    server.maxConnections = 2 * MAX_CONNECTIONS;
     server.prependListener('connection', (socket: Socket) => {
       const connection = this.#accept(socket);
+      if (!(server instanceof TlsServer)) return;
       const addresses = addressesOf(socket);
       this.#shakingHands.set(addresses, connection);
       socket.once('close', () => {
         if (this.#shakingHands.get(addresses) === connection) this.#shakingHands.delete(addresses);
       });
     });
+    if (!(server instanceof TlsServer)) return;
     server.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
       if (error.code !== 'ERR_SSL_HTTP_REQUEST') return;
       this.#shakingHands.get(addressesOf(socket))?.socket.end(PLAIN_RESPONSE);

@@ -3,7 +3,7 @@ import { sendInternalError, sendText } from '../sending.ts';
 import { clientGone } from '../clientGone.ts';
 import { BasicAuthenticator, type Compare } from '../authentication/passwords.ts';
 import { PATHS } from '../dependencies.ts';
-import type { RateLimit, WebConfigStore } from '../webConfig/webConfig.ts';
+import type { WebConfigStore } from '../webConfig/webConfig.ts';
 import { hasPath, namesSeveralHosts, normalisePrefix, pathOf } from '../request.ts';
 
 /**
@@ -82,7 +82,8 @@ function hasBody({ headers }: IncomingMessage): boolean {
  * The token bucket of the exporter toolkit, full at the start: true for a request that gets a token. One token comes every
  * `intervalMs`, at most `burst` are saved up. `now` gives milliseconds of a clock that never goes back.
  */
-export function rateLimiter({ intervalMs, burst }: RateLimit, now: () => number): () => boolean {
+export function rateLimiter(limit: { intervalMs: number; burst: number }, now: () => number): () => boolean {
+  const { intervalMs, burst } = limit;
   let fullAt = now();
   return () => {
     const next = Math.max(fullAt, now()) + intervalMs;

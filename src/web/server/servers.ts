@@ -67,13 +67,8 @@ export async function startServers(options: {
   const listener = connections.inTurn(gate);
   const targets = options.sockets?.map((fd) => ({ fd })) ?? options.listen;
   const create = (): Server => {
-    if (tls === undefined) {
-      const server = createServer(LIMITS, listener);
-      connections.follow(server);
-      return server;
-    }
+    if (tls === undefined) return createServer(LIMITS, listener);
     const server = createTlsServer(tlsOptions(tls), listener);
-    connections.followTls(server);
     followTlsSettings(server, store, warnSometimes);
     return server;
   };
@@ -82,6 +77,7 @@ export async function startServers(options: {
   try {
     for (const target of targets) {
       const server = create();
+      connections.follow(server);
       server.timeout = SILENCE_MS;
       servers.push(server);
       addresses.push(await listen(server, target));

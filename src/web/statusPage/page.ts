@@ -3,7 +3,7 @@ import { PATHS, type WebDependencies, type WebSettings } from '../dependencies.t
 import type { LastScrapes } from '../lastScrapes.ts';
 import { linkPrefix, queryOf } from '../request.ts';
 import type { LimitedHandler, RequestSlot } from '../requestLimiter.ts';
-import type { SendPage } from '../sending.ts';
+import type { pageSender } from '../sending.ts';
 import { SharedWork } from '../sharedWork.ts';
 import { accountSections, failingAccounts } from './accountSection.ts';
 import { addressOf, monitoredSections, type Query } from './applicationsSection.ts';
@@ -26,7 +26,7 @@ const REFRESH_SECONDS = 30;
  */
 export function statusPages(
   deps: WebDependencies,
-  sendPage: SendPage,
+  sendPage: ReturnType<typeof pageSender>,
   scrapes: LastScrapes,
 ): Record<'page' | 'json' | 'config', LimitedHandler> {
   const { settings } = deps;

@@ -28,11 +28,14 @@ export interface ShownApplication extends ApplicationView, Served {
   readonly read: TaskStatus | undefined;
 }
 
-type Figure = 'requests' | 'errorRatio' | 'apdexScore' | 'apdexThreshold' | 'responseTime';
-
 /** What is served of an application, in base units; values of the window take the place of rolling ones. */
-interface Served extends Readonly<Partial<Record<Figure, number>>> {
-  readonly health?: string | undefined;
+interface Served {
+  requests?: number;
+  errorRatio?: number;
+  apdexScore?: number;
+  apdexThreshold?: number;
+  responseTime?: number;
+  health?: string | undefined;
   /** Its metric data, for {@link partsOf}. */
   readonly window?: WrittenSamples;
 }
@@ -62,7 +65,7 @@ export interface ShownEntity {
 }
 
 /** The families of the figures; those of one figure in one block are added up. */
-const FIGURES: ReadonlyMap<string, Figure> = new Map([
+const FIGURES: ReadonlyMap<string, Exclude<keyof Served, 'health' | 'window'>> = new Map([
   ['newrelic_application_rolling_requests_per_second', 'requests'],
   ['newrelic_application_rolling_error_ratio', 'errorRatio'],
   ['newrelic_application_rolling_apdex_score', 'apdexScore'],
@@ -170,7 +173,7 @@ export function isUnread({ refused, outage }: Pick<AccountStatus, 'refused' | 'o
 }
 
 function figuresOf({ columns, values }: WrittenSamples): Served {
-  const figures: Partial<Record<Figure, number>> & { health?: string | undefined } = {};
+  const figures: Served = {};
   for (const [index, { family, labels }] of columns.entries()) {
     const figure = FIGURES.get(family.name);
     if (figure !== undefined) figures[figure] = (figures[figure] ?? 0) + Number(values[index]);

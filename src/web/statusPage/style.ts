@@ -64,7 +64,8 @@ section { background: var(--card); border: 1px solid var(--line); border-radius:
 .parts { gap: 0 1rem; font-size: .875rem; }
 section > :last-child { margin-bottom: 0; }
 h3 { font-size: 1.1rem; margin: 0 0 .5rem; overflow-wrap: anywhere; }
-h3 span, h3 small { font-weight: normal; font-size: 1rem; }
+h3 span { font-weight: normal; }
+h3 small { display: block; font-weight: normal; font-size: 1rem; }
 /* The colours of New Relic; the sign and the word beside them say the same. */
 .health { padding: 0 .5rem; border-radius: .3rem; white-space: nowrap; }
 .green { background: var(--good-back); color: var(--good); }

@@ -60,25 +60,13 @@ export async function applicationRows(
     };
     await inSlices(account.applications ?? [], merge, signal);
   }
-  const sorted: ApplicationRow[] = [];
-  const insert = (row: ApplicationRow): void => {
-    let [from, to] = [0, sorted.length];
-    while (from < to) {
-      const middle = (from + to) >> 1;
-      const other = sorted[middle];
-      if (other !== undefined && isBefore(other, row)) from = middle + 1;
-      else to = middle;
-    }
-    sorted.splice(from, 0, row);
-  };
-  await inSlices(rows.values(), insert, signal);
-  return sorted;
+  return [...rows.values()].sort(compare);
 }
 
-function isBefore(a: ApplicationRow, b: ApplicationRow): boolean {
-  if (a.rank !== b.rank) return a.rank < b.rank;
+function compare(a: ApplicationRow, b: ApplicationRow): number {
+  if (a.rank !== b.rank) return a.rank - b.rank;
   const [first, second] = [a.application, b.application];
-  const slower = (first.responseTime ?? -1) - (second.responseTime ?? -1);
-  if (slower !== 0) return slower > 0;
-  return first.name === second.name ? first.id < second.id : first.name < second.name;
+  const faster = (second.responseTime ?? -1) - (first.responseTime ?? -1);
+  if (faster !== 0) return faster;
+  return first.name === second.name ? first.id - second.id : first.name < second.name ? -1 : 1;
 }

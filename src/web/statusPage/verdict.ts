@@ -24,17 +24,7 @@ const NAMED = 3;
  * @param maxAge `collection.max_age` in seconds
  * @param scraped the path that is scraped, as clients must ask for it
  */
-export function verdictOf({
-  accounts,
-  entries,
-  rows,
-  now,
-  silence,
-  background,
-  maxAge,
-  reloadFailed,
-  scraped,
-}: {
+export function verdictOf(situation: {
   readonly accounts: readonly ShownAccount[];
   readonly entries: readonly EntryStatus[];
   readonly rows: readonly ApplicationRow[];
@@ -45,6 +35,7 @@ export function verdictOf({
   readonly reloadFailed: boolean;
   readonly scraped: string;
 }): Verdict {
+  const { accounts, entries, rows, now, silence, background, maxAge, reloadFailed, scraped } = situation;
   const is = (verdict: Verdict['verdict'], style: Verdict['style'], text: string, count = 0) => {
     return { verdict, style, text, count };
   };

@@ -19,8 +19,6 @@ export function asksForCertificate({ clientAuth }: TlsSettings): boolean {
   return clientAuth !== undefined && clientAuth !== 'NoClientCert';
 }
 
-type Pem = 'cert' | 'key' | 'client_ca';
-
 /** A mistake in the section, at a key; `key` is undefined for the section as a whole. */
 interface Problem {
   readonly key: keyof TlsSection | undefined;
@@ -38,7 +36,7 @@ export function readTlsSettings(
 } {
   const problems = contradictions(section);
   const files: string[] = [];
-  const read = (name: Pem): string | undefined => {
+  const read = (name: 'cert' | 'key' | 'client_ca'): string | undefined => {
     const file = section[`${name}_file`];
     if (file === undefined) return section[name];
     if (section[name] !== undefined) problems.push({ key: name, message: `give ${name} or ${name}_file, not both` });
@@ -118,7 +116,7 @@ function contextOptions(
   };
 }
 
-function keyOf(section: TlsSection, name: Pem): keyof TlsSection {
+function keyOf(section: TlsSection, name: 'cert' | 'key' | 'client_ca'): keyof TlsSection {
   return section[name] === undefined ? `${name}_file` : name;
 }
 

@@ -6,12 +6,6 @@ import { readYaml } from '../../config/yaml/readYaml.ts';
 import { asksForCertificate, readTlsSettings, type TlsSettings } from './tlsSettings.ts';
 import { tlsSectionOf, webConfigSchema } from './webConfigFile.ts';
 
-/** One request every `intervalMs`, and up to `burst` requests that were not made earlier. */
-export interface RateLimit {
-  readonly intervalMs: number;
-  readonly burst: number;
-}
-
 /** A web configuration in the exporter-toolkit format, its files read in. */
 interface WebConfig {
   /** Undefined: plain HTTP. */
@@ -19,7 +13,8 @@ interface WebConfig {
   readonly headers: Readonly<Record<string, string>>;
   /** User name to bcrypt hash. Empty or undefined: no authentication; undefined where the file does not mention users. */
   readonly users: ReadonlyMap<string, string> | undefined;
-  readonly rateLimit: RateLimit | undefined;
+  /** One request every `intervalMs`, and up to `burst` requests that were not made earlier. */
+  readonly rateLimit: { readonly intervalMs: number; readonly burst: number } | undefined;
 }
 
 /** The result of reading a file, and every file that the result depends on. */
