@@ -80,11 +80,6 @@ export async function sendPieces(
   limitMs: number = TAKE_LIMIT_MS,
 ): Promise<boolean> {
   const length = made.reduce((total, piece) => total + piece.length, 0);
-  if (response.req.method === 'HEAD') {
-    response.setHeader('Content-Length', length);
-    response.end();
-    return true;
-  }
   const pieces = await inFlight.shared(made);
   inFlight.begin(response, pieces);
   response.setHeader('Content-Length', length);

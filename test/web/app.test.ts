@@ -2,11 +2,13 @@ import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { isTaken } from '../../src/web/dependencies.ts';
 import { serve, served, testApp } from './support/app.ts';
-import { accountStatus } from './support/collector.ts';
+import { accountStatus, type MemoryCollector } from './support/collector.ts';
 import { deferred } from './support/deferred.ts';
 import { get } from './support/http.ts';
 import { READ_PATHS } from './support/paths.ts';
 import { eventually } from '../support/eventually.ts';
+
+const REFUSED = accountStatus({ up: false, refused: 'the key was refused (401)', applications: undefined });
 
 describe('methods and paths', () => {
   test.each(
@@ -16,6 +18,14 @@ describe('methods and paths', () => {
     const got = await get(`${origin}${path}`, { method });
     expect([got.status, got.headers.allow, got.text]).toEqual([405, 'GET, HEAD', 'Method not allowed\n']);
     expect(got.headers['content-type']).toBe('text/plain; charset=utf-8');
+  });
+
+  test.each(READ_PATHS)('HEAD %s has the header fields of GET without the body', async (path) => {
+    const { origin } = await served();
+    const [whole, head] = [await get(`${origin}${path}`), await get(`${origin}${path}`, { method: 'HEAD' })];
+    expect([head.status, head.text, head.bytes.length]).toEqual([200, '', 0]);
+    for (const field of ['content-type', 'content-length']) expect(head.headers[field]).toBe(whole.headers[field]);
+    expect(whole.headers['content-length']).toBe(String(whole.bytes.length));
   });
 
   test.each(['/nothing', '/metrics/', '/METRICS', '/-/', '//metrics', '/%6detrics', '/favicon.ico', '/%'])(
@@ -104,44 +114,27 @@ describe('--web.telemetry-path', () => {
   test.each(['/', '/metrics', '/probes'])('may be %s', (path) => expect(isTaken(path)).toBe(false));
 });
 
-describe('/-/healthy', () => {
-  test('is 200 while the collector makes progress, whatever upstream does', async () => {
-    const { app, origin } = await served();
-    app.collector.accounts = [
-      accountStatus({ up: false, refused: 'the key was refused (401)', applications: undefined }),
-    ];
-    const got = await get(`${origin}/-/healthy`);
-    expect([got.status, got.text]).toEqual([200, 'Healthy\n']);
+describe('health and readiness', () => {
+  test.each<[what: string, path: string, status: number, prepare: (collector: MemoryCollector) => unknown]>([
+    ['progress is made, whatever upstream does', '/-/healthy', 200, (of) => (of.accounts = [REFUSED])],
+    ['no progress is made', '/-/healthy', 503, (of) => (of.healthy = false)],
+    ['nobody has scraped', '/-/ready', 200, () => undefined],
+    ['not everything was tried once in background mode', '/-/ready', 503, (of) => (of.isReady = false)],
+  ])('while %s: %s is %d', async (_, path, status, prepare) => {
+    const { app, origin } = await served({ background: status === 503 });
+    prepare(app.collector);
+    expect((await get(`${origin}${path}`)).status).toBe(status);
     expect(app.collector.refreshes).toEqual([]);
   });
 
-  test('is 503 when the collector makes none', async () => {
-    const { app, origin } = await served();
-    app.collector.healthy = false;
-    expect((await get(`${origin}/-/healthy`)).status).toBe(503);
+  test('once shutdown has begun it is not ready', async () => {
+    const { origin } = await served({ stopping: () => true });
+    expect((await get(`${origin}/-/ready`)).status).toBe(503);
   });
 });
 
-describe('/-/ready', () => {
-  test('is 200 before any scrape, and 503 once shutdown has begun', async () => {
-    let stopping = false;
-    const { origin } = await served({ stopping: () => stopping });
-    expect((await get(`${origin}/-/ready`)).status).toBe(200);
-    stopping = true;
-    expect((await get(`${origin}/-/ready`)).status).toBe(503);
-  });
-
-  test('waits in background mode until everything was tried once', async () => {
-    const { app, origin } = await served({ background: true });
-    app.collector.isReady = false;
-    expect((await get(`${origin}/-/ready`)).status).toBe(503);
-    app.collector.isReady = true;
-    expect((await get(`${origin}/-/ready`)).status).toBe(200);
-  });
-});
-
-describe('/-/reload for a page of another site', () => {
-  test.each([
+describe('/-/reload', () => {
+  test.each<[headers: Readonly<Record<string, string>>, status: number, method?: string]>([
     [{ origin: 'https://evil.example' }, 403],
     [{ origin: 'null' }, 403],
     [{ origin: 'http://127.0.0.1:1' }, 403],
@@ -152,7 +145,8 @@ describe('/-/reload for a page of another site', () => {
     [{ origin: 'https://proxy.example' }, 200],
     [{ origin: 'own' }, 200],
     [{}, 200],
-  ])('%j is answered %d', async (headers: Readonly<Record<string, string>>, status) => {
+    [{}, 200, 'PUT'],
+  ])('is not for a page of another site: %j gets %d', async (headers, status, method = 'POST') => {
     let reloads = 0;
     const reload = () => {
       reloads += 1;
@@ -161,42 +155,25 @@ describe('/-/reload for a page of another site', () => {
     const externalUrl = new URL('https://proxy.example/exporter/');
     const { origin } = await served({ reload, settings: { externalUrl } });
     const sent = headers['origin'] === 'own' ? { origin } : headers;
-    expect((await get(`${origin}/-/reload`, { method: 'POST', headers: sent })).status).toBe(status);
+    expect((await get(`${origin}/-/reload`, { method, headers: sent })).status).toBe(status);
     expect(reloads).toBe(status === 200 ? 1 : 0);
   });
-});
 
-describe('/-/reload', () => {
-  test.each(['POST', 'PUT'])('%s is forbidden unless enabled', async (method) => {
+  test('is forbidden unless enabled, and has no GET', async () => {
     const { origin } = await served();
-    const got = await get(`${origin}/-/reload`, { method });
-    expect(got.status).toBe(403);
-    expect(got.text).toContain('--web.enable-lifecycle');
+    for (const method of ['POST', 'PUT']) {
+      const got = await get(`${origin}/-/reload`, { method });
+      expect([got.status, got.text]).toEqual([403, expect.stringContaining('--web.enable-lifecycle')]);
+    }
+    const got = await get(`${origin}/-/reload`);
+    expect([got.status, got.headers.allow]).toEqual([405, 'POST, PUT']);
   });
 
-  test.each(['POST', 'PUT'])('%s reloads', async (method) => {
-    let reloads = 0;
-    const reload = () => {
-      reloads += 1;
-      return Promise.resolve({ ok: true } as const);
-    };
-    const { origin } = await served({ reload });
-    expect((await get(`${origin}/-/reload`, { method })).status).toBe(200);
-    expect(reloads).toBe(1);
-  });
-
-  test('answers 500 with the faults', async () => {
+  test('gets 500 with the faults', async () => {
     const diagnostics = ['config.yaml:3:5: accounts[0].region: must be us', 'config.yaml:9:1: nonsense: unknown key'];
     const { origin } = await served({ reload: () => Promise.resolve({ ok: false, diagnostics }) });
     const got = await get(`${origin}/-/reload`, { method: 'POST' });
-    expect(got.status).toBe(500);
-    expect(got.text.trimEnd().split('\n').slice(1)).toEqual(diagnostics);
-  });
-
-  test('GET is not allowed', async () => {
-    const { origin } = await served();
-    const got = await get(`${origin}/-/reload`);
-    expect([got.status, got.headers.allow]).toEqual([405, 'POST, PUT']);
+    expect([got.status, ...got.text.trimEnd().split('\n').slice(1)]).toEqual([500, ...diagnostics]);
   });
 });
 

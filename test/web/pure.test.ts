@@ -9,16 +9,15 @@ describe('the time to answer', () => {
   const timeTo = (header: string, lastWrite = 0, collection = COLLECTION) =>
     timeToRespond({ headers: { 'x-prometheus-scrape-timeout-seconds': header } }, collection, lastWrite);
 
-  test.each([
+  test.each<readonly [string, number]>([
     ['15', 14_500],
     ['1e1', 9_500],
     [' 8 ', 7_500],
     ['.5', 250],
     ['8s', 9_500],
-    ['', 9_500],
-    ['NaN', 9_500],
-    ['0x10', 9_500],
-    ['1e400', 9_500],
+    ...['', 'NaN', '0x10', '1e400', 'soon', '-5', '0', 'Infinity'].map((text) => [text, 9_500] as const),
+    ['2.5', 2_000],
+    ['0.6', 300],
     ['99999999', 119_500],
     ['120.1', 119_500],
   ])('header %j gives %d ms', (header, milliseconds) => {

@@ -479,62 +479,48 @@ describe('the response-time breakdown', () => {
   });
 });
 
-describe('/api/status', () => {
-  test('tells the interface of each account and when it ends', async () => {
-    const { app, origin } = await served();
-    app.collector.accounts = [
-      accountStatus({ api: 'rest', endOfLife: 1_816_992_000 }),
-      accountStatus({ name: 'new', api: 'nerdgraph' }),
-    ];
-    expect(JSON.parse((await get(`${origin}/api/status`)).text)).toMatchObject({
-      accounts: [
-        { api: 'rest', api_end_of_life: 1_816_992_000 },
-        { api: 'nerdgraph', api_end_of_life: null },
-      ],
-    });
-  });
+/** The JSON of an application, after `prepare`. */
+async function statusOf(prepare: (app: TestApp) => unknown): Promise<{ accounts: Record<string, unknown>[] }> {
+  const { app, origin } = await served();
+  prepare(app);
+  const got = await get(`${origin}/api/status`);
+  expect(got.headers['content-type']).toMatch(/^application\/json/);
+  expect(app.collector.refreshes).toEqual([]);
+  return JSON.parse(got.text) as { accounts: Record<string, unknown>[] };
+}
 
-  test('tells a failed reload, an account that cannot be read, and failures by reason', async () => {
-    const { app, origin } = await served();
+describe('/api/status', () => {
+  test('tells a failed reload, interfaces and when they end, an account that cannot be read, failures by reason', async () => {
     const outage = {
-      since: TEST_NOW - 60,
-      reason: 'auth' as const,
-      problem: '401',
+      ...{ since: TEST_NOW - 60, reason: 'auth' as const, problem: '401', servedUntil: undefined },
       remedy: REMEDIES.auth,
-      servedUntil: undefined,
     };
     const failing = [1, 2].map((failures) => task({ failures, reason: 'timeout', problem: 'no answer' }));
-    app.collector.accounts = [accountStatus({ up: false, outage, tasks: failing })];
-    const status = async (): Promise<unknown> => JSON.parse((await get(`${origin}/api/status`)).text);
-    expect(await status()).toMatchObject({
-      reload_failure: null,
+    const status = await statusOf((app) => {
+      app.reloadFailure = { at: TEST_NOW, diagnostics: ['c.yaml:1:1: a: b'] };
+      app.collector.accounts = [
+        accountStatus({ up: false, outage, tasks: failing, endOfLife: 1_816_992_000 }),
+        accountStatus({ api: 'nerdgraph' }),
+      ];
+    });
+    expect(status).toMatchObject({
+      reload_failure: { at: TEST_NOW, faults: ['c.yaml:1:1: a: b'] },
       accounts: [
         {
+          ...{ api: 'rest', api_end_of_life: 1_816_992_000 },
           outage: {
-            since: TEST_NOW - 60,
-            reason: 'auth',
-            problem: '401',
+            ...{ since: TEST_NOW - 60, reason: 'auth', problem: '401', last_good_values_until: null },
             remedy: expect.stringContaining('NRAK-') as unknown,
-            last_good_values_until: null,
           },
           failures: [
             {
-              group: 'application_metrics',
-              reason: 'timeout',
-              problem: 'no answer',
-              count: 2,
-              failures: 2,
-              since: TEST_NOW - 1_200,
+              ...{ group: 'application_metrics', reason: 'timeout', problem: 'no answer' },
+              ...{ count: 2, failures: 2, since: TEST_NOW - 1_200 },
             },
           ],
         },
+        { api: 'nerdgraph', api_end_of_life: null, outage: null, failures: [] },
       ],
-    });
-    app.reloadFailure = { at: TEST_NOW, diagnostics: ['c.yaml:1:1: a: b'] };
-    app.collector.accounts = [accountStatus()];
-    expect(await status()).toMatchObject({
-      reload_failure: { at: TEST_NOW, faults: ['c.yaml:1:1: a: b'] },
-      accounts: [{ outage: null, failures: [] }],
     });
   });
 
@@ -577,44 +563,28 @@ describe('/api/status', () => {
     ]);
   });
 
-  test('says the same as JSON and calls nothing upstream', async () => {
-    const { app, origin } = await served();
-    const got = await get(`${origin}/api/status`);
-    expect(got.headers['content-type']).toMatch(/^application\/json/);
-    expect(app.collector.refreshes).toEqual([]);
-    const document = JSON.parse(got.text) as { accounts: { groups: unknown[] }[] };
+  test('has every key, and null for what is not known', async () => {
+    const document = await statusOf(() => undefined);
     expect(document).toMatchObject({
-      version: '1.2.3',
-      now: 1_767_225_600,
+      ...{ version: '1.2.3', now: TEST_NOW, reload_failure: null },
       accounts: [
         {
-          name: 'production',
-          labels: { team: 'payments' },
-          up: true,
-          refused: null,
-          window_end: 1_767_225_480,
-          warnings: [],
+          ...{ name: 'production', labels: { team: 'payments' }, up: true, refused: null, warnings: [] },
+          window_end: TEST_NOW - 120,
           budget: {
-            requests_per_minute: 600,
-            requests_per_minute_in_force: 600,
-            requests_in_last_minute: 123,
-            requests_in_flight: 2,
-            paused_until: null,
+            ...{ requests_per_minute: 600, requests_per_minute_in_force: 600, requests_in_last_minute: 123 },
+            ...{ requests_in_flight: 2, paused_until: null },
           },
           plan: { requests_per_minute: 123.4, stretch: 1 },
           applications: [
             {
-              id: 7,
-              name: 'checkout',
-              language: 'java',
-              reporting: true,
-              response_time_seconds: 0.25,
+              ...{ id: 7, name: 'checkout', language: 'java', reporting: true, tags: [], health_status: null },
+              ...{ response_time_seconds: 0.25, requests_per_second: null, error_ratio: null, apdex_score: null },
+              apdex_threshold_seconds: null,
               breakdown: [
                 {
-                  kind: 'queue',
-                  name: 'Request queueing',
+                  ...{ kind: 'queue', name: 'Request queueing', seconds: 0.01 },
                   metric: 'newrelic_application_queue_time_seconds',
-                  seconds: 0.01,
                 },
                 { kind: 'component', name: 'Datastore/MySQL', seconds: 0.09 },
                 { kind: 'component', name: 'External', seconds: 0.05 },
@@ -622,19 +592,20 @@ describe('/api/status', () => {
               ],
             },
           ],
-          entities: [{ group: 'applications', state: 'fresh', failures: 0, problem: null, seconds: 0.21 }],
         },
       ],
     });
-    expect(document.accounts[0]?.groups[0]).toEqual({
-      group: 'applications',
-      interval_seconds: 60,
-      effective_interval_seconds: 60,
-      success: true,
-      last_success: 1_767_225_570,
-      duration_seconds: 1.25,
+    expect(document.accounts[0]?.['entities']).toEqual([
+      {
+        ...{ group: 'applications', application_id: null, application: null, host_id: null, host: null, query: null },
+        ...{ entity_type: null, entity_guid: null, entity: null, state: 'fresh', failures: 0, reason: null },
+        ...{ problem: null, since: null, seconds: 0.21, window_end: null },
+      },
+    ]);
+    expect((document.accounts[0]?.['groups'] as unknown[])[0]).toEqual({
+      ...{ group: 'applications', interval_seconds: 60, effective_interval_seconds: 60, success: true },
+      ...{ last_success: TEST_NOW - 30, duration_seconds: 1.25, oldest_window_end: TEST_NOW - 120 },
       entities: { fresh: 1, stale: 0, missing: 0 },
-      oldest_window_end: 1_767_225_480,
     });
   });
 });
@@ -676,12 +647,8 @@ describe('the entities of an account', () => {
     const alone = await pageOf(many, '?type=EXT-SERVICE&page=3');
     expect(names(alone)).toEqual(Array.from({ length: 20 }, (_, index) => `cart-${index + 100}`));
     expect(names(await pageOf(many, '?q=cart-77'))).toEqual(['cart-77']);
-    const { app, origin } = await served();
-    many(app);
-    const { accounts } = JSON.parse((await get(`${origin}/api/status`)).text) as {
-      accounts: { monitored_entities: unknown[] }[];
-    };
-    expect(accounts[0]?.monitored_entities[0]).toEqual({
+    const { accounts } = await statusOf(many);
+    expect((accounts[0]?.['monitored_entities'] as unknown[])[0]).toEqual({
       ...{ type: 'EXT-SERVICE', guid: 'guid of cart-0', name: 'cart-0', reporting: true, health_status: 'green' },
       golden_metrics: [{ metric: 'newrelic_Response time', title: 'Response time', unit: 'MS', value: 0.5 }],
     });
@@ -703,10 +670,8 @@ describe('the entities of an account', () => {
   });
 
   test('are in the JSON with every figure', async () => {
-    const { app, origin } = await served();
-    const [, browsers] = monitoredTypes();
-    app.collector.accounts = [accountStatus({ entities: [browsers ?? typeStatus()] })];
-    const { accounts } = JSON.parse((await get(`${origin}/api/status`)).text) as { accounts: unknown[] };
+    const entities = monitoredTypes().slice(1, 2);
+    const { accounts } = await statusOf((app) => (app.collector.accounts = [accountStatus({ entities })]));
     expect(accounts).toMatchObject([
       {
         entity_types: [
