@@ -143,13 +143,15 @@ const BEHAVIOURS: readonly Behaviour[] = [
     },
   },
   {
-    what: '600 wrong passwords wait over 60 connections that stay',
+    what: '600 wrong passwords wait over 60 connections that stay, and a right one that is new gets in',
     secured: true,
-    attack: async ({ port }) => {
+    attack: async ({ port, url }) => {
       const clients = await hostileClients(60, port, { tls: true });
       clients.forEach(({ socket }, client) => {
         socket.write(Array.from({ length: 10 }, (_, index) => wrong(1_000 + 10 * client + index)).join(''));
       });
+      const headers = { authorization: authorizationOf(RIGHT_AND_NEW) };
+      expect((await get(`${url}/config`, { agent: trusting, headers })).status).toBe(200);
       return clients;
     },
   },
@@ -169,17 +171,6 @@ test.each(BEHAVIOURS)('$what', async ({ attack, secured: locked }) => {
   expect(output.match(/level=error/g)?.length ?? 0, output).toBeLessThanOrEqual(3);
   expect(output).not.toMatch(/MaxListeners|Unhandled|uncaught/i);
   survived += 1;
-});
-
-test('a right password gets in while 600 wrong ones wait', async () => {
-  const { port, url } = secured;
-  const clients = await hostileClients(300, port, { tls: true });
-  clients.forEach(({ socket }, index) => socket.write(wrong(5_000 + 2 * index) + wrong(5_001 + 2 * index)));
-  for (const credentials of [RIGHT, RIGHT_AND_NEW]) {
-    const headers = { authorization: authorizationOf(credentials) };
-    expect((await get(`${url}/config`, { agent: trusting, headers })).status).toBe(200);
-  }
-  clients.forEach(({ socket }) => socket.destroy());
 });
 
 describe('64 clients of a page of 10,000 applications', () => {
@@ -232,11 +223,10 @@ describe('64 clients of a page of 10,000 applications', () => {
     return status;
   }
 
-  /** Each client asks, leaves after 50 ms, and comes again, for five seconds. */
+  /** Each client asks, leaves after 50 ms, and comes again, 20 times. */
   async function askAndLeave(target: () => string): Promise<void> {
-    const end = performance.now() + 5_000;
     const client = async (): Promise<void> => {
-      while (performance.now() < end) {
+      for (let visit = 0; visit < 20; visit += 1) {
         const socket = connect(exporter.port, '127.0.0.1').on('error', () => undefined);
         socket.write(requestText(target()));
         await pause(50);

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { samplesOf, type ParsedFamily } from '../support/exposition.ts';
-import { until } from '../real/support/until.ts';
 import { simulatorForTest } from '../support/simulator.ts';
 import { account, nerdGraphAccount } from './support/config.ts';
 import { clockForTest, exporterForTest } from './support/forTest.ts';
@@ -65,25 +64,6 @@ test('a reload to the other interface and back drops what was held, and each has
   expect(samplesOf(third, 'newrelic_host_info')).toEqual(samplesOf(first, 'newrelic_host_info'));
   expect(simulator.requests.counts()).not.toHaveProperty('graphql_nrql');
   expect(await spent()).toMatchObject({ requests_in_last_minute: simulator.requests.count() });
-});
-
-test('accounts that share a key make 25 calls at once together, and no more', async () => {
-  const simulator = await simulatorForTest({ applications: 2 });
-  // Nothing ends, so the places that are taken stay taken.
-  simulator.faults.add({ effect: 'hang' });
-  const limits = { max_concurrent_requests: 20, request_timeout: '10m', requests_per_minute: 3000 };
-  const accounts = Array.from({ length: 40 }, (_, index) =>
-    nerdGraphAccount(simulator, `account-${index}`, { limits }),
-  );
-  const exporter = await exporterForTest({ config: { accounts } });
-  await until('every place to be taken', async () => {
-    await exporter.scrape('/metrics', 2);
-    return simulator.requests.count() >= 25 ? true : undefined;
-  });
-  const inFlight = samplesOf(await exporter.scrape('/metrics', 2), 'newrelic_exporter_api_requests_in_flight');
-  expect(inFlight.reduce((sum, sample) => sum + sample.value, 0)).toBe(25);
-  expect(inFlight.filter((sample) => sample.value > 20)).toEqual([]);
-  expect([simulator.requests.count(), simulator.requests.maxConcurrency]).toEqual([25, 25]);
 });
 
 test('an application that dies does not report, and its figures fade and end', async () => {

@@ -7,8 +7,7 @@ import { z } from 'zod';
 import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import { MovedClock } from '../e2e/support/movedClock.ts';
 import { startExporter, type Exporter } from '../e2e/support/program.ts';
-import { INTERFACE_OF } from './incidents/fleet.ts';
-import { BOTH_LINES, describeReal } from './support/realPrograms.ts';
+import { describeReal } from './support/realPrograms.ts';
 import { quickRules } from './support/rules.ts';
 import { startPrometheus, type PrometheusServer } from './support/servers.ts';
 import { until } from './support/until.ts';
@@ -96,10 +95,8 @@ function evaluatedAfter(server: PrometheusServer, time: number): Promise<true> {
 
 await describeReal('a server that probes a few applications, and one that reads a few groups', {
   tools: ['prometheus'],
-  lines: BOTH_LINES,
-  define: (program, line) => {
-    const by = INTERFACE_OF[line];
-    test(`${by}: each exporter is judged by what it is asked for, and no alert fires while all is well`, async () => {
+  define: (program) => {
+    test('each exporter is judged by what it is asked for, and no alert fires while all is well', async () => {
       const clock = new MovedClock({ standsStill: true });
       const simulator = await startSimulator({ applications: APPLICATIONS, now: clock.now });
       calm(simulator);
@@ -107,7 +104,7 @@ await describeReal('a server that probes a few applications, and one that reads 
       const start = (budget: number): Promise<Exporter> =>
         startExporter({
           ...clock.program,
-          config: { accounts: [accountBy(by, simulator, { limits: { requests_per_minute: budget } })] },
+          config: { accounts: [accountBy('rest', simulator, { limits: { requests_per_minute: budget } })] },
         });
       const [probed, scraped] = await Promise.all([start(60), start(130)]);
       const servers: PrometheusServer[] = [];

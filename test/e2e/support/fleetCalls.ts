@@ -8,7 +8,7 @@ import { clockForTest, exporterForTest } from './forTest.ts';
 const WINDOW_END = 'newrelic_exporter_window_end_timestamp_seconds';
 
 /** How many minutes each window is after the one before; in the last, hosts are read again. */
-const MINUTES = [0, 1, 1, 4];
+const MINUTES = [0, 1, 4];
 
 /** Expects that a fleet is fresh every minute, over NerdGraph, with at most a number of calls. */
 export async function expectCalls(fleet: {
