@@ -59,7 +59,7 @@ const isRelated = (one: string, other: string): boolean =>
 const APART = [
   ['nerdgraph_app_id'],
   ['nerdgraph_syntax_error'],
-  ['nerdgraph_other_result'],
+  ['nerdgraph_other_result', 'nerdgraph_entity_page'],
   ['nerdgraph_limit_max', 'nerdgraph_facets'],
   ['rest_end_user_unit', 'rest_next_keeps_filters', 'rest_memory_hosts'],
   ['late_minutes'],
