@@ -140,7 +140,7 @@ export class AccountCollector {
     await Promise.allSettled(this.#running);
   }
 
-  /** Stops the account for good: no call starts any more, calls in flight are aborted, and waiting scrapes are released. */
+  /** Stops the account for good: no further call starts, calls in flight are aborted, and waiting scrapes are released. */
   stop(): void {
     this.#stopping.abort(new Error('the exporter no longer reads this account'));
     this.limiter.close();

@@ -140,7 +140,7 @@ export class AccountList {
   #take(list: readonly ListedAccount[]): void {
     const before = this.#accounts ?? new Map<number, ListedAccount & { readonly isMissing: boolean }>();
     if (list.length === 0 && before.size > 0) {
-      throw new UpstreamError(`the key lists no account any more: ${counted(before.size, 'account')} as before`, {
+      throw new UpstreamError(`the key lists no account now, and listed ${counted(before.size, 'account')} before`, {
         reason: 'invalid_response',
       });
     }

@@ -162,5 +162,5 @@ function reasonFor(family: CatalogueFamily, api: Api, { data }: ApplicationRecor
   if (names.includes(METRIC.web) && requests === 0) return 'there were no web requests in the window';
   const missing = names.filter((name) => columnsOf(name).every((columns) => Object.keys(columns).length === 0));
   if (missing.length > 0) return `New Relic answered no ${missing.join(', ')}`;
-  return `the answer of New Relic gives no value: ${names.map((name) => `${name} ${JSON.stringify(columnsOf(name))}`).join(', ')}`;
+  return `the response of New Relic gives no value: ${names.map((name) => `${name} ${JSON.stringify(columnsOf(name))}`).join(', ')}`;
 }

@@ -152,7 +152,7 @@ export function chooseTarget(
   checkOutput(output, force);
   if (isThere && !resume && !force) {
     throw new UsageError(
-      `an interrupted run is in ${checkpoint.path}: go on with --resume, or start anew with --force`,
+      `an interrupted run is in ${checkpoint.path}: continue with --resume, or start anew with --force`,
     );
   }
   return {

@@ -49,7 +49,7 @@ function stateOf(account: ShownAccount) {
   if (budget.pausedUntil !== undefined) return state(2, 'warn', '!', 'paused');
   if (warnings.length > 0) return state(3, 'warn', '!', counted(warnings.length, 'warning'));
   if (!up) return state(4, 'soft', '?', 'not read yet');
-  if (states.missing > 0 && states.missing === tasks.length) return state(4, 'soft', '?', 'nothing served any more');
+  if (states.missing > 0 && states.missing === tasks.length) return state(4, 'soft', '?', 'nothing served now');
   return state(5, 'good', TICK, 'read');
 }
 
@@ -174,7 +174,7 @@ function applicationsInWords({ applications, applicationCounts, outage, groups }
 
 function windowInWords({ windowEnd, groups }: AccountStatus, now: number): string {
   if (windowEnd !== undefined) return `ends ${timeInWords(windowEnd)}, ${ago(windowEnd, now)}`;
-  return groups.some(({ lastSuccess }) => lastSuccess !== undefined) ? 'none any more' : 'none yet';
+  return groups.some(({ lastSuccess }) => lastSuccess !== undefined) ? 'none now' : 'none yet';
 }
 
 function budgetInWords({ configured, inForce, inFlight, lastMinute }: AccountStatus['budget']): Html {

@@ -52,7 +52,7 @@ export function verdictOf(situation: {
   const served = total - states.reduce((sum, { missing }) => sum + missing, 0);
   if (!background && silence !== undefined && silence > longestSilence(accounts, maxAge)) {
     const isServed = accounts.some(({ isServing }) => isServing);
-    const left = isServed ? 'values are served that get too old' : 'nothing is served any more';
+    const left = isServed ? 'values are served that get too old' : 'nothing is served now';
     return is('not_scraped', 'bad', `Last scrape ${ago(0, silence)}: ${left}`);
   }
   const troubled = rows.filter(({ rank }) => rank < Infinity);

@@ -177,7 +177,7 @@ describe('an interrupted run', () => {
     await expect(runOn(countingSession(5).session, { ...WISH, output })).rejects.toThrow();
     const { session, calls } = countingSession();
     await expect(runOn(session, { ...WISH, output })).rejects.toThrow(
-      'go on with --resume, or start anew with --force',
+      'continue with --resume, or start anew with --force',
     );
     expect(calls()).toBe(0);
     await runOn(session, { ...WISH, output, force: true });

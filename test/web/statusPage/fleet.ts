@@ -69,7 +69,7 @@ export function fleet(applications = 120): { accounts: AccountStatus[]; blocks: 
       host: 'web-01.<b>example</b>',
       state: 'missing',
       failures: 11,
-      problem: 'GET /applications/{id}/hosts/{host_id}/metrics/data.json: no answer within 10 s',
+      problem: 'GET /applications/{id}/hosts/{host_id}/metrics/data.json: no response within 10 s',
       seconds: 10,
     }),
     ...list.slice(0, 30).map(({ id, name }) => task({ applicationId: id, application: name })),
@@ -156,7 +156,7 @@ export function monitoredTypes(): TypeStatus[] {
 
 /** Accounts that are read, and where much fails: nothing is refused or paused, so that the page must say it by itself. */
 export function faulty(): { accounts: AccountStatus[]; blocks: Block[] } {
-  const problem = 'GET /applications/{id}/metrics/data.json: no answer within 30 s, after 3 attempts';
+  const problem = 'GET /applications/{id}/metrics/data.json: no response within 30 s, after 3 attempts';
   const applications = Array.from({ length: 12 }, (_, index) => ({
     id: 2_000 + index,
     name: `billing-${index}`,
@@ -214,7 +214,7 @@ export function failing(count: number): { accounts: AccountStatus[]; blocks: Blo
             reason: index % 2 === 0 ? 'timeout' : 'server',
             problem:
               index % 2 === 0
-                ? 'GET /applications/{id}/metrics/data.json: no answer within 10 s'
+                ? 'GET /applications/{id}/metrics/data.json: no response within 10 s'
                 : 'GET /applications/{id}/metrics/data.json: 503 Service Unavailable, after 3 attempts; the service is overloaded',
             seconds: 10,
           }

@@ -158,7 +158,7 @@ describe('the status page', () => {
   test('shows what fails, with the reason and a name, and what is slowest', async () => {
     const text = words(await pageOf(large));
     expect(text).toContain(
-      'host_metrics 1 other: GET /applications/{id}/hosts/{host_id}/metrics/data.json: no answer within 10 s',
+      'host_metrics 1 other: GET /applications/{id}/hosts/{host_id}/metrics/data.json: no response within 10 s',
     );
     expect(text).toContain('host web-01.<b>example</b> · shop-1 1001 20 min ago nothing');
     expect(text).toContain('<script>document.title="pwned"</script> 1004 20 min ago last good values');
@@ -175,7 +175,7 @@ describe('the status page', () => {
         failures: index,
         state: index < 60 ? 'stale' : 'missing',
         reason: 'timeout',
-        problem: 'no answer within 10 s',
+        problem: 'no response within 10 s',
         since: TEST_NOW - 100 - index,
       }),
     );
@@ -188,7 +188,7 @@ describe('the status page', () => {
     });
     const text = words(await pageOfAccount({ tasks: [other, ...alike, task()] }));
     expect(text).toContain(
-      'application_metrics 200 timeout: no answer within 10 s shop-199 199 , shop-198 198 , shop-197 197 and 197 more 4 min 59 s ago nothing (140), last good values (60)',
+      'application_metrics 200 timeout: no response within 10 s shop-199 199 , shop-198 198 , shop-197 197 and 197 more 4 min 59 s ago nothing (140), last good values (60)',
     );
     // A message that says its reason does not get it in front, too.
     expect(text).toContain('hosts 1 GET /hosts.json: 503 (reason server) checkout 7 20 min ago nothing');
@@ -218,7 +218,7 @@ describe('the status page', () => {
     const expired = { up: false, windowEnd: undefined, outage: { ...outage, servedUntil: undefined } };
     const later = words(await pageOfAccount(expired));
     expect(later).toContain('Served Nothing: there are no good values, or they are too old.');
-    expect(later).toContain('Newest window served none any more');
+    expect(later).toContain('Newest window served none now');
   });
 
   test('a reload that failed has a banner with the faults', async () => {
@@ -238,7 +238,7 @@ describe('the status page', () => {
 
   test('tasks that took equally long are one row of the slowest, and a failure has a link to what to do', async () => {
     const batch = Array.from({ length: 40 }, (_, index) => task({ applicationId: index, seconds: 4.25 }));
-    const failed = task({ applicationId: 50, reason: 'timeout', problem: 'no answer', failures: 2, seconds: 9 });
+    const failed = task({ applicationId: 50, reason: 'timeout', problem: 'no response', failures: 2, seconds: 9 });
     const quick = Array.from({ length: 9 }, (_, index) => task({ seconds: 0.01 * (index + 1) }));
     const tasks = [...batch.slice(20), ...quick, ...batch.slice(0, 20), failed, task({ seconds: 0.2 })];
     const page = await pageOfAccount({ tasks });
@@ -255,7 +255,7 @@ describe('the status page', () => {
     expect(page).toContain('12 exported of 14 listed, 10 of them report');
     const ofEntry = { api: 'nerdgraph', accountId: 1_234_567, entry: 'company' } as const;
     const expired = words(await pageOfAccount({ ...ofEntry, tasks: [task({ state: 'missing' })] }));
-    expect(expired).toContain('production ? nothing served any more');
+    expect(expired).toContain('production ? nothing served now');
     expect(expired).toContain('Interface NerdGraph, account 1234567 of company');
   });
 
@@ -438,7 +438,7 @@ describe('the response-time breakdown', () => {
 
   test.each([
     [{ reporting: false }, {}, 'No metric data are read of what does not report.'],
-    [{}, { state: 'missing', problem: 'no answer within 10 s' } as const, '– no answer within 10 s'],
+    [{}, { state: 'missing', problem: 'no response within 10 s' } as const, '– no response within 10 s'],
     [{}, { state: 'missing', windowEnd: undefined } as const, 'Not read yet.'],
     [{}, { state: 'missing' } as const, 'Its last values are too old to be served.'],
     [{}, {}, 'No web transactions in the window.'],
@@ -495,7 +495,7 @@ describe('/api/status', () => {
       ...{ since: TEST_NOW - 60, reason: 'auth' as const, problem: '401', servedUntil: undefined },
       remedy: REMEDIES.auth,
     };
-    const failing = [1, 2].map((failures) => task({ failures, reason: 'timeout', problem: 'no answer' }));
+    const failing = [1, 2].map((failures) => task({ failures, reason: 'timeout', problem: 'no response' }));
     const status = await statusOf((app) => {
       app.reloadFailure = { at: TEST_NOW, diagnostics: ['c.yaml:1:1: a: b'] };
       app.collector.accounts = [
@@ -514,7 +514,7 @@ describe('/api/status', () => {
           },
           failures: [
             {
-              ...{ group: 'application_metrics', reason: 'timeout', problem: 'no answer' },
+              ...{ group: 'application_metrics', reason: 'timeout', problem: 'no response' },
               ...{ count: 2, failures: 2, since: TEST_NOW - 1_200 },
             },
           ],

@@ -36,7 +36,7 @@ async function judged(accounts: readonly AccountStatus[], blocks: readonly Block
 const WELL = 'All read, 30 s ago, no trouble in 1 application';
 const untried = groupStatus({ success: undefined, lastSuccess: undefined });
 const missing = task({ state: 'missing' });
-const failed = { state: 'missing', reason: 'timeout', problem: 'no answer within 10 s', failures: 1 } as const;
+const failed = { state: 'missing', reason: 'timeout', problem: 'no response within 10 s', failures: 1 } as const;
 const outage = {
   since: TEST_NOW,
   reason: 'auth',
@@ -73,7 +73,7 @@ test.each<[name: string, account: Partial<AccountStatus>, over: Partial<Situatio
     { tasks: [missing, task({ group: 'metric_names' })] },
     { silence: 421 },
     'not_scraped',
-    'Last scrape 7 min 1 s ago: nothing is served any more',
+    'Last scrape 7 min 1 s ago: nothing is served now',
   ],
   [
     'while values are still served',
@@ -95,21 +95,21 @@ test.each<[name: string, account: Partial<AccountStatus>, over: Partial<Situatio
     { tasks: [task(failed)] },
     { silence: 86_400 },
     'not_scraped',
-    'nothing is served any more',
+    'nothing is served now',
   ],
   [
     'a read fails',
     { tasks: [task(failed), task()] },
     {},
     'failing',
-    '1 of 2 reads fails: application_metrics: no answer within 10 s',
+    '1 of 2 reads fails: application_metrics: no response within 10 s',
   ],
   [
     'two fail',
     { tasks: [task(failed), task(failed), task()] },
     {},
     'failing',
-    '2 of 3 reads fail: application_metrics: no answer within 10 s',
+    '2 of 3 reads fail: application_metrics: no response within 10 s',
   ],
   [
     'a refused key',
@@ -177,7 +177,7 @@ describe('an application in trouble', () => {
     );
     expect(count).toBe(4);
     const failing = await judged([accountStatus({ name: 'a', applications, tasks: [task(failed)] })], blocks);
-    expect(failing.text).toContain('no answer within 10 s; 4 applications in trouble');
+    expect(failing.text).toContain('no response within 10 s; 4 applications in trouble');
   });
 });
 
