@@ -107,6 +107,25 @@ function hosts(bad: number | 'all'): Place {
   };
 }
 
+/** The key transactions of an account, the third of which breaks the query of their entities. */
+const KEY_TRANSACTION: Place = {
+  world: { applications: 4, hostsPerApplication: 1, keyTransactions: 8 },
+  begin: async (between) => {
+    const { reader, call } = between;
+    const subjects = (await reader.listKeyTransactions({}, call)).map(({ id }) => ({ keyTransactionId: id }));
+    const read = () => readNamed(between, reader.rolling!, subjects, (_) => _.keyTransactionId);
+    await readNamed(between, reader.rolling!, subjects.slice(2, 3), (_) => _.keyTransactionId);
+    const guid = between.asked.flatMap(({ nrql }) => /entity\.guid = '([^']+)'/.exec(nrql)?.[1] ?? [])[0]!;
+    return {
+      read,
+      isStruck: (nrql) => nrql.includes(guid),
+      isBad: (name) => name === String(subjects[2]!.keyTransactionId),
+    };
+  },
+  first: halving(1, 8),
+  more: 1,
+};
+
 const SERVICES = { applications: 40, hostsPerApplication: 1, keyTransactions: 0 };
 /** The services that are read; some had no errors, so that there is no row of them for a column of errors alone. */
 const SOME_SERVICES = 30;
@@ -167,6 +186,7 @@ const PLACES: Readonly<Record<string, Place>> = {
   'every third application': applications(16, every(16, 3)),
   'a host': hosts(7),
   'an application with all its hosts': hosts('all'),
+  'a key transaction': KEY_TRANSACTION,
   'a column of golden metrics': services('column', 0),
   'the rate of golden metrics': services('column', 0, RATE),
   'an entity': services('entity', 17),
@@ -201,12 +221,15 @@ async function begin(place: Place) {
   const between = await startBetween(place.world, { maxRetries: RETRIES, monotonic: () => now });
   await between.reader.listApplications({}, between.call);
   const reads = await place.begin(between);
+  const asked = between.asked.length;
   const whole = await reads.read();
+  // A read of key transactions asks for their applications, too.
+  const others = between.asked.length - asked - 1;
   const next = async () => {
     now += MINUTE;
     const before = between.asked.length;
     const values = await reads.read();
-    return { values, calls: between.asked.length - before };
+    return { values, calls: between.asked.length - before - others };
   };
   const strike = (fault: Fault | undefined): void => {
     between.fault = fault === undefined ? undefined : where(reads.isStruck, fault);

@@ -4,7 +4,7 @@ import type { RollingValues } from '../../../src/api/types.ts';
 import { UpstreamError } from '../../../src/api/upstreamError.ts';
 import { RANGE } from './nerdGraphReading.ts';
 import type { Reading } from '../support/reading.ts';
-import { edit, say, startBetween, where, type Between, type Fault } from './proxy.ts';
+import { edit, startBetween, type Between, type Fault } from './proxy.ts';
 import { readAll } from '../support/reading.ts';
 
 type NrqlRow = Record<string, unknown>;
@@ -104,35 +104,6 @@ describe('the rows of key transactions', () => {
     between.fault = editRows((rows) => rows.push({ ...rowOf(rows, third), facet: 'MXxBUE18T1RIRVJ8MQ' }));
     expect(await read()).toEqual(whole);
     expect(leftOut(between)).toEqual([expect.stringMatching(/left out 1 bad record/)]);
-  });
-
-  it('that do not say what they are about fail only the one that they belong to', async () => {
-    const { between, read, third } = await listed();
-    between.fault = editRows((rows) => {
-      const row = rows.find(({ facet }) => [facet].flat()[0] === third);
-      delete row?.['facet'];
-      delete row?.['entity.guid'];
-    });
-    expect((await read()).map((outcome) => 'error' in outcome)).toEqual(Array.from({ length: 8 }, (_, at) => at === 2));
-    expect(new Set(between.notes.splits)).toEqual(new Set(['error']));
-  });
-
-  it('of one that breaks their query are asked for alone from then on, and together again after many good answers', async () => {
-    const { between, read, third } = await listed();
-    const queries = async (reading?: Reading): Promise<number[]> => {
-      between.asked.length = 0;
-      await read(reading);
-      const asked = between.asked.map(({ nrql }) => nrql).filter(isOfKeyTransactions);
-      return asked.map((nrql) => new Set(nrql.match(/'[A-Za-z0-9+/=]{20,}'/g)).size).sort((a, b) => a - b);
-    };
-    between.fault = where((nrql) => isOfKeyTransactions(nrql) && nrql.includes(third), say('no', 'ODD'));
-    const outcomes = await read();
-    expect(outcomes.map((outcome) => 'error' in outcome)).toEqual(Array.from({ length: 8 }, (_, at) => at === 2));
-    expect(await queries()).toEqual([1, 7]);
-    expect(await queries(between.replace())).toEqual([1, 7]);
-    between.fault = undefined;
-    for (let answered = 0; answered < 30; answered += 1) expect(await queries()).toEqual([1, 7]);
-    expect(await queries()).toEqual([8]);
   });
 
   it('are completed by the application that owns them: the Apdex of the transaction, and that silence means no requests', async () => {
