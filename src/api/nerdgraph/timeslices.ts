@@ -311,7 +311,7 @@ class SplitRead {
     return account.transport.http.isCircuitOpen(call);
   }
 
-  /** Fails what cannot be divided any more. The other columns of an entity are then read apart. */
+  /** Fails what cannot be divided further. The other columns of an entity are then read apart. */
   #blame(batch: Batch, error: UpstreamError): void {
     this.#blamed.push({ batch, error });
     const isShared = this.#planned.length > 1 && !this.#isEnd;
