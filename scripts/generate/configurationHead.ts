@@ -55,8 +55,7 @@ accounts:
 
 ## Values from the environment
 
-In any text value, \`\${NAME}\` is replaced by the environment variable \`NAME\`, and \`\${NAME:-default}\` by \`default\` when the
-variable is not set or empty. A variable that is not set and has no default is an error. \`$\${\` stands for a literal \`\${\`.
+In any text value, \`\${NAME}\` is replaced by the environment variable \`NAME\`, and \`\${NAME:-default}\` by \`default\` when the variable is not set or empty. A variable that is not set and has no default is an error. \`$\${\` stands for a literal \`\${\`.
 
 - An unquoted value gets its type after the replacement: \`requests_per_minute: \${RPM:-300}\` is a number.
 - A variable never becomes a key, a list or a mapping. A default cannot hold another \`\${\`.
@@ -81,8 +80,8 @@ twice or exclude each other; values of a wrong type or out of their range; envir
 certificate files that cannot be used; and texts that are published or sent (names, labels, HELP, queries) and hold a configured key, or
 12 characters of one in a row. Anchors and aliases work; merge keys (\`<<\`) are not part of YAML 1.2 and do not.
 
-No fault repeats a value of the file, which could be a key. The path says \`<hidden>\` in the place of a key that is not plainly a name.
+No fault repeats a value of the file, which could be a key, nor a key that is not plainly a name (\`<hidden>\`).
 
-What is likely a mistake is a warning: a key that is no user key, \`query_files\` that match no file or have a \`\${...}\`,
+A warning is likely a mistake: a key that is no user key, \`query_files\` that match no file or have a \`\${...}\`,
 \`requests_per_minute\` above what New Relic allows an account (not with \`base_url\`), and with NerdGraph a \`request_timeout\` under 7s or
 \`api_key_header: X-Api-Key\`.`;

@@ -11,8 +11,7 @@ document that says so is listed here, and an account decides it:
 newrelic-apm-exporter check --live --facts --output=facts.json
 \`\`\`
 
-Each fact is \`as assumed\`, \`differs\` (with what was seen, and what of the exporter it makes wrong) or \`not decidable here\`
-(with why: no host, too little traffic).
+Each is \`as assumed\`, \`differs\` (with what was seen) or \`not decidable here\` (with why: no host, too little traffic).
 
 - It makes at most 80 calls for an account, beyond those that list its applications, under its budget;
   \`--wait=10m\` decides \`late_minutes\`, which reads a minute again while it waits (at most 30 minutes).
@@ -23,8 +22,7 @@ Each fact is \`as assumed\`, \`differs\` (with what was seen, and what of the ex
 - \`--output\` writes a file to share. It names nobody: ids of facts, verdicts, words of fixed lists, counts of rows, hosts, pages
   and names with two digits, ratios with three, the version and the day. An existing file is kept unless \`--force\` is given.
 
-\`newrelic-apm-exporter simulate --fact=<id>\` makes the simulator differ in that fact. Whether both interfaces say the same of the
-same minutes is shown by the command \`compare\`.
+\`newrelic-apm-exporter simulate --fact=<id>\` makes the simulator differ in that fact. The command \`compare\` shows whether both interfaces say the same.
 
 ## Seen live: not yet
 

@@ -57,8 +57,7 @@ const ABSENCE = `## When a series is absent
   published as 0.
 - \`component_time\`, \`component_calls\` and \`total_time\` are absent until the database kind of the application is known. That
   takes one good reading of its database metrics, and with REST one of their names before.
-- A value that cannot be read (null, text instead of a number) makes every family absent that is calculated from it: an unreadable
-  request queue takes \`response_time\` away, for example.
+- A value that cannot be read (null, text instead of a number) makes every family absent that is calculated from it.
 - \`health_status\` has a series for each of green, orange, red, gray and unknown. Any other status is one more series with 1, as long as
   the entity has it.
 

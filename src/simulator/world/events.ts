@@ -66,13 +66,6 @@ const SOURCES: Readonly<Record<string, Source>> = {
     }),
     browserApplication,
   ),
-  JobQueue: sampled(
-    (_, { archetype }) => archetype.customMetrics.length,
-    ({ application: { archetype }, random, index }) => ({
-      queue: archetype.customMetrics[index]?.name.split('/')[2] ?? '',
-      depth: Math.round((archetype.customMetrics[index]?.mean ?? 0) * 2 * random()),
-    }),
-  ),
   SystemSample: hostSamples(({ done }) => ({
     cpuPercent: Math.min(100, (100 * done.cpuSeconds) / 60),
     memoryUsedPercent: done.memoryMegabytes / 8,
@@ -105,7 +98,7 @@ interface SampledEvent {
  * @param owner the attributes that all events of an application share, and that name the entity they belong to
  */
 function sampled(
-  count: (done: InstanceMinute, application: SimulatedApplication) => number,
+  count: (done: InstanceMinute) => number,
   attributes: (sample: SampledEvent) => Attributes,
   owner: (application: SimulatedApplication, account: number) => Attributes = ofApplication,
 ): Source {
@@ -114,7 +107,7 @@ function sampled(
     if (!mayMatch(whose)) return;
     const [from, to] = [Math.floor(since / MINUTE), Math.ceil(until / MINUTE)];
     for (const { done, instance, minute } of world.minutes(world.whole(application), from, to)) {
-      for (let index = 0; index < Math.min(SAMPLES, count(done, application)); index += 1) {
+      for (let index = 0; index < Math.min(SAMPLES, count(done)); index += 1) {
         const random = sequence(hash(done.entropy, index, 31));
         const timestamp = minute * MINUTE + Math.floor(random() * MINUTE);
         // Spreads stand last, because V8 is slow at object literals with properties after them.
