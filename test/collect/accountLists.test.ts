@@ -114,7 +114,7 @@ describe('an entry with account_ids', () => {
   it('has nothing before its first list: a probe cannot tell whether there is such an account', async () => {
     const world = organisation(named('Shop'));
     world.reader.fault = () => ({ reason: 'server' });
-    const probe = (account: string) => world.clock.run(world.collector.probe(account, 1, 9_500));
+    const probe = (account: string) => world.probe(1, account);
     expect(await probe('Shop')).toMatchObject({ kind: 'unreadable' });
     world.reader.fault = () => undefined;
     await world.clock.until(world.clock.now() + 6_000);

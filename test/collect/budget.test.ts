@@ -118,13 +118,10 @@ describe('an overload answer', () => {
     expect(budget.pausedUntil(T + 6_000)).toBe(T + 16_000);
   });
 
-  it.each([
-    ['of an hour', 3_600_000, 300_000],
-    ['that is over', -60_000, 1_000],
-  ])('with a wait %s pauses for a sensible time', (_, waitMs, pause) => {
+  it('with a time that is over pauses for a second', () => {
     const budget = new Budget(600);
-    budget.overloaded(T, T - 1, waitMs);
-    expect(budget.pausedUntil(T)).toBe(T + pause);
+    budget.overloaded(T, T - 1, -60_000);
+    expect(budget.pausedUntil(T)).toBe(T + 1_000);
   });
 
   it('never pauses for more than 5 minutes, however late further answers come', () => {
@@ -148,12 +145,6 @@ describe('an overload answer', () => {
     budget.overloaded(T, T - 100, 10_000);
     const rates = [0, 19, 20, 30, 40, 50, 60, 600].map((seconds) => budget.inForce(T + seconds * 1000));
     expect(rates).toEqual([300, 300, 360, 420, 480, 540, 600, 600]);
-  });
-
-  it('leaves at least one call a minute', () => {
-    const budget = new Budget(1);
-    for (let time = T; time < T + 100_000; time += 10_000) budget.overloaded(time, time - 1, 1_000);
-    expect(budget.inForce(T + 95_000)).toBe(1);
   });
 
   it.each([

@@ -66,39 +66,11 @@ describe('a reading', () => {
     expect([...ledger.totals]).toEqual(COUNTED.map(() => 0));
   });
 
-  it('adds every value of a new minute', () => {
-    const ledger = started();
-    read(ledger, { to: 1, minutes: { 0: [6, 5, 4, 3, 2, 1, 7] } });
-    expect([...ledger.totals]).toEqual([6, 5, 4, 3, 2, 1, 7]);
-  });
-
-  it('adds what a minute of the first reading gains later, which is late', () => {
-    const ledger = started({ [-1]: web(5) });
-    expect(read(ledger, { to: 1, minutes: { [-1]: web(8) } })).toEqual({ ...NOTHING, late: 3 });
-    expect(webTotal(ledger)).toBe(3);
-  });
-
   it('counts late transactions of web and non-web, and no other late value', () => {
     const ledger = started();
     read(ledger, { to: 1 });
     expect(read(ledger, { to: 2, minutes: { 0: [1, 2, 4, 8, 16, 32, 64] } }).late).toBe(3);
     expect([...ledger.totals]).toEqual([1, 2, 4, 8, 16, 32, 64]);
-  });
-
-  it('takes nothing away when a value falls, and adds nothing when it rises again to what it was', () => {
-    const ledger = started();
-    read(ledger, { to: 1, minutes: { 0: web(9) } });
-    read(ledger, { to: 2, minutes: { 0: web(4) } });
-    read(ledger, { to: 3 });
-    read(ledger, { to: 4, minutes: { 0: web(9) } });
-    expect(webTotal(ledger)).toBe(9);
-  });
-
-  it('adds nothing for minutes before the first range, though the batch covers them', () => {
-    const ledger = new CounterLedger();
-    read(ledger, { to: 0, batchFrom: -50, minutes: { [-20]: web(5) } });
-    read(ledger, { to: 1, batchFrom: -49, minutes: { [-20]: web(5), [-11]: web(7), 0: web(1) } });
-    expect(webTotal(ledger)).toBe(1);
   });
 
   it('adds what a batch says of a minute of the last hour, and nothing of an older one', () => {

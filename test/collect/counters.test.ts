@@ -199,8 +199,8 @@ describe('the counters of an application', () => {
 
   it('are in a probe, and alone with collect[]=counters, which asks for nothing else but lists', async () => {
     const world = worldOf(2);
-    const probed = await world.clock.run(world.collector.probe('main', 1, 9_500));
-    expect(probed.kind === 'result' ? probed.blocks.map(({ group }) => group) : []).toContain('counters');
+    const { blocks } = await world.probed();
+    expect(blocks.map(({ group }) => group)).toContain('counters');
     const other = worldOf(2);
     const answer = await other.scrape({ groups: new Set(['counters'] as const) });
     expect(new Set(answer.blocks.map(({ group }) => group))).toEqual(new Set(['counters']));

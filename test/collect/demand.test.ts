@@ -10,7 +10,7 @@ async function probeFor(world: World, ids: readonly number[], seconds: number): 
   const from = world.clock.now();
   for (let second = 0; second < seconds; second += 30) {
     await world.clock.until(from + second * 1000);
-    for (const id of ids) await world.clock.run(world.collector.probe('main', id, 9_500));
+    for (const id of ids) await world.probe(id);
   }
   await world.clock.until(from + seconds * 1000);
 }
@@ -20,7 +20,7 @@ describe('an exporter that is probed for 5 of 40 applications', () => {
     const world = new World([TIGHT]);
     world.populate(40);
     await probeFor(world, [1, 2, 3, 4, 5], 600);
-    await world.clock.run(world.collector.probe('main', 5, 9_500));
+    await world.probe(5);
     const { tasks, effectiveIntervalSeconds, success } = world.group('application_metrics');
     expect(tasks.missing).toBe(0);
     expect(tasks.fresh + tasks.stale).toBe(5);
@@ -52,7 +52,7 @@ describe('an exporter that is probed for 5 of 40 applications', () => {
     expect(world.group('application_metrics').success).toBe(false);
     await probeFor(world, [1], 720);
     expect(world.group('application_metrics').success).toBe(true);
-    expect(await world.clock.run(world.collector.probe('main', 1, 9_500))).toMatchObject({ success: true });
+    expect(await world.probe()).toMatchObject({ success: true });
   });
 });
 

@@ -388,24 +388,11 @@ describe('golden metrics', () => {
     expect(await later(2)).toEqual([6, 2]);
     expect(world.group('golden_metrics')).toMatchObject({ success: false, tasks: { fresh: 1 } });
     expect(await later(3)).toEqual([6, 2]);
+    // Also where all reads fail from then on.
+    world.reader.fault = ({ kind }) => (kind === 'golden_metrics' ? { reason: 'server' } : undefined);
     expect(await later(2)).toEqual([6, undefined]);
     const failing = 'entities: EXT-SERVICE: golden metric "errorRate" cannot be read: golden_metrics: server';
     expect(warnings(world).filter((warning) => warning === failing)).toHaveLength(1);
-  });
-
-  it('that failed alone are absent after max_age also where all later reads fail', async () => {
-    const world = worldWith([selection()], [entity('a')]);
-    await world.scrape();
-    world.reader.failingMetrics = ['errorRate'];
-    await world.scrapeFor(4 * 60, 60);
-    world.reader.fault = ({ kind }) => (kind === 'golden_metrics' ? { reason: 'server' } : undefined);
-    const served = async (): Promise<unknown[]> => {
-      const answer = await world.scrape();
-      return [THROUGHPUT, 'newrelic_ext_service_error_rate'].map((family) => world.value(answer, family));
-    };
-    expect(await served()).toEqual([5, 2]);
-    await world.scrapeFor(3 * 60, 60);
-    expect(await served()).toEqual([5, undefined]);
   });
 
   it.each([

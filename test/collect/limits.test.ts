@@ -6,14 +6,6 @@ import { EVERYTHING, World } from './support/world.ts';
 const START = Date.UTC(2026, 0, 1);
 
 describe('the budget', () => {
-  it('is never exceeded in any 60 seconds, nor are the calls at once', async () => {
-    const world = new World([accountConfig({ limits: { requests_per_minute: 100, max_concurrent_requests: 3 } })]);
-    world.populate(60, 3);
-    await world.scrapeFor(1_200);
-    expect(world.reader.mostPerMinute()).toBe(100);
-    expect(world.reader.mostInFlight).toBe(3);
-  });
-
   it('is used up when it cannot carry the fleet, and every entity gets its share', async () => {
     const world = new World([accountConfig({ hosts: false, limits: { requests_per_minute: 100 } })]);
     world.populate(150);
@@ -342,25 +334,6 @@ describe('the log', () => {
       ['Could not be read', 'network', 'timeout', 2],
       ['Works again', 'timeout, network', undefined, undefined],
     ]);
-  });
-
-  it('writes nothing of the tries of an outage: one line for each group when it begins, one when it ends', async () => {
-    const world = new World();
-    world.populate(2, 0);
-    await world.scrape();
-    world.lines.length = 0;
-    world.reader.fault = () => ({ reason: 'network' });
-    await world.scrapeFor(600);
-    expect(world.lines.map(({ msg }) => msg)).toEqual(world.lines.map(() => 'Could not be read'));
-    expect(world.lines.map(({ group }) => group).toSorted()).toEqual(
-      [...new Set(world.lines.map(({ group }) => group))].toSorted(),
-    );
-    const groups = world.lines.length;
-    expect(groups).toBeGreaterThan(1);
-    world.reader.fault = () => undefined;
-    await world.scrapeFor(600);
-    const ends = world.lines.slice(groups).filter(({ msg }) => msg !== 'Refreshed');
-    expect(ends.map(({ msg }) => msg)).toEqual(Array.from({ length: groups }, () => 'Works again'));
   });
 
   it('of a refused key says why in one line for each group, and that the account waits in one more', async () => {

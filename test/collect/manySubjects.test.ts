@@ -96,14 +96,14 @@ describe('an interface whose calls carry many subjects', () => {
 
   it('lets a probe carry others that are due and were asked for, in the call that it makes anyway', async () => {
     const world = populated(8, 0);
-    for (const id of [1, 2, 3]) await world.clock.run(world.collector.probe('main', id, 9_500));
+    for (const id of [1, 2, 3]) await world.probe(id);
     await world.nextMinute(5);
     world.reader.calls.length = 0;
-    await world.clock.run(world.collector.probe('main', 1, 9_500));
+    await world.probe();
     const [call] = world.reader.of('metric_data');
     expect(world.reader.of('metric_data')).toHaveLength(1);
     expect(call?.subjects).toMatchObject([{ applicationId: 1 }, { applicationId: 2 }, { applicationId: 3 }]);
-    await world.clock.run(world.collector.probe('main', 2, 9_500));
+    await world.probe(2);
     expect(world.reader.of('metric_data')).toHaveLength(1);
   });
 });
@@ -112,8 +112,7 @@ describe('rolling values that the lists do not bring', () => {
   it('have a line of their own, and of another name than their list, in a probe in words', async () => {
     const world = populated(1, 1);
     world.reader.keyTransactions = [{ ...keyTransaction(7, 1), summary: undefined }];
-    const probed = await world.clock.run(world.collector.probe('main', 1, 9_500));
-    if (probed.kind !== 'result') throw new Error(`the probe ended with ${probed.kind}`);
+    const probed = await world.probed();
     const read = probed.notes.flatMap((note) => /^(.*): fresh, /.exec(note)?.[1] ?? []);
     expect(new Set(read).size).toBe(read.length);
     expect(read).toEqual(expect.arrayContaining(['applications', 'applications, rolling values']));

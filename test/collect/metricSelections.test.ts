@@ -1,12 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { MetricSelections, type SelectionInput } from '../../src/collect/metricSelections.ts';
-import type { AccountConfig } from '../../src/config/config.ts';
 import { customMetrics } from '../../src/metrics/customMetrics.ts';
+import { customMetric } from './support/config.ts';
 
-const DEPTH: AccountConfig['custom_metrics'][number] = {
-  ...{ name: 'depth', help: 'Depth', match: 'Custom/Depth/{of}', value: 'average_value', scale: 1, max_series: 100 },
-  scope: 'application',
-};
+const DEPTH = customMetric({ name: 'depth', match: 'Custom/Depth/{of}' });
 
 const application = (datastores: readonly string[], customNames: readonly string[]): SelectionInput => ({
   ...{ datastores, customNames, hosts: new Map(), selected: {} },

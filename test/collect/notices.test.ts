@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { REMEDIES } from '../../src/api/remedies.ts';
 import { unmatchedExclusions } from '../../src/collect/accountWarnings.ts';
 import { application, TRAFFIC } from './support/bodies.ts';
-import { accountConfig, config } from './support/config.ts';
+import { accountConfig, config, customMetric } from './support/config.ts';
 import { World } from './support/world.ts';
 
 const warned = (world: World, words: string): number =>
@@ -80,15 +80,7 @@ describe('an account that reads no applications', () => {
 });
 
 describe('a custom metric whose value upstream does not have', () => {
-  const metric = (value: string) => ({
-    name: 'newrelic_custom_depth',
-    help: 'Depth',
-    match: 'Custom/{queue}/depth',
-    value,
-    scale: 1,
-    scope: 'application' as const,
-    max_series: 100,
-  });
+  const metric = (value: string) => customMetric({ name: 'newrelic_custom_depth', value });
 
   it.each([
     ['call_count', 0],
@@ -105,15 +97,7 @@ describe('a custom metric whose value upstream does not have', () => {
   });
 });
 
-const NO_MATCH = {
-  name: 'custom_depth',
-  help: 'Depth',
-  match: 'Custom/{queue}/depth',
-  value: 'call_count',
-  scale: 1,
-  scope: 'application',
-  max_series: 100,
-} as const;
+const NO_MATCH = customMetric({ value: 'call_count' });
 
 describe('what matches nothing', () => {
   it('is a warning for the entries of settings, too, and of exclude in the command check only', async () => {

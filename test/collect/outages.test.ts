@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { QueryDefinition } from '../../src/metrics/queryFamilies.ts';
 import { application } from './support/bodies.ts';
-import { accountConfig, collectionConfig, config } from './support/config.ts';
+import { accountConfig, collectionConfig, config, query } from './support/config.ts';
 import { EVERYTHING, NERDGRAPH, World } from './support/world.ts';
 
 const QUARTER_HOUR = 900_000;
@@ -110,14 +109,6 @@ describe('in background mode', () => {
 describe('a reload while work is under way', () => {
   afterEach(() => {
     vi.restoreAllMocks();
-  });
-
-  const query = (name: string): QueryDefinition => ({
-    name,
-    nrql: `SELECT count(*) FROM ${name}`,
-    metrics: [{ name, help: 'Rows', scale: 1 }],
-    interval: 60_000,
-    max_series: 100,
   });
 
   it('that takes a query away fails no scrape and holds none up, whenever it comes', async () => {

@@ -80,7 +80,7 @@ describe('an exporter that is only probed', () => {
     for (let minute = 0; minute < 10; minute += 1) {
       for (const [index, id] of ids.entries()) {
         await world.clock.until(from + minute * 60_000 + index * 600);
-        await world.clock.run(world.collector.probe('main', id, 9_500));
+        await world.probe(id);
       }
     }
     const planned = world.status.plan.groups.find(({ group }) => group === 'application_metrics');
@@ -92,9 +92,9 @@ describe('an exporter that is only probed', () => {
     expect(lists.length).toBeGreaterThanOrEqual(5);
     // The plan is that of the probes, before anybody looks at a page.
     const unseen = nerdgraphWorld(100);
-    for (const id of ids) await unseen.clock.run(unseen.collector.probe('main', id, 9_500));
+    for (const id of ids) await unseen.probe(id);
     await unseen.clock.advance(6_000);
-    await unseen.clock.run(unseen.collector.probe('main', 1, 9_500));
+    await unseen.probe();
     const { accounts } = await unseen.collector.snapshot({ groups: new Set() });
     const calls = accounts[0]?.plan.groups.find(({ group }) => group === 'application_metrics')?.callsPerRefresh;
     expect(calls).toBe(10);

@@ -197,7 +197,7 @@ describe('a probe of an application', () => {
   it('leaves queries out, and says so', async () => {
     const world = worldWith([ORDERS]);
     world.populate(1);
-    const result = await world.clock.run(world.collector.probe('main', 1, 9_500));
+    const result = await world.probe();
     expect(result).toMatchObject({
       kind: 'result',
       notes: expect.arrayContaining(['queries are left out: /metrics has them']) as string[],
@@ -207,7 +207,7 @@ describe('a probe of an application', () => {
 
   it('says so, too, where the account reads no applications', async () => {
     const world = worldWith([ORDERS], { applications: { read: false } });
-    const result = await world.clock.run(world.collector.probe('main', 1, 9_500));
+    const result = await world.probe();
     const notes = ['applications are not read (applications: false)', 'queries are left out: /metrics has them'];
     expect(result).toEqual({ kind: 'unreadable', notes });
   });
@@ -219,7 +219,7 @@ describe('a probe', () => {
     world.populate(3, 1);
     world.reader.keyTransactions = [keyTransaction(7, 2), keyTransaction(8, 3)];
     await world.scrape();
-    const probed = await world.clock.run(world.collector.probe('main', 2, 9_500));
+    const probed = await world.probe(2);
     const blocks = probed.kind === 'result' ? probed.blocks : [];
     expect(blocks.filter(({ labels }) => labels['app_id'] !== '2')).toEqual([]);
     expect(new Set(blocks.map(({ group }) => group))).toEqual(

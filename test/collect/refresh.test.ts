@@ -89,23 +89,6 @@ describe('a refresh', () => {
     expect(await calls(15, 2)).toBe(await calls(60, 1));
   });
 
-  it('does what has not started when the window moves on for the newer window', async () => {
-    const world = new World([accountConfig({ limits: { max_concurrent_requests: 1 }, hosts: false })]);
-    world.populate(3);
-    await world.scrape();
-    await world.nextMinute(35);
-    world.reader.latency = () => 8_000;
-    world.reader.calls.length = 0;
-    await world.scrape();
-    await world.nextMinute(0);
-    await world.scrape();
-    await world.clock.advance(120_000);
-    const windows = world.reader.of('metric_data').map(({ query, at }) => ({ to: (query as { to: number }).to, at }));
-    const moved = Date.UTC(2026, 0, 1, 0, 2);
-    for (const { to, at } of windows) expect(to * 1000 + 120_000).toBe(at < moved ? moved - 60_000 : moved);
-    expect(new Set(windows.map(({ to }) => to)).size).toBeGreaterThan(1);
-  });
-
   it('reads again for the newer window what was in flight for the older one', async () => {
     const world = new World([accountConfig({ hosts: false })]);
     world.populate(1);
@@ -142,13 +125,6 @@ describe('the answer', () => {
     await world.clock.advance(15_000);
     const next = await world.collector.snapshot(EVERYTHING);
     expect(next.blocks.filter(({ group }) => group === 'application_metrics')).toHaveLength(5);
-  });
-
-  it('comes at the deadline when everything hangs', async () => {
-    const world = new World();
-    world.populate(5, 2);
-    world.reader.latency = () => 60_000;
-    expect(await world.scrape()).toMatchObject({ took: 9_500, complete: false, blocks: [] });
   });
 
   it('comes at once when the due work cannot end before the deadline, and a fleet too large gets there behind', async () => {
@@ -515,7 +491,7 @@ describe('a scope', () => {
   it('of one application does the lists and its work only', async () => {
     const world = new World();
     world.populate(3, 1);
-    const probed = await world.clock.run(world.collector.probe('main', 2, 9_500));
+    const probed = await world.probe(2);
     expect(probed).toMatchObject({ kind: 'result', success: true });
     expect(world.reader.calls.map(({ kind, applicationId }) => [kind, applicationId])).toEqual([
       ['applications', undefined],
@@ -535,14 +511,14 @@ describe('a probe', () => {
   ] as const)('of %s/%i is of an %s', async (account, id, kind) => {
     const world = new World();
     world.populate(1);
-    const result = await world.clock.run(world.collector.probe(account, id, 9_500));
+    const result = await world.probe(id, account);
     expect(result.kind).toBe(kind);
   });
 
   it('says why no list can be read', async () => {
     const world = new World();
     world.reader.fault = () => ({ reason: 'server', status: 500 });
-    const result = await world.clock.run(world.collector.probe('main', 1, 9_500));
+    const result = await world.probe();
     expect(result).toMatchObject({ kind: 'unreadable' });
     expect(JSON.stringify(result)).toContain('applications: server');
   });
@@ -551,8 +527,7 @@ describe('a probe', () => {
     const world = new World();
     world.populate(1);
     world.reader.fault = ({ kind }) => (kind === 'metric_data' ? { reason: 'server', status: 500 } : undefined);
-    const probed = await world.clock.run(world.collector.probe('main', 1, 9_500));
-    if (probed.kind !== 'result') throw new Error(`the probe ended with ${probed.kind}`);
+    const probed = await world.probed();
     expect(probed.success).toBe(false);
     expect(probed.notes.find((note) => note.startsWith('database types: '))).toMatch(/; what counts: not decided$/);
     expect(probed.notes.join()).toContain('; failed once: ');
@@ -562,8 +537,7 @@ describe('a probe', () => {
     const world = new World();
     world.populate(1, 1);
     world.reader.keyTransactions = [keyTransaction(9, 1)];
-    const probed = await world.clock.run(world.collector.probe('main', 1, 9_500));
-    if (probed.kind !== 'result') throw new Error(`the probe ended with ${probed.kind}`);
+    const probed = await world.probed();
     const present = new Set(probed.blocks.flatMap(({ samples }) => samples.columns.map(({ family }) => family.name)));
     const absent = probed.notes.flatMap(
       (note) => /^(newrelic_\w+) is absent: .+; it comes from ./.exec(note)?.[1] ?? [],
@@ -579,8 +553,7 @@ describe('a probe', () => {
     );
     const without = new World([accountConfig({ hosts: false })]);
     without.populate(1, 1);
-    const alone = await without.clock.run(without.collector.probe('main', 1, 9_500));
-    const notes = alone.kind === 'result' ? alone.notes : [];
+    const { notes } = await without.probed();
     expect(notes).toContain('no hosts: they are off for the application (hosts, applications.settings)');
     expect(notes.filter((note) => note.startsWith('newrelic_host_'))).toEqual([]);
   });
@@ -589,10 +562,8 @@ describe('a probe', () => {
     const world = new World([accountConfig({ instances: true })]);
     world.populate(2);
     world.reader.instancesOf.set(1, [instance(5, { summary: undefined })]);
-    const aboutInstances = async (id: number): Promise<string[]> => {
-      const probed = await world.clock.run(world.collector.probe('main', id, 9_500));
-      return probed.kind === 'result' ? probed.notes.filter((note) => note.startsWith('newrelic_instance_')) : [];
-    };
+    const aboutInstances = async (id: number): Promise<string[]> =>
+      (await world.probed(id)).notes.filter((note) => note.startsWith('newrelic_instance_'));
     expect((await aboutInstances(1)).join('\n')).toContain('newrelic_instance_rolling_requests_per_second is absent');
     expect(await aboutInstances(2)).toEqual([]);
   });
@@ -600,20 +571,16 @@ describe('a probe', () => {
   it('says why an application that does not report has no metric data', async () => {
     const world = new World();
     world.reader.applications = [application(1, { reporting: false })];
-    const probed = await world.clock.run(world.collector.probe('main', 1, 9_500));
-    expect(probed).toMatchObject({ kind: 'result', success: true });
-    expect(probed.kind === 'result' ? probed.notes : []).toContain(
-      'no metric data: the application does not report (applications.reporting_only)',
-    );
+    const { success, notes } = await world.probed();
+    expect(success).toBe(true);
+    expect(notes).toContain('no metric data: the application does not report (applications.reporting_only)');
   });
 
   it('does not succeed when anything of the application failed, and answers the rest', async () => {
     const world = new World();
     world.populate(2, 1);
     world.reader.fault = ({ hostKey }) => (hostKey === '1000' ? { reason: 'timeout' } : undefined);
-    const failing = await world.clock.run(world.collector.probe('main', 1, 9_500));
-    expect(failing).toMatchObject({ kind: 'result', success: false });
-    const other = await world.clock.run(world.collector.probe('main', 2, 9_500));
-    expect(other).toMatchObject({ kind: 'result', success: true });
+    expect(await world.probed(1)).toMatchObject({ success: false });
+    expect(await world.probed(2)).toMatchObject({ success: true });
   });
 });

@@ -1,20 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import type { AccountConfig } from '../../src/config/config.ts';
 import { application, host, instance, keyTransaction, TRAFFIC } from './support/bodies.ts';
 import type { Snapshot } from '../../src/collect/collector.ts';
-import { accountConfig, collectionConfig, config } from './support/config.ts';
+import { accountConfig, collectionConfig, config, customMetric } from './support/config.ts';
 import { FakeReader } from './support/fakeReader.ts';
 import { EVERYTHING, NERDGRAPH, World } from './support/world.ts';
 
-const QUEUE: AccountConfig['custom_metrics'][number] = {
-  name: 'newrelic_custom_queue_depth',
-  help: 'Jobs waiting',
-  match: 'Custom/Queue/{queue}/depth',
-  value: 'average_value',
-  scale: 1,
-  scope: 'application',
-  max_series: 100,
-};
+const QUEUE = customMetric({ name: 'newrelic_custom_queue_depth', match: 'Custom/Queue/{queue}/depth' });
 
 function queues(world: World): void {
   world.reader.names.set(1, [
@@ -278,7 +269,7 @@ describe('a reload', () => {
     world.populate(1);
     await world.scrape();
     world.readers.clear();
-    const bad: AccountConfig['custom_metrics'][number] = { ...QUEUE, match: '{a}/{b}' };
+    const bad = { ...QUEUE, match: '{a}/{b}' };
     expect(() =>
       world.collector.reconfigure(config(accountConfig({ hosts: false, custom_metrics: [bad], labels: { a: 'b' } }))),
     ).toThrow();

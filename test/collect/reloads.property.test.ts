@@ -3,9 +3,8 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { Group } from '../../src/reads/reads.ts';
 import type { AccountConfig, Config } from '../../src/config/config.ts';
 import type { MetricDataSubject, QuerySubject } from '../../src/api/upstreamReader.ts';
-import type { QueryDefinition } from '../../src/metrics/queryFamilies.ts';
 import { application, host, TRAFFIC } from './support/bodies.ts';
-import { accountConfig, collectionConfig } from './support/config.ts';
+import { accountConfig, collectionConfig, customMetric, query } from './support/config.ts';
 import { FakeReader, type Call, type Fault, type Likeness } from './support/fakeReader.ts';
 import { EVERYTHING, NERDGRAPH, REST, World } from './support/world.ts';
 
@@ -65,16 +64,11 @@ const step = fc.record({
   latency: fc.constantFrom(0, 50, 2_000),
 });
 
-function query(name: string): QueryDefinition {
-  const metrics = [{ name: `rows_of_${name}`, help: 'Rows', scale: 1 }];
-  return { name, nrql: `SELECT count(*) FROM ${name}`, metrics, interval: MINUTE, max_series: 100 };
-}
-
 /** A custom metric, as it is configured, and the name of its metric in New Relic. */
 function custom(name: (typeof CUSTOM)[number]): AccountConfig['custom_metrics'][number] {
   const scope = name === 'depth' ? 'application' : 'host';
   const match = `Custom/${name}/{queue}`;
-  return { name: `custom_${name}`, help: name, match, value: 'average_value', scale: 1, scope, max_series: 100 };
+  return customMetric({ name: `custom_${name}`, help: name, match, scope });
 }
 
 const metricOf = (name: string): string => `Custom/${name}/mail`;
@@ -87,7 +81,7 @@ function configOf(now: Choice, { api }: Likeness): Config {
       account_id: 7,
       hosts: now.hosts,
       labels: { team: now.team },
-      queries: now.queries.map(query),
+      queries: now.queries.map((name) => query(name)),
       custom_metrics: now.custom.map(custom),
       applications: { exclude: now.excluded.map((id) => ({ id })) },
       limits: { requests_per_minute: now.perMinute, max_concurrent_requests: now.atOnce },

@@ -12,20 +12,12 @@ import { neededGroups } from '../../src/collect/demand.ts';
 import type { AccountConfig } from '../../src/config/config.ts';
 import { GROUPS, type Group } from '../../src/reads/reads.ts';
 import { application, keyTransaction } from './support/bodies.ts';
-import { accountConfig } from './support/config.ts';
+import { accountConfig, customMetric } from './support/config.ts';
 import { FakeReader } from './support/fakeReader.ts';
 import { VirtualClock } from './support/virtualClock.ts';
 import { NERDGRAPH } from './support/world.ts';
 
-const DEPTH: AccountConfig['custom_metrics'][number] = {
-  name: 'depth',
-  help: 'Jobs that wait.',
-  match: 'Custom/Queue/{queue}/depth',
-  value: 'average_value',
-  scale: 1,
-  scope: 'application',
-  max_series: 100,
-};
+const DEPTH = customMetric({ match: 'Custom/Queue/{queue}/depth' });
 const reader = new FakeReader(new VirtualClock());
 const shop = application(7, { name: 'shop-eu' });
 

@@ -4,16 +4,12 @@ import { systemClock } from '../../src/eventLoop/clock.ts';
 import { Collector } from '../../src/collect/collector.ts';
 import { startSimulator, type SimulatorOptions } from '../../src/simulator/simulator.ts';
 import { readNerdGraph } from '../api/nerdgraph/nerdGraphReading.ts';
-import { accountConfig, collectionConfig } from './support/config.ts';
+import { accountConfig, collectionConfig, query } from './support/config.ts';
 import { NERDGRAPH, World } from './support/world.ts';
 
-const QUERIES = Array.from({ length: 40 }, (_, index) => ({
-  name: `q${index}`,
-  nrql: `SELECT count(*) FROM Deployment -- ${index}`,
-  metrics: [{ name: `m${index}`, help: 'Deployments', scale: 1 }],
-  interval: 60_000,
-  max_series: 10,
-}));
+const QUERIES = Array.from({ length: 40 }, (_, index) =>
+  query(`q${index}`, { nrql: `SELECT count(*) FROM Deployment -- ${index}` }),
+);
 
 /** Two accounts, each with a key of its own, which read all of their queries once; and what the service sees. */
 async function twoAccounts(options: SimulatorOptions) {

@@ -1,6 +1,7 @@
 import type { AccountConfig, CollectionConfig, Config } from '../../../src/config/config.ts';
 import { formatDiagnostic } from '../../../src/config/diagnostic.ts';
 import { loadConfig } from '../../../src/config/load.ts';
+import type { QueryDefinition } from '../../../src/metrics/queryFamilies.ts';
 
 type Deep<T> = T extends readonly unknown[] ? T : T extends object ? { readonly [K in keyof T]?: Deep<T[K]> } : T;
 
@@ -37,4 +38,24 @@ export function collectionConfig(over: Deep<CollectionConfig> = {}): CollectionC
 
 export function config(account = accountConfig(), collection = collectionConfig()): Config {
   return { accounts: [account], collection };
+}
+
+/** A query that is read once a minute, and feeds one family. */
+export function query(name: string, over: Partial<QueryDefinition> = {}): QueryDefinition {
+  return {
+    ...{ name, nrql: `SELECT count(*) FROM ${name}`, interval: 60_000, max_series: 5_000 },
+    metrics: [{ name: `rows_of_${name}`, help: 'Rows', scale: 1 }],
+    ...over,
+  };
+}
+
+/** A custom metric of applications. */
+export function customMetric(
+  over: Partial<AccountConfig['custom_metrics'][number]> = {},
+): AccountConfig['custom_metrics'][number] {
+  return {
+    ...{ name: 'custom_depth', help: 'Depth', match: 'Custom/{queue}/depth', value: 'average_value' },
+    ...{ scale: 1, scope: 'application', max_series: 100 },
+    ...over,
+  };
 }

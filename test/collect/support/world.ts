@@ -2,6 +2,7 @@ import { pino } from 'pino';
 import type { AccountConfig, CollectionConfig, Config } from '../../../src/config/config.ts';
 import { Collector, type Snapshot } from '../../../src/collect/collector.ts';
 import type { AccountStatus, GroupStatus } from '../../../src/collect/accountStatus.ts';
+import type { ProbeResult } from '../../../src/collect/probeResult.ts';
 import type { Scope } from '../../../src/collect/demand.ts';
 import { GROUPS, type Group } from '../../../src/reads/reads.ts';
 import { application, host } from './bodies.ts';
@@ -104,6 +105,18 @@ export class World {
     await this.clock.run(this.collector.refresh(scope, timeout));
     const took = this.clock.monotonic() - asOf;
     return { ...(await this.collector.snapshot(scope, asOf)), took };
+  }
+
+  /** Probes an application; gives the answer. */
+  probe(id = 1, account = 'main'): Promise<ProbeResult> {
+    return this.clock.run(this.collector.probe(account, id, 9_500));
+  }
+
+  /** Probes an application that is known; gives what is served of it, and the notes. */
+  async probed(id = 1): Promise<Extract<ProbeResult, { readonly kind: 'result' }>> {
+    const result = await this.probe(id);
+    if (result.kind !== 'result') throw new Error(`the probe ended with ${result.kind}`);
+    return result;
   }
 
   /** Scrapes every `every` seconds for a number of seconds. */
