@@ -98,11 +98,11 @@ const BEHAVIOURS: readonly Behaviour[] = [
     },
   },
   {
-    what: '12 clients ask for 30 large answers each and read nothing, for good',
+    what: '12 clients ask for 30 large responses each and read nothing, for good',
     attack: ({ port }) => send(port, 12, LARGE.repeat(30), { deaf: true }),
   },
   {
-    what: 'a client leaves in the middle of a compressed answer, 30 times',
+    what: 'a client leaves in the middle of a compressed response, 30 times',
     attack: async ({ port }) => {
       const text = requestText('/metrics?collect[]=applications', ['Accept-Encoding: gzip']);
       for (let round = 0; round < 30; round += 1) {
@@ -263,10 +263,10 @@ async function fourScrapes(exporter: Exporter): Promise<boolean> {
     ...(exporter === secured ? { authorization: authorizationOf(RIGHT) } : {}),
   };
   const agent = exporter === secured ? { agent: trusting } : {};
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: SLOTS }, () => get(`${exporter.url}/metrics`, { headers, ...agent })),
   );
-  return answers.every(({ status, text }) => status === 200 && text.includes('newrelic_up{account="default"} 1'));
+  return responses.every(({ status, text }) => status === 200 && text.includes('newrelic_up{account="default"} 1'));
 }
 
 function authorizationOf(credentials: string): string {

@@ -24,7 +24,7 @@ describe('the time to answer', () => {
     expect(timeTo(header)).toBe(milliseconds);
   });
 
-  test('keeps free what the last answer took to write, but never under half the timeout', () => {
+  test('keeps free what the last response took to write, but never under half the timeout', () => {
     expect(timeTo('10', 2_000)).toBe(7_500);
     expect(timeTo('10', 60_000)).toBe(5_000);
   });

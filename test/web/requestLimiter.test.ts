@@ -159,15 +159,15 @@ describe('clients that wait for New Relic', () => {
           await Promise.race([gate.promise, once(signal, 'abort')]);
           if (signal.aborted) ended.push(number);
         });
-        await sendPieces(response, [Buffer.from(`answer ${request.query['n'] as string}`)], slot);
+        await sendPieces(response, [Buffer.from(`response ${request.query['n'] as string}`)], slot);
       }),
     );
     const { origin, port } = await serve(app);
     const ask = async (n: number) => {
       const before = asked;
-      const answer = get(`${origin}/wait?n=${n}`);
+      const response = get(`${origin}/wait?n=${n}`);
       await eventually(() => expect(asked).toBe(before + 1));
-      return { answer };
+      return { response };
     };
     return { ask, limiter, gate, ended, port };
   }
@@ -177,14 +177,14 @@ describe('clients that wait for New Relic', () => {
     const first = await ask(1);
     const second = await ask(2);
     const third = await ask(3);
-    expect((await first.answer).text).toBe('answer 1');
+    expect((await first.response).text).toBe('response 1');
     expect([ended, limiter.taken.waiting]).toEqual([[1], 2]);
     const fourth = await ask(4);
-    expect((await second.answer).text).toBe('answer 2');
+    expect((await second.response).text).toBe('response 2');
     expect(ended).toEqual([1, 2]);
     gate.resolve();
-    expect((await third.answer).text).toBe('answer 3');
-    expect((await fourth.answer).text).toBe('answer 4');
+    expect((await third.response).text).toBe('response 3');
+    expect((await fourth.response).text).toBe('response 4');
     await eventually(() => expect(limiter.taken).toEqual({ waiting: 0, writing: 0 }));
   });
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, ServerResponse, type Server } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { HttpError } from '../../src/web/request.ts';
 import { InFlightBytes } from '../../src/web/requestLimiter.ts';
 import { clientGone } from '../../src/web/clientGone.ts';
@@ -37,29 +37,22 @@ function send(response: ServerResponse, limitMs: number): Promise<boolean> {
   return sendPieces(response, PIECES, { gone, inFlight }, limitMs);
 }
 
-describe('a client that does not read', () => {
-  test('is cut off while pieces are written', async () => {
-    const response = await askedByDeafClient();
-    expect(await send(response, 50)).toBe(false);
-    expect(response.destroyed).toBe(true);
-  });
-
-  test('and has gone before anything is written gets nothing', async () => {
-    const response = await askedByDeafClient();
+test.each<[what: string, limitMs: number, leaves: 'before' | 'meanwhile' | 'never']>([
+  ['does not read is cut off while pieces are written', 50, 'never'],
+  ['has gone before anything is written gets nothing', 60_000, 'before'],
+  ['goes away ends the writing', 60_000, 'meanwhile'],
+])('a client that %s', async (_, limitMs, leaves) => {
+  const response = await askedByDeafClient();
+  if (leaves === 'before') {
     client?.destroy();
     await once(response, 'close');
-    expect(await send(response, 60_000)).toBe(false);
-  });
-
-  test('and goes away ends the writing', async () => {
-    const response = await askedByDeafClient();
-    const written = send(response, 60_000);
-    client?.destroy();
-    expect(await written).toBe(false);
-  });
+  }
+  const written = send(response, limitMs);
+  if (leaves === 'meanwhile') client?.destroy();
+  expect([await written, response.destroyed]).toEqual([false, true]);
 });
 
-test('a refusal in the place of a compressed answer is plain text', async () => {
+test('a refusal in the place of a compressed response is plain text', async () => {
   const response = await askedByDeafClient();
   const inFlight = new InFlightBytes(() => 0, 1);
   inFlight.begin(new ServerResponse(response.req), [Buffer.from('full')]);

@@ -15,8 +15,8 @@ describe('the thread that compares passwords', () => {
   test('gives each password its own verdict, in whatever order they come back', async () => {
     const compare = compareInWorkers(
       threadThat(`
-        const answer = () => port.postMessage(password === hash);
-        if (password === 'a') setTimeout(answer, 20); else answer();
+        const post = () => port.postMessage(password === hash);
+        if (password === 'a') setTimeout(post, 20); else post();
       `),
     );
     const verdicts = await Promise.all(['a', 'b', 'c', 'd'].map((password) => compare(password, 'b', 4)));

@@ -140,7 +140,7 @@ describe('/sd', () => {
   test('asks for the lists alone, not for the state of everything', async () => {
     const { app, origin } = await served();
     app.collector.snapshot = () => {
-      throw new Error('an answer was put together');
+      throw new Error('a response was put together');
     };
     expect((await get(`${origin}/sd`)).status).toBe(200);
   });

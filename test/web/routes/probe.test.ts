@@ -6,9 +6,9 @@ import { breakdownBlock } from '../support/collector.ts';
 import { get } from '../support/http.ts';
 
 const PROBE = '/probe?account=production&app_id=7';
-const ANSWER = { kind: 'result', success: true, blocks: [], cut: [], notes: [] } as const;
+const RESULT = { kind: 'result', success: true, blocks: [], cut: [], notes: [] } as const;
 
-/** The answer to a probe that comes to this. */
+/** The response to a probe that comes to this. */
 async function probed(probeResult: ProbeResult, query = '') {
   const { app, origin } = await served();
   app.collector.probeResult = probeResult;
@@ -18,7 +18,7 @@ async function probed(probeResult: ProbeResult, query = '') {
 describe('/probe', () => {
   test('answers one application’s families with probe_success and probe_duration_seconds', async () => {
     const { app, origin } = await served();
-    app.collector.probeResult = { ...ANSWER, blocks: [breakdownBlock('production', 7, 'checkout')] };
+    app.collector.probeResult = { ...RESULT, blocks: [breakdownBlock('production', 7, 'checkout')] };
     const got = await get(`${origin}${PROBE}`);
     expect(got.status).toBe(200);
     expect(got.headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8');
@@ -56,7 +56,7 @@ describe('/probe', () => {
   });
 
   test('succeeds only when nothing failed', async () => {
-    expect((await probed({ ...ANSWER, success: false })).text).toContain('\nprobe_success 0\n');
+    expect((await probed({ ...RESULT, success: false })).text).toContain('\nprobe_success 0\n');
   });
 
   test('answers 200 with probe_success 0 when no list can be read', async () => {
@@ -95,7 +95,7 @@ describe('/probe', () => {
   test('debug=true answers in words, one line a note, with the metrics after', async () => {
     const blocks = [breakdownBlock('production', 7, 'checkout')];
     const notes = ['GET /applications.json: 200, 12 applications', 'newrelic_host_info is absent:\nhosts are off'];
-    const got = await probed({ ...ANSWER, success: false, blocks, notes }, '&debug=true');
+    const got = await probed({ ...RESULT, success: false, blocks, notes }, '&debug=true');
     expect(got.headers['content-type']).toBe('text/plain; charset=utf-8');
     expect(got.text).toContain(
       'Probe of application 7 of account "production"\nSomething failed. The probe took 0.000 s.\n',

@@ -35,12 +35,12 @@ describe('a client that leaves', () => {
     await expect(unlessGone(never, gone)).rejects.toThrow(ClientGoneError);
   });
 
-  test('is told apart from one that has its answer, and a connection that is kept gathers no listeners', async () => {
+  test('is told apart from one that has its response, and a connection that is kept gathers no listeners', async () => {
     const { response, leave } = await asked();
     const listeners = response.req.socket.listenerCount('close');
     const over: string[] = [];
     const gone = clientGone(response, () => over.push('over'));
-    response.end('answer');
+    response.end('whole');
     await once(response, 'close');
     expect([over, gone.aborted]).toEqual([['over'], false]);
     expect(response.req.socket.listenerCount('close')).toBeLessThanOrEqual(listeners);

@@ -157,7 +157,7 @@ describe('a password', () => {
 });
 
 describe('a fault of our own', () => {
-  test('before an answer has begun is answered 500; after that it closes the connection', async () => {
+  test('before a response has begun is answered 500; after that it closes the connection', async () => {
     const fault = new Error('nobody foresaw this');
     const servers = await serve((request, response) => {
       if (request.url === '/begun') response.writeHead(200, { 'Content-Length': 100 }).write('half');
@@ -171,7 +171,7 @@ describe('a fault of our own', () => {
 });
 
 describe('http_server_config', () => {
-  test('puts its headers on every answer, refusals too, and follows the file', async () => {
+  test('puts its headers on every response, refusals too, and follows the file', async () => {
     const headers = (value: string) => `http_server_config:\n  headers:\n    X-Frame-Options: ${value}\n`;
     const { origin } = await start(`${headers('deny')}${users('x')}`);
     expect((await get(`${origin}/metrics`)).headers['x-frame-options']).toBe('deny');

@@ -158,7 +158,7 @@ describe('shutdown', () => {
     await idle.close();
   });
 
-  test('closes a connection with the end of an answer that had begun, although its header promised to keep it', async () => {
+  test('closes a connection with the end of a response that had begun, although its header promised to keep it', async () => {
     const { promise, resolve } = deferred();
     let begun = 0;
     const servers = await serve((_request, response) => {
@@ -175,7 +175,7 @@ describe('shutdown', () => {
     await closed;
   });
 
-  test('lets an answer that has begun end, and those asked for ahead over its connection, and then closes it', async () => {
+  test('lets a response that has begun end, and those asked for ahead over its connection, and then closes it', async () => {
     const { promise, resolve } = deferred();
     let begun = 0;
     const servers = await serve((request, response) => {
@@ -191,8 +191,8 @@ describe('shutdown', () => {
     const { text, timedOut } = await asked;
     expect(timedOut).toBe(false);
     const [, first = '', second = ''] = text.split('HTTP/1.1 200 OK');
-    expect([first, second].map((answer) => /\/(?:first|second)/.exec(answer)?.[0])).toEqual(['/first', '/second']);
-    expect([first, second].map((answer) => /^Connection: (.*)\r$/im.exec(answer)?.[1])).toEqual([
+    expect([first, second].map((response) => /\/(?:first|second)/.exec(response)?.[0])).toEqual(['/first', '/second']);
+    expect([first, second].map((response) => /^Connection: (.*)\r$/im.exec(response)?.[1])).toEqual([
       'keep-alive',
       'close',
     ]);
@@ -245,7 +245,7 @@ describe('limits against clients', () => {
     expect(text.match(/^HTTP\/1\.1 200 /gm)).toHaveLength(33);
   });
 
-  test('beyond the limit the connection goes whose last answer is the longest ago, not the one that was opened first', async () => {
+  test('beyond the limit the connection goes whose last response is the longest ago, not the one that was opened first', async () => {
     const { port } = await served();
     const clients = await hostileClients(512, port);
     const ask = async ({ socket }: (typeof clients)[number]): Promise<void> => {

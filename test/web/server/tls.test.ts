@@ -45,7 +45,7 @@ async function start(config: string): Promise<RunningServers> {
   return await serve(testApp().app, { webConfigFile: file });
 }
 
-/** The status of a request over a new connection, or `refused` where there is no answer. */
+/** The status of a request over a new connection, or `refused` where there is none. */
 async function ask(servers: RunningServers, pair?: KeyPair, path = '/-/healthy'): Promise<number | 'refused'> {
   const agent = new Agent({ connect: { ca: ca.cert, ...pair } });
   try {

@@ -21,7 +21,7 @@ const NOW = 1_767_225_600;
 export class MemoryCollector implements WebCollector {
   readonly refreshes: { groups: string[]; waitMs: number; account?: string }[] = [];
   readonly probes: { account: string; applicationId: number; waitMs: number }[] = [];
-  /** The times for which answers were judged. */
+  /** The times for which responses were judged. */
   readonly asOf: (number | undefined)[] = [];
   cut: DroppedSeries[] = [];
   accounts: AccountStatus[] = [accountStatus()];
@@ -33,7 +33,7 @@ export class MemoryCollector implements WebCollector {
   isReady = true;
   /** What a refresh waits for. */
   gate: Promise<void> = Promise.resolve();
-  /** What an answer waits for. */
+  /** What a response waits for. */
   answered: Promise<void> = Promise.resolve();
   probeResult: ProbeResult = { kind: 'result', success: true, blocks: [], cut: [], notes: [] };
 

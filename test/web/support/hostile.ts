@@ -12,7 +12,7 @@ export interface HostileClient {
 }
 
 interface HostileOptions {
-  /** Never reads, so that the server's answers pile up. */
+  /** Never reads, so that the server's responses pile up. */
   readonly deaf?: boolean;
   readonly tls?: boolean;
   /** Continues to read after the server's end of the stream. */
