@@ -2,7 +2,7 @@ import { COUNT, FACTS } from '../../src/tools/facts/facts.ts';
 
 const INTRODUCTION = `# Facts that only an account can settle
 
-This page is generated from the table of facts (\`src/tools/facts\`) by \`npm run generate\`; edit that, not this.
+Generated from \`src/tools/facts\` by \`npm run generate\`; edit that, not this.
 
 This exporter was never run against New Relic itself: it was built from public documents and programs. What it relies on without a
 document that says so is listed here, and an account decides it:

@@ -5,7 +5,7 @@ import { customValues } from './customValues.ts';
 
 const INTRODUCTION = `# Metrics
 
-This page is generated from the catalogue of families (\`src/metrics\`) by \`npm run generate\`; edit that, not this.
+Generated from \`src/metrics\` by \`npm run generate\`; edit that, not this.
 
 Families are gauges in base units without timestamps (a ratio of 1 is 100 %, and some can be above 1). Names that end in \`_total\` are
 [counters](#counters), for \`rate()\` and \`increase()\`; all other values of applications are averages over a window already. What New
