@@ -1,32 +1,33 @@
 import { ZERO_WITHOUT_ROW } from './metricSelector.ts';
 import { isDatastore, known, METRIC, type Columns } from '../../formulas/metricInputs.ts';
 import { apdexScore } from '../../formulas/ratesAndScores.ts';
-import { valuesOf } from '../../formulas/valueFormulas.ts';
+import { isApdex, valuesOf } from '../../formulas/valueFormulas.ts';
 import type { MetricDataResult, MetricSelection, TimeRange } from '../upstreamReader.ts';
 import type { RollingSummary, RollingValues } from '../types.ts';
 
 const NO_CALLS: Columns = { count: 0, sum: 0, exclusive: 0 };
 
 /**
- * The metric data of an application or host from its rows over one window.
+ * The metric data of an application or host from its rows over one window. Of each row it has the columns that families read,
+ * and the values that custom metrics read: it stays in memory until the next read.
  *
  * NerdGraph returns no row where nothing happened, so `HttpDispatcher`, `OtherTransaction/all` and `Errors/all` without a row
- * are 0 if there is any other row. Any other metric without a row is absent.
+ * are added to the rows as 0 if there is any other row. Any other metric without a row is absent.
  */
 export function metricDataOf(
   { names, values }: MetricSelection,
-  rows: ReadonlyMap<string, Columns>,
+  rows: Map<string, Columns>,
   window: TimeRange,
 ): MetricDataResult {
-  const metrics = new Map(rows);
   for (const name of rows.size === 0 ? [] : ZERO_WITHOUT_ROW) {
-    if (!rows.has(name) && names.includes(name)) metrics.set(name, NO_CALLS);
+    if (!rows.has(name) && names.includes(name)) rows.set(name, NO_CALLS);
   }
-  for (const name of values === undefined ? [] : names) {
+  const metrics = new Map<string, Columns>();
+  for (const [name, row] of rows) {
     const wanted = values?.(name);
-    const row = metrics.get(name);
-    if (wanted === undefined || row === undefined) continue;
-    metrics.set(name, { ...row, values: valuesOf(name, wanted, metrics, window.to - window.from) });
+    const read = isApdex(name) ? row : { count: row.count, sum: row.sum };
+    const seconds = window.to - window.from;
+    metrics.set(name, wanted === undefined ? read : { ...read, values: valuesOf(name, wanted, rows, seconds) });
   }
   return { window, metrics, datastores: [...rows.keys()].filter(isDatastore).sort() };
 }

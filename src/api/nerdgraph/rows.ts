@@ -14,8 +14,6 @@ import { Facets } from '../../nrql/facets.ts';
 import { recordId } from '../../nrql/goldenMetric.ts';
 import { READS } from '../../reads/reads.ts';
 
-const NO_ROWS: ReadonlyMap<string, Columns> = new Map();
-
 /** The key in place of a host name for a subject without hosts, and of a metric name for a row without a metric. */
 export const ITSELF = '';
 
@@ -58,8 +56,8 @@ export class SubjectRows {
   }
 
   /** The rows of a host, or of a subject without hosts. */
-  rowsOf(host: string | undefined): ReadonlyMap<string, Columns> {
-    return this.rows.get(host ?? ITSELF) ?? NO_ROWS;
+  rowsOf(host: string | undefined): Map<string, Columns> {
+    return this.rows.get(host ?? ITSELF) ?? new Map<string, Columns>();
   }
 
   get seconds(): number | undefined {

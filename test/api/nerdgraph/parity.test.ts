@@ -310,7 +310,7 @@ describe('both interfaces over one world', () => {
         }
       }
     }
-    expect(compared).toBeGreaterThan(600);
+    expect(compared).toBeGreaterThan(300);
   });
 
   it('list the same metric names that an application reported within a day', async () => {
