@@ -106,7 +106,7 @@ describe.skipIf(missing)(missing ? skippedName(NAME, `no Chromium at ${EXECUTABL
         app.clock += 421_000;
       }
       // On a busy machine the looks take longer than the page stays.
-      await page.goto(`${origin}/?refresh=0`);
+      await page.goto(`${origin}/?refresh=0&open=1`);
       expect(await page.title()).toMatch(verdict);
       const each = async (look: (name: string, width: number) => Promise<unknown>): Promise<void> => {
         for (const colorScheme of ['light', 'dark'] as const) {
@@ -118,7 +118,7 @@ describe.skipIf(missing)(missing ? skippedName(NAME, `no Chromium at ${EXECUTABL
         }
       };
       await each((as) => page.screenshot({ path: `${OUTPUT}status-page-${name}-${as}.png` }));
-      await page.goto(`${origin}/?refresh=0`);
+      await page.goto(`${origin}/?refresh=0&open=1`);
       await page.evaluate(AXE);
       await each(async (_as, width) => {
         expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);

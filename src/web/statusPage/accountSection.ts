@@ -10,6 +10,7 @@ import {
   CROSS,
   DOT,
   facts,
+  fold,
   html,
   inWords,
   joined,
@@ -31,19 +32,19 @@ const INTERFACES: Readonly<Record<NonNullable<AccountStatus['api']>, string>> = 
   nerdgraph: 'NerdGraph',
 };
 
-/** Limits for the reasons at the top of the page, and for the accounts that are named at each. */
+/** Limits for the reasons at the top of the page, for the accounts that are named at each, and for the other accounts there. */
 const REASONS = 12;
 const NAMED = 10;
-/** Limits for the accounts of the overview, and for the accounts that are shown whole. */
-const LISTED = 200;
+const CHIPS = 12;
+/** Limit for the accounts with all that the exporter does for them. */
 const WHOLE = 10;
 
 /** How an account is, with a sign; lower ranks are worse. */
 function stateOf(account: ShownAccount) {
   const { failing, tasks, budget, warnings, up, states } = account;
-  const state = (rank: number, style: string, sign: string, words: string) => ({
-    ...{ account, rank, isBad: style === 'bad', text: html`<span class="${style}">${sign} ${words}</span>`, words },
-  });
+  const state = (rank: number, style: 'bad' | 'warn' | 'soft' | 'good', sign: string, words: string) => {
+    return { account, rank, style, sign, words };
+  };
   if (isUnread(account)) return state(0, 'bad', CROSS, 'cannot be read');
   if (failing > 0) return state(1, 'bad', CROSS, `${failing} of ${counted(tasks.length, 'read')} failing`);
   if (budget.pausedUntil !== undefined) return state(2, 'warn', '!', 'paused');
@@ -58,12 +59,15 @@ function worstFirst(accounts: readonly ShownAccount[]) {
   return accounts.map(stateOf).sort((a, b) => a.rank - b.rank);
 }
 
-/** Where there are several accounts: which ones fail, and why where the verdict does not say it already. */
-export function failingAccounts(accounts: readonly ShownAccount[], verdict: string, query: Query): Html | undefined {
+/**
+ * The accounts at a glance where there are several: which ones fail, and why where the verdict does not say it already; and a chip
+ * for each other one.
+ */
+export function accountChips(accounts: readonly ShownAccount[], verdict: string, query: Query): Html | undefined {
   if (accounts.length < 2) return undefined;
+  const stated = worstFirst(accounts);
   const alike = new Map<string, ShownAccount[]>();
-  for (const { account, isBad, words } of worstFirst(accounts)) {
-    if (!isBad) continue;
+  for (const { account, words } of stated.filter(({ style }) => style === 'bad')) {
     const why = worstFailure([account]);
     const said = verdict.includes(why) ? words : `${words}: ${why}`;
     alike.set(said, [...(alike.get(said) ?? []), account]);
@@ -77,17 +81,29 @@ export function failingAccounts(accounts: readonly ShownAccount[], verdict: stri
     return html`${CROSS} ${names}${more} ${breakable(said)}`;
   });
   const rest = lines.length - REASONS;
-  return list('notice bad', [
-    ...lines.slice(0, REASONS),
-    ...(rest > 0 ? [html`and <a href="#exporter">${counted(rest, 'other reason')}</a>`] : []),
-  ]);
+  const others = stated.filter(({ style }) => style !== 'bad');
+  const chips = list(
+    'chips',
+    others.map(({ account, style, sign, words }) => {
+      const said = style === 'good' ? undefined : html` <span class="${style}">${words}</span>`;
+      return html`<span class="${style}">${sign}</span> ${linkTo(account, query)}${said}`;
+    }),
+  );
+  const sum = `${counted(others.length, 'account')} without failures`;
+  return html`<div role="group" aria-label="Accounts">
+    ${list('notice bad', [
+      ...lines.slice(0, REASONS),
+      ...(rest > 0 ? [html`and <a href="#exporter">${counted(rest, 'other reason')}</a>`] : []),
+    ])}
+    ${others.length > CHIPS ? fold(sum, chips, query.isOpen) : chips}
+  </div>`;
 }
 
 function linkTo({ name }: ShownAccount, query: Query): Html {
   return html`<a href="${addressOf(query, { search: name, page: 1 })}"><bdi>${name}</bdi></a>`;
 }
 
-/** What the exporter does: its accounts, the worst first, and the first of them whole. */
+/** What the exporter does: its accounts, the worst first, each folded unless something in it fails. */
 export function* accountSections(
   accounts: readonly ShownAccount[],
   query: Query,
@@ -98,59 +114,53 @@ export function* accountSections(
   const named = accounts.filter(({ name }) => name === query.search);
   const similar = named.length > 0 ? named : accounts.filter(({ name }) => name.toLowerCase().includes(search));
   const shown = worstFirst(similar.length > 0 ? similar : accounts);
-  yield html`<h2 id="exporter">What the exporter does</h2>`;
-  if (shown.length > 1) yield overview(shown, query);
-  for (const { account, text } of shown.slice(0, WHOLE)) yield accountDetails(account, text, now, docs);
+  const { isOpen } = query;
+  yield html`<h2 id="exporter">
+    What the exporter does
+    <small><a href="${addressOf(query, { isOpen: !isOpen })}#exporter">${isOpen ? 'Fold' : 'Open all'}</a></small>
+  </h2>`;
+  for (const stated of shown.slice(0, WHOLE)) yield accountDetails(stated, isOpen, now, docs);
   const rest = shown.length - WHOLE;
   if (rest > 0) yield html`<p class="more">and ${counted(rest, 'account')} more: find one by its name.</p>`;
 }
 
-function overview(shown: ReturnType<typeof worstFirst>, query: Query): Html {
-  return html`<section>
-    ${table(
-      shown.length > LISTED ? `The first ${LISTED} of ${counted(shown.length, 'account')}` : undefined,
-      ['Account', 'State', 'Applications', 'Reads', 'Calls in the last minute'],
-      shown.slice(0, LISTED).map(({ account, text }) => {
-        const { tasks, states, budget } = account;
-        return [
-          linkTo(account, query),
-          text,
-          applicationsInWords(account),
-          `${tasks.length.toLocaleString('en-US')}${freshness(states)}`,
-          `${budget.lastMinute} of ${budget.configured}`,
-        ];
-      }),
-    )}
-  </section>`;
-}
-
 /** The details of one account, what is wrong first; `now` is Unix seconds, `docs` the address of the documentation. */
-function accountDetails(account: ShownAccount, state: Html, now: number, docs: string): Html {
+function accountDetails(
+  { account, style, sign, words }: ReturnType<typeof stateOf>,
+  isOpen: boolean,
+  now: number,
+  docs: string,
+): Html {
   const { budget, groups, queries, entities, accountId, entry } = account;
   const interfaceInWords = [
     INTERFACES[account.api],
     accountId === undefined ? undefined : `, account ${accountId}`,
     entry === undefined ? undefined : html` of <bdi>${entry}</bdi>`,
   ];
-  return html`<section>
-    <h3>
-      <bdi>${account.name}</bdi> ${state}
-      <small class="soft">${counted(account.tasks.length, 'read')}${freshness(account.states)}</small>
-    </h3>
-    ${list(
+  const sum = html`<bdi>${account.name}</bdi> <span class="${style}">${sign} ${words}</span>
+    <small
+      >${counted(account.tasks.length, 'read')}${freshness(account.states)}; ${budget.lastMinute} of
+      ${budget.configured} calls in the last minute</small
+    >`;
+  const content = [
+    list(
       'chips',
       Object.entries(account.labels).map(([name, value]) => html`<bdi>${name}</bdi>=<bdi>${value}</bdi>`),
-    )}
-    ${accountNotices(account, now, docs)}
-    ${facts('facts', [
+    ),
+    accountNotices(account, now, docs),
+    facts('facts', [
       ['Interface', interfaceInWords],
       ['Applications', applicationsInWords(account)],
       ['Newest window served', windowInWords(account, now)],
       ['Calls in the last minute', budgetInWords(budget)],
       ['Steady state', planInWords(account.plan)],
-    ])}
-    ${groupTable(groups, now)} ${typeTable(entities, now)} ${queryTable(queries, now)} ${slowestReads(account.slowest)}
-  </section>`;
+    ]),
+    groupTable(groups, isOpen, now),
+    typeTable(entities, isOpen, now),
+    queryTable(queries, isOpen, now),
+    slowestReads(account.slowest, isOpen),
+  ];
+  return html`<section>${fold(sum, content, isOpen || style === 'bad' || style === 'warn')}</section>`;
 }
 
 /** `, all fresh`, or `, 12 fresh, 3 stale, 1 missing`; empty for none. */
@@ -195,9 +205,11 @@ function planInWords({ callsPerMinute, budget, slowdown, concurrencyCapacity }: 
 }
 
 /** The groups of an account: their intervals, the result of the last refresh, and the age of their data. */
-function groupTable(groups: readonly GroupStatus[], now: number): Html | undefined {
-  return tableUnlessEmpty(
+function groupTable(groups: readonly GroupStatus[], isOpen: boolean, now: number): Html | undefined {
+  return foldedTable(
     counted(groups.length, 'group'),
+    failingOf(groups),
+    isOpen,
     ['Group', 'Interval', 'Last refresh', 'Last success', 'Fresh', 'Stale', 'Missing', 'Oldest window'],
     groups.map((group) => {
       const { fresh, stale, missing } = group.tasks;
@@ -230,9 +242,12 @@ function attemptInWords(success: boolean | undefined, problem = 'failed', second
 }
 
 /** The types of entities of an account, each with what was listed and left out, its golden metrics, and the age of its data. */
-function typeTable(types: readonly TypeStatus[], now: number): Html | undefined {
-  return tableUnlessEmpty(
+function typeTable(types: readonly TypeStatus[], isOpen: boolean, now: number): Html | undefined {
+  const failing = types.filter((each) => each.success === false || each.failing + each.metricProblems.length > 0);
+  return foldedTable(
     `${counted(types.length, 'type')} of entities`,
+    failing.length,
+    isOpen,
     ['Type', 'Entities', 'Golden metrics', 'Series', 'Oldest value', 'List read', 'Last attempt'],
     types.map((each) => {
       const problem = each.problem ?? failingInWords(each);
@@ -282,11 +297,13 @@ function failingInWords({ values, failing }: TypeStatus): string | undefined {
 }
 
 /** The queries of an account, each with its text, rows, series and last result. */
-function queryTable(queries: readonly QueryStatus[], now: number): Html | undefined {
+function queryTable(queries: readonly QueryStatus[], isOpen: boolean, now: number): Html | undefined {
   const states = { fresh: 0, stale: 0, missing: 0 };
   for (const { state } of queries) states[state] += 1;
-  return tableUnlessEmpty(
+  return foldedTable(
     `${counted(queries.length, 'query', 'queries')}${freshness(states)}`,
+    failingOf(queries),
+    isOpen,
     ['Query', 'Rows', 'Series', 'Last success', 'Last attempt'],
     queries.map(({ name, nrql, rows, series, lastSuccess, windowEnd, success, problem }) => [
       html`<bdi>${name}</bdi> <small><code>${nrql}</code></small>`,
@@ -308,9 +325,12 @@ function readAgo(readAt: number | undefined, windowEnd: number | undefined, now:
 }
 
 /** The reads whose last attempt took longest. */
-function slowestReads(slowest: ShownAccount['slowest']): Html | undefined {
-  return tableUnlessEmpty(
-    'Slowest reads',
+function slowestReads(slowest: ShownAccount['slowest'], isOpen: boolean): Html | undefined {
+  const [first] = slowest;
+  return foldedTable(
+    `Slowest read: ${inWords(first?.seconds ?? 0)}`,
+    0,
+    isOpen,
     ['What', 'Last attempt took'],
     slowest.map(({ task, seconds, together }) => {
       const subject = subjectOf(task);
@@ -326,6 +346,18 @@ function slowestReads(slowest: ShownAccount['slowest']): Html | undefined {
   );
 }
 
-function tableUnlessEmpty(...[caption, headings, rows]: Parameters<typeof table>): Html | undefined {
-  return rows.length === 0 ? undefined : table(caption, headings, rows);
+/** A table behind its sum, open where something in it fails; undefined without rows. */
+function foldedTable(
+  sum: string,
+  failing: number,
+  isOpen: boolean,
+  ...[headings, rows]: [Parameters<typeof table>[1], Parameters<typeof table>[2]]
+): Html | undefined {
+  if (rows.length === 0) return undefined;
+  const said = failing === 0 ? sum : `${sum}, ${failing} failing`;
+  return fold(said, table(undefined, headings, rows), isOpen || failing > 0);
+}
+
+function failingOf(all: readonly { readonly success: boolean | undefined }[]): number {
+  return all.filter(({ success }) => success === false).length;
 }

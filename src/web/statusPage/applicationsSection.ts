@@ -35,12 +35,15 @@ export interface Query {
   readonly page: number;
   /** The page refreshes itself. */
   readonly refreshes: boolean;
+  /** Every part is open; otherwise only those in which something fails. */
+  readonly isOpen: boolean;
 }
 
 /** The address of the page for a query, of which some is asked for in another way; what is as by default is left out. */
 export function addressOf(query: Query, change: Partial<Query>): string {
-  const { path, search, type = '', page, refreshes } = { ...query, ...change };
-  const words = { q: search, type, page: page === 1 ? '' : String(page), refresh: refreshes ? '' : '0' };
+  const { path, search, type = '', page, refreshes, isOpen } = { ...query, ...change };
+  const turned = { page: page === 1 ? '' : String(page), refresh: refreshes ? '' : '0', open: isOpen ? '1' : '' };
+  const words = { q: search, type, ...turned };
   const asked = new URLSearchParams(Object.entries(words).filter(([, value]) => value !== ''));
   return asked.size === 0 ? path : `${path}?${asked.toString()}`;
 }

@@ -95,6 +95,14 @@ export function breakable(text: string): HtmlValue {
   return joined(text.split(/(?<=\/)/), html`<wbr />`);
 }
 
+/** A part of the page that is folded away behind its sum. */
+export function fold(sum: HtmlValue, content: HtmlValue, isOpen: boolean): Html {
+  return html`<details${isOpen ? new Html(' open') : undefined}>
+    <summary>${sum}</summary>
+    ${content}
+  </details>`;
+}
+
 /**
  * A bar of parts, each with its colour, and with its beginning and length in thousandths of the bar; `label` says them to a screen
  * reader, undefined where a text beside it does.

@@ -5,7 +5,7 @@ import { linkPrefix, queryOf } from '../request.ts';
 import type { LimitedHandler, RequestSlot } from '../requestLimiter.ts';
 import type { pageSender } from '../sending.ts';
 import { SharedWork } from '../sharedWork.ts';
-import { accountSections, failingAccounts } from './accountSection.ts';
+import { accountChips, accountSections } from './accountSection.ts';
 import { addressOf, monitoredSections, type Query } from './applicationsSection.ts';
 import { html, timeInWords, CROSS, DASH, type Html, TICK } from './markup.ts';
 import { listNotice, reloadNotice } from './notices.ts';
@@ -21,8 +21,8 @@ const REFRESH_SECONDS = 30;
 
 /**
  * The pages for people, which make no call to New Relic: the status page (`?q=` searches, `?page=` turns pages, `?type=` shows the
- * entities of a type, `?refresh=0` stops that it refreshes itself), the same as JSON, and the running configuration. Pages of
- * different queries share the view of the accounts.
+ * entities of a type, `?refresh=0` stops that it refreshes itself, `?open=1` opens all of its parts), the same as JSON, and the
+ * running configuration. Pages of different queries share the view of the accounts.
  */
 export function statusPages(
   deps: WebDependencies,
@@ -61,6 +61,7 @@ export function statusPages(
         type: asked.get('type')?.slice(0, MAX_LENGTH),
         page: /^\d{1,6}$/.test(asked.get('page') ?? '') ? Number(asked.get('page')) : 1,
         refreshes: asked.get('refresh') !== '0',
+        isOpen: asked.get('open') === '1',
       };
       const shown = await view(slot);
       // The policy is added to one of the web configuration and does not replace it, because a browser obeys both.
@@ -128,7 +129,7 @@ function* statusPage(view: View, query: Query, settings: WebSettings, prefix: st
         </header>
         <main>
           ${reloadNotice(reloadFailure, now)} ${entries.map((entry) => listNotice(entry, now))}
-          ${failingAccounts(accounts, verdict.text, query)} ${searchForm(query)}
+          ${accountChips(accounts, verdict.text, query)} ${searchForm(query)}
           <!-- parts -->
         </main>
       </body>
@@ -152,13 +153,14 @@ function refreshLink(query: Query): Html {
 }
 
 function searchForm(query: Query): Html {
-  const { path, search, type, refreshes } = query;
+  const { path, search, type, refreshes, isOpen } = query;
   const all = html`<a href="${addressOf(query, { search: '', type: undefined, page: 1 })}">Show all</a>`;
   return html`<form class="search" method="get" action="${path}" role="search">
     <label for="q">Find by name, account or id</label>
     <input id="q" name="q" type="search" value="${search}" maxlength="${MAX_LENGTH}" autocomplete="off" />
     ${type === undefined ? undefined : html`<input type="hidden" name="type" value="${type}" />`}
     ${refreshes ? undefined : html`<input type="hidden" name="refresh" value="0" />`}
+    ${isOpen ? html`<input type="hidden" name="open" value="1" />` : undefined}
     <button type="submit">Find</button>
     ${search === '' && type === undefined ? undefined : all}
   </form>`;

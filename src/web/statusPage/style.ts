@@ -52,7 +52,7 @@ nav a { display: inline-block; padding: .25rem 0; margin-right: .75rem; }
 h2 { font-size: 1.2rem; margin: 0 0 .25rem; overflow-wrap: anywhere; }
 h2 small { font-weight: normal; font-size: 1rem; }
 a { color: var(--link); }
-a:focus-visible, button:focus-visible, input:focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
+a:focus-visible, button:focus-visible, input:focus-visible, summary:focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
 section { background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: 1rem; margin: 0 0 1rem; }
 .soft, .about, small, caption, dt, thead th { color: var(--soft); }
 .good { color: var(--good); }
@@ -63,9 +63,10 @@ section { background: var(--card); border: 1px solid var(--line); border-radius:
 .chips li { border: 1px solid var(--line); border-radius: 1rem; padding: .1rem .75rem; max-width: 100%; }
 .parts { gap: 0 1rem; font-size: .875rem; }
 section > :last-child { margin-bottom: 0; }
-h3 { font-size: 1.1rem; margin: 0 0 .5rem; overflow-wrap: anywhere; }
-h3 span { font-weight: normal; }
-h3 small { display: block; font-weight: normal; font-size: 1rem; }
+summary { cursor: pointer; padding: .25rem 0; overflow-wrap: anywhere; }
+details details { margin: .25rem 0; }
+section > details > summary bdi { font-size: 1.1rem; font-weight: 600; }
+section > details > summary small { display: block; }
 /* The colours of New Relic; the sign and the word beside them say the same. */
 .health { padding: 0 .5rem; border-radius: .3rem; white-space: nowrap; }
 .green { background: var(--good-back); color: var(--good); }

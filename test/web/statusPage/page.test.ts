@@ -75,7 +75,7 @@ describe('the status page', () => {
       /✗ europe cannot be read ✗ production 2 of 33 reads failing: host_metrics: .* Applications 120/,
     );
     expect(text).toMatch(
-      /What the exporter does Account State .* europe ✗ cannot be read .* production ✗ 2 of 33 reads failing 120 applications 33, 31 fresh, 1 stale, 1 missing 411 of 600 europe .* production ✗ 2 of 33 reads failing 33 reads, 31 fresh/,
+      /What the exporter does Open all europe ✗ cannot be read .* production ✗ 2 of 33 reads failing 33 reads, 31 fresh, 1 stale, 1 missing; 411 of 600 calls/,
     );
     expect(text.match(/The service refused the key/g)).toHaveLength(1);
     expect(text).toContain('Steady state 740 calls a minute, more than the 600 of the budget: every group gets slower');
@@ -109,7 +109,7 @@ describe('the status page', () => {
     expect(words(await page())).toMatch(/^ not scraped – newrelic-apm-exporter ! Last scrape 7 min 1 s ago/);
   });
 
-  test('of sixty accounts says which fail and why, lists all, shows the worst whole, and finds them by name', async () => {
+  test('of sixty accounts says which fail and why, has a chip for each other one, and finds them by name', async () => {
     const many = (app: TestApp) => {
       app.collector.accounts = Array.from({ length: 60 }, (_, index) =>
         accountStatus({
@@ -121,10 +121,11 @@ describe('the status page', () => {
     const page = await pageOf(many);
     const text = words(page);
     expect(text).toContain('3 accounts cannot be read, team-7: the key was refused');
-    expect(text).toContain('✗ team-7 cannot be read ✗ team-27 , team-47 cannot be read: no rights Find by name');
-    expect(page.match(/data-label="State"/g)).toHaveLength(60);
+    expect(text).toContain(
+      '✗ team-7 cannot be read ✗ team-27 , team-47 cannot be read: no rights 57 accounts without failures ✓ team-0 ✓',
+    );
     expect(page).toContain('<a href="/?q=team-12"');
-    const whole = (html: string) => [...html.matchAll(/<h3>\s*<bdi>([^<]*)/g)].map(([, name]) => name);
+    const whole = (html: string) => [...html.matchAll(/<summary>\s*<bdi>([^<]*)/g)].map(([, name]) => name);
     expect(whole(page)).toEqual([7, 27, 47, 0, 1, 2, 3, 4, 5, 6].map((index) => `team-${index}`));
     expect(text).toContain('and 50 accounts more: find one by its name.');
     const found = await pageOf(many, '?q=team-12');
@@ -132,11 +133,24 @@ describe('the status page', () => {
     expect(whole(await pageOf(many, '?q=team-1'))).toEqual(['team-1']);
   });
 
-  test('has no part that a refresh would close', async () => {
+  test('is folded where all is well, open where something fails, and all open where the reader wants it', async () => {
+    const open = (page: string) =>
+      [...page.matchAll(/<details open>\s*<summary>\s*([^<]*)/g)].map(([, summary]) => summary?.trim());
     const queries = Array.from({ length: 25 }, () => queryStatus());
-    const page = await pageOfAccount({ queries, entities: monitoredTypes() });
-    expect(page).not.toContain('<details');
-    expect(words(page)).toContain('25 queries, all fresh');
+    const well = (app: TestApp) => (app.collector.accounts = [accountStatus({ queries })]);
+    const folded = await pageOf(well);
+    expect([open(folded), words(folded).includes('25 queries, all fresh')]).toEqual([[], true]);
+    const whole = await pageOf(well, '?open=1&refresh=0&q=checkout');
+    expect(open(whole)).toEqual(['', '12 groups', '25 queries, all fresh', 'Slowest read: 210 ms']);
+    // What a reader opened stays open through searches and refreshes.
+    for (const link of ['?q=checkout&amp;open=1"', '?q=checkout&amp;refresh=0#exporter"', 'name="open" value="1"']) {
+      expect(whole).toContain(link);
+    }
+    const failing = await pageOfAccount({
+      queries: [queryStatus(), queryStatus({ success: false, state: 'missing', problem: 'too many rows' })],
+      tasks: [task({ group: 'queries', query: 'orders', problem: 'too many rows', reason: 'other' })],
+    });
+    expect(open(failing)).toEqual(['', '2 queries, 1 fresh, 1 missing, 1 failing']);
   });
 
   test('names the limit that slows the groups', async () => {
@@ -163,7 +177,7 @@ describe('the status page', () => {
     expect(text).toContain('host web-01.<b>example</b> · shop-1 1001 20 min ago nothing');
     expect(text).toContain('<script>document.title="pwned"</script> 1004 20 min ago last good values');
     expect(text).toMatch(
-      /Slowest reads What Last attempt took host_metrics · host .*? 10 s application_metrics · .*? 9\.8 s applications 1\.2 s/,
+      /Slowest read: 10 s What Last attempt took host_metrics · host .*? 10 s application_metrics · .*? 9\.8 s applications 1\.2 s/,
     );
   });
 
