@@ -6,15 +6,19 @@ import type { KeyMask } from '../http/keyMask.ts';
 
 /** The meanings of errors, the most serious first, which decides where a body has several errors. */
 const MEANINGS = [
-  ...(['auth', 'forbidden', 'rate_limited'] as const),
-  /** The request or its result is too big: the caller requests less at a time. */
+  'auth',
+  'forbidden',
+  'rate_limited',
+  // The request or its result is too big: the caller requests less at a time.
   'too_big',
-  ...(['timeout', 'server'] as const),
-  /** New Relic reports a transient failure. */
+  'timeout',
+  'server',
+  // New Relic reports a transient failure.
   'transient',
-  /** None of the requested applications has data. */
+  // None of the requested applications has data.
   'unmatched',
-  ...(['other', 'invalid_response'] as const),
+  'other',
+  'invalid_response',
 ] as const;
 
 export type Meaning = (typeof MEANINGS)[number];

@@ -111,8 +111,7 @@ function spread(timeslice: Timeslice, { from: begin, to: end, granule }: SeriesC
 
 /** False where nothing is known of the time. */
 export function isKnown({ columns }: Timeslice): boolean {
-  for (const name in columns) return name !== '';
-  return false;
+  return Object.keys(columns).length > 0;
 }
 
 function isAnyNonZero({ columns }: Timeslice): boolean {
