@@ -148,6 +148,10 @@ const FAULTS: Record<string, { fault: Fault; reasons: readonly string[] }> = {
     fault: error(`key ${DEMO_API_KEY} is bad`, { error_code: 'BAD_API_KEY', api_key: DEMO_API_KEY }),
     reasons: ['auth'],
   },
+  'a status whose body says something else': {
+    fault: say({ data: null, errors: [{ message: 'x', extensions: { errorClass: 'TIMEOUT' } }] }, 403),
+    reasons: ['forbidden'],
+  },
   'status 500': { fault: say('oops', 500), reasons: ['server'] },
   'a body that is too large': { fault: say(`{"data":"${' '.repeat(17_000_000)}"}`), reasons: ['too_large'] },
 };
