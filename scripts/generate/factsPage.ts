@@ -24,7 +24,7 @@ Each is \`as assumed\`, \`differs\` (with what was seen) or \`not decidable here
 
 \`newrelic-apm-exporter simulate --fact=<id>\` makes the simulator differ in that fact. The command \`compare\` shows whether both interfaces say the same.
 
-## Seen live: not yet
+## What is relied on
 
 Of each fact: what we rely on (and its source), how it is asked, and what is wrong where it differs. In queries,
 \`{app}\` is the id of the largest application, \`{apps}\` are the ids of the five largest, \`{time}\` the time clauses, and \`{count}\` is
@@ -60,6 +60,7 @@ export function factsPage(): string {
       ...(fields === undefined ? [`Asked: ${isAskedSoBefore ? 'the same' : askedBy(fact)}`] : []),
       ...(wrong.length === 0 ? [] : [`Wrong: ${wrong.map(named).join(', ')}`]),
       ...(follows.length === 0 ? [] : [`With it may differ: ${follows.map(named).join(', ')}`]),
+      'Seen live: not yet',
     ];
     const list = fields?.map((field) => `\`${field}\``).join(', ');
     const what = list === undefined ? relies : relies.replace('the fields that the pack reads', list);
