@@ -42,7 +42,7 @@ describe('compare', () => {
     expect(stdout).not.toContain('newrelic_');
     expect(status).toBe(0);
     const { stdout: all } = await compare('--app=Storefront', '--all');
-    expect(all).toMatch(/\nSERIES +FAMILIES +REASON\n +\d+ +\d+ +\S.*\n +\d+ +application_\w+\n/);
+    expect(all).toMatch(/\nSERIES +FAMILIES +REASON\n +\d+ +\d+ +\S.*\n +\d+ +(?:application|key_transaction)_\w+\n/);
     expect(all).toMatch(/\nFAMILY +COMPARED +DIFFER +WORST\n[^]*\napplication_response_time_seconds +1 +0 +0 %\n/);
   });
 
