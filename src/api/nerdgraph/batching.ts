@@ -1,6 +1,6 @@
 import { PLANNED_FACETS } from '../../nrql/limits.ts';
 import type { AccountMemory, KeyTransactionDetails } from './accountMemory.ts';
-import { all, any, equals, filled, isIn, isNotNull, type Condition } from './nrql.ts';
+import { all, any, isIn } from './nrql.ts';
 import type { Kind } from '../../reads/reads.ts';
 import { MetricSelector } from './metricSelector.ts';
 import type { SubjectId } from '../http/failureMemory.ts';
@@ -61,7 +61,7 @@ export function partsOf(subjects: readonly QueryPart[]): QueryPart[] {
   for (const part of subjects) {
     const ofSubject = parts.get(part.id) ?? [];
     parts.set(part.id, ofSubject);
-    const alike = ofSubject.find((each) => each.part.selector.text === part.selector.text);
+    const alike = ofSubject.find((each) => each.part.selector.condition === part.selector.condition);
     if (alike === undefined) ofSubject.push({ part, hosts: new Set(part.hosts) });
     else for (const host of part.hosts ?? []) alike.hosts.add(host);
   }
@@ -94,12 +94,12 @@ export class Size {
     this.rows += expectedRows(part, this.#kind.groupBy, this.#memory);
     this.characters += idCharacters(part.id, this.#kind.golden);
     // Applications with the same request and without named hosts share the text of the condition.
-    const { text } = part.selector;
+    const { condition } = part.selector;
     if (part.namesHosts !== true) {
-      if (this.#sharedTexts.has(text)) return;
-      this.#sharedTexts.add(text);
+      if (this.#sharedTexts.has(condition)) return;
+      this.#sharedTexts.add(condition);
     }
-    this.characters += FRAME_OF_CONDITION + text.length;
+    this.characters += FRAME_OF_CONDITION + condition.length;
     if (part.namesHosts === true) for (const host of part.hosts ?? []) this.characters += literal(host).length + 1;
   }
 
@@ -156,8 +156,8 @@ export function takeSubjects<S>(
         size.add(request);
         // A subject that is too large for one query stays alone.
         if (first !== undefined && !size.fits) break;
-        selectors.set(request.id, request.selector.text);
-      } else if (before !== request.selector.text) break;
+        selectors.set(request.id, request.selector.condition);
+      } else if (before !== request.selector.condition) break;
       first ??= request;
     }
     taken.push({ subject, request });
@@ -358,27 +358,23 @@ export function takeOne(batch: Batch, at: number, hasColumns: boolean): readonly
 }
 
 /** The condition for the subjects and metrics of a batch; subjects with the same metrics share a part of it. */
-export function conditionOf(batch: Batch, groupBy: QueryKind['groupBy']): Condition {
-  const groups = new Map<string, { readonly selector: MetricSelector; readonly ids: [SubjectId, ...SubjectId[]] }>();
-  const conditions: Condition[] = [];
+export function conditionOf(batch: Batch, groupBy: QueryKind['groupBy']): string {
+  const shared = new Map<string, SubjectId[]>();
+  const conditions: string[] = [];
   for (const { id, selector, hosts, namesHosts } of batch) {
-    const named = namesHosts === true ? filled(hosts ?? []) : undefined;
-    const group = groups.get(selector.text);
-    if (named !== undefined) conditions.push(conditionFor([equals('appId', id), isIn('host', named)], selector));
-    else if (group === undefined) groups.set(selector.text, { selector, ids: [id] });
-    else group.ids.push(id);
+    const { condition } = selector;
+    if (namesHosts === true && hosts !== undefined) {
+      conditions.push(all([isIn('appId', [id]), isIn('host', hosts), condition]));
+      continue;
+    }
+    const ids = shared.get(condition);
+    if (ids === undefined) shared.set(condition, [id]);
+    else ids.push(id);
   }
   const attribute = groupBy === 'key_transaction' ? 'entity.guid' : 'appId';
-  for (const { selector, ids } of groups.values()) {
-    conditions.push(conditionFor([ids.length === 1 ? equals(attribute, ids[0]) : isIn(attribute, ids)], selector));
-  }
-  const some = filled(conditions);
-  if (some === undefined) throw new RangeError('a query needs a subject');
-  return groupBy === 'host' ? all([isNotNull('host'), any(some)]) : any(some);
-}
-
-function conditionFor(subject: readonly [Condition, ...Condition[]], { condition }: MetricSelector): Condition {
-  return all(condition === undefined ? subject : [...subject, condition]);
+  for (const [condition, ids] of shared) conditions.push(all([isIn(attribute, ids), condition]));
+  if (conditions.length === 0) throw new RangeError('a query needs a subject');
+  return all([groupBy === 'host' ? 'host IS NOT NULL' : '', any(conditions)]);
 }
 
 function idCharacters(id: SubjectId, golden: GoldenSource | undefined): number {

@@ -1,21 +1,7 @@
 import type { QueryKind } from './batching.ts';
 import { rowsRead } from './batchReads.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
-import {
-  aligned,
-  all,
-  any,
-  equals,
-  filled,
-  isLike,
-  isNotNull,
-  isNull,
-  not,
-  rowsOf,
-  TIMESLICE,
-  type Condition,
-  type Selection,
-} from './nrql.ts';
+import { aligned, all, any, isIn, isLike, nrql, rowsOf, TIMESLICE } from './nrql.ts';
 import { MetricSelector } from './metricSelector.ts';
 import type { Group } from '../../reads/reads.ts';
 import { CallFailure } from '../http/callFailure.ts';
@@ -36,7 +22,7 @@ const MAX_NAMES = 10_000;
 const LONGEST_NAME = 10_000;
 /** Limit for the queries of one list: a list that needs more is longer than a person can use. */
 const MAX_QUERIES = 500;
-const SELECTION: Selection = { of: 'uniques', from: 'metricTimesliceName', limit: MAX_NAMES, as: 'names' };
+const SELECTION = `uniques(metricTimesliceName, ${MAX_NAMES}) AS names`;
 /** From this number of names that begin alike, a query takes their longest shared beginning, not one more character. */
 const MANY = 1_000;
 /** The name of the column in a response that ignores our own name for it. */
@@ -51,7 +37,7 @@ interface Branch {
 /** The metric names of the day before `to` that met a condition, sorted; more than fit a response are read by beginnings. */
 async function readUniqueNames(
   account: NerdGraphAccount,
-  { group, where: condition, to }: { readonly group: Group; readonly where: Condition; readonly to: number },
+  { group, where: condition, to }: { readonly group: Group; readonly where: string; readonly to: number },
   call: CallOptions,
   onQuery?: (queries: number, names: number) => void,
 ): Promise<readonly string[]> {
@@ -63,8 +49,8 @@ async function readUniqueNames(
   for (let branch = open.pop(); branch !== undefined; branch = open.pop()) {
     const accountId = await account.id(call);
     // Data other than timeslices may have an application's id, too.
-    const where = all([condition, isNotNull(TIMESLICE), ...conditionsOf(branch)]);
-    const query = { select: [SELECTION], where, range } as const;
+    const where = all([condition, `${TIMESLICE} IS NOT NULL`, conditionOf(branch)]);
+    const query = nrql({ select: SELECTION, where, range });
     const response = await transport.whole({ group, account: accountId, query }, call);
     const found = response === undefined ? [] : await transport.parseReporting(group, () => namesOf(response));
     queries += 1;
@@ -77,10 +63,12 @@ async function readUniqueNames(
   return [...names].sort();
 }
 
-function conditionsOf({ prefix, except }: Branch): Condition[] {
-  const begins = (text: string): Condition => isLike('metricTimesliceName', `${text}%`);
-  const excluded = filled(except.map(begins));
-  return [...(prefix === '' ? [] : [begins(prefix)]), ...(excluded === undefined ? [] : [not(any(excluded))])];
+function conditionOf({ prefix, except }: Branch): string {
+  const begins = (text: string): string => isLike('metricTimesliceName', `${text}%`);
+  return all([
+    prefix === '' ? '' : begins(prefix),
+    except.length === 0 ? '' : `NOT (${except.map(begins).join(' OR ')})`,
+  ]);
 }
 
 /** One branch for each next character that was found, and one for all others. */
@@ -148,9 +136,8 @@ export function customNamesRead(account: NerdGraphAccount): BatchRead<CustomName
     to: number,
     call: CallOptions,
   ): Promise<readonly string[]> => {
-    const patterns = filled(filters.map((filter) => isLike('metricTimesliceName', `%${filter}%`)));
-    if (patterns === undefined) return [];
-    const where = all([equals('appId', applicationId), isNull('scope'), any(patterns)]);
+    const patterns = filters.map((filter) => isLike('metricTimesliceName', `%${filter}%`));
+    const where = all([isIn('appId', [applicationId]), 'scope IS NULL', any(patterns)]);
     const names = await readUniqueNames(account, { group: 'custom_metrics', where, to }, call);
     return names.filter((name) => filters.some((filter) => name.includes(filter)));
   };
@@ -187,10 +174,12 @@ export async function listMetricNames(
   call: CallOptions,
 ): Promise<MetricNameList> {
   const { applicationId, hostKey, name, onPage, to = Math.floor(account.options.now() / MINUTE_MS) * 60 } = query;
-  const conditions: Condition[] = [];
-  if (hostKey !== undefined) conditions.push(equals('host', hostKey));
-  if (name !== undefined && name !== '') conditions.push(isLike('metricTimesliceName', `%${name}%`));
-  const read = { group: 'metric_names', where: all([equals('appId', applicationId), ...conditions]), to } as const;
+  const where = all([
+    isIn('appId', [applicationId]),
+    hostKey === undefined ? '' : isIn('host', [hostKey]),
+    name === undefined || name === '' ? '' : isLike('metricTimesliceName', `%${name}%`),
+  ]);
+  const read = { group: 'metric_names', where, to } as const;
   const names = await readUniqueNames(account, read, call, onPage);
   const wanted = name?.toLowerCase() ?? '';
   const matching = names.filter((each) => each.toLowerCase().includes(wanted));

@@ -1,4 +1,4 @@
-import { any, filled, isIn, isLike, isNull, all, type Condition } from './nrql.ts';
+import { all, any, isIn, isLike } from './nrql.ts';
 import { isDatastore, METRIC } from '../../formulas/metricInputs.ts';
 import { isApdex, SIGN_OF_LIFE } from '../../formulas/valueFormulas.ts';
 
@@ -29,10 +29,8 @@ export class MetricSelector {
   /** Names that contain one of these texts are selected, too. */
   readonly filters: readonly string[];
   readonly hasDatastores: boolean;
-  /** The condition for the WHERE clause; undefined without names and patterns, as for key transactions. */
-  readonly condition: Condition | undefined;
-  /** The text of the condition, empty without one: subjects with equal texts share it in a query. */
-  readonly text: string;
+  /** For the WHERE clause; empty without names and patterns, as for key transactions. Subjects with equal ones share it. */
+  readonly condition: string;
   /** Names of responses that are selected, by themselves: the value is the text to share. */
   readonly #found = new Map<string, string>();
 
@@ -47,10 +45,7 @@ export class MetricSelector {
       names.filter((name) => !isRollup(name)),
       filters.map((filter) => `%${filter}%`),
     );
-    const unscoped = others === undefined ? undefined : all([isNull('scope'), others]);
-    const conditions = filled([rollups, unscoped].filter((condition) => condition !== undefined));
-    this.condition = conditions === undefined ? undefined : any(conditions);
-    this.text = this.condition?.text ?? '';
+    this.condition = any([rollups, others === '' ? '' : all(['scope IS NULL', others])]);
     this.#rememberSelected();
   }
 
@@ -101,11 +96,7 @@ export class MetricSelector {
   }
 }
 
-function conditionOf(names: readonly string[], patterns: readonly string[]): Condition | undefined {
-  const literals = filled(names);
-  const conditions = filled([
-    ...(literals === undefined ? [] : [isIn('metricTimesliceName', literals)]),
-    ...patterns.map((pattern) => isLike('metricTimesliceName', pattern)),
-  ]);
-  return conditions === undefined ? undefined : any(conditions);
+function conditionOf(names: readonly string[], patterns: readonly string[]): string {
+  const named = names.length === 0 ? '' : isIn('metricTimesliceName', names);
+  return any([named, ...patterns.map((pattern) => isLike('metricTimesliceName', pattern))]);
 }

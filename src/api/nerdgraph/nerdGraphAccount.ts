@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { AccountMemory } from './accountMemory.ts';
-import { all, filled, isIn, rowsOf, TIMESLICE } from './nrql.ts';
+import { all, isIn, nrql, rowsOf, TIMESLICE } from './nrql.ts';
 import { ACCOUNTS, ACCOUNTS_IN_REGION, USER } from './documents.ts';
 import type { NerdGraphReaderOptions, Transport } from './transport.ts';
 import { METRIC } from '../../formulas/metricInputs.ts';
@@ -172,12 +172,10 @@ export async function diagnose(account: NerdGraphAccount, range: TimeRange, call
       warnings.push(`account_id: the key does not list account ${id}: correct it, or give the key's user access to it`);
     }
   }
-  const checked = filled(memory.reporting.slice(0, MAX_CHECKED));
-  if (checked === undefined) return { facts, warnings };
+  const checked = memory.reporting.slice(0, MAX_CHECKED);
+  if (checked.length === 0) return { facts, warnings };
   const where = all([isIn('appId', checked), isIn('metricTimesliceName', [SIGN_OF_LIFE, METRIC.web])]);
-  const facet = ['appId'] as const;
-  const select = [{ of: 'count', from: TIMESLICE, as: 'c' }] as const;
-  const query = { select, where, facet, range };
+  const query = nrql({ select: `count(${TIMESLICE}) AS c`, where, facet: ['appId'], range });
   const result = await transport.whole({ group: 'applications', account: id, query }, call);
   const rows = await transport.parseReporting('applications', () => (result === undefined ? [] : rowsOf(result).rows));
   // Data that a key may not read can be hidden without an error, and not every region has timeslices in NRQL.

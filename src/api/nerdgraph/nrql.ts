@@ -10,52 +10,32 @@ import { DAY_S, HOUR_S, MINUTE_S } from '../../formulas/units.ts';
 /** One stored timeslice record; its members are read as `newrelic.timeslice.value['total']`. */
 export const TIMESLICE = 'newrelic.timeslice.value';
 
-/** `newrelic.timeslice.value` is used in conditions only: queries for names require that it is not null. */
+/** The attributes of conditions and facets; `newrelic.timeslice.value` is never a facet. */
 export type Attribute = 'appId' | 'host' | 'entity.guid' | 'metricTimesliceName' | 'scope' | typeof TIMESLICE;
 
-/** A column of the response: a function, or the list of the names that an attribute has. */
-export type Selection =
-  | {
-      readonly as: string;
-      readonly of: 'count' | 'sum' | 'min' | 'max';
-      readonly from:
-        | typeof TIMESLICE
-        | `${typeof TIMESLICE}['${'totalExclusive' | 'sumOfSquares'}']`
-        | `apm.key.transaction.${'duration' | 'error.count'}`;
-    }
-  | { readonly as: string; readonly of: 'uniques'; readonly from: 'metricTimesliceName'; readonly limit: number };
-
-/** A part of a WHERE clause, as text. Only the functions of this file make one. */
-export class Condition {
-  readonly text: string;
-  /** The operator between its parts; joined by the other operator, it needs parentheses. */
-  readonly joined: 'AND' | 'OR' | undefined;
-
-  constructor(text: string, joined?: 'AND' | 'OR') {
-    this.text = text;
-    this.joined = joined;
-  }
-}
-
-export interface QueryParts {
-  readonly select: readonly [Selection, ...Selection[]];
-  readonly where: Condition;
-  readonly facet?: readonly Attribute[];
-  /** Unix seconds in whole minutes; `to` is exclusive. */
-  readonly range: TimeRange;
-  /** Minutes per bucket; undefined: one row over the whole range. */
-  readonly bucketMinutes?: number | undefined;
-}
-
 /**
- * A query in NRQL, in the few forms that the exporter uses. Values are escaped literals, and every FACET has a limit, because the
- * default is 10.
+ * A query in NRQL, in the few forms that the exporter uses. Every FACET has a limit, because the default is 10.
  *
- * @throws RangeError for a number that NRQL would read as another one, or a time that is no whole minute
+ * @param parts.where made by the functions below, which escape all values
+ * @param parts.range Unix seconds in whole minutes; `to` is exclusive
+ * @param parts.bucketMinutes minutes per bucket; undefined: one row over the whole range
+ * @throws RangeError for a time that is no whole minute
  */
-export function nrql({ select, where, facet = [], range, bucketMinutes }: QueryParts): string {
+export function nrql({
+  select,
+  where,
+  facet = [],
+  range,
+  bucketMinutes,
+}: {
+  readonly select: string;
+  readonly where: string;
+  readonly facet?: readonly Attribute[];
+  readonly range: TimeRange;
+  readonly bucketMinutes?: number | undefined;
+}): string {
   const parts = [
-    `SELECT ${select.map(selection).join(', ')} FROM Metric WHERE ${where.text}`,
+    `SELECT ${select} FROM Metric WHERE ${where}`,
     ...(facet.length === 0 ? [] : [`FACET ${facet.join(', ')}`]),
     `SINCE ${milliseconds(range.from)} UNTIL ${milliseconds(range.to)}`,
     ...(facet.length === 0 ? [] : ['LIMIT MAX']),
@@ -64,60 +44,32 @@ export function nrql({ select, where, facet = [], range, bucketMinutes }: QueryP
   return parts.join(' ');
 }
 
-export function equals(attribute: Attribute, value: string | number): Condition {
-  return new Condition(`${attribute} = ${literalOf(value)}`);
-}
-
-export function isIn(attribute: Attribute, values: readonly [string | number, ...(string | number)[]]): Condition {
-  return new Condition(`${attribute} IN (${values.map(literalOf).join(',')})`);
+/** @throws RangeError without values, and for a number that NRQL would read as another one */
+export function isIn(attribute: Attribute, values: readonly (string | number)[]): string {
+  const literals = values.map((value) => {
+    if (typeof value === 'string') return literal(value);
+    if (!Number.isSafeInteger(value)) throw new RangeError(`${value} cannot stand in a query`);
+    return String(value);
+  });
+  if (literals.length === 0) throw new RangeError('a condition needs a value');
+  return literals.length === 1 ? `${attribute} = ${literals.join('')}` : `${attribute} IN (${literals.join(',')})`;
 }
 
 /** `%` stands for any characters; New Relic ignores case, so callers match the returned names again. */
-export function isLike(attribute: Attribute, pattern: string): Condition {
-  return new Condition(`${attribute} LIKE ${literal(pattern)}`);
+export function isLike(attribute: Attribute, pattern: string): string {
+  return `${attribute} LIKE ${literal(pattern)}`;
 }
 
-export function isNull(attribute: Attribute): Condition {
-  return new Condition(`${attribute} IS NULL`);
+/** The conditions together; an empty one is left out. */
+export function all(conditions: readonly string[]): string {
+  return conditions.filter((condition) => condition !== '').join(' AND ');
 }
 
-export function isNotNull(attribute: Attribute): Condition {
-  return new Condition(`${attribute} IS NOT NULL`);
-}
-
-export function not(condition: Condition): Condition {
-  return new Condition(`NOT (${condition.text})`);
-}
-
-export function all(conditions: readonly [Condition, ...Condition[]]): Condition {
-  return join(conditions, 'AND');
-}
-
-export function any(conditions: readonly [Condition, ...Condition[]]): Condition {
-  return join(conditions, 'OR');
-}
-
-/** The list with the type of a list that is not empty, or undefined. */
-export function filled<T>(list: readonly T[]): readonly [T, ...T[]] | undefined {
-  const [first, ...rest] = list;
-  return first === undefined ? undefined : [first, ...rest];
-}
-
-function join(conditions: readonly [Condition, ...Condition[]], word: 'AND' | 'OR'): Condition {
-  if (conditions.length === 1) return conditions[0];
-  const texts = conditions.map(({ text, joined }) => (joined === undefined || joined === word ? text : `(${text})`));
-  return new Condition(texts.join(` ${word} `), word);
-}
-
-function selection(each: Selection): string {
-  const what = each.of === 'uniques' ? `${each.from}, ${each.limit}` : each.from;
-  return `${each.of}(${what}) AS ${each.as}`;
-}
-
-function literalOf(value: string | number): string {
-  if (typeof value === 'string') return literal(value);
-  if (!Number.isSafeInteger(value)) throw new RangeError(`${value} cannot stand in a query`);
-  return String(value);
+/** Any of the conditions, ready to be a part of `all`; an empty one is left out. */
+export function any(conditions: readonly string[]): string {
+  const some = conditions.filter((condition) => condition !== '');
+  if (some.length < 2) return some.join('');
+  return `(${some.map((each) => (each.includes(' AND ') ? `(${each})` : each)).join(' OR ')})`;
 }
 
 function milliseconds(seconds: number): string {

@@ -1,5 +1,5 @@
 import { columnsOf, conditionOf, type Batch } from './batching.ts';
-import { all, isNotNull, TIMESLICE, type Attribute, type Selection } from './nrql.ts';
+import { all, nrql, TIMESLICE, type Attribute } from './nrql.ts';
 import { takeRows, type RowsRead } from './rows.ts';
 import type { NrqlEnd, NrqlRead } from './transport.ts';
 import {
@@ -14,24 +14,18 @@ import { BOUNDS } from '../http/bounds.ts';
 import { UpstreamError } from '../upstreamError.ts';
 
 /** The count is the first function, because New Relic ranks the returned facets by the first function. */
-const COUNT = { of: 'count', from: TIMESLICE, as: 'c' } as const;
-const SUMS = [
-  COUNT,
-  { of: 'sum', from: TIMESLICE, as: 't' },
-  { of: 'sum', from: `${TIMESLICE}['totalExclusive']`, as: 'x' },
-] as const;
-const VALUES = [...SUMS, { of: 'min', from: TIMESLICE, as: 'mn' }, { of: 'max', from: TIMESLICE, as: 'mx' }] as const;
-const SELECTIONS: Readonly<Record<'names' | 'sums' | 'values' | 'squares', readonly [Selection, ...Selection[]]>> = {
-  names: [COUNT],
+const COUNT = `count(${TIMESLICE}) AS c`;
+const SUMS = `${COUNT}, sum(${TIMESLICE}) AS t, sum(${TIMESLICE}['totalExclusive']) AS x`;
+const VALUES = `${SUMS}, min(${TIMESLICE}) AS mn, max(${TIMESLICE}) AS mx`;
+const COLUMNS = {
+  names: COUNT,
   sums: SUMS,
   values: VALUES,
-  squares: [...VALUES, { of: 'sum', from: `${TIMESLICE}['sumOfSquares']`, as: 'q' }],
+  squares: `${VALUES}, sum(${TIMESLICE}['sumOfSquares']) AS q`,
 };
-const OF_KEY_TRANSACTIONS = [
-  { of: 'count', from: 'apm.key.transaction.duration', as: 'c' },
-  { of: 'sum', from: 'apm.key.transaction.duration', as: 't' },
-  { of: 'count', from: 'apm.key.transaction.error.count', as: 'x' },
-] as const;
+const KEY_TRANSACTION_COLUMNS =
+  'count(apm.key.transaction.duration) AS c, sum(apm.key.transaction.duration) AS t, ' +
+  'count(apm.key.transaction.error.count) AS x';
 
 const FACETS: Readonly<Record<'application' | 'host' | 'key_transaction', readonly Attribute[]>> = {
   application: ['appId', 'metricTimesliceName'],
@@ -56,10 +50,10 @@ export async function queryBatch(
   if (groupBy === 'entity') throw new RangeError('a query of golden metrics needs their source');
   const condition = conditionOf(batch, groupBy);
   // Data other than timeslices may have an application's id, too.
-  const where = columns === 'names' ? all([condition, isNotNull(TIMESLICE)]) : condition;
-  const select = groupBy === 'key_transaction' ? OF_KEY_TRANSACTIONS : SELECTIONS[columns];
+  const where = all([condition, columns === 'names' ? `${TIMESLICE} IS NOT NULL` : '']);
+  const select = groupBy === 'key_transaction' ? KEY_TRANSACTION_COLUMNS : COLUMNS[columns];
   const facet = FACETS[groupBy];
-  const query = { select, where, facet, range, bucketMinutes };
+  const query = nrql({ select, where, facet, range, bucketMinutes });
   // Reads of counters have few rows, so that other work need not wait for a response of the size that backfill may have.
   const bounds = bucketMinutes === undefined || group === 'counters' ? BOUNDS.query : BOUNDS.series;
   return run(read, batch, { group, account: read.accountId, query, retries, bounds }, facet);

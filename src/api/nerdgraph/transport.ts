@@ -1,6 +1,5 @@
 import { badKeyOf, failedBelow, judge, mayReportError, type FailedFields, type Meaning } from './failures.ts';
 import { NRQL, type Document } from './documents.ts';
-import { nrql, type QueryParts } from './nrql.ts';
 import type { Address } from '../http/address.ts';
 import type { ResponsePolicy } from '../http/body.ts';
 import { BOUNDS, type Bounds } from '../http/bounds.ts';
@@ -24,8 +23,7 @@ const LONGEST_MESSAGE = 10_000;
 export interface NrqlRead {
   readonly group: CallGroup;
   readonly account: number;
-  /** The parts of a query, or its whole text. */
-  readonly query: QueryParts | string;
+  readonly query: string;
   /** Failures to retry; by default `all`. */
   readonly retries?: ResponsePolicy['retries'];
   readonly bounds?: Bounds;
@@ -78,9 +76,8 @@ export class Transport {
   /** Runs one NRQL query. Rejects only with the reason of the signal. */
   async nrql(read: NrqlRead, call: CallOptions): Promise<NrqlEnd> {
     const { group, account, query } = read;
-    const text = typeof query === 'string' ? query : nrql(query);
     try {
-      const variables = { account, nrql: text, timeout: this.#timeout };
+      const variables = { account, nrql: query, timeout: this.#timeout };
       const { found: result, meaning } = await this.#post(NRQL, variables, read, call);
       if (meaning === 'too_big' || meaning === 'unmatched') return meaning;
       const messages = messagesOf(result);

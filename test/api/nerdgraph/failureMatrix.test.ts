@@ -97,7 +97,7 @@ function hosts(bad: number | 'all'): Place {
       return {
         read: () => readNamed(between, reader.metricData, subjects, (_) => `${_.applicationId} ${_.hostKey}`),
         isStruck: (nrql) =>
-          bad === 'all' ? nrql.includes(String(idOf(1))) : nrql.includes(`'${name}'`) || !nrql.includes('host IN'),
+          bad === 'all' ? nrql.includes(String(idOf(1))) : nrql.includes(`'${name}'`) || !/host (IN|=)/.test(nrql),
         isBad: (each) => each.startsWith(`${idOf(1)} ${name}`),
       };
     },
