@@ -77,15 +77,11 @@ export function sharedRange(a: TimeRange, b: TimeRange): TimeRange {
   return { from: Math.max(a.from, b.from), to: Math.min(a.to, b.to) };
 }
 
-/** A window that is read in place of the range of a refresh. */
-export interface OwnWindow {
-  /** Its length in seconds, whole minutes; undefined: as long as the range. */
-  readonly window: number | undefined;
-  /** Seconds, whole minutes, by which it ends before the range; negative: after it. */
-  readonly endsBefore: number;
-}
-
-export function ownRange({ window, endsBefore }: OwnWindow, range: TimeRange): TimeRange {
+/** The window of a query or a golden metric, in place of the range of a refresh. */
+export function ownRange(
+  { window, endsBefore }: Pick<QuerySubject, 'window' | 'endsBefore'>,
+  range: TimeRange,
+): TimeRange {
   const to = range.to - endsBefore;
   return { from: to - (window ?? range.to - range.from), to };
 }
@@ -291,7 +287,11 @@ export interface CustomNamesSubject extends ApplicationSubject {
 }
 
 /** A query of the language NRQL, without time and limit. */
-export interface QuerySubject extends OwnWindow {
+export interface QuerySubject {
+  /** The length of its window in seconds, whole minutes; undefined: as long as the range of the refresh. */
+  readonly window: number | undefined;
+  /** Seconds, whole minutes, by which its window ends before that range; negative: after it. */
+  readonly endsBefore: number;
   readonly nrql: string;
   readonly rules: RowRules;
 }
@@ -330,7 +330,7 @@ export interface GoldenMetric {
 }
 
 /** Golden metrics of one entity. */
-export interface GoldenSubject extends OwnWindow {
+export interface GoldenSubject extends Pick<QuerySubject, 'window' | 'endsBefore'> {
   /** `DOMAIN-TYPE`: entities of one type share queries. */
   readonly type: string;
   readonly guid: string;

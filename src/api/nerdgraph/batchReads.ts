@@ -1,15 +1,14 @@
 import type { KeyTransactionDetails } from './accountMemory.ts';
-import { partsOf, takeSubjects, type QueryKind, type QueryPart } from './batching.ts';
+import { hostsJoined, takeSubjects, type NeededPart, type QueryKind, type QueryPart } from './batching.ts';
 import { aligned } from './nrql.ts';
 import { ITSELF, SubjectRows, type FoundRows, type TimesliceQuery } from './rows.ts';
 import { keyTransactionOf, metricDataOf, rollingOf } from './rowValues.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
-import { countQueries, readTimeslices, type PartsQuery } from './timeslices.ts';
+import { countQueries, readTimeslices } from './timeslices.ts';
 import { MetricSelector } from './metricSelector.ts';
 import type {
   ApplicationSubject,
   BatchRead,
-  CallOptions,
   MetricDataResult,
   MetricDataSubject,
   MetricSelection,
@@ -26,56 +25,69 @@ import type { Host, RollingValues } from '../types.ts';
 import { UpstreamError } from '../upstreamError.ts';
 import { HOUR_S } from '../../formulas/units.ts';
 
-/** How data are read in rows. A call carries subjects of one kind of query. */
-interface RowsQuery<S, V, R extends TimeRange> {
-  kindOf(subject: S): QueryKind;
-  /** The part of the query for a subject; undefined: the subject needs no query. */
-  subjectOf(subject: S): QueryPart | undefined;
-  /** Limit for the rows of a query over this range, in place of that of its kind. */
-  maxRows?(range: R): number;
-  /** The queries of a call; by default one over the range. */
-  queriesOf?(parts: readonly QueryPart[], kind: QueryKind, range: R): readonly PartsQuery[];
-  /** Reads the queries of a call; by default each for itself. Rejects only with the reason of the signal. */
-  read?(queries: readonly PartsQuery[], call: CallOptions): Promise<readonly FoundRows[]>;
-  /**
-   * The value of a subject from its rows in the first query; `others` are those of further queries. Throws the UpstreamError of a
-   * subject that has none.
-   */
-  valueOf(subject: S, rows: SubjectRows, range: R, request: QueryPart | undefined, others: readonly FoundRows[]): V;
-}
-
 /** Reads data in rows: the fewest queries for the subjects that fit into a call. */
 export function rowsRead<S, V, R extends TimeRange = TimeRange>(
   account: NerdGraphAccount,
-  reads: RowsQuery<S, V, R>,
+  reads: {
+    /** The parts of queries for a subject, each of another kind; none: it needs no query. */
+    readonly partsOf: (subject: S) => readonly NeededPart[];
+    /** Subjects with different keys share no call; by default the kind of the first part. */
+    readonly keyOf?: (subject: S) => string;
+    /** The range of a call, by its first subject. */
+    readonly rangeOf?: (first: S, range: R) => R;
+    /** Limit for the rows of a query over this range, in place of that of its kind. */
+    readonly maxRows?: (range: R) => number;
+    /** The queries for parts of one kind, whose rows are put together; by default one over the range. */
+    readonly queriesOf?: (parts: readonly QueryPart[], kind: QueryKind, range: R) => readonly TimesliceQuery[];
+    readonly read?: typeof readTimeslices;
+    /** The value of a subject from the rows of its parts, `own` of the first; throws the UpstreamError of one without a value. */
+    readonly valueOf: (
+      subject: S,
+      read: {
+        readonly own: SubjectRows;
+        readonly parts: readonly NeededPart[];
+        readonly rowsOf: (part: Pick<NeededPart, 'kind' | 'id'>) => SubjectRows;
+        readonly range: R;
+      },
+    ) => V;
+  },
 ): BatchRead<S, V, R> {
+  const { partsOf, keyOf, rangeOf, queriesOf = oneQuery, read = readTimeslices, valueOf } = reads;
+  const { memory } = account;
   return {
-    plan: <T extends S>(subjects: Iterable<T>, range: R): PlannedCall<T, V> => {
-      const { taken, kind, isOne } = takeSubjects<T>(reads, subjects, account.memory, reads.maxRows?.(range));
-      const queries = (): readonly PartsQuery[] => {
-        const requests = taken.flatMap(({ request }) => request ?? []);
-        const parts = partsOf(requests);
-        const needsSquares = requests.some((request) => request.needsSquares === true);
-        const query = needsSquares ? ({ ...kind, columns: 'squares' } as const) : kind;
-        return reads.queriesOf?.(parts, query, range) ?? [{ parts, query: queryOver(query, range) }];
-      };
-      // Several subjects need one query, so that thousands are counted without making any; key transactions need one more.
-      const isCounted = isOne || kind.groupBy === 'key_transaction';
+    plan: <T extends S>(subjects: Iterable<T>, requested: R): PlannedCall<T, V> => {
+      const maxRows = reads.maxRows?.(requested);
+      const { taken, first, kinds, isOne } = takeSubjects<T>(subjects, memory, { partsOf, keyOf, maxRows });
+      const range = rangeOf?.(first, requested) ?? requested;
+      const queries = (): readonly (readonly [QueryKind, readonly TimesliceQuery[]])[] =>
+        [...kinds].map((kind) => {
+          const parts = taken.flatMap((each) => each.parts.filter((part) => part.kind === kind));
+          const needsSquares = parts.some((part) => part.needsSquares === true);
+          const query = { ...kind, ...(needsSquares ? { columns: 'squares' as const } : {}) };
+          return [kind, queriesOf(hostsJoined(parts), maxRows === undefined ? query : { ...query, maxRows }, range)];
+        });
+      // Several subjects need one query of each kind, so that thousands are counted without making any.
+      const isCounted = isOne || memory.failures.hasSuspects || kinds.has(ROLLING.keyTransaction);
+      const calls = isCounted ? queries().reduce((sum, [, each]) => sum + countQueries(memory, each), 0) : kinds.size;
       return {
         subjects: taken.map(({ subject }) => subject),
-        calls: isCounted ? Math.max(1, countQueries(account, queries())) : 1,
+        calls: Math.max(1, calls),
         read: async (call) => {
-          const planned = queries();
-          const [found, ...others] =
-            (await reads.read?.(planned, call)) ??
-            (await Promise.all(planned.map((each) => readTimeslices(account, each, call))));
+          const found = new Map<QueryKind, FoundRows>();
+          const ofKinds = queries().map(async ([kind, each]) => {
+            found.set(kind, joined(await Promise.all(each.map((query) => read(account, query, call)))));
+          });
+          await Promise.all(ofKinds);
+          const rowsOf = ({ kind, id }: Pick<NeededPart, 'kind' | 'id'>): SubjectRows =>
+            found.get(kind)?.get(id) ?? new SubjectRows();
           const outcomes: Outcome<V>[] = [];
-          await inSlices(taken, ({ subject, request }) => {
-            const rows = (request === undefined ? undefined : found?.get(request.id)) ?? new SubjectRows();
-            const error = request === undefined ? undefined : rows.failureOf(request.hosts?.[0]);
+          await inSlices(taken, ({ subject, parts }) => {
+            const [part] = parts;
+            const own = part === undefined ? new SubjectRows() : rowsOf(part);
             try {
+              const error = part?.kind.golden === undefined ? own.failureOf(part?.hosts?.[0]) : undefined;
               if (error !== undefined) throw error;
-              outcomes.push({ value: reads.valueOf(subject, rows, range, request, others) });
+              outcomes.push({ value: valueOf(subject, { own, parts, rowsOf, range }) });
             } catch (failure) {
               if (!(failure instanceof UpstreamError)) throw failure;
               outcomes.push({ error: failure });
@@ -88,9 +100,23 @@ export function rowsRead<S, V, R extends TimeRange = TimeRange>(
   };
 }
 
-function queryOver(kind: QueryKind, range: TimeRange): TimesliceQuery {
+function oneQuery(parts: readonly QueryPart[], kind: QueryKind, range: TimeRange): readonly TimesliceQuery[] {
   const { seconds } = kind;
-  return { ...kind, range: seconds === undefined ? range : aligned({ from: range.to - seconds, to: range.to }) };
+  return [
+    { ...kind, parts, range: seconds === undefined ? range : aligned({ from: range.to - seconds, to: range.to }) },
+  ];
+}
+
+/** The rows of several queries; those of later ones are appended. */
+function joined([first = new Map(), ...others]: readonly FoundRows[]): FoundRows {
+  if (others.length === 0) return first;
+  const all = new Map(first);
+  for (const [id, rows] of others.flatMap((each) => [...each])) {
+    const before = all.get(id);
+    if (before === undefined) all.set(id, rows);
+    else before.append(rows);
+  }
+  return all;
 }
 
 /** Metrics of page loads, which belong to no host. */
@@ -135,26 +161,26 @@ function hostsOf(hostKey: string | undefined): QueryPart['hosts'] {
   return hostKey === undefined ? undefined : [hostKey];
 }
 
-/** The part of a query for the metric data of a subject. */
-export function metricDataSubject({ applicationId, hostKey, metrics }: MetricDataSubject): QueryPart {
-  const selection = QuerySelection.of(metrics);
-  const selector = selection.selectorOf(hostKey === undefined ? 'application' : 'host');
-  return { id: applicationId, hosts: hostsOf(hostKey), selector, needsSquares: selection.needsSquares };
-}
-
 /** The queries of metric data; those of series have the same rows, one for each bucket. */
-export const METRIC_DATA = {
+const METRIC_DATA = {
   application: { read: 'application_metrics', groupBy: 'application' },
   host: { read: 'host_metrics', groupBy: 'host' },
 } as const satisfies Record<string, QueryKind>;
 
+/** The parts of a query for the metric data of a subject. */
+export function metricDataParts({ applicationId, hostKey, metrics }: MetricDataSubject): readonly NeededPart[] {
+  const selection = QuerySelection.of(metrics);
+  const scope = hostKey === undefined ? 'application' : 'host';
+  const selector = selection.selectorOf(scope);
+  const { needsSquares } = selection;
+  return [{ id: applicationId, hosts: hostsOf(hostKey), selector, needsSquares, kind: METRIC_DATA[scope] }];
+}
+
 /** Reads summarized metric data of applications or of hosts, one query for many. */
 export function metricDataRead(account: NerdGraphAccount): BatchRead<MetricDataSubject, MetricDataResult> {
   return rowsRead(account, {
-    kindOf: ({ hostKey }) => METRIC_DATA[hostKey === undefined ? 'application' : 'host'],
-    subjectOf: metricDataSubject,
-    valueOf: ({ hostKey, metrics }, found, range) =>
-      metricDataOf(metrics, found.rowsOf(hostKey), found.window ?? range),
+    partsOf: metricDataParts,
+    valueOf: ({ hostKey, metrics }, { own, range }) => metricDataOf(metrics, own.rowsOf(hostKey), own.window ?? range),
   });
 }
 
@@ -164,12 +190,11 @@ const HOST_LISTS: QueryKind = { read: 'hosts', groupBy: 'host', columns: 'names'
 export function hostsRead(account: NerdGraphAccount): BatchRead<ApplicationSubject, readonly Host[]> {
   const selector = new MetricSelector([SIGN_OF_LIFE, METRIC.web]);
   return rowsRead(account, {
-    kindOf: () => HOST_LISTS,
-    subjectOf: ({ applicationId }) => ({ id: applicationId, selector }),
+    partsOf: ({ applicationId }) => [{ id: applicationId, selector, kind: HOST_LISTS }],
     // Hosts have no id in this interface, so the name identifies them.
-    valueOf: ({ applicationId }, found) => {
+    valueOf: ({ applicationId }, { own }) => {
       const language = account.memory.language(applicationId);
-      const names = [...found.rows.keys()].sort();
+      const names = [...own.rows.keys()].sort();
       return names.map((host) => ({ key: host, host, language, healthStatus: undefined, summary: undefined }));
     },
   });
@@ -200,25 +225,27 @@ export function rollingRead(account: NerdGraphAccount): BatchRead<RollingSubject
   const application = new MetricSelector([...hostMetrics, ...BROWSER_METRICS]);
   const keyTransaction = new MetricSelector([]);
   return rowsRead(account, {
-    kindOf: ({ hostKey, keyTransactionId }) =>
-      ROLLING[keyTransactionId !== undefined ? 'keyTransaction' : hostKey !== undefined ? 'host' : 'application'],
-    subjectOf: ({ applicationId, hostKey, keyTransactionId }) => {
-      const selector = hostKey === undefined ? application : host;
-      if (keyTransactionId === undefined) return { id: applicationId ?? 0, hosts: hostsOf(hostKey), selector };
+    partsOf: ({ applicationId = 0, hostKey, keyTransactionId }) => {
+      if (keyTransactionId === undefined) {
+        const [selector, kind] = hostKey === undefined ? [application, ROLLING.application] : [host, ROLLING.host];
+        return [{ id: applicationId, hosts: hostsOf(hostKey), selector, kind }];
+      }
       const known = memory.keyTransactions.get(keyTransactionId);
-      if (known === undefined || known instanceof UpstreamError) return undefined;
+      if (known === undefined || known instanceof UpstreamError) return [];
       const displayName = JSON.stringify(known.name.slice(0, LONGEST_NAME_SHOWN));
-      return { id: known.guid, selector: keyTransaction, displayName, keyTransaction: known };
+      const { guid: id } = known;
+      return [{ id, selector: keyTransaction, displayName, keyTransaction: known, kind: ROLLING.keyTransaction }];
     },
-    queriesOf: (parts, kind, range) => {
-      const own = { parts, query: queryOver(kind, range) };
-      if (kind.groupBy !== 'key_transaction') return [own];
-      return [own, { parts: partsOf(ownersOf(parts)), query: queryOver(ROLLING.owners, range) }];
-    },
-    valueOf: ({ hostKey, keyTransactionId }, rows, _, request, [owners]) =>
+    queriesOf: (parts, kind, range) =>
+      kind.groupBy === 'key_transaction'
+        ? [...oneQuery(parts, kind, range), ...oneQuery(ownersOf(parts), ROLLING.owners, range)]
+        : oneQuery(parts, kind, range),
+    valueOf: ({ hostKey, keyTransactionId }, { own, parts, rowsOf }) =>
       keyTransactionId === undefined
-        ? rollingOf(rows.rowsOf(hostKey), rows.seconds ?? SECONDS)
-        : keyTransactionValues(account, keyTransactionId, rows, request?.keyTransaction, owners),
+        ? rollingOf(own.rowsOf(hostKey), own.seconds ?? SECONDS)
+        : keyTransactionValues(account, keyTransactionId, parts[0]?.keyTransaction, own, (id) =>
+            rowsOf({ kind: ROLLING.keyTransaction, id }),
+          ),
   });
 }
 
@@ -238,9 +265,9 @@ function ownersOf(parts: readonly QueryPart[]): QueryPart[] {
 function keyTransactionValues(
   { memory, transport }: NerdGraphAccount,
   id: number,
-  rows: SubjectRows,
   details: KeyTransactionDetails | undefined,
-  owners: FoundRows = new Map(),
+  rows: SubjectRows,
+  ownerOf: (applicationId: number) => SubjectRows,
 ): RollingValues {
   if (details === undefined) {
     const known = memory.keyTransactions.get(id);
@@ -249,7 +276,7 @@ function keyTransactionValues(
     throw transport.reportFailure('key_transactions', failure);
   }
   const { applicationId } = details;
-  const owner = applicationId === undefined ? undefined : owners.get(applicationId);
+  const owner = applicationId === undefined ? undefined : ownerOf(applicationId);
   const error = owner?.failureOf(undefined);
   // Without permission for an application outside the list, the data of the key transaction's own entity are used alone.
   const isListed = applicationId !== undefined && memory.isListed(applicationId);

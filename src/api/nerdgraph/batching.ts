@@ -30,6 +30,11 @@ export interface QueryPart {
 
 export type Batch = readonly QueryPart[];
 
+/** A part of a query that a subject needs. */
+export interface NeededPart extends QueryPart {
+  readonly kind: QueryKind;
+}
+
 /** How a read is queried in rows. */
 export interface QueryKind {
   /** Calls are counted by its group, and failures are remembered under its name. */
@@ -41,7 +46,7 @@ export interface QueryKind {
   /** `names`: only facets are used. `sums`: counts, sums. `values` (default): extremes, too. `squares`: sums of squares, too. */
   readonly columns?: 'names' | 'sums' | 'values' | 'squares';
   /** Limit for the expected rows of a query; 4,500 by default. */
-  readonly maxRows?: number;
+  readonly maxRows?: number | undefined;
   /** Minutes per bucket; undefined: one row over the whole range. */
   readonly bucketMinutes?: number;
   /**
@@ -56,7 +61,7 @@ export interface QueryKind {
 }
 
 /** One part for each application and each set of metrics, with all the requested hosts. */
-export function partsOf(subjects: readonly QueryPart[]): QueryPart[] {
+export function hostsJoined(subjects: readonly QueryPart[]): QueryPart[] {
   const parts = new Map<SubjectId, { readonly part: QueryPart; readonly hosts: Set<string> }[]>();
   for (const part of subjects) {
     const ofSubject = parts.get(part.id) ?? [];
@@ -120,63 +125,78 @@ export function expectedRows(
 }
 
 /**
- * Takes the subjects of the next query, all of one kind; `isOne`: all belong to one application or key transaction, which may need
- * several queries. Further hosts of an application add nothing to the size, because the query reads all
- * of them. Suspects are left for queries of their own.
+ * Takes the subjects of the next call, as many as one query of each kind can carry; `isOne`: all belong to one application, entity
+ * or key transaction, which may need several queries. Further hosts of an application add nothing to the size, because the query
+ * reads all of them. Suspects are left for queries of their own.
  *
- * @param limit for the rows of the query, in place of the limit of its kind
+ * @param partsOf none for a subject that needs no query
+ * @param keyOf subjects with different keys share no call; by default the kind of the first part
+ * @param maxRows limit for the rows of a query, in place of that of its kind
  */
 export function takeSubjects<S>(
-  reads: { kindOf(subject: S): QueryKind; subjectOf(subject: S): QueryPart | undefined },
   subjects: Iterable<S>,
   memory: AccountMemory,
-  limit?: number,
+  {
+    partsOf,
+    keyOf,
+    maxRows,
+  }: {
+    readonly partsOf: (subject: S) => readonly NeededPart[];
+    readonly keyOf: ((subject: S) => string) | undefined;
+    readonly maxRows: number | undefined;
+  },
 ) {
-  // Each with its part of the query; undefined: it needs no query.
-  const taken: { readonly subject: S; readonly request: QueryPart | undefined }[] = [];
+  const taken: { readonly subject: S; readonly parts: readonly NeededPart[] }[] = [];
   const selectors = new Map<SubjectId, string>();
-  let firstKind: QueryKind | undefined;
-  let kind: QueryKind | undefined;
-  let size: Size | undefined;
-  let first: QueryPart | undefined;
+  const sizes = new Map<QueryKind, Size>();
+  const kinds = new Set<QueryKind>();
+  let key: unknown;
+  let first: NeededPart | undefined;
   for (const subject of subjects) {
-    const ownKind = reads.kindOf(subject);
-    if (firstKind !== undefined && ownKind !== firstKind) break;
-    firstKind = ownKind;
-    kind ??= limit === undefined ? firstKind : { ...firstKind, maxRows: limit };
-    size ??= new Size(memory, kind);
-    const request = reads.subjectOf(subject);
-    if (request !== undefined) {
-      const before = selectors.get(request.id);
-      if (first !== undefined && !goTogether(first, request, memory, kind)) {
-        if (mustBeAlone(first, memory, kind)) break;
+    const parts = partsOf(subject);
+    const [part] = parts;
+    const ownKey = keyOf === undefined ? part?.kind : keyOf(subject);
+    if (key !== undefined && ownKey !== undefined && ownKey !== key) break;
+    key ??= ownKey;
+    if (part !== undefined) {
+      if (first !== undefined && !goTogether(first, part, memory)) {
+        if (mustBeAlone(first, memory)) break;
         continue;
       }
+      const before = selectors.get(part.id);
+      if (before !== undefined && before !== part.selector.condition) break;
       if (before === undefined) {
-        size.add(request);
+        for (const each of parts) {
+          const size =
+            sizes.get(each.kind) ?? new Size(memory, { ...each.kind, maxRows: maxRows ?? each.kind.maxRows });
+          sizes.set(each.kind, size);
+          size.add(each);
+        }
         // A subject that is too large for one query stays alone.
-        if (first !== undefined && !size.fits) break;
-        selectors.set(request.id, request.selector.condition);
-      } else if (before !== request.selector.condition) break;
-      first ??= request;
+        if (first !== undefined && !parts.every(({ kind }) => sizes.get(kind)?.fits)) break;
+        selectors.set(part.id, part.selector.condition);
+      }
+      first ??= part;
     }
-    taken.push({ subject, request });
+    for (const { kind } of parts) kinds.add(kind);
+    taken.push({ subject, parts });
   }
-  if (kind === undefined) throw new RangeError('no subjects');
-  return { taken, kind, isOne: selectors.size === 1 };
+  const [head] = taken;
+  if (head === undefined) throw new RangeError('no subjects');
+  return { taken, first: head.subject, kinds, isOne: selectors.size === 1 };
 }
 
 /** A suspect is read alone, but hosts of an application that is a suspect as a whole are read together. */
-function goTogether(first: QueryPart, other: QueryPart, memory: AccountMemory, kind: QueryKind): boolean {
-  if (!mustBeAlone(first, memory, kind) && !mustBeAlone(other, memory, kind)) return true;
+function goTogether(first: NeededPart, other: NeededPart, memory: AccountMemory): boolean {
+  if (!mustBeAlone(first, memory) && !mustBeAlone(other, memory)) return true;
   const { failures } = memory;
-  const { read } = kind;
+  const { read } = first.kind;
   return (
     first.id === other.id && failures.isSuspect(read, first.id) && !failures.isSuspect(read, other.id, other.hosts?.[0])
   );
 }
 
-function mustBeAlone({ id, hosts = [] }: QueryPart, { failures }: AccountMemory, { read }: QueryKind): boolean {
+function mustBeAlone({ id, hosts = [], kind: { read } }: NeededPart, { failures }: AccountMemory): boolean {
   return failures.isSuspect(read, id) || hosts.some((host) => failures.isSuspect(read, id, host));
 }
 

@@ -120,14 +120,13 @@ const KIND: QueryKind = { read: 'custom_names', groupBy: 'application', columns:
 export function customNamesRead(account: NerdGraphAccount): BatchRead<CustomNamesSubject, readonly string[]> {
   let shared: { readonly filters: readonly string[]; readonly selector: MetricSelector } | undefined;
   const inRows = rowsRead<CustomNamesSubject, readonly string[]>(account, {
-    kindOf: () => KIND,
-    subjectOf: ({ applicationId, filters }) => {
-      if (filters.length === 0) return undefined;
+    partsOf: ({ applicationId, filters }) => {
+      if (filters.length === 0) return [];
       // Applications with the same list of filters share a part of the query.
       if (shared?.filters !== filters) shared = { filters, selector: new MetricSelector([], filters) };
-      return { id: applicationId, selector: shared.selector };
+      return [{ id: applicationId, selector: shared.selector, kind: KIND }];
     },
-    valueOf: (_, found) => [...found.rowsOf(undefined).keys()].sort(),
+    valueOf: (_, { own }) => [...own.rowsOf(undefined).keys()].sort(),
   });
 
   /** Reads the names of one application as a list in one row, because a response has room for fewer rows than names. */

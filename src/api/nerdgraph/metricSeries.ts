@@ -1,12 +1,12 @@
 import { MAX_BUCKETS, PLANNED_FACETS } from '../../nrql/limits.ts';
 import { planChunks, type SeriesLimits } from '../seriesChunks.ts';
 import { expectedRows, type QueryKind, type QueryPart } from './batching.ts';
-import { METRIC_DATA, metricDataSubject, QuerySelection, rowsRead } from './batchReads.ts';
+import { metricDataParts, QuerySelection, rowsRead } from './batchReads.ts';
 import { stepOf } from './nrql.ts';
-import { ITSELF, type FoundRows, type SubjectRows } from './rows.ts';
+import { ITSELF, type FoundRows, type SubjectRows, type TimesliceQuery } from './rows.ts';
 import { metricDataOf } from './rowValues.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
-import { readTimeslices, type PartsQuery } from './timeslices.ts';
+import { readTimeslices } from './timeslices.ts';
 import type { SubjectId } from '../http/failureMemory.ts';
 import { ZERO_WITHOUT_ROW } from './metricSelector.ts';
 import { mergeColumns } from '../../formulas/metricInputs.ts';
@@ -40,19 +40,12 @@ const LIMITS: SeriesLimits = {
 export function metricSeriesRead(account: NerdGraphAccount): SeriesRead {
   return {
     ...rowsRead<MetricDataSubject, MetricSeries, SeriesChunk>(account, {
-      kindOf: ({ hostKey }) => METRIC_DATA[hostKey === undefined ? 'application' : 'host'],
-      subjectOf: metricDataSubject,
+      partsOf: metricDataParts,
       maxRows: (chunk) => facetLimit(Math.min(MAX_BUCKETS, bucketsOf(chunk))),
       queriesOf: (parts, kind, chunk) => queriesOver(account, parts, kind, chunk),
-      read: async (queries, call) => {
-        const [all = new Map<SubjectId, SubjectRows>(), ...further] = await Promise.all(
-          queries.map((each) => readRange(account, each, call)),
-        );
-        for (const each of further) for (const [id, later] of each) all.get(id)?.append(later);
-        return [all];
-      },
-      valueOf: ({ hostKey }, found, { granule }) => {
-        const metrics = [...(found.buckets.get(hostKey ?? ITSELF) ?? [])];
+      read: readRange,
+      valueOf: ({ hostKey }, { own, range: { granule } }) => {
+        const metrics = [...(own.buckets.get(hostKey ?? ITSELF) ?? [])];
         return {
           granule,
           metrics: metrics.map(([name, list]) => [name, list.toSorted((a, b) => a.from - b.from)]),
@@ -70,41 +63,36 @@ function queriesOver(
   parts: readonly QueryPart[],
   kind: QueryKind,
   chunk: SeriesChunk,
-): readonly PartsQuery[] {
+): readonly TimesliceQuery[] {
   const rows = parts.map((part) => expectedRows(part, 'application', memory));
   const most = Math.floor(PLANNED_BUCKET_ROWS / (Math.max(...rows) + 1));
   const buckets = Math.max(1, Math.min(MAX_BUCKETS, bucketsOf(chunk), most));
   const limits = { maxRows: facetLimit(buckets), bucketMinutes: chunk.granule / MINUTE_S };
-  return rangesOf(chunk, onSteps(buckets * chunk.granule)).map((range) => ({
-    parts,
-    query: { ...kind, ...limits, range },
-  }));
+  return rangesOf(chunk, onSteps(buckets * chunk.granule)).map((range) => ({ ...kind, ...limits, parts, range }));
 }
 
-async function readRange(account: NerdGraphAccount, planned: PartsQuery, call: CallOptions): Promise<FoundRows> {
-  const found = new Map(await readTimeslices(account, planned, call));
-  await readHalves(account, planned, found, call);
-  await readGaps(account, planned, found, call);
+async function readRange(account: NerdGraphAccount, query: TimesliceQuery, call: CallOptions): Promise<FoundRows> {
+  const found = new Map(await readTimeslices(account, query, call));
+  await readHalves(account, query, found, call);
+  await readGaps(account, query, found, call);
   return found;
 }
 
 /** Applications with too many rows even when each metric is read alone are read in two halves of the range. */
 async function readHalves(
   account: NerdGraphAccount,
-  { parts, query }: PartsQuery,
+  query: TimesliceQuery,
   found: Map<SubjectId, SubjectRows>,
   call: CallOptions,
 ): Promise<void> {
   const { range, bucketMinutes = 1 } = query;
-  const large = parts.filter(({ id }) => found.get(id)?.isTooBig === true);
+  const parts = query.parts.filter(({ id }) => found.get(id)?.isTooBig === true);
   const seconds = bucketMinutes * MINUTE_S;
   const buckets = (range.to - range.from) / seconds;
-  if (large.length === 0 || buckets < 2) return;
+  if (parts.length === 0 || buckets < 2) return;
   const middle = range.from + onSteps(Math.ceil(buckets / 2) * seconds);
-  const readPart = (part: TimeRange): Promise<FoundRows> =>
-    readRange(account, { parts: large, query: { ...query, range: part } }, call);
-  const earlier = await readPart({ from: range.from, to: middle });
-  const later = await readPart({ from: middle, to: range.to });
+  const earlier = await readRange(account, { ...query, parts, range: { from: range.from, to: middle } }, call);
+  const later = await readRange(account, { ...query, parts, range: { from: middle, to: range.to } }, call);
   for (const [id, rows] of earlier) {
     const rest = later.get(id);
     if (rest !== undefined) rows.append(rest);
@@ -116,13 +104,13 @@ async function readHalves(
 /** New Relic may return another window than requested; a missing part at either end is read in further queries. */
 async function readGaps(
   account: NerdGraphAccount,
-  { parts, query }: PartsQuery,
+  query: TimesliceQuery,
   found: FoundRows,
   call: CallOptions,
 ): Promise<void> {
   const { range } = query;
-  const lacking = new Map<string, { readonly gap: TimeRange; readonly parts: QueryPart[] }>();
-  for (const part of parts) {
+  const lacking = new Map<string, { readonly range: TimeRange; readonly parts: QueryPart[] }>();
+  for (const part of query.parts) {
     const rows = found.get(part.id);
     for (const gap of gapsIn(range, rows?.window)) {
       if (gap.to - gap.from >= range.to - range.from) {
@@ -131,13 +119,13 @@ async function readGaps(
         break;
       }
       const key = `${gap.from} ${gap.to}`;
-      const alike = lacking.get(key) ?? { gap, parts: [] };
+      const alike = lacking.get(key) ?? { range: gap, parts: [] };
       alike.parts.push(part);
       lacking.set(key, alike);
     }
   }
-  for (const { gap, parts: alike } of lacking.values()) {
-    const rest = await readRange(account, { parts: alike, query: { ...query, range: gap } }, call);
+  for (const gap of lacking.values()) {
+    const rest = await readRange(account, { ...query, ...gap }, call);
     for (const [id, rows] of rest) found.get(id)?.append(rows);
   }
 }
@@ -165,15 +153,13 @@ export function counterRead(account: NerdGraphAccount): BatchRead<MetricDataSubj
   // Parsing a response with more rows would block the event loop for too long.
   const most = ({ from, to }: TimeRange): number => Math.floor(PLANNED_FACETS / ((to - from) / MINUTE_S));
   return rowsRead(account, {
-    kindOf: () => COUNTERS,
-    subjectOf: ({ applicationId, metrics }) => ({
-      id: applicationId,
-      selector: QuerySelection.of(metrics).selectorOf('names'),
-    }),
+    partsOf: ({ applicationId, metrics }) => [
+      { id: applicationId, selector: QuerySelection.of(metrics).selectorOf('names'), kind: COUNTERS },
+    ],
     maxRows: most,
-    valueOf: (_, found, range) => ({
-      window: sharedRange(found.window ?? range, range),
-      metrics: found.buckets.get(ITSELF) ?? new Map(),
+    valueOf: (_, { own, range }) => ({
+      window: sharedRange(own.window ?? range, range),
+      metrics: own.buckets.get(ITSELF) ?? new Map(),
     }),
   });
 }

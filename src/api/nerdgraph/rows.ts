@@ -88,8 +88,9 @@ export class SubjectRows {
 
 export type FoundRows = ReadonlyMap<SubjectId, SubjectRows>;
 
-/** A query for timeslices, or for the data of key transactions. */
+/** Parts that are read in as few queries as possible. */
 export interface TimesliceQuery extends QueryKind {
+  readonly parts: readonly QueryPart[];
   readonly range: TimeRange;
 }
 

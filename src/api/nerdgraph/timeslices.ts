@@ -44,36 +44,29 @@ const BLAMABLE: Partial<Record<FailureReason, SplitReason>> = {
 /** The golden ratio spreads the subjects and columns with which probes begin, because neighbours often fail together. */
 const GOLDEN_RATIO = 0.618;
 
-/** Parts, and the query that reads them in as few calls as it can. */
-export interface PartsQuery {
-  readonly parts: readonly QueryPart[];
-  readonly query: TimesliceQuery;
-}
-
 /** The number of calls of these queries when nothing fails. */
-export function countQueries({ memory }: NerdGraphAccount, queries: readonly PartsQuery[]): number {
-  return queries.reduce((sum, each) => {
-    const batches = batchesOf(memory, each);
+export function countQueries(memory: AccountMemory, queries: readonly TimesliceQuery[]): number {
+  return queries.reduce((sum, query) => {
+    const batches = batchesOf(memory, query);
     // A suspect column is read of one entity first.
-    const twice = batches.filter((batch) => isShared(batch) && isSuspectColumn(batch, memory, each.query));
+    const twice = batches.filter((batch) => isShared(batch) && isSuspectColumn(batch, memory, query));
     return sum + batches.length + twice.length;
   }, 0);
 }
 
 /** The batches of a query when nothing fails, without the subjects that `failures` omits. */
-function batchesOf(memory: AccountMemory, { parts, query }: PartsQuery): readonly Batch[] {
-  const known = parts.filter(({ id }) => !memory.failures.isOmitted(query.read, id));
+function batchesOf(memory: AccountMemory, query: TimesliceQuery): readonly Batch[] {
+  const known = query.parts.filter(({ id }) => !memory.failures.isOmitted(query.read, id));
   return planQueries(known, memory, query);
 }
 
 /** Reads the rows of a query, by subject; rejects only with the reason of the signal. */
 export async function readTimeslices(
   account: NerdGraphAccount,
-  planned: PartsQuery,
+  query: TimesliceQuery,
   call: CallOptions,
 ): Promise<FoundRows> {
-  const { query } = planned;
-  const batches = batchesOf(account.memory, planned);
+  const batches = batchesOf(account.memory, query);
   const parts = batches.flat();
   const found = new Map(parts.map(({ id }) => [id, new SubjectRows()]));
   if (parts.length === 0) return found;
