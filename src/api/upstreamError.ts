@@ -22,9 +22,9 @@ export class UpstreamError extends Error {
     readonly reason: FailureReason;
     readonly status?: number | undefined;
     /** True if New Relic itself calls the failure transient. */
-    readonly isTransient?: boolean;
+    readonly isTransient?: boolean | undefined;
     /** True if New Relic reports that the request or its result is too big or too complex. */
-    readonly isTooBig?: boolean;
+    readonly isTooBig?: boolean | undefined;
     /** New Relic's code of the error in the body. */
     readonly code?: string | undefined;
   };

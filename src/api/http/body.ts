@@ -185,9 +185,9 @@ export function parseResponse(
 ): JsonResponse {
   const body = parseObject(text, raw.status, mask, bounds);
   const failure = inspect(body, raw.status, mask);
-  if (failure?.overload !== undefined) {
-    const { reason, message, status } = failure;
-    throw new CallFailure(reason, message, { status, overload: announced(raw.headers, receivedAt) });
+  if (failure?.circumstances.overload !== undefined) {
+    const overload = announced(raw.headers, receivedAt);
+    throw new CallFailure(failure.reason, failure.message, { status: raw.status, overload });
   }
   if (failure !== undefined) throw failure;
   return { body, address, link: [raw.headers['link'] ?? []].flat().join(', ') };

@@ -1,4 +1,4 @@
-import type { FailureReason } from '../upstreamError.ts';
+import type { FailureReason, UpstreamError } from '../upstreamError.ts';
 import type { Overload } from '../upstreamReader.ts';
 import { type ResponseHeaders, firstHeader } from './address.ts';
 
@@ -6,32 +6,16 @@ import { type ResponseHeaders, firstHeader } from './address.ts';
 export class CallFailure extends Error {
   override readonly name = 'CallFailure';
   readonly reason: FailureReason;
-  readonly status: number | undefined;
-  /** True if the same call may succeed when it is repeated. */
-  readonly retriable: boolean;
-  /** True if New Relic itself calls the failure transient. */
-  readonly isTransient: boolean;
-  /** True if New Relic reports that the request or its result is too big or too complex. */
-  readonly isTooBig: boolean;
-  readonly overload: Overload | undefined;
-  /** New Relic's code of the error in the body, such as `INVALID_INPUT`. */
-  readonly code: string | undefined;
+  readonly circumstances: Omit<UpstreamError['failure'], 'reason'> & {
+    /** True if the same call may succeed when it is repeated. */
+    readonly retriable?: boolean;
+    readonly overload?: Overload | undefined;
+  };
 
-  constructor(
-    reason: FailureReason,
-    words: string,
-    circumstances: Partial<
-      Pick<CallFailure, 'status' | 'retriable' | 'isTransient' | 'isTooBig' | 'overload' | 'code'>
-    > = {},
-  ) {
+  constructor(reason: FailureReason, words: string, circumstances: CallFailure['circumstances'] = {}) {
     super(words);
     this.reason = reason;
-    this.status = circumstances.status;
-    this.retriable = circumstances.retriable ?? false;
-    this.isTransient = circumstances.isTransient ?? false;
-    this.isTooBig = circumstances.isTooBig ?? false;
-    this.overload = circumstances.overload;
-    this.code = circumstances.code;
+    this.circumstances = circumstances;
   }
 }
 

@@ -96,7 +96,8 @@ export class Client {
 
   /** Reports a failure, and returns it as the error that callers get. */
   reportFailure(endpoint: string, failure: CallFailure): UpstreamError {
-    const { reason, status, isTransient, isTooBig, code } = failure;
+    const { reason, circumstances } = failure;
+    const { status, isTransient, isTooBig, code } = circumstances;
     // The message has the same reason as the metrics, so that a log line leads to a series and a series to a log line.
     const message = this.#report(endpoint, failure, ` (reason ${reason})`);
     return new UpstreamError(message, { reason, status, isTransient, isTooBig, code });
@@ -154,7 +155,7 @@ export class Client {
       }
       const failed = this.reportFailure(endpoint, result);
       let delay = 0;
-      if (result.overload === undefined) {
+      if (result.circumstances.overload === undefined) {
         this.#failures.recordCall(this.#key.last, result.reason === 'forbidden');
         const mayRetry = isRetried(result, policy, call) && failures < maxRetries;
         if (!mayRetry || this.isCircuitOpen(call)) throw failed;
@@ -221,7 +222,7 @@ export class Client {
       return { response: Promise.resolve(parseResponse(received, text, policy)) };
     } catch (error) {
       if (error instanceof CallFailure) {
-        overload ??= error.overload;
+        overload ??= error.circumstances.overload;
         refused = error.reason === 'auth' || error.reason === 'forbidden';
       }
       throw error;
@@ -262,7 +263,7 @@ export class Client {
       const receivedAt = now();
       return { address: request, raw, receivedAt, overload: overloadOf(code, raw.headers, receivedAt), mask };
     } catch (error) {
-      if (error instanceof CallFailure) code = error.status;
+      if (error instanceof CallFailure) code = error.circumstances.status;
       throw error;
     } finally {
       observer.ended(endpoint, code ?? 'error', (monotonic() - started) / 1000);
@@ -292,8 +293,12 @@ function withoutBody({ raw: { status, headers }, ...received }: ReceivedResponse
   return { ...received, raw: { status, headers } };
 }
 
-function isRetried(failure: CallFailure, { retries }: ResponsePolicy, { patient }: CallOptions): boolean {
-  if (retries === 'transient') return failure.isTransient;
-  if (retries === 'none' || !failure.retriable) return false;
-  return retries === 'all' || failure.reason !== 'timeout' || patient === true;
+function isRetried(
+  { reason, circumstances: { retriable, isTransient } }: CallFailure,
+  { retries }: ResponsePolicy,
+  { patient }: CallOptions,
+): boolean {
+  if (retries === 'transient') return isTransient === true;
+  if (retries === 'none' || retriable !== true) return false;
+  return retries === 'all' || reason !== 'timeout' || patient === true;
 }

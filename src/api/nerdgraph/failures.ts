@@ -3,25 +3,26 @@ import { CallFailure } from '../http/callFailure.ts';
 import { titleOf } from '../http/errorTitle.ts';
 import { isList, hasMembers, type Json } from '../http/validation.ts';
 import type { KeyMask } from '../http/keyMask.ts';
+import type { FailureReason } from '../upstreamError.ts';
 
-/** The meanings of errors, the most serious first, which decides where a body has several errors. */
-const MEANINGS = [
-  'auth',
-  'forbidden',
-  'rate_limited',
-  // The request or its result is too big: the caller requests less at a time.
-  'too_big',
-  'timeout',
-  'server',
-  // New Relic reports a transient failure.
-  'transient',
-  // None of the requested applications has data.
-  'unmatched',
-  'other',
-  'invalid_response',
-] as const;
+/** The failures of errors by their meaning, the most serious first, which decides where a body has several errors. */
+const MEANINGS = {
+  auth: { reason: 'auth' },
+  forbidden: { reason: 'forbidden' },
+  rate_limited: { reason: 'rate_limited', overload: { waitMs: undefined } },
+  /** The request or its result is too big: the caller requests less at a time. */
+  too_big: { reason: 'invalid_response', isTooBig: true },
+  timeout: { reason: 'timeout', retriable: true },
+  server: { reason: 'server', retriable: true },
+  /** New Relic reports a transient failure. */
+  transient: { reason: 'server', retriable: true, isTransient: true },
+  /** None of the requested applications has data. */
+  unmatched: { reason: 'invalid_response' },
+  other: { reason: 'other' },
+  invalid_response: { reason: 'invalid_response' },
+} as const satisfies Record<string, { readonly reason: FailureReason } & ConstructorParameters<typeof CallFailure>[2]>;
 
-export type Meaning = (typeof MEANINGS)[number];
+export type Meaning = keyof typeof MEANINGS;
 
 /**
  * The first row that fits an error decides its meaning. Codes are exact, so they come before words, and rows that fit many
@@ -93,18 +94,13 @@ const MAX_ERRORS = 100;
 const LONGEST_WORDS = 1_000;
 const LONGEST_CODE = 60;
 
-interface Verdict {
-  readonly meaning: Meaning;
-  readonly failure: CallFailure;
-}
-
 /** The meaning and failure of the most serious error in a body with status 200; undefined for a good body. */
 export function judge(
   body: Json,
   status: number,
   mask: KeyMask,
   { root, list }: Omit<Document, 'text'>,
-): Verdict | undefined {
+): { readonly meaning: Meaning; readonly failure: CallFailure } | undefined {
   const errors = errorsOf(body);
   const missing = missingAt(body, root);
   const listPath = list === undefined ? root : [...root, ...list];
@@ -112,10 +108,9 @@ export function judge(
   // An error about the account counts at any path, another one not where it makes only a field of a list null.
   const isOfAccount = (error: unknown): boolean => ['auth', 'rate_limited'].includes(meaningOf(error));
   const serious = errors.filter((error) => !isPartial || !isBelow(error, listPath) || isOfAccount(error));
-  for (const meaning of MEANINGS) {
-    const decisive = serious.findIndex((error) => meaningOf(error) === meaning);
-    if (decisive >= 0) return verdictOn(serious[decisive], status, mask);
-  }
+  const order = Object.keys(MEANINGS);
+  const [decisive] = serious.toSorted((a, b) => order.indexOf(meaningOf(a)) - order.indexOf(meaningOf(b)));
+  if (serious.length > 0) return verdictOn(decisive, status, mask);
   if (missing === undefined) return undefined;
   return {
     meaning: 'invalid_response',
@@ -167,34 +162,14 @@ export function badKeyOf(text: string, status: number, mask: KeyMask): CallFailu
   return bad === undefined ? undefined : verdictOn(bad, status, mask).failure;
 }
 
-function verdictOn(error: unknown, status: number, mask: KeyMask): Verdict {
+function verdictOn(error: unknown, status: number, mask: KeyMask): NonNullable<ReturnType<typeof judge>> {
   const meaning = meaningOf(error);
   // A class such as TIMEOUT says more than the message beside it ("An error occurred").
   const [code] = codesOf(error);
   const parts = [code, titleOf({ errors: [error] }, mask)].filter((part) => part !== undefined);
   const words = `status ${status} with an error: ${parts.length === 0 ? 'it says nothing' : parts.join(': ')}`;
-  return { meaning, failure: failureOf(meaning, words, { status, code }) };
-}
-
-function failureOf(meaning: Meaning, words: string, known: Pick<CallFailure, 'status' | 'code'>): CallFailure {
-  switch (meaning) {
-    case 'rate_limited':
-      return new CallFailure(meaning, words, { ...known, overload: { waitMs: undefined } });
-    case 'timeout':
-    case 'server':
-      return new CallFailure(meaning, words, { ...known, retriable: true });
-    case 'transient':
-      return new CallFailure('server', words, { ...known, retriable: true, isTransient: true });
-    case 'auth':
-    case 'forbidden':
-    case 'other':
-    case 'invalid_response':
-      return new CallFailure(meaning, words, known);
-    case 'too_big':
-      return new CallFailure('invalid_response', words, { ...known, isTooBig: true });
-    case 'unmatched':
-      return new CallFailure('invalid_response', words, known);
-  }
+  const { reason, ...circumstances } = MEANINGS[meaning];
+  return { meaning, failure: new CallFailure(reason, words, { ...circumstances, status, code }) };
 }
 
 function meaningOf(error: unknown): Meaning {

@@ -52,9 +52,10 @@ describe('the body of an answer', () => {
   ])('reports %s: %s %j', (meaning, message, extensions) => {
     const verdict = judge({ errors: errors(message, extensions) }, 200, MASK, { root: ROOT, list: undefined });
     expect(verdict?.meaning).toBe(meaning);
-    expect(verdict?.failure.overload !== undefined).toBe(meaning === 'rate_limited');
-    expect(verdict?.failure.retriable).toBe(['timeout', 'server', 'transient'].includes(meaning));
-    expect(verdict?.failure.isTransient).toBe(meaning === 'transient');
+    const { overload, retriable = false, isTransient = false } = verdict!.failure.circumstances;
+    expect(overload !== undefined).toBe(meaning === 'rate_limited');
+    expect(retriable).toBe(['timeout', 'server', 'transient'].includes(meaning));
+    expect(isTransient).toBe(meaning === 'transient');
   });
 
   it.each<[string, Record<string, unknown>, string | undefined]>([
