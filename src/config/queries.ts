@@ -157,7 +157,7 @@ function checkText(written: Readonly<Record<string, unknown>>, staticLabels: rea
       if (problem !== undefined) reportAt(at, `${problem}: name its label in "labels"`);
     }
   }
-  const known = columns.every(({ end, aliasEnd }) => aliasEnd > end)
+  const known = columns.every(({ hasAlias }) => hasAlias)
     ? [...columns, ...facets].flatMap((each) => ('key' in each ? each.key : each.name) ?? [])
     : undefined;
   const checkColumn = (value: unknown, path: Path): void => {

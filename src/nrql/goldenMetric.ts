@@ -1,4 +1,4 @@
-import { namesIn, readFragment, readStatement, type FragmentKind } from './statement.ts';
+import { namesIn, readFragment, readStatement } from './statement.ts';
 
 /** New Relic's definition of a golden metric of an entity: NRQL texts, written by the author of the entity type. */
 export interface GoldenDefinition {
@@ -55,7 +55,7 @@ export function readDefinition({ select, from, where, eventId, eventObjectId }: 
   return { source, select: readPart('select', select, 'column') };
 }
 
-function readPart(name: string, text: string, kind: FragmentKind): string {
+function readPart(name: string, text: string, kind: Parameters<typeof readFragment>[1]): string {
   const read = readFragment(text, kind);
   if ('problem' in read) throw new UnreadableDefinition(`its ${name} ${read.problem}`);
   return read.text;
@@ -73,6 +73,9 @@ export function recordId(guid: string, eventObjectId: GoldenDefinition['eventObj
   const last = decoded.lastIndexOf('|');
   return last === -1 || last === decoded.length - 1 ? undefined : decoded.slice(last + 1);
 }
+
+/** The functions that count. */
+const COUNTING = ['count', 'rate'];
 
 /** The form of a list of ids that may be stored as numbers or as texts: both types in one list, or one list for each type. */
 export type IdListForm = 'mixed' | 'separate';
@@ -92,7 +95,9 @@ export function goldenQuery(
   form: IdListForm,
 ): string {
   const named = selects.map((select, index) => ({ select, text: `${select} AS m${index}` }));
-  const counts = isOfTimeslices ? named.filter(({ select }) => isCount(select)) : [{ text: 'count(*) AS n' }];
+  const counts = isOfTimeslices
+    ? named.filter(({ select }) => COUNTING.includes(readStatement(`SELECT ${select}`).columns[0]?.call ?? ''))
+    : [{ text: 'count(*) AS n' }];
   const columns = [...new Set([...counts, ...named])].map(({ text }) => text);
   const name = /^[\p{L}_][\p{L}\p{N}_.:]*$/u.test(attribute) ? attribute : `\`${attribute}\``;
   const mayBeNumbers = eventObjectId === 'DOMAIN_IDS';
@@ -102,12 +107,6 @@ export function goldenQuery(
     `WHERE ${where === undefined ? '' : `(${where}) AND `}${condition}`,
     `FACET ${name} SINCE ${range.from * 1000} UNTIL ${range.to * 1000} LIMIT MAX`,
   ].join(' ');
-}
-
-/** True for a column that is one `count` or `rate`. */
-function isCount(select: string): boolean {
-  const [{ at, end, calls } = { at: 0, end: 0, calls: [] }] = readStatement(`SELECT ${select}`).columns;
-  return calls.some((call) => (call.name === 'count' || call.name === 'rate') && call.at === at && call.end === end);
 }
 
 function idCondition(name: string, ids: readonly string[], form: IdListForm | undefined): string {

@@ -8,22 +8,17 @@ interface Statement {
   readonly columns: readonly {
     /** Its key in the rows of the result: the alias, or New Relic's own name; undefined where that is not known. */
     readonly key: string | undefined;
+    readonly hasAlias: boolean;
     /** The number of percentiles where the value is an object with one number for each percentile; otherwise 0. */
     readonly percentiles: number;
-    /** The function calls in the column at any depth, in the order of the text; names in lower case. */
-    readonly calls: readonly { readonly name: string; readonly at: number; readonly end: number }[];
-    /** Its offsets in the text: `end` is before the alias, `aliasEnd` after it. */
-    readonly at: number;
-    readonly end: number;
-    readonly aliasEnd: number;
+    /** The name of the function, in lower case, where the column is one call of a function and nothing else. */
+    readonly call: string | undefined;
   }[];
   readonly facets: readonly {
     readonly at: number;
     /** The alias, or the attribute as it is written; undefined for a function without alias. */
     readonly name: string | undefined;
   }[];
-  /** Names of FROM of the outermost query, as they are written. */
-  readonly sources: readonly string[];
 }
 
 /** A problem of a query, with its position in the text. */
@@ -89,7 +84,7 @@ interface Clause {
 }
 
 /**
- * Reads the columns, facets and sources of a query, and reports what the exporter refuses: clauses that it writes itself, and
+ * Reads the columns and facets of a query, and reports what the exporter refuses: clauses that it writes itself, and
  * clauses with which New Relic would leave out rows silently. The grammar is checked by New Relic, not here.
  */
 export function readStatement(query: string): Statement {
@@ -108,22 +103,13 @@ export function readStatement(query: string): Statement {
     problems: problems.toSorted((a, b) => a.at - b.at),
     columns: entriesOf('select').map(columnOf),
     facets: entriesOf('facet').map(facetOf),
-    sources: entriesOf('from').flatMap((entry) => attributeOf(entry) ?? []),
   };
 }
 
 /** Longest query in characters, far above those of New Relic: reading one takes up to 3 kilobytes for each. */
 const LONGEST_QUERY = 65_536;
 const TOO_LONG = 'the query is longer than 65,536 characters: shorten it';
-const NOTHING_READ = { columns: [], facets: [], sources: [] } as const;
-
-/** The groups in these parts, at any depth. */
-function groupsIn(parts: readonly TextPart[]): readonly Group[] {
-  const found = parts.filter(isGroup);
-  // The loop also visits the groups that it adds to the list.
-  for (const group of found) for (const part of group.parts) if (isGroup(part)) found.push(part);
-  return found;
-}
+const NOTHING_READ = { columns: [], facets: [] } as const;
 
 /** Divides the tokens into groups and their clauses, and returns the outermost group; adds the problems found. */
 function readClauses(tokens: readonly Token[], problems: NrqlProblem[]): Group {
@@ -151,17 +137,14 @@ function readClauses(tokens: readonly Token[], problems: NrqlProblem[]): Group {
   return outermost;
 }
 
-/** The kind of a text that New Relic returned, and that becomes part of a query of ours. */
-export type FragmentKind = 'column' | 'source' | 'condition' | 'attribute';
-
 /**
- * Reads a text that will become part of a query of ours: one column of SELECT, the content of FROM or WHERE, or an attribute.
+ * Reads a text of New Relic that will become part of a query of ours: one column of SELECT, the content of FROM or WHERE, or an attribute.
  * `text` of the result is a column without its alias, an attribute without backticks, otherwise the given text. A text that
  * could end its own clause, or begin another one, has a problem.
  */
 export function readFragment(
   fragment: string,
-  kind: FragmentKind,
+  kind: 'column' | 'source' | 'condition' | 'attribute',
 ): { readonly text: string } | { readonly problem: string } {
   const { tokens, problems, hasComment } = scan(fragment);
   const [first] = tokens;
@@ -271,10 +254,13 @@ function clausesOf(parts: readonly TextPart[]): Clause[] {
 
 function columnOf(entry: readonly TextPart[]): Statement['columns'][number] {
   const { parts, alias } = withoutAlias(entry);
-  const percentiles = percentilesIn(parts);
-  const at = parts[0]?.at ?? 0;
-  const [end = at, aliasEnd = at] = [parts, entry].map((list) => list.at(-1)?.end);
-  return { key: alias ?? keyOf(parts), percentiles, calls: callsIn(parts), at, end, aliasEnd };
+  const [name, call, ...others] = parts;
+  return {
+    key: alias ?? keyOf(parts),
+    hasAlias: alias !== undefined,
+    percentiles: percentilesIn(parts),
+    call: isGroup(call) && others.length === 0 ? wordOf(name) : undefined,
+  };
 }
 
 /** `percentile(x)` without a list of percentiles gives the 95th. */
@@ -282,17 +268,6 @@ function percentilesIn(parts: readonly TextPart[]): number {
   const call = parts.find((part, index) => isGroup(part) && wordOf(parts[index - 1]) === 'percentile');
   if (call === undefined || !isGroup(call)) return 0;
   return Math.max(1, (call.clauses[0]?.entries.length ?? 0) - 1);
-}
-
-function callsIn(parts: readonly TextPart[]): Statement['columns'][number]['calls'] {
-  const calls = [parts, ...groupsIn(parts).map((group) => group.parts)].flatMap((list) =>
-    list.flatMap((part, index) => {
-      const name = wordOf(part);
-      const call = list[index + 1];
-      return name !== undefined && isGroup(call) ? [{ name, at: part.at, end: call.end }] : [];
-    }),
-  );
-  return calls.toSorted((a, b) => a.at - b.at);
 }
 
 function facetOf(entry: readonly TextPart[]): Statement['facets'][number] {
@@ -339,9 +314,21 @@ function isGroup(part: TextPart | undefined): part is Group {
   return part !== undefined && 'parts' in part;
 }
 
-/** Words, numbers and attributes; an attribute may contain dots and colons. */
-const WORD = /[\p{L}\p{M}\p{N}_.:@$]+/uy;
-const SPACE = /\s+/uy;
+/** Words are numbers and attributes too; an attribute may contain dots and colons. Backslashes escape in quotes, not in backticks. */
+const TOKEN = new RegExp(
+  [
+    /(?<space>\s+)/u,
+    /(?<word>[\p{L}\p{M}\p{N}_.:@$]+)/u,
+    /(?<line>(?:--|\/\/)[^\n]*)/u,
+    /(?<block>\/\*[^]*?(?<ended>\*\/|$))/u,
+    /(?<text>(?<quote>['"])(?:\\[^]|(?!\k<quote>)[^\\])*(?<closed>\k<quote>)?)/u,
+    /(?<name>`[^`]*(?<shut>`)?)/u,
+    /[^]/u,
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+  'gu',
+);
 
 /** Cuts any text into tokens. A literal or comment that is never closed extends to the end, and is a problem. */
 function scan(query: string): {
@@ -352,59 +339,20 @@ function scan(query: string): {
   const tokens: Token[] = [];
   const problems: NrqlProblem[] = [];
   let hasComment = false;
-  let at = 0;
-  while (at < query.length) {
-    const character = query[at] ?? '';
-    const two = query.slice(at, at + 2);
-    const space = matchAt(SPACE, query, at);
-    const word = space === 0 ? matchAt(WORD, query, at) : 0;
-    if (space > 0) at += space;
-    else if (word > 0) {
-      tokens.push({ kind: 'word', text: query.slice(at, at + word), at, end: at + word });
-      at += word;
-    } else if (two === '--' || two === '//') {
-      hasComment = true;
-      at = endOfLine(query, at);
-    } else if (two === '/*') {
-      hasComment = true;
-      const end = query.indexOf('*/', at + 2);
-      if (end === -1) problems.push({ at, message: 'begins a comment that does not end: close it with */' });
-      at = end === -1 ? query.length : end + 2;
-    } else if (character === "'" || character === '"' || character === '`') {
-      const end = endOfQuoted(query, at);
-      if (end === undefined)
-        problems.push({ at, message: `opens a quote that is not closed: add another ${character}` });
-      const inner = query.slice(at + 1, (end ?? query.length + 1) - 1);
-      const kind = character === '`' ? 'name' : 'text';
-      const meant = kind === 'name' ? inner : inner.replace(/\\([^])/gu, '$1');
-      tokens.push({ kind, text: meant, at, end: end ?? query.length });
-      at = end ?? query.length;
-    } else {
-      const symbol = String.fromCodePoint(query.codePointAt(at) ?? 0);
-      tokens.push({ kind: 'symbol', text: symbol, at, end: at + symbol.length });
-      at += symbol.length;
-    }
+  for (const { 0: written, index: at, groups = {} } of query.matchAll(TOKEN)) {
+    const { space, word, line, block, ended, text, closed, name, shut } = groups;
+    const end = at + written.length;
+    hasComment ||= (line ?? block) !== undefined;
+    if ((space ?? line ?? block) !== undefined) {
+      if (ended === '') problems.push({ at, message: 'begins a comment that does not end: close it with */' });
+    } else if ((text ?? name) !== undefined) {
+      const isClosed = (closed ?? shut) !== undefined;
+      const message = `opens a quote that is not closed: add another ${written.charAt(0)}`;
+      if (!isClosed) problems.push({ at, message });
+      const inner = written.slice(1, isClosed ? -1 : undefined);
+      if (text === undefined) tokens.push({ kind: 'name', text: inner, at, end });
+      else tokens.push({ kind: 'text', text: inner.replace(/\\([^])/gu, '$1'), at, end });
+    } else tokens.push({ kind: word === undefined ? 'symbol' : 'word', text: written, at, end });
   }
   return { tokens, problems, hasComment };
-}
-
-/** The number of characters that the expression matches from this offset. */
-function matchAt(expression: RegExp, text: string, at: number): number {
-  expression.lastIndex = at;
-  return expression.test(text) ? expression.lastIndex - at : 0;
-}
-
-function endOfLine(text: string, at: number): number {
-  const end = text.indexOf('\n', at);
-  return end === -1 ? text.length : end;
-}
-
-/** The offset after the closing quote; undefined where there is none. Backslashes escape in quotes, not in backticks. */
-function endOfQuoted(text: string, start: number): number | undefined {
-  const quote = text[start];
-  for (let at = start + 1; at < text.length; at += 1) {
-    if (text[at] === '\\' && quote !== '`') at += 1;
-    else if (text[at] === quote) return at + 1;
-  }
-  return undefined;
 }

@@ -66,7 +66,10 @@ function columnsOf(query: string): readonly string[] {
   const [plain = ''] = query.split(/ SINCE \d+ UNTIL \d+ LIMIT MAX$/);
   const { problems, columns } = readStatement(plain);
   expect(problems, query).toEqual([]);
-  return columns.map(({ at, end }) => `${plain.slice(at, end)}${plain.slice(columns.at(-1)?.aliasEnd)}`);
+  const parts = plain.slice('SELECT '.length).split(/ AS (?:n|m\d+)(?:, )?/);
+  const rest = parts.pop();
+  expect(columns).toHaveLength(parts.length);
+  return parts.map((part) => `${part}${rest}`);
 }
 
 const isOfTimeslices = (column: string): boolean => /\bapm\.|newrelic\.timeslice\.value/.test(column);
