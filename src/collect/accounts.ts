@@ -49,7 +49,7 @@ export class Accounts {
   #lists: ReadonlyMap<string, AccountList> = new Map();
   #expansion: Expansion = { accounts: [], entries: new Map() };
   /** The versions of the lists that the expansion was made from. */
-  #expandedFrom = '';
+  #expandedFrom: string | undefined;
   /** Readers from before a reload, until they are closed. */
   readonly #retired = new Set<UpstreamReader>();
   readonly #writer = new SampleWriter();
@@ -128,7 +128,7 @@ export class Accounts {
    * be opened, the accounts stay as they are. Never rejects.
    */
   async #expand(): Promise<void> {
-    while (this.#expandedFrom !== versionsOf(this.#lists)) {
+    while (this.#expandedFrom !== versionsOf(this.#lists) || this.#byName.size < this.#expansion.accounts.length) {
       try {
         this.#take(this.#config, this.#expansion.accounts, OPENED_AT_ONCE);
       } catch (error) {
@@ -142,7 +142,7 @@ export class Accounts {
 
   /**
    * @param before the accounts that keep their names, as in `expandAccounts`
-   * @param mostNew the most new accounts that are opened; after it left some out, the lists count as not taken over
+   * @param mostNew the most new accounts that are opened
    */
   #take(config: Config, before: readonly AccountConfig[], mostNew = Infinity): void {
     const { collection } = config;
@@ -160,15 +160,18 @@ export class Accounts {
     let lists: ReadonlyMap<string, Opened<AccountList>>;
     let expansion: Expansion;
     let accounts: ReadonlyMap<string, Opened<AccountCollector>>;
-    let taken: readonly AccountConfig[];
     try {
       const entries = config.accounts.filter(({ account_ids }) => account_ids !== undefined);
       lists = openAll(entries, this.lists, contextOf, AccountList);
-      const listed = Array.from(lists, ([name, { caller }]) => [name, caller.accounts] as const);
-      expansion = expandAccounts(config.accounts, new Map(listed), before);
+      if (config === this.#config && this.#expandedFrom === versionsOf(this.#lists)) expansion = this.#expansion;
+      else {
+        const listed = Array.from(lists, ([name, { caller }]) => [name, caller.accounts] as const);
+        expansion = expandAccounts(config.accounts, new Map(listed), before);
+      }
       const known = new Set(this.all().map(({ context }) => identityOf(context.account)));
-      let left = mostNew;
-      taken = expansion.accounts.filter((account) => known.has(identityOf(account)) || left-- > 0);
+      const fresh = expansion.accounts.filter((account) => !known.has(identityOf(account)));
+      const waiting = new Set(fresh.slice(mostNew));
+      const taken = expansion.accounts.filter((account) => !waiting.has(account));
       accounts = openAll(taken, this.all(), contextOf, AccountCollector);
     } catch (error) {
       for (const reader of readers) void reader.close();
@@ -177,7 +180,7 @@ export class Accounts {
     this.#config = config;
     this.#expansion = expansion;
     this.#lists = this.#replace(this.#lists, lists);
-    this.#expandedFrom = taken.length === expansion.accounts.length ? versionsOf(this.#lists) : '';
+    this.#expandedFrom = versionsOf(this.#lists);
     for (const { caller, context } of accounts.values()) {
       caller.list = context.account.origin && this.#lists.get(context.account.origin.entry);
       if (caller.list !== undefined) caller.list.hasExported = true;

@@ -238,9 +238,9 @@ await describeReal('a real Prometheus that does not wait for a collection', {
       simulator.faults.add({ effect: 'delay', milliseconds: 1500, times: 40 });
       const exporter = await startExporter({
         ...clock.program,
-        config: { accounts: [accountBy('rest', simulator)], collection: { scrape_timeout_offset: '3s' } },
+        config: { accounts: [accountBy('rest', simulator)], collection: { scrape_timeout_offset: '9s' } },
       });
-      const server = await startPrometheus(program('prometheus'), { config: configOf(exporter.port, '6s') });
+      const server = await startPrometheus(program('prometheus'), { config: configOf(exporter.port, '12s') });
       try {
         const removed = 'newrelic_application_info{app_id="1000003"}';
         await until('the application', async () => ((await server.query(removed)).length === 1 ? true : undefined));
