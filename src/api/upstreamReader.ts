@@ -343,10 +343,14 @@ export interface GoldenSubject extends Pick<QuerySubject, 'window' | 'endsBefore
 /** The golden metrics that were read for one entity. */
 export interface GoldenResult {
   readonly window: TimeRange;
-  /** Values by golden metric, `percentile` where there are several of one; metrics without a value are left out. */
-  readonly values: ReadonlyMap<string, readonly { readonly percentile: string | undefined; readonly value: number }[]>;
+  /** With `percentile` where there are several of one metric; metrics without a value are left out. */
+  readonly values: readonly {
+    readonly metric: string;
+    readonly percentile: string | undefined;
+    readonly value: number;
+  }[];
   /** Golden metrics that failed while others were read. */
-  readonly failures: ReadonlyMap<string, UpstreamError>;
+  readonly failures: readonly (readonly [metric: string, error: UpstreamError])[];
   /** Golden metrics whose column is not a number. */
   readonly notNumbers: readonly string[];
 }

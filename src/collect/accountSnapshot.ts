@@ -92,13 +92,12 @@ export class AccountSnapshot {
     for (const type of entities.types()) {
       const isListed = this.#single(type.list) !== 'missing' && this.#scope.groups.has('entities');
       for (const record of type.entities.values()) {
-        entities.removeTooOld(type, record);
-        const { task, goldenSamples } = record;
+        if (record.kept.size > 0) entities.removeTooOld(record);
         if (isListed) {
           this.#add('entities', entities.labelsOf(type, record).listed, entities.listedSamples(type, record));
         }
-        if (task !== undefined && this.#single(task) !== 'missing') {
-          this.#add('golden_metrics', entities.labelsOf(type, record).golden, goldenSamples);
+        if (record.subject !== undefined && this.#single(record.subject.task) !== 'missing') {
+          this.#add('golden_metrics', entities.labelsOf(type, record).golden, record.golden);
         }
         yield undefined;
       }

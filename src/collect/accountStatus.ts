@@ -223,15 +223,16 @@ function typeStatus(account: AccountCollector, record: TypeRecord, time: Evaluat
   const metrics = new Set<string>();
   const values: Record<TaskState, number> = { fresh: 0, stale: 0, missing: 0 };
   let [series, reporting, failing, oldestRead, windowEnd] = [0, 0, 0, Infinity, Infinity];
-  for (const { entity, columns, task, goldenSamples } of entities.values()) {
+  for (const { entity, columns, subject, golden } of entities.values()) {
     if (entity.reporting) reporting += 1;
     for (const { name } of columns) metrics.add(name);
-    if (task === undefined) continue;
+    if (subject === undefined) continue;
+    const { task } = subject;
     const state = account.schedule.stateOf(task, time);
     values[state] += 1;
     if (task.problem !== undefined) failing += 1;
     if (state === 'missing') continue;
-    series += goldenSamples.values.length;
+    series += golden.values.length;
     oldestRead = Math.min(oldestRead, task.lastRead?.shownAt ?? Infinity);
     windowEnd = Math.min(windowEnd, task.lastRead?.dataEnd ?? Infinity);
   }

@@ -1,11 +1,12 @@
 import type { GoldenMetric, GoldenResult, GoldenSubject, MonitoredEntity } from '../api/upstreamReader.ts';
-import type { UpstreamError } from '../api/upstreamError.ts';
+import type { AccountConfig } from '../config/config.ts';
+import { suggest } from '../config/wording.ts';
 import { inSlices } from '../eventLoop/turns.ts';
 import { BUILT_IN_NAMES } from '../metrics/catalogue.ts';
 import { entityLabels, goldenLabels } from '../metrics/labelNames.ts';
 import { GoldenFamilies, goldenSamples, monitoredSamples, type LeftOutMetric } from '../metrics/monitoredFamilies.ts';
-import type { Family, WrittenLabels, WrittenSamples } from '../metrics/sample.ts';
-import { NO_SAMPLES, writeLabels } from '../metrics/writeSamples.ts';
+import type { Family, Sample, WrittenLabels, WrittenSamples } from '../metrics/sample.ts';
+import { NO_SAMPLES, readSamples, writeLabels } from '../metrics/writeSamples.ts';
 import {
   readDefinition,
   sourceKey,
@@ -13,25 +14,23 @@ import {
   type GoldenColumn,
   type GoldenSource,
 } from '../nrql/goldenMetric.ts';
-import type { AccountConfig } from '../config/config.ts';
-import { suggest } from '../config/wording.ts';
 import type { AccountContext } from './accountContext.ts';
-import { choosing, chosenAtOnce, type ChosenEntities } from './selection.ts';
+import { ChosenEntities } from './selection.ts';
 import type { Subject, Task, TaskStore } from './task.ts';
 
 type Selection = AccountConfig['entities'][number];
 type Columns = GoldenSubject['columns'];
 
-/** The metrics that are read of entities with the same metric definitions, and the reasons why others cannot be read. */
-interface MetricPlan {
-  readonly columns: Columns;
-  readonly problems: readonly MetricProblem[];
-}
-
-/** A golden metric that is not read, or not of all entities, and the reason as a part of a sentence. */
+/** A golden metric that is not read, or not of all entities, and the reason in words. */
 interface MetricProblem {
   readonly metric: string;
   readonly problem: string;
+}
+
+/** The metrics that are read of entities with the same metric definitions, and those whose definition cannot be read. */
+interface MetricPlan {
+  readonly columns: Columns;
+  readonly problems: readonly MetricProblem[];
 }
 
 export interface EntityRecord {
@@ -41,14 +40,14 @@ export interface EntityRecord {
   isLabelled: boolean;
   /** The samples from the list; undefined until the next exposition writes them. */
   samples: WrittenSamples | undefined;
-  /** Undefined while it does not report, or has no golden metric that can be read. */
-  readonly task: Task | undefined;
+  /** The read of its golden metrics; undefined while it does not report, or has none that can be read. */
+  readonly subject: (GoldenSubject & { readonly task: Task }) | undefined;
   readonly columns: Columns;
-  /** By golden metric: its last values and, while it fails alone, the time when they were due (monotonic clock, milliseconds). */
-  readonly values: Map<string, { readonly values: GoldenResult['values']; dueAt?: number }>;
-  goldenSamples: WrittenSamples;
+  golden: WrittenSamples;
   /** Golden metrics that failed in a read in which others succeeded. */
   failures: GoldenResult['failures'];
+  /** When the values of these that are still served were due, by metric; monotonic clock, milliseconds. */
+  kept: ReadonlyMap<string, number>;
   notNumbers: readonly string[];
 }
 
@@ -65,12 +64,11 @@ export interface TypeRecord {
   plans: ReadonlyMap<readonly GoldenMetric[], MetricPlan>;
 }
 
-/** A list of entities that was read, and what a selection chooses of it. */
-export interface EntityList extends Pick<TypeRecord, 'listed' | 'chosen'> {
-  readonly selection: Selection | undefined;
-}
+/** A list of entities that was read, and what the selection of that time chooses of it. */
+type EntityList = Pick<TypeRecord, 'chosen' | 'selection'> & { readonly listed: readonly MonitoredEntity[] };
 
-const NONE_CHOSEN: ChosenEntities = { entities: [], leftOut: 0 };
+const NO_FAMILIES: ReadonlyMap<string, Family> = new Map();
+const NONE_KEPT: EntityRecord['kept'] = new Map();
 
 /** The maximum number of golden metrics that one warning names. */
 const MAX_NAMED = 5;
@@ -116,30 +114,45 @@ export class EntityRecords {
   }
 
   *warnings(): Generator<string> {
-    for (const { type, metric, why } of this.#leftOutMetrics) {
-      yield `entities: ${quoted([metric])} of ${type} is left out: ${why}`;
-    }
     for (const record of this.#types.values()) {
+      const { selection, entities, chosen } = record;
+      const { type, max_entities } = selection;
       // What is missing in one account of an entry may exist in another one.
       if (this.#context.account.origin === undefined) yield* missingMetricWarnings([record]);
-      yield* warningsOf(record);
+      if (chosen.leftOut > 0) {
+        yield `entities: ${type} has ${entities.size + chosen.leftOut} entities and max_entities is ${max_entities}: ${chosen.leftOut} are left out`;
+      }
+      const unread = this.#unreadOf(record);
+      for (const problem of new Set(unread.map((each) => each.problem))) {
+        const alike = unread.filter((each) => each.problem === problem).map(({ metric }) => metric);
+        yield `entities: ${quoted(alike)} of ${type}: ${problem}`;
+      }
     }
   }
 
   /** The golden metrics of a type that are not read, or not of all entities. */
   problemsOf(record: TypeRecord): readonly MetricProblem[] {
-    const { type } = record.selection;
+    const missing = this.#context.account.origin === undefined ? missingMetrics([record]) : [];
+    const unknown = missing.map(({ metric, hint }) => ({ metric, problem: `no entity has it${hint}` }));
+    return [...unknown, ...this.#unreadOf(record)];
+  }
+
+  /** The same of metrics that the entities have, each with a problem once. */
+  #unreadOf({ selection: { type }, plans, entities }: TypeRecord): readonly MetricProblem[] {
     const leftOut = this.#leftOutMetrics.filter((each) => each.type === type);
-    const { failing, notNumbers } = valueProblems(record);
-    return [
-      ...(this.#context.account.origin === undefined ? missingMetrics([record]) : []).map(({ metric, hint }) => {
-        return { metric, problem: `no entity has it${hint}` };
-      }),
-      ...leftOut.map(({ metric, why }) => ({ metric, problem: why })),
-      ...unreadable(record).map(({ metric, problem }) => ({ metric, problem: `its definition ${problem}` })),
-      ...Array.from(failing, ([metric, { message }]) => ({ metric, problem: message })),
-      ...Array.from(notNumbers, (metric) => ({ metric, problem: 'is no number for some entities' })),
+    const problems = [
+      ...leftOut.map(({ metric, why }) => ({ metric, problem: `left out: ${why}` })),
+      ...[...plans.values()].flatMap((plan) => plan.problems),
     ];
+    const failing = new Map<string, string>();
+    const notNumbers = new Set<string>();
+    for (const record of entities.values()) {
+      for (const [metric, { message }] of record.failures) failing.set(metric, `cannot be read: ${message}`);
+      for (const metric of record.notNumbers) notNumbers.add(metric);
+    }
+    for (const [metric, problem] of failing) problems.push({ metric, problem });
+    for (const metric of notNumbers) problems.push({ metric, problem: 'no number of some entities' });
+    return [...new Map(problems.map((each) => [`${each.metric} ${each.problem}`, each])).values()];
   }
 
   /** Takes over the types of the configuration: the entities are selected again from lists that have been read. */
@@ -159,7 +172,7 @@ export class EntityRecords {
           this.#store.remove(tasksOf(entities));
           entities = new Map();
         }
-        return { selection, list, listed, chosen: chosenAtOnce(selection, listed), entities, plans: new Map() };
+        return { selection, list, listed, chosen: new ChosenEntities(selection, listed), entities, plans: new Map() };
       },
       ({ list, entities }) => [list, ...tasksOf(entities)],
     );
@@ -169,22 +182,23 @@ export class EntityRecords {
   }
 
   /** Chooses entities of a list that was read, and reads their definitions: in slices, because both may be many. */
-  async choose(subject: Subject, listed: readonly MonitoredEntity[]): Promise<EntityList> {
+  async choose(subject: Subject, listed: readonly MonitoredEntity[]): Promise<EntityList | undefined> {
     const selection = this.typeOf(subject)?.selection;
-    if (selection === undefined) return { listed, selection, chosen: NONE_CHOSEN };
-    const { steps, result } = choosing(selection, listed);
-    await inSlices(steps);
+    if (selection === undefined) return undefined;
+    const chosen = new ChosenEntities(selection);
+    await inSlices(listed, (entity) => chosen.add(entity));
     await inSlices(metricsOf(listed), (metric) => this.#definitionOf(metric));
-    return { listed, selection, chosen: result() };
+    return { listed, selection, chosen };
   }
 
   /** Takes over a list, and marks its task where golden metrics of it were never read. */
-  arriveList(subject: Subject, { listed, selection, chosen }: EntityList): void {
+  arriveList(subject: Subject, list: EntityList | undefined): void {
     const record = this.typeOf(subject);
-    if (record === undefined) return;
+    if (record === undefined || list === undefined) return;
+    const { listed, selection, chosen } = list;
     record.listed = listed;
     // A reload may have changed the selection meanwhile.
-    record.chosen = selection === record.selection ? chosen : chosenAtOnce(record.selection, listed);
+    record.chosen = selection === record.selection ? chosen : new ChosenEntities(record.selection, listed);
     const before = this.#families;
     this.#assignFamilies();
     for (const each of this.#types.values()) {
@@ -193,45 +207,34 @@ export class EntityRecords {
       if (isChanged) each.plans = new Map();
       if (isChanged || each === record) this.#select(each);
     }
-    const columns = Array.from(this.#types.values(), ({ plans }) =>
-      [...plans.values()].flatMap((plan) => plan.columns),
-    );
-    this.#sources = new Map(columns.flat().map(({ source }) => [sourceKey(source), source]));
+    const plans = Array.from(this.#types.values()).flatMap((type) => [...type.plans.values()]);
+    this.#sources = new Map(plans.flatMap(({ columns }) => columns).map(({ source }) => [sourceKey(source), source]));
     const error = chosen.entities.find(({ reporting, unread }) => reporting && unread !== undefined)?.unread;
     record.list.partial = error === undefined ? undefined : { reason: error.failure.reason, text: error.message };
   }
 
-  subjectOf({ subject, endsBefore }: Task): GoldenSubject {
-    const record = this.of(subject);
-    const type = this.typeOf(subject);
-    if (record === undefined || type === undefined) throw new Error('an entity that has left its list is not read');
-    const { window } = type.selection;
-    return {
-      type: type.selection.type,
-      guid: record.entity.guid,
-      columns: record.columns,
-      unread: record.entity.unread,
-      window: window === undefined ? undefined : window / 1000,
-      endsBefore,
-    };
+  subjectOf({ subject }: Task): NonNullable<EntityRecord['subject']> {
+    const found = this.of(subject)?.subject;
+    if (found === undefined) throw new Error('an entity that has left its list is not read');
+    return found;
   }
 
   /** Takes over golden metrics; a metric that failed alone keeps its last values. */
   arrive(task: Task, { values, failures, notNumbers }: GoldenResult): void {
     const { subject } = task;
     const record = this.of(subject);
-    const type = this.typeOf(subject);
-    if (record === undefined || type === undefined) return;
-    for (const { name } of record.columns) {
-      const last = record.values.get(name);
-      if (!failures.has(name)) record.values.set(name, { values });
-      else if (last !== undefined) last.dueAt ??= task.lastRead?.dueAt ?? -Infinity;
-    }
-    const [error] = failures.values();
+    if (record === undefined) return;
+    const samples = goldenSamples(this.#familiesOf(subject), values);
+    const [[, error] = []] = failures;
     task.partial = error === undefined ? undefined : { reason: error.failure.reason, text: error.message };
+    if (failures.length > 0) {
+      const due = task.lastRead?.dueAt ?? -Infinity;
+      record.kept = new Map(failures.map(([metric]) => [metric, record.kept.get(metric) ?? due]));
+      samples.push(...this.#keptOf(record, record.kept.keys()));
+    } else record.kept = NONE_KEPT;
     record.failures = failures;
     record.notNumbers = notNumbers;
-    record.goldenSamples = this.#write(type.selection.type, record);
+    record.golden = this.#context.writer.write('golden_metrics', samples);
   }
 
   /** The labels of an entity, written when an exposition needs them: names may be too long to write those of a list at once. */
@@ -251,31 +254,41 @@ export class EntityRecords {
   }
 
   /** Removes the values of metrics that fail alone, `max_age` after they were due, also while later reads fail as a whole. */
-  removeTooOld({ selection }: TypeRecord, record: EntityRecord): void {
-    if (record.failures.size === 0) return;
-    const { clock, collection } = this.#context;
+  removeTooOld(record: EntityRecord): void {
+    const { clock, collection, writer } = this.#context;
     const oldest = clock.monotonic() - collection.max_age;
-    const tooOld = [...record.values].filter(([, { dueAt = Infinity }]) => dueAt < oldest);
+    const tooOld = [...record.kept].flatMap(([metric, dueAt]) => (dueAt < oldest ? [metric] : []));
     if (tooOld.length === 0) return;
-    for (const [name] of tooOld) record.values.delete(name);
-    record.goldenSamples = this.#write(selection.type, record);
+    const others = record.columns.map(({ name }) => name).filter((name) => !tooOld.includes(name));
+    record.golden = writer.write('golden_metrics', this.#keptOf(record, others));
+    record.kept = new Map([...record.kept].filter(([metric]) => !tooOld.includes(metric)));
   }
 
-  #write(type: string, { columns, values }: Pick<EntityRecord, 'columns' | 'values'>): WrittenSamples {
-    const families = this.#families.get(type);
-    const samples = columns.flatMap(({ name }) => {
-      const family = families?.get(name);
-      const last = values.get(name);
-      return family === undefined || last === undefined ? [] : goldenSamples(family, last.values, name);
+  #familiesOf({ entityType = '' }: Subject): ReadonlyMap<string, Family> {
+    return this.#families.get(entityType) ?? NO_FAMILIES;
+  }
+
+  /** The served samples of some golden metrics of an entity, in the families that these have now. */
+  #keptOf({ subject, golden }: Pick<EntityRecord, 'subject' | 'golden'>, metrics: Iterable<string>): Sample[] {
+    const all = subject === undefined ? NO_FAMILIES : this.#familiesOf(subject.task.subject);
+    const families = new Map<string, Family>();
+    for (const metric of metrics) {
+      const family = all.get(metric);
+      if (family !== undefined) families.set(family.name, family);
+    }
+    return readSamples(golden).flatMap((sample) => {
+      const family = families.get(sample.family.name);
+      return family === undefined ? [] : { ...sample, family };
     });
-    return samples.length === 0 ? NO_SAMPLES : this.#context.writer.write('golden_metrics', samples);
   }
 
   /** Makes the records of the chosen entities, and keeps the values of entities that stay. */
   #select(record: TypeRecord): void {
-    const { listed, chosen, plans: known } = record;
-    const { type } = record.selection;
+    const { listed, chosen, plans: known, selection } = record;
+    const { type } = selection;
     if (listed === undefined) return;
+    const { collection, writer } = this.#context;
+    const window = selection.window === undefined ? undefined : selection.window / 1000;
     const plans = new Map<readonly GoldenMetric[], MetricPlan>();
     const recordOf = (entity: MonitoredEntity, before: EntityRecord | undefined): EntityRecord => {
       const { guid, metrics, reporting, unread } = entity;
@@ -283,28 +296,32 @@ export class EntityRecords {
       plans.set(metrics, plan);
       const { columns } = plan;
       const isRead = reporting && (columns.length > 0 || unread !== undefined);
-      const subject = { entityType: type, entityGuid: guid };
-      const task = this.#store.keep(isRead, before?.task, 'golden_metrics', subject);
-      if (task !== undefined) {
-        task.setPace(record.selection, this.#context.collection.delay);
-        // Otherwise a value that the last read did not request would be absent for a whole interval.
-        if (before?.task === task && hasMore(before.columns, columns)) task.overdue = true;
-        // A failure for want of columns says nothing about these.
-        if (before?.entity.unread !== undefined && unread === undefined) task.retryAt = -Infinity;
-      }
+      const earlier = before?.subject?.task;
+      const task = this.#store.keep(isRead, earlier, 'golden_metrics', { entityType: type, entityGuid: guid });
       // Values from before a silence would be too old when it reports again.
-      const kept = before?.task === task ? before : undefined;
-      const values = kept?.values ?? new Map<string, never>();
+      const kept = task !== undefined && earlier === task ? before : undefined;
+      if (task !== undefined) task.setPace(selection, collection.delay);
+      if (kept !== undefined && task !== undefined) {
+        // Otherwise a value that the last read did not request would be absent for a whole interval.
+        if (hasMore(kept.columns, columns)) task.overdue = true;
+        // A failure for want of columns says nothing about these.
+        if (kept.entity.unread !== undefined && unread === undefined) task.retryAt = -Infinity;
+      }
+      let golden = kept?.golden ?? NO_SAMPLES;
+      if (kept !== undefined && kept.columns !== columns) {
+        const names = columns.map(({ name }) => name).filter((name) => kept.columns.some((each) => each.name === name));
+        golden = writer.write('golden_metrics', this.#keptOf(kept, names));
+      }
       return {
         entity,
-        task,
+        subject: task && { task, type, guid, columns, unread, window, endsBefore: task.endsBefore },
         columns,
-        values,
         labels: before?.labels,
         isLabelled: false,
         samples: undefined,
-        goldenSamples: kept?.columns === columns ? kept.goldenSamples : this.#write(type, { columns, values }),
-        failures: kept?.failures ?? new Map(),
+        golden,
+        failures: kept?.failures ?? [],
+        kept: kept?.kept ?? NONE_KEPT,
         notNumbers: kept?.notNumbers ?? [],
       };
     };
@@ -321,7 +338,8 @@ export class EntityRecords {
       const { name } = metric;
       if (columns.has(name) || families?.has(name) !== true) continue;
       const read = this.#definitionOf(metric);
-      if (read instanceof UnreadableDefinition) problems.push({ metric: name, problem: read.message });
+      if (read instanceof UnreadableDefinition)
+        problems.push({ metric: name, problem: `never requested: its definition ${read.message}` });
       else columns.set(name, { name, source: this.#sharedSource(read.source), select: read.select });
     }
     return { columns: [...columns.values()], problems };
@@ -362,8 +380,8 @@ function tasksOf(entities: TypeRecord['entities']): Task[] {
   return Array.from(entities.values()).flatMap(taskOf);
 }
 
-function taskOf({ task }: EntityRecord): Task[] {
-  return task === undefined ? [] : [task];
+function taskOf({ subject }: EntityRecord): Task[] {
+  return subject === undefined ? [] : [subject.task];
 }
 
 function columnOf({ definition }: GoldenMetric): GoldenColumn | UnreadableDefinition {
@@ -417,48 +435,6 @@ function hasMore(before: Columns, now: Columns): boolean {
     ({ name, source, select }) =>
       !before.some((each) => each.name === name && each.source === source && each.select === select),
   );
-}
-
-/** The warnings about a type, in sentences; definitions that are unreadable in the same way share one. */
-function* warningsOf(record: TypeRecord): Generator<string> {
-  const { selection, entities, chosen } = record;
-  const { leftOut } = chosen;
-  const unread = unreadable(record);
-  const { type, max_entities } = selection;
-  if (leftOut > 0) {
-    yield `entities: ${type} has ${entities.size + leftOut} entities and max_entities is ${max_entities}: ${leftOut} are left out`;
-  }
-  for (const problem of new Set(unread.map((each) => each.problem))) {
-    const alike = unread.filter((each) => each.problem === problem).map(({ metric }) => metric);
-    yield `entities: ${type}: ${quoted(alike)} is never requested: its definition ${problem}`;
-  }
-  const { failing, notNumbers } = valueProblems(record);
-  for (const [name, { message }] of failing) {
-    yield `entities: ${type}: golden metric "${name}" cannot be read: ${message}`;
-  }
-  if (notNumbers.size > 0) yield `entities: ${type}: ${quoted([...notNumbers])} of some entities is no number`;
-}
-
-/** Golden metrics of a type that fail while others succeed, and golden metrics with a column that is not a number. */
-function valueProblems({ entities }: TypeRecord): {
-  readonly failing: ReadonlyMap<string, UpstreamError>;
-  readonly notNumbers: ReadonlySet<string>;
-} {
-  const failing = new Map<string, UpstreamError>();
-  const notNumbers = new Set<string>();
-  for (const { failures, notNumbers: names } of entities.values()) {
-    if (failures.size + names.length === 0) continue;
-    for (const [name, error] of failures) failing.set(name, error);
-    for (const name of names) notNumbers.add(name);
-  }
-  return { failing, notNumbers };
-}
-
-/** Golden metrics that are never requested, because their definitions cannot be read. */
-function unreadable({ plans }: TypeRecord): readonly MetricProblem[] {
-  const problems = [...plans.values()].flatMap((plan) => plan.problems);
-  const byText = new Map(problems.map((each) => [`${each.metric} ${each.problem}`, each]));
-  return [...byText.values()];
 }
 
 function quoted(names: readonly string[]): string {

@@ -11,7 +11,7 @@ import { inSlices } from '../eventLoop/turns.ts';
 import { datastoreNames } from '../formulas/metricInputs.ts';
 import { countedMinutes, counterSamples } from '../metrics/counterFamilies.ts';
 import { READS, type Kind } from '../reads/reads.ts';
-import type { Task, Subject } from './task.ts';
+import type { Task } from './task.ts';
 import { steadyRange } from './counterLedger.ts';
 import type { Inventory } from './inventory.ts';
 import { takeOverMetrics } from './records.ts';
@@ -42,8 +42,8 @@ export class Kinds {
     const rolling = (): TaskRead =>
       mapped(
         this.#context.reader.rolling,
-        ({ subject }) => subject,
-        ({ subject }, values) => inventory.setRolling(subject, values),
+        (task) => ({ task, ...task.subject }),
+        (subject, values) => inventory.setRolling(subject, values),
       );
     const metricData = (): TaskRead => this.#metricData();
     this.#reads = {
@@ -52,7 +52,7 @@ export class Kinds {
       application_rolling: rolling,
       key_transaction_rolling: rolling,
       metric_names: () =>
-        mapped(this.#context.reader.datastores, applicationOf, ({ subject }, names) => {
+        mapped(this.#context.reader.datastores, applicationOf, (subject, names) => {
           const data = inventory.dataOf(subject);
           if (data !== undefined) Object.assign(data, { datastores: datastoreNames(names), selected: {} });
         }),
@@ -60,13 +60,13 @@ export class Kinds {
       application_metrics: metricData,
       counters: () => this.#counters(),
       hosts: () =>
-        mapped(this.#context.reader.hosts, applicationOf, ({ subject }, hosts) =>
+        mapped(this.#context.reader.hosts, applicationOf, (subject, hosts) =>
           inventory.setHosts(inventory.recordOf(subject), hosts),
         ),
       host_rolling: rolling,
       host_metrics: metricData,
       instances: () =>
-        mapped(this.#context.reader.instances, applicationOf, ({ subject }, instances) =>
+        mapped(this.#context.reader.instances, applicationOf, (subject, instances) =>
           inventory.setInstances(inventory.recordOf(subject), instances),
         ),
       entities: () => this.#entityLists(),
@@ -74,14 +74,14 @@ export class Kinds {
         mapped(
           this.#context.reader.entities?.goldenMetrics,
           (task) => entities.subjectOf(task),
-          (task, result) => entities.arrive(task, result),
+          ({ task }, result) => entities.arrive(task, result),
           ({ window }) => window.to,
         ),
       queries: () =>
         mapped(
           this.#context.reader.queries,
           (task) => queries.subjectOf(task),
-          ({ subject }, result) => queries.arrive(subject, result),
+          ({ task }, result) => queries.arrive(task.subject, result),
           ({ window }) => window.to,
         ),
     };
@@ -147,8 +147,8 @@ export class Kinds {
     );
     return mapped(
       read,
-      () => ({}),
-      (_task, list) => this.#inventory.setApplications(list, ids ?? []),
+      (task) => ({ task }),
+      (_, list) => this.#inventory.setApplications(list, ids ?? []),
     );
   }
 
@@ -172,8 +172,8 @@ export class Kinds {
     );
     return mapped(
       read,
-      () => ({}),
-      (_task, { list, owners }) => this.#inventory.setKeyTransactions(list, owners),
+      (task) => ({ task }),
+      (_, { list, owners }) => this.#inventory.setKeyTransactions(list, owners),
     );
   }
 
@@ -181,15 +181,15 @@ export class Kinds {
     const reader = this.#context.reader.entities;
     if (reader === undefined) throw new Error('this account has no entities');
     const read = oneByOne(
-      async (subject: Subject, _range, call) =>
+      async ({ task: { subject } }: TaskSubject, _range, call) =>
         this.#inventory.entities.choose(subject, await reader.list(subject.entityType ?? '', call)),
-      (subject) =>
+      ({ task: { subject } }) =>
         reader.listCalls(subject.entityType ?? '', this.#inventory.entities.typeOf(subject)?.listed?.length ?? 0),
     );
     return mapped(
       read,
-      ({ subject }) => subject,
-      ({ subject }, list) => this.#inventory.entities.arriveList(subject, list),
+      (task) => ({ task }),
+      ({ task }, list) => this.#inventory.entities.arriveList(task.subject, list),
     );
   }
 
@@ -199,7 +199,7 @@ export class Kinds {
     return mapped(
       reader.customNames,
       (task) => ({ ...applicationOf(task), filters }),
-      ({ subject }, names) => {
+      (subject, names) => {
         const data = this.#inventory.dataOf(subject);
         const matching = names.filter((name) => customMetrics.some(({ template }) => template.pattern.test(name)));
         if (data !== undefined) Object.assign(data, { customNames: [...new Set(matching)], selected: {} });
@@ -217,8 +217,8 @@ export class Kinds {
         const ledger = inventory.recordOf(task.subject)?.counters;
         return { ...subjectOf(task), requested: ledger?.nextRange(range.to) ?? range };
       },
-      ({ subject }, series, { applicationId, requested }) => {
-        const { counters, data } = inventory.recordOf(subject) ?? {};
+      ({ applicationId, requested }, series) => {
+        const { counters, data } = inventory.recordOf({ applicationId }) ?? {};
         if (counters === undefined || data === undefined) return;
         const fail = (problem: string): never => {
           throw reader.refuseCounters(`application ${applicationId}: ${problem}`);
@@ -249,10 +249,10 @@ export class Kinds {
         const data = this.#inventory.dataOf(subject);
         const scope = kind === 'host_metrics' ? 'host' : 'application';
         const { metrics, datastores } = data === undefined ? selections.nothing : selections.of(data, scope);
-        return { applicationId: applicationOf(task).applicationId, hostKey: subject.hostKey, metrics, datastores };
+        return { ...applicationOf(task), hostKey: subject.hostKey, metrics, datastores };
       },
       // The known names may change while a call is in flight, so a response is interpreted with the names of its request.
-      ({ kind, subject }, { window, metrics, datastores }, requested) => {
+      ({ task: { kind, subject }, ...requested }, { window, metrics, datastores }) => {
         const record = this.#inventory.recordOf(subject);
         const host = this.#inventory.hostOf(subject);
         if (record === undefined || (kind === 'host_metrics' && host === undefined)) return;
@@ -286,32 +286,37 @@ function overFirstRange<S, V>(read: BatchRead<S, V>): BatchRead<S & { readonly r
   };
 }
 
+/** A subject of a read of the interface carries its task. */
+interface TaskSubject {
+  readonly task: Task;
+}
+
 /**
- * The read of tasks through a read of the interface, whose subjects carry their tasks.
+ * The read of tasks through a read of the interface.
  *
  * @param windowEnd the end of the window of the response; it may differ from that of the requested window
  */
-function mapped<S extends object, V>(
+function mapped<S, T extends S & TaskSubject, V>(
   read: BatchRead<S, V> | undefined,
-  subjectOf: (task: Task, range: TimeRange) => S,
-  arrive: (task: Task, value: V, subject: S) => void,
+  subjectOf: (task: Task, range: TimeRange) => T,
+  arrive: (subject: T, value: V) => void,
   windowEnd?: (value: V) => number,
 ): TaskRead {
   if (read === undefined) throw new Error('this interface has no such data');
-  const subjectsOf = function* (tasks: Iterable<Task>, range: TimeRange): Generator<S & { readonly task: Task }> {
-    for (const task of tasks) yield { ...subjectOf(task, range), task };
+  const subjectsOf = function* (tasks: Iterable<Task>, range: TimeRange): Generator<T> {
+    for (const task of tasks) yield subjectOf(task, range);
   };
   return {
     countCalls: (tasks, range) => countCalls(read, [...subjectsOf(tasks, range)], range),
     plan: (tasks, range) => {
       const { subjects, calls, read: run } = read.plan(subjectsOf(tasks, range), range);
-      const takeOver = (subject: S & { readonly task: Task }, outcome: Outcome<V> | undefined): Outcome<number> => {
+      const takeOver = (subject: T, outcome: Outcome<V> | undefined): Outcome<number> => {
         if (outcome === undefined) return failed(new Error('the reader gave no outcome for its subject'));
         if ('error' in outcome) return outcome;
         // A task that was removed from the inventory during the call takes over nothing.
         if (subject.task.gone) return { value: range.to };
         try {
-          arrive(subject.task, outcome.value, subject);
+          arrive(subject, outcome.value);
           return { value: windowEnd?.(outcome.value) ?? range.to };
         } catch (error) {
           return failed(error);
@@ -341,7 +346,8 @@ export function failed(error: unknown): Outcome<number> {
   return { error: new UpstreamError(error instanceof Error ? error.message : String(error), { reason: 'other' }) };
 }
 
-function applicationOf({ subject: { applicationId } }: Task): { readonly applicationId: number } {
+function applicationOf(task: Task): TaskSubject & { readonly applicationId: number } {
+  const { applicationId } = task.subject;
   if (applicationId === undefined) throw new Error('a task that belongs to no application has no application id');
-  return { applicationId };
+  return { task, applicationId };
 }

@@ -100,11 +100,13 @@ export class QueryRecords {
     };
   }
 
-  subjectOf({ subject, endsBefore }: Task): QuerySubject {
+  subjectOf(task: Task): QuerySubject & { readonly task: Task } {
+    const { subject, endsBefore } = task;
     const query = this.of(subject)?.query;
     if (query === undefined) throw new Error('a query that has left the configuration is not read');
     const { nrql, window } = query.definition;
     return {
+      task,
       nrql,
       window: window === undefined ? undefined : window / 1000,
       endsBefore,

@@ -46,58 +46,43 @@ export function selects(filter: Filter, entity: Matchable): boolean {
   return included && !filter.exclude.some((match) => matches(match, entity));
 }
 
-/** The entities of a list that a configured type publishes. */
-export interface ChosenEntities {
-  /** In the order of their names and guids in code points. */
-  readonly entities: readonly MonitoredEntity[];
-  /** The number of entities that `max_entities` leaves out. */
-  readonly leftOut: number;
-}
-
 /**
- * Chooses entities, in steps: the list may have thousands of them, with long names. The function that it gives has the result of
- * the steps that were run.
+ * The published entities of a type: the first `max_entities` that its selection chooses, by name and guid in code points. They are
+ * added one by one, because a list may have thousands of them, with long names.
  */
-export function choosing(
-  { max_entities, ...filter }: Filter & { readonly max_entities: number },
-  listed: readonly MonitoredEntity[],
-) {
-  const first: { readonly entity: MonitoredEntity; readonly name: string; readonly guid: string }[] = [];
-  let chosen = 0;
-  const steps = function* (): Generator<undefined> {
-    for (const entity of listed) {
-      yield undefined;
-      if (!selects(filter, entity)) continue;
-      chosen += 1;
-      const own = { entity, name: orderKey(entity.name), guid: orderKey(entity.guid) };
-      let [from, to] = [0, first.length];
-      while (from < to) {
-        const middle = (from + to) >> 1;
-        const other = first[middle];
-        const isAfter =
-          other !== undefined && (other.name === own.name ? other.guid < own.guid : other.name < own.name);
-        if (isAfter) from = middle + 1;
-        else to = middle;
-      }
-      if (from < max_entities) first.splice(from, 0, own);
-      if (first.length > max_entities) first.pop();
-    }
-  };
-  const result = (): ChosenEntities => ({
-    entities: first.map(({ entity }) => entity),
-    leftOut: chosen - first.length,
-  });
-  return { steps: steps(), result };
-}
+export class ChosenEntities {
+  /** The number of entities that `max_entities` leaves out. */
+  leftOut = 0;
+  readonly #selection: Filter & { readonly max_entities: number };
+  readonly #first: { readonly entity: MonitoredEntity; readonly name: string; readonly guid: string }[] = [];
 
-/** The same in one step, for a reload. Undefined: the list was not read. */
-export function chosenAtOnce(
-  selection: Parameters<typeof choosing>[0],
-  listed: readonly MonitoredEntity[] | undefined,
-): ChosenEntities {
-  const { steps, result } = choosing(selection, listed ?? []);
-  while (steps.next().done !== true);
-  return result();
+  constructor(selection: Filter & { readonly max_entities: number }, listed: readonly MonitoredEntity[] = []) {
+    this.#selection = selection;
+    for (const entity of listed) this.add(entity);
+  }
+
+  /** In their order. */
+  get entities(): readonly MonitoredEntity[] {
+    return this.#first.map(({ entity }) => entity);
+  }
+
+  add(entity: MonitoredEntity): void {
+    if (!selects(this.#selection, entity)) return;
+    const first = this.#first;
+    const own = { entity, name: orderKey(entity.name), guid: orderKey(entity.guid) };
+    let [from, to] = [0, first.length];
+    while (from < to) {
+      const middle = (from + to) >> 1;
+      const other = first[middle];
+      const isAfter = other !== undefined && (other.name === own.name ? other.guid < own.guid : other.name < own.name);
+      if (isAfter) from = middle + 1;
+      else to = middle;
+    }
+    first.splice(from, 0, own);
+    if (first.length <= this.#selection.max_entities) return;
+    first.pop();
+    this.leftOut += 1;
+  }
 }
 
 /** The ids to request from New Relic when `include` has only ids; undefined when the whole list must be read. */

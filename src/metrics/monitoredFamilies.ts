@@ -116,10 +116,13 @@ function familyOf(type: string, name: string, metric: GoldenMetric): Family {
   return { name, help, type: 'gauge', unit: undefined, group: 'golden_metrics', labelNames: [PERCENTILE_LABEL] };
 }
 
-export function goldenSamples(family: Family, values: GoldenResult['values'], metric: string): Sample[] {
-  return (values.get(metric) ?? []).map(({ percentile, value }) => ({
-    family,
-    labels: percentile === undefined ? undefined : { [PERCENTILE_LABEL]: percentile },
-    value,
-  }));
+/** The samples of an entity of a type with these families, by metric. */
+export function goldenSamples(families: ReadonlyMap<string, Family>, values: GoldenResult['values']): Sample[] {
+  const samples: Sample[] = [];
+  for (const { metric, percentile, value } of values) {
+    const family = families.get(metric);
+    const labels = percentile === undefined ? undefined : { [PERCENTILE_LABEL]: percentile };
+    if (family !== undefined) samples.push({ family, labels, value });
+  }
+  return samples;
 }

@@ -37,8 +37,8 @@ export function expectedSeries(account: AccountCollector) {
   // Entities with equal definitions share their columns, which are parsed once.
   const known = new Map<EntityRecord['columns'], number>();
   for (const { entities } of account.inventory.entities.types()) {
-    for (const { task, columns } of entities.values()) {
-      if (task === undefined) continue;
+    for (const { subject, columns } of entities.values()) {
+      if (subject === undefined) continue;
       const series = known.get(columns) ?? seriesOfColumns(columns);
       known.set(columns, series);
       sums.total += series;

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { UpstreamError } from '../../src/api/upstreamError.ts';
 import type { GoldenMetric, GoldenSubject, MonitoredEntity } from '../../src/api/upstreamReader.ts';
-import { choosing } from '../../src/collect/selection.ts';
+import { ChosenEntities } from '../../src/collect/selection.ts';
 import type { AccountConfig } from '../../src/config/config.ts';
 import { GoldenFamilies } from '../../src/metrics/monitoredFamilies.ts';
 import { accountConfig, collectionConfig, config } from './support/config.ts';
@@ -217,7 +217,7 @@ describe('entities', () => {
       ...{ listed: 6, exported: 3, reporting: 2, excluded: 2, leftOut: 1, metrics: ['throughput'] },
       metricProblems: [
         { metric: 'nope', problem: 'no entity has it: they have bad, throughput' },
-        { metric: 'bad', problem: expect.stringMatching(/^its definition its from/) as unknown },
+        { metric: 'bad', problem: expect.stringMatching(/^never requested: its definition its from/) as unknown },
       ],
       ...{ values: { fresh: 0, stale: 2, missing: 0 }, failing: 2, series: 2 },
     });
@@ -263,7 +263,7 @@ describe('entities', () => {
     expect(world.group('golden_metrics').tasks).toMatchObject({ fresh: 2, missing: 0 });
   });
 
-  it('are chosen by name and guid in code points, in any order of the list, one in each step', () => {
+  it('are chosen by name and guid in code points, in any order of the list', () => {
     const text = fc.string({ unit: fc.constantFrom('a', 'b', '\uffff', '\u{10000}'), maxLength: 3 });
     const names = fc.uniqueArray(fc.record({ name: text, guid: text }), {
       selector: ({ guid }) => guid,
@@ -273,12 +273,11 @@ describe('entities', () => {
     fc.assert(
       fc.property(names, fc.integer({ min: 1, max: 10 }), (listed, max_entities) => {
         const all = listed.map(({ name, guid }) => entity(name, { guid }));
-        const { steps, result } = choosing(selection({ max_entities, exclude: [{ name: 'a*' }] }), all);
-        expect([...steps]).toHaveLength(all.length);
+        const { entities, leftOut } = new ChosenEntities(selection({ max_entities, exclude: [{ name: 'a*' }] }), all);
         const sorted = all
           .filter(({ name }) => !name.startsWith('a'))
           .sort((a, b) => Buffer.compare(bytes(a), bytes(b)));
-        expect(result()).toEqual({
+        expect({ entities, leftOut }).toEqual({
           entities: sorted.slice(0, max_entities),
           leftOut: Math.max(0, sorted.length - max_entities),
         });
@@ -329,7 +328,7 @@ describe('golden metrics', () => {
     await world.scrape();
     expect(world.value(answer, 'newrelic_ext_service_error_rate')).toBe(2);
     expect(warnings(world)).toEqual([
-      'entities: golden metric "error_rate" of EXT-SERVICE is left out: newrelic_ext_service_error_rate is the name of the golden metric "errorRate" of EXT-SERVICE already',
+      'entities: golden metric "error_rate" of EXT-SERVICE: left out: newrelic_ext_service_error_rate is the name of the golden metric "errorRate" of EXT-SERVICE already',
     ]);
   });
 
@@ -371,7 +370,7 @@ describe('golden metrics', () => {
     expect(world.value(answer, 'newrelic_exporter_query_success')).toBeUndefined();
     expect(world.value(answer, 'newrelic_exporter_query_other')).toBe(2);
     expect(warnings(world)).toEqual([
-      `entities: golden metric "success" of EXPORTER-QUERY is left out: newrelic_exporter_query_success is another metric's name`,
+      `entities: golden metric "success" of EXPORTER-QUERY: left out: newrelic_exporter_query_success is another metric's name`,
     ]);
   });
 
@@ -391,7 +390,7 @@ describe('golden metrics', () => {
     // Also where all reads fail from then on.
     world.reader.fault = ({ kind }) => (kind === 'golden_metrics' ? { reason: 'server' } : undefined);
     expect(await later(2)).toEqual([6, undefined]);
-    const failing = 'entities: EXT-SERVICE: golden metric "errorRate" cannot be read: golden_metrics: server';
+    const failing = 'entities: golden metric "errorRate" of EXT-SERVICE: cannot be read: golden_metrics: server';
     expect(warnings(world).filter((warning) => warning === failing)).toHaveLength(1);
   });
 
@@ -461,7 +460,7 @@ describe('golden metrics', () => {
       .flatMap((subject) => subject.columns.map(({ name }) => name));
     expect(columns).toEqual(['throughput']);
     expect(warnings(world)).toMatchObject([
-      expect.stringContaining('EXT-SERVICE: golden metric "bad" is never requested: its definition'),
+      expect.stringContaining('golden metric "bad" of EXT-SERVICE: never requested: its definition'),
     ]);
   });
 });

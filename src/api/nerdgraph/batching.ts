@@ -211,26 +211,34 @@ export function planQueries(parts: readonly QueryPart[], memory: AccountMemory, 
     const [healthy, suspects] = separateSuspects(part, memory, kind);
     batches.push(...suspects.map((each) => [each]));
     if (healthy === undefined) continue;
-    if (memory.failures.isSuspect(kind.read, part.id) || !Size.of([healthy], memory, kind).fits) {
-      batches.push(
-        ...divided([{ ...healthy, namesHosts: healthy.hosts !== undefined && kind.groupBy === 'host' }], memory, kind),
-      );
-    } else if (memory.failures.isReturning(kind.read, part.id)) batches.push([healthy]);
+    const { failures } = memory;
+    if (failures.isSuspect(kind.read, part.id)) batches.push(...divided([namingHosts(healthy, kind)], memory, kind));
+    else if (failures.isReturning(kind.read, part.id) && Size.of([healthy], memory, kind).fits) batches.push([healthy]);
     else together.push(healthy);
   }
   let batch: QueryPart[] = [];
   let size = new Size(memory, kind);
   for (const part of together) {
     size.add(part);
-    if (batch.length > 0 && !size.fits) {
+    if (!size.fits) {
+      const own = Size.of([part], memory, kind);
+      if (!own.fits) {
+        batches.push(...divided([namingHosts(part, kind)], memory, kind));
+        size = Size.of(batch, memory, kind);
+        continue;
+      }
       batches.push(batch);
       batch = [];
-      size = Size.of([part], memory, kind);
+      size = own;
     }
     batch.push(part);
   }
   if (batch.length > 0) batches.push(batch);
   return batches;
+}
+
+function namingHosts(part: QueryPart, { groupBy }: QueryKind): QueryPart {
+  return { ...part, namesHosts: part.hosts !== undefined && groupBy === 'host' };
 }
 
 /**

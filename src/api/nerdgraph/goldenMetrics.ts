@@ -6,7 +6,6 @@ import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import type { GoldenSource } from '../../nrql/goldenMetric.ts';
 import { numbersOf } from '../../nrql/queryRows.ts';
 import { ownRange, type BatchRead, type GoldenResult, type GoldenSubject, type TimeRange } from '../upstreamReader.ts';
-import type { UpstreamError } from '../upstreamError.ts';
 
 /** Reads golden metrics: one query for each source reads many entities of one type. */
 export function goldenMetricsRead(account: NerdGraphAccount): BatchRead<GoldenSubject, GoldenResult> {
@@ -47,15 +46,15 @@ function resultOf(
   queried: TimeRange,
 ): GoldenResult {
   let window: TimeRange | undefined;
-  const values = new Map<string, { readonly percentile: string | undefined; readonly value: number }[]>();
-  const failures = new Map<string, UpstreamError>();
+  const values: GoldenResult['values'][number][] = [];
+  const failures: GoldenResult['failures'][number][] = [];
   const notNumbers: string[] = [];
   for (const { name, source, select } of columns) {
     const rows = found.get(source);
     window ??= rows?.window;
     const failure = rows?.failure ?? rows?.failures.get(select);
     if (failure !== undefined) {
-      failures.set(name, failure);
+      failures.push([name, failure]);
       continue;
     }
     const written = rows?.columns.get(select) ?? null;
@@ -63,10 +62,11 @@ function resultOf(
     if (isBad) notNumbers.push(name);
     // A single percentile, as of `percentile(x, 75)`, is published without the label `percentile`.
     const isOne = typeof written === 'object' && written !== null && Object.keys(written).length === 1;
-    const read = numbers.map(([percentile, value]) => ({ percentile: isOne ? undefined : percentile, value }));
-    if (read.length > 0) values.set(name, read);
+    for (const [percentile, value] of numbers) {
+      values.push({ metric: name, percentile: isOne ? undefined : percentile, value });
+    }
   }
-  const [error = unread] = failures.values();
-  if (error !== undefined && failures.size === columns.length) throw error;
+  const [[, error] = [undefined, unread]] = failures;
+  if (error !== undefined && failures.length === columns.length) throw error;
   return { window: window ?? queried, values, failures, notNumbers };
 }

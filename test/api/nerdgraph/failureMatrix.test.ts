@@ -154,8 +154,9 @@ function services(
             subjects.flatMap(({ columns, ...subject }, index) => {
               const outcome = outcomes[index]!;
               return columns.map(({ name }) => {
-                const column = 'error' in outcome ? outcome.error : outcome.value.failures.get(name);
-                const [value] = ('value' in outcome ? outcome.value.values.get(name) : undefined) ?? [];
+                const { failures = [], values = [] } = 'value' in outcome ? outcome.value : {};
+                const column = 'error' in outcome ? outcome.error : new Map(failures).get(name);
+                const value = values.find(({ metric }) => metric === name);
                 // The sum of no errors is 0 in a row, and absent where there is no row.
                 return [`${subject.guid} ${name}`, column ?? (value?.value || undefined)] as const;
               });

@@ -55,7 +55,7 @@ async function startSilent(): Promise<(subject: GoldenSubject) => Promise<readon
   return async (subject) => {
     const planned = goldenMetrics.plan([subject], RANGE);
     const [outcome] = await planned.read(call);
-    expect(outcome).toMatchObject({ value: { values: new Map(), failures: new Map(), notNumbers: [] } });
+    expect(outcome).toMatchObject({ value: { values: [], failures: [], notNumbers: [] } });
     expect(asked).toHaveLength(planned.calls);
     return asked.splice(0);
   };

@@ -188,12 +188,12 @@ export class FakeReader implements UpstreamReader {
       listCalls: (_type, count) => this.listCalls(count),
       goldenMetrics: this.#read<GoldenSubject, GoldenResult>('golden_metrics', (subject, range) => ({
         window: ownRange(subject, range),
-        values: new Map(
-          Object.entries(this.golden(subject)).map(([name, value]) => [name, [{ percentile: undefined, value }]]),
-        ),
-        failures: new Map(
-          this.failingMetrics.map((name) => [name, errorOf({ kind: 'golden_metrics' }, { reason: 'server' })]),
-        ),
+        values: Object.entries(this.golden(subject)).map(([metric, value]) => ({
+          metric,
+          percentile: undefined,
+          value,
+        })),
+        failures: this.failingMetrics.map((name) => [name, errorOf({ kind: 'golden_metrics' }, { reason: 'server' })]),
         notNumbers: [],
       })),
       types: () => Promise.resolve([]),
