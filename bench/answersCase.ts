@@ -43,7 +43,7 @@ const reader = createRestReader({
 });
 const agent = new Agent({ connections: AT_ONCE });
 const names = queryNames([DATASTORE]);
-const subject = { applicationId: 1, hostKey: undefined, metrics: reader.select(names) };
+const subject = { applicationId: 1, hostKey: undefined, metrics: { names } };
 const range = { from: 1_795_219_200, to: 1_795_221_000 };
 const origin = new URL(address).origin;
 const path = `/v2/applications/1/metrics/data.json?${names.map((name) => `names%5B%5D=${encodeURIComponent(name)}`).join('&')}&summarize=true`;

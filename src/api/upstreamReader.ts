@@ -191,12 +191,12 @@ export interface ApplicationSubject {
   readonly applicationId: number;
 }
 
-/** Requested metrics, as `UpstreamReader.select` makes them once for all subjects with the same request. */
+/** Requested metrics: one object for all subjects with the same request, because readers keep what they make of it. */
 export interface MetricSelection {
   /** Metric names of the REST interface. A reader without `datastores` adds the datastore types itself. */
   readonly names: readonly string[];
-  /** The values of a metric that custom metrics read, under New Relic's names; all columns are read in any case. */
-  readonly values: ((metricName: string) => readonly string[] | undefined) | undefined;
+  /** By metric, the values that custom metrics read, under New Relic's names; all columns are read in any case. */
+  readonly values?: ReadonlyMap<string, readonly string[]>;
 }
 
 /** An application, or one of its hosts, and the requested metrics. */
@@ -437,8 +437,6 @@ export interface UpstreamReader {
   readonly datastores: BatchRead<ApplicationSubject, readonly string[]> | undefined;
   /** The names that custom metrics may match; unscoped ones only. */
   readonly customNames: BatchRead<CustomNamesSubject, readonly string[]>;
-  /** Makes a selection of metrics for `metricData`, `metricSeries` and `counters`; later readers of the account accept it. */
-  readonly select: (names: readonly string[], values?: MetricSelection['values']) => MetricSelection;
   readonly metricData: BatchRead<MetricDataSubject, MetricDataResult>;
   readonly metricSeries: SeriesRead;
   /** Values of single minutes, never rounded. */

@@ -40,7 +40,7 @@ export function prepared(
   return {
     enabled: enabledGroups(account, reader),
     customMetrics: metrics,
-    selections: new MetricSelections(reader, metrics),
+    selections: new MetricSelections(metrics),
     queries: prepareQueries(account.queries),
   };
 }

@@ -1,4 +1,4 @@
-import type { MetricSelection, UpstreamReader } from '../api/upstreamReader.ts';
+import type { MetricSelection } from '../api/upstreamReader.ts';
 import { COUNTER_METRICS } from '../metrics/counterFamilies.ts';
 import { customMatches, type CustomMetric } from '../metrics/customMetrics.ts';
 import type { FamilyScope } from '../metrics/family.ts';
@@ -33,17 +33,15 @@ export class MetricSelections {
   /** For applications whose metric data are no longer read. */
   readonly nothing: SelectedMetrics;
   readonly #customMetrics: readonly CustomMetric[];
-  readonly #select: UpstreamReader['select'];
   /** The request without datastores and custom metrics: most applications share it, over NerdGraph all without custom ones. */
   readonly #builtIn: MetricSelection;
   readonly #known = new Map<string, MetricSelection>();
 
-  constructor({ select }: Pick<UpstreamReader, 'select'>, customMetrics: readonly CustomMetric[]) {
-    this.counters = select(COUNTER_METRICS);
-    this.nothing = { metrics: select([]), custom: NO_MATCHES, datastores: undefined };
+  constructor(customMetrics: readonly CustomMetric[]) {
+    this.counters = { names: COUNTER_METRICS };
+    this.nothing = { metrics: { names: [] }, custom: NO_MATCHES, datastores: undefined };
     this.#customMetrics = customMetrics;
-    this.#select = select;
-    this.#builtIn = select(queryNames([]));
+    this.#builtIn = { names: queryNames([]) };
   }
 
   /**
@@ -74,7 +72,7 @@ export class MetricSelections {
     if (metrics === undefined) {
       if (this.#known.size >= MAX_REMEMBERED) this.#known.clear();
       const names = new Set([...queryNames(datastores), ...values.keys()]);
-      metrics = this.#select([...names], (name) => values.get(name));
+      metrics = { names: [...names], values };
       this.#known.set(key, metrics);
     }
     return metrics;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { MetricDataSubject, UpstreamReader } from '../../src/api/upstreamReader.ts';
+import type { MetricDataSubject } from '../../src/api/upstreamReader.ts';
 import { countedMinutes, COUNTED, COUNTER_METRICS } from '../../src/metrics/counterFamilies.ts';
 import { NOW, startBoth } from './nerdgraph/nerdGraphReading.ts';
 import { inColumns } from '../support/restColumns.ts';
@@ -10,9 +10,8 @@ const END = Math.floor(NOW / 60_000) * 60 - 120;
 const RANGE = { from: END - 660, to: END };
 const SHOP = 1_000_001;
 
-const subjectOf = ({ select }: UpstreamReader, applicationId: number): MetricDataSubject => {
-  return { applicationId, hostKey: undefined, metrics: select(COUNTER_METRICS) };
-};
+const metrics = { names: COUNTER_METRICS };
+const subjectOf = (applicationId: number): MetricDataSubject => ({ applicationId, hostKey: undefined, metrics });
 
 describe('the minutes that counters are made of', () => {
   it('are the same over both interfaces, unrounded, and a metric that an application never had is 0', async () => {
@@ -20,7 +19,7 @@ describe('the minutes that counters are made of', () => {
     for (const id of [SHOP, SHOP + 9, SHOP + 10]) {
       const [ofRest, ofNerdGraph] = await Promise.all(
         [rest, nerdGraph].map(async ({ reader, call }) => {
-          const series = await readOne(reader.counters, subjectOf(reader, id), call, RANGE);
+          const series = await readOne(reader.counters, subjectOf(id), call, RANGE);
           expect(series.window).toEqual(RANGE);
           return countedMinutes(series);
         }),
@@ -38,7 +37,7 @@ describe('the minutes that counters are made of', () => {
     const { simulator, rest, nerdGraph } = await startBoth({ applications: 1 });
     simulator.faults.add({ effect: 'nulls' });
     for (const { reader, call } of [rest, nerdGraph]) {
-      const series = await readOne(reader.counters, subjectOf(reader, SHOP), call, RANGE);
+      const series = await readOne(reader.counters, subjectOf(SHOP), call, RANGE);
       expect(new Set(countedMinutes(series).values())).toEqual(new Set(['broken']));
     }
   });
@@ -50,9 +49,9 @@ describe('the minutes that counters are made of', () => {
   ] as const)('cover the range that the response names, with %s timeslices', async (fault, broken) => {
     const { simulator, rest, nerdGraph } = await startBoth({ applications: 1 });
     for (const { reader, call } of [rest, nerdGraph]) {
-      const whole = countedMinutes(await readOne(reader.counters, subjectOf(reader, SHOP), call, RANGE));
+      const whole = countedMinutes(await readOne(reader.counters, subjectOf(SHOP), call, RANGE));
       simulator.faults.add({ effect: 'series', fault });
-      const series = await readOne(reader.counters, subjectOf(reader, SHOP), call, RANGE);
+      const series = await readOne(reader.counters, subjectOf(SHOP), call, RANGE);
       simulator.faults.clear();
       expect(series.window).toEqual(RANGE);
       if (fault !== 'from-1970') whole.delete(END - 60);
@@ -74,7 +73,7 @@ describe('the minutes that counters are made of', () => {
       const [begin, end] = [from, to].map((time) => time && new Date(time * 1000).toISOString());
       json(response, { metric_data: { from: begin, to: end, metrics: [] } });
     });
-    const read = readOne(reader.counters, subjectOf(reader, SHOP), call, RANGE);
+    const read = readOne(reader.counters, subjectOf(SHOP), call, RANGE);
     if (expected !== 'invalid_response') expect((await read).window).toEqual(expected);
     else await expect(read).rejects.toMatchObject({ failure: { reason: expected } });
     expect(notes.failures.map(({ reason }) => reason)).toEqual(expected === 'invalid_response' ? [expected] : []);
@@ -134,7 +133,7 @@ describe('the minutes that counters are made of', () => {
 
   it('come in queries of at most 4,500 rows, which carry fewer applications the longer their range is', async () => {
     const { nerdGraph } = await startBoth({ applications: 1 });
-    const subjects = Array.from({ length: 1_000 }, (_, index) => subjectOf(nerdGraph.reader, SHOP + index));
+    const subjects = Array.from({ length: 1_000 }, (_, index) => subjectOf(SHOP + index));
     const counts = [10, 11, 40, 50].map((minutes) => {
       const { subjects: carried } = nerdGraph.reader.counters.plan(subjects, { from: END - 60 * minutes, to: END });
       expect(carried.length * COUNTER_METRICS.length * minutes).toBeLessThanOrEqual(4_500);

@@ -10,7 +10,7 @@ const application = (datastores: readonly string[], customNames: readonly string
 });
 
 describe('the requests for metric data', () => {
-  const selections = new MetricSelections({ select: (names, values) => ({ names, values }) }, customMetrics([DEPTH]));
+  const selections = new MetricSelections(customMetrics([DEPTH]));
   const of = (...input: Parameters<typeof application>) => selections.of(application(...input), 'application').metrics;
 
   it('are one object where applications request the same', () => {
@@ -26,7 +26,7 @@ describe('the requests for metric data', () => {
     const [, withDatastore, withCustom] = requests;
     expect(withDatastore?.names).toContain('Datastore/MySQL/allWeb');
     expect(withCustom?.names).toContain('Custom/Depth/a');
-    expect(withCustom?.values?.('Custom/Depth/a')).toEqual(['average_value']);
+    expect(withCustom?.values?.get('Custom/Depth/a')).toEqual(['average_value']);
   });
 
   it('are made once for an application, until what decides them changes', () => {

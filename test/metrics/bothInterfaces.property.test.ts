@@ -74,7 +74,7 @@ describe('the window families over both interfaces', () => {
       fc.property(rows, (found) => {
         const values = valuesOfAll(found);
         const expected = { ...specified(values), memory_used_bytes: values['Memory/Physical']![memory]! * 1_048_576 };
-        const graph = metricDataOf({ names: NAMES, values: undefined }, found, { from: 0, to: SECONDS }).metrics;
+        const graph = metricDataOf({ names: NAMES }, found, { from: 0, to: SECONDS }).metrics;
         for (const metrics of [graph, allInColumns(values, SECONDS)]) {
           const samples = windowSamples(scope, { seconds: SECONDS, metrics }, 'datastore');
           const seen = samples.map(({ family, labels, value }) => {

@@ -62,7 +62,7 @@ export function rowsRead<S, V, R extends TimeRange = TimeRange>(
       const queries = (): readonly (readonly [QueryKind, readonly TimesliceQuery[]])[] =>
         [...kinds].map((kind) => {
           const parts = taken.flatMap((each) => each.parts.filter((part) => part.kind === kind));
-          const needsSquares = parts.some((part) => part.needsSquares === true);
+          const needsSquares = parts.some(({ selector }) => selector.needsSquares);
           const query = { ...kind, ...(needsSquares ? { columns: 'squares' as const } : {}) };
           return [kind, queriesOf(hostsJoined(parts), maxRows === undefined ? query : { ...query, maxRows }, range)];
         });
@@ -122,39 +122,27 @@ function joined([first = new Map(), ...others]: readonly FoundRows[]): FoundRows
 /** Metrics of page loads, which belong to no host. */
 const BROWSER_METRICS: readonly string[] = [METRIC.endUser, METRIC.endUserApdex];
 
-/** A selection of metrics, with the selectors of its queries, each made at its first use. */
-export class QuerySelection implements MetricSelection {
-  readonly names: readonly string[];
-  readonly values: MetricSelection['values'];
-  readonly #selectors: Partial<Record<'application' | 'host' | 'names', MetricSelector>> = {};
-  /** True if one of the values needs the sum of squares. */
-  readonly needsSquares: boolean;
+type Scope = 'application' | 'host' | 'names';
 
-  constructor(names: readonly string[], values?: MetricSelection['values']) {
-    this.names = names;
-    this.values = values;
-    this.needsSquares = names.some((name) => values?.(name)?.some((value) => NEED_SQUARES.has(value)) === true);
-  }
+/** The selectors of queries for a selection of metrics, each made at its first use. */
+const selectors = new WeakMap<MetricSelection, Partial<Record<Scope, MetricSelector>>>();
 
-  static of(selection: MetricSelection): QuerySelection {
-    if (selection instanceof QuerySelection) return selection;
-    throw new TypeError('the selection was made by a reader of another interface');
-  }
+/**
+ * @param scope `names`: the requested names alone; otherwise only names that an application or a host can have, with its
+ * datastores and the metric that shows whether it reports
+ */
+export function selectorOf(selection: MetricSelection, scope: Scope): MetricSelector {
+  const known = selectors.get(selection) ?? {};
+  selectors.set(selection, known);
+  return (known[scope] ??= newSelector(selection, scope));
+}
 
-  /**
-   * @param scope `names`: the requested names alone; otherwise only names that an application or a host can have, with its
-   * datastores and the metric that shows whether it reports
-   */
-  selectorOf(scope: 'application' | 'host' | 'names'): MetricSelector {
-    return (this.#selectors[scope] ??= this.#newSelector(scope));
-  }
-
-  #newSelector(scope: 'application' | 'host' | 'names'): MetricSelector {
-    if (scope === 'names') return new MetricSelector(this.names);
-    const isRead = (name: string): boolean =>
-      !isDatastore(name) && name !== SIGN_OF_LIFE && !(scope === 'host' && BROWSER_METRICS.includes(name));
-    return new MetricSelector([...this.names.filter(isRead), SIGN_OF_LIFE], [], true);
-  }
+function newSelector({ names, values }: MetricSelection, scope: Scope): MetricSelector {
+  if (scope === 'names') return new MetricSelector(names);
+  const isRead = (name: string): boolean =>
+    !isDatastore(name) && name !== SIGN_OF_LIFE && !(scope === 'host' && BROWSER_METRICS.includes(name));
+  const needsSquares = names.some((name) => values?.get(name)?.some((value) => NEED_SQUARES.has(value)) === true);
+  return new MetricSelector([...names.filter(isRead), SIGN_OF_LIFE], [], true, needsSquares);
 }
 
 function hostsOf(hostKey: string | undefined): QueryPart['hosts'] {
@@ -169,11 +157,9 @@ const METRIC_DATA = {
 
 /** The parts of a query for the metric data of a subject. */
 export function metricDataParts({ applicationId, hostKey, metrics }: MetricDataSubject): readonly NeededPart[] {
-  const selection = QuerySelection.of(metrics);
   const scope = hostKey === undefined ? 'application' : 'host';
-  const selector = selection.selectorOf(scope);
-  const { needsSquares } = selection;
-  return [{ id: applicationId, hosts: hostsOf(hostKey), selector, needsSquares, kind: METRIC_DATA[scope] }];
+  const selector = selectorOf(metrics, scope);
+  return [{ id: applicationId, hosts: hostsOf(hostKey), selector, kind: METRIC_DATA[scope] }];
 }
 
 /** Reads summarized metric data of applications or of hosts, one query for many. */

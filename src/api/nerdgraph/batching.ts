@@ -20,8 +20,6 @@ export interface QueryPart {
   readonly hosts?: readonly string[] | undefined;
   /** True if the query names these hosts. Otherwise it reads all hosts of the application, which takes a shorter text. */
   readonly namesHosts?: boolean;
-  /** True if a value is calculated with the sum of squares. */
-  readonly needsSquares?: boolean;
   /** The name in messages, where the id means nothing to users. */
   readonly displayName?: string;
   /** Of a key transaction: what the query of its application needs. */

@@ -29,15 +29,18 @@ export class MetricSelector {
   /** Names that contain one of these texts are selected, too. */
   readonly filters: readonly string[];
   readonly hasDatastores: boolean;
+  /** True if a value is calculated with the sum of squares. */
+  readonly needsSquares: boolean;
   /** For the WHERE clause; empty without names and patterns, as for key transactions. Subjects with equal ones share it. */
   readonly condition: string;
   /** Names of responses that are selected, by themselves: the value is the text to share. */
   readonly #found = new Map<string, string>();
 
-  constructor(names: readonly string[], filters: readonly string[] = [], hasDatastores = false) {
+  constructor(names: readonly string[], filters: readonly string[] = [], hasDatastores = false, needsSquares = false) {
     this.names = names;
     this.filters = filters;
     this.hasDatastores = hasDatastores;
+    this.needsSquares = needsSquares;
     // Agents report some metrics for single transactions, too, in rows with the attribute `scope`, which a query may count
     // again (not documented). Metrics that may have such rows are therefore read where the scope is null.
     const rollups = conditionOf(names.filter(isRollup), hasDatastores ? [DATASTORES_LIKE] : []);

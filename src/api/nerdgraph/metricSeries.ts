@@ -1,7 +1,7 @@
 import { MAX_BUCKETS, PLANNED_FACETS } from '../../nrql/limits.ts';
 import { planChunks, type SeriesLimits } from '../seriesChunks.ts';
 import { expectedRows, type QueryKind, type QueryPart } from './batching.ts';
-import { metricDataParts, QuerySelection, rowsRead } from './batchReads.ts';
+import { metricDataParts, rowsRead, selectorOf } from './batchReads.ts';
 import { stepOf } from './nrql.ts';
 import { ITSELF, type FoundRows, type SubjectRows, type TimesliceQuery } from './rows.ts';
 import { metricDataOf } from './rowValues.ts';
@@ -135,7 +135,7 @@ function summarize(timeslices: ReadonlyMap<string, readonly Timeslice[]>, range:
     ([name, inside]) => [name, mergeColumns(inside.map(({ columns }) => columns))] as const,
   );
   // The window is the requested range even where buckets are missing.
-  return metricDataOf({ names: ZERO_WITHOUT_ROW, values: undefined }, new Map(rows), range);
+  return metricDataOf({ names: ZERO_WITHOUT_ROW }, new Map(rows), range);
 }
 
 const COUNTERS: QueryKind = {
@@ -154,7 +154,7 @@ export function counterRead(account: NerdGraphAccount): BatchRead<MetricDataSubj
   const most = ({ from, to }: TimeRange): number => Math.floor(PLANNED_FACETS / ((to - from) / MINUTE_S));
   return rowsRead(account, {
     partsOf: ({ applicationId, metrics }) => [
-      { id: applicationId, selector: QuerySelection.of(metrics).selectorOf('names'), kind: COUNTERS },
+      { id: applicationId, selector: selectorOf(metrics, 'names'), kind: COUNTERS },
     ],
     maxRows: most,
     valueOf: (_, { own, range }) => ({

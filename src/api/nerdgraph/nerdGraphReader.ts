@@ -7,7 +7,7 @@ import { listKeyTransactions } from './keyTransactions.ts';
 import { listEntities, readEntityTypes } from './entityLists.ts';
 import { counterRead, metricSeriesRead } from './metricSeries.ts';
 import { rowsOf, nearWindow } from './nrql.ts';
-import { hostsRead, metricDataRead, QuerySelection, rollingRead } from './batchReads.ts';
+import { hostsRead, metricDataRead, rollingRead } from './batchReads.ts';
 import { Transport, type NerdGraphReaderOptions } from './transport.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import { Client } from '../http/client.ts';
@@ -49,7 +49,6 @@ export function createNerdGraphReader(options: NerdGraphReaderOptions, before?: 
     hosts: hostsRead(account),
     rolling: rollingRead(account),
     customNames: customNamesRead(account),
-    select: (names, values) => new QuerySelection(names, values),
     metricData: metricDataRead(account),
     metricSeries: metricSeriesRead(account),
     counters: counterRead(account),

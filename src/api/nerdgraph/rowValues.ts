@@ -24,7 +24,7 @@ export function metricDataOf(
   }
   const metrics = new Map<string, Columns>();
   for (const [name, row] of rows) {
-    const wanted = values?.(name);
+    const wanted = values?.get(name);
     const read = isApdex(name) ? row : { count: row.count, sum: row.sum };
     const seconds = window.to - window.from;
     metrics.set(name, wanted === undefined ? read : { ...read, values: valuesOf(name, wanted, rows, seconds) });

@@ -135,23 +135,13 @@ function isPossible(name: string, value: unknown, mayBeNegative: boolean): value
 const LONGEST_NAME_SHOWN = 120;
 const RAW = '&raw=true';
 
-/** A selection of metrics that keeps its encoded names: encoding them costs more than the rest of an address. */
-class RestSelection implements MetricSelection {
-  readonly names: readonly string[];
-  readonly values: MetricSelection['values'];
-  readonly query: string;
-
-  constructor(names: readonly string[], values?: MetricSelection['values']) {
-    this.names = names;
-    this.values = values;
-    this.query = queryOf(names.map((name) => ['names[]', name]));
-  }
-}
+/** Encoded lists of names: encoding them costs more than the rest of an address. */
+const encoded = new WeakMap<readonly string[], string>();
 
 /** The part of an address for some names of a selection. */
 function namesQuery(names: readonly string[], selection: MetricSelection): string {
-  const { query } =
-    names === selection.names && selection instanceof RestSelection ? selection : new RestSelection(names);
+  const query = encoded.get(names) ?? queryOf(names.map((name) => ['names[]', name]));
+  if (names === selection.names) encoded.set(names, query);
   return query;
 }
 
@@ -164,7 +154,7 @@ export function metricDataReads(
   rest: RestClient,
   memory: RestMemory,
   { raw, refusedNamesMs }: { readonly raw: boolean; readonly refusedNamesMs: number },
-): Pick<UpstreamReader, 'select' | 'metricData' | 'metricSeries' | 'counters' | 'refuseCounters'> {
+): Pick<UpstreamReader, 'metricData' | 'metricSeries' | 'counters' | 'refuseCounters'> {
   const splitting = new NameSplitting(memory, refusedNamesMs);
 
   /**
@@ -206,7 +196,6 @@ export function metricDataReads(
   const figures = raw ? RAW : '';
   const callsOf = (subject: MetricDataSubject): number => Math.max(1, splitting.calls(subject));
   return {
-    select: (names, values) => new RestSelection(names, values),
     metricData: oneByOne(
       async (subject, range, call) =>
         summarized(await read(subject, range, call, `&summarize=true${figures}`), subject.metrics, range),

@@ -18,7 +18,7 @@ export type MetricTimeslices = ReadonlyMap<string, readonly Timeslice[]>;
 export function inColumns(data: MetricData, wantedOf: MetricSelection['values']): MetricTimeslices {
   const converted = new Map<string, readonly Timeslice[]>();
   for (const [name, slices] of data) {
-    const wanted = wantedOf?.(name);
+    const wanted = wantedOf?.get(name);
     converted.set(
       name,
       slices.map((slice) => ({ from: slice.from, to: slice.to, columns: columnsOf(name, slice, wanted) })),

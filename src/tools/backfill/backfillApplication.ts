@@ -198,9 +198,12 @@ async function readChunks(
   context: ApplicationContext,
 ): Promise<void> {
   const { checkpoint, account, call, chunks, reading, sleep } = context;
-  const { metricSeries, select } = account.reader;
+  const { metricSeries } = account.reader;
   const entityOf = new Map<MetricDataSubject, BackfillEntity>(
-    entities.map((each) => [{ applicationId: subject.id, hostKey: each.hostKey, metrics: select(each.names) }, each]),
+    entities.map((each) => [
+      { applicationId: subject.id, hostKey: each.hostKey, metrics: { names: each.names } },
+      each,
+    ]),
   );
   context.count(0, (entities.length - 1) * chunks.length);
   const planCalls = function* () {

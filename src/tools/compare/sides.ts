@@ -73,7 +73,7 @@ export async function readSide(
   const metricsOf = (scope: FamilyScope, application: Application, hostKey?: string) => ({
     ...subjectOf(application),
     hostKey,
-    metrics: reader.select(queryNames(datastores.get(application) ?? [], scope, reader.api)),
+    metrics: { names: queryNames(datastores.get(application) ?? [], scope, reader.api) },
   });
   const entities = [
     applications.map(ofApplication),

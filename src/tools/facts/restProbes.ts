@@ -26,7 +26,7 @@ export async function readMinutes(
   names: readonly string[],
   range: TimeRange,
 ): Promise<(name: string) => readonly Columns[]> {
-  const subject = { applicationId, hostKey: undefined, metrics: reader.select(names) };
+  const subject = { applicationId, hostKey: undefined, metrics: { names } };
   const { metrics } = await readOne(reader.counters, subject, range, call);
   const starts = Array.from({ length: (range.to - range.from) / 60 }, (_, index) => range.from + 60 * index);
   return (name) => starts.map((start) => metrics.get(name)?.find(({ from }) => from === start)?.columns ?? {});
@@ -158,7 +158,7 @@ export const REST_PROBES: readonly Probe<RestAccount>[] = [
     const minutes = await readMinutes(rest, applicationId, [METRIC.memory], range);
     const hosts = await readOne(rest.reader.hosts, { applicationId }, range, rest.call);
     const isCounted = hosts.every(({ summary }) => summary?.instanceCount !== undefined) && hosts.length <= 3;
-    const selection = rest.reader.select([METRIC.memory]);
+    const selection = { names: [METRIC.memory] };
     const subjectOf = ({ key }: (typeof hosts)[number]) => ({ applicationId, hostKey: key, metrics: selection });
     const read = await readEach(rest.reader.metricData, isCounted ? hosts : [], subjectOf, range, rest.call);
     const megabytes = minutes(METRIC.memory).flatMap(({ memory }) => memory ?? []);

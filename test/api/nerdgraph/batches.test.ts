@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { selectorOf } from '../../../src/api/nerdgraph/batchReads.ts';
 import { conditionOf, planQueries, expectedRows } from '../../../src/api/nerdgraph/batching.ts';
 import { PLANNED_FACETS } from '../../../src/nrql/limits.ts';
 import { AccountMemory } from '../../../src/api/nerdgraph/accountMemory.ts';
@@ -80,14 +81,11 @@ describe('a query for many applications', () => {
   it('asks for sums of squares only where a selector value needs them', async () => {
     const { reader, call, asked } = await startBetween({ ...WORLD, applications: 1 });
     const read = async (...selector: string[]): Promise<readonly [boolean, readonly string[]]> => {
-      const values = (): readonly string[] => selector;
-      const subject = {
-        applicationId: IDS[0]!,
-        hostKey: undefined,
-        metrics: reader.select(['HttpDispatcher'], values),
-      };
-      const { metrics } = await readOne(reader.metricData, subject, call, RANGE);
-      return [asked.at(-1)!.nrql.includes('sumOfSquares'), Object.keys(metrics.get('HttpDispatcher')?.values ?? {})];
+      const metrics = { names: ['HttpDispatcher'], values: new Map([['HttpDispatcher', selector]]) };
+      const subject = { applicationId: IDS[0]!, hostKey: undefined, metrics };
+      const read = await readOne(reader.metricData, subject, call, RANGE);
+      const found = read.metrics.get('HttpDispatcher')?.values ?? {};
+      return [asked.at(-1)!.nrql.includes('sumOfSquares'), Object.keys(found)];
     };
     expect(await read('call_count', 'max_value')).toEqual([false, ['call_count', 'max_value']]);
     expect(await read('call_count', 'standard_deviation')).toEqual([true, ['call_count', 'standard_deviation']]);
@@ -341,7 +339,7 @@ describe('a series', () => {
 
 describe('the plan of queries', () => {
   const KIND = { read: 'application_metrics' } as const;
-  const all = { application: METRICS.selectorOf('application'), host: METRICS.selectorOf('host') };
+  const all = { application: selectorOf(METRICS, 'application'), host: selectorOf(METRICS, 'host') };
   const fleetOf = (applications: number, hosts: number): AccountMemory => {
     const fleet = new AccountMemory(() => 0);
     const listed = { language: 'java', reporting: true, hosts };

@@ -206,7 +206,7 @@ describe('applications of which the service says that none was matched', () => {
     let now = 0;
     const between = await startBetween({ applications: 1 }, { monotonic: () => now });
     const { reader, call } = between;
-    const subject = { applicationId: IDS[0]!, hostKey: undefined, metrics: reader.select(['HttpDispatcher']) };
+    const subject = { applicationId: IDS[0]!, hostKey: undefined, metrics: { names: ['HttpDispatcher'] } };
     between.fault = where(() => true, say(UNMATCHED, 'INVALID_INPUT'));
     const asked = [];
     for (let minute = 0; minute < 40; minute += 1) {
@@ -234,7 +234,7 @@ describe('a gauge below zero', () => {
     const row = { facet: ['1000001', 'Memory/NonHeap/Max'], c: 2, t: -2, x: -2, mn: -1, mx: -1 };
     between.fault = edit(({ results }) => results.push(row));
     const names = ['HttpDispatcher', 'Memory/NonHeap/Max'];
-    const subject = { applicationId: IDS[0]!, hostKey: undefined, metrics: between.reader.select(names) };
+    const subject = { applicationId: IDS[0]!, hostKey: undefined, metrics: { names } };
     const { metrics } = await readOne(between.reader.metricData, subject, between.call, RANGE);
     expect(metrics.get('Memory/NonHeap/Max')).toMatchObject({ count: 2, sum: -2 });
     const custom = { ...subject, filters: ['Memory/'] };
@@ -246,7 +246,7 @@ describe('counters of one application', () => {
   it('are not parsed from a response of the size that only backfill may get', async () => {
     const between = await startBetween({ applications: 1 });
     const { reader, call } = between;
-    const subject = { applicationId: IDS[0]!, hostKey: undefined, metrics: reader.select(['HttpDispatcher']) };
+    const subject = { applicationId: IDS[0]!, hostKey: undefined, metrics: { names: ['HttpDispatcher'] } };
     const results = new Array(100_000).fill({ facet: ['1', 'HttpDispatcher'] });
     between.fault = (response, { nrql }) => {
       if (!nrql.startsWith('SELECT')) return false;

@@ -416,7 +416,7 @@ describe('a large answer', () => {
       ...{ c: 120, t: 30.123456789, x: 12.3456789, mn: 0.123456789, mx: 2.3456789, q: 9.87654321 },
     }));
     const names = [...NAMES, ...Array.from({ length: 16 }, (_, index) => `Custom/Name/${index}`)];
-    const metrics = reader.select(names);
+    const metrics = { names };
     between.fault = edit((answer) => (answer.results = rows));
     const subjects = Array.from({ length: 290 }, (_, index) => ({
       applicationId: 1_000_001,

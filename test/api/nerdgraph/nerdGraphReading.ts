@@ -1,5 +1,4 @@
 import { onTestFinished } from 'vitest';
-import { QuerySelection } from '../../../src/api/nerdgraph/batchReads.ts';
 import { createNerdGraphReader } from '../../../src/api/nerdgraph/nerdGraphReader.ts';
 import type { NerdGraphReaderOptions } from '../../../src/api/nerdgraph/transport.ts';
 import type { MetricDataSubject, TimeRange } from '../../../src/api/upstreamReader.ts';
@@ -22,7 +21,7 @@ export const NAMES = [
   ...['Memcache/allWeb', 'External/allWeb', 'Memory/Physical', 'CPU/User Time'],
 ];
 
-export const METRICS = new QuerySelection(NAMES);
+export const METRICS = { names: NAMES };
 
 /** What is asked of applications, or of a host of each. */
 export const metricDataOf = (ids: readonly number[], hostKey?: string): MetricDataSubject[] =>

@@ -48,7 +48,7 @@ async function windowSeries(
     const found = await (reader.datastores === undefined
       ? [[]]
       : readAll(reading, reader.datastores, [{ applicationId }]));
-    const metrics = reader.select(queryNames(found[0] ?? []));
+    const metrics = { names: queryNames(found[0] ?? []) };
     if (scope === 'application') {
       subjects.push({
         subject: { applicationId, hostKey: undefined, metrics },
@@ -196,7 +196,7 @@ describe('both interfaces over one world', () => {
 
   it('have rolling values of NerdGraph that are the sums of the last 4 minutes', async () => {
     const { both, applications } = await listBoth();
-    const metrics = both.rest.reader.select(NAMES);
+    const metrics = { names: NAMES };
     const subjects = applications.rest.map(({ id }) => ({ applicationId: id, hostKey: undefined, metrics }));
     const range = { from: RANGE.to - 240, to: RANGE.to };
     const sums = (await readSubjects(both.rest.reader.metricData, subjects, range, both.rest.call)).map(valueOf);

@@ -148,18 +148,14 @@ describe('the values that need the sum of squares', () => {
 describe('the answer for an application or a host', () => {
   it('counts 0 what is known to have happened never, and only that', () => {
     const names = ['HttpDispatcher', 'Errors/all', 'Apdex'];
-    const { window, metrics } = metricDataOf(
-      { names, values: undefined },
-      new Map([['Memory/Physical', row()]]),
-      RANGE,
-    );
+    const { window, metrics } = metricDataOf({ names }, new Map([['Memory/Physical', row()]]), RANGE);
     expect([...metrics.keys()]).toEqual(['Memory/Physical', 'HttpDispatcher', 'Errors/all']);
     expect(metrics.get('Errors/all')).toMatchObject({ count: 0 });
     expect(window).toEqual(RANGE);
   });
 
   it('is empty for what is silent', () => {
-    expect(metricDataOf({ names: ['HttpDispatcher'], values: undefined }, new Map(), RANGE)).toEqual({
+    expect(metricDataOf({ names: ['HttpDispatcher'] }, new Map(), RANGE)).toEqual({
       window: RANGE,
       metrics: new Map(),
       datastores: [],
@@ -173,10 +169,7 @@ describe('the answer for an application or a host', () => {
         row(),
       ]),
     );
-    expect(metricDataOf({ names: [], values: undefined }, rows, RANGE).datastores).toEqual([
-      'Datastore/a/allWeb',
-      'Datastore/b/allWeb',
-    ]);
+    expect(metricDataOf({ names: [] }, rows, RANGE).datastores).toEqual(['Datastore/a/allWeb', 'Datastore/b/allWeb']);
   });
 });
 

@@ -9,7 +9,7 @@ const names = (count: number): string[] => Array.from({ length: count }, (_, ind
 const application = (asked: readonly string[]) => ({
   applicationId: 1,
   hostKey: undefined,
-  metrics: { names: asked, values: undefined },
+  metrics: { names: asked },
 });
 const refusal = (status = 422): UpstreamError => new UpstreamError('refused', { reason: 'other', status });
 
@@ -23,7 +23,7 @@ function account(isRefused: (asked: readonly string[]) => boolean, status?: numb
   const unknown: string[] = [];
   const read = async (asked: readonly string[], applicationId = 1, hostKey?: string): Promise<string[]> => {
     const { data, refused } = await splitting.read(
-      { applicationId, hostKey, metrics: { names: asked, values: undefined } },
+      { applicationId, hostKey, metrics: { names: asked } },
       {
         read: (some) => {
           calls.push(some);

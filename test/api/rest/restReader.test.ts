@@ -20,7 +20,7 @@ describe('createRestReader', () => {
     const subjects = [{ applicationId: 1 }, { applicationId: 2 }];
     expect(reader.hosts.plan(subjects, range)).toMatchObject({ subjects: subjects.slice(0, 1), calls: 1 });
     expect([...countCalls(reader.hosts, subjects, range)]).toEqual([1, 1]);
-    const metrics = reader.select(Array.from({ length: 31 }, (_, index) => `metric/${index}`));
+    const metrics = { names: Array.from({ length: 31 }, (_, index) => `metric/${index}`) };
     const data = subjects.map((subject) => ({ ...subject, hostKey: undefined, metrics }));
     expect(reader.metricData.plan(data, range)).toMatchObject({ subjects: data.slice(0, 1), calls: 2 });
     expect([...countCalls(reader.metricData, data, range)]).toEqual([2, 2]);
@@ -138,7 +138,7 @@ describe('createRestReader', () => {
 
   it('asks for a series timeslice by timeslice, and for the data of a window as one summary', async () => {
     const { server, reader, call } = await serve((response) => json(response, { metric_data: { metrics: [] } }));
-    const subject = { applicationId: 7, hostKey: undefined, metrics: reader.select(['Apdex']) };
+    const subject = { applicationId: 7, hostKey: undefined, metrics: { names: ['Apdex'] } };
     await readAll(reader.metricSeries, [subject], { from: 600, to: 780, readFrom: 0, granule: 60 }, call);
     await readAll(reader.metricData, [subject], { from: 600, to: 780 }, call);
     const queries = server.asked.map(({ url }) =>

@@ -147,12 +147,12 @@ export function listHosts({ hosts }: UpstreamReader, applicationId: number, call
 }
 
 export async function readMetricData(
-  { metricData, select }: UpstreamReader,
+  { metricData }: UpstreamReader,
   { applicationId = 7, hostKey, names }: Partial<MetricDataSubject> & { readonly names: readonly string[] },
   call: CallOptions,
   range?: TimeRange,
 ): Promise<unknown> {
-  return (await readOne(metricData, { applicationId, hostKey, metrics: select(names) }, call, range)).metrics;
+  return (await readOne(metricData, { applicationId, hostKey, metrics: { names } }, call, range)).metrics;
 }
 
 /** An application as upstream writes it. */

@@ -162,11 +162,11 @@ export class FakeReader implements UpstreamReader {
       'metric_data',
       (subject, range) => {
         const datastores = this.#datastoresOf(subject.applicationId);
-        const { names, values = () => [] } = subject.metrics;
+        const { names, values } = subject.metrics;
         const requested = rest ? names : [...names, ...datastores];
         return {
           window: { from: range.from, to: range.to },
-          metrics: metricsOf(this.values({ ...subject, ...range }), requested, values),
+          metrics: metricsOf(this.values({ ...subject, ...range }), requested, (name) => values?.get(name)),
           datastores: rest ? undefined : datastores,
         };
       },
@@ -276,8 +276,6 @@ export class FakeReader implements UpstreamReader {
     this.closed = true;
     return Promise.resolve();
   }
-
-  readonly select: UpstreamReader['select'] = (names, values) => ({ names, values });
 
   /** The id of the user whose key it has. */
   user: UpstreamReader['user'];

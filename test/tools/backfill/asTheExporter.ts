@@ -22,12 +22,8 @@ export async function publishedAt(
     reader.datastores === undefined ? [] : await readOne(reader.datastores, { applicationId }, ofTime, call);
   const read = async (from: number, to: number, hostKey?: string) => {
     const names = queryNames(datastores, hostKey === undefined ? 'application' : 'host', reader.api);
-    const answer = await readOne(
-      reader.metricData,
-      { applicationId, hostKey, metrics: reader.select(names) },
-      { from, to },
-      call,
-    );
+    const subject = { applicationId, hostKey, metrics: { names } };
+    const answer = await readOne(reader.metricData, subject, { from, to }, call);
     return { seconds: answer.window.to - answer.window.from, metrics: answer.metrics };
   };
   const database = databaseKind(await read(...range), application.language, 'auto');

@@ -52,7 +52,7 @@ it('a reader waits for an answer as long as configured', async () => {
 it.each([true, false])('a reader asks for values that are not rounded where that is configured: %s', async (raw) => {
   const answer: Responder = (response) => json(response, { metric_data: { metrics: [] } });
   const { server, reader } = await opened(answer, 'hosts: false', `collection: {raw_values: ${raw}}\n`);
-  const subject = { applicationId: 7, hostKey: undefined, metrics: reader.select(['Apdex']) };
+  const subject = { applicationId: 7, hostKey: undefined, metrics: { names: ['Apdex'] } };
   await readAll(reader.metricData, [subject], { from: 600, to: 780 }, call);
   expect(server.asked[0]?.url.searchParams.get('raw')).toBe(raw ? 'true' : null);
 });
