@@ -46,23 +46,15 @@ export interface Overload {
 
 /** Grants calls one at a time; each grant spends a call of the budget. */
 export interface RateLimiter {
-  /**
-   * Waits for a slot and a call of the budget. The caller calls the returned function when the call has ended, with the
-   * overload if that was the response, so that no other call starts before the pause.
-   */
+  /** Waits for a slot and a call of the budget; the returned function ends the call, with the overload if it met one. */
   acquire(signal: AbortSignal): Promise<(overload?: Overload) => void>;
 }
 
-/**
- * Options of every read: the signal that stops it, and the limiter that grants its calls (retries, pages and parts included).
- */
+/** Options of every read: the signal that stops it, and the limiter that grants its calls, retries, pages and parts too. */
 export interface CallOptions {
   readonly signal: AbortSignal;
   readonly limiter: RateLimiter;
-  /**
-   * True: the call is repeated after the pause of an overload, and retried after a timeout. Commands set it. The daemon does
-   * not, because its scheduler tries again later, for the window of that time.
-   */
+  /** True, for commands: repeated after an overload or a timeout. The daemon tries again later, for the window of that time. */
   readonly patient?: boolean;
 }
 
@@ -95,19 +87,15 @@ export interface PlannedCall<S, V> {
   readonly subjects: readonly S[];
   /** The number of calls when nothing fails: 1, or more if the first subject alone needs several. */
   readonly calls: number;
-  /**
-   * Reads exactly these subjects; returns one outcome for each, in their order. A call that fails as a whole is read again in
-   * parts, so that no subject fails because of another. Rejects only with the reason of the signal.
-   */
+  /** Reads these subjects, none of which fails because of another, in their order. Rejects only with the signal's reason. */
   readonly read: (call: CallOptions) => Promise<readonly Outcome<V>[]>;
 }
 
 /** Data that are read for many subjects in one call. */
 export interface BatchRead<S, V, R extends TimeRange = TimeRange> {
   /**
-   * Plans the next call for at least one subject, over one range. It takes the subjects that fit, judged by the sizes and
-   * earlier failures that the reader knows; a subject that must be read alone is left for a call of its own. The call gives the
-   * caller's own objects back, so they may carry more than the reader needs.
+   * Plans the next call for at least one subject: it takes those that fit, judged by known sizes and failures. The call gives the
+   * caller's own objects back.
    */
   plan<T extends S>(subjects: Iterable<T>, range: R): PlannedCall<T, V>;
   /** The number of calls for one subject, where subjects share no call: `countCalls` then needs no plans. */
@@ -140,10 +128,7 @@ function* from<S>(subjects: readonly S[], start: number): Generator<S> {
   for (let index = start; index < subjects.length; index += 1) yield subjects[index] as S;
 }
 
-/**
- * The numbers of calls that together read all of these subjects when nothing fails. The caller adds them up, and may let other
- * work run in between.
- */
+/** The numbers of calls that together read all of these subjects when nothing fails. Other work may run in between. */
 export function* countCalls<S, V, R extends TimeRange>(
   read: BatchRead<S, V, R>,
   subjects: readonly S[],
@@ -153,12 +138,7 @@ export function* countCalls<S, V, R extends TimeRange>(
   else for (const subject of subjects) yield read.callsOf(subject, range);
 }
 
-/**
- * Reads one subject in each call.
- *
- * @param read reads one subject; rejects with an UpstreamError, or with the reason of the signal
- * @param callsOf the number of calls that a subject takes when nothing fails
- */
+/** Reads one subject in each call. */
 export function oneByOne<S, V, R extends TimeRange = TimeRange>(
   read: (subject: S, range: R, call: CallOptions) => Promise<V>,
   callsOf: (subject: S) => number = () => 1,
@@ -208,20 +188,11 @@ export interface MetricDataSubject extends ApplicationSubject {
 
 /** The metric data of an application or a host over one window. */
 export interface MetricDataResult {
-  /**
-   * The window of the response, Unix seconds in whole minutes; it may differ a little from the requested one. Counts and rates
-   * refer to this window.
-   */
+  /** The window of the response, to which counts refer; it may differ a little from the requested one. */
   readonly window: TimeRange;
-  /**
-   * By metric name. A metric without an entry was not in the response. A metric without columns is unknown: it could not be
-   * read, or New Relic refused it.
-   */
+  /** By metric name. One without columns is unknown: it could not be read, or New Relic refused it. */
   readonly metrics: ReadonlyMap<string, Columns>;
-  /**
-   * The datastore metrics (`Datastore/TYPE/allWeb`) of this response, sorted; undefined where the reader does not find them
-   * itself: then the requested ones apply.
-   */
+  /** The datastore metrics of this response, sorted; undefined where the reader finds none itself: the requested ones apply. */
   readonly datastores: readonly string[] | undefined;
 }
 
@@ -243,34 +214,17 @@ export interface MetricSeries {
 
 /** Reads metric data as series, for windows of the past. */
 export interface SeriesRead extends BatchRead<MetricDataSubject, MetricSeries, SeriesChunk> {
-  /**
-   * Plans the chunks for a range of samples, oldest first. Each sample is calculated from the window that ends at its time, so
-   * the chunks begin before the range. Empty when New Relic keeps only hours of that time and no whole hour ends in the range.
-   *
-   * @param window seconds, whole minutes
-   * @param now Unix seconds
-   */
+  /** Plans the chunks for a range of samples (`planChunks` in seriesChunks.ts). */
   chunks(range: TimeRange, window: number, now: number): readonly SeriesChunk[];
-  /**
-   * Calculates from the timeslices of one window the result that `metricData` would have; empty where the entity did not
-   * report.
-   *
-   * @param range the window that the timeslices lie in
-   * @param granule seconds per timeslice
-   */
+  /** The result that `metricData` would have of a window, from its timeslices; empty where the entity did not report. */
   summarize(timeslices: ReadonlyMap<string, readonly Timeslice[]>, range: TimeRange, granule: number): MetricDataResult;
 }
 
 /** The minutes of one application, for counters. */
 export interface MinuteSeries {
-  /**
-   * The range that the response names, on whole minutes and cut to the requested one. In a minute without a timeslice, the metric
-   * had nothing to report.
-   */
+  /** The range that the response names, cut to the requested one. Without a timeslice, a minute had nothing to report. */
   readonly window: TimeRange;
-  /**
-   * Timeslices by metric name, in any order. A timeslice that lacks a column, or is not one minute long, could not be read.
-   */
+  /** By metric name, in any order. A timeslice that lacks a column, or is not one minute long, could not be read. */
   readonly metrics: ReadonlyMap<string, readonly Timeslice[]>;
 }
 
@@ -300,19 +254,17 @@ export interface QuerySubject {
 export interface QueryResult {
   /** The window of the response, which may end a few minutes before the requested one. */
   readonly window: TimeRange;
-  /** Rows as New Relic returned them. */
   readonly rows: readonly unknown[];
   /** The attributes in `facet` of a row, in its order. */
   readonly facets: readonly string[];
   readonly reading: RowReading;
 }
 
-/** An entity of any type, as the search returns it. */
 export interface MonitoredEntity {
   readonly guid: string;
   readonly name: string;
   readonly reporting: boolean;
-  /** Health status in the words of the REST interface; undefined where New Relic returns none. */
+  /** In the words of the REST interface. */
   readonly healthStatus: string | undefined;
   readonly tags: readonly Tag[];
   /** Golden metrics; entities with equal definitions share one object. */
@@ -340,7 +292,6 @@ export interface GoldenSubject extends Pick<QuerySubject, 'window' | 'endsBefore
   readonly unread?: UpstreamError | undefined;
 }
 
-/** The golden metrics that were read for one entity. */
 export interface GoldenResult {
   readonly window: TimeRange;
   /** With `percentile` where there are several of one metric; metrics without a value are left out. */
@@ -372,16 +323,14 @@ export interface EntityReader {
   types(call: CallOptions): Promise<readonly EntityTypeCount[]>;
 }
 
-/** A request for metric names that a person will read. */
 export interface MetricNameQuery extends ApplicationSubject {
   readonly hostKey?: string;
   /** A substring that the names contain. */
   readonly name?: string;
-  /** Unix seconds, a whole minute: the end of the day whose names are read, where the interface needs one; default: now. */
+  /** The end of the day whose names are read, where the interface needs one; default: now. */
   readonly to?: number;
-  /** Reading stops after this many pages, where the interface has pages; `complete` then says false. */
+  /** Reading stops after this many pages, where the interface has pages. */
   readonly maxPages?: number;
-  /** Called after each page with the number of pages and of names read so far. */
   readonly onPage?: (pages: number, names: number) => void;
 }
 
@@ -411,10 +360,7 @@ export interface Diagnosis {
  */
 export interface UpstreamReader {
   readonly api: Api;
-  /**
-   * The id of the New Relic user who owns the key; undefined: nothing goes through NerdGraph, which is the only interface with
-   * this id.
-   */
+  /** The id of the user who owns the key; undefined: nothing goes through NerdGraph, which alone has this id. */
   readonly user?: ((call: CallOptions) => Promise<number>) | undefined;
   /** The number of the only account that the key sees, once it was looked up. */
   readonly onlyAccount?: (() => number | undefined) | undefined;
@@ -453,7 +399,7 @@ export interface UpstreamReader {
   diagnose(range: TimeRange, call: CallOptions): Promise<Diagnosis>;
   /** Facts learned about the account, failures included; a reload hands them to the next reader. */
   readonly memory: object;
-  /** Called when a reload replaces the reader: calls in flight continue, but no connection is kept for a later call. */
+  /** For a reader that a reload replaces: calls in flight continue, but no connection is kept for a later call. */
   retire(): void;
   /** Closes all connections. Calls in flight are aborted, except those from before `retire`, which only their signals end. */
   close(): Promise<void>;

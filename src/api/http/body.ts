@@ -67,10 +67,8 @@ function reasonOf(status: number): FailureReason {
  * @param title the title of the body, safe to show
  */
 function statusFailure(
-  address: Address,
-  { status, headers }: RawResponse,
+  { address, status, headers, overload }: ReceivedResponse,
   title: string | undefined,
-  overload: Overload | undefined,
 ): CallFailure {
   const reason = reasonOf(status);
   if (reason === 'redirect') {
@@ -155,40 +153,42 @@ export interface ResponsePolicy {
   readonly retries: 'all' | 'but_timeouts' | 'transient' | 'none';
 }
 
-export interface ReceivedResponse {
+export interface ReceivedResponse extends RawResponse {
   readonly address: Address;
-  readonly raw: RawResponse;
   /** Unix milliseconds of the wall clock, for comparison with times in headers. */
   readonly receivedAt: number;
   readonly overload: Overload | undefined;
   readonly mask: KeyMask;
 }
 
-/** A response whose text was read, without its body. */
-export type ResponseHead = Omit<ReceivedResponse, 'raw'> & { readonly raw: Omit<RawResponse, 'body'> };
+const EMPTY = Buffer.alloc(0);
 
-/** The text of a successful response. Throws a CallFailure, for any other status the one that status and text describe. */
-export async function textOf(
-  { address, raw, overload, mask }: ReceivedResponse,
-  { bounds, inspectRefusal }: ResponsePolicy,
-): Promise<string> {
-  if (isGood(raw.status)) return decodeText(raw, bounds.bytes);
-  const text = await decodeText(raw, LONGEST_ERROR).catch(() => '');
-  throw inspectRefusal?.(text, raw.status, mask) ?? statusFailure(address, raw, errorTitle(text, mask), overload);
+/**
+ * The text of a successful response, whose body is dropped, because several responses may wait to be parsed. Throws a CallFailure,
+ * for any other status the one that status and text describe.
+ */
+export async function textOf(response: ReceivedResponse, { bounds, inspectRefusal }: ResponsePolicy): Promise<string> {
+  const { status, mask } = response;
+  if (isGood(status)) {
+    const text = await decodeText(response, bounds.bytes);
+    response.body = EMPTY;
+    return text;
+  }
+  const text = await decodeText(response, LONGEST_ERROR).catch(() => '');
+  throw inspectRefusal?.(text, status, mask) ?? statusFailure(response, errorTitle(text, mask));
 }
 
 /** The response parsed from the text of a successful status. Throws the CallFailure that its body reports. */
 export function parseResponse(
-  { address, raw, receivedAt, mask }: ResponseHead,
+  { address, status, headers, receivedAt, mask }: ReceivedResponse,
   text: string,
   { bounds, inspect = bodyFailure }: ResponsePolicy,
 ): JsonResponse {
-  const body = parseObject(text, raw.status, mask, bounds);
-  const failure = inspect(body, raw.status, mask);
+  const body = parseObject(text, status, mask, bounds);
+  const failure = inspect(body, status, mask);
   if (failure?.circumstances.overload !== undefined) {
-    const overload = announced(raw.headers, receivedAt);
-    throw new CallFailure(failure.reason, failure.message, { status: raw.status, overload });
+    throw new CallFailure(failure.reason, failure.message, { status, overload: announced(headers, receivedAt) });
   }
   if (failure !== undefined) throw failure;
-  return { body, address, link: [raw.headers['link'] ?? []].flat().join(', ') };
+  return { body, address, link: [headers['link'] ?? []].flat().join(', ') };
 }

@@ -14,7 +14,6 @@ import {
   type ResponsePolicy,
   type JsonResponse,
   type ReceivedResponse,
-  type ResponseHead,
 } from './body.ts';
 import { UpstreamConnections, type DispatcherOptions } from './upstreamConnections.ts';
 import { exchange, type Request } from './exchange.ts';
@@ -208,14 +207,14 @@ export class Client {
     try {
       const received = await this.#exchange(endpoint, request, policy.bounds.bytes, call.signal);
       overload = received.overload;
-      const { status, headers } = received.raw;
+      const { status, headers } = received;
       const redirectedTo = httpsUpgrade(request, status, firstHeader(headers, 'location'));
       if (redirectedTo !== undefined) return { redirectedTo };
       const { mayBeOverload } = policy;
       if (mayBeOverload === undefined && isGood(status)) return { response: readLater(received, policy) };
       const text = await textOf(received, policy);
       if (mayBeOverload?.(text) === false) {
-        const response = this.#parseLater(withoutBody(received), text, policy);
+        const response = this.#parseLater(received, text, policy);
         if (this.#unparsed > MAX_UNPARSED) parsing = response;
         return { response };
       }
@@ -235,7 +234,7 @@ export class Client {
     }
   }
 
-  async #parseLater(received: ResponseHead, text: string, policy: ResponsePolicy): Promise<JsonResponse> {
+  async #parseLater(received: ReceivedResponse, text: string, policy: ResponsePolicy): Promise<JsonResponse> {
     this.#unparsed += 1;
     try {
       await yieldAfterInput();
@@ -261,7 +260,8 @@ export class Client {
       const raw = await exchange(this.connections.dispatcher, request, headers, { timeoutMs, maxBytes }, signal);
       code = raw.status;
       const receivedAt = now();
-      return { address: request, raw, receivedAt, overload: overloadOf(code, raw.headers, receivedAt), mask };
+      const overload = overloadOf(code, raw.headers, receivedAt);
+      return Object.assign(raw, { address: request, receivedAt, overload, mask });
     } catch (error) {
       if (error instanceof CallFailure) code = error.circumstances.status;
       throw error;
@@ -286,11 +286,6 @@ export class Client {
 async function readLater(received: ReceivedResponse, policy: ResponsePolicy): Promise<JsonResponse> {
   await yieldSoonAfterInput();
   return parseResponse(received, await textOf(received, policy), policy);
-}
-
-/** Drops the body of a response whose text was read, because several responses may wait to be parsed. */
-function withoutBody({ raw: { status, headers }, ...received }: ReceivedResponse): ResponseHead {
-  return { ...received, raw: { status, headers } };
 }
 
 function isRetried(

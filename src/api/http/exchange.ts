@@ -10,8 +10,8 @@ const ERROR_BODY_MS = 1_000;
 export interface RawResponse {
   readonly status: number;
   readonly headers: ResponseHeaders;
-  /** The encoded body; incomplete where the status is not 2xx and the body is long, slow or broken. */
-  readonly body: Buffer;
+  /** The encoded body; incomplete where the status is not 2xx and the body is long, slow or broken. Empty once it was read. */
+  body: Buffer;
 }
 
 /** A request: a GET, or with a body a POST of JSON. */
@@ -19,12 +19,6 @@ export interface Request extends Address {
   readonly body?: string | undefined;
   /** Name of the key's header, where it differs from that of the account. */
   readonly keyHeader?: string | undefined;
-}
-
-interface ExchangeLimits {
-  /** From sending to the last byte of the body. */
-  readonly timeoutMs: number;
-  readonly maxBytes: number;
 }
 
 /**
@@ -46,14 +40,15 @@ function underWayOf(signal: AbortSignal): ResponseHandler[] {
 
 /**
  * Sends one request and reads its whole response. Rejects with a CallFailure, or with the reason of the signal. The
- * dispatcher's handler interface is used directly, because a stream for each response would cost more than all other work on
- * it.
+ * dispatcher's handler interface is used directly, because a stream for each response would cost more than all other work.
+ *
+ * @param limits.timeoutMs from sending to the last byte of the body
  */
 export function exchange(
   dispatcher: Dispatcher,
   { origin, path, body }: Request,
   headers: Record<string, string>,
-  limits: ExchangeLimits,
+  limits: { readonly timeoutMs: number; readonly maxBytes: number },
   signal: AbortSignal,
 ): Promise<RawResponse> {
   return new Promise((resolve, reject) => {
@@ -65,7 +60,7 @@ export function exchange(
 }
 
 class ResponseHandler implements Dispatcher.DispatchHandler {
-  readonly #limits: ExchangeLimits;
+  readonly #limits: Parameters<typeof exchange>[3];
   readonly #underWay: ResponseHandler[];
   readonly #resolve: (response: RawResponse) => void;
   readonly #reject: (error: Error) => void;
@@ -82,7 +77,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
 
   /** @param underWay the handler is in it until its exchange has ended */
   constructor(
-    limits: ExchangeLimits,
+    limits: Parameters<typeof exchange>[3],
     underWay: ResponseHandler[],
     resolve: (response: RawResponse) => void,
     reject: (error: Error) => void,
