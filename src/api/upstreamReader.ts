@@ -94,7 +94,7 @@ export interface PlannedCall<S, V> {
 /** Data that are read for many subjects in one call. */
 export interface BatchRead<S, V, R extends TimeRange = TimeRange> {
   /**
-   * Plans the next call for at least one subject: it takes those that fit, judged by known sizes and failures. The call gives the
+   * Plans the next call for at least one subject: it takes what fits, by known sizes and failures. The call gives the
    * caller's own objects back.
    */
   plan<T extends S>(subjects: Iterable<T>, range: R): PlannedCall<T, V>;
