@@ -39,26 +39,18 @@ export const count = z.int().nonnegative();
 
 /** Counts the parts of a response that could not be used (docs/interface.md). */
 export class Discarded {
-  #values = 0;
-  #records = 0;
+  readonly #counts = { record: 0, value: 0 };
   #first = '';
 
-  /**
-   * @param where the path within a record, made only of field names that we know, because unknown names may contain anything
-   */
-  value(where: string): void {
-    this.#values += 1;
-    this.#first ||= where;
-  }
-
-  record(where: string): void {
-    this.#records += 1;
+  /** @param where the path of field names that we know: unknown names may contain anything */
+  add(what: 'record' | 'value', where: string): void {
+    this.#counts[what] += 1;
     this.#first ||= where;
   }
 
   /** Undefined when nothing was left out. */
   summary(): string | undefined {
-    const parts = Object.entries({ record: this.#records, value: this.#values })
+    const parts = Object.entries(this.#counts)
       .filter(([, count]) => count > 0)
       .map(([what, count]) => `${count} bad ${what}${count === 1 ? '' : 's'}`);
     return parts.length === 0 ? undefined : `left out ${parts.join(' and ')}, the first: ${this.#first}`;
@@ -82,10 +74,10 @@ export function parseRecord<T>(
   const bad = new Map(whole.error.issues.map(({ path }) => [path.join('.'), path.map(String)]));
   const rest = schema.safeParse([...bad.values()].reduce(without, record));
   if (!rest.success) {
-    discarded.record(where);
+    discarded.add('record', where);
     return undefined;
   }
-  for (const name of bad.keys()) discarded.value(`${where}.${name}`);
+  for (const name of bad.keys()) discarded.add('value', `${where}.${name}`);
   return rest.data;
 }
 

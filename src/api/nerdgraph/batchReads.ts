@@ -20,7 +20,6 @@ import type {
 import { inSlices } from '../../eventLoop/turns.ts';
 import { isDatastore, METRIC } from '../../formulas/metricInputs.ts';
 import { NEED_SQUARES, SIGN_OF_LIFE } from '../../formulas/valueFormulas.ts';
-import { CallFailure } from '../http/callFailure.ts';
 import type { Host, RollingValues } from '../types.ts';
 import { UpstreamError } from '../upstreamError.ts';
 import { HOUR_S } from '../../formulas/units.ts';
@@ -258,8 +257,7 @@ function keyTransactionValues(
   if (details === undefined) {
     const known = memory.keyTransactions.get(id);
     if (known instanceof UpstreamError) throw known;
-    const failure = new CallFailure('not_found', `key transaction ${id} is not on the list`);
-    throw transport.reportFailure('key_transactions', failure);
+    throw transport.failure('key_transactions', `key transaction ${id} is not on the list`, 'not_found');
   }
   const { applicationId } = details;
   const owner = applicationId === undefined ? undefined : ownerOf(applicationId);

@@ -56,9 +56,12 @@ async function readUniqueNames(
     queries += 1;
     for (const name of found) names.add(name);
     onQuery?.(queries, names.size);
-    if (found.length >= MAX_NAMES)
-      open.push(...branches(branch, found, () => transport.reportFailure(group, tooMany())));
-    if (open.length > 0 && queries >= MAX_QUERIES) throw transport.reportFailure(group, tooMany());
+    const more = found.length >= MAX_NAMES ? branches(branch, found) : [];
+    open.push(...more);
+    const isTooLong = open.length > 0 && queries >= MAX_QUERIES;
+    if (isTooLong || (found.length >= MAX_NAMES && more.length === 0)) {
+      throw transport.failure(group, 'there are more metric names than can be listed', 'too_large');
+    }
   }
   return [...names].sort();
 }
@@ -71,8 +74,8 @@ function conditionOf({ prefix, except }: Branch): string {
   ]);
 }
 
-/** One branch for each next character that was found, and one for all others. */
-function branches({ prefix, except }: Branch, found: readonly string[], giveUp: () => Error): Branch[] {
+/** One branch for each next character that was found, and one for all others; none where only wildcards tell the names apart. */
+function branches({ prefix, except }: Branch, found: readonly string[]): Branch[] {
   const alike = new Map<string, string[]>();
   for (const name of found.map((each) => each.toLowerCase())) {
     const next = Array.from(name.slice(prefix.length))[0];
@@ -84,7 +87,7 @@ function branches({ prefix, except }: Branch, found: readonly string[], giveUp: 
   }
   const beginnings = [...alike].map(([begin, list]) => (list.length < MANY ? begin : sharedBeginning(list)));
   const fresh = beginnings.filter((each) => !except.includes(each));
-  if (fresh.length === 0) throw giveUp();
+  if (fresh.length === 0) return [];
   return [...fresh.map((each) => ({ prefix: each, except: [] })), { prefix, except: [...except, ...fresh] }];
 }
 
@@ -108,10 +111,6 @@ function namesOf(response: Json): readonly string[] {
     if (typeof name === 'string' && name !== '' && name.length <= LONGEST_NAME) return name;
     throw new CallFailure('invalid_response', 'the list of names holds something else');
   });
-}
-
-function tooMany(): CallFailure {
-  return new CallFailure('too_large', 'there are more metric names than can be listed');
 }
 
 const KIND: QueryKind = { read: 'custom_names', groupBy: 'application', columns: 'names', seconds: DAY_S };

@@ -66,7 +66,7 @@ export async function listEntities(
       const { name, reporting, alertSeverity, tags, goldenMetrics } = record;
       // Undefined: they failed, or have another shape, and are not known from earlier either. Null: it has none.
       const isUnread = goldenMetrics === undefined;
-      if (isUnread) unreadable ??= transport.invalid(GROUP, 'the golden metrics of an entity cannot be read');
+      if (isUnread) unreadable ??= transport.failure(GROUP, 'the golden metrics of an entity cannot be read');
       const written = goldenMetrics?.metrics.slice(0, MAX_METRICS) ?? [];
       const metrics = sharedMetrics(
         memory,

@@ -93,7 +93,7 @@ export async function searchEntities<T extends Json & { readonly reporting: bool
   const guids = new Set<string>();
   const found = new Map<string, T>();
   let failure: UpstreamError | undefined;
-  const refuse = (words: string): Error => transport.invalid(group, words);
+  const refuse = (words: string): Error => transport.failure(group, words);
   await transport.parseReporting(group, (discarded) =>
     readPages('', { maxPages }, refuse, async (cursor, page) => {
       const variables = { search: query, cursor: cursor === '' ? null : cursor };
@@ -186,13 +186,13 @@ function take<T>(
 ): void {
   const guid = hasMembers(each) ? each['guid'] : undefined;
   if (!hasMembers(each) || typeof guid !== 'string' || guid === '') {
-    discarded.record('entities');
+    discarded.add('record', 'entities');
     return;
   }
   if (guids.has(guid)) return;
   guids.add(guid);
   if (typeof each['accountId'] === 'number' && each['accountId'] !== accountId) {
-    discarded.record('entities.accountId');
+    discarded.add('record', 'entities.accountId');
     return;
   }
   const record = parseRecord(schema, each, discarded, 'entities');

@@ -91,7 +91,7 @@ export async function listKeyTransactions(account: NerdGraphAccount, call: CallO
   const worst = unread.find(({ failure }) => unread.length === listed.size || failure.reason === 'auth');
   if (worst !== undefined) throw worst;
   if (entities.size > 0 && found.size === 0) {
-    throw transport.invalid(GROUP, `none of the ${entities.size} key transactions has details`);
+    throw transport.failure(GROUP, `none of the ${entities.size} key transactions has details`);
   }
   memory.keyTransactions = listed;
   return [...found.values()];
@@ -139,7 +139,7 @@ async function readDetails(
   const { found, failed } = await transport.read(GROUP, KEY_TRANSACTION_DETAILS, { guids }, call);
   const failure = failed?.failure;
   const entities = found['entities'];
-  if (!isList(entities)) throw transport.invalid(GROUP, 'the response has no list "entities"');
+  if (!isList(entities)) throw transport.failure(GROUP, 'the response has no list "entities"');
   const requested = new Map(guids.map((guid) => [withoutPadding(guid), guid]));
   await transport.parseReporting(GROUP, (discarded) => {
     for (const entity of entities.slice(0, GUIDS_PER_CALL)) {
@@ -150,7 +150,7 @@ async function readDetails(
       if (details !== undefined && guid !== undefined) keepDetails(memory, details, guid, readAt);
     }
     if (failure !== undefined) return;
-    for (let missing = entities.length; missing < guids.length; missing += 1) discarded.record('entities');
+    for (let missing = entities.length; missing < guids.length; missing += 1) discarded.add('record', 'entities');
   });
   return failure;
 }

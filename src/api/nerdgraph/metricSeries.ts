@@ -115,7 +115,7 @@ async function readGaps(
     for (const gap of gapsIn(range, rows?.window)) {
       if (gap.to - gap.from >= range.to - range.from) {
         const words = 'the response is for another time than requested';
-        if (rows !== undefined) rows.failure = account.transport.invalid(READS[query.read].group, words);
+        if (rows !== undefined) rows.failure = account.transport.failure(READS[query.read].group, words);
         break;
       }
       const key = `${gap.from} ${gap.to}`;

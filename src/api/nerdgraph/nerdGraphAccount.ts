@@ -14,7 +14,7 @@ import { UpstreamError } from '../upstreamError.ts';
 export async function readUser(transport: Transport, call: CallOptions): Promise<number> {
   const { found } = await transport.read('applications', USER, {}, call);
   const user = id.safeParse(found['id']).data;
-  if (user === undefined) throw transport.invalid('applications', 'the response has no user');
+  if (user === undefined) throw transport.failure('applications', 'the response has no user');
   return user;
 }
 
@@ -103,7 +103,7 @@ export class NerdGraphAccount {
       this.#lookedUp = { at: now, words };
     }
     const { words } = this.#lookedUp;
-    if (words !== undefined) throw this.transport.reportFailure('applications', new CallFailure('forbidden', words));
+    if (words !== undefined) throw this.transport.failure('applications', words, 'forbidden');
   }
 
   async #find(key: string | undefined, call: CallOptions): Promise<number> {
@@ -132,7 +132,7 @@ export class NerdGraphAccount {
       first === undefined
         ? 'the key sees no account: give its user a role in the account'
         : `the key sees ${accounts.length} accounts, set account_id to one of them, or write "api: rest": ${namesOf(accounts)}`;
-    throw this.transport.reportFailure('applications', new CallFailure('other', words));
+    throw this.transport.failure('applications', words, 'other');
   }
 }
 

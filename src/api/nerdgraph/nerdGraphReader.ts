@@ -36,6 +36,16 @@ export function createNerdGraphReader(options: NerdGraphReaderOptions, before?: 
   const client = new Client(options, memory.failures);
   const transport = new Transport(client, options);
   const account = new NerdGraphAccount(transport, memory, options);
+  const only = <T extends { readonly id: number }>(
+    list: T[],
+    group: 'applications' | 'key_transactions',
+    id: number,
+  ): T => {
+    const [found] = chosen(list, [id]);
+    const what = group === 'applications' ? 'application' : 'key transaction';
+    if (found === undefined) throw transport.failure(group, `the account has no ${what} ${id}`, 'not_found');
+    return found;
+  };
   return {
     api: 'nerdgraph',
     memory,
@@ -52,7 +62,7 @@ export function createNerdGraphReader(options: NerdGraphReaderOptions, before?: 
     metricData: metricDataRead(account),
     metricSeries: metricSeriesRead(account),
     counters: counterRead(account),
-    refuseCounters: (problem) => account.transport.invalid('counters', problem),
+    refuseCounters: (problem) => account.transport.failure('counters', problem),
     queries: oneByOne((subject, range, call) => runQuery(account, subject, range, call)),
     entities: {
       list: (type, call) => listEntities(account, type, call),
@@ -62,21 +72,12 @@ export function createNerdGraphReader(options: NerdGraphReaderOptions, before?: 
     },
     listApplications: async ({ ids }, call) => chosen(await listApplications(account, call), ids),
     // Taken from the list: a search by this id is not documented.
-    readApplication: async (id, call) => {
-      const [found] = chosen(await listApplications(account, call), [id]);
-      if (found !== undefined) return found;
-      throw transport.reportFailure(
-        'applications',
-        new CallFailure('not_found', `the account has no application ${id}`),
-      );
-    },
+    readApplication: async (id, call) => only(await listApplications(account, call), 'applications', id),
     listKeyTransactions: async ({ ids }, call) => chosen(await listKeyTransactions(account, call), ids),
     readKeyTransaction: async (id, call) => {
-      const [found] = chosen(await listKeyTransactions(account, call), [id]);
-      if (found?.unread !== undefined) throw found.unread;
-      if (found !== undefined) return found;
-      const words = `the account has no key transaction ${id}`;
-      throw transport.reportFailure('key_transactions', new CallFailure('not_found', words));
+      const found = only(await listKeyTransactions(account, call), 'key_transactions', id);
+      if (found.unread !== undefined) throw found.unread;
+      return found;
     },
     listCalls: (count) => Math.max(1, Math.ceil(count / PAGE_SIZE)),
     listMetricNames: (query, call) => listMetricNames(account, query, call),
@@ -108,8 +109,7 @@ async function runQuery(
   const read = { group, account: await account.id(call), query, keyHeader: 'Api-Key' } as const;
   const result = await transport.whole(read, call);
   if (result === undefined) {
-    const words = 'New Relic has no data of any application that the query names';
-    throw transport.reportFailure(group, new CallFailure('other', words));
+    throw transport.failure(group, 'New Relic has no data of any application that the query names', 'other');
   }
   return transport.parseReporting(group, () => resultOf(result, rules, queried));
 }

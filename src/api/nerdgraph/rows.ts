@@ -144,7 +144,7 @@ export async function takeRows(
     throw new CallFailure('invalid_response', 'the response does not say which time it is for');
   }
   const { golden, groupBy } = query;
-  const fail = (words: string): UpstreamError => account.transport.invalid(READS[query.read].group, words);
+  const fail = (words: string): UpstreamError => account.transport.failure(READS[query.read].group, words);
   const targets = new Map<string, RowsTarget | undefined>();
   const all = batch.map((part): RowsTarget => {
     const hosts = part.hosts === undefined ? undefined : new Set(part.hosts);
@@ -188,7 +188,7 @@ function takeRow(response: RowsResponse, row: unknown): void {
   if (target === undefined) {
     const isSubject = groupBy === 'key_transaction' || groupBy === 'entity' || /^\d{1,16}$/.test(id.slice(0, 20));
     if (!isSubject) throw new CallFailure('invalid_response', NO_SUBJECT);
-    discarded.record('results.facet');
+    discarded.add('record', 'results.facet');
     return;
   }
   if (query.golden !== undefined) {
@@ -261,7 +261,7 @@ function readColumns(row: Json, name: string, discarded: Discarded): Columns | u
 
 function amountOf(value: unknown, mayBeNegative: boolean, discarded: Discarded): number | undefined {
   if (isAmount(value, mayBeNegative)) return value;
-  if (value !== undefined) discarded.value('results');
+  if (value !== undefined) discarded.add('value', 'results');
   return undefined;
 }
 

@@ -17,7 +17,6 @@ import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import { queryBatch } from './rowQueries.ts';
 import { SubjectRows, type FoundRows, type RowsRead, type TimesliceQuery } from './rows.ts';
 import type { NrqlEnd } from './transport.ts';
-import { CallFailure } from '../http/callFailure.ts';
 import type { FailureMemory, SubjectId, Suspect } from '../http/failureMemory.ts';
 import type { CallOptions, SplitReason } from '../upstreamReader.ts';
 import { UpstreamError, type FailureReason } from '../upstreamError.ts';
@@ -350,8 +349,9 @@ class SplitRead {
   }
 
   #tooBig(): UpstreamError {
-    const failure = new CallFailure('invalid_response', 'more rows than a response holds', { isTooBig: true });
-    return this.#context.account.transport.reportFailure(READS[this.#context.query.read].group, failure);
+    const { account, query } = this.#context;
+    const words = 'more rows than a response holds';
+    return account.transport.failure(READS[query.read].group, words, 'invalid_response', { isTooBig: true });
   }
 
   #fail(batch: Batch, error: UpstreamError): void {

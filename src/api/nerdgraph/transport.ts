@@ -8,7 +8,7 @@ import type { Client, ClientOptions } from '../http/client.ts';
 import { isList, hasMembers, type Json, type Discarded } from '../http/validation.ts';
 import type { Group } from '../../reads/reads.ts';
 import type { CallOptions } from '../upstreamReader.ts';
-import { UpstreamError } from '../upstreamError.ts';
+import { UpstreamError, type FailureReason } from '../upstreamError.ts';
 
 /** What a call is counted by: its group, or the list of accounts, which is in no group. */
 type CallGroup = Group | 'accounts';
@@ -130,12 +130,18 @@ export class Transport {
   async whole(read: NrqlRead, call: CallOptions): Promise<Json | undefined> {
     const end = await this.nrql(read, call);
     if (end instanceof UpstreamError) throw end;
-    if (end === 'too_big') throw this.invalid(read.group, 'the query, or its result, is too big');
+    if (end === 'too_big') throw this.failure(read.group, 'the query, or its result, is too big');
     return end === 'unmatched' ? undefined : end;
   }
 
-  invalid(group: CallGroup, words: string): UpstreamError {
-    return this.reportFailure(group, new CallFailure('invalid_response', words));
+  /** Reports a failure of our own, and returns it. */
+  failure(
+    group: CallGroup,
+    words: string,
+    reason: FailureReason = 'invalid_response',
+    circumstances: CallFailure['circumstances'] = {},
+  ): UpstreamError {
+    return this.reportFailure(group, new CallFailure(reason, words, circumstances));
   }
 
   reportFailure(group: CallGroup, failure: CallFailure): UpstreamError {

@@ -51,7 +51,7 @@ export function parseMetricData(body: unknown, range: TimeRange, discarded: Disc
   for (const metric of given) {
     const name = hasMembers(metric) ? metric['name'] : undefined;
     if (!hasMembers(metric) || typeof name !== 'string' || name === '' || metrics.has(name))
-      discarded.record('metrics');
+      discarded.add('record', 'metrics');
     else metrics.set(name, timeslicesOf(name, metric['timeslices'], times, discarded));
   }
   if (given.length > 0 && metrics.size === 0) {
@@ -86,7 +86,7 @@ function timeslicesOf(
     const from = hasMembers(each) ? timeOf(each['from'], times) : undefined;
     const to = hasMembers(each) ? timeOf(each['to'], times) : undefined;
     const isTimed = from !== undefined && to !== undefined && to > from;
-    if (!isTimed || !hasMembers(values)) discarded.value('metrics.timeslices');
+    if (!isTimed || !hasMembers(values)) discarded.add('value', 'metrics.timeslices');
     if (!isTimed) return undefined;
     // A timeslice without values is unknown, not empty.
     return { from, to, values: hasMembers(values) ? valuesOf(metric, values, discarded) : NO_VALUES };
@@ -98,7 +98,7 @@ function timeslicesOf(
   read.sort((a, b) => a.from - b.from);
   return read.filter(({ from }, index) => {
     const isFirst = from !== read[index - 1]?.from;
-    if (!isFirst) discarded.value('metrics.timeslices');
+    if (!isFirst) discarded.add('value', 'metrics.timeslices');
     return isFirst;
   });
 }
@@ -116,7 +116,7 @@ function valuesOf(metric: string, values: Json, discarded: Discarded): RestTimes
   const possible: [string, number][] = [];
   for (const [name, value] of Object.entries(values)) {
     if (isPossible(name, value, mayBeNegative)) possible.push([name, value]);
-    else discarded.value('metrics.timeslices.values');
+    else discarded.add('value', 'metrics.timeslices.values');
   }
   return Object.fromEntries(possible);
 }
