@@ -20,10 +20,9 @@ export interface SeriesLimits {
 }
 
 /**
- * Plans the calls that a range of samples needs, oldest first. Each sample is calculated from the window that ends at its time,
- * so the calls begin before the range. They read minutes as far back as New Relic keeps them, and hours before that. Where hours
- * change to minutes, the minutes begin one window early, because no sample may mix the two. The plan is empty when only hours
- * are kept and no whole hour ends in the range.
+ * Plans the calls that a range of samples needs, oldest first. Each sample is calculated from the window that ends at its
+ * time, so they begin before the range. They read minutes as far back as New Relic keeps them, and hours before that; the
+ * minutes begin one window early, because no sample may mix the two.
  *
  * @param window seconds, whole minutes
  * @param now Unix seconds

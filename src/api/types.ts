@@ -103,10 +103,7 @@ export function secondsOf({ from, to }: Pick<Timeslice, 'from' | 'to'>): number 
 /** The longest timeslice of a series that is ever requested, in seconds. */
 const LONGEST_TIMESLICE = 3_600;
 
-/**
- * True where a timeslice says something about a range. One that begins longer before the range than any requested timeslice lasts
- * does not, however late it ends.
- */
+/** True where a timeslice says something about a range, which it may begin before by no more than its longest length. */
 export function isAbout(range: Pick<Timeslice, 'from' | 'to'>, { from, to }: Pick<Timeslice, 'from' | 'to'>): boolean {
   return from < range.to && to > range.from && from > range.from - LONGEST_TIMESLICE;
 }

@@ -1,9 +1,6 @@
 type Row = Readonly<Record<string, unknown>>;
 
-/**
- * Reads the facets of rows. The member `facet` of a row is the value of the only facet, or a list of the values of several; a row
- * without it has the values under the names of the attributes.
- */
+/** Reads the facets of rows: the member `facet`, a list where there are several, or members named as the attributes. */
 export class Facets {
   readonly #given: readonly string[];
   readonly #requested: readonly (string | undefined)[];
@@ -11,8 +8,8 @@ export class Facets {
   readonly #positions: readonly number[];
 
   /**
-   * @param given the names of the facets in the response, in the order of `facet`; empty where the response has none
-   * @param requested the names in the query, whose order applies where the given names differ; undefined: a name is not known
+   * @param given the names in the order of `facet`; empty where the response has none
+   * @param requested the names in the query, whose order applies where the given ones differ; undefined: not known
    */
   constructor(given: readonly string[], requested: readonly (string | undefined)[]) {
     this.#given = given;
@@ -22,10 +19,7 @@ export class Facets {
     this.#positions = isComplete ? found : requested.map((_, index) => index);
   }
 
-  /**
-   * The facets as the values of labels: a facet that is null is an empty label. Undefined where one is missing. A lone surrogate
-   * becomes U+FFFD here, as it is written, so that facets that are written alike are equal.
-   */
+  /** The facets as labels: null is empty. Lone surrogates become U+FFFD, so that what is written alike is equal. */
   labelsOf(row: Row): readonly string[] | undefined {
     const texts: string[] = [];
     for (let index = 0; index < this.#positions.length; index += 1) {

@@ -82,10 +82,7 @@ export type IdListForm = 'mixed' | 'separate';
 
 /**
  * The query for golden metrics of one source: the columns `m0`, `m1`, ... of the entities with these ids. A count comes first,
- * because New Relic leaves out entities whose first column is null; of timeslices, which cannot be counted together with other
- * data, it is a column that counts, if there is one.
- *
- * @param range Unix seconds in whole minutes; `to` is exclusive
+ * because New Relic leaves out entities whose first column is null; of timeslices a column that counts, if there is one.
  */
 export function goldenQuery(
   { from, where, attribute, eventObjectId, isOfTimeslices }: GoldenSource,

@@ -133,10 +133,7 @@ function onlyColumnOf(
   return (own.length === 1 ? own[0] : undefined) ?? expected ?? '';
 }
 
-/**
- * The numbers of a column in one row, by percentile where it is a `percentile()`; `isBad`: it has something else than numbers,
- * booleans and null.
- */
+/** The numbers of a column in one row, by percentile where there are several; `isBad`: something else is in it. */
 export function numbersOf(
   written: unknown,
   scale: number,
@@ -169,11 +166,7 @@ function numberOf(written: unknown, scale: number): number | null | undefined {
   return isNumber(number) && isNumber(number * scale) ? number * scale : undefined;
 }
 
-/**
- * True where `otherResult` of a response has a number other than 0 at any depth: New Relic left rows out.
- *
- * @param times names of members to ignore, because they are times
- */
+/** True where `otherResult` has a number other than 0 at any depth, but for `times`: New Relic left rows out. */
 export function hasOthers(otherResult: unknown, times: readonly string[] = []): boolean {
   if (typeof otherResult !== 'object' || otherResult === null) {
     return typeof otherResult === 'number' && otherResult !== 0;

@@ -84,8 +84,8 @@ interface Clause {
 }
 
 /**
- * Reads the columns and facets of a query, and reports what the exporter refuses: clauses that it writes itself, and
- * clauses with which New Relic would leave out rows silently. The grammar is checked by New Relic, not here.
+ * Reads the columns and facets of a query, and reports what the exporter refuses: clauses that it writes itself, and those with
+ * which New Relic would leave out rows silently. New Relic itself checks the grammar.
  */
 export function readStatement(query: string): Statement {
   if (query.length > LONGEST_QUERY) return { ...NOTHING_READ, problems: [{ at: LONGEST_QUERY, message: TOO_LONG }] };
@@ -138,9 +138,8 @@ function readClauses(tokens: readonly Token[], problems: NrqlProblem[]): Group {
 }
 
 /**
- * Reads a text of New Relic that will become part of a query of ours: one column of SELECT, the content of FROM or WHERE, or an attribute.
- * `text` of the result is a column without its alias, an attribute without backticks, otherwise the given text. A text that
- * could end its own clause, or begin another one, has a problem.
+ * Reads a text of New Relic that becomes part of a query of ours: a column without its alias, the content of FROM or WHERE,
+ * or an attribute without backticks. A text that could end its own clause, or begin another one, has a problem.
  */
 export function readFragment(
   fragment: string,

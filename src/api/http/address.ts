@@ -35,12 +35,9 @@ export function urlOf({ origin, path }: Address): URL {
 }
 
 /**
- * The origin to call instead when New Relic redirects a plain HTTP call with 301: the same host over HTTPS, at the port of the
- * `Location` header (New Relic's page "301 response for REST API calls"). Only the host has to match, because the published
- * example has an `http` address in its `Location` although HTTPS is meant. Undefined for any other redirect: the key is sent to
- * no other host.
- *
- * @param address that of the call
+ * The origin to call instead when New Relic redirects a plain HTTP call with 301: the same host over HTTPS, at the port of
+ * the `Location` header (its page "301 response for REST API calls"), whose scheme does not matter: the published example has
+ * `http`. Undefined for any other redirect: the key is sent to no other host.
  */
 export function httpsUpgrade(address: Address, status: number, location: string | undefined): string | undefined {
   if (status !== 301 || !address.origin.startsWith('http:')) return undefined;

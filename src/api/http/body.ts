@@ -15,10 +15,7 @@ const SMALL_BYTES = 32 * 1024;
 
 const unzip = promisify(gunzip);
 
-/**
- * The text of a response. Unpacking stops at `maxBytes`, so that a small body cannot fill the memory. Rejects with a
- * CallFailure: `too_large`, or `invalid_response` for a body that cannot be unpacked.
- */
+/** Unpacking stops at `maxBytes`. Rejects with a CallFailure: `too_large`, or `invalid_response`. */
 async function decodeText({ status, headers, body }: RawResponse, maxBytes: number): Promise<string> {
   const encoding = (firstHeader(headers, 'content-encoding') ?? '').toLowerCase();
   if (encoding === '' || encoding === 'identity') {
@@ -60,12 +57,7 @@ function reasonOf(status: number): FailureReason {
   return BY_STATUS[status] ?? (status >= 300 && status < 400 ? 'redirect' : 'other');
 }
 
-/**
- * The failure for a status other than 2xx. Server errors may be transient, except 501 (not supported) and an overload, which
- * has its own time to wait.
- *
- * @param title the title of the body, safe to show
- */
+/** Server errors may be transient, except 501 (not supported) and an overload, which has its own time to wait. */
 function statusFailure(
   { address, status, headers, overload }: ReceivedResponse,
   title: string | undefined,
@@ -133,17 +125,11 @@ export interface JsonResponse {
 /** Rules for one kind of response: how its body is read and checked, and when the call is repeated. */
 export interface ResponsePolicy {
   readonly bounds: Bounds;
-  /**
-   * Finds the failure that the body of a successful response reports, if any; `mask` hides the key in its words. Without this
-   * function, every body with an error is a failure.
-   */
+  /** Finds the failure that a body with a good status reports; by default any error is one. `mask` hides the key. */
   readonly inspect?: (body: Json, status: number, mask: KeyMask) => CallFailure | undefined;
   /** The same as `inspect`, for the text of any other status: finds a failure that says more than the status does. */
   readonly inspectRefusal?: (text: string, status: number, mask: KeyMask) => CallFailure | undefined;
-  /**
-   * True for a text that may report an overload: its slot is released only after the body was parsed. Otherwise, and without
-   * this function, it is mostly released earlier, so that the next calls start before the body is parsed.
-   */
+  /** True for a text that may report an overload: its slot is released only after the body was parsed. */
   readonly mayBeOverload?: (text: string) => boolean;
   /**
    * Selects the failures that are retried. `all`: every retriable failure. `but_timeouts`: a timeout only for patient callers,
@@ -163,10 +149,7 @@ export interface ReceivedResponse extends RawResponse {
 
 const EMPTY = Buffer.alloc(0);
 
-/**
- * The text of a successful response, whose body is dropped, because several responses may wait to be parsed. Throws a CallFailure,
- * for any other status the one that status and text describe.
- */
+/** The text of a good response, whose body is dropped, because several may wait. Throws for any other status. */
 export async function textOf(response: ReceivedResponse, { bounds, inspectRefusal }: ResponsePolicy): Promise<string> {
   const { status, mask } = response;
   if (isGood(status)) {

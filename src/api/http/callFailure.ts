@@ -21,10 +21,9 @@ export class CallFailure extends Error {
 
 /**
  * The overload that a response reports, if any: 429 always, 503 when it has `Retry-After` (docs/errors.md, "Pauses"). Its
- * length is the longest of `Retry-After` (seconds or an HTTP date), `X-RateLimit-Reset` and the older
- * `NewRelic-OverloadProtection-Reset` (Unix seconds). A time in the past is ignored.
+ * length is the longest of the headers that tell one; a time in the past is ignored.
  *
- * @param now Unix milliseconds of the wall clock, for comparison with times in headers
+ * @param now Unix milliseconds of the wall clock
  */
 export function overloadOf(status: number, headers: ResponseHeaders, now: number): Overload | undefined {
   if (status !== 429 && !(status === 503 && firstHeader(headers, 'retry-after') !== undefined)) return undefined;

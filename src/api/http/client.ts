@@ -22,13 +22,7 @@ import { Discarded } from './validation.ts';
 const FIRST_CEILING_MS = 500;
 const HIGHEST_CEILING_MS = 8_000;
 
-/**
- * Milliseconds to wait before the next attempt: a random time up to a limit that doubles with each attempt ("full jitter"), so
- * that callers that failed together do not retry together.
- *
- * @param attempt 0 after the first failure
- * @param random gives numbers from 0 to below 1
- */
+/** Milliseconds to wait before the next attempt, "full jitter": callers that failed together do not retry together. */
 export function retryDelay(attempt: number, random: () => number): number {
   return Math.floor(random() * backoff(attempt + 1, FIRST_CEILING_MS, HIGHEST_CEILING_MS));
 }
@@ -61,10 +55,7 @@ export interface ClientOptions extends DispatcherOptions {
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
-/**
- * Makes calls. Each attempt waits for the limiter first. Failures that may be transient are retried after a wait, which holds no
- * slot (docs/errors.md, "Failed calls").
- */
+/** Makes calls. Each attempt waits for the limiter; a wait before a retry holds no slot (docs/errors.md, "Failed calls"). */
 export class Client {
   readonly connections: UpstreamConnections;
   readonly #options: ClientOptions;
@@ -85,10 +76,7 @@ export class Client {
     this.#key = new ApiKey(options.key, options.secrets);
   }
 
-  /**
-   * True after three failed calls in a row: until a call succeeds, no call is retried and no batch is read in parts. Patient
-   * callers keep trying.
-   */
+  /** True after three failed calls in a row (`FailureMemory.isCircuitOpen`), but not for patient callers. */
   isCircuitOpen({ patient }: CallOptions): boolean {
     return patient !== true && this.#failures.isCircuitOpen(this.#key.last);
   }

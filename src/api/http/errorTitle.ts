@@ -10,10 +10,7 @@ const MAX_KEYS = 10;
 const MAX_MEMBERS = 1_000;
 const MAX_REASONS = 5;
 
-/**
- * The title of an error body, for a message: without control characters, with keys hidden, at most 120 characters long. The
- * shapes are known from public clients of New Relic; undefined for any other body, such as a web page.
- */
+/** The title of an error body, for a message: at most 120 characters, keys hidden. The shapes are known from public clients. */
 export function errorTitle(text: string, mask: KeyMask): string | undefined {
   try {
     return titleOf(JSON.parse(text), mask);

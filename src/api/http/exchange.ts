@@ -22,8 +22,8 @@ export interface Request extends Address {
 }
 
 /**
- * The exchanges of each signal that have not ended: one listener for all of them costs less than one for each. In arrays, because
- * the tables that a Set has outgrown refer to one another, and keep all exchanges in memory until a full garbage collection.
+ * The exchanges under way: one listener for each signal. In arrays, because the tables that a Set has outgrown keep all
+ * exchanges in memory until a full garbage collection.
  */
 const underWay = new WeakMap<AbortSignal, ResponseHandler[]>();
 
@@ -39,10 +39,8 @@ function underWayOf(signal: AbortSignal): ResponseHandler[] {
 }
 
 /**
- * Sends one request and reads its whole response. Rejects with a CallFailure, or with the reason of the signal. The
- * dispatcher's handler interface is used directly, because a stream for each response would cost more than all other work.
- *
- * @param limits.timeoutMs from sending to the last byte of the body
+ * Sends one request and reads its whole response, without a stream, which would cost more than all other work. Rejects with a
+ * CallFailure, or with the reason of the signal.
  */
 export function exchange(
   dispatcher: Dispatcher,

@@ -61,10 +61,9 @@ export class FailureMemory {
   }
 
   /**
-   * Records the end of a call of the account. An overload is not recorded, because it pauses the account. A missing permission
-   * counts as a success: it concerns the requested data, and shows that New Relic responds.
+   * Records the end of a call, but not an overload, which pauses the account. A missing permission is good: New Relic responds.
    *
-   * @param key the key of the call; failures with another key are forgotten
+   * @param key failures with another key are forgotten
    */
   recordCall(key: string, isGood: boolean): void {
     const failures = this.#circuit.key === key ? this.#circuit.failures : 0;
@@ -116,11 +115,7 @@ export class FailureMemory {
     if (this.isSuspect(kind, id, part)) this.#suspicionOf(kind, id, part).successesLeft = undefined;
   }
 
-  /**
-   * Begins a call for a subject alone; `endAlone` ends it. A suspect that is still read is not forgotten.
-   *
-   * @returns the last failure, in place of a call, where too many calls have failed in the last minute, or are about to
-   */
+  /** Begins a call for a subject alone, which `endAlone` ends. */
   beginAlone(suspect: Suspect): CallsAlone | UpstreamError {
     const { kind, id, part } = suspect;
     if (this.isSuspect(kind, id, part)) this.#suspicionOf(kind, id, part);
@@ -166,10 +161,7 @@ export class FailureMemory {
     this.#omitted.set(from, items.set(item, { until: this.#monotonic() + ms, times }));
   }
 
-  /**
-   * Leaves a subject without data out, each time in a row longer, because it may have been silent for a short time only. At most
-   * three a minute return, unless the longest time is over.
-   */
+  /** Leaves a subject without data out, each time longer; at most three a minute return before the longest time is over. */
   omitWithoutData(kind: string, id: SubjectId, longestMs: number): void {
     const now = this.#monotonic();
     const times = (this.#omitted.get(kind)?.get(id)?.times ?? 0) + 1;

@@ -25,10 +25,7 @@ export class KeyMask {
     return this.#secrets.mask(text);
   }
 
-  /**
-   * Hides the keys in a body before it is parsed, so that an echoed key, or a part of it, cannot become a label. Throws a
-   * CallFailure where a large body would need a close search.
-   */
+  /** Hides echoed keys, which would become labels, in a body. Throws a CallFailure where that would take too long. */
   hideInBody(text: string): string {
     if (!this.#secrets.holdsRun(text) && !(text.includes('\\u00') && ESCAPED.test(text))) return text;
     if (text.length <= LONGEST_HIDDEN_IN) return this.#secrets.mask(text, SHORTEST_IN_BODY);

@@ -24,12 +24,7 @@ const TRANSIENT: Readonly<Record<string, string>> = {
 const UNTRUSTED =
   /^(CERT_|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_|UNABLE_TO_|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_|HOSTNAME_)/;
 
-/**
- * The reason and message for an error of the system, TLS or the HTTP library. Such errors may name the peer, but never contain
- * parts of requests or responses.
- *
- * @param status of the response, if it had begun
- */
+/** The failure for an error of the system, TLS or the HTTP library, which never has parts of requests or responses. */
 export function networkFailure(error: Error, status: number | undefined): CallFailure {
   const root = rootCause(error);
   const { code = '', name, message } = root;

@@ -10,13 +10,10 @@ export interface PageLimits {
 }
 
 /**
- * Reads a list page by page, each from an address or a cursor. Rejects when any page fails, when a cursor repeats, or when the
- * list has no end, because half a list is useless.
+ * Reads a list page by page, each from an address or a cursor. Rejects when any page fails, a cursor repeats, or the list has
+ * no end, because half a list is useless; false: it stopped early because of the limits.
  *
- * @param refuse makes the error of an invalid list
- * @param readPage returns the number of records that were not on earlier pages, and the next address or cursor; undefined: the
- * list ends
- * @returns false when it stopped early because of the limits
+ * @param readPage returns the number of new records, and the next address or cursor; undefined: the list ends
  */
 export async function readPages(
   first: string,

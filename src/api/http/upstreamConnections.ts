@@ -9,18 +9,13 @@ export interface DispatcherOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-/**
- * Connections for each concurrent call. undici frees a connection one turn of the event loop after its response. Without spare
- * connections the next call would wait until all responses of the same turn are read, and calls would start in bursts.
- */
+/** undici frees a connection a turn after its response: without spare ones, calls would wait for others of the same turn. */
 const CONNECTIONS_PER_CALL = 1.25;
 
 /**
- * The pool of connections to New Relic. `HTTPS_PROXY` and `NO_PROXY` are honoured. Plain HTTP, which the configuration allows
- * to this machine only, uses no proxy. Certificates are always verified, even with `NODE_TLS_REJECT_UNAUTHORIZED=0`. `ca`
- * replaces the public certificate authorities, and `serverName` the name of the host.
+ * The connections to New Relic, through `HTTPS_PROXY` where it applies. Certificates are always verified, even with
+ * `NODE_TLS_REJECT_UNAUTHORIZED=0`.
  *
- * @param keepAlive false: each call has its own connection
  * @throws Error when the proxy's address is not a valid URL; the message does not show it, because it may contain a password
  */
 function createDispatcher(options: DispatcherOptions, keepAlive = true): Dispatcher {
@@ -57,10 +52,7 @@ function createDispatcher(options: DispatcherOptions, keepAlive = true): Dispatc
   });
 }
 
-/**
- * The connections to the proxy. If the proxy closes a connection in response to CONNECT, undici treats it as an idle connection
- * that broke, and reconnects forever, even after the call was given up. Another error makes the call fail instead.
- */
+/** A connection that the proxy closes in response to CONNECT is an idle one for undici, which reconnects forever. */
 function createTunnelPool(origin: URL, options: Pool.Options): Dispatcher {
   return new Pool(origin, options).compose(
     (dispatch) => (request, handler) => dispatch(request, withOtherError(handler)),

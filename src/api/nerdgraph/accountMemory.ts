@@ -31,10 +31,7 @@ const MAX_PROBES = 1_000;
 /** Assumed number of hosts, datastore types and matching custom names of an application before they are read. */
 const FIRST_SIZES = { hosts: 1, datastores: 3, matches: 50 };
 
-/**
- * Facts learned from responses about an account. The memory belongs to the account, not to a reader: a reload hands it to the
- * next reader, which also gets the results of reads that the previous reader still finishes.
- */
+/** Facts learned about an account. A reload hands them to the next reader, with what the previous one still finishes. */
 export class AccountMemory {
   readonly failures: FailureMemory;
   onlyAccount: { readonly id: number; readonly key: string | undefined } | undefined;

@@ -33,10 +33,7 @@ const application = entity.extend({
   settings: z.object({ apdexTarget: amount.nullish(), serverSideConfig: z.boolean().nullish() }).nullish(),
 });
 
-/**
- * The summary has only the Apdex target and the numbers of hosts and instances. New Relic's other figures have an unknown window
- * and scale, so the rolling values are calculated from timeslices.
- */
+/** New Relic's other figures have an unknown window and scale, so the rolling values are calculated from timeslices. */
 function toApplication(fields: z.infer<typeof application>): Application {
   const { reporting } = fields;
   const apdexTarget = fields.settings?.apdexTarget ?? undefined;

@@ -126,10 +126,7 @@ type Scope = 'application' | 'host' | 'names';
 /** The selectors of queries for a selection of metrics, each made at its first use. */
 const selectors = new WeakMap<MetricSelection, Partial<Record<Scope, MetricSelector>>>();
 
-/**
- * @param scope `names`: the requested names alone; otherwise only names that an application or a host can have, with its
- * datastores and the metric that shows whether it reports
- */
+/** @param scope `names`: the requested names alone; otherwise what the scope has, with datastores and the sign of life */
 export function selectorOf(selection: MetricSelection, scope: Scope): MetricSelector {
   const known = selectors.get(selection) ?? {};
   selectors.set(selection, known);
@@ -199,9 +196,8 @@ const ROLLING = {
 const LONGEST_NAME_SHOWN = 120;
 
 /**
- * Reads rolling values: of applications and hosts from their timeslices, of key transactions from the data of their own
- * entities and from the timeslices of their applications. New Relic's own figures are not used, because no public page
- * documents their window and scale.
+ * Reads rolling values from timeslices, and those of key transactions from the data of their own entities and applications: no
+ * public page documents the window and scale of New Relic's own figures.
  */
 export function rollingRead(account: NerdGraphAccount): BatchRead<RollingSubject, RollingValues> {
   const { memory } = account;

@@ -47,10 +47,7 @@ export interface QueryKind {
   readonly maxRows?: number | undefined;
   /** Minutes per bucket; undefined: one row over the whole range. */
   readonly bucketMinutes?: number;
-  /**
-   * True: buckets with an unreadable count or sum are kept, as NaN, and buckets outside the window of the response are left out.
-   * By default the former fail their subject, and the latter all of the response.
-   */
+  /** True: unreadable buckets are kept without columns, and others outside the window left out; by default they fail. */
   readonly keepsUnreadable?: true;
   /** The longest time for which a subject without data is left out, in milliseconds; undefined: as lookups are kept. */
   readonly maxOmissionMs?: number;
@@ -123,13 +120,9 @@ export function expectedRows(
 }
 
 /**
- * Takes the subjects of the next call, as many as one query of each kind can carry; `isOne`: all belong to one application, entity
- * or key transaction, which may need several queries. Further hosts of an application add nothing to the size, because the query
- * reads all of them. Suspects are left for queries of their own.
- *
- * @param partsOf none for a subject that needs no query
- * @param keyOf subjects with different keys share no call; by default the kind of the first part
- * @param maxRows limit for the rows of a query, in place of that of its kind
+ * Takes the subjects of the next call, as many as one query of each kind can carry; `isOne`: all belong to one subject, which
+ * may need several queries. Further hosts of an application add nothing, because the query reads all. Suspects are left for
+ * later.
  */
 export function takeSubjects<S>(
   subjects: Iterable<S>,
@@ -198,10 +191,7 @@ function mustBeAlone({ id, hosts = [], kind: { read } }: NeededPart, { failures 
   return failures.isSuspect(read, id) || hosts.some((host) => failures.isSuspect(read, id, host));
 }
 
-/**
- * The batches in which these parts are read when nothing fails. A suspect gets a batch of its own, and so does a subject that
- * returns from an omission: it might break the batch again.
- */
+/** The batches in which these parts are read when nothing fails; suspects, and what returns from an omission, are alone. */
 export function planQueries(parts: readonly QueryPart[], memory: AccountMemory, kind: QueryKind): Batch[] {
   const together: QueryPart[] = [];
   const [known, batches] = separateColumns(parts, memory, kind);
@@ -241,8 +231,7 @@ function namingHosts(part: QueryPart, { groupBy }: QueryKind): QueryPart {
 
 /**
  * The parts without suspect columns of golden metrics, and the queries of these: a column that failed for several entities is
- * read of all of them together, one that failed for an entity of that one, and so are its other columns: a query asks for each
- * column of all of its entities.
+ * read of all of them together, one that failed for an entity of that one, and so are its other columns.
  */
 function separateColumns(
   parts: readonly QueryPart[],
@@ -272,10 +261,7 @@ function separateColumns(
   return [left.filter(({ id }) => !alone.has(id)), batches];
 }
 
-/**
- * The part without its suspect hosts, and a part for each suspect host. The first then names its hosts, because a query for all
- * hosts of the application would include the suspects.
- */
+/** The part without its suspect hosts, which then names its hosts, and a part for each suspect host. */
 function separateSuspects(
   part: QueryPart,
   { failures }: AccountMemory,
@@ -363,11 +349,7 @@ export function isShared(batch: Batch): boolean {
   return batch.length > 1 || (batch[0]?.hosts?.length ?? 1) > 1;
 }
 
-/**
- * One subject of a batch, and the other subjects; of golden metrics with several columns one column of an entity, and all.
- *
- * @param at where in the batch, from 0 to below 1
- */
+/** One subject of a batch (of several columns one of an entity) and the others (all). `at`: where, from 0 to below 1. */
 export function takeOne(batch: Batch, at: number, hasColumns: boolean): readonly [one: Batch, others: Batch] {
   const index = Math.floor(at * batch.length);
   const part = batch[index];

@@ -162,10 +162,7 @@ export function customNamesRead(account: NerdGraphAccount): BatchRead<CustomName
   };
 }
 
-/**
- * The metric names that an application, or one of its hosts, reported within a day, sorted. They have no value names, because
- * NerdGraph returns none. The list is always complete, because NerdGraph has no pages at which to stop.
- */
+/** The metric names that an application, or one of its hosts, reported within a day, sorted, without value names. */
 export async function listMetricNames(
   account: NerdGraphAccount,
   query: MetricNameQuery,

@@ -39,10 +39,7 @@ const monitoredEntity = entity.extend({
 
 const entityType = z.object({ domain: text, type: text, count });
 
-/**
- * Reads all entities of a type, `DOMAIN-TYPE`; `unread` marks failed golden metrics that were never read. Rejects with an UpstreamError where a part of
- * the list cannot be read.
- */
+/** Reads all entities of a type, `DOMAIN-TYPE`; `unread` marks failed golden metrics that were never read. */
 export async function listEntities(
   account: NerdGraphAccount,
   type: string,

@@ -62,9 +62,8 @@ const MAX_PAGE_SIZE = 2_000;
 const MAX_PAGES = 200;
 
 /**
- * Reads all valid entities of a search in the account, by guid, page by page. `failure`: the last failure of fields of some entities. Rejects with an UpstreamError when the search is
- * incomplete: a page is null, a cursor repeats, or there are fewer entities than New Relic counts, because half a list is
- * useless.
+ * Reads all valid entities of a search in the account, by guid; `failure` is the last one of fields of some entities. Rejects
+ * with an UpstreamError when the search is incomplete, because half a list is useless.
  *
  * @param search.type `DOMAIN-TYPE`
  */
@@ -140,10 +139,7 @@ export async function searchEntities<T extends Json & { readonly reporting: bool
 /** A field of which a part alone would mislead: a golden metric without its condition is another one. */
 const WHOLE = 'goldenMetrics';
 
-/**
- * The entity with the earlier values of its failed fields, because null would mean that there is nothing; a field without one
- * is undefined. A field of which only a part failed is replaced, too.
- */
+/** The entity with the earlier values of fields that failed, also in part: null would mean that there is nothing. */
 function withEarlier(written: Json, failed: ReadonlySet<string>, earlier: ReadonlyMap<string, Json>): Json {
   const fields = earlier.get(String(written['guid']));
   const known = [...failed].map((name) => {
@@ -153,8 +149,8 @@ function withEarlier(written: Json, failed: ReadonlySet<string>, earlier: Readon
 }
 
 /**
- * Reads a page. If it is refused as too big or too complex, or times out, it is read again with half the entities. A smaller size is
- * remembered once a page was read with it: during an outage pages of every size time out.
+ * Reads a page, with half the entities where it is too big or times out. A smaller size is remembered once a page was read with
+ * it: during an outage pages of every size time out.
  */
 async function readFitting(
   pages: Pick<EntityList, 'limit'>,

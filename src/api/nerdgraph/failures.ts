@@ -26,9 +26,8 @@ export type Meaning = keyof typeof MEANINGS;
 
 /**
  * The first row that fits an error decides its meaning. Codes are exact, so they come before words, and rows that fit many
- * errors come last. Marks: `database` is a code of the database behind NRQL, in `extensions` or in the message.
- * `classification` is `extensions.classification`; alone it says too little, so the message must also match `and`. `code` is any
- * code in `extensions`, and `words` are in the message. `source` is the page or program that shows New Relic returning the error.
+ * errors come last. `database` is a code of the database behind NRQL, in `extensions` or in the message. A `classification`
+ * alone says too little, so the message must match `and`. `source`: what shows New Relic returning the error.
  */
 export const TABLE: readonly {
   readonly mark:

@@ -36,10 +36,7 @@ export function goldenMetricsRead(account: NerdGraphAccount): BatchRead<GoldenSu
   });
 }
 
-/**
- * The golden metrics of one entity. Null, and a missing row, mean that a metric has no value. Readable metrics are published, because
- * one bad definition must not hide the others. Throws the first failure where all fail.
- */
+/** The golden metrics of one entity; a missing row is no value. One bad definition hides no others: all must fail to throw. */
 function resultOf(
   { columns, unread }: GoldenSubject,
   found: ReadonlyMap<GoldenSource | undefined, SubjectRows>,

@@ -52,8 +52,8 @@ const GUIDS_PER_CALL = 25;
 const PARTIAL_MS = 5 * 60_000;
 
 /**
- * Reads all key transactions, and their details, which the entity search does not return, where the remembered ones are too old.
- * `unread` marks failed details. Rejects when the list is incomplete, or no details could be read.
+ * Reads all key transactions, and their details where the remembered ones are too old; `unread` marks failed details. Rejects
+ * when the list is incomplete, or no details could be read.
  */
 export async function listKeyTransactions(account: NerdGraphAccount, call: CallOptions): Promise<KeyTransaction[]> {
   const { memory, transport } = account;

@@ -58,10 +58,7 @@ export class MetricSelector {
     return Math.max(1, rows);
   }
 
-  /**
-   * The name as it was selected, or undefined for another one: New Relic ignores the case of patterns. A response repeats each
-   * name in thousands of rows, which share the returned text instead of keeping a copy each.
-   */
+  /** The name, if it is selected: New Relic ignores the case of patterns. Thousands of rows share the returned text. */
   find(name: string): string | undefined {
     const known = this.#found.get(name);
     if (known !== undefined || !this.#matches(name)) return known;

@@ -19,8 +19,8 @@ export async function readUser(transport: Transport, call: CallOptions): Promise
 }
 
 /**
- * The accounts that the key sees in the region of the address, each once; the name is empty where there is none. Rejects with an
- * UpstreamError when any of them has no usable number: an account that is missing from the list would be removed.
+ * The accounts that the key sees in the region of the address, each once. Rejects when any has no usable number: an account
+ * that is missing from the list would be removed.
  */
 export async function listAccounts(transport: Transport, call: CallOptions): Promise<readonly ListedAccount[]> {
   const { found } = await transport.read('accounts', ACCOUNTS_IN_REGION, {}, call);
@@ -55,10 +55,7 @@ export class NerdGraphAccount {
     this.options = options;
   }
 
-  /**
-   * The account number: the configured one, or the only one that the key sees, looked up once for each key. Rejects with an
-   * UpstreamError when the key sees none or several.
-   */
+  /** The configured account number, or that of the only account that the key sees, looked up once for each key. */
   async id(call: CallOptions): Promise<number> {
     const { accountId } = this.options;
     if (accountId !== undefined) return accountId;
@@ -83,10 +80,7 @@ export class NerdGraphAccount {
     return this.transport.parseReporting('applications', (discarded) => accountsIn(found, discarded));
   }
 
-  /**
-   * Looks up, once in `detailsMs`, why an application list is empty. Rejects with an UpstreamError (`forbidden`) when the key does
-   * not list the configured account.
-   */
+  /** Looks up, once in `detailsMs`, why a list is empty; rejects where the key does not list the account. */
   async checkEmpty(isEmpty: boolean, call: CallOptions): Promise<void> {
     const { accountId: configured, isListed, monotonic, detailsMs } = this.options;
     // In an organisation, an account that never had an application is not unusual.
@@ -157,8 +151,8 @@ function namesOf(accounts: readonly ListedAccount[]): string {
 const MAX_CHECKED = 50;
 
 /**
- * Checks, after the lists were read, what they do not show: whether the key sees the account, and whether NRQL returns any
- * timeslice of the reporting applications. Rejects with an UpstreamError when one of the two calls fails.
+ * Checks what the lists do not show: whether the key sees the account, and whether NRQL has any timeslice of the reporting
+ * applications.
  */
 export async function diagnose(account: NerdGraphAccount, range: TimeRange, call: CallOptions): Promise<Diagnosis> {
   const { transport, memory } = account;

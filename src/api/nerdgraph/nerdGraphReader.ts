@@ -24,9 +24,7 @@ import {
 import { readRows, UnreadableRows, whyIncomplete } from '../../nrql/queryRows.ts';
 
 /**
- * The reader of NerdGraph, New Relic's GraphQL interface with its query language NRQL. Every method rejects with an
- * UpstreamError, or with the reason of the signal when that is aborted. The values are those of the REST interface
- * (docs/nerdgraph.md).
+ * The reader of NerdGraph, New Relic's GraphQL interface with its query language NRQL (docs/nerdgraph.md).
  *
  * @param before the memory of the reader that the new one replaces at a reload
  * @throws Error when the base address or the address of the proxy is not a valid URL

@@ -77,10 +77,7 @@ function milliseconds(seconds: number): string {
   return String(seconds * 1000);
 }
 
-/**
- * The range moved back to whole steps, with the same length: New Relic may answer a range that is off its steps for another time
- * (its page "Query time range").
- */
+/** The range moved back to whole steps, with the same length: New Relic may move any other (its page "Query time range"). */
 export function aligned({ from, to }: TimeRange): TimeRange {
   const step = stepOf(to - from);
   const end = Math.floor(to / step) * step;
@@ -108,8 +105,8 @@ const MAX_FACET_NAMES = 100;
 const timeWindow = z.object({ begin: z.number(), end: z.number() });
 
 /**
- * The rows of a response. Undefined where rows are missing, which New Relic does not report: the response has as many rows as its
- * limit allows, or `otherResult` has data. Throws a CallFailure where there is no list of rows.
+ * The rows of a response; undefined where rows are missing, which New Relic does not report: there are as many as its limit
+ * allows, or `otherResult` has data.
  */
 export function completeRowsOf(
   result: Json,
@@ -144,10 +141,7 @@ export function rowsOf(response: Json): {
   };
 }
 
-/**
- * The window of the values in a response. Throws a CallFailure where it is too far from the requested one: it may end a step of
- * its length earlier, at least 5 minutes, and not later.
- */
+/** The window of a response, which may end a step of its length earlier than requested, at least 5 minutes, and not later. */
 export function nearWindow(window: TimeRange | undefined, { from, to }: TimeRange): TimeRange {
   if (window === undefined) throw new CallFailure('invalid_response', 'the response does not say which time it is for');
   const maxLag = Math.max(MAX_LAG, stepOf(to - from));

@@ -34,9 +34,10 @@ const FACETS: Readonly<Record<'application' | 'host' | 'key_transaction', readon
 };
 
 /**
- * Runs the query of a batch, and stores its rows. `too_big`: also if rows are missing. Rejects only with the signal's reason.
+ * Runs the query of a batch, and stores its rows; `too_big`: also if rows are missing. Rejects only with the reason of the
+ * signal.
  *
- * @param isAlone true: the batch is what failed alone; its failure says nothing of how ids may be written
+ * @param isAlone true: its failure says nothing of how ids may be written
  */
 export async function queryBatch(
   read: RowsRead,

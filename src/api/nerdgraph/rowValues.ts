@@ -8,11 +8,8 @@ import type { RollingSummary, RollingValues } from '../types.ts';
 const NO_CALLS: Columns = { count: 0, sum: 0, exclusive: 0 };
 
 /**
- * The metric data of an application or host from its rows over one window. Of each row it has the columns that families read,
- * and the values that custom metrics read: it stays in memory until the next read.
- *
- * NerdGraph returns no row where nothing happened, so `HttpDispatcher`, `OtherTransaction/all` and `Errors/all` without a row
- * are added to the rows as 0 if there is any other row. Any other metric without a row is absent.
+ * The metric data of an application or host over one window: of each row what families and custom metrics read. New Relic
+ * returns no row where nothing happened, so three metrics without a row are 0 if there is any other row.
  */
 export function metricDataOf(
   { names, values }: MetricSelection,
@@ -33,7 +30,8 @@ export function metricDataOf(
 }
 
 /**
- * The rolling values of an application or a host from its rows over the last minutes. A value is absent without rows, or where its denominator is 0. The Apdex target of an application comes with the list.
+ * The rolling values of an application or a host from its rows over the last minutes. A value is absent without rows, or
+ * where its denominator is 0. The Apdex target of an application comes with the list.
  */
 export function rollingOf(rows: ReadonlyMap<string, Columns>, seconds: number): RollingValues {
   const reports = rows.size > 0;
@@ -61,8 +59,7 @@ export function rollingOf(rows: ReadonlyMap<string, Columns>, seconds: number): 
 }
 
 /**
- * The rolling values of a key transaction, from the metrics of its entity and the Apdex metric of its transaction in the owning
- * application.
+ * The rolling values of a key transaction, from its entity and from the Apdex metric of its transaction.
  *
  * @param reports true if the owning application has rows, so that a missing `row` means no requests
  */

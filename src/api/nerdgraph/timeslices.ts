@@ -96,11 +96,7 @@ function learn(
   if (query.groupBy === 'host' && hosts === undefined) memory.saw(id, { hosts: rows.rows.size });
 }
 
-/**
- * Reads one planned batch, and finds what breaks it (docs/nerdgraph.md, "What breaks a batch"). A batch that fails is read in
- * halves, golden metrics by their columns first, but only once a smallest part of it was read: while New Relic answers nothing,
- * parts fail like the whole. What fails alone is remembered, and is not part of shared queries from then on.
- */
+/** Reads one planned batch, and finds what breaks it (docs/nerdgraph.md, "What breaks a batch"). */
 class SplitRead {
   readonly #context: RowsRead;
   readonly #failures: FailureMemory;
@@ -219,8 +215,8 @@ class SplitRead {
   }
 
   /**
-   * Reads a batch in halves, once one of its smallest parts was read. Columns are read in turn, because one that fails is left out of
-   * all further parts; and so are the metrics of one subject, which fails with any of them.
+   * Reads a batch in halves, once one of its smallest parts was read. Columns are read in turn, because one that fails is
+   * left out of further parts; and so are the metrics of one subject, which fails with any of them.
    *
    * @param error of the whole batch; undefined: there is more than a response holds
    */
@@ -256,10 +252,8 @@ class SplitRead {
 
   /**
    * Reads one subject, of golden metrics one column of it, and another one if that fails. Returns what is left to read once
-   * anything was read; nothing, with all failed, where nothing was.
-   *
-   * Each probe begins with another subject and column: concurrent reads that all begin with a failing one keep the circuit open,
-   * and none of the others would ever be read.
+   * anything was read; nothing, with all failed, where nothing was. Each probe begins with another one: concurrent reads that
+   * all begin with a failing one would keep the circuit open.
    *
    * @param error of the whole batch; undefined: it was not read, or is too big
    */
@@ -380,8 +374,8 @@ class SplitRead {
   }
 
   /**
-   * What a batch is about alone: a suspect column, one column of one entity, or one subject; a subject that is a suspect itself
-   * comes before its columns. Undefined for a batch of several.
+   * What a batch is about alone: a suspect column, a column of one entity, or one subject, which comes before its columns if
+   * it is a suspect itself. Undefined for a batch of several.
    */
   #suspectIn(batch: Batch): Suspect | undefined {
     const { read: kind, golden } = this.#context.query;

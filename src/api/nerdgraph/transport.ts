@@ -60,8 +60,8 @@ export class Transport {
   }
 
   /**
-   * Runs a document other than `NRQL`, and returns its root object. In the records of its list, a failed field is null, and
-   * `failed` names it; an error above them fails the call. Rejects with an UpstreamError or the reason of the signal.
+   * Runs a document other than `NRQL`, and returns its root object. `failed` names the failed fields of the records of its
+   * list; an error above them fails the call.
    */
   read(
     group: CallGroup,

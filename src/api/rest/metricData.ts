@@ -31,13 +31,9 @@ const CUSTOM = 'Custom/';
 const NO_VALUES: RestTimeslice['values'] = Object.freeze({});
 
 /**
- * The timeslices of a response, oldest first. The check is written by hand and takes one pass, because this is by far the most
- * frequent response. Throws a CallFailure when the list of metrics is missing, or none of its metrics can be read.
- *
- * A metric without any usable data has one timeslice without values over the requested range, so that calculations distinguish
- * a missing metric (no `Errors/all` means no errors) from unknown values.
- *
- * @param range the requested range, Unix seconds
+ * The timeslices of a response, oldest first. The check is written by hand, because this is by far the most frequent
+ * response. A metric without usable data has one timeslice without values over the requested range: it is unknown, not
+ * missing, which would mean no errors.
  */
 export function parseMetricData(body: unknown, range: TimeRange, discarded: Discarded): MetricData {
   const data = hasMembers(body) ? body['metric_data'] : undefined;
@@ -146,7 +142,7 @@ function namesQuery(names: readonly string[], selection: MetricSelection): strin
 }
 
 /**
- * Creates the reads of metric data of applications and hosts. All calls of one read request the same window.
+ * The reads of metric data of applications and hosts.
  *
  * @param raw true: requests values that are not rounded to three digits
  */
@@ -157,10 +153,7 @@ export function metricDataReads(
 ): Pick<UpstreamReader, 'metricData' | 'metricSeries' | 'counters' | 'refuseCounters'> {
   const splitting = new NameSplitting(memory, refusedNamesMs);
 
-  /**
-   * A refused metric is added without values, because they are unknown. Otherwise a calculation would treat it as a metric that
-   * the application does not have (no errors, no queue, nothing to subtract from a total time).
-   */
+  /** A refused metric is added without values: it is unknown, not one that the application does not have. */
   const read = async (
     subject: MetricDataSubject,
     range: TimeRange,
@@ -222,10 +215,7 @@ export function metricDataReads(
   };
 }
 
-/**
- * The columns of a summarized response. It has one timeslice for each metric; of several, the last counts. A timeslice of another
- * length than the others is unknown, because its counts belong to a different window.
- */
+/** The columns of a summarized response. A timeslice of another length than the others is unknown. */
 function summarized(data: MetricTimeslices, { names }: MetricSelection, range: TimeRange): MetricDataResult {
   const metrics = new Map<string, Columns>();
   let window: TimeRange | undefined;

@@ -17,10 +17,7 @@ const PER_NAME = '&names[]='.length + 4; // The brackets travel percent-encoded.
 /** Length of the longest encoding of one character of a name. */
 const LONGEST_CHARACTER = '%E8%AA%9E'.length;
 
-/**
- * Splits names into as few calls as the limits allow, in order. A single name that is too long gets a call of its own. If all
- * names certainly fit, the same list is returned.
- */
+/** Splits names into as few calls as the limits allow, in order. If all names certainly fit, the same list is returned. */
 export function batches(names: readonly string[], maxNames: number): readonly (readonly string[])[] {
   if (names.length <= maxNames && longestQuery(names) <= MAX_CHARACTERS) return names.length === 0 ? [] : [names];
   const result: string[][] = [];
@@ -43,9 +40,8 @@ function longestQuery(names: readonly string[]): number {
 }
 
 /**
- * The owners whose refused names a read leaves out: the application, and for a host also the hosts of the application as one
- * owner. A name that is refused for a host may be valid for the application, which has metrics that hosts do not have. Newly
- * refused names are stored under the last owner.
+ * The owners whose refused names a read leaves out; newly refused ones are stored under the last. What is refused for a host
+ * may be valid for the application.
  */
 function omittedFrom({ applicationId, hostKey }: MetricDataSubject): readonly string[] {
   const own = `names of ${applicationId}`;
@@ -55,11 +51,7 @@ function omittedFrom({ applicationId, hostKey }: MetricDataSubject): readonly st
 /** Status codes that may mean "too many names" or "not this name". */
 const REFUSALS = new Set([400, 414, 422]);
 
-/**
- * Reads the metric data of any number of names in as few calls as possible (docs/interface.md, "Metric data calls"). A refused
- * list of more than ten names is read again ten at a time. A shorter list is refused because of a name: its names are read one
- * by one, and the refused one is left out for a while.
- */
+/** Reads the metric data of any number of names in as few calls as possible (docs/interface.md, "Metric data calls"). */
 export class NameSplitting {
   readonly #memory: RestMemory;
   readonly #omitMs: number;
@@ -76,12 +68,9 @@ export class NameSplitting {
   }
 
   /**
-   * Reads the data. `refused` are the names that this or an earlier read left out: their values are unknown. Rejects
-   * when a call fails for another reason than a refusal, because incomplete inputs would give wrong calculations. Rejects too
-   * when the first and the last name are both refused before anything was read, because the cause is then not a name.
-   *
-   * @param calls `read` reads these names in one call, `refuse` is called with each refused name, and `isCircuitOpen` is true
-   * while calls of the account fail in a row
+   * Reads the data; the values of `refused` names are unknown. Rejects when a call fails for another reason than a refusal,
+   * because incomplete inputs would give wrong calculations, or when the first and the last name are both refused before
+   * anything was read.
    */
   async read(
     subject: MetricDataSubject,

@@ -107,10 +107,9 @@ export class RestClient {
   }
 
   /**
-   * Reads a list page by page; a page after the last one is empty.
+   * Reads a list page by page; false: it stopped early because of the limits.
    *
-   * @param take stores the records of a page, and returns the number of them that were not on earlier pages
-   * @returns false when it stopped early because of the limits
+   * @param take stores the records of a page, and returns the number of new ones
    */
   pages<T>(
     { endpoint, path }: Target,
@@ -158,13 +157,9 @@ export function parseLinks(header: string): { readonly target: string; readonly 
 
 /**
  * The address of the next page of a list (New Relic's page "Pagination for API output"): it differs only in the query.
- * Undefined on the last page: without a `next` link, with an empty cursor, or where the number of the last page is 0. A `next`
- * link is followed only on the origin and under the path of the page that contains it, because the key is sent with the call.
- * Its parameters take precedence, and ours are added where they are missing; a cursor replaces the page number.
- *
- * @param page the address of the current page
- * @param header its `Link` header
- * @param refuse makes the error of a rejected `next` link
+ * Undefined on the last page: without a `next` link, with an empty cursor, or where the number of the last page is 0. It is
+ * followed only on the origin and path of its page, because the key is sent with the call. Our parameters are added where
+ * they are missing.
  */
 export function nextPage(page: URL, header: string | undefined, refuse: (words: string) => Error): string | undefined {
   const links = parseLinks(header ?? '');

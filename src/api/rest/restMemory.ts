@@ -6,10 +6,7 @@ const MAX_NAMES = 30;
 /** Facts learned from responses about an account. The memory belongs to the account: a reload hands it to the next reader. */
 export class RestMemory {
   readonly failures: FailureMemory;
-  /**
-   * The present limit for the names of a call. A list that New Relic refused as a whole, but not in parts, lowers it for good,
-   * because its length was the reason.
-   */
+  /** The present limit for the names of a call. A list that was refused as a whole, but not in parts, lowers it for good. */
   maxNames = MAX_NAMES;
   /** The applications on the pages of the last whole list. */
   listed: ReadonlySet<number> = new Set();

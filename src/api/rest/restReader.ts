@@ -30,17 +30,13 @@ export interface RestReaderOptions extends ClientOptions {
   readonly raw: boolean;
   /** Milliseconds for which a refused metric name is left out. */
   readonly refusedNamesMs: number;
-  /**
-   * The reader for queries and entities of the account, which only NerdGraph has; undefined where neither is configured. It is
-   * closed with this reader.
-   */
+  /** The reader for queries and entities, which only NerdGraph has; undefined where neither is configured. */
   readonly nerdgraph?:
     Pick<UpstreamReader, 'user' | 'queries' | 'entities' | 'memory' | 'retire' | 'close'> | undefined;
 }
 
 /**
- * The reader of the REST interface, version 2. Every method rejects with an UpstreamError, or with the reason of the
- * signal when that is aborted.
+ * The reader of the REST interface, version 2.
  *
  * @param before the memory of the reader that this one replaces at a reload
  * @throws Error when the base address or the address of the proxy is not a valid URL
@@ -128,10 +124,7 @@ export function createRestReader(options: RestReaderOptions, before?: object): U
   };
 }
 
-/**
- * Reads a whole list, or the records with these ids, 200 a call. Without any id there is no call, because an empty filter selects
- * everything.
- */
+/** Reads a whole list, or the records with these ids; an empty filter would select everything. */
 async function byIds<T>(ids: readonly number[] | undefined, read: (filter: string) => Promise<T[]>): Promise<T[]> {
   if (ids === undefined) return read('');
   const found: T[] = [];

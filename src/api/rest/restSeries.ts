@@ -5,8 +5,8 @@ import { known, mergeColumns, type Columns } from '../../formulas/metricInputs.t
 import { DAY_S, HOUR_S } from '../../formulas/units.ts';
 
 /**
- * Limits of the REST interface. Ranges of up to 3 hours are returned by the minute. Ranges of more than 4 and up to 7 days are
- * returned by the hour, even recent ones; shorter ranges are not, even old ones (New Relic's "Extract metric timeslice data").
+ * Ranges of up to 3 hours are returned by the minute, those of more than 4 and up to 7 days by the hour, even recent ones, and
+ * shorter ones never (New Relic's "Extract metric timeslice data").
  */
 const LIMITS: SeriesLimits = {
   longestByMinute: 3 * HOUR_S,
@@ -21,9 +21,8 @@ export function planRestChunks(range: TimeRange, window: number, now: number): S
 }
 
 /**
- * The columns that a summarized response would have, from its timeslices of one metric, in any order. A stated call time is
- * weighted by calls; memory and a mean without a count by time, over the timeslices that have them; a rate and a score follow
- * from the columns.
+ * The columns that a summarized response would have. A stated call time is weighted by calls; memory and a mean without a
+ * count by time, over the timeslices that have them.
  */
 export function mergeTimeslices(timeslices: readonly Timeslice[]): Columns {
   const columns = mergeColumns(timeslices.map((slice) => slice.columns));
@@ -48,10 +47,7 @@ function total(slices: readonly Timeslice[], of: (slice: Timeslice) => number): 
   return slices.reduce((accumulated, slice) => accumulated + of(slice), 0);
 }
 
-/**
- * Metrics whose zeros mean "not reported". New Relic fills missing timeslices of a series with zeros, which a summarized response
- * does not have: they would mean no memory, a threshold of 0, or no errors where the metric may not exist.
- */
+/** Metrics whose zeros mean "not reported": New Relic fills a series with zeros, which a summarized response does not have. */
 const NEVER_ZERO: ReadonlySet<string> = new Set(['Errors/all', 'Apdex', 'EndUser/Apdex', 'Memory/Physical']);
 
 /** The part of a response that a series keeps: the timeslices of the chunk. */

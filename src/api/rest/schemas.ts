@@ -2,10 +2,7 @@ import * as z from 'zod';
 import type { RollingSummary, Application, Host, Instance, KeyTransaction, MetricName } from '../types.ts';
 import { amount, count, id, parseTime, text } from '../http/validation.ts';
 
-/**
- * Lists that are checked as one value: one bad element makes the whole list invalid. Without that element, the exported length
- * of the list would be wrong; and an issue for each of a million bad elements would fill the memory.
- */
+/** Checked as one value: without a bad element the length would be wrong, and a million issues would fill the memory. */
 const ids = z.custom<readonly number[]>((value) => Array.isArray(value) && value.every(isId));
 const texts = z.custom<readonly string[]>(
   (value) => Array.isArray(value) && value.every((element) => typeof element === 'string'),
