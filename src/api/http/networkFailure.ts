@@ -52,25 +52,23 @@ export function networkFailure(error: Error, status: number | undefined): CallFa
   return new CallFailure('network', code === '' ? 'connection failed' : `connection failed (${code})`, { status });
 }
 
-interface SystemError extends Error {
-  readonly code?: string;
-  readonly address?: string;
-  readonly port?: number;
-  readonly hostname?: string;
-}
-
 /** The outermost error in the chain of causes that has a code: those around it say only that a tunnel or connection failed. */
-function rootCause(error: Error): SystemError {
+function rootCause(error: Error): Parameters<typeof peer>[0] {
   let each: unknown = error;
   while (each instanceof Error) {
-    const { code, cause, name }: SystemError = each;
+    const { code, cause, name }: Parameters<typeof peer>[0] = each;
     if ((code !== undefined && code !== 'UND_ERR_PRX_TLS') || name === 'HTTPParserError') return each;
     each = each instanceof AggregateError ? each.errors[0] : cause;
   }
   return error;
 }
 
-function peer({ code, address, port, hostname }: SystemError): string {
+function peer({
+  code,
+  address,
+  port,
+  hostname,
+}: NodeJS.ErrnoException & { readonly address?: string; readonly port?: number; readonly hostname?: string }): string {
   if (hostname !== undefined) return `: ${hostname}`;
   return code === 'ECONNREFUSED' && address !== undefined && port !== undefined ? ` by ${address}:${port}` : '';
 }

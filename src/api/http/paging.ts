@@ -1,23 +1,16 @@
 /** Limit for successive pages without a new record: such a list repeats itself under new cursors, and would never end. */
 const MAX_STALE_PAGES = 3;
 
-/** Limits for reading a list. */
-export interface PageLimits {
-  /** A list with more pages than this is rejected as invalid. */
-  readonly maxPages: number;
-  /** Reading stops after this number of pages. */
-  readonly stopAfter?: number | undefined;
-}
-
 /**
  * Reads a list page by page, each from an address or a cursor. Rejects when any page fails, a cursor repeats, or the list has
  * no end, because half a list is useless; false: it stopped early because of the limits.
  *
+ * @param limits.maxPages a longer list is invalid; reading stops after `stopAfter` pages
  * @param readPage returns the number of new records, and the next address or cursor; undefined: the list ends
  */
 export async function readPages(
   first: string,
-  { maxPages, stopAfter }: PageLimits,
+  { maxPages, stopAfter }: { readonly maxPages: number; readonly stopAfter?: number | undefined },
   refuse: (words: string) => Error,
   readPage: (position: string, page: number) => Promise<{ readonly fresh: number; readonly next: string | undefined }>,
 ): Promise<boolean> {

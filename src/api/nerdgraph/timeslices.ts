@@ -23,12 +23,6 @@ import { UpstreamError, type FailureReason } from '../upstreamError.ts';
 import { sourceKey } from '../../nrql/goldenMetric.ts';
 import { READS } from '../../reads/reads.ts';
 
-/** A part of a batch that failed alone. */
-interface FailedPart {
-  readonly batch: Batch;
-  readonly error: UpstreamError;
-}
-
 /** Failures that one subject of a batch may cause, with the reason to report for a split; others concern the account or address. */
 const BLAMABLE: Partial<Record<FailureReason, SplitReason>> = {
   timeout: 'timeout',
@@ -106,7 +100,7 @@ class SplitRead {
   /** The subjects and columns of which something was read. */
   readonly #good = new Set<SubjectId>();
   /** Parts that failed alone. */
-  #blamed: FailedPart[] = [];
+  readonly #blamed = new Map<Batch, UpstreamError>();
   /** Columns of golden metrics that failed for several entities. */
   readonly #badColumns = new Map<string, UpstreamError>();
   /** Entities of which one column failed alone: their other columns are read at the end, apart from all others. */
@@ -144,15 +138,14 @@ class SplitRead {
     const failures = this.#failures;
     const suspect = this.#suspectIn(batch);
     if (!this.#isSuspect) this.#probes.isNext = false;
-    if (this.#blamed.length === 0 && this.#badColumns.size === 0) {
+    if (this.#blamed.size + this.#badColumns.size === 0) {
       if (suspect !== undefined) failures.recordSuccess(suspect);
-      const ids = batch.map(({ id }) => id);
-      failures.recordRecovery(query.read, ids);
+      failures.recordRecovery(query.read, idsOf(batch));
     } else if (this.#isDivisible(batch)) {
       // A column that one entity has is not what made the query of all fail.
       const isGood = this.#columns(batch).some((column) => this.#good.has(column));
       if (suspect?.kind === COLUMNS && isGood) failures.acquit(suspect);
-      for (const { batch: part, error } of this.#blamed) {
+      for (const [part, error] of this.#blamed) {
         const failed = this.#suspectIn(part);
         // A series that is too big is read again in parts of its time.
         const isPassing = query.bucketMinutes !== undefined && error.failure.isTooBig === true;
@@ -190,10 +183,9 @@ class SplitRead {
       this.#blame(batch, end);
       return;
     }
-    const ids = batch.map(({ id }) => id);
     // A planned batch is divided for a transient failure only if its previous read failed like this, too.
-    const mayPass =
-      isFirst && end.failure.isTransient === true && !this.#failures.recordTransient(this.#context.query.read, ids);
+    const { read } = this.#context.query;
+    const mayPass = isFirst && end.failure.isTransient === true && !this.#failures.recordTransient(read, idsOf(batch));
     if (reason === undefined || mayPass) this.#fail(batch, end);
     else await this.#divide(batch, reason, end);
   }
@@ -202,13 +194,13 @@ class SplitRead {
     const { query, account } = this.#context;
     this.#isAnswered = true;
     if (end === 'too_big') return this.#divide(batch, 'truncated', undefined);
-    for (const good of [...batch.map(({ id }) => id), ...this.#columns(batch)]) this.#good.add(good);
+    for (const good of [...idsOf(batch), ...this.#columns(batch)]) this.#good.add(good);
     if (end !== 'unmatched') {
       for (const { id } of batch) this.#failures.readmit(id, query.read);
       return;
     }
     // One application without data has none for any host or metric, so only several applications are divided.
-    if (new Set(batch.map(({ id }) => id)).size > 1) return this.#divide(batch, 'error', undefined);
+    if (new Set(idsOf(batch)).size > 1) return this.#divide(batch, 'error', undefined);
     // New Relic has no data of the subject: a good response without rows, and the subject is left out for up to `detailsMs`.
     const maxMs = Math.min(query.maxOmissionMs ?? Infinity, account.options.detailsMs);
     for (const { id } of batch) this.#failures.omitWithoutData(query.read, id, maxMs);
@@ -258,26 +250,28 @@ class SplitRead {
    * @param error of the whole batch; undefined: it was not read, or is too big
    */
   async #probe(batch: Batch, error: UpstreamError | undefined): Promise<Batch> {
+    const { account, call } = this.#context;
     const begin = this.#probes.count * GOLDEN_RATIO;
     this.#probes.count += 1;
     const hasColumns = this.#hasColumns(batch);
-    const failed: FailedPart[] = [];
+    const failed = new Map<Batch, UpstreamError>();
     let left = batch;
     let last = error;
     let turns = 0;
     for (const turn of [0, 0.5]) {
-      if (left.length === 0 || (turns > 0 && !this.#isAnswered && (this.#isSuspect || this.#isCircuitOpen))) break;
+      const isSilent = turns > 0 && !this.#isAnswered;
+      if (left.length === 0 || (isSilent && (this.#isSuspect || account.transport.http.isCircuitOpen(call)))) break;
       turns += 1;
       const [one, others] = takeOne(left, (begin + turn) % 1, hasColumns);
       const end = await this.#runQuery(one, false);
       if (!(end instanceof UpstreamError)) await this.#afterResponse(one, end);
       else if (!hasColumns) {
-        failed.push({ batch: one, error: end });
+        failed.set(one, end);
         this.#fail(one, end);
       }
       left = others;
       if (this.#isProven(batch)) {
-        for (const each of failed) this.#blame(each.batch, each.error);
+        for (const each of failed) this.#blame(...each);
         return left;
       }
       if (end instanceof UpstreamError) last = end;
@@ -287,19 +281,14 @@ class SplitRead {
     const [column = ''] = hasColumns ? [] : this.#columns(batch);
     if (batch.length === 1) this.#blameSubject(batch, failure);
     else if (column !== '' && turns > 1) this.#badColumns.set(column, failure);
-    else for (const each of failed) this.#blame(each.batch, each.error);
+    else for (const each of failed) this.#blame(...each);
     this.#fail(left, failure);
     return [];
   }
 
-  get #isCircuitOpen(): boolean {
-    const { account, call } = this.#context;
-    return account.transport.http.isCircuitOpen(call);
-  }
-
   /** Fails what cannot be divided further. The other columns of an entity are then read apart. */
   #blame(batch: Batch, error: UpstreamError): void {
-    this.#blamed.push({ batch, error });
+    this.#blamed.set(batch, error);
     const isShared = this.#planned.length > 1 && !this.#isEnd;
     if (this.#context.query.golden !== undefined && isShared) for (const { id } of batch) this.#apart.add(id);
     this.#fail(batch, error);
@@ -307,8 +296,8 @@ class SplitRead {
 
   /** Fails a whole subject, in place of the parts of it that failed. */
   #blameSubject(batch: Batch, error: UpstreamError): void {
-    this.#blamed = this.#blamed.filter(({ batch: [failed] }) => failed?.id !== batch[0]?.id);
-    this.#blamed.push({ batch, error });
+    for (const part of this.#blamed.keys()) if (part[0]?.id === batch[0]?.id) this.#blamed.delete(part);
+    this.#blamed.set(batch, error);
     this.#fail(batch, error);
   }
 
@@ -358,9 +347,9 @@ class SplitRead {
     const isSuspect =
       this.#isSuspect || (suspect !== undefined && failures.isSuspect(suspect.kind, suspect.id, suspect.part));
     if (suspect === undefined || (isFirst && !isSuspect)) {
-      const ids = batch.map(({ id }) => id);
       // After a transient failure at its previous read, a batch is divided and not retried.
-      const isRetried = isFirst && !(isShared(batch) && failures.isTransient(this.#context.query.read, ids));
+      const { read } = this.#context.query;
+      const isRetried = isFirst && !(isShared(batch) && failures.isTransient(read, idsOf(batch)));
       return queryBatch(this.#context, batch, !isRetried ? 'none' : isShared(batch) ? 'transient' : 'all');
     }
     const alone = failures.beginAlone(suspect);
@@ -391,6 +380,10 @@ class SplitRead {
     if (this.#failures.isSuspect(ofColumn.kind, ofColumn.id)) return ofColumn;
     return other === undefined ? { ...ofColumn, part: String(id) } : undefined;
   }
+}
+
+function idsOf(batch: Batch): readonly SubjectId[] {
+  return batch.map(({ id }) => id);
 }
 
 function fail(

@@ -4,7 +4,7 @@ import { resolve, joinPath, urlOf, type Address } from '../http/address.ts';
 import { BOUNDS, type Bounds } from '../http/bounds.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import type { Client } from '../http/client.ts';
-import { readPages, type PageLimits } from '../http/paging.ts';
+import { readPages } from '../http/paging.ts';
 import { parseList, parseSingle, type Discarded } from '../http/validation.ts';
 
 /** The target of a call: the address under the base address, and the path template that it is counted under. */
@@ -115,7 +115,7 @@ export class RestClient {
     { endpoint, path }: Target,
     member: string,
     schema: z.ZodType<T>,
-    limits: PageLimits,
+    limits: Parameters<typeof readPages>[1],
     call: CallOptions,
     take: (records: readonly T[], page: number) => number,
   ): Promise<boolean> {
