@@ -75,19 +75,9 @@ describe('errorTitle', () => {
 
 describe('hasError', () => {
   it.each([
-    [{ error: {} }],
-    [{ error: 'x' }],
-    [{ errors: [{}] }],
-    [{ errors: {} }],
-    [{ error: false, applications: [] }],
-  ])('sees one in %j', (body) => {
-    expect(hasError(body)).toBe(true);
+    [true, [{ error: {} }, { error: 'x' }, { errors: [{}] }, { errors: {} }, { error: false, applications: [] }]],
+    [false, [{}, { error: null }, { errors: [] }, { errors: null }, { applications: [] }]],
+  ])('is %s of %j', (expected, bodies) => {
+    expect(bodies.map(hasError)).toEqual(bodies.map(() => expected));
   });
-
-  it.each([[{}], [{ error: null }], [{ errors: [] }], [{ errors: null }], [{ applications: [] }]])(
-    'sees none in %j',
-    (body) => {
-      expect(hasError(body)).toBe(false);
-    },
-  );
 });

@@ -21,43 +21,32 @@ describe('a call', () => {
     });
   });
 
-  it('sends the key under the other header name when told', async () => {
-    const { server, reader, call } = await serve((response) => json(response, NONE), { keyHeader: 'Api-Key' });
+  it('asks for the key anew each time, and sends it under the name that it is told', async () => {
+    const keys = ['NRAK-first', 'NRAK-second'];
+    const options = { keyHeader: 'Api-Key', key: () => keys.shift() ?? '' };
+    const { server, reader, call } = await serve((response) => json(response, NONE), options);
     await reader.listApplications({}, call);
-    expect(server.asked[0]?.headers['api-key']).toBe(KEY);
+    await reader.listApplications({}, call);
+    expect(server.asked.map(({ headers }) => headers['api-key'])).toEqual(['NRAK-first', 'NRAK-second']);
     expect(server.asked[0]?.headers['x-api-key']).toBeUndefined();
   });
 
-  it('asks for the key anew each time', async () => {
-    const keys = ['NRAK-first', 'NRAK-second'];
-    const { server, reader, call } = await serve((response) => json(response, NONE), { key: () => keys.shift() ?? '' });
-    await reader.listApplications({}, call);
-    await reader.listApplications({}, call);
-    expect(server.asked.map(({ headers }) => headers['x-api-key'])).toEqual(['NRAK-first', 'NRAK-second']);
-  });
-
-  it.each(['', 'with space', 'line\nbreak', 'schlüssel'])(
-    'is not made with a key that cannot be one: %j',
-    async (key) => {
-      const { server, reader, call, notes } = await serve((response) => json(response, NONE), { key: () => key });
+  it.each(['', 'with space', 'line\nbreak', 'schlüssel', undefined])(
+    'is not made with a key that cannot be one, or cannot be read: %j',
+    async (given) => {
+      const key = (): string => {
+        if (given === undefined) throw new Error('gone');
+        return given;
+      };
+      const { server, reader, call, notes } = await serve((response) => json(response, NONE), { key });
       const { failure, message } = await failureOf(reader.listApplications({}, call));
       expect(failure.reason).toBe('auth');
-      expect(message).toBe(
-        'GET /applications.json: the API key is empty or holds characters that no key has (reason auth)',
-      );
+      const why = given === undefined ? 'cannot be read' : 'is empty or holds characters that no key has';
+      expect(message).toBe(`GET /applications.json: the API key ${why} (reason auth)`);
       expect(server.asked).toHaveLength(0);
       await expect.poll(() => notes.places).toBe(0);
     },
   );
-
-  it('is not made when the key cannot be read', async () => {
-    const key = (): string => {
-      throw new Error('gone');
-    };
-    const { reader, call, notes } = await serve((response) => json(response, NONE), { key });
-    expect((await failureOf(reader.listApplications({}, call))).failure.reason).toBe('auth');
-    await expect.poll(() => notes.places).toBe(0);
-  });
 
   it('keeps its connection for later ones', async () => {
     const { server, reader, call } = await serve((response) => json(response, NONE));
@@ -365,25 +354,16 @@ describe('trying again', () => {
     expect(notes.retries.map(({ reason }) => reason)).toEqual(['network']);
   });
 
-  it('is not done while the account answers nothing, which a reader learns from the one that it replaces', async () => {
+  it.each([
+    ['is not done while the account answers nothing, which a reader learns from the one that it replaces', KEY, 4],
+    ['is done with another key, whatever the reader before it has met', KEY.replace('TEST', 'NEXT'), 6],
+  ])('%s', async (_, key, calls) => {
     const { server, reader, call } = await serve((response) => json(response, {}, {}, 503), { maxRetries: 2 });
     await failureOf(reader.listApplications({}, call));
     expect(server.asked).toHaveLength(3);
-    const next = startReading(`${server.origin}/v2`, { maxRetries: 2 }, reader.memory);
+    const next = startReading(`${server.origin}/v2`, { maxRetries: 2, key: () => key }, reader.memory);
     await failureOf(next.reader.listApplications({}, next.call));
-    expect(server.asked).toHaveLength(4);
-  });
-
-  it('is done with another key, whatever the reader before it has met', async () => {
-    const { server, reader, call } = await serve((response) => json(response, {}, {}, 503), { maxRetries: 2 });
-    await failureOf(reader.listApplications({}, call));
-    const next = startReading(
-      `${server.origin}/v2`,
-      { maxRetries: 2, key: () => KEY.replace('TEST', 'NEXT') },
-      reader.memory,
-    );
-    await failureOf(next.reader.listApplications({}, next.call));
-    expect(server.asked).toHaveLength(6);
+    expect(server.asked).toHaveLength(calls);
   });
 
   it('ends at once when it is stopped while it waits', async () => {

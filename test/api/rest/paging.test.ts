@@ -96,19 +96,6 @@ describe('a list over several pages', () => {
     expect(server.asked).toHaveLength(2);
   });
 
-  it.each([
-    ['an empty cursor', { link: '</v2/applications.json?page=2&cursor=>; rel="next"' }],
-    [
-      'a last page 0',
-      { link: '</v2/applications.json?page=1>; rel="next", </v2/applications.json?page=0>; rel="last"' },
-    ],
-    ['no header', {}],
-  ])('ends with %s', async (_, headers: Record<string, string>) => {
-    const { server, reader, call } = await serve((response) => json(response, page(1), headers));
-    expect(ids(await reader.listApplications({}, call))).toEqual([1]);
-    expect(server.asked).toHaveLength(1);
-  });
-
   it('reads the link from several headers', async () => {
     const { reader, call } = await serve((response, _, index) => {
       if (index === 0) response.setHeader('link', ['<?page=1>; rel="first"', '<?page=2>; rel="next"']);
@@ -149,7 +136,6 @@ describe('a list over several pages', () => {
   });
 
   it.each<[string, Responder, RegExp, number]>([
-    ['under another path', (response) => json(response, page(1), link('/v2/users.json')), /under another path/, 1],
     ['where it has been', (response, _, index) => json(response, page(index), link('?page=2')), /read before/, 2],
     [
       'back to its first page',

@@ -62,19 +62,14 @@ describe('nextPage', () => {
   it.each([
     [
       'fills the gaps of next with our filters',
-      '?filter[ids]=1,2&exclude_links=true',
+      '?filter[ids]=1,2&a=b',
       '?page=2',
-      { 'filter[ids]': '1,2', exclude_links: 'true', page: '2' },
+      { 'filter[ids]': '1,2', a: 'b', page: '2' },
     ],
     ['lets the parameters of next win', '?name=a', '?name=b&page=2', { name: 'b', page: '2' }],
     ['puts a cursor in place of the page number', '?name=a', '?page=2&cursor=xyz', { name: 'a', cursor: 'xyz' }],
     ['takes the next cursor, not the last', '?name=a&cursor=1', '?page=3&cursor=2', { name: 'a', cursor: '2' }],
-    [
-      'does not carry the number of the page we were on over',
-      '?name=a&page=2',
-      '?offset=20',
-      { name: 'a', offset: '20' },
-    ],
+    ['does not carry the number of our page over', '?name=a&page=2', '?offset=20', { name: 'a', offset: '20' }],
     ['does not carry the page we were on over', '?name=a&cursor=1', '?page=3', { name: 'a', page: '3' }],
   ])('%s', (_, ours, theirs, expected) => {
     const result = nextPage(new URL(ours, PAGE), next(theirs), refuse);
@@ -88,50 +83,26 @@ describe('nextPage', () => {
 });
 
 describe('parseLinks', () => {
-  it.each<[string, string, [string, string[]][]]>([
-    [
-      'no space',
-      '<http://a/?page=2>;rel="next",<http://a/?page=3>;rel="last"',
-      [
-        ['http://a/?page=2', ['next']],
-        ['http://a/?page=3', ['last']],
-      ],
-    ],
-    [
-      'spaces everywhere',
-      ' <http://a/> ; rel = "next" , <http://b/> ; rel = last ',
-      [
-        ['http://a/', ['next']],
-        ['http://b/', ['last']],
-      ],
-    ],
-    ['no quotes', '<http://a/>; rel=next', [['http://a/', ['next']]]],
-    ['capitals', '<http://a/>; REL="Next"', [['http://a/', ['next']]]],
-    ['two relations', '<http://a/>; rel="next last"', [['http://a/', ['next', 'last']]]],
-    ['further parameters', '<http://a/>; title="a, b; c"; rel="next"; type', [['http://a/', ['next']]]],
-    ['a comma in the address', '<http://a/?x=1,2>; rel="next"', [['http://a/?x=1,2', ['next']]]],
-    ['only the first rel', '<http://a/>; rel="prev"; rel="next"', [['http://a/', ['prev']]]],
-    [
-      'empty elements',
-      ', ,<http://a/>; rel="next",, <http://b/>',
-      [
-        ['http://a/', ['next']],
-        ['http://b/', []],
-      ],
-    ],
-    [
-      'a stray semicolon',
-      '<http://a/>; rel="next";, <http://b/>; rel="last"',
-      [
-        ['http://a/', ['next']],
-        ['http://b/', ['last']],
-      ],
-    ],
-    ['nothing', '', []],
-    ['no link', 'next', []],
-    ['an open bracket', '<http://a/; rel="next"', []],
+  it.each([
+    ['no space', '<http://a/?page=2>;rel="next",<http://b/>;rel="last"', 'http://a/?page=2 next, http://b/ last'],
+    ['spaces everywhere', ' <http://a/> ; rel = "next" , <http://b/> ; rel = last ', 'http://a/ next, http://b/ last'],
+    ['no quotes', '<http://a/>; rel=next', 'http://a/ next'],
+    ['capitals', '<http://a/>; REL="Next"', 'http://a/ next'],
+    ['two relations', '<http://a/>; rel="next last"', 'http://a/ next last'],
+    ['further parameters', '<http://a/>; title="a, b; c"; rel="next"; type', 'http://a/ next'],
+    ['a comma in the address', '<http://a/?x=1,2>; rel="next"', 'http://a/?x=1,2 next'],
+    ['only the first rel', '<http://a/>; rel="prev"; rel="next"', 'http://a/ prev'],
+    ['empty elements', ', ,<http://a/>; rel="next",, <http://b/>', 'http://a/ next, http://b/'],
+    ['a stray semicolon', '<http://a/>; rel="next";, <http://b/>; rel="last"', 'http://a/ next, http://b/ last'],
+    ['nothing', '', ''],
+    ['no link', 'next', ''],
+    ['an open bracket', '<http://a/; rel="next"', ''],
   ])('reads %s', (_, header, expected) => {
-    expect(parseLinks(header).map(({ target, relations }) => [target, relations])).toEqual(expected);
+    expect(
+      parseLinks(header)
+        .map(({ target, relations }) => [target, ...relations].join(' '))
+        .join(', '),
+    ).toBe(expected);
   });
 
   it('ends, and never throws, on any text', () => {

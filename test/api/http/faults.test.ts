@@ -1,13 +1,15 @@
 import { createServer } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { UpstreamError } from '../../../src/api/upstreamError.ts';
+import type { FailureReason, UpstreamError } from '../../../src/api/upstreamError.ts';
 import type { CallOptions, UpstreamReader } from '../../../src/api/upstreamReader.ts';
+import { readNerdGraph } from '../nerdgraph/nerdGraphReading.ts';
 import { failureOf, serve, startReading, readMetricData } from '../support/reading.ts';
 import { json, listen, type Responder } from '../support/testServer.ts';
 
 const MIB = 1024 * 1024;
-const good = '{"applications":[],"metric_data":{"metrics":[]},"key_transactions":[],"metrics":[]}';
+const graph = '"data":{"actor":{"entitySearch":{"count":0,"results":{"nextCursor":null,"entities":[]}}}}';
+const good = `{"applications":[],"metric_data":{"metrics":[]},"key_transactions":[],${graph}}`;
 
 const send =
   (text: string, headers: Record<string, string> = {}): Responder =>
@@ -31,126 +33,77 @@ const flood: Responder = (response) => {
   more();
 };
 
-const TIMEOUT_MS = 500;
+const packed =
+  (body: Buffer): Responder =>
+  (response) =>
+    response.writeHead(200, { 'content-encoding': 'gzip' }).end(body);
 
-const FAULTS: Record<string, { answer: Responder; reason: string; words: RegExp; attempts?: number }> = {
-  'a reset connection': {
-    answer: (response) => response.socket?.resetAndDestroy(),
-    reason: 'network',
-    words: /connection/,
-    attempts: 2,
-  },
-  'a closed connection': {
-    answer: (response) => response.destroy(),
-    reason: 'network',
-    words: /connection closed before/,
-    attempts: 2,
-  },
-  'a body cut short': {
-    answer: (response) => {
-      response.writeHead(200, { 'content-length': '1000' });
-      response.write(good, () => response.destroy());
-    },
-    reason: 'network',
-    words: /connection/,
-    attempts: 2,
-  },
-  'a chunked body cut short': {
-    answer: (response) => {
-      response.writeHead(200);
-      response.write(good, () => response.destroy());
-    },
-    reason: 'network',
-    words: /connection/,
-    attempts: 2,
-  },
-  'no response': {
-    answer: () => void vi.advanceTimersByTime(TIMEOUT_MS),
-    reason: 'timeout',
-    words: /no response within 0\.5 s/,
-  },
-  'a slow drip': {
-    answer: (response) => {
-      response.writeHead(200);
-      const timer = setInterval(() => {
-        response.write(' ');
-        vi.advanceTimersByTime(TIMEOUT_MS / 10);
-      }, 20);
-      response.on('close', () => clearInterval(timer));
-    },
-    reason: 'timeout',
-    words: /no whole response within 0\.5 s/,
-  },
-  'malformed JSON': {
-    answer: send('{"applications":['),
-    reason: 'invalid_response',
-    words: /the response is not JSON/,
-  },
-  'an empty body': { answer: send(''), reason: 'invalid_response', words: /empty/ },
-  'a 204': { answer: (response) => response.writeHead(204).end(), reason: 'invalid_response', words: /empty/ },
-  'a web page': {
-    answer: send('<!doctype html><html></html>', { 'content-type': 'text/html' }),
-    reason: 'invalid_response',
-    words: /web page/,
-  },
-  'a list for an object': { answer: send('[]'), reason: 'invalid_response', words: /no JSON object/ },
-  null: { answer: send('null'), reason: 'invalid_response', words: /no JSON object/ },
-  'another envelope': { answer: send('{"widgets":[]}'), reason: 'invalid_response', words: /has no/ },
-  'an envelope of the wrong type': {
-    answer: send('{"applications":{},"metric_data":[],"key_transactions":"","metrics":7}'),
-    reason: 'invalid_response',
-    words: /has no/,
-  },
-  'a 200 with an error': {
-    answer: send('{"error":{"title":"Sorry"},"applications":[]}'),
-    reason: 'invalid_response',
-    words: /error in its body: Sorry/,
-  },
-  'a body that is not packed as it says': {
-    answer: send(good, { 'content-encoding': 'gzip' }),
-    reason: 'invalid_response',
-    words: /unpacked/,
-  },
-  'an encoding nobody asked for': {
-    answer: send(good, { 'content-encoding': 'br' }),
-    reason: 'invalid_response',
-    words: /not asked for/,
-  },
-  'a body of 50 MB': { answer: flood, reason: 'too_large', words: /larger than (8388608|4194304) bytes/ },
-  'a body of 25 MB, packed into 25 kB': {
-    answer: (response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(PACKED_SMALL),
-    reason: 'too_large',
-    words: /larger than (8388608|4194304) bytes/,
-  },
-  'a body of 50 MB, packed': {
-    answer: (response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(PACKED),
-    reason: 'too_large',
-    words: /larger than (8388608|4194304) bytes/,
-  },
-  'a body that says it has 50 MB': {
-    answer: (response) => {
-      response.writeHead(200, { 'content-length': '50000000' });
-      response.flushHeaders();
-    },
-    reason: 'too_large',
-    words: /larger/,
-  },
-  'long headers': { answer: send(good, { 'x-long': 'x'.repeat(20_000) }), reason: 'too_large', words: /headers/ },
+/** A good response that ends after its first bytes. */
+const cutShort =
+  (headers: Record<string, string>): Responder =>
+  (response) => {
+    response.writeHead(200, headers);
+    response.write(good, () => response.destroy());
+  };
+
+const drip: Responder = (response) => {
+  response.writeHead(200);
+  const timer = setInterval(() => {
+    response.write(' ');
+    vi.advanceTimersByTime(TIMEOUT_MS / 10);
+  }, 20);
+  response.on('close', () => clearInterval(timer));
 };
 
+const TIMEOUT_MS = 500;
+const WRONG_TYPES = '{"applications":{},"metric_data":[],"key_transactions":"","data":7}';
+const LARGER = /larger than (8388608|4194304) bytes/;
+
+const FAULTS: readonly (readonly [fault: string, answer: Responder, reason: FailureReason, words: RegExp])[] = [
+  ['a reset connection', (response) => response.socket?.resetAndDestroy(), 'network', /connection/],
+  ['a closed connection', (response) => response.destroy(), 'network', /connection closed before/],
+  ['a body cut short', cutShort({ 'content-length': '1000' }), 'network', /connection/],
+  ['a chunked body cut short', cutShort({}), 'network', /connection/],
+  ['no response', () => void vi.advanceTimersByTime(TIMEOUT_MS), 'timeout', /no response within 0\.5 s/],
+  ['a slow drip', drip, 'timeout', /no whole response within 0\.5 s/],
+  ['malformed JSON', send('{"applications":['), 'invalid_response', /the response is not JSON/],
+  ['an empty body', send(''), 'invalid_response', /empty/],
+  ['a 204', (response) => response.writeHead(204).end(), 'invalid_response', /empty/],
+  ['a web page', send('<!doctype html><html></html>'), 'invalid_response', /web page/],
+  ['a list for an object', send('[]'), 'invalid_response', /no JSON object/],
+  ['null', send('null'), 'invalid_response', /no JSON object/],
+  ['another envelope', send('{"widgets":[]}'), 'invalid_response', /has no/],
+  ['an envelope of the wrong type', send(WRONG_TYPES), 'invalid_response', /has no/],
+  ['a 200 with an error', send(`{"error":{"title":"Sorry"},"applications":[],${graph}}`), 'invalid_response', /Sorry/],
+  ['a body that is not packed as it says', send(good, { 'content-encoding': 'gzip' }), 'invalid_response', /unpacked/],
+  ['an encoding nobody asked for', send(good, { 'content-encoding': 'br' }), 'invalid_response', /not asked for/],
+  ['a body of 50 MB', flood, 'too_large', LARGER],
+  ['a body of 25 MB, packed into 25 kB', packed(PACKED_SMALL), 'too_large', LARGER],
+  ['a body of 50 MB, packed', packed(PACKED), 'too_large', LARGER],
+  [
+    'a body that says it has 50 MB',
+    (response) => response.writeHead(200, { 'content-length': '50000000' }).flushHeaders(),
+    'too_large',
+    /larger/,
+  ],
+  ['long headers', send(good, { 'x-long': 'x'.repeat(20_000) }), 'too_large', /headers/],
+];
+
+const NERDGRAPH = 'key transactions over NerdGraph';
 const CALLS: Record<string, (reader: UpstreamReader, call: CallOptions) => Promise<unknown>> = {
   applications: (reader, call) => reader.listApplications({}, call),
   'key transactions': (reader, call) => reader.listKeyTransactions({}, call),
   'metric data': (reader, call) => readMetricData(reader, { names: ['Apdex'] }, call, { from: 0, to: 60 }),
+  [NERDGRAPH]: (reader, call) => reader.listKeyTransactions({}, call),
 };
 
-/** Each call checks its own envelope, and has bounds of its own; all else strikes one of them. */
+/** Each call checks its own envelope, and has bounds of its own; all else strikes one call of each interface. */
 const OF_EACH = ['another envelope', 'an envelope of the wrong type', 'a body of 50 MB'];
 
-const cases = Object.entries(FAULTS).flatMap(([fault, what]) =>
+const cases = FAULTS.flatMap(([fault, answer, reason, words]) =>
   Object.entries(CALLS)
-    .filter(([name]) => name === 'applications' || OF_EACH.includes(fault))
-    .map(([name, make]) => ({ fault, name, make, ...what })),
+    .filter(([name]) => name === 'applications' || name === NERDGRAPH || OF_EACH.includes(fault))
+    .map(([name, make]) => ({ fault, answer, reason, words, name, make })),
 );
 
 describe('a fault of upstream', () => {
@@ -158,11 +111,14 @@ describe('a fault of upstream', () => {
     // The timers of the reader go on only where a fault moves them, so that no good answer can be too late.
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
-    const { server, reader, call, notes } = await serve(each.answer, { requestTimeoutMs: TIMEOUT_MS, maxRetries: 1 });
+    const options = { requestTimeoutMs: TIMEOUT_MS, maxRetries: 1 };
+    const { server, ...rest } = await serve(each.answer, options);
+    const isNerdGraph = each.name === NERDGRAPH;
+    const { reader, call, notes } = isNerdGraph ? readNerdGraph(`${server.origin}/graphql`, options) : rest;
     const error: UpstreamError = await failureOf(each.make(reader, call));
     expect(error.failure.reason).toBe(each.reason);
     expect(error.message).toMatch(each.words);
-    expect(notes.entered).toBe(each.attempts ?? 1);
+    expect(notes.entered).toBe(each.reason === 'network' || (each.reason === 'timeout' && isNerdGraph) ? 2 : 1);
     expect(notes.places).toBe(0);
     expect(notes.started).toHaveLength(notes.ended.length);
     server.answer = send(good);
