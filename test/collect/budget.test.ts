@@ -86,7 +86,7 @@ describe('the budget', () => {
   });
 });
 
-describe('an overload answer', () => {
+describe('an overload response', () => {
   it('pauses until the time upstream gave', () => {
     const budget = new Budget(600);
     budget.overloaded(T, T - 100, 30_000);
@@ -124,7 +124,7 @@ describe('an overload answer', () => {
     expect(budget.pausedUntil(T)).toBe(T + 1_000);
   });
 
-  it('never pauses for more than 5 minutes, however late further answers come', () => {
+  it('never pauses for more than 5 minutes, however late further responses come', () => {
     const budget = new Budget(600);
     budget.overloaded(T, T - 100, 3_600_000);
     budget.overloaded(T + 9_000, T - 100, 3_600_000);
@@ -175,7 +175,7 @@ const step = fc.record({
   resize: fc.option(fc.integer({ min: 1, max: 20 }), { freq: 20, nil: undefined }),
 });
 
-describe('for any sequence of times and answers', () => {
+describe('for any sequence of times and responses', () => {
   it('upstream never sees more calls than the budget in any 60 seconds, wherever between start and end it sees them', () => {
     fc.assert(
       fc.property(

@@ -41,7 +41,7 @@ describe('the budget', () => {
   });
 });
 
-describe('an overload answer', () => {
+describe('an overload response', () => {
   it('pauses the account and no other', async () => {
     const other = accountConfig({ name: 'other' });
     const world = new World([accountConfig(), other]);

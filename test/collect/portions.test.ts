@@ -35,7 +35,7 @@ function freshAndHeld({ accounts, blocks }: Snapshot): { readonly fresh: number 
   return { fresh: group?.tasks.fresh, held };
 }
 
-describe('an answer that is put together in portions', () => {
+describe('an exposition that is put together in portions', () => {
   it('counts as fresh exactly what it holds, while values keep arriving', async () => {
     const world = quickFleet();
     const answers = await atEveryTenthCall(world, () => world.collector.snapshot(EVERYTHING));
@@ -50,7 +50,7 @@ describe('an answer that is put together in portions', () => {
   });
 });
 
-describe('an answer in whose middle the labels change', () => {
+describe('an exposition in whose middle the labels change', () => {
   it('has all of an application under the same labels', async () => {
     const world = new World();
     world.populate(20, 2);

@@ -104,7 +104,7 @@ describe('a refresh', () => {
   });
 });
 
-describe('the answer', () => {
+describe('the exposition', () => {
   it('comes when all due work has ended', async () => {
     const world = new World([BIG_BUDGET]);
     world.populate(10, 1);
@@ -261,7 +261,7 @@ describe('failures and changes of the inventory', () => {
     expect(apps('host_metrics')).toEqual(['1', '3']);
   });
 
-  it('an application gone upstream is gone from the next answer', async () => {
+  it('an application gone upstream is gone from the next exposition', async () => {
     const world = new World();
     world.populate(3, 1);
     await world.scrape();
@@ -272,7 +272,7 @@ describe('failures and changes of the inventory', () => {
     expect(answer.complete).toBe(true);
   });
 
-  it('an answer that cannot be taken over fails what it is about, and nothing else', async () => {
+  it('a response that cannot be taken over fails what it is about, and nothing else', async () => {
     const world = new World();
     world.populate(2, 1);
     const broken = {
@@ -344,7 +344,7 @@ describe('failures and changes of the inventory', () => {
     ['first', 10],
     ['last', 2_000],
   ])(
-    'a host that upstream knows no longer is gone from the next answer, before its list is due, also when that is heard %s',
+    'a host that upstream knows no longer is gone from the next exposition, before its list is due, also when that is heard %s',
     async (_, latency) => {
       const world = new World();
       world.populate(1, 2);

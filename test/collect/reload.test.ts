@@ -366,7 +366,7 @@ describe('custom metrics', () => {
     expect(world.value(await world.scrape(), pool.name, { pool: 'p' })).toBe(3);
   });
 
-  it('beyond their cap count as cut with each reading, also where the answer has none of them', async () => {
+  it('beyond their cap count as cut with each reading, also where the exposition has none of them', async () => {
     const world = new World([accountConfig({ custom_metrics: [{ ...QUEUE, max_series: 1 }], hosts: false })]);
     world.populate(1);
     world.reader.names.set(1, ['Custom/Queue/a/depth', 'Custom/Queue/b/depth']);

@@ -154,7 +154,7 @@ describe('a hanging application', () => {
     LONG,
   );
 
-  it('whose answer cannot be read leaves the database kind of its hosts undecided', async () => {
+  it('whose response cannot be read leaves the database kind of its hosts undecided', async () => {
     const world = new World();
     world.populate(1, 1);
     const { values } = world.reader;

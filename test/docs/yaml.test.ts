@@ -45,6 +45,15 @@ test('blocks of YAML that are no configuration of the exporter are these, of Pro
   ]);
 });
 
+const LINT = ['--lint=all', '--lint-fatal'];
+/** The program and the arguments that check files of a key. */
+const CHECKS = {
+  groups: ['promtool', 'check', 'rules', ...LINT],
+  route: ['amtool', 'check-config'],
+  scrape_configs: ['promtool', 'check', 'config', ...LINT],
+  tls_server_config: ['promtool', 'check', 'web-config'],
+} as const;
+
 await describeReal('the programs for which the pages show YAML', {
   tools: ['promtool', 'amtool'],
   lines: BOTH_LINES,
@@ -54,21 +63,18 @@ await describeReal('the programs for which the pages show YAML', {
       pair = await certificate('localhost', LOCALHOST, await authority('test authority'));
     });
 
-    test.each(OTHERS)('accept $key on $path', ({ block, key }) =>
+    test.each(Object.entries(CHECKS))('accept every block of %s', (key, [tool, ...args]) =>
       inFolder(async (folder) => {
-        const file = join(folder, 'shown.yaml');
-        writeFileSync(file, block.replace('$2y$10$...', hashSync('a password', 4)));
         // What a file of the pages names beside itself: the repository's rules, a certificate and its key.
         symlinkSync(join(ROOT, 'monitoring'), join(folder, 'monitoring'));
         writeFileSync(join(folder, 'exporter.crt'), pair.cert);
         writeFileSync(join(folder, 'exporter.key'), pair.key);
-        const check = {
-          groups: () => run(program('promtool'), ['check', 'rules', '--lint=all', '--lint-fatal', file]),
-          route: () => run(program('amtool'), ['check-config', file]),
-          scrape_configs: () => run(program('promtool'), ['check', 'config', '--lint=all', '--lint-fatal', file]),
-          tls_server_config: () => run(program('promtool'), ['check', 'web-config', file]),
-        }[key];
-        expect(await check?.()).toMatchObject({ status: 0 });
+        const files = OTHERS.filter((each) => each.key === key).map(({ block }, index) => {
+          const file = join(folder, `${index}.yaml`);
+          writeFileSync(file, block.replace('$2y$10$...', hashSync('a password', 4)));
+          return file;
+        });
+        expect(await run(program(tool), [...args, ...files])).toMatchObject({ status: 0 });
       }),
     );
   },

@@ -1,21 +1,28 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { samplesOf, value } from '../support/exposition.ts';
+import { lint } from '../support/expositionLint.ts';
 import { simulatorForTest } from '../support/simulator.ts';
 import { account } from './support/config.ts';
-import { exporterForTest } from './support/forTest.ts';
+import { clockForTest, exporterForTest } from './support/forTest.ts';
 import { Front } from './support/front.ts';
-import { scrapeUntilFresh } from './support/states.ts';
+import { entities, scrapeUntil, scrapeUntilFresh } from './support/states.ts';
 
+const MEMORY = 'newrelic_application_memory_used_bytes';
 /** A call that hangs does so for longer than any test: what is answered meanwhile did not wait for it. */
 const HANGING = { request_timeout: '10m', max_retries: 0 };
 
-test('with everything hanging, every scrape still answers in time, and healing takes no restart', async () => {
-  const simulator = await simulatorForTest({ applications: 2 });
+// Every fault and its reason: test/api. What a failed read is to values, states and success: test/collect.
+test('every scrape is in time with everything hanging, what was read stays while calls fail, and healing takes no restart', async () => {
+  const clock = clockForTest();
+  const simulator = await simulatorForTest({ applications: 2, now: clock.now });
   const front = await Front.open(Number(new URL(simulator.url).port));
   onTestFinished(() => front.close());
   simulator.faults.add({ effect: 'hang' });
   const upstream = { url: `http://127.0.0.1:${front.port}/v2` };
-  const exporter = await exporterForTest({ config: { accounts: [account(upstream, 'default', { limits: HANGING })] } });
+  const exporter = await exporterForTest({
+    ...clock.program,
+    config: { accounts: [account(upstream, 'default', { limits: HANGING })] },
+  });
   const both = await Promise.all([exporter.scrape('/metrics', 2), exporter.scrape('/metrics', 3)]);
   for (const families of both) {
     expect(value(families, 'newrelic_up')).toBe(0);
@@ -30,4 +37,15 @@ test('with everything hanging, every scrape still answers in time, and healing t
   expect(value(healed, 'newrelic_up')).toBe(1);
   const failures = { endpoint: '/applications.json', reason: 'network' };
   expect(value(healed, 'newrelic_exporter_api_failures_total', failures)).toBeGreaterThan(0);
+
+  simulator.faults.add({ effect: 'status', status: 500, on: 'metric_data' });
+  clock.minutesLater(1);
+  const held = await scrapeUntil(exporter, 'failed calls', (families) => entities(families, 'stale') > 0);
+  expect(value(held, 'newrelic_exporter_collection_success', { group: 'application_metrics' })).toBe(0);
+  expect(samplesOf(held, MEMORY)).toEqual(samplesOf(healed, MEMORY));
+  expect((await exporter.get('/-/healthy')).status).toBe(200);
+  simulator.faults.clear();
+  clock.minutesLater(1);
+  expect(lint(await scrapeUntilFresh(exporter))).toEqual([]);
+  expect(exporter.output()).not.toMatch(/unhandled|uncaught|Unexpected error|could not be answered/i);
 });

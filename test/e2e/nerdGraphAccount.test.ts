@@ -1,12 +1,13 @@
 import { expect, test } from 'vitest';
-import { samplesOf, type ParsedFamily } from '../support/exposition.ts';
+import { samplesOf, value, type ParsedFamily } from '../support/exposition.ts';
 import { simulatorForTest } from '../support/simulator.ts';
 import { account, nerdGraphAccount } from './support/config.ts';
 import { clockForTest, exporterForTest } from './support/forTest.ts';
 import { SAME_WINDOW } from './support/movedClock.ts';
-import { scrapeUntilFresh } from './support/states.ts';
+import { scrapeUntil, scrapeUntilFresh } from './support/states.ts';
 
 const FAILURES = 'newrelic_exporter_api_failures_total';
+const LISTED = 'newrelic_exporter_applications';
 
 test('after a reload the data of hosts and key transactions need not wait for lists that are slow', async () => {
   const clock = clockForTest({ speed: 0.05 });
@@ -98,4 +99,12 @@ test('an application that dies does not report, and its figures fade and end', a
   expect(silent).toMatchObject({ rate: undefined, rolling: undefined });
   clock.minutesLater(5);
   expect(await seen()).toEqual({ reporting: 0, rate: undefined, rolling: undefined, hosts: 0 });
+  // What is not listed any more is counted at once, also where nothing is left: two alerts look at that.
+  const listed = (families: readonly ParsedFamily[]): unknown => value(families, LISTED, { state: 'listed' });
+  for (const [index, id] of [1_000_001, 1_000_002, 1_000_003].entries()) {
+    simulator.change(id, { removed: true });
+    clock.minutesLater(1);
+    const families = await scrapeUntil(exporter, 'the smaller list', (found) => listed(found) === 2 - index);
+    expect(value(families, 'newrelic_up')).toBe(1);
+  }
 });

@@ -17,7 +17,7 @@ test('30 applications with 10 hosts each are all fresh every minute in at most 1
 
 test.each([
   { what: '300 hosts', hosts: 300, truncate: 0 },
-  { what: '20 hosts, while answers are cut', hosts: 20, truncate: 3 },
+  { what: '20 hosts, while results are cut', hosts: 20, truncate: 3 },
 ])('one application with $what is complete in spite of the limit of rows', async ({ hosts, truncate }) => {
   const now = Date.now();
   const simulator = await simulatorForTest({

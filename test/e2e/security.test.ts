@@ -9,7 +9,7 @@ import { Front } from './support/front.ts';
 const USERS = `basic_auth_users: {alice: ${JSON.stringify(bcrypt.hashSync('wonderland', 4))}}\n`;
 const HIDDEN = '<secret>';
 
-test('the key leaves the process in one header of each call, and in nothing else that it says', async () => {
+test('the key leaves the process in one header of each call, and in nothing else; refused logins are counted and logged', async () => {
   const simulator = await simulatorForTest({ applications: 4, hostsPerApplication: 2, keyTransactions: 2 });
   const front = await Front.open(simulator.port);
   onTestFinished(() => front.close());
@@ -26,8 +26,14 @@ test('the key leaves the process in one header of each call, and in nothing else
       ],
     }),
   ];
-  const exporter = await exporterForTest({ config: { accounts }, flags: ['--log.level=debug'] });
-  await exporter.scrape();
+  const exporter = await exporterForTest({
+    config: { accounts },
+    files: { 'web.yaml': USERS },
+    flags: ['--log.level=debug', '--web.config.file=web.yaml'],
+  });
+  const as = (login: string) => ({ authorization: `Basic ${Buffer.from(login).toString('base64')}` });
+  const read = (path: string): Promise<string> => exporter.text(path, as('alice:wonderland'));
+  await read('/metrics');
   const calls = front.sent.flatMap((text) => text.split(/(?=(?:GET|POST) \/\S* HTTP\/1\.1\r\n)/));
   expect(calls.some((call) => call.startsWith('GET'))).toBe(true);
   expect(calls.some((call) => call.startsWith('POST'))).toBe(true);
@@ -41,25 +47,15 @@ test('the key leaves the process in one header of each call, and in nothing else
         .filter((line) => line.toLowerCase() === header.toLowerCase()),
     ).toHaveLength(1);
   }
-  const config = await exporter.text('/config');
+  const config = await read('/config');
   expect(config.match(/api_key: .*/g)).toEqual([`api_key: ${HIDDEN}`, `api_key: ${HIDDEN}`]);
   const probe = '/probe?account=rest&app_id=1000001&debug=true';
-  const pages = await Promise.all(['/metrics', '/', '/api/status', '/sd', probe].map((path) => exporter.text(path)));
+  const pages = await Promise.all(['/metrics', '/', '/api/status', '/sd', probe].map(read));
   for (const text of [config, ...pages, exporter.output()]) expect(text).not.toContain(DEMO_API_KEY.slice(0, 12));
-});
 
-test('refused logins are counted where metrics show it, and logged', async () => {
-  const simulator = await simulatorForTest({ applications: 1 });
-  const exporter = await exporterForTest({
-    config: { accounts: [account(simulator)] },
-    files: { 'web.yaml': USERS },
-    flags: ['--web.config.file=web.yaml'],
-  });
-  const as = (login: string) => ({ authorization: `Basic ${Buffer.from(login).toString('base64')}` });
   for (const login of ['alice:guess', 'nobody:wonderland'])
     expect((await exporter.get('/metrics', as(login))).status).toBe(401);
   expect((await exporter.get('/metrics')).status).toBe(401);
-  const text = await exporter.text('/metrics?collect[]=exporter', as('alice:wonderland'));
-  expect(text).toContain('\nnewrelic_exporter_web_refused_logins_total 2\n');
+  expect(await read('/metrics?collect[]=exporter')).toContain('\nnewrelic_exporter_web_refused_logins_total 2\n');
   expect(exporter.output().match(/level=warn .*A login from 127\.0\.0\.1 was refused/g)).toHaveLength(1);
 });

@@ -3,10 +3,9 @@ import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
-import { until } from '../real/support/until.ts';
 import { value } from '../support/exposition.ts';
+import { runInProcess } from '../support/inProcess.ts';
 import { simulatorForTest } from '../support/simulator.ts';
 import { account, configText, nerdGraphAccount } from './support/config.ts';
 import { exporterForTest } from './support/forTest.ts';
@@ -23,13 +22,13 @@ const VALID = configText({ accounts: [{ name: 'one', api_key: 'NRAK-ONE' }] });
 test('misspelt settings, all of them: status 2 and one line for each fault, whether it serves or checks', async () => {
   const file = join(folder, 'config.yaml');
   writeFileSync(file, 'accounts:\n  - name: one\n    api_keys: NRAK-ONE\ncolection: {}\n');
-  const ways = [['serve'], ['check'], ['--config.check']];
-  const runs = await Promise.all(ways.map((args) => runProgram([...args, `--config.file=${file}`])));
-  for (const { status, output } of runs) {
-    expect(status).toBe(2);
+  const named = `--config.file=${file}`;
+  const ways = [runInProcess(['serve', named]), runInProcess(['check', named]), runProgram(['--config.check', named])];
+  for (const { status, stdout, stderr } of await Promise.all(ways)) {
+    expect([status, stdout]).toEqual([2, '']);
     const says = [/config\.yaml:3:5: .*api_key/, /config\.yaml:4:1: .*collection/, /accounts\[0\].*key/];
-    for (const line of says) expect(output).toMatch(line);
-    expect(output.trim().split('\n')).toHaveLength(says.length);
+    for (const line of says) expect(stderr).toMatch(line);
+    expect(stderr.trim().split('\n')).toHaveLength(says.length);
   }
 });
 
@@ -37,17 +36,17 @@ test.each([
   { what: 'a file that does not exist', args: ['--config.file=nowhere.yaml'], says: /nowhere\.yaml/ },
   { what: 'no configuration at all', args: [], says: /NEW_RELIC_API_KEY/ },
 ])('$what: status 2 and a sentence', async ({ args, says }) => {
-  const { status, output } = await runProgram(args);
-  expect(output).toMatch(says);
-  expect(output).not.toMatch(/\n\s+at /);
+  const { status, stderr } = await runInProcess(args);
+  expect(stderr).toMatch(says);
+  expect(stderr).not.toMatch(/\n\s+at /);
   expect(status).toBe(2);
 });
 
 test('faults of both files are told in one round', async () => {
   const files = { 'config.yaml': 'accounts: [{api_key: abcd, regoin: us}]\n', 'web.yaml': 'tls_server_confg: {}\n' };
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
-  const { status, output } = await runProgram(['--web.config.file=web.yaml'], { cwd: folder });
-  expect(output).toMatch(/^config\.yaml:1:28: .*region.*\nweb\.yaml:1:1: .*tls_server_config.*\n$/);
+  const { status, stderr } = await runInProcess(['--web.config.file=web.yaml'], { folder });
+  expect(stderr).toMatch(/^config\.yaml:1:28: .*region.*\nweb\.yaml:1:1: .*tls_server_config.*\n$/);
   expect(status).toBe(2);
 });
 
@@ -55,9 +54,7 @@ test('SIGTERM while it starts ends it with status 0', async () => {
   const file = join(folder, 'config.yaml');
   writeFileSync(file, VALID);
   const program = startProgram({ args: [`--config.file=${file}`, '--web.listen-address=127.0.0.1:0'] });
-  await until('the configuration is read', () =>
-    Promise.resolve(/configuration from/.test(program.output()) || undefined),
-  );
+  await program.said(/configuration from/);
   program.signal('SIGTERM');
   expect((await program.ended).status).toBe(0);
 });
@@ -123,27 +120,24 @@ test('with a wrong key it starts, newrelic_up is 0, and the log says what to cha
   }
 });
 
-test('the daemon loads nothing of the commands and of the simulator, which the command `demo` does', async () => {
+test('the daemon loads nothing of the commands and of the simulator', async () => {
   const simulator = await simulatorForTest({ applications: 2 });
   const config = { accounts: [account(simulator), nerdGraphAccount(simulator, 'other')] };
-  const loadedBy = async (command: 'serve' | 'demo'): Promise<string> => {
-    const coverage = mkdtempSync(join(folder, 'coverage-'));
-    const given = command === 'serve' ? { config } : {};
-    const exporter = await exporterForTest({ ...given, args: [command], env: { NODE_V8_COVERAGE: coverage } });
-    await exporter.scrape();
-    await exporter.stop();
-    const reports = readdirSync(coverage).map((name) => readFileSync(join(coverage, name), 'utf8'));
-    const urls = reports.flatMap((report) => report.match(/file:[^"]*\/dist\/[^"]*\.js/g) ?? []);
-    return urls.map((url) => readFileSync(fileURLToPath(url), 'utf8')).join('\n');
+  const exporter = await exporterForTest({ config, env: { NODE_V8_COVERAGE: folder } });
+  await exporter.scrape();
+  await exporter.stop();
+  const reports = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'));
+  const dist = resolve(import.meta.dirname, '../../dist');
+  const scripts = readdirSync(dist).filter((name) => name.endsWith('.js'));
+  const namesIn = (declared: readonly string[], isLoaded: boolean): string[] => {
+    const files = scripts.filter((name) => reports.some((text) => text.includes(`/dist/${name}"`)) === isLoaded);
+    const code = files.map((name) => readFileSync(join(dist, name), 'utf8')).join('\n');
+    return declared.filter((name) => code.includes(`function ${name}(`) || code.includes(`class ${name}{`));
   };
   const tools = declaredOnlyIn(/^(?:tools|simulator)\//);
-  expect(tools.length).toBeGreaterThan(50);
-  const isIn = (code: string) => (name: string) =>
-    code.includes(`function ${name}(`) || code.includes(`class ${name}{`);
-  const daemon = await loadedBy('serve');
-  expect(declaredOnlyIn(/^collect\//).some(isIn(daemon))).toBe(true);
-  expect(tools.filter(isIn(daemon))).toEqual([]);
-  expect(tools.filter(isIn(await loadedBy('demo'))).length).toBeGreaterThan(10);
+  expect(namesIn(declaredOnlyIn(/^collect\//), true)).not.toEqual([]);
+  expect(namesIn(tools, true)).toEqual([]);
+  expect(namesIn(tools, false).length).toBeGreaterThan(50);
 });
 
 /** Long names, which no library has too, of exported functions and classes that only those files of the sources declare. */

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { lint } from '../support/expositionLint.ts';
 import { value, type ParsedFamily } from '../support/exposition.ts';
 import { simulatorForTest } from '../support/simulator.ts';
+import type { Simulator } from '../../src/simulator/simulator.ts';
 import { account, nerdGraphAccount } from './support/config.ts';
 import { expectNerdGraph } from './support/expectedNerdGraph.ts';
 import { differences, SeriesMap } from './support/expectedSeries.ts';
@@ -11,67 +12,38 @@ import { SAME_WINDOW } from './support/movedClock.ts';
 import { scrapeUntilFresh } from './support/states.ts';
 
 const RELATIVE_ERROR = 1e-9;
-const WORLD = { seed: 20, hostsPerApplication: 3 };
+const WORLD = { seed: 20, hostsPerApplication: 3, keyTransactions: 17, rounding: false, nrqlSnapping: true };
 const OURS = /^newrelic_(application|host|instance|key_transaction)_/;
 
-function seriesOf(families: readonly ParsedFamily[]): SeriesMap {
+/** The series of one account, as if its name were `default`. */
+function seriesOf(families: readonly ParsedFamily[], of: string): SeriesMap {
   const series = new SeriesMap();
-  for (const { name, samples } of families) {
-    if (OURS.test(name)) for (const sample of samples) series.add(sample.name, sample.labels, sample.value);
+  for (const { samples } of families.filter(({ name }) => OURS.test(name))) {
+    for (const { name, labels, value: found } of samples.filter(({ labels }) => labels['account'] === of))
+      series.add(name, { ...labels, account: 'default' }, found);
   }
   return series;
 }
 
-test.each(['documented', 'all'] as const)(
-  'every series has the value that the world gives, and there is no other one: host metrics %s',
-  async (hostMetrics) => {
-    const now = Date.now();
-    const simulator = await simulatorForTest({
-      ...WORLD,
-      hostMetrics,
-      keyTransactions: 17,
-      rounding: false,
-      now: () => now,
-    });
-    const exporter = await exporterForTest({
-      ...SAME_WINDOW,
-      config: { accounts: [account(simulator, 'default', { instances: true })] },
-    });
-    const families = await scrapeUntilFresh(exporter);
-    const ranges = simulator.requests.ranges();
-    expect(ranges).toHaveLength(1);
-    const [from, to] = [Date.parse(ranges[0]?.from ?? ''), Date.parse(ranges[0]?.to ?? '')];
-    expect(to - from).toBe(5 * 60_000);
-    const window = { from: from / 60_000, to: to / 60_000 };
-
-    const actual = seriesOf(families);
-    const expected = expectWorld(simulator.world, { now, window });
-    expect(differences(expected, actual, RELATIVE_ERROR)).toEqual([]);
-    expect(expected.keys().length).toBeGreaterThan(1_800);
-    expect(lint(families)).toEqual([]);
-    process.stderr.write(`values: ${expected.keys().length} series compared (host metrics ${hostMetrics})\n`);
-  },
-);
-
-test('every series of an account that is read through NerdGraph has the value that the world gives', async () => {
-  const now = Date.now();
-  const simulator = await simulatorForTest({
-    ...WORLD,
-    nrqlSnapping: true,
-    keyTransactions: 17,
-    now: () => now,
-  });
-  const exporter = await exporterForTest({
-    ...SAME_WINDOW,
-    config: { accounts: [nerdGraphAccount(simulator)] },
-  });
-  const families = await scrapeUntilFresh(exporter);
-  const to = (value(families, 'newrelic_exporter_window_end_timestamp_seconds') ?? NaN) / 60;
-  const expected = expectNerdGraph(simulator.world, { now, window: { from: to - 5, to } });
-  expect(differences(expected, seriesOf(families), RELATIVE_ERROR)).toEqual([]);
-  expect(expected.keys().length).toBeGreaterThan(1_300);
+/** Expects that an account which is read through REST has every series of the world, with its value, and no other one. */
+function expectRest(simulator: Simulator, families: readonly ParsedFamily[], now: number): void {
+  const ranges = simulator.requests.ranges();
+  expect(ranges).toHaveLength(1);
+  const [from, to] = [Date.parse(ranges[0]?.from ?? ''), Date.parse(ranges[0]?.to ?? '')];
+  expect(to - from).toBe(5 * 60_000);
+  const window = { from: from / 60_000, to: to / 60_000 };
+  const expected = expectWorld(simulator.world, { now, window });
+  expect(differences(expected, seriesOf(families, 'rest'), RELATIVE_ERROR)).toEqual([]);
+  expect(expected.keys().length).toBeGreaterThan(1_800);
   expect(lint(families)).toEqual([]);
-  process.stderr.write(`values: ${expected.keys().length} series compared (NerdGraph)\n`);
+}
+
+test('every series has the value that the world gives, and there is no other one: REST, with documented metrics of hosts', async () => {
+  const now = Date.now();
+  const simulator = await simulatorForTest({ ...WORLD, hostMetrics: 'documented', now: () => now });
+  const config = { accounts: [account(simulator, 'rest', { instances: true })] };
+  const exporter = await exporterForTest({ ...SAME_WINDOW, config });
+  expectRest(simulator, await scrapeUntilFresh(exporter), now);
 });
 
 /** Families about a window, which both interfaces have. */
@@ -83,30 +55,30 @@ const SHARED_NAME = 'search-6-01';
 const ONLY_REST = /_(component_(time_seconds|calls_per_second)|apdex_(requests|threshold_seconds))$/;
 const ONLY_NERDGRAPH = /_(web_requests_per_second|non_web_requests_per_second|error_ratio|errors_per_second)$/;
 
-/** The series of one account without what tells accounts and hosts of one name apart. */
-function windowSeries(families: readonly ParsedFamily[], accountName: string): SeriesMap {
-  const series = new SeriesMap();
-  for (const { samples } of families.filter(({ name }) => WINDOW.test(name))) {
-    for (const { name, labels, value: found } of samples) {
-      if (labels['account'] !== accountName || labels['host'] === SHARED_NAME) continue;
-      series.add(name, { ...labels, account: '', host_id: '' }, found);
-    }
+/** The series about windows without what tells hosts of one name apart. */
+function windowSeries(series: SeriesMap): SeriesMap {
+  const found = new SeriesMap();
+  for (const { name, labels, value: number } of series.all()) {
+    if (WINDOW.test(name) && labels['host'] !== SHARED_NAME) found.add(name, { ...labels, host_id: '' }, number);
   }
-  return series;
+  return found;
 }
 
-test('one process reads one world through both interfaces and publishes the same numbers', async () => {
+test('one process reads one world, with all metrics of hosts, through both interfaces, and publishes the same numbers', async () => {
   const now = Date.now();
   const simulator = await simulatorForTest({ ...WORLD, hostMetrics: 'all', now: () => now });
-  const exporter = await exporterForTest({
-    ...SAME_WINDOW,
-    config: {
-      accounts: [account(simulator, 'rest'), nerdGraphAccount(simulator, 'nerdgraph')],
-      collection: { raw_values: true },
-    },
-  });
+  const accounts = [account(simulator, 'rest', { instances: true }), nerdGraphAccount(simulator, 'nerdgraph')];
+  const exporter = await exporterForTest({ ...SAME_WINDOW, config: { accounts, collection: { raw_values: true } } });
   const families = await scrapeUntilFresh(exporter);
-  const [rest, nerdGraph] = [windowSeries(families, 'rest'), windowSeries(families, 'nerdgraph')];
+  expectRest(simulator, families, now);
+  const end = 'newrelic_exporter_window_end_timestamp_seconds';
+  const to = (value(families, end, { account: 'nerdgraph' }) ?? NaN) / 60;
+  const expected = expectNerdGraph(simulator.world, { now, window: { from: to - 5, to } });
+  expect(differences(expected, seriesOf(families, 'nerdgraph'), RELATIVE_ERROR)).toEqual([]);
+  expect(expected.keys().length).toBeGreaterThan(1_300);
+
+  const rest = windowSeries(seriesOf(families, 'rest'));
+  const nerdGraph = windowSeries(seriesOf(families, 'nerdgraph'));
   const both = rest.keys().filter((key) => nerdGraph.get(key) !== undefined);
   const apart = both.map((key) => {
     const [a = NaN, b = NaN] = [rest.get(key), nerdGraph.get(key)];

@@ -5,7 +5,7 @@ import type { Format } from '../../src/exposition/formats.ts';
 import type { DroppedSeries } from '../../src/metrics/sample.ts';
 import { parseOpenMetrics, parseText } from '../support/exposition.ts';
 import { anyBlocks, block, gauge, render, written } from '../support/expositionBlocks.ts';
-import { plainAnswer } from '../support/plainAnswer.ts';
+import { plainExposition } from '../support/plainExposition.ts';
 
 const FORMATS: readonly Format[] = ['text', 'openmetrics'];
 const PARSERS = { text: parseText, openmetrics: parseOpenMetrics };
@@ -35,14 +35,14 @@ function byFamily(dropped: readonly DroppedSeries[]): ReadonlyMap<string, number
   return counts;
 }
 
-describe('an answer', () => {
+describe('an exposition', () => {
   it('has the bytes of the plain path, whatever the blocks, in both formats, compressed or not', async () => {
     const limit = fc.constantFrom(Infinity, 3, 1, 0);
     await fc.assert(
       fc.asyncProperty(anyBlocks, limit, fc.boolean(), async (blocks, maxSeries, withOwn) => {
         const own = withOwn ? [UP] : [];
         for (const format of FORMATS) {
-          const plain = plainAnswer(blocks, own, { format, maxSeries });
+          const plain = plainExposition(blocks, own, { format, maxSeries });
           for (const gzip of [false, true]) {
             const answer = await render(blocks.map(written), { own, format, gzip, maxSeries });
             expect(answer.text).toBe(plain.text);
@@ -84,7 +84,7 @@ describe('an answer', () => {
         [long, -1e-7],
       ]),
     );
-    const { text } = plainAnswer(blocks, [], { format: 'text', maxSeries: Infinity });
+    const { text } = plainExposition(blocks, [], { format: 'text', maxSeries: Infinity });
     for (const gzip of [false, true]) {
       const answer = await render(blocks.map(written), { gzip });
       expect(answer.text === text).toBe(true);

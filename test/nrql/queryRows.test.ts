@@ -27,7 +27,7 @@ const read = (rows: readonly unknown[], rules: RowRules = RULES, facets?: readon
   readRows(answer(rows, facets ?? rules.facets.map(String)), rules);
 
 describe('the labels of a row', () => {
-  it('are its facets in the order of the text, whatever their order in the answer', () => {
+  it('are its facets in the order of the text, whatever their order in the result', () => {
     const rows = [{ facet: ['eu', 'basic'], planregion: ['eu', 'basic'], region: 'basic', plan: 'eu', orders: 4 }];
     expect(read(rows, RULES, ['plan', 'region']).series).toEqual([
       [{ labels: { region: 'basic', plan: 'eu' }, value: 4 }],
@@ -164,7 +164,7 @@ describe('the most series', () => {
   });
 });
 
-describe('an answer that is not whole', () => {
+describe('a result that is not whole', () => {
   const rows = (count: number): unknown[] =>
     Array.from({ length: count }, (_, n) => ({ facet: String(n), incidents: 1 }));
 
@@ -204,7 +204,7 @@ describe('an answer that is not whole', () => {
   });
 });
 
-it('whatever the rows are, gives finite numbers with the asked labels, each series once, or refuses the answer', () => {
+it('whatever the rows are, gives finite numbers with the asked labels, each series once, or refuses the result', () => {
   const rows = fc.array(
     fc.record({ facet: fc.oneof(fc.string(), fc.array(fc.jsonValue(), { maxLength: 3 })), orders: fc.jsonValue() }),
   );

@@ -19,9 +19,9 @@ const PASSWORD = 'correct horse';
 /** Gets the exporter's own /metrics inside the container; prints the status, then the body. */
 const SCRAPE = `
 const [url, auth] = process.argv.slice(1);
-require(url.split(':')[0]).get(url, { rejectUnauthorized: false, ...(auth && { auth }) }, (answer) => {
-  console.log(answer.statusCode);
-  answer.pipe(process.stdout);
+require(url.split(':')[0]).get(url, { rejectUnauthorized: false, ...(auth && { auth }) }, (response) => {
+  console.log(response.statusCode);
+  response.pipe(process.stdout);
 });`;
 
 await describeReal('the image, built from the Dockerfile', {
@@ -89,9 +89,9 @@ await describeReal('the image, built from the Dockerfile', {
       const started = performance.now();
       const container = runImage(image, program('ip'), folder, flags);
       try {
-        await until('the program to listen', () =>
-          Promise.resolve(container.output().includes('Listening') ? true : undefined),
-        ).catch((error: unknown) => expect.fail(`${String(error)}: ${container.output()}`));
+        await until('the program to listen', () => container.output().includes('Listening')).catch((error: unknown) =>
+          expect.fail(`${String(error)}: ${container.output()}`),
+        );
         process.stderr.write(`image: listens ${Math.round(performance.now() - started)} ms after its start\n`);
         const [form, ...check] = image.config.Healthcheck.Test;
         expect(form).toBe('CMD');
@@ -126,7 +126,7 @@ await describeReal('the image, built from the Dockerfile', {
         const simulator = container.exec(['node', '/app/dist/main.js', 'simulate'], 600_000);
         await until('the simulator to be read', async () => {
           const { body } = await scrape(container, 'http://127.0.0.1:9126/metrics');
-          return /^newrelic_up\{account="production"\} 1$/m.test(body) ? true : undefined;
+          return /^newrelic_up\{account="production"\} 1$/m.test(body);
         });
         const { body } = await scrape(container, 'http://127.0.0.1:9126/metrics');
         expect(body).toMatch(/^newrelic_exporter_build_info\{.*revision="abcdef",node_version="v24\./m);

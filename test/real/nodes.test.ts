@@ -25,14 +25,12 @@ function works(node: () => { readonly path: string; readonly version: string }):
     const { path, version } = node();
     const demo = startProgram({ node: path, args: ['demo', '--web.listen-address=127.0.0.1:0'] });
     try {
-      const address = await until('the demo to listen', () =>
-        Promise.resolve(/(http:\/\/127\.0\.0\.1:\d+)\/metrics/.exec(demo.output())?.[1]),
-      );
+      const [, address] = await demo.said(/(http:\/\/127\.0\.0\.1:\d+)\/metrics/);
       // A scrape may come before the data: it is answered with what is there by its deadline.
       const families = await until('both accounts to be read', async () => {
         const found = parseText(await (await fetch(`${address}/metrics`)).text());
         const isUp = samplesOf(found, 'newrelic_up').filter(({ value }) => value === 1).length === 2;
-        return isUp && samplesOf(found, 'newrelic_application_response_time_seconds').length > 0 ? found : undefined;
+        return isUp && samplesOf(found, 'newrelic_application_response_time_seconds').length > 0 && found;
       });
       expect(samplesOf(families, 'newrelic_exporter_build_info')[0]?.labels['node_version']).toBe(version);
     } finally {

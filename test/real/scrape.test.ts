@@ -11,10 +11,12 @@ import {
 import type { Simulator } from '../../src/simulator/simulator.ts';
 import { startSimulator } from '../../src/simulator/simulator.ts';
 import { ACCOUNT_ID, accountBy } from '../e2e/support/config.ts';
+import { clockForTest, exporterForTest } from '../e2e/support/forTest.ts';
 import { MovedClock } from '../e2e/support/movedClock.ts';
 import { startExporter, type Exporter } from '../e2e/support/program.ts';
 import { scrapeUntilFresh } from '../e2e/support/states.ts';
 import { parseOpenMetrics, type ParsedFamily } from '../support/exposition.ts';
+import { simulatorForTest } from '../support/simulator.ts';
 import { run } from './support/processes.ts';
 import { INTERFACE_OF, REST_ONLY } from './incidents/fleet.ts';
 import { BOTH_LINES, describeReal } from './support/realPrograms.ts';
@@ -25,27 +27,17 @@ import { until } from './support/until.ts';
 const OPENMETRICS = 'application/openmetrics-text;version=1.0.0';
 const OURS =
   /^newrelic_(application|host|instance|key_transaction|alert_events|browser|deployment|entity|ext|infra|limit|service_level|synthetics|transaction|usage)_/;
-/** The families of the shipped packs, one of each. */
-const OF_PACKS = [
-  'newrelic_alert_events_open',
-  'newrelic_browser_page_views',
-  'newrelic_deployment_timestamp_seconds',
-  'newrelic_limit_used_per_minute',
-  'newrelic_service_level_compliance_ratio',
-  'newrelic_synthetics_checks',
-  'newrelic_transaction_duration_seconds',
-  'newrelic_usage_ingested_bytes',
-];
-const PACKS = [
-  'alert_events',
-  'browser',
-  'deployments',
-  'limits',
-  'service_levels',
-  'synthetics',
-  'transactions',
-  'usage',
-];
+/** The shipped packs, each with one of its families. */
+const PACKS = {
+  alert_events: 'newrelic_alert_events_open',
+  browser: 'newrelic_browser_page_views',
+  deployments: 'newrelic_deployment_timestamp_seconds',
+  limits: 'newrelic_limit_used_per_minute',
+  service_levels: 'newrelic_service_level_compliance_ratio',
+  synthetics: 'newrelic_synthetics_checks',
+  transactions: 'newrelic_transaction_duration_seconds',
+  usage: 'newrelic_usage_ingested_bytes',
+};
 
 /** Types of entities, each with the family of one of its golden metrics. */
 const ENTITY_TYPES = {
@@ -100,7 +92,7 @@ await describeReal('a real Prometheus that scrapes the exporter', {
             accounts: [
               accountBy(by, simulator, {
                 account_id: ACCOUNT_ID,
-                query_packs: PACKS,
+                query_packs: Object.keys(PACKS),
                 entities: Object.keys(ENTITY_TYPES).map((type) => ({ type })),
                 counters: true,
                 instances: by === 'rest',
@@ -145,15 +137,13 @@ await describeReal('a real Prometheus that scrapes the exporter', {
         // OpenMetrics names a counter without the ending of its series.
         const inText = ours.map(({ name, type }) => (type === 'counter' ? name.replace(/_total$/, '') : name));
         expect(names.toSorted()).toEqual(inText.toSorted());
-        const expected = [...OF_PACKS, ...Object.values(ENTITY_TYPES)];
+        const expected = [...Object.values(PACKS), ...Object.values(ENTITY_TYPES)];
         expect(expected.filter((name) => !names.includes(name))).toEqual([]);
 
         const samples = ours.flatMap((family) => family.samples);
-        const found = await until('every series', async () => {
-          const queried = await plain.query(`{__name__=~"${OURS.source.slice(1)}.+"}`);
-          const byKey = queried.map(({ labels, value }) => [keyOf(labels['__name__'] ?? '', labels), value] as const);
-          return byKey.length === samples.length ? new Map(byKey) : undefined;
-        });
+        const all = `{__name__=~"${OURS.source.slice(1)}.+"}`;
+        const queried = await plain.some(`${all} and on () (count(${all}) == ${samples.length})`);
+        const found = new Map(queried.map(({ labels, value }) => [keyOf(labels['__name__'] ?? '', labels), value]));
         expect(samples.filter((sample) => found.get(keyOf(sample.name, sample.labels)) !== sample.value)).toEqual([]);
         for (const [type, family] of Object.entries(ENTITY_TYPES)) {
           const joined = `${family} * on (account, entity_guid) group_left (entity_type) newrelic_entity_info`;
@@ -162,35 +152,22 @@ await describeReal('a real Prometheus that scrapes the exporter', {
         }
         const metadata = z.record(z.string(), z.unknown()).parse(await plain.api('/api/v1/metadata?limit=10000'));
         expect(names.filter((name) => !Object.hasOwn(metadata, name))).toEqual([]);
-        await until('the other server to have scraped', async () => (await labelled.query('newrelic_up'))[0]);
+        await labelled.some('newrelic_up');
         expect(simulator.requests.count()).toBe(calls);
       });
 
       test('target labels named like ours change nothing: series, rules and alerts keep the labels of the exporter', async () => {
-        const zones = await until('a scrape', async () => {
-          const found = await labelled.query('count by (zone) (newrelic_application_apdex_requests)');
-          return found.length > 0 ? found : undefined;
-        });
+        const zones = await labelled.some('count by (zone) (newrelic_application_apdex_requests)');
         const names = zones.map(({ labels }) => labels['zone']);
         expect(names.toSorted()).toEqual(['frustrated', 'satisfied', 'tolerating']);
         // One query, so that one scrape answers it: what is theirs, beside what is ours.
         const named = 'label_replace({__name__=~"newrelic_.+", exported_app=~".+"}, "theirs", "exported", "", "")';
         const host = 'label_replace(newrelic_host_info{host="scraper"}, "theirs", "host", "", "")';
-        const storefront = await until('the application', async () => {
-          const all = await labelled.query(`${named} or ${host} or newrelic_application_info{app="Storefront"}`);
-          return all.length > 0 ? all : undefined;
-        });
+        const storefront = await labelled.some(`${named} or ${host} or newrelic_application_info{app="Storefront"}`);
         expect(storefront.map(({ labels }) => [labels['app'], labels['theirs']])).toEqual([['Storefront', undefined]]);
-        const alert = await until('the alert', async () => {
-          const name = `alertname="NewRelicApplicationErrorRatioHigh", app_id="${FAILING}"`;
-          return (await labelled.query(`ALERTS{${name}, alertstate="firing"}`))[0];
-        });
-        expect(alert.labels['app']).toBe('Storefront');
-        const recorded = await until('a recording rule', async () => {
-          const mean = await labelled.query('account:newrelic_application_apdex_score:mean');
-          return mean[0];
-        });
-        expect(recorded.value).toBeGreaterThan(0);
+        const alert = `alertname="NewRelicApplicationErrorRatioHigh", app_id="${FAILING}", alertstate="firing"`;
+        expect(await labelled.some(`ALERTS{${alert}}`)).toMatchObject([{ labels: { app: 'Storefront' } }]);
+        await labelled.some('account:newrelic_application_apdex_score:mean > 0');
       });
 
       test('every expression of the dashboards and of their variables returns series', async () => {
@@ -214,11 +191,9 @@ await describeReal('a real Prometheus that scrapes the exporter', {
         // What has returned something once need not do so again.
         let waiting = expressions.filter(({ excused }) => !excused);
         await until('every expression to return something', async () => {
-          const answers = await Promise.all(
-            waiting.map(async (each) => ({ each, series: await plain.query(each.text) })),
-          );
-          waiting = answers.flatMap(({ each, series }) => (series.length === 0 ? [each] : []));
-          return waiting.length === 0 ? true : undefined;
+          const isEmpty = await Promise.all(waiting.map(async ({ text }) => (await plain.query(text)).length === 0));
+          waiting = waiting.filter((_, index) => isEmpty[index]);
+          return waiting.length === 0;
         }).catch(() => expect(waiting.map(({ of, text }) => `${of}: ${text}`)).toEqual([]));
         expect(expressions.length).toBeGreaterThan(50);
         const excused = expressions.filter((each) => each.excused);
@@ -232,37 +207,32 @@ await describeReal('a real Prometheus that scrapes the exporter', {
 await describeReal('a real Prometheus that does not wait for a collection', {
   tools: ['prometheus'],
   define: (program) => {
-    test('a timeout shorter than the collection loses no scrape, and an application that is removed goes at once', async () => {
-      const clock = new MovedClock({ standsStill: true });
-      const simulator = await startSimulator({ applications: 16, now: clock.now });
+    test('a timeout shorter than the collection loses no scrape, and an application that is removed goes at once', async ({
+      onTestFinished,
+    }) => {
+      const clock = clockForTest({ standsStill: true }, onTestFinished);
+      const simulator = await simulatorForTest({ applications: 16, now: clock.now }, onTestFinished);
       simulator.faults.add({ effect: 'delay', milliseconds: 1500, times: 40 });
-      const exporter = await startExporter({
-        ...clock.program,
-        config: { accounts: [accountBy('rest', simulator)], collection: { scrape_timeout_offset: '9s' } },
-      });
+      const exporter = await exporterForTest(
+        {
+          ...clock.program,
+          config: { accounts: [accountBy('rest', simulator)], collection: { scrape_timeout_offset: '9s' } },
+        },
+        onTestFinished,
+      );
       const server = await startPrometheus(program('prometheus'), { config: configOf(exporter.port, '12s') });
-      try {
-        const removed = 'newrelic_application_info{app_id="1000003"}';
-        await until('the application', async () => ((await server.query(removed)).length === 1 ? true : undefined));
-        // A call in flight would seem to last a minute, and the exporter would slow down for such calls.
-        await scrapeUntilFresh(exporter);
-        simulator.change(1_000_003, { removed: true });
-        clock.minutesLater(1);
-        // The other one is there: the answer is one of a scrape that was read. Five minutes are how long Prometheus looks
-        // back for a series that merely fails to come.
-        await until('the application to be gone', async () => {
-          const both = await server.query('newrelic_application_info{app_id=~"1000002|1000003"}');
-          return both.length === 1 && both[0]?.labels['app_id'] === '1000002' ? true : undefined;
-        });
-        const partial = 'max_over_time(newrelic_exporter_scrapes_total{result="partial"}[5m]) > 0';
-        expect(await server.query(partial)).toHaveLength(1);
-        expect(await server.query('min_over_time(up[5m])')).toMatchObject([{ value: 1 }]);
-      } finally {
-        await server.stop();
-        await exporter.stop();
-        await simulator.close();
-        clock.close();
-      }
+      onTestFinished(server.stop);
+      await server.some('newrelic_application_info{app_id="1000003"}');
+      // A call in flight would seem to last a minute, and the exporter would slow down for such calls.
+      await scrapeUntilFresh(exporter);
+      simulator.change(1_000_003, { removed: true });
+      clock.minutesLater(1);
+      // The other one is there: what is queried was scraped. Five minutes are how long Prometheus looks back for a series that
+      // merely fails to come.
+      const [other, removed] = [2, 3].map((id) => `newrelic_application_info{app_id="100000${id}"}`);
+      await server.some(`${other} unless on () ${removed}`);
+      await server.some('max_over_time(newrelic_exporter_scrapes_total{result="partial"}[5m]) > 0');
+      expect(await server.query('min_over_time(up[5m])')).toMatchObject([{ value: 1 }]);
     });
   },
 });

@@ -1,12 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { accountBy } from '../e2e/support/config.ts';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import type { Simulator } from '../../src/simulator/simulator.ts';
+import { accountBy } from '../e2e/support/config.ts';
 import { blocksOf, pageAt, sectionOf } from '../docs/pages.ts';
 import { describeReal } from './support/realPrograms.ts';
-import { until } from './support/until.ts';
 import { startWatched, type Watched } from './support/watched.ts';
 
 const PAGE = z.object({
@@ -45,7 +44,7 @@ await describeReal('the shadow phase as docs/migrating.md shows it', {
       watched = await startWatched(program('prometheus'), {
         world: { rounding: false, hostMetrics: 'all' },
         config: (simulator) => ({ accounts: accountsOfThePage(simulator) }),
-        rules: () => ({ 'shadow.yaml': quickShadowRules() }),
+        rules: { 'shadow.yaml': quickShadowRules() },
       });
     }, 300_000);
 
@@ -53,11 +52,9 @@ await describeReal('the shadow phase as docs/migrating.md shows it', {
 
     test('compares applications, hosts and key transactions, and finds what compare finds: nothing', async () => {
       const { server } = watched;
-      const families = await until('the differences', async () => {
-        const found = await server.query('count by (family) (newrelic_shadow:difference)');
-        return found.length > 20 ? found.map(({ labels }) => labels['family']) : undefined;
-      });
-      expect(families).toEqual(
+      const compared = 'count by (family) (newrelic_shadow:difference)';
+      const found = await server.some(`${compared} and on () (count(${compared}) > 20)`);
+      expect(found.map(({ labels }) => labels['family'])).toEqual(
         expect.arrayContaining([
           'newrelic_application_response_time_seconds',
           'newrelic_host_cpu_usage_ratio',
@@ -67,9 +64,7 @@ await describeReal('the shadow phase as docs/migrating.md shows it', {
       expect(await server.query('newrelic_shadow:difference > 0.01')).toEqual([]);
       expect(await server.query('newrelic_shadow:unmatched')).toEqual([]);
       // Before the first scrape there was nothing to compare.
-      await until('no alert', async () =>
-        (await server.query('ALERTS{alertstate="firing"}')).length === 0 ? true : undefined,
-      );
+      await server.some('absent(ALERTS{alertstate="firing"})');
     });
 
     test('says when the interfaces differ, and when one of them lists less', async () => {
@@ -78,13 +73,8 @@ await describeReal('the shadow phase as docs/migrating.md shows it', {
       simulator.change(1_000_001, { on: 'nerdgraph', traffic });
       simulator.change(1_000_002, { on: 'nerdgraph', removed: true });
       await later(2);
-      const firing = (name: string) =>
-        until(name, async () => {
-          const [alert] = await server.query(`ALERTS{alertname="${name}", alertstate="firing", account="production"}`);
-          return alert;
-        });
-      await firing('NewRelicShadowDiffers');
-      await firing('NewRelicShadowUnmatched');
+      for (const name of ['NewRelicShadowDiffers', 'NewRelicShadowUnmatched'])
+        await server.some(`ALERTS{alertname="${name}", alertstate="firing", account="production"}`);
       const gone = await server.query('newrelic_shadow:unmatched{family="newrelic_application_info"}');
       expect(gone.map(({ labels }) => [labels['api'], labels['app_id']])).toEqual([['rest', '1000002']]);
       expect(await server.query('newrelic_shadow:difference{app_id="1000001"} > 0.05')).not.toEqual([]);

@@ -34,7 +34,7 @@ export interface CallOptions {
 /** The headers of a well-behaved client. */
 export const GOOD = { 'X-Api-Key': DEMO_API_KEY, Accept: 'application/json' };
 
-/** One call over a socket of its own, exactly as given: no header is added. Rejects when the answer is cut. */
+/** One call over a socket of its own, exactly as given: no header is added. Rejects when the response is cut. */
 export function call(url: string, options: CallOptions = {}): Promise<Reply> {
   const { method = 'GET', headers = GOOD, body, ca, signal } = options;
   return new Promise((resolve, reject) => {

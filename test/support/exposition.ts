@@ -24,9 +24,7 @@ export function parseText(body: string | Uint8Array): ParsedFamily[] {
       continue;
     }
     const [kind, name, content] = metadataOf(text, line);
-    if (kind === 'UNIT') {
-      throw new FormatError('UNIT is not of this format', line, text);
-    }
+    if (kind === 'UNIT') throw new FormatError('UNIT is not of this format', line, text);
     if (kind === 'TYPE' && !['counter', 'gauge', 'histogram', 'summary', 'untyped'].includes(content)) {
       throw new FormatError('unknown type', line, text);
     }
@@ -45,9 +43,7 @@ export function parseOpenMetrics(body: string | Uint8Array): ParsedFamily[] {
     return (suffixes[type] ?? ['']).map((suffix) => family + suffix);
   });
   const lines = linesOf(decoded(body));
-  if (lines.pop() !== '# EOF') {
-    throw new FormatError('the last line is not # EOF', lines.length + 1, '');
-  }
+  if (lines.pop() !== '# EOF') throw new FormatError('the last line is not # EOF', lines.length + 1, '');
   for (const [index, text] of lines.entries()) {
     const line = index + 1;
     if (!text.startsWith('#')) {
@@ -59,9 +55,7 @@ export function parseOpenMetrics(body: string | Uint8Array): ParsedFamily[] {
       continue;
     }
     const [kind, name, content] = metadataOf(text, line);
-    if (kind === 'HELP' && /(?<!\\)(?:\\\\)*"/.test(content)) {
-      throw new FormatError('quote in HELP', line, text);
-    }
+    if (kind === 'HELP' && /(?<!\\)(?:\\\\)*"/.test(content)) throw new FormatError('quote in HELP', line, text);
     if (kind === 'UNIT' && !name.endsWith(`_${content}`)) {
       throw new FormatError('the name does not end in the unit', line, text);
     }
@@ -79,12 +73,8 @@ export function parseOpenMetrics(body: string | Uint8Array): ParsedFamily[] {
 }
 
 function linesOf(body: string): string[] {
-  if (body === '') {
-    return [];
-  }
-  if (!body.endsWith('\n')) {
-    throw new FormatError('no newline at the end', 0, body.slice(-80));
-  }
+  if (body === '') return [];
+  if (!body.endsWith('\n')) throw new FormatError('no newline at the end', 0, body.slice(-80));
   return body.slice(0, -1).split('\n');
 }
 
@@ -107,9 +97,7 @@ function checkClashes(families: readonly ParsedFamily[]): void {
       ...samples.map((s) => s.name),
     ])) {
       const owner = owners.get(taken);
-      if (owner !== undefined) {
-        throw new FormatError(`name of family ${owner} and of family ${name}`, 0, taken);
-      }
+      if (owner !== undefined) throw new FormatError(`name of family ${owner} and of family ${name}`, 0, taken);
       owners.set(taken, name);
     }
   }

@@ -28,9 +28,7 @@ export class FamilyGroups {
     }
     const { metadata, samples } = this.#current ?? fail('no family', line, name);
     const last = [...metadata.keys()].at(-1);
-    if (samples.length > 0) {
-      throw new FormatError(`${kind} after samples`, line, name);
-    }
+    if (samples.length > 0) throw new FormatError(`${kind} after samples`, line, name);
     if (last !== undefined && this.#order.indexOf(kind) <= this.#order.indexOf(last)) {
       throw new FormatError(`${kind} after ${last}`, line, name);
     }
@@ -44,9 +42,7 @@ export class FamilyGroups {
       throw new FormatError(`sample does not belong to ${type} ${name}`, line, sample.name);
     }
     const series = JSON.stringify([sample.name, Object.entries(sample.labels).sort()]);
-    if (this.#series.has(series)) {
-      throw new FormatError('series given twice', line, series);
-    }
+    if (this.#series.has(series)) throw new FormatError('series given twice', line, series);
     this.#series.add(series);
     samples.push(sample);
   }
@@ -64,9 +60,7 @@ export class FamilyGroups {
   }
 
   #open(name: string, line: number): void {
-    if (this.#families.has(name)) {
-      throw new FormatError('lines of a family are not together', line, name);
-    }
+    if (this.#families.has(name)) throw new FormatError('lines of a family are not together', line, name);
     this.#current = { name, metadata: new Map(), samples: [] };
     this.#families.set(name, this.#current);
   }

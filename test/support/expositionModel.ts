@@ -45,9 +45,7 @@ export function value(
   labels: Readonly<Record<string, string>> = {},
 ): number | undefined {
   const found = samplesOf(families, name, labels);
-  if (found.length > 1) {
-    throw new Error(`${found.length} samples of ${name} have the labels ${JSON.stringify(labels)}`);
-  }
+  if (found.length > 1) throw new Error(`${found.length} samples of ${name} have the labels ${JSON.stringify(labels)}`);
   return found[0]?.value;
 }
 

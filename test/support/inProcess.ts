@@ -36,9 +36,7 @@ export function runInProcess(args: readonly string[], options: ToolOptions = {})
 
 async function runAlone(args: readonly string[], { config, env: variables, folder: given }: ToolOptions) {
   const folder = given ?? mkdtempSync(join(tmpdir(), 'tool-'));
-  if (config !== undefined) {
-    writeFileSync(join(folder, 'config.yaml'), typeof config === 'string' ? config : configText(config));
-  }
+  if (config !== undefined) writeFileSync(join(folder, 'config.yaml'), configText(config));
   const output = { stdout: '', stderr: '' };
   const spies = (['stdout', 'stderr'] as const).map((stream) =>
     vi.spyOn(process[stream], 'write').mockImplementation((text, ...more: unknown[]) => {

@@ -168,7 +168,7 @@ describe("the exporter's own metrics", () => {
     expect(value(families, 'newrelic_exporter_build_info', build)).toBe(1);
   });
 
-  it('say how many series the answer has of each family, and count what was cut, once for each refresh', async () => {
+  it('say how many series the exposition has of each family, and count what was cut, once for each refresh', async () => {
     const [small, large] = [gauge('newrelic_small'), gauge('newrelic_large')];
     const [first, second] = ['1', '2'].map((app_id) =>
       block(
@@ -335,7 +335,7 @@ describe("the exporter's own metrics", () => {
     expect(lint(families)).toEqual([]);
   });
 
-  it('have no event loop lag where none was measured since the last answer', async () => {
+  it('have no event loop lag where none was measured since the last exposition', async () => {
     const lag = /^nodejs_eventloop_lag_(?:min|max|mean|stddev|p\d\d)_seconds$/;
     await scrape();
     const families = await scrape();

@@ -21,9 +21,9 @@ import {
   KEY_TRANSACTION_DURATION,
   KEY_TRANSACTION_ERRORS,
   METRIC_VALUES,
-  type Tally,
   TIMESLICE_VALUE,
 } from './parseQuery.ts';
+import type { Tally } from './nrqlFunctions.ts';
 import type { Groups } from './rowTally.ts';
 
 /** Records with the same attributes: one metric, one host, one scope. */

@@ -1,5 +1,6 @@
 import { NrqlError, comparedValues } from './condition.ts';
-import type { ColumnValue, NrqlQuery } from './parseQuery.ts';
+import type { ColumnValue } from './nrqlFunctions.ts';
+import type { NrqlQuery } from './parseQuery.ts';
 import type { NrqlRow } from './rowTally.ts';
 import type { StoredEvent } from '../world/accountEvents.ts';
 import { MINUTE } from '../world/worldEntities.ts';

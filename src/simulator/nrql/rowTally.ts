@@ -1,6 +1,7 @@
 import { MINUTE } from '../world/worldEntities.ts';
 import { NrqlError } from './condition.ts';
-import { type ColumnValue, type NrqlQuery, Tally } from './parseQuery.ts';
+import { type ColumnValue, Tally } from './nrqlFunctions.ts';
+import type { NrqlQuery } from './parseQuery.ts';
 
 const HOUR = 60 * MINUTE;
 const MAX_BUCKETS = 366;

@@ -107,7 +107,7 @@ const cases = FAULTS.flatMap(([fault, answer, reason, words]) =>
 );
 
 describe('a fault of upstream', () => {
-  it.each(cases)('$fault fails a call for $name, and the next good answer heals it', async (each) => {
+  it.each(cases)('$fault fails a call for $name, and the next good response heals it', async (each) => {
     // The timers of the reader go on only where a fault moves them, so that no good answer can be too late.
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
@@ -164,7 +164,7 @@ describe('a connection that cannot be made', () => {
     expect(message).toMatch(/host name (not found|could not be looked up): no-such-host\.invalid \(reason network\)$/);
   });
 
-  it('to something that does not speak HTTP gives no answer', async () => {
+  it('to something that does not speak HTTP gives no response', async () => {
     const { port, close } = await listen(
       createServer((socket) => {
         socket.on('data', () => socket.end('220 mail.example ESMTP\r\n'));

@@ -59,7 +59,7 @@ describe('the place of a call', () => {
 });
 
 describe('a query for many applications', () => {
-  it('is one, and each application has its own answer', async () => {
+  it('is one, and each application has its own result', async () => {
     const between = await startBetween(WORLD);
     const outcomes = await readAll(between);
     expect(between.asked).toHaveLength(1);
@@ -92,7 +92,7 @@ describe('a query for many applications', () => {
   });
 
   it.each([10, 20, 40])(
-    'that an answer of %s rows cannot hold is read in parts until nothing is missing',
+    'that a result of %s rows cannot hold is read in parts until nothing is missing',
     async (limit) => {
       const between = await startBetween(WORLD);
       const [whole, hosts] = [await readAll(between), await readHosts(between)];
@@ -290,7 +290,7 @@ describe('a series', () => {
   });
 
   it.each([{ hosts: false }, { hosts: true }])(
-    'of which one metric has more rows than an answer holds is read in parts of its time (hosts: $hosts)',
+    'of which one metric has more rows than a result holds is read in parts of its time (hosts: $hosts)',
     async ({ hosts }) => {
       const between = await startBetween({ applications: 3, hostsPerApplication: 2 });
       const { reader, call, notes } = between;

@@ -10,7 +10,7 @@ const LIMIT = { errorCode: 'NRDB:1106924' };
 
 const errors = (message: string, extensions?: unknown, path?: unknown): unknown[] => [{ message, extensions, path }];
 
-describe('the body of an answer', () => {
+describe('the body of a response', () => {
   it.each<[meaning: string, message: string, extensions?: unknown]>([
     ['auth', 'x', { error_code: 'BAD_API_KEY' }],
     ['auth', 'x', { errorClass: 'BAD_API_KEY' }],
@@ -191,7 +191,7 @@ describe('the body of an answer', () => {
   });
 });
 
-describe('the text of an answer, before it is parsed,', () => {
+describe('the text of a response, before it is parsed,', () => {
   it.each([
     ['a list of errors', '{"errors":[{"message":"x"}]}'],
     ['one error', '{"error":{"title":"x"}}'],

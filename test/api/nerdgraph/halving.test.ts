@@ -71,7 +71,7 @@ describe('an account that answers nothing', () => {
 });
 
 describe('an application that breaks queries', () => {
-  it('is asked alone afterwards, and with the others again after thirty good answers', async () => {
+  it('is asked alone afterwards, and with the others again after thirty good responses', async () => {
     const between = await startBetween({ ...WORLD, applications: 3 });
     const ids = IDS.slice(0, 3);
     between.fault = whereIds((some) => some.includes(ids[1]!), say('oops', 'SERVER_ERROR'));
@@ -86,7 +86,7 @@ describe('an application that breaks queries', () => {
 });
 
 describe('what the service words as passing', () => {
-  it('is not divided after good answers in between, however many refreshes ago it came', async () => {
+  it('is not divided after good responses in between, however many refreshes ago it came', async () => {
     const between = await startBetween(WORLD, { maxRetries: 2 });
     const words = say('Something went wrong while executing your query');
     for (let moment = 0; moment < 2; moment += 1) {

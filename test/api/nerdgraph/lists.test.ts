@@ -376,7 +376,7 @@ describe('key transactions', () => {
     expect((await rate()) / before).toBeCloseTo(10 / 11, 9);
   });
 
-  it('that an answer does not hold are counted, and where it holds none the list is refused', async () => {
+  it('that a response does not hold are counted, and where it holds none the list is refused', async () => {
     const between = await startBetween({ applications: 3, keyTransactions: 4 });
     const { reader, call, notes } = between;
     const whole = await reader.listKeyTransactions({}, call);
@@ -407,7 +407,7 @@ describe('key transactions', () => {
   });
 });
 
-describe('a large answer', () => {
+describe('a large response', () => {
   it('reaches each of its hosts', async () => {
     const between = await startBetween({ applications: 1 });
     const { reader, call } = between;

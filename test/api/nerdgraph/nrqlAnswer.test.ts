@@ -12,7 +12,7 @@ const rowsOf = (facets: number, buckets: number, isListed = true): unknown[] =>
     return isListed ? { facet: [appId, metricTimesliceName] } : { appId, metricTimesliceName };
   });
 
-describe('an answer with rows of buckets', () => {
+describe('a result with rows of buckets', () => {
   it.each<[string, unknown[], boolean]>([
     ['with fewer facets than the service gives is whole', rowsOf(4_999, 2), false],
     ['with as many facets as the service gives may lack others', rowsOf(5_000, 2), true],
@@ -25,7 +25,7 @@ describe('an answer with rows of buckets', () => {
   });
 });
 
-describe('the facets that an answer names', () => {
+describe('the facets that a result names', () => {
   it.each([
     ['are as they are written', ['region', 'plan'], ['region', 'plan']],
     ['lack only the name that is no text', ['region', 7], ['region', '']],

@@ -30,7 +30,7 @@ describe('a service that answers long ranges for the steps that it keeps', () =>
     }
   });
 
-  it('gives values of the window that it answered, which the answer names', async () => {
+  it('gives values of the window that it answered, which the result names', async () => {
     const { nerdGraph } = await startBoth(WORLD);
     const { reader, call } = nerdGraph;
     const subject = { applicationId: IDS[0]!, hostKey: undefined, metrics: METRICS };

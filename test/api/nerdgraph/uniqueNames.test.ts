@@ -167,7 +167,7 @@ describe('the names of custom metrics', () => {
     expect(small).toHaveProperty('value');
   });
 
-  it('of one application that has more than an answer holds rows are read as a list of names', async () => {
+  it('of one application that has more than a result holds rows are read as a list of names', async () => {
     const between = await startBetween({ applications: 2, hostsPerApplication: 1 });
     const names = many(12_000, 'Custom/Queue/');
     serve(between, [...names, ...many(10, 'custom/queue/')]);

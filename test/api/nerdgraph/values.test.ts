@@ -145,7 +145,7 @@ describe('the values that need the sum of squares', () => {
   });
 });
 
-describe('the answer for an application or a host', () => {
+describe('the result for an application or a host', () => {
   it('counts 0 what is known to have happened never, and only that', () => {
     const names = ['HttpDispatcher', 'Errors/all', 'Apdex'];
     const { window, metrics } = metricDataOf({ names }, new Map([['Memory/Physical', row()]]), RANGE);

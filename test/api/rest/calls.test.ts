@@ -82,7 +82,7 @@ describe('a call', () => {
     await Promise.all(calls);
   });
 
-  it('reads a packed answer', async () => {
+  it('reads a packed response', async () => {
     const body = gzipSync(JSON.stringify({ applications: [application(1)] }));
     const { reader, call } = await serve((response) => {
       response.writeHead(200, { 'content-encoding': 'gzip' });
@@ -345,7 +345,7 @@ describe('a failed status', () => {
 });
 
 describe('trying again', () => {
-  it('ends with the first good answer', async () => {
+  it('ends with the first good response', async () => {
     const { reader, call, notes } = await serve(
       (response, _, index) => (index === 0 ? response.destroy() : json(response, { applications: [application(1)] })),
       { maxRetries: 2 },

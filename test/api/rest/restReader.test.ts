@@ -187,7 +187,7 @@ describe('createRestReader', () => {
     }
   });
 
-  it('counts once per answer what it left out, without a word from upstream', async () => {
+  it('counts once per response what it left out, without a word from upstream', async () => {
     const bad = { ...application(1), language: 5, application_summary: { throughput: null, response_time: '7' } };
     const { reader, call, notes } = await serve((response) =>
       json(response, { applications: [bad, { id: 'evil', name: 'x' }, application(3, 'good')] }),

@@ -7,8 +7,8 @@ export interface ConfigInput {
   readonly collection?: Readonly<Record<string, unknown>>;
 }
 
-export function configText(config: ConfigInput): string {
-  return stringify(config);
+export function configText(config: ConfigInput | string): string {
+  return typeof config === 'string' ? config : stringify(config);
 }
 
 /** An account that reads a simulator through REST. */
@@ -40,10 +40,4 @@ export function accountBy(
   settings: Readonly<Record<string, unknown>> = {},
 ): Readonly<Record<string, unknown>> {
   return (by === 'rest' ? account : nerdGraphAccount)(upstream, 'default', settings);
-}
-
-/** Every group is due again after this interval. */
-export function everyInterval(interval: string): Readonly<Record<string, string>> {
-  const groups = ['applications', 'key_transactions', 'application_metrics', 'host_metrics', 'hosts', 'instances'];
-  return Object.fromEntries([...groups, 'metric_names'].map((group) => [group, interval]));
 }

@@ -1,20 +1,10 @@
 import type { SimulatedApplication, SimulatedKeyTransaction } from '../../../src/simulator/world/worldEntities.ts';
-import type { TimesliceSum } from '../../../src/simulator/world/timesliceValues.ts';
 import type { World } from '../../../src/simulator/world/world.ts';
 import { SeriesMap } from './expectedSeries.ts';
-import { expectHealth, healthOf, keyTransactionHealth } from './expectedState.ts';
-import { expectWindow, type Minutes } from './expectedWindow.ts';
-import { databasesOf } from './expectedWorld.ts';
+import { expectHealth, healthOf, keyLabels, keyTransactionHealth } from './expectedState.ts';
+import { expectWindow, score, type Labels, type Minutes } from './expectedWindow.ts';
+import { databasesOf, type Asked } from './expectedWorld.ts';
 import { NerdGraphRows } from './nerdGraphRows.ts';
-
-type Labels = Readonly<Record<string, string>>;
-
-/** When the account was read, and over what. */
-export interface Asked {
-  /** Milliseconds since 1970 by the simulator's clock, which stands still. */
-  readonly now: number;
-  readonly window: Minutes;
-}
 
 /**
  * Every series about a whole account named `default` that is read through NerdGraph, by the rules of docs/nerdgraph.md and
@@ -89,21 +79,9 @@ function expectBrowser(series: SeriesMap, rows: NerdGraphRows, labels: Labels): 
   add('apdex_score', score(verdicts));
 }
 
-function score(verdicts: TimesliceSum | undefined): number | undefined {
-  if (verdicts === undefined) return undefined;
-  const { count: satisfied, total: tolerating, totalExclusive: frustrated } = verdicts;
-  return (satisfied + tolerating / 2) / (satisfied + tolerating + frustrated);
-}
-
 function expectKeyTransaction(series: SeriesMap, world: World, key: SimulatedKeyTransaction, asked: Asked): void {
   const owner = world.application(key.applicationId);
-  const labels = {
-    account: 'default',
-    app: owner?.name ?? '',
-    app_id: String(key.applicationId),
-    key_transaction: key.name,
-    key_transaction_id: String(key.id),
-  };
+  const labels = keyLabels(world, key);
   const prefix = 'newrelic_key_transaction';
   const add = (suffix: string, value: number | undefined, more: Labels = {}): void =>
     series.add(`${prefix}_${suffix}`, { ...labels, ...more }, value);

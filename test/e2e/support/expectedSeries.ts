@@ -1,6 +1,12 @@
+interface Series {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
 /** Series by name and labels, as Prometheus tells them apart: an empty label is the same as none. */
 export class SeriesMap {
-  readonly #values = new Map<string, number>();
+  readonly #series = new Map<string, Series>();
 
   static key(name: string, labels: Readonly<Record<string, string>>): string {
     const pairs = Object.entries(labels)
@@ -14,16 +20,20 @@ export class SeriesMap {
   add(name: string, labels: Readonly<Record<string, string>>, value: number | undefined): void {
     if (value === undefined) return;
     const key = SeriesMap.key(name, labels);
-    if (this.#values.has(key)) throw new Error(`twice: ${key}`);
-    this.#values.set(key, value);
+    if (this.#series.has(key)) throw new Error(`twice: ${key}`);
+    this.#series.set(key, { name, labels, value });
   }
 
   get(key: string): number | undefined {
-    return this.#values.get(key);
+    return this.#series.get(key)?.value;
   }
 
   keys(): string[] {
-    return [...this.#values.keys()].sort();
+    return [...this.#series.keys()].sort();
+  }
+
+  all(): Iterable<Series> {
+    return this.#series.values();
   }
 }
 

@@ -7,9 +7,7 @@ import {
 import type { SimulatedKeyTransaction } from '../../../src/simulator/world/worldEntities.ts';
 import type { WorldScope, World } from '../../../src/simulator/world/world.ts';
 import type { SeriesMap } from './expectedSeries.ts';
-import { reported, type Minutes } from './expectedWindow.ts';
-
-type Labels = Readonly<Record<string, string>>;
+import { reported, score, type Labels, type Minutes } from './expectedWindow.ts';
 
 const STATUSES = ['green', 'orange', 'red', 'gray', 'unknown'];
 
@@ -59,7 +57,7 @@ export function expectRolling(
   if (count === 0 || calls === undefined) return;
   add('_rolling_response_time_seconds', calls.total / count);
   add('_rolling_error_ratio', errors / count);
-  add('_rolling_apdex_score', score(world, scope, sources.apdex, minutes));
+  add('_rolling_apdex_score', score(reported(world, scope, sources.apdex, minutes)));
 }
 
 /** The rolling families of `end_user_summary`, where there is browser data. */
@@ -82,13 +80,18 @@ export function expectBrowser(
   add('apdex_target_seconds', target);
   if (count === 0 || views === undefined) return;
   add('response_time_seconds', views.total / count);
-  add('apdex_score', score(world, scope, `EndUser/Apdex${suffix}`, minutes));
+  add('apdex_score', score(reported(world, scope, `EndUser/Apdex${suffix}`, minutes)));
 }
 
-function score(world: World, scope: WorldScope, name: string, minutes: Minutes): number | undefined {
-  const zones = reported(world, scope, name, minutes);
-  if (zones === undefined) return undefined;
-  return (zones.count + zones.total / 2) / (zones.count + zones.total + zones.totalExclusive);
+/** The labels of a key transaction. */
+export function keyLabels(world: World, key: SimulatedKeyTransaction): Labels {
+  return {
+    account: 'default',
+    app: world.application(key.applicationId)?.name ?? '',
+    app_id: String(key.applicationId),
+    key_transaction: key.name,
+    key_transaction_id: String(key.id),
+  };
 }
 
 /** All families of one key transaction. */
@@ -96,13 +99,7 @@ export function expectKeyTransaction(series: SeriesMap, world: World, key: Simul
   const minute = Math.floor(now / 60_000);
   const minutes = { from: minute - 10, to: minute };
   const prefix = 'newrelic_key_transaction';
-  const labels = {
-    account: 'default',
-    app: world.application(key.applicationId)?.name ?? '',
-    app_id: String(key.applicationId),
-    key_transaction: key.name,
-    key_transaction_id: String(key.id),
-  };
+  const labels = keyLabels(world, key);
   series.add(`${prefix}_info`, { ...labels, transaction_name: key.transactionName }, 1);
   const reports = key.state !== 'silent';
   if (key.state !== 'bare') {

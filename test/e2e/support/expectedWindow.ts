@@ -2,6 +2,8 @@ import type { WorldScope, World } from '../../../src/simulator/world/world.ts';
 import type { TimesliceSum } from '../../../src/simulator/world/timesliceValues.ts';
 import type { SeriesMap } from './expectedSeries.ts';
 
+export type Labels = Readonly<Record<string, string>>;
+
 /** A run of whole minutes since 1970: from the first to before the second. */
 export interface Minutes {
   readonly from: number;
@@ -18,6 +20,14 @@ export function reported(
   const metric = world.metric(scope, name);
   const sum = metric === undefined ? undefined : world.sum(scope, [metric], from, to)[0];
   return sum?.reported === true ? sum : undefined;
+}
+
+/** In the simulator's world the first three numbers of an Apdex timeslice are the zones. */
+export function score(zones: TimesliceSum | undefined): number | undefined {
+  if (zones === undefined) return undefined;
+  const { count: satisfied, total: tolerating, totalExclusive: frustrated } = zones;
+  const all = satisfied + tolerating + frustrated;
+  return all === 0 ? undefined : (satisfied + tolerating / 2) / all;
 }
 
 const MEBIBYTE = 1024 * 1024;
@@ -61,11 +71,11 @@ export function restFigures(world: World, scope: WorldScope, minutes: Minutes): 
 export function expectWindow(
   series: SeriesMap,
   { level, get, memoryMegabytes, errorsWithoutData }: WindowFigures,
-  labels: Readonly<Record<string, string>>,
+  labels: Labels,
   minutes: Minutes,
   databases: readonly string[],
 ): void {
-  const add = (suffix: string, value: number | undefined, more: Readonly<Record<string, string>> = {}): void =>
+  const add = (suffix: string, value: number | undefined, more: Labels = {}): void =>
     series.add(`newrelic_${level}_${suffix}`, { ...labels, ...more }, value);
   const seconds = (minutes.to - minutes.from) * 60;
 
@@ -107,12 +117,10 @@ export function expectWindow(
   const cpu = get('CPU/User Time');
   add('cpu_usage_ratio', cpu === undefined ? undefined : cpu.total / seconds);
 
-  // In the simulator's world the first three numbers of an Apdex timeslice are the zones.
   function expectApdex(prefix: string, slice: TimesliceSum | undefined): void {
     if (slice === undefined) return;
     const zones = { satisfied: slice.count, tolerating: slice.total, frustrated: slice.totalExclusive };
-    const count = zones.satisfied + zones.tolerating + zones.frustrated;
-    add(`${prefix}_score`, count === 0 ? undefined : (zones.satisfied + zones.tolerating / 2) / count);
+    add(`${prefix}_score`, score(slice));
     add(`${prefix}_threshold_seconds`, slice.max);
     for (const [zone, value] of Object.entries(zones)) add(`${prefix}_requests`, value, { zone });
   }

@@ -3,7 +3,7 @@ import type { SimulatedApplication } from '../../../src/simulator/world/worldEnt
 import type { World } from '../../../src/simulator/world/world.ts';
 import { SeriesMap } from './expectedSeries.ts';
 import { expectBrowser, expectHealth, expectKeyTransaction, expectRolling, healthOf, WEB } from './expectedState.ts';
-import { expectWindow, restFigures, type Minutes } from './expectedWindow.ts';
+import { expectWindow, restFigures, type Labels, type Minutes } from './expectedWindow.ts';
 
 /**
  * The database components that count, by language and name of the application: the documented cases decided by
@@ -58,7 +58,7 @@ function expectApplication(series: SeriesMap, world: World, application: Simulat
   const kind = application.archetype;
   const labels = { account: 'default', app: application.name, app_id: String(application.id) };
   const prefix = 'newrelic_application';
-  const add = (suffix: string, value: number | undefined, more: Readonly<Record<string, string>> = {}): void =>
+  const add = (suffix: string, value: number | undefined, more: Labels = {}): void =>
     series.add(`${prefix}_${suffix}`, { ...labels, ...more }, value);
   const hosts = world.hosts(application, asked.now);
   const instances = world.instances(application, asked.now);
@@ -112,7 +112,7 @@ function expectPart(
   world: World,
   scope: NonNullable<ReturnType<World['scope']>>,
   prefix: string,
-  labels: Readonly<Record<string, string>>,
+  labels: Labels,
   now: number,
 ): void {
   series.add(`${prefix}_info`, { ...labels, language: scope.application.archetype.language }, 1);

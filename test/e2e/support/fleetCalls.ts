@@ -43,7 +43,7 @@ export async function expectCalls(fleet: {
     const before = simulator.requests.count();
     await scrapeUntilFresh(exporter, 120_000);
     calls.push(simulator.requests.count() - before);
-    // An answer in which the last entities arrived while it was written may lack their series: the next one has them.
+    // An exposition in which the last entities arrived while it was written may lack their series: the next one has them.
     const families = await exporter.scrape();
     windowEnds.add(value(families, WINDOW_END));
     const ends = new Set(

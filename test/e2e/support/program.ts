@@ -4,11 +4,9 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { CACHE_FOLDER } from '../../real/support/debianPackages.ts';
 import { findProgram } from '../../real/support/realPrograms.ts';
-import { until } from '../../real/support/until.ts';
-import type { ParsedFamily } from '../../support/exposition.ts';
-import { parseText } from '../../support/exposition.ts';
-import type { ConfigInput } from './config.ts';
-import { configText } from './config.ts';
+import { ProgramEnded, until } from '../../real/support/until.ts';
+import { parseText, type ParsedFamily } from '../../support/exposition.ts';
+import { configText, type ConfigInput } from './config.ts';
 
 /** The built program; `npm test` builds it first. */
 const MAIN = resolve(import.meta.dirname, '../../../dist/main.js');
@@ -51,6 +49,8 @@ export interface Program {
   output(): string;
   /** Everything it has written so far to each of the two. */
   readonly written: { readonly stdout: string; readonly stderr: string };
+  /** Waits until it has written this; rejects at once when it ends before. */
+  said(pattern: RegExp): Promise<RegExpExecArray>;
   signal(name: NodeJS.Signals): void;
   readonly ended: Promise<Ended>;
 }
@@ -100,8 +100,20 @@ export function startProgram(options: ProgramOptions): Program {
       written[stream] += text;
     });
   }
-  const ended = new Promise<Ended>((done) => child.once('close', (status, signal) => done({ status, signal })));
-  return { pid: child.pid, output: () => output, written, signal: (name) => void child.kill(name), ended };
+  let isOver = false;
+  const ended = new Promise<Ended>((done) =>
+    child.once('close', (status, signal) => {
+      isOver = true;
+      done({ status, signal });
+    }),
+  );
+  const said = (pattern: RegExp): Promise<RegExpExecArray> =>
+    until(`the program to say ${String(pattern)}`, () => {
+      const found = pattern.exec(output);
+      if (found === null && isOver) throw new ProgramEnded(`it ended and said: ${output}`);
+      return found ?? undefined;
+    });
+  return { pid: child.pid, output: () => output, written, said, signal: (name) => void child.kill(name), ended };
 }
 
 /** How a command ended, and what it has written. */
@@ -125,9 +137,7 @@ export async function runProgram(
 ): Promise<Run> {
   const { config, interruptOnce, limit = 120_000 } = options;
   const folder = mkdtempSync(join(tmpdir(), 'e2e-'));
-  if (config !== undefined) {
-    writeFileSync(join(folder, 'config.yaml'), typeof config === 'string' ? config : configText(config));
-  }
+  if (config !== undefined) writeFileSync(join(folder, 'config.yaml'), configText(config));
   const program = startProgram({ cwd: folder, ...options, args });
   const kill = setTimeout(() => program.signal('SIGKILL'), limit);
   const interrupt = setInterval(() => {
@@ -150,8 +160,7 @@ export async function runProgram(
 export async function startExporter(options: ExporterOptions): Promise<Exporter> {
   const folder = mkdtempSync(join(tmpdir(), 'e2e-'));
   const configFile = join(folder, 'config.yaml');
-  const writeConfig = (config: ConfigInput | string): void =>
-    writeFileSync(configFile, typeof config === 'string' ? config : configText(config));
+  const writeConfig = (config: ConfigInput | string): void => writeFileSync(configFile, configText(config));
   for (const [name, text] of Object.entries(options.files ?? {})) writeFileSync(join(folder, name), text);
   if (options.config !== undefined) writeConfig(options.config);
   const program = startProgram({
@@ -172,36 +181,26 @@ export async function startExporter(options: ExporterOptions): Promise<Exporter>
     rmSync(folder, { recursive: true, force: true });
     return ended;
   };
+  let hasEnded = false;
+  void program.ended.then(() => (hasEnded = true));
   try {
-    const { scheme, port } = await listening(program);
+    const [, port, scheme] = await program.said(/Listening.*127\.0\.0\.1:(\d+).*\bscheme"?[=:]"?(https?)\b/);
     const url = `${scheme}://127.0.0.1:${port}`;
-    const get = (path: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> =>
-      fetch(`${url}${path}`, { headers });
+    const get = async (path: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> => {
+      if (hasEnded) throw new ProgramEnded(`the exporter has ended: ${program.output()}`);
+      return fetch(`${url}${path}`, { headers });
+    };
     const text = async (path: string, headers?: Readonly<Record<string, string>>): Promise<string> => {
-      const answer = await get(path, headers);
-      const body = await answer.text();
-      if (answer.status !== 200) throw new Error(`${path} answered ${answer.status}: ${body.slice(0, 400)}`);
+      const response = await get(path, headers);
+      const body = await response.text();
+      if (response.status !== 200) throw new Error(`${path} answered ${response.status}: ${body.slice(0, 400)}`);
       return body;
     };
     const scrape = async (path = '/metrics', within?: number): Promise<ParsedFamily[]> =>
       parseText(await text(path, within ? { 'X-Prometheus-Scrape-Timeout-Seconds': String(within) } : {}));
-    return { ...program, url, port, folder, get, text, scrape, writeConfig, stop };
+    return { ...program, url, port: Number(port), folder, get, text, scrape, writeConfig, stop };
   } catch (error) {
     await stop();
-    throw new Error(`the exporter did not start: ${String(error)}\n${program.output()}`, { cause: error });
+    throw new Error(`the exporter did not start: ${String(error)}`, { cause: error });
   }
-}
-
-async function listening(program: Program): Promise<{ readonly scheme: string; readonly port: number }> {
-  let over = false;
-  void program.ended.then(() => (over = true));
-  const found = await until('the exporter to listen', () => {
-    const line = program.output().match(/^.*Listening.*$/m)?.[0] ?? '';
-    const port = /127\.0\.0\.1:(\d+)/.exec(line)?.[1];
-    const scheme = /\bscheme"?[=:]"?(https?)\b/.exec(line)?.[1];
-    if (port !== undefined && scheme !== undefined) return Promise.resolve({ scheme, port: Number(port) });
-    return Promise.resolve(over ? { scheme: '', port: 0 } : undefined);
-  });
-  if (found.port === 0) throw new Error('it ended');
-  return found;
 }

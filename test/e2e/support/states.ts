@@ -1,5 +1,5 @@
 import { until } from '../../real/support/until.ts';
-import { samplesOf, type ParsedFamily, type ParsedSample } from '../../support/exposition.ts';
+import { samplesOf, type ParsedFamily } from '../../support/exposition.ts';
 import type { Exporter } from './program.ts';
 
 /** The sum of `newrelic_exporter_collection_entities` of one state, over the series with these labels. */
@@ -11,13 +11,6 @@ export function entities(
   return sumOf(families, 'newrelic_exporter_collection_entities', { ...labels, state });
 }
 
-/** The answer taken apart by account. */
-export function byAccount(families: readonly ParsedFamily[]): (account: string) => readonly ParsedFamily[] {
-  const ofAccount = (account: string) => (sample: ParsedSample) => sample.labels['account'] === account;
-  return (account) =>
-    families.map(({ samples, ...family }) => ({ ...family, samples: samples.filter(ofAccount(account)) }));
-}
-
 /** The sum of a family's samples with these labels. */
 export function sumOf(
   families: readonly ParsedFamily[],
@@ -27,7 +20,7 @@ export function sumOf(
   return samplesOf(families, name, labels).reduce((sum, sample) => sum + sample.value, 0);
 }
 
-/** Scrapes until the answer is as wanted, and gives that answer; no scrape waits long for what does not come. */
+/** Scrapes until the families are as wanted, and gives them; no scrape waits long for what does not come. */
 export function scrapeUntil(
   exporter: Exporter,
   what: string,
@@ -38,7 +31,7 @@ export function scrapeUntil(
     what,
     async () => {
       const families = await exporter.scrape('/metrics', 2);
-      return wanted(families) ? families : undefined;
+      return wanted(families) && families;
     },
     limit,
   );

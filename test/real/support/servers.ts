@@ -7,19 +7,19 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import type { RealProgram } from './realPrograms.ts';
-import { until } from './until.ts';
+import { ProgramEnded, until } from './until.ts';
 
 export interface RunningServer {
   /** Base address on loopback, with a path of its own and without a slash at the end. */
   readonly url: string;
   /** Its own folder: configuration, other files, data. */
   readonly folder: string;
-  /** Everything it has logged so far. */
-  log(): string;
+  /** Asks for a path; rejects with a ProgramEnded once the process has ended. */
+  get(path: string): Promise<Response>;
   /** Sends a signal, such as SIGHUP for a reload. */
   signal(name: NodeJS.Signals): void;
   /** Ends the process by its id and removes the folder; safe to call twice. */
-  stop(): Promise<void>;
+  readonly stop: () => Promise<void>;
 }
 
 export interface ServerFiles {
@@ -40,6 +40,8 @@ export interface QueriedSample {
 export interface PrometheusServer extends RunningServer {
   /** Instant query; `time` in Unix seconds, now when absent. Rejects with the server's words when it refuses. */
   query(expression: string, time?: number): Promise<QueriedSample[]>;
+  /** Waits until the query gives series, and gives them back. */
+  some(expression: string): Promise<QueriedSample[]>;
   /** The `data` of any API path, such as `/api/v1/targets`. */
   api(path: string): Promise<unknown>;
 }
@@ -51,15 +53,24 @@ export async function startPrometheus(program: RealProgram, given: ServerFiles):
     `--storage.tsdb.path=${folder}/data`,
     '--web.enable-lifecycle',
   ]);
-  const api = (path: string): Promise<unknown> => readApi(`${server.url}${path}`);
-  return {
-    ...server,
-    api,
-    async query(expression, time) {
-      const parameters = new URLSearchParams({ query: expression, ...(time !== undefined && { time: String(time) }) });
-      return toSamples(await api(`/api/v1/query?${parameters.toString()}`));
-    },
+  const api = async (path: string): Promise<unknown> => {
+    const response = await server.get(path);
+    const body: unknown = await response.json();
+    const read = API.safeParse(body);
+    if (read.success) return read.data.data;
+    throw new Error(`${path} answered ${response.status}: ${JSON.stringify(body)}`);
   };
+  const query: PrometheusServer['query'] = async (expression, time) => {
+    const parameters = new URLSearchParams({ query: expression, ...(time !== undefined && { time: String(time) }) });
+    const data = VECTOR.parse(await api(`/api/v1/query?${parameters.toString()}`));
+    return data.result.map(({ metric, value: [, value] }) => ({ labels: metric, value }));
+  };
+  const some: PrometheusServer['some'] = (expression) =>
+    until(`series of ${expression}`, async () => {
+      const found = await query(expression);
+      return found.length > 0 && found;
+    });
+  return { ...server, api, query, some };
 }
 
 /** Starts Alertmanager, without clustering, on a free loopback port and waits until it is ready. */
@@ -70,9 +81,6 @@ export function startAlertmanager(program: RealProgram, given: ServerFiles): Pro
     '--cluster.listen-address=',
   ]);
 }
-
-/** Thrown when the program ended by itself while it was starting. */
-class EndedEarly extends Error {}
 
 /**
  * Another process may take the free port before the program does: then the program ends, and is started again on another.
@@ -87,8 +95,7 @@ async function startServer(
     try {
       return await startOnce(program, given, flags);
     } catch (error) {
-      if (tries === 3 || !(error instanceof EndedEarly) || !error.message.includes('address already in use'))
-        throw error;
+      if (tries === 3 || !String(error).includes('address already in use')) throw error;
     }
   }
 }
@@ -121,31 +128,24 @@ async function startOnce(
 
   const running = (): boolean => child.pid !== undefined && child.exitCode === null && child.signalCode === null;
   const stop = async (): Promise<void> => {
-    if (running()) {
-      const kill = setTimeout(() => child.kill('SIGKILL'), 10_000);
-      child.kill('SIGTERM');
-      await ended;
-      clearTimeout(kill);
-    }
+    const kill = setTimeout(() => child.kill('SIGKILL'), 10_000);
+    child.kill('SIGTERM');
+    if (child.pid !== undefined) await ended;
+    clearTimeout(kill);
     rmSync(folder, { recursive: true, force: true });
   };
-  const failure = `${program.tool} at ${program.path} did not start`;
-
+  const get = async (path: string): Promise<Response> => {
+    if (!running()) throw new ProgramEnded(`${program.tool} has ended`);
+    return fetch(`${url}${path}`);
+  };
   try {
     if (child.pid === undefined) await once(child, 'spawn');
-    const ready = await until(`${program.tool} to be ready`, async () => {
-      if (!running()) return false;
-      const { ok } = await fetch(`${url}/-/ready`);
-      return ok ? true : undefined;
-    });
-    if (ready) return { url, folder, log: () => log, signal: (name) => void child.kill(name), stop };
+    await until(`${program.tool} to be ready`, async () => (await get('/-/ready')).ok);
+    return { url, folder, get, signal: (name) => void child.kill(name), stop };
   } catch (error) {
     await stop();
-    throw new Error(`${failure}: ${String(error)}\n${log}`, { cause: error });
+    throw new Error(`${program.tool} at ${program.path} did not start: ${String(error)}\n${log}`, { cause: error });
   }
-  await ended;
-  await stop();
-  throw new EndedEarly(`${failure}: it ended before it was ready\n${log}`);
 }
 
 /** A loopback port that is free at this moment. */
@@ -165,15 +165,3 @@ const VECTOR = z.object({
     z.object({ metric: z.record(z.string(), z.string()), value: z.tuple([z.number(), z.string().transform(Number)]) }),
   ),
 });
-
-async function readApi(address: string): Promise<unknown> {
-  const answer = await fetch(address);
-  const body: unknown = await answer.json();
-  const read = API.safeParse(body);
-  if (read.success) return read.data.data;
-  throw new Error(`${address} answered ${answer.status}: ${JSON.stringify(body)}`);
-}
-
-function toSamples(data: unknown): QueriedSample[] {
-  return VECTOR.parse(data).result.map(({ metric, value: [, value] }) => ({ labels: metric, value }));
-}

@@ -63,11 +63,11 @@ describe('a fault on the connection', () => {
     await outcome;
   });
 
-  it.each(['reset', 'cut'] as const)('ends it before the whole answer: %s', async (effect) => {
+  it.each(['reset', 'cut'] as const)('ends it before the whole response: %s', async (effect) => {
     await expect(struck({ effect })).rejects.toMatchObject({ code: 'ECONNRESET' });
   });
 
-  it('delays the answer at least so long', async () => {
+  it('delays the response at least so long', async () => {
     const before = performance.now();
     const reply = await struck({ effect: 'delay', milliseconds: 120 });
     expect(performance.now() - before).toBeGreaterThanOrEqual(115);

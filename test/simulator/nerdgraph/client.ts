@@ -66,12 +66,12 @@ export async function body(
   return JSON.parse(reply.text) as GraphqlBody;
 }
 
-/** The whole answer to an NRQL query, errors too. */
+/** The whole response to an NRQL query, errors too. */
 export function ask(simulator: Simulator, query: string, account = ACCOUNT): Promise<GraphqlBody> {
   return body(simulator, NRQL, { account, query });
 }
 
-/** The answer to a sound NRQL query. */
+/** The result of a sound NRQL query. */
 export async function nrql(simulator: Simulator, query: string): Promise<Container> {
   const { data, errors } = await ask(simulator, query);
   if (errors !== undefined) throw new Error(errors.map(({ message }) => message).join('; '));

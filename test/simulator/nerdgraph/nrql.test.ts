@@ -64,18 +64,6 @@ describe('the rows of an NRQL query', () => {
     expect(found.metadata.facets).toBeNull();
   });
 
-  it('do not exist for what was silent, though the REST interface keeps zeros', async () => {
-    const blog = 1_000_009;
-    expect(await names(`appId = ${blog} AND metricTimesliceName IN ('Memcache/allWeb', 'HttpDispatcher')`)).toEqual([
-      'HttpDispatcher',
-    ]);
-    const worker = 1_000_012;
-    expect(
-      await names(`appId = ${worker} AND metricTimesliceName IN ('HttpDispatcher', 'Apdex', 'OtherTransaction/all')`),
-    ).toEqual(['OtherTransaction/all']);
-    expect(await names(`appId = 1000013`)).toEqual([]);
-  });
-
   it('are of the unscoped and the scoped records of a custom metric, unless the scope is asked for', async () => {
     const custom = `appId = ${STOREFRONT} AND metricTimesliceName = 'Custom/Queue/mail/depth'`;
     const text = (condition: string) =>
@@ -110,28 +98,7 @@ describe('the rows of an NRQL query', () => {
     ]);
   });
 
-  it('merge hosts that share a name', async () => {
-    const search = `SELECT count(${V}) AS c FROM Metric WHERE appId = 1000006 AND metricTimesliceName = 'Agent/MetricsReported/count'`;
-    expect(await rows(`${search} FACET host ${TIME}`)).toEqual([
-      { facet: 'search-6-01', host: 'search-6-01', c: 5 * 4 },
-    ]);
-  });
-
-  it('hold seconds, unrounded, and the zones of Apdex in count, sum and totalExclusive', async () => {
-    const [web] = await rows(
-      `SELECT ${COLUMNS} FROM Metric WHERE appId = ${STOREFRONT} AND metricTimesliceName = 'HttpDispatcher' ${TIME}`,
-    );
-    const mean = (web!['t'] as number) / (web!['c'] as number);
-    expect(mean).toBeGreaterThan(0.05);
-    expect(mean).toBeLessThan(2);
-    expect(Number(mean.toPrecision(3))).not.toBe(mean);
-    const [apdex] = await rows(
-      `SELECT ${COLUMNS} FROM Metric WHERE appId = ${STOREFRONT} AND metricTimesliceName = 'Apdex' ${TIME}`,
-    );
-    expect((apdex!['c'] as number) + (apdex!['t'] as number) + (apdex!['x'] as number)).toBe(web!['c']);
-    expect([apdex!['mn'], apdex!['mx']]).toEqual([0.5, 0.5]);
-  });
-
+  // Values, silence, and hosts that share a name: test/e2e/values.test.ts.
   it('exist where nobody was satisfied, with a count of 0', async () => {
     const slow = await simulatorOfTest();
     slow.change(STOREFRONT, {

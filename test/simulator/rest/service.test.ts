@@ -1,7 +1,7 @@
 import { XMLParser } from 'fast-xml-parser';
 import { generate } from 'selfsigned';
 import { describe, expect, it } from 'vitest';
-import { call, GOOD, linked, metricData, read, records, simulatorOfFile, simulatorOfTest } from '../client.ts';
+import { call, GOOD, linked, read, records, simulatorOfFile, simulatorOfTest } from '../client.ts';
 
 const APP = '/v2/applications/1000001';
 
@@ -146,63 +146,7 @@ describe('lists', () => {
   });
 });
 
-describe('records', () => {
-  it('have what the service has for an application that reports', async () => {
-    const { application } = (await read(simulator, `${APP}.json`)) as { application: Record<string, object> };
-    expect(application).toMatchObject({
-      id: 1_000_001,
-      language: 'ruby',
-      reporting: true,
-      last_reported_at: '2026-05-20T14:07:00+00:00',
-    });
-    expect(Object.keys(application['application_summary']!).join(' ')).toBe(
-      'response_time throughput error_rate apdex_target apdex_score host_count instance_count concurrent_instance_count',
-    );
-    expect(Object.keys(application['end_user_summary']!).join(' ')).toBe(
-      'response_time throughput apdex_target apdex_score',
-    );
-  });
-
-  it('lack summaries and times when nothing reports', async () => {
-    const body = await read(simulator, '/v2/applications/1000013.json');
-    const application = body['application'] as Record<string, unknown>;
-    expect(application).toMatchObject({ health_status: 'gray', reporting: false });
-    for (const absent of ['last_reported_at', 'application_summary', 'end_user_summary'])
-      expect(application).not.toHaveProperty(absent);
-    expect(records(await read(simulator, '/v2/applications/1000013/hosts.json'), 'application_hosts')).toEqual([]);
-  });
-
-  it('of an application sum up the last complete minutes of its own metric data', async () => {
-    const exact = await simulatorOfTest({ rounding: false });
-    const { application } = (await read(exact, `${APP}.json`)) as {
-      application: { application_summary: Record<string, number> };
-    };
-    const names = ['HttpDispatcher', 'Errors/allWeb', 'Apdex'];
-    const lastMinutes = { summarize: 'true', from: '2026-05-20T14:04:00Z', to: '2026-05-20T14:07:00Z' };
-    const { metrics } = await metricData(exact, '/applications/1000001', names, lastMinutes);
-    const value = (name: string, of: string) =>
-      metrics.find((metric) => metric.name === name)!.timeslices[0]!.values[of]!;
-    const summary = application.application_summary;
-    expect(summary['response_time']).toBeCloseTo(value('HttpDispatcher', 'average_response_time'), 9);
-    expect(summary['throughput']).toBeCloseTo(value('HttpDispatcher', 'requests_per_minute'), 9);
-    expect(summary['error_rate']).toBeCloseTo(
-      value('Errors/allWeb', 'error_count') / value('HttpDispatcher', 'call_count'),
-      9,
-    );
-    expect(summary['apdex_score']).toBeCloseTo(value('Apdex', 'score'), 9);
-  });
-
-  it('of key transactions show each state', async () => {
-    const found = records(await read(simulator, '/v2/key_transactions.json'), 'key_transactions');
-    expect(found).toHaveLength(200);
-    expect(found[0]).toMatchObject({ reporting: true, end_user_summary: { apdex_target: 7 } });
-    expect(found[1]).toMatchObject({ application_summary: { response_time: 0, throughput: 0, apdex_score: 0 } });
-    expect(found[2]).toMatchObject({ links: { application: 9_999_999 } });
-    expect(found[3]).not.toHaveProperty('reporting');
-    expect(found[4]).not.toHaveProperty('application_summary');
-  });
-});
-
+// What the records have: test/e2e/values.test.ts.
 describe('metric names', () => {
   const LONG = '/v2/applications/1000002/metrics.json';
 

@@ -88,7 +88,7 @@ describe('a world', () => {
     expect(hour(20, 14)).toBeGreaterThan(1.3 * hour(24, 14));
   });
 
-  it('has an incident now and then, with slower answers and more errors', () => {
+  it('has an incident now and then, with slower responses and more errors', () => {
     const day = Array.from({ length: 10 * MINUTES_PER_DAY }, (_, index) => MINUTE_NOW - index);
     const incident = day.map((minute) => incidentNear(1, 0, minute)).find((found) => found !== undefined);
     if (incident === undefined) throw new Error('no incident in ten days');

@@ -44,7 +44,7 @@ it.each([0, 1])('a reader tries a call again as often as configured: %i times', 
   expect(server.asked).toHaveLength(1 + retries);
 });
 
-it('a reader waits for an answer as long as configured', async () => {
+it('a reader waits for a response as long as configured', async () => {
   const { reader } = await opened(() => undefined, 'limits: {max_retries: 0, request_timeout: 200ms}');
   await expect(reader.listApplications({}, call)).rejects.toThrow('no response within 0.2 s');
 });

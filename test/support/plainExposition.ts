@@ -4,7 +4,7 @@ import type { OwnFamily } from '../../src/exposition/exposition.ts';
 import type { Family } from '../../src/metrics/sample.ts';
 import type { SampleBlock } from './expositionBlocks.ts';
 
-export interface PlainAnswer {
+export interface PlainExposition {
   /** Series written, by family. */
   readonly series: ReadonlyMap<string, number>;
   /** Series left out, by family. */
@@ -13,14 +13,14 @@ export interface PlainAnswer {
 }
 
 /**
- * The reference: an answer put together in the plainest way, all at once, with nothing kept and every series compared. It
+ * The reference: an exposition put together in the plainest way, all at once, with nothing kept and every series compared. It
  * follows the pages of the two formats, and nothing of it comes from the program but the shapes of what goes in.
  */
-export function plainAnswer(
+export function plainExposition(
   blocks: readonly SampleBlock[],
   own: readonly OwnFamily[],
   { format, maxSeries }: { readonly format: Format; readonly maxSeries: number },
-): PlainAnswer {
+): PlainExposition {
   const families = new Map<string, { family: Family; lines: Map<string, string> }>();
   for (const block of blocks) {
     for (const sample of block.samples) {

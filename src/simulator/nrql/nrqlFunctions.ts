@@ -1,0 +1,57 @@
+import type { Value } from './condition.ts';
+
+/** The value of a column: `percentile` gives an object, `uniques` a list; null where there is nothing to calculate with. */
+export type ColumnValue = Value | readonly string[] | Readonly<Record<string, number | null>> | null;
+
+/** The sums and values of one input over the records of a row, from which functions are calculated. */
+export class Tally {
+  count = 0;
+  sum = 0;
+  min = Infinity;
+  max = -Infinity;
+  /** Every value of events, where the input keeps them. */
+  readonly values: Value[] = [];
+  last: readonly [time: number, value: Value | null] = [-Infinity, null];
+
+  /** Adds a record of measurements: their number, sum, least and greatest. */
+  add(count: number, sum: number, min: number, max: number): void {
+    this.count += count;
+    this.sum += sum;
+    // A record without calls has no fastest call, so its zero must not become the minimum.
+    if (count === 0 && max === 0) return;
+    this.min = Math.min(this.min, min);
+    this.max = Math.max(this.max, max);
+  }
+
+  /** Adds the value of an event at this time. */
+  addValue(value: Value, time: number, { keepsValues }: { readonly keepsValues: boolean }): void {
+    const number = typeof value === 'number' ? value : 0;
+    this.add(1, number, number, number);
+    if (keepsValues) this.values.push(value);
+    if (time >= this.last[0]) this.last = [time, value];
+  }
+
+  /** Adds the sums and values of another tally. */
+  merge(other: Tally): void {
+    this.add(other.count, other.sum, other.min, other.max);
+    for (const value of other.values) this.values.push(value);
+    if (other.last[0] >= this.last[0]) this.last = other.last;
+  }
+}
+
+/** The result of each function over the records of a row; `numbers` are the percentiles, or the most values of `uniques`. */
+export const FUNCTIONS = {
+  count: ({ count }) => count,
+  sum: ({ sum }) => sum,
+  average: ({ count, sum }) => (count === 0 ? null : sum / count),
+  min: ({ min }) => (min === Infinity ? null : min),
+  max: ({ max }) => (max === -Infinity ? null : max),
+  latest: ({ last: [, value] }) => value,
+  percentile: ({ values }, numbers) => {
+    const sorted = values.filter((value) => typeof value === 'number').sort((a, b) => a - b);
+    const at = (percent: number) => sorted[Math.max(0, Math.ceil((percent / 100) * sorted.length) - 1)] ?? null;
+    return Object.fromEntries(numbers.map((percent) => [String(percent), at(percent)]));
+  },
+  uniqueCount: ({ values }) => new Set(values.map(String)).size,
+  uniques: ({ values }, numbers) => [...new Set(values.map(String))].slice(0, numbers[0]),
+} satisfies Readonly<Record<string, (tally: Tally, numbers: readonly number[]) => ColumnValue>>;
