@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { eventually } from '../support/eventually.ts';
+import { until } from '../real/support/until.ts';
 import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
 import type { Simulator, SimulatorOptions } from '../../src/simulator/simulator.ts';
 import { samplesOf } from '../support/exposition.ts';
@@ -23,11 +23,11 @@ collection: {intervals: {accounts: 1s}}
 
 /** Scrapes until the accounts that have applications are these. */
 async function applicationsOf(exporter: Exporter, ...accounts: readonly string[]): Promise<void> {
-  await eventually(async () => {
+  await until(`applications of ${accounts.join(', ')}`, async () => {
     const found = samplesOf(await exporter.scrape(), 'newrelic_application_info').map(
       ({ labels }) => labels['account'],
     );
-    expect([...new Set(found)].sort()).toEqual([...accounts].sort());
+    return [...new Set(found)].sort().join() === [...accounts].sort().join();
   });
 }
 
@@ -55,11 +55,9 @@ test('the program follows the list of accounts: one is added, one renamed, one r
   const exported = 'newrelic_exporter_accounts{entry="org",state="exported"} 3\n';
   expect(await exporter.text('/metrics')).toContain(exported);
   simulator.faults.add({ effect: 'null-alias', level: 'actor', on: 'graphql_accounts' });
-  await eventually(async () => {
-    const text = await exporter.text('/metrics');
-    expect(text).toContain('newrelic_exporter_account_list_success{entry="org"} 0\n');
-    expect(text).toContain(exported);
-  });
+  const failed = 'newrelic_exporter_account_list_success{entry="org"} 0\n';
+  await until('the list to fail', async () => (await exporter.text('/metrics')).includes(failed));
+  expect(await exporter.text('/metrics')).toContain(exported);
   expect(await exporter.text('/')).toContain('The list of accounts of <bdi>org</bdi> cannot be read');
   const status = JSON.parse(await exporter.text('/api/status')) as Record<string, unknown>;
   expect(status['account_lists']).toMatchObject([{ entry: 'org', success: false, listed: 3, exported: 3 }]);
@@ -79,10 +77,11 @@ test('service discovery and probes wait for the list, and leave out an account t
   expect(await exporter.text('/probe?account=One&app_id=1000001')).toContain('probe_success 0');
   expect(await exporter.text('/metrics')).toContain('newrelic_up{account="org"} 0\n');
   simulator.faults.remove(refused);
-  await eventually(async () => {
-    const targets = JSON.parse(await exporter.text('/sd')) as { labels: Record<string, string> }[];
-    expect(targets.map(({ labels }) => labels['instance'])).toEqual(['One/1000001', 'One/1000002']);
-  });
+  const targets = await until('the list', () => exporter.text('/sd'));
+  const instances = (JSON.parse(targets) as { labels: Record<string, string> }[]).map(
+    ({ labels }) => labels['instance'],
+  );
+  expect(instances).toEqual(['One/1000001', 'One/1000002']);
   expect(await exporter.text('/probe?account=One&app_id=1000001')).toContain('probe_success 1');
   expect((await exporter.get('/probe?account=Other&app_id=1000001')).status).toBe(404);
   expect((await exporter.get('/sd?account=Other')).status).toBe(404);

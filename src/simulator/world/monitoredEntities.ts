@@ -12,26 +12,19 @@ export interface MonitoredEntity {
   /** The application that its figures come from; the entity reports as long as the application does. */
   readonly application: SimulatedApplication;
   readonly tags: Readonly<Record<string, string | readonly string[]>>;
-  readonly metrics: readonly {
-    readonly name: string;
-    readonly title: string;
-    readonly unit: string;
-    readonly definition: {
-      readonly select: string;
-      readonly from: string;
-      readonly where: string | null;
-      readonly eventId: string;
-      readonly eventObjectId: 'ENTITY_GUIDS' | 'DOMAIN_IDS';
-      readonly facet: string;
-    };
-  }[];
+  readonly metrics: readonly ReturnType<typeof golden>[];
+}
+
+interface GoldenDefinition extends Readonly<Record<'select' | 'from' | 'eventId' | 'facet', string>> {
+  readonly where: string | null;
+  readonly eventObjectId: 'ENTITY_GUIDS' | 'DOMAIN_IDS';
 }
 
 /** A golden metric, with the texts of New Relic's public repository of entity definitions. */
 function golden(
   [name, title, unit]: readonly [name: string, title: string, unit: string],
-  definition: MonitoredEntity['metrics'][number]['definition'],
-): MonitoredEntity['metrics'][number] {
+  definition: GoldenDefinition,
+) {
   return { name, title, unit, definition };
 }
 
