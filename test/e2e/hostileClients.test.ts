@@ -72,15 +72,11 @@ interface Behaviour {
 async function send(port: number, count: number, text: string | Buffer, options: SendOptions = {}) {
   const clients = await hostileClients(count, port, options);
   await Promise.all(clients.map(({ socket }) => new Promise((resolve) => socket.write(text, resolve))));
-  if (options.leave === 'reset') clients.forEach(({ socket }) => socket.resetAndDestroy());
-  else if (options.leave === true) clients.forEach(({ socket }) => socket.destroy());
-  return options.leave === undefined ? clients : [];
+  if (options.leave !== true) return clients;
+  clients.forEach(({ socket }) => socket.destroy());
+  return [];
 }
-interface SendOptions {
-  readonly deaf?: boolean;
-  readonly tls?: boolean;
-  readonly leave?: true | 'reset';
-}
+type SendOptions = Parameters<typeof hostileClients>[2] & { readonly leave?: true };
 
 /** A sample of what test/web has, each against a whole program, its memory and its log. */
 const BEHAVIOURS: readonly Behaviour[] = [

@@ -37,22 +37,17 @@ function expectApplication(series: SeriesMap, world: World, application: Simulat
   const [hosts, instances] = [world.hosts(application, now), world.instances(application, now)];
   for (const name of ['hosts', 'rolling_hosts']) add(name, hosts.length);
   for (const name of ['instances', 'rolling_instances']) add(name, instances.length);
-  const recent = new NerdGraphRows(world, { application, host: undefined }, before(window, 4));
+  const recent = new NerdGraphRows(world, application, before(window, 4));
   expectRolling(series, recent, prefix, labels);
   expectBrowser(series, recent, labels);
   const databases = databasesOf(kind);
-  const rows = new NerdGraphRows(world, { application, host: undefined }, window);
+  const rows = new NerdGraphRows(world, application, window);
   expectWindow(series, rows.figures('application'), labels, window, databases);
   for (const host of new Set(hosts.map(({ host: name }) => name))) {
     const hostLabels = { ...labels, host, host_id: host };
     series.add('newrelic_host_info', { ...hostLabels, language: kind.language }, 1);
-    expectRolling(
-      series,
-      new NerdGraphRows(world, { application, host }, before(window, 4)),
-      'newrelic_host',
-      hostLabels,
-    );
-    const ofHost = new NerdGraphRows(world, { application, host }, window);
+    expectRolling(series, new NerdGraphRows(world, application, before(window, 4), host), 'newrelic_host', hostLabels);
+    const ofHost = new NerdGraphRows(world, application, window, host);
     expectWindow(series, ofHost.figures('host'), hostLabels, window, databases);
   }
 }
@@ -96,9 +91,8 @@ function expectKeyTransaction(series: SeriesMap, world: World, key: SimulatedKey
   const measured =
     source === undefined || key.state === 'idle' || key.state === 'silent'
       ? undefined
-      : new NerdGraphRows(world, { application: source, host: undefined }, minutes);
-  const ofOwner =
-    owner === undefined ? undefined : new NerdGraphRows(world, { application: owner, host: undefined }, minutes);
+      : new NerdGraphRows(world, source, minutes);
+  const ofOwner = owner === undefined ? undefined : new NerdGraphRows(world, owner, minutes);
   const transaction = key.transactionName.replace('WebTransaction/', '');
   const calls = measured?.row(`WebTransaction/${transaction}`);
   if (calls === undefined) {

@@ -4,21 +4,18 @@ import { TimesliceSum } from '../../../src/simulator/world/timesliceValues.ts';
 import type { World } from '../../../src/simulator/world/world.ts';
 import type { Minutes, WindowFigures } from './expectedWindow.ts';
 
-/** What NerdGraph has rows of: a metric of an application, or of all its processes on hosts of one name. */
-export interface Reporter {
-  readonly application: SimulatedApplication;
-  readonly host: string | undefined;
-}
-
 const SIGN_OF_LIFE = 'Agent/MetricsReported/count';
 const COUNTED_FROM_NOTHING = ['HttpDispatcher', 'OtherTransaction/all', 'Errors/all'];
 
-/** The rows of one application or host over some minutes, from what its agents stored: nothing is stored of silence. */
+/**
+ * The rows of one application, or of all its processes on hosts of one name, over some minutes, from what its agents stored: nothing
+ * is stored of silence.
+ */
 export class NerdGraphRows {
   readonly #sums: ReadonlyMap<string, TimesliceSum>;
   readonly #minutes: Minutes;
 
-  constructor(world: World, { application, host }: Reporter, minutes: Minutes) {
+  constructor(world: World, application: SimulatedApplication, minutes: Minutes, host?: string) {
     const scope = world.scope({ application: application.id });
     const sums = new Map<string, TimesliceSum>();
     this.#sums = sums;

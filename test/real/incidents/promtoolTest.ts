@@ -2,18 +2,6 @@ import type { Altered, Interface, Series } from './fleet.ts';
 import { quietFleet } from './fleet.ts';
 import type { Incident } from './incidents.ts';
 
-/** A case of `promtool test rules`, with the number of times that each alert starts to fire. */
-export interface RuleCase {
-  readonly name: string;
-  readonly interval: string;
-  readonly input_series: readonly { readonly series: string; readonly values: string }[];
-  readonly promql_expr_test: readonly {
-    readonly expr: string;
-    readonly eval_time: string;
-    readonly exp_samples: readonly { readonly labels: string; readonly value: number }[];
-  }[];
-}
-
 /**
  * What reaches a person: Alertmanager sends one notification for the alerts of one name and account. Counted is how often
  * such a group begins to fire between the start and the given minute.
@@ -29,7 +17,7 @@ const notifications = (minutes: number, step: number): string =>
 export const QUIET_STEP = 10;
 
 /** A day and two hours in which nothing happens, but a scrape is lost now and then: no alert fires. */
-export function quietDay(by: Interface): RuleCase {
+export function quietDay(by: Interface) {
   const lost = (minute: number): boolean => minute % 70 === 40;
   const series = quietFleet(by).map(({ name, labels, at }): Series => {
     return { name, labels, at: (minute) => (lost(minute) ? (name === 'up' ? 0 : undefined) : at(minute)) };
@@ -42,7 +30,7 @@ export function caseName({ name }: Incident, by: Interface): string {
 }
 
 /** An incident between two quiet times: each of the given alerts fires once, and no other. */
-export function caseOf(incident: Incident, by: Interface, alerts: readonly string[]): RuleCase {
+export function caseOf(incident: Incident, by: Interface, alerts: readonly string[]) {
   const { before, lasts, after, step, change } = incident;
   const during = (altered: Altered, { at }: Series): Series['at'] => {
     return (minute) => (minute < before || minute >= before + lasts ? at(minute) : altered(minute - before, minute));
@@ -59,13 +47,13 @@ export function caseOf(incident: Incident, by: Interface, alerts: readonly strin
   return ruleCase(caseName(incident, by), series, { minutes: before + lasts + after, step }, alerts);
 }
 
-interface Span {
-  readonly minutes: number;
-  readonly step: number;
-}
-
-function ruleCase(name: string, series: readonly Series[], span: Span, alerts: readonly string[]): RuleCase {
-  const { minutes, step } = span;
+/** A case of `promtool test rules`, with the number of times that each alert starts to fire. */
+function ruleCase(
+  name: string,
+  series: readonly Series[],
+  { minutes, step }: { readonly minutes: number; readonly step: number },
+  alerts: readonly string[],
+) {
   return {
     name,
     interval: '1m',

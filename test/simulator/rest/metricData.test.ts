@@ -14,7 +14,8 @@ const exact = await simulatorOfFile({ rounding: false });
 const named = (metrics: readonly Metric[], name: string): Metric => metrics.find((metric) => metric.name === name)!;
 
 describe('metric data', () => {
-  it('agree with themselves: a summary is the sum of its minutes, an average is weighted by calls', async () => {
+  // Averages, rates and percentages: test/e2e/values.test.ts.
+  it('agree with themselves: a summary is the sum of its minutes', async () => {
     const names = [
       'HttpDispatcher',
       'WebFrontend/QueueTime',
@@ -47,18 +48,6 @@ describe('metric data', () => {
           for (const name of ['call_count', 'error_count', 's', 't', 'f', 'count', 'total_time']) {
             if (values[name] !== undefined) expect(values[name]).toBeCloseTo(total(name), 6);
           }
-          if (values['average_response_time'] !== undefined) {
-            const weighted = points.reduce(
-              (sum, { values: point }) => sum + point['average_response_time']! * point['call_count']!,
-              0,
-            );
-            const calls = values['call_count']!;
-            expect(values['average_response_time']).toBeCloseTo(calls === 0 ? 0 : weighted / calls, 6);
-          }
-          if (values['requests_per_minute'] !== undefined) {
-            expect(values['requests_per_minute']).toBeCloseTo(values['call_count']! / minutes, 9);
-          }
-          if (values['percent'] !== undefined) expect(values['percent']).toBeCloseTo(total('percent') / minutes, 9);
           if (values['max_response_time'] !== undefined) {
             expect(values['max_response_time']).toBe(
               Math.max(...points.map(({ values: point }) => point['max_response_time']!)),
