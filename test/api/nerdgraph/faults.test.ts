@@ -167,7 +167,7 @@ describe('a reader of NerdGraph that meets a fault', () => {
   const SAMPLE = ['null below the account'];
 
   it.each(Object.entries(FAULTS))(
-    '%s makes nothing up and is healed by the next good answer',
+    '%s makes nothing up and is healed by the next good response',
     async (faultName, fault) => {
       const between = await startBetween(WORLD);
       await between.reader.listApplications({}, between.call);
@@ -206,7 +206,7 @@ describe('a reader of NerdGraph that meets a fault', () => {
   );
 });
 
-describe('what the service says about a good answer', () => {
+describe('what the service says about a good response', () => {
   const saying = (messages: unknown): Fault => edit(({ metadata }) => Object.assign(metadata, { messages }));
 
   it('is reported once an hour of each endpoint, without the key, and the response is used', async () => {
