@@ -17,11 +17,7 @@ import { Report } from './report.ts';
 /** An account makes no progress when no call starts or ends for this time, in milliseconds, plus two request timeouts. */
 const STUCK_AFTER = 120_000;
 
-/**
- * Collects one account. A scrape calls `refresh`: its due tasks are queued and read as soon as the limiter has a slot. Their
- * results are kept in the inventory, and may unlock further tasks. The work continues after the scrape got its response. All
- * times are milliseconds of the monotonic clock.
- */
+/** Collects one account. Times are milliseconds of the monotonic clock. */
 export class AccountCollector {
   context: AccountContext;
   /** The list that the account was made from; undefined for an account that stands in the file. */
@@ -30,7 +26,6 @@ export class AccountCollector {
   readonly limiter: AccountLimiter;
   readonly schedule: Schedule;
   readonly report: Report;
-  /** The mark of the account's key; accounts with the same key have the same mark. */
   keyMark: string;
   /** The warnings that were last logged, and the end of the window at that time, Unix seconds. */
   noticed: ReadonlySet<string> = new Set();
@@ -43,13 +38,10 @@ export class AccountCollector {
   readonly #running = new Set<Promise<unknown>>();
   /** Ends the reads when the account is stopped. */
   readonly #stopping = new AbortController();
-  /** The number of requests that are still queueing tasks. No call starts before they finish, so that batches are full. */
+  /** Requests that are still queueing tasks. No call starts before they finish, so that batches are full. */
   #queueing = 0;
   #pumping = false;
-  /**
-   * The time when New Relic began to refuse the account, or to accept it again. Calls that began earlier do not change the
-   * decision.
-   */
+  /** When New Relic began to refuse the account, or to accept it again; earlier calls change nothing. */
   #refusalDecidedAt = -Infinity;
 
   constructor(context: AccountContext) {
@@ -82,8 +74,8 @@ export class AccountCollector {
   }
 
   /**
-   * Starts all due tasks of the scope. Resolves when they have ended, after `waitMs` milliseconds, at once when they cannot end
-   * by then, or when the signal is aborted. The work continues in each case.
+   * Starts all due tasks of the scope, and continues them in any case. Resolves when they have ended, after `waitMs` milliseconds, at
+   * once when they cannot end by then, or when the signal is aborted.
    */
   async refresh(scope: Scope, waitMs: number, signal?: AbortSignal): Promise<void> {
     this.schedule.advanceWindow();
@@ -91,9 +83,7 @@ export class AccountCollector {
     const deadline = refresh.requestedAt + waitMs;
     const waited = refresh.wait(deadline, () => this.#canEnd(refresh, deadline), signal);
     this.#detach(this.#requestAll(refresh));
-    const summary = await waited;
-    if (summary !== undefined && summary.tasks > 0) this.report.refreshed(scope.applicationId, summary);
-    if (summary?.left === 0 && refresh.requesting === 0) this.#demand.forget(refresh);
+    if ((await waited) && refresh.requesting === 0) this.#demand.forget(refresh);
     if (signal?.aborted !== true) await this.schedule.update(true);
   }
 
@@ -147,12 +137,7 @@ export class AccountCollector {
     this.#demand.stop();
   }
 
-  // A refresh requests its tasks.
-
-  /**
-   * Requests all tasks of the scope. If such a request is already running for this window and these waiters, they share it
-   * instead.
-   */
+  /** Requests all tasks of the scope; a running request for this window and these waiters is shared. */
   async #requestAll(refresh: Refresh): Promise<void> {
     const { inventory } = this;
     const { scope, requesting, requestingAllOf } = refresh;
@@ -165,9 +150,7 @@ export class AccountCollector {
     );
   }
 
-  /**
-   * Requests those of these tasks that the refresh covers, and queues the due ones in portions, so that other work gets a turn.
-   */
+  /** Requests those of these tasks that the refresh covers, and queues the due ones. */
   async #request(refresh: Refresh, tasks: Iterable<Task>): Promise<void> {
     const { requestedAt } = refresh;
     const requested: Task[] = [];
@@ -236,9 +219,6 @@ export class AccountCollector {
     return this.limiter.canEnd(this.schedule.callsFor(refresh.leftByKind), this.#queue.size, deadline);
   }
 
-  // Queued tasks are read as soon as there is a slot.
-
-  /** Starts as many calls as slots and budget allow. Called after every change of slots or budget. */
   #pump(): void {
     if (this.#pumping || this.#stopping.signal.aborted) return;
     this.#pumping = true;
@@ -258,9 +238,6 @@ export class AccountCollector {
     this.limiter.drain();
   }
 
-  /**
-   * Further due tasks of a kind, while a probe waits: its own tasks leave room in a call.
-   */
   #fillers(kind: Kind): readonly Task[] {
     if (!this.#demand.isProbing || this.context.reader.api === 'rest') return [];
     const now = this.context.clock.monotonic();
@@ -292,8 +269,6 @@ export class AccountCollector {
     this.#end(tasks, outcomes, window);
     this.#pump();
   }
-
-  // A call has ended.
 
   /** Ends tasks together: all tasks that they unlock are queued in one step, so that the next calls are full. */
   #end(tasks: readonly Task[], outcomes: readonly Outcome<number>[], window: CurrentWindow): void {
@@ -356,10 +331,9 @@ export class AccountCollector {
     task.retryAt = isRefused || isCut ? this.schedule.nextRegularAttempt(task) : this.schedule.retryAt(task, window);
   }
 
-  /** Records that a task has ended, or waits no longer. */
   #ended(task: Task, failed: boolean): void {
     this.report.ended(task, failed);
-    this.#demand.ended(task, failed);
+    this.#demand.ended(task);
   }
 
   #forgetRemoved(): void {
@@ -377,9 +351,8 @@ export class AccountCollector {
   }
 
   /**
-   * A 401 through the account's own interface, and a 403 on the application list, stop the account: New Relic would refuse the
-   * waiting tasks, too, so refreshes finish without them. Only the application list is read, once per interval; its next
-   * success resumes the account. A 401 of an account from a list stops all accounts of that list, until the list is read.
+   * A 401 through the account's own interface, and a 403 on the application list, stop the account until that list is read; a 401 of
+   * an account from a list stops all accounts of that list.
    */
   #noteRefusal(task: Task, error: UpstreamError | undefined): void {
     const { applicationList } = this.inventory;
@@ -404,7 +377,6 @@ export class AccountCollector {
     this.#dropQueue();
   }
 
-  /** Ends the wait of the tasks that may no longer be read. */
   #dropQueue(): void {
     if (this.#queue.size === 0) return;
     for (const waiting of this.#queue.clear()) {
@@ -424,7 +396,6 @@ export class AccountCollector {
     this.report.refused(isRefused);
   }
 
-  /** Runs work that has no waiter. An internal error ends it and is logged. */
   #detach(work: Promise<unknown>): void {
     work.catch((error: unknown) => this.report.internalError(error));
   }

@@ -6,8 +6,7 @@ import { customMetrics, type CustomMetric } from '../metrics/customMetrics.ts';
 import { prepareQueries, type Query } from '../metrics/queryFamilies.ts';
 import type { SampleWriter } from '../metrics/writeSamples.ts';
 import type { Group } from '../reads/reads.ts';
-import { MetricSelections } from './metricSelections.ts';
-import { enabledGroups } from './selection.ts';
+import { enabledGroups, MetricSelections } from './selection.ts';
 
 /** The configuration, reader and tools of an account, or of an entry with `account_ids`; a reload replaces them together. */
 export interface AccountContext {
@@ -28,7 +27,6 @@ export interface AccountContext {
   readonly ignoreDemand: boolean;
 }
 
-/** What follows from the configuration of an account and its reader. */
 export function prepared(
   account: AccountConfig,
   reader: UpstreamReader,

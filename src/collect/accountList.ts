@@ -13,24 +13,17 @@ export class AccountList {
   context: AccountContext;
   keyMark: string;
   readonly limiter: AccountLimiter;
-  /** Why New Relic refuses the key, in words: no account of the entry is read then, only this list. */
   refused: string | undefined;
   /**
    * Why the list could not be read last; `since` is in milliseconds of the monotonic clock. Undefined before the first attempt,
    * and while the last one succeeded.
    */
   problem: { readonly reason: FailureReason; readonly text: string; readonly since: number } | undefined;
-  /** True once the list was tried, with or without success. */
   tried = false;
-  /** True once one of its accounts was exported. */
   hasExported = false;
-  /** The last warnings about the entry that were logged. */
   noticed: ReadonlySet<string> = new Set();
-  /** Changes with every good list. */
   version = 0;
-  /** The number of accounts in the last good list; undefined before the first. */
   listed: number | undefined;
-  /** The accounts of the last good list, and accounts that only it lacked. */
   #accounts: ReadonlyMap<number, ListedAccount & { readonly isMissing: boolean }> | undefined;
   /** Failures of the list, and refusals of its key, since two reads in a row succeeded. */
   #failures = 0;
@@ -50,7 +43,6 @@ export class AccountList {
     return this.context.account.name;
   }
 
-  /** The accounts that the entry stands for, before its filters; undefined before the first good list. */
   get accounts(): readonly ListedAccount[] | undefined {
     return this.#accounts === undefined ? undefined : [...this.#accounts.values()];
   }
@@ -85,7 +77,6 @@ export class AccountList {
     this.#logRefusal(words);
   }
 
-  /** Stops the list for good. */
   stop(): void {
     this.#stopping.abort(new Error('the exporter no longer reads this list'));
     this.limiter.close();
@@ -95,7 +86,6 @@ export class AccountList {
     await this.#reading;
   }
 
-  /** After a change of the key, the list is due at once. */
   noticeKey(): void {
     const keyMark = this.context.keyMark();
     if (keyMark === this.keyMark) return;
@@ -136,7 +126,6 @@ export class AccountList {
     }
   }
 
-  /** Takes over a good list. Throws when it is empty after one that was not. */
   #take(list: readonly ListedAccount[]): void {
     const before = this.#accounts ?? new Map<number, ListedAccount & { readonly isMissing: boolean }>();
     if (list.length === 0 && before.size > 0) {
@@ -153,7 +142,6 @@ export class AccountList {
     this.version += 1;
   }
 
-  /** Logs that New Relic refuses the key, once for all accounts of the entry. */
   #logRefusal(problem: string): void {
     this.context.logger.error(
       { problem },

@@ -5,19 +5,17 @@ import { NO_SAMPLES } from '../metrics/writeSamples.ts';
 import type { AccountCollector } from './accountCollector.ts';
 import type { EvaluationTime, Task, TaskState } from './task.ts';
 import { listedSamples, type ApplicationRecord, type ListRecord, type WindowReading } from './records.ts';
-import { neededGroups, type Needs, type Scope } from './demand.ts';
+import { neededGroups, type Scope } from './demand.ts';
 
-/** The tasks of a group that are in demand. */
-export interface GroupTally {
-  readonly tasks: Record<TaskState, number>;
-  /** End of the oldest window that is served, Unix seconds; Infinity if there is none. */
-  oldestWindowEnd: number;
+function newTally() {
+  const tasks: Record<TaskState, number> = { fresh: 0, stale: 0, missing: 0 };
+  /** `oldestWindowEnd`: Unix seconds; Infinity while no window is served. */
+  return { tasks, oldestWindowEnd: Infinity };
 }
 
 /**
- * The data that an account serves for a scope: samples of the last values read, unless they are too old, under current labels,
- * and the numbers of fresh, stale and missing tasks. One walk collects both, so that no exposition counts a task as fresh without its
- * samples. List entries count one by one, each with the state of its list, or of its own rolling values where that is worse.
+ * The data that an account serves for a scope, and the numbers of fresh, stale and missing tasks: collected in one walk, so that no
+ * exposition counts a task as fresh without its samples.
  */
 export class AccountSnapshot {
   readonly blocks: Block[] = [];
@@ -25,13 +23,12 @@ export class AccountSnapshot {
   readonly cut: DroppedSeries[] = [];
   /** True when every task of the scope is fresh, and every list that their subjects come from. */
   complete = true;
-  /** The end of the newest window that is served, Unix seconds. */
   newestWindowEnd: number | undefined;
   readonly #account: AccountCollector;
   readonly #scope: Scope;
   readonly #time: EvaluationTime;
-  readonly #needs: Needs;
-  readonly #groups = new Map<Group, GroupTally>();
+  readonly #needs: ReturnType<typeof neededGroups>;
+  readonly #groups = new Map<Group, ReturnType<typeof newTally>>();
 
   private constructor(account: AccountCollector, scope: Scope, time: EvaluationTime) {
     this.#account = account;
@@ -58,19 +55,13 @@ export class AccountSnapshot {
     return snapshot;
   }
 
-  of(group: Group): GroupTally {
-    let tally = this.#groups.get(group);
-    if (tally === undefined) {
-      tally = { tasks: { fresh: 0, stale: 0, missing: 0 }, oldestWindowEnd: Infinity };
-      this.#groups.set(group, tally);
-    }
+  of(group: Group): ReturnType<typeof newTally> {
+    const tally = this.#groups.get(group) ?? newTally();
+    this.#groups.set(group, tally);
     return tally;
   }
 
-  /**
-   * The applications in the order of their list, each with all its data, then the key transactions, the entities of other
-   * types, and the queries. A scope of one application has only that application, and no queries.
-   */
+  /** In the order of the lists and the configuration. A scope of one application has only that, and no queries. */
   *#walk(): Generator<undefined> {
     const { inventory, context } = this.#account;
     const { applicationId } = this.#scope;
@@ -136,7 +127,6 @@ export class AccountSnapshot {
     for (const instance of data.instances.values()) this.#entry(instances, instance);
   }
 
-  /** Counts and adds an entry in the state of its list, with separately read rolling values while they are not too old. */
   #entry(list: Task, record: ListRecord): void {
     const { labels, rolling } = record;
     const state = this.#stateOf(list);
@@ -147,7 +137,6 @@ export class AccountSnapshot {
     this.#add(list.group, labels, listedSamples(record, this.#account.context, rollingState === 'missing'));
   }
 
-  /** @returns the metric data, or undefined when the snapshot does not contain them */
   #metrics(task: Task, labels: WrittenLabels, reading: WindowReading | undefined): WindowReading | undefined {
     const isServed = this.#single(task) !== 'missing';
     if (!isServed || reading === undefined) return undefined;
@@ -160,7 +149,6 @@ export class AccountSnapshot {
     return this.#account.schedule.stateOf(task, this.#time);
   }
 
-  /** Counts a task that is read on its own, and gives its state. */
   #single(task: Task): TaskState {
     const state = this.#stateOf(task);
     this.#count(task, state, undefined);
@@ -219,7 +207,6 @@ export class AccountSnapshot {
   }
 }
 
-/** The state of a list entry whose rolling values have a state of their own. */
 function worse(state: TaskState, rollingState: TaskState): TaskState {
   return state === 'missing' || rollingState === 'fresh' ? state : rollingState;
 }

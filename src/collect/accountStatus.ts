@@ -4,7 +4,7 @@ import { inSlices } from '../eventLoop/turns.ts';
 import type { AccountCollector } from './accountCollector.ts';
 import { missingInEntry, noticesOfEntry, unmatchedWarnings, warningsOf } from './accountWarnings.ts';
 import type { Entry } from './accounts.ts';
-import type { AccountSnapshot, GroupTally } from './accountSnapshot.ts';
+import type { AccountSnapshot } from './accountSnapshot.ts';
 import { READS, type Group } from '../reads/reads.ts';
 import type { Application } from '../api/types.ts';
 import type { EvaluationTime, Task, TaskState } from './task.ts';
@@ -30,25 +30,18 @@ export function summaryOf(account: AccountCollector, snapshot: AccountSnapshot, 
   return {
     name: config.name,
     api: config.api,
-    /** Its number at New Relic; undefined where it is not known. */
     accountId: config.account_id ?? context.reader.onlyAccount?.(),
     /** The entry with `account_ids` that it was made from. */
     entry: config.origin?.entry,
     /** True for an account of an entry that never listed an application: then none is missing. */
     isOptional: account.isWithoutApplications,
-    /** Empty when the configuration gives an address instead. */
     region: config.region ?? '',
-    /** The date on which New Relic ends the interface. */
     endOfLife: endOfLife(config),
     labels: config.labels,
-    /**
-     * True when the last read of the application list succeeded completely; for an account without that list, when the last
-     * read of a query or of entities did.
-     */
+    /** Of an account without the application list: when the last read of a query or of entities succeeded. */
     up,
-    /** The reason why the account is stopped except for one list call per interval; undefined when it is not stopped. */
+    /** Why only its application list is read. */
     refused: account.refused,
-    /** The end of the newest window of metric data that is served. */
     windowEnd: snapshot.newestWindowEnd,
     groups: Array.from(context.enabled, (group) => groupStatus(account, group, snapshot.of(group))),
     /** Calls per minute: as configured, and as in force now (lower while recovering from an overload). */
@@ -59,18 +52,13 @@ export function summaryOf(account: AccountCollector, snapshot: AccountSnapshot, 
       inFlight: budget.inFlight,
       pausedUntil: paused === undefined ? undefined : (wallNow + paused - now) / 1000,
     },
-    /**
-     * The number of applications that the account lists, that it exports, and that it exports and report; undefined also while
-     * `up` is false.
-     */
+    /** Undefined also while `up` is false. */
     applicationCounts: up ? applicationCounts(account) : undefined,
-    /** The number of entries in its lists, before its filters. */
     visible: {
       applications: inventory.listedApplications?.length ?? 0,
       keyTransactions: inventory.listedKeyTransactions?.length ?? 0,
     },
     keyTransactions: inventory.keyTransactions.size,
-    /** Types of entities, and queries, in the order of the configuration. */
     entities: Array.from(inventory.entities.types(), ({ selection: { type }, listed, chosen }) => {
       return { type, listed: listed?.length, leftOut: chosen.leftOut };
     }),
@@ -98,7 +86,6 @@ export function summaryOf(account: AccountCollector, snapshot: AccountSnapshot, 
 
 export type AccountStatus = ReturnType<typeof statusOf>;
 
-/** Everything about one account, for pages and commands: its summary with its applications, tasks and warnings. */
 export function statusOf(
   account: AccountCollector,
   snapshot: AccountSnapshot,
@@ -130,9 +117,8 @@ export async function statusInPortions(
 }
 
 /**
- * The beginning and the reason of an outage, and the time until which the last good values are served, in Unix seconds.
- * Undefined while the account is up, or before a task that would show it as up has failed: the application list, or, in an
- * account without applications, the last of its tasks that failed after a success.
+ * The outage of an account that is not up, once a task that would show it as up has failed. `servedUntil`: until then the last good
+ * values are served. Unix seconds.
  */
 function outageOf({ up, inventory, context }: AccountCollector, { now }: EvaluationTime, wallNow: number) {
   const tasks = context.account.applications.read ? [inventory.applicationList] : inventory.tasks();
@@ -184,7 +170,11 @@ function applicationCounts({ inventory: { applications, listedApplications } }: 
 
 export type GroupStatus = ReturnType<typeof groupStatus>;
 
-function groupStatus(account: AccountCollector, group: Group, { tasks, oldestWindowEnd }: GroupTally) {
+function groupStatus(
+  account: AccountCollector,
+  group: Group,
+  { tasks, oldestWindowEnd }: ReturnType<AccountSnapshot['of']>,
+) {
   const { schedule } = account;
   const { success, lastSuccess, seconds } = account.report.resultOf(group);
   // While the account is refused, only its application list is read.
@@ -201,7 +191,6 @@ function groupStatus(account: AccountCollector, group: Group, { tasks, oldestWin
   };
 }
 
-/** The state of a task that has a row of its own on the status page, and the result of its last attempt. */
 function attemptStatus({ schedule }: AccountCollector, task: Task, time: EvaluationTime) {
   return {
     state: schedule.stateOf(task, time),
@@ -216,7 +205,6 @@ function attemptStatus({ schedule }: AccountCollector, task: Task, time: Evaluat
 
 export type TypeStatus = ReturnType<typeof typeStatus>;
 
-/** A type of entities: its list, and the golden metrics that are read of its entities. */
 function typeStatus(account: AccountCollector, record: TypeRecord, time: EvaluationTime) {
   const { selection, list, listed, entities, chosen } = record;
   const { leftOut } = chosen;
@@ -238,7 +226,6 @@ function typeStatus(account: AccountCollector, record: TypeRecord, time: Evaluat
   }
   return {
     type: selection.type,
-    /** The state of its list. */
     ...attemptStatus(account, list, time),
     /** The length of the list before the filters; undefined until it was read. */
     listed: listed?.length,
@@ -250,16 +237,12 @@ function typeStatus(account: AccountCollector, record: TypeRecord, time: Evaluat
     leftOut,
     metrics: [...metrics].sort(),
     metricProblems: account.inventory.entities.problemsOf(record),
-    /** Warnings about configured golden metrics that no entity has. */
     missingMetrics: account.list === undefined ? missingMetricWarnings([record]) : [],
-    /** Of the entities whose golden metrics are read: their states, and the number whose last attempt failed. */
     values,
     failing,
-    /** The oldest read of the values that are served now, Unix seconds. */
     oldestRead: Number.isFinite(oldestRead) ? oldestRead / 1000 : undefined,
     /** The end of the window of the oldest of these values, Unix seconds. */
     windowEnd: Number.isFinite(windowEnd) ? windowEnd : undefined,
-    /** Values of golden metrics that are served now. */
     series,
   };
 }
@@ -280,11 +263,9 @@ function taskStatus({ inventory, schedule }: AccountCollector, task: Task, time:
     entityGuid,
     query,
     state: schedule.stateOf(task, time),
-    /** The number of consecutive failed attempts, and the cause of the last one: its reason as in the metrics, and in words. */
     failures,
     reason: problem?.reason,
     problem: problem?.text,
-    /** The end of the first of these attempts, Unix seconds. */
     since: problem === undefined ? undefined : (problem.since + wallNow - time.now) / 1000,
     /** Seconds the last attempt took. */
     seconds,
@@ -306,16 +287,12 @@ export function entryStatus(entry: Entry, now: number, wallNow: number) {
   return {
     entry: list.entry,
     labels: context.account.labels,
-    /** True when the last attempt to read the list succeeded. */
     success: tried ? problem === undefined : undefined,
     reason: problem?.reason,
     problem: problem?.text,
     remedy: problem && REMEDIES[problem.reason],
-    /** The end of the first of the failing attempts. */
     since: problem === undefined ? undefined : (wallNow + problem.since - now) / 1000,
-    /** The reason why no account of the entry is read. */
     refused,
-    /** True until a list has left an account. */
     isEmpty: !hasExported,
     /** The numbers of accounts that the key lists, that are exported, and that `max_accounts` leaves out. */
     listed,

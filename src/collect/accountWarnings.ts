@@ -36,7 +36,7 @@ export function noticesOfEntry(entry: Entry): string[] {
   return [...(entry.expanded?.warnings ?? []), ...missingInEntry(entry)];
 }
 
-/** The golden metrics that no account of an entry has: whoever names one that does not exist gets no value. */
+/** The golden metrics that no account of an entry has. */
 export function missingInEntry({ accounts }: Entry): string[] {
   const [first] = accounts;
   return Array.from(first?.inventory.entities.types() ?? []).flatMap(({ selection: { type: entityType } }) =>
@@ -66,7 +66,6 @@ function withoutNumbers(sentence: string): string {
   return sentence.replace(/("[^"]*")|(?<![\w./-])\d[\d.,]*/g, (_, quoted: string | undefined) => quoted ?? '#');
 }
 
-/** The warning that applications are missing: an account without them looks like one without problems. */
 function fewApplications(account: AccountCollector): string[] {
   const { inventory, isWithoutApplications } = account;
   if (isWithoutApplications) return [];
@@ -79,7 +78,6 @@ function fewApplications(account: AccountCollector): string[] {
   return [`the account lists ${listed} applications, and listed ${largest} within the last hour: ${remedy}`];
 }
 
-/** Custom metrics whose metric exists in New Relic, but never with the configured value. */
 function unknownValues({ context: { customMetrics }, inventory }: AccountCollector): string[] {
   const withoutValue = new Map<CustomMetric, string>();
   const found = new Set<CustomMetric>();
@@ -168,7 +166,6 @@ function unmatchedEntries(all: readonly AccountCollector[], keys: readonly (keyo
   ];
 }
 
-/** Entries of the configuration, by the key that has them. */
 type Entries = Readonly<
   Partial<Record<'include' | 'exclude' | 'settings' | 'tags', readonly EntityMatch[] | undefined>>
 >;

@@ -17,10 +17,8 @@ const COUNTED_AFTER_END = MINUTE_MS + 1;
  * time in between, so no 60 seconds of New Relic's clock can have more calls than the budget.
  */
 export class Budget {
-  /** The configured limit. When a reload changes it, the calls already made still count. */
   perMinute: number;
   inFlight = 0;
-  /** The times when ended calls stop counting, oldest first. */
   readonly #release: number[] = [];
   /** The starts of the last minute, oldest first: for the status, and for trials, which need room in the minute. */
   readonly #starts: number[] = [];
@@ -38,7 +36,6 @@ export class Budget {
     this.perMinute = perMinute;
   }
 
-  /** The calls per minute allowed now: fewer than configured while recovering from an overload. */
   inForce(now: number): number {
     if (this.#recovery === undefined) return this.perMinute;
     const { level, from } = this.#recovery;
@@ -50,7 +47,6 @@ export class Budget {
     return now < this.#pausedUntil ? this.#pausedUntil : undefined;
   }
 
-  /** The end of the last pause, past or future; -Infinity when there was none. */
   get lastPauseEnd(): number {
     return this.#pausedUntil;
   }
@@ -86,7 +82,6 @@ export class Budget {
     return Number.isFinite(next) ? next : undefined;
   }
 
-  /** Records the start of a call, which `nextStart` must have allowed. */
   start(now: number): void {
     this.inFlight += 1;
     // Starts that no one reads would pile up, so old ones are dropped here, too.
@@ -99,7 +94,6 @@ export class Budget {
     this.#release.push(now + COUNTED_AFTER_END);
   }
 
-  /** Takes back the last start: its call was not sent. */
   refund(): void {
     this.inFlight -= 1;
     this.#starts.pop();
@@ -130,7 +124,6 @@ export class Budget {
     if (this.#recovery !== undefined) this.#recovery = { level: this.#recovery.level, from: this.#pausedUntil };
   }
 
-  /** The time when the rate in force next grows. */
   #nextStep(now: number, allowed: number): number {
     if (this.#recovery === undefined || allowed >= this.perMinute) return Infinity;
     const { from } = this.#recovery;
@@ -138,7 +131,6 @@ export class Budget {
   }
 }
 
-/** Drops the times that are not after `limit`, of ascending ones. */
 function dropUntil(times: number[], limit: number): void {
   while ((times[0] ?? Infinity) <= limit) times.shift();
 }

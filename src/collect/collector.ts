@@ -18,11 +18,8 @@ import { logNew, noticesOf, noticesOfEntry } from './accountWarnings.ts';
 import { probeResult, type ProbeResult } from './probeResult.ts';
 import type { Scope } from './demand.ts';
 
-/**
- * The period of the timer that looks for due work, in milliseconds. Windows and intervals decide what is due, not this timer.
- */
+/** The period of the timer that looks for due work, in milliseconds. */
 const TICK = 10_000;
-/** The largest part of the period by which a tick comes earlier or later. */
 const JITTER = 0.2;
 
 export type Snapshot = Awaited<ReturnType<Collector['snapshot']>>;
@@ -42,11 +39,7 @@ export class Collector {
     this.#accounts = new Accounts(config, dependencies);
   }
 
-  /**
-   * Takes over a validated configuration. An account with the same name, interface, account id and address keeps its last read
-   * values and its spent budget, and so does an account of a list by its number and address; removed accounts are stopped. An
-   * entry keeps its list by name and address. Throws, and changes nothing, when a reader cannot be opened.
-   */
+  /** Takes over a validated configuration. Throws, and changes nothing, when a reader cannot be opened. */
   reconfigure(config: Config): void {
     const { isReady } = this;
     this.#accounts.reconfigure(config);
@@ -54,16 +47,12 @@ export class Collector {
     this.#isReady = isReady;
   }
 
-  /**
-   * Starts all due tasks of the scope. Resolves when they have ended, after `waitMs` milliseconds, at once when they cannot end
-   * by then, or when the signal is aborted. The work continues in each case. Never rejects.
-   */
+  /** As `AccountCollector.refresh`, of all accounts of the scope; in background mode the timer refreshes. Never rejects. */
   async refresh(scope: Scope, waitMs: number, signal?: AbortSignal): Promise<void> {
     if (this.#config.collection.background) return;
     await this.refreshNow(scope, waitMs, signal);
   }
 
-  /** The same as `refresh`, but also in background mode, where the timer calls it. */
   async refreshNow(scope: Scope, waitMs: number, signal?: AbortSignal): Promise<void> {
     const { clock } = this.#dependencies;
     const deadline = clock.monotonic() + waitMs;
@@ -92,11 +81,7 @@ export class Collector {
     }
   }
 
-  /**
-   * Reads the lists of accounts that are due, unless the timer does (`collection.background`), and takes over what has arrived.
-   * Resolves when all have been read, after `waitMs` milliseconds, or when the signal is aborted; a list that comes later is
-   * taken over then. Never rejects.
-   */
+  /** As `Accounts.readLists`, unless the timer does it (`collection.background`). */
   async readLists(waitMs: number, signal?: AbortSignal): Promise<void> {
     if (!this.#config.collection.background) await this.#accounts.readLists(waitMs, signal);
   }
@@ -123,18 +108,14 @@ export class Collector {
   }
 
   /**
-   * The samples that are served now, built in portions so that other work gets a turn. `asOf`, milliseconds of the monotonic
-   * clock, is the start of the scrape, at which freshness is judged; in background mode the start of the timer's newest refresh
-   * is used instead. Rejects only with the reason of the signal, which ends the work.
+   * The samples that are served now. `asOf`, milliseconds of the monotonic clock, is the start of the scrape, at which freshness is
+   * judged; in background mode it is that of the newest refresh. Rejects only with the reason of the signal, which ends the work.
    */
   async snapshot(scope: Scope, asOf?: number, signal?: AbortSignal) {
     return this.#snapshot(scope, asOf, summaryOf, signal);
   }
 
-  /**
-   * The samples that are served now with the whole state of the accounts, for the pages. It requests no task. Rejects only with the
-   * reason of the signal, which ends the work.
-   */
+  /** The same with the whole state of the accounts, for the pages. */
   async overview(scope: Scope, signal?: AbortSignal) {
     const stateOf = (...of: Parameters<typeof summaryOf>) => statusInPortions(of, signal);
     return this.#snapshot(scope, undefined, stateOf, signal);
@@ -150,7 +131,6 @@ export class Collector {
     const wallNow = this.#dependencies.clock.now();
     const snapshots: AccountSnapshot[] = [];
     const accounts: State[] = [];
-    // Snapshots are built one after the other; each yields to other work.
     for (const account of this.#accountsOf(scope)) {
       account.schedule.advanceWindow();
       const snapshot = await AccountSnapshot.inPortions(account, scope, time, signal);
@@ -159,9 +139,7 @@ export class Collector {
     }
     return {
       blocks: snapshots.flatMap(({ blocks }) => blocks),
-      /** True when every due task of the scope is fresh. */
       complete: snapshots.every(({ complete }) => complete),
-      /** Series that the `max_series` of custom metrics and queries leave out, by read. */
       cut: snapshots.flatMap(({ cut }) => cut),
       entries: this.entries(),
       /** The state is of the same moment as the series: a task without series never counts as fresh. */
@@ -169,7 +147,6 @@ export class Collector {
     };
   }
 
-  /** The state of all accounts, built in one step. */
   status(): readonly AccountStatus[] {
     const time = this.#time(undefined);
     return this.#accountsOf().map((account) => {
@@ -203,7 +180,6 @@ export class Collector {
     });
   }
 
-  /** The collectors of all accounts, for commands that ask what else they know. */
   collectors(): readonly AccountCollector[] {
     return this.#accounts.all();
   }
@@ -229,7 +205,6 @@ export class Collector {
     return probeResult(account, applicationId, this.#time(asOf));
   }
 
-  /** The configurations of all accounts as they are now, those of entries included. */
   get accounts(): readonly AccountConfig[] {
     return this.#accounts.configs;
   }
@@ -239,23 +214,18 @@ export class Collector {
     return this.#accounts.lists.some(({ hasExported }) => !hasExported);
   }
 
-  /** The state of the entries with `account_ids`, in the order of the configuration. */
   entries(): readonly EntryStatus[] {
     const { clock } = this.#dependencies;
     return this.#accounts.entries().map((entry) => entryStatus(entry, clock.monotonic(), clock.now()));
   }
 
-  /**
-   * True once a scrape can be served: in background mode after every known task was tried once. It stays true even if tasks are
-   * added later.
-   */
+  /** True once a scrape can be served: in background mode after every known task was tried once. */
   get isReady(): boolean {
     return (this.#isReady ||=
       !this.#config.collection.background ||
       (this.#accounts.lists.every(({ tried }) => tried) && this.#accountsOf().every((account) => account.isExplored)));
   }
 
-  /** False when an account could call New Relic and has not for minutes. */
   progressing(): boolean {
     return this.#accountsOf().every((account) => account.progressing());
   }
@@ -269,7 +239,6 @@ export class Collector {
     return this.#accounts.all().filter(({ context }) => account === undefined || account === context.account.name);
   }
 
-  /** The times for judging freshness: as of `asOf`, by default now; in background mode as of the newest refresh. */
   #time(asOf: number | undefined) {
     const now = this.#dependencies.clock.monotonic();
     const startedAt = this.#config.collection.background ? this.#lastRefresh : asOf;

@@ -6,7 +6,6 @@ import { MINUTE_MS, MINUTE_S } from '../formulas/units.ts';
 const KEPT_MINUTES = 60;
 /** The overlap of a read with the one before it, in seconds, because data arrive late. */
 export const OVERLAP = 10 * MINUTE_S;
-/** The longest range of one read, in seconds. */
 export const LONGEST_RANGE = 50 * MINUTE_S;
 /** `reporting` turns false after 10 minutes without data (New Relic's page on the reporting status of applications). */
 const SILENT_BEFORE = 10 * MINUTE_S;
@@ -40,9 +39,7 @@ export class CounterLedger {
   readonly #highest = new Float64Array(KEPT_MINUTES * COUNTED.length);
   readonly #states = new Uint8Array(KEPT_MINUTES);
   readonly #firstCovered = new Uint8Array(KEPT_MINUTES);
-  /** The end of the newest minute that is kept. */
   #newest = -Infinity;
-  /** The end of the newest good read. */
   #end: number | undefined;
   /** The start of the first good read: earlier minutes are never counted. */
   #start = -Infinity;
@@ -52,7 +49,6 @@ export class CounterLedger {
   #silences: TimeRange[] = [];
   #silentSince: number | undefined;
 
-  /** The range of the next read when it ends at `to`. */
   nextRange(to: number): TimeRange {
     const last = this.#end === undefined || this.#isSetBack(to) ? to : Math.min(this.#end, to);
     return { from: Math.max(last - OVERLAP, to - LONGEST_RANGE), to };
@@ -99,7 +95,6 @@ export class CounterLedger {
     return { late, lost: lostSeconds, broken: undefined };
   }
 
-  /** Raises a minute to its newly read values; gives the number of late transactions. */
   #raise(minute: number, values: readonly number[] | undefined, isFirst: boolean): number {
     const slot = slotOf(minute);
     const state = this.#states[slot];
@@ -172,7 +167,6 @@ export class CounterLedger {
     );
   }
 
-  /** Makes room for the minutes before `to`. */
   #keepUpTo(to: number): void {
     const from = Math.max(this.#newest, to - KEPT_MINUTES * MINUTE_S);
     for (let minute = from; minute < to; minute += MINUTE_S) {
@@ -189,7 +183,6 @@ export class CounterLedger {
     return to <= this.#newest - KEPT_MINUTES * MINUTE_S;
   }
 
-  /** Makes the next read a first one; the counters stay. */
   #startAgain(): void {
     this.#newest = -Infinity;
     this.#end = undefined;

@@ -33,8 +33,6 @@ export function neededGroups(
   };
 }
 
-export type Needs = ReturnType<typeof neededGroups>;
-
 /** Limit for the refreshes that are kept: scrapers and probes of one account use fewer scopes. */
 const MAX_REFRESHES = 10_000;
 
@@ -47,7 +45,6 @@ export class Demand {
     this.#clock = clock;
   }
 
-  /** The refresh of a scope that is requested now: an open one of the same scope, or a new one. */
   request(scope: Scope, account: AccountConfig, enabled: ReadonlySet<Group>): Refresh {
     const key = keyOf(scope);
     const refresh = this.#refreshes.get(key) ?? new Refresh(scope, this.#clock);
@@ -68,14 +65,13 @@ export class Demand {
     return false;
   }
 
-  /** Removes a finished refresh: it unlocks no more work. */
   forget({ scope }: Refresh): void {
     this.#refreshes.delete(keyOf(scope));
   }
 
   /** Records that a task has ended, or was removed from the inventory. */
-  ended(task: Task, failed: boolean): void {
-    for (const refresh of this.refreshes()) refresh.ended(task, failed);
+  ended(task: Task): void {
+    for (const refresh of this.refreshes()) refresh.ended(task);
   }
 
   /** Makes each waiting scrape check if it may be released. */
@@ -83,7 +79,6 @@ export class Demand {
     for (const refresh of this.refreshes()) refresh.notify();
   }
 
-  /** Releases all waiting scrapes. */
   stop(): void {
     for (const refresh of this.refreshes()) refresh.giveUp();
   }
@@ -101,7 +96,6 @@ export class Demand {
   }
 }
 
-/** Equal for scopes that need the same of one account. */
 function keyOf({ groups, applicationId, listsOnly }: Scope): string {
   return `${applicationId} ${listsOnly} ${[...groups].sort().join()}`;
 }
@@ -112,30 +106,23 @@ function keyOf({ groups, applicationId, listsOnly }: Scope): string {
  */
 export class Refresh {
   readonly scope: Scope;
-  #needs: Needs = { always: new Set(), once: new Set(), rolling: new Set() };
+  #needs: ReturnType<typeof neededGroups> = { always: new Set(), once: new Set(), rolling: new Set() };
   /** The time of its last request: tasks that become due later do not belong to it. */
   requestedAt = -Infinity;
   /** The number of running requests: until they have ended, its tasks are not all known. */
   requesting = 0;
-  /** The window end of a running request for the whole scope; all current waiters wait for the tasks that it adds. */
   requestingAllOf: number | undefined;
   readonly #clock: Clock;
-  /** One function per waiting scrape: it releases the scrape when there is nothing more to wait for. */
   readonly #waiters = new Set<() => void>();
   /** The tasks that the scrapes still wait for, and their numbers by kind. */
   readonly #left = new Set<Task>();
   readonly leftByKind = new Map<Kind, number>();
-  /** The start of the wait, the number of all its tasks, and of the failed ones among them. */
-  #waitingSince = -Infinity;
-  #tasks = 0;
-  #failed = 0;
 
   constructor(scope: Scope, clock: Clock) {
     this.scope = scope;
     this.#clock = clock;
   }
 
-  /** Records a request of this refresh, the first one or a later one. */
   request(account: AccountConfig, enabled: ReadonlySet<Group>): void {
     this.requestedAt = this.#clock.monotonic();
     this.#needs = neededGroups(this.scope, account, enabled);
@@ -161,18 +148,14 @@ export class Refresh {
   add(task: Task): void {
     if (!this.isWaitedFor || this.#left.has(task)) return;
     this.#left.add(task);
-    this.#tasks += 1;
     this.#count(task, 1);
   }
 
   /** Records that a task has ended, or was removed from the inventory. */
-  ended(task: Task, failed: boolean): void {
-    if (!this.#left.delete(task)) return;
-    if (failed) this.#failed += 1;
-    this.#count(task, -1);
+  ended(task: Task): void {
+    if (this.#left.delete(task)) this.#count(task, -1);
   }
 
-  /** Releases the waiting scrapes as if nothing were left. */
   giveUp(): void {
     this.#left.clear();
     this.leftByKind.clear();
@@ -188,30 +171,22 @@ export class Refresh {
    * Waits until the refresh is over, the deadline is reached, the work cannot end before the deadline, or the signal is aborted.
    * The caller must request the tasks right after this call: only tasks that are added from now on are waited for.
    *
-   * @returns for the last waiting scrape, a summary of the wait; `left` tasks have not ended, and continue in the background
+   * @returns true for the last waiting scrape, if no task is left
    */
-  wait(deadline: number, canEnd: () => boolean, signal: AbortSignal | undefined) {
-    const clock = this.#clock;
-    const now = clock.monotonic();
-    if (!this.isWaitedFor) {
-      this.requestingAllOf = undefined;
-      this.#waitingSince = now;
-    }
-    const endWait = () => {
-      const seconds = Math.max(0, clock.monotonic() - this.#waitingSince) / 1000;
-      const summary = { tasks: this.#tasks, failed: this.#failed, left: this.#left.size, seconds };
-      this.#left.clear();
-      this.leftByKind.clear();
-      this.#tasks = this.#failed = 0;
-      return summary;
-    };
-    return new Promise<ReturnType<typeof endWait> | undefined>((resolve) => {
+  wait(deadline: number, canEnd: () => boolean, signal: AbortSignal | undefined): Promise<boolean> {
+    const now = this.#clock.monotonic();
+    if (!this.isWaitedFor) this.requestingAllOf = undefined;
+    return new Promise((resolve) => {
       let cancel: (() => void) | undefined;
       const release = (): void => {
         this.#waiters.delete(check);
         cancel?.();
         signal?.removeEventListener('abort', release);
-        resolve(this.isWaitedFor ? undefined : endWait());
+        const isLast = !this.isWaitedFor;
+        resolve(isLast && this.#left.size === 0);
+        if (!isLast) return;
+        this.#left.clear();
+        this.leftByKind.clear();
       };
       // While requests are running, it is not known yet if the work can end in time.
       const check = (): void => {
@@ -219,7 +194,7 @@ export class Refresh {
       };
       this.#waiters.add(check);
       signal?.addEventListener('abort', release, { once: true });
-      if (deadline !== Infinity) cancel = clock.after(deadline - now, release);
+      if (deadline !== Infinity) cancel = this.#clock.after(deadline - now, release);
       if (now >= deadline || signal?.aborted === true) release();
     });
   }

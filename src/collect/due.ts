@@ -26,7 +26,6 @@ export function readableAt(windowEnd: number, delay: number): number {
 const FIRST_RETRY = 5_000;
 const LONGEST_RETRY = 300_000;
 
-/** The times of an attempt: milliseconds of the monotonic clock. */
 type Times = Pick<ReadTimes, 'readableAt' | 'readAt'>;
 
 /**
@@ -68,22 +67,14 @@ export function movedDueAt(
   return Math.max(now, moved + after.laterBy);
 }
 
-/**
- * `fresh` when it was not due at `asOf`, the start of the scrape; else `stale` until `maxAge` after its due time, compared with
- * `now`, the time of the exposition; then `missing`.
- *
- * @param due undefined when nothing was read
- */
+/** `stale` lasts until `maxAge` after the due time, undefined when nothing was read; then it is `missing`. */
 export function stateOf(due: number | undefined, maxAge: number, { asOf, now }: EvaluationTime): TaskState {
   if (due === undefined) return 'missing';
   if (asOf < due) return 'fresh';
   return now <= due + maxAge ? 'stale' : 'missing';
 }
 
-/**
- * The time of the next attempt one whole interval after the attempt that ended at `attempt.readAt`. It is counted in windows
- * like healthy tasks: counted by the clock, a scrape every minute would come slightly too early and skip every second attempt.
- */
+/** One interval after an attempt, in windows like healthy tasks: by the clock, every second scrape would come slightly too early. */
 export function nextRegularAttempt(attempt: Times, interval: number): number {
   const byClock = attempt.readAt + interval;
   return interval % MINUTE_MS === 0 ? Math.min(byClock, dueAt(attempt, interval)) : byClock;

@@ -4,7 +4,7 @@ import { suggest } from '../config/wording.ts';
 import { inSlices } from '../eventLoop/turns.ts';
 import { BUILT_IN_NAMES } from '../metrics/catalogue.ts';
 import { entityLabels, goldenLabels } from '../metrics/labelNames.ts';
-import { GoldenFamilies, goldenSamples, monitoredSamples, type LeftOutMetric } from '../metrics/monitoredFamilies.ts';
+import { GoldenFamilies, goldenSamples, monitoredSamples, type MetricProblem } from '../metrics/monitoredFamilies.ts';
 import type { Family, Sample, WrittenLabels, WrittenSamples } from '../metrics/sample.ts';
 import { NO_SAMPLES, readSamples, writeLabels } from '../metrics/writeSamples.ts';
 import {
@@ -18,14 +18,7 @@ import type { AccountContext } from './accountContext.ts';
 import { ChosenEntities } from './selection.ts';
 import type { Subject, Task, TaskStore } from './task.ts';
 
-type Selection = AccountConfig['entities'][number];
 type Columns = GoldenSubject['columns'];
-
-/** A golden metric that is not read, or not of all entities, and the reason in words. */
-interface MetricProblem {
-  readonly metric: string;
-  readonly problem: string;
-}
 
 /** The metrics that are read of entities with the same metric definitions, and those whose definition cannot be read. */
 interface MetricPlan {
@@ -51,9 +44,8 @@ export interface EntityRecord {
   notNumbers: readonly string[];
 }
 
-/** The entities of one configured type, and their last read values. */
 export interface TypeRecord {
-  readonly selection: Selection;
+  readonly selection: AccountConfig['entities'][number];
   readonly list: Task;
   /** The complete list as it was read; undefined before the first read. */
   listed: readonly MonitoredEntity[] | undefined;
@@ -64,18 +56,12 @@ export interface TypeRecord {
   plans: ReadonlyMap<readonly GoldenMetric[], MetricPlan>;
 }
 
-/** A list of entities that was read, and what the selection of that time chooses of it. */
-type EntityList = Pick<TypeRecord, 'chosen' | 'selection'> & { readonly listed: readonly MonitoredEntity[] };
-
 const NO_FAMILIES: ReadonlyMap<string, Family> = new Map();
 const NONE_KEPT: EntityRecord['kept'] = new Map();
 
-/** The maximum number of golden metrics that one warning names. */
 const MAX_NAMED = 5;
-/** The same of those to choose from; the longest public list has 12. */
 const MAX_KNOWN = 20;
 
-/** The types of entities that an account publishes, in the order of its configuration. */
 export class EntityRecords {
   #context: AccountContext;
   readonly #store: TaskStore;
@@ -83,7 +69,7 @@ export class EntityRecords {
   /** The source of the families: HELP stays the same until a reload. */
   #golden = new GoldenFamilies();
   #families: ReadonlyMap<string, ReadonlyMap<string, Family>> = new Map();
-  #leftOutMetrics: readonly LeftOutMetric[] = [];
+  #leftOut: readonly MetricProblem[] = [];
   /** Equal sources are one object, so that entities share queries. */
   #sources = new Map<string, GoldenSource>();
   readonly #definitions = new WeakMap<GoldenMetric, GoldenColumn | UnreadableDefinition>();
@@ -107,7 +93,6 @@ export class EntityRecords {
     return entityGuid === undefined ? undefined : this.typeOf(subject)?.entities.get(entityGuid);
   }
 
-  /** All tasks: the list of each type before its entities. */
   *tasks(): Generator<Task> {
     for (const { list } of this.#types.values()) yield list;
     for (const { entities } of this.#types.values()) yield* tasksOf(entities);
@@ -130,28 +115,25 @@ export class EntityRecords {
     }
   }
 
-  /** The golden metrics of a type that are not read, or not of all entities. */
-  problemsOf(record: TypeRecord): readonly MetricProblem[] {
+  problemsOf(record: TypeRecord): readonly Pick<MetricProblem, 'metric' | 'problem'>[] {
+    const { type } = record.selection;
     const missing = this.#context.account.origin === undefined ? missingMetrics([record]) : [];
-    const unknown = missing.map(({ metric, hint }) => ({ metric, problem: `no entity has it${hint}` }));
+    const unknown = missing.map(({ metric, hint }) => ({ type, metric, problem: `no entity has it${hint}` }));
     return [...unknown, ...this.#unreadOf(record)];
   }
 
   /** The same of metrics that the entities have, each with a problem once. */
   #unreadOf({ selection: { type }, plans, entities }: TypeRecord): readonly MetricProblem[] {
-    const leftOut = this.#leftOutMetrics.filter((each) => each.type === type);
-    const problems = [
-      ...leftOut.map(({ metric, why }) => ({ metric, problem: `left out: ${why}` })),
-      ...[...plans.values()].flatMap((plan) => plan.problems),
-    ];
+    const leftOut = this.#leftOut.filter((each) => each.type === type);
+    const problems = [...leftOut, ...[...plans.values()].flatMap((plan) => plan.problems)];
     const failing = new Map<string, string>();
     const notNumbers = new Set<string>();
     for (const record of entities.values()) {
       for (const [metric, { message }] of record.failures) failing.set(metric, `cannot be read: ${message}`);
       for (const metric of record.notNumbers) notNumbers.add(metric);
     }
-    for (const [metric, problem] of failing) problems.push({ metric, problem });
-    for (const metric of notNumbers) problems.push({ metric, problem: 'no number of some entities' });
+    for (const [metric, problem] of failing) problems.push({ type, metric, problem });
+    for (const metric of notNumbers) problems.push({ type, metric, problem: 'no number of some entities' });
     return [...new Map(problems.map((each) => [`${each.metric} ${each.problem}`, each])).values()];
   }
 
@@ -182,7 +164,7 @@ export class EntityRecords {
   }
 
   /** Chooses entities of a list that was read, and reads their definitions: in slices, because both may be many. */
-  async choose(subject: Subject, listed: readonly MonitoredEntity[]): Promise<EntityList | undefined> {
+  async choose(subject: Subject, listed: readonly MonitoredEntity[]) {
     const selection = this.typeOf(subject)?.selection;
     if (selection === undefined) return undefined;
     const chosen = new ChosenEntities(selection);
@@ -192,7 +174,7 @@ export class EntityRecords {
   }
 
   /** Takes over a list, and marks its task where golden metrics of it were never read. */
-  arriveList(subject: Subject, list: EntityList | undefined): void {
+  arriveList(subject: Subject, list: Awaited<ReturnType<EntityRecords['choose']>>): void {
     const record = this.typeOf(subject);
     if (record === undefined || list === undefined) return;
     const { listed, selection, chosen } = list;
@@ -282,7 +264,6 @@ export class EntityRecords {
     });
   }
 
-  /** Makes the records of the chosen entities, and keeps the values of entities that stay. */
   #select(record: TypeRecord): void {
     const { listed, chosen, plans: known, selection } = record;
     const { type } = selection;
@@ -339,7 +320,7 @@ export class EntityRecords {
       if (columns.has(name) || families?.has(name) !== true) continue;
       const read = this.#definitionOf(metric);
       if (read instanceof UnreadableDefinition)
-        problems.push({ metric: name, problem: `never requested: its definition ${read.message}` });
+        problems.push({ type, metric: name, problem: `never requested: its definition ${read.message}` });
       else columns.set(name, { name, source: this.#sharedSource(read.source), select: read.select });
     }
     return { columns: [...columns.values()], problems };
@@ -372,7 +353,7 @@ export class EntityRecords {
       (name) => BUILT_IN_NAMES.has(name) || configured.has(name),
     );
     this.#families = families;
-    this.#leftOutMetrics = leftOut;
+    this.#leftOut = leftOut;
   }
 }
 
@@ -393,7 +374,6 @@ function columnOf({ definition }: GoldenMetric): GoldenColumn | UnreadableDefini
   }
 }
 
-/** The golden metrics of these entities; entities with equal metrics share one list. */
 function metricsOf(listed: readonly MonitoredEntity[]): readonly GoldenMetric[] {
   return [...new Set(listed.map(({ metrics }) => metrics))].flat();
 }
@@ -418,7 +398,6 @@ export function missingMetricWarnings(ofType: readonly TypeRecord[]): readonly s
   );
 }
 
-/** True when a type has the same families as before. */
 function isSame(
   before: ReadonlyMap<string, ReadonlyMap<string, Family>>,
   now: ReadonlyMap<string, ReadonlyMap<string, Family>>,
@@ -428,7 +407,6 @@ function isSame(
   return a?.size === b?.size && [...(a ?? [])].every(([name, family]) => b?.get(name) === family);
 }
 
-/** True when there is a new column, or a column with a new definition. */
 function hasMore(before: Columns, now: Columns): boolean {
   if (before === now) return false;
   return now.some(

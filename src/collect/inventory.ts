@@ -23,13 +23,9 @@ import {
 import type { AccountContext } from './accountContext.ts';
 import { effectiveSettings, readsMetricData, selectKeyTransactions, selects } from './selection.ts';
 
-/** The length of the application list is compared with its lengths within this time, in milliseconds. */
 const REMEMBERED = 3_600_000;
 
-/**
- * Everything an account serves: its applications with their hosts, instances and key transactions, entities of other types, and
- * queries, each with its tasks. The lists decide: an entry that is missing in a completely read list is removed here.
- */
+/** What an account serves, each with its tasks. An entry that is missing in a completely read list is removed here. */
 export class Inventory {
   applicationList: Task;
   keyTransactionList: Task;
@@ -37,10 +33,7 @@ export class Inventory {
   readonly queries: QueryRecords;
   /** By id, in the order of the list. */
   applications: ReadonlyMap<number, ApplicationRecord> = new Map();
-  /**
-   * The lists as New Relic gave them: after a reload or a rename, entries are selected and labelled from them again. Undefined
-   * until they have been read once.
-   */
+  /** The lists as New Relic gave them, from which a reload selects and labels again; undefined before the first read. */
   listedApplications: readonly Application[] | undefined;
   listedKeyTransactions: readonly KeyTransaction[] | undefined;
   /** True once an application list was not empty. */
@@ -49,11 +42,8 @@ export class Inventory {
   #listedIds: readonly number[] = [];
   #context: AccountContext;
   #keyTransactions: ReadonlyMap<number, KeyTransactionRecord> = new Map();
-  /** Applications of key transactions that the request for the application list left out. */
   #otherOwners: readonly Application[] = [];
-  /**
-   * The lengths of the application list, each with the time of its first read and the requested ids (empty: all), oldest first.
-   */
+  /** Lengths of the application list with the requested ids (empty: all), each since the time of its first read; oldest first. */
   #counts: { readonly listed: number; readonly of: string; readonly at: number }[] = [];
   /** The seconds that the counters of the account missed, and the transactions that arrived late, since the start. */
   readonly counterTotals = { lostSeconds: 0, lateTransactions: 0 };
@@ -69,10 +59,7 @@ export class Inventory {
     this.#configureQueries();
   }
 
-  /**
-   * By id, in the order of the list. Empty before the application list has been tried, because application names are needed as
-   * labels.
-   */
+  /** Empty before the application list has been tried, because application names are needed as labels. */
   get keyTransactions(): ReadonlyMap<number, KeyTransactionRecord> {
     return this.applicationList.tried ? this.#keyTransactions : new Map();
   }
@@ -93,7 +80,6 @@ export class Inventory {
     return Math.max(0, ...this.#recentCounts().map((count) => (count.of === of ? count.listed : 0)));
   }
 
-  /** The lengths of the last hour; each is valid until the next entry. */
   #recentCounts() {
     const since = this.#context.clock.monotonic() - REMEMBERED;
     return this.#counts.filter((_, index) => (this.#counts[index + 1]?.at ?? Infinity) > since);
@@ -133,7 +119,6 @@ export class Inventory {
     return hostKey === undefined ? undefined : this.dataOf(subject)?.hosts.get(hostKey);
   }
 
-  /** The list that contains the subject of a task; undefined for a list of the account, and for a query. */
   #listOf({ subject }: Task): Task | undefined {
     const { applicationId, hostKey, keyTransactionId, entityGuid } = subject;
     if (entityGuid !== undefined) return this.entities.typeOf(subject)?.list;
@@ -143,10 +128,8 @@ export class Inventory {
   }
 
   /**
-   * New Relic does not know the subject of a task: it may be deleted. The list that contains it is made overdue to find out;
-   * when a later read of the list still has the subject, the list returns to its interval.
+   * New Relic does not know the subject of a task: its list is made overdue, once.
    *
-   * @param windowEnd of the current window
    * @returns that list; undefined when it was never read, or was read in this window or since the subject became unknown
    */
   readListAgain(task: Task, windowEnd: number): Task | undefined {
@@ -158,11 +141,7 @@ export class Inventory {
     return list;
   }
 
-  /**
-   * Takes over a new application list: keeps the data of applications that stay, and drops the others.
-   *
-   * @param ids the ids to which the list was narrowed; empty for the whole list
-   */
+  /** @param ids the ids to which the list was narrowed; empty for the whole list */
   setApplications(list: readonly Application[], ids = this.#listedIds): void {
     this.listedApplications = list;
     this.hasListed ||= list.length > 0;
@@ -184,11 +163,7 @@ export class Inventory {
     for (const record of this.applications.values()) reconsiderDatabase(record, this.#context);
   }
 
-  /**
-   * Takes over a new key transaction list.
-   *
-   * @param otherOwners applications of these key transactions that are not in the application list
-   */
+  /** @param otherOwners applications of these key transactions that are not in the application list */
   setKeyTransactions(list: readonly KeyTransaction[], otherOwners = this.#otherOwners): void {
     this.listedKeyTransactions = list;
     this.#otherOwners = otherOwners;
@@ -204,10 +179,7 @@ export class Inventory {
     );
   }
 
-  /**
-   * Takes over the hosts of an application; without a list, labels the known ones again. Does nothing when its metric data are
-   * no longer read.
-   */
+  /** Takes over the hosts of an application; without a list, labels the known ones again. */
   setHosts(of: ApplicationRecord | undefined, list?: readonly Host[]): void {
     if (of?.data === undefined) return;
     const { application, data } = of;
@@ -245,7 +217,6 @@ export class Inventory {
     );
   }
 
-  /** Takes over rolling values that were read separately from their list. */
   setRolling(subject: Subject, values: RollingValues): void {
     const { keyTransactionId, hostKey } = subject;
     const ofApplication = hostKey === undefined ? this.recordOf(subject) : this.hostOf(subject);
@@ -255,10 +226,7 @@ export class Inventory {
     record.samples = undefined;
   }
 
-  /**
-   * Takes over a changed configuration: selects and labels all entries again, calculates the last read data again where the
-   * custom metrics have changed, and requests the lists again where their requests have changed.
-   */
+  /** Takes over a changed configuration: selects and labels again, and requests lists whose requests have changed. */
   reconfigure(context: AccountContext): void {
     const { account: before, customMetrics } = this.#context;
     this.#context = context;
@@ -302,7 +270,6 @@ export class Inventory {
     this.queries.configure(enabled.has('queries') ? queries : [], account, collection.delay);
   }
 
-  /** Makes the record of an application with the tasks that its state and the configuration need; existing tasks stay. */
   #applicationRecord(application: Application, before: ApplicationRecord | undefined): ApplicationRecord {
     const { account, clock, collection } = this.#context;
     const labels = writeLabels(applicationLabels(account, application), before?.labels);
@@ -381,7 +348,6 @@ export class Inventory {
     };
   }
 
-  /** The existing rolling values, or new ones, when the interface has them separately from the list. */
   #keepRolling(before: ListRecord['rolling'], kind: Kind, subject: Subject): ListRecord['rolling'] {
     if (this.#context.reader.rolling === undefined) return undefined;
     return before ?? { task: this.store.make(kind, subject), values: undefined };

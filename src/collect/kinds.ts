@@ -18,7 +18,6 @@ import { takeOverMetrics } from './records.ts';
 import type { AccountContext } from './accountContext.ts';
 import { onlyIds, ownersToRequest } from './selection.ts';
 
-/** The read of the tasks of one kind. */
 interface TaskRead {
   /**
    * Plans a call that takes over the results in portions, so that other work gets a turn. The value of a task is the end of the
@@ -29,7 +28,6 @@ interface TaskRead {
   countCalls(tasks: readonly Task[], range: TimeRange): Iterable<number>;
 }
 
-/** How tasks are read and taken over: the row of each kind beside its row in `READS`. */
 export class Kinds {
   #context: AccountContext;
   readonly #inventory: Inventory;
@@ -96,7 +94,6 @@ export class Kinds {
     return this.#reads[kind]().plan(tasks, window);
   }
 
-  /** The numbers of calls that together read all of these tasks of one kind; other work may run in between. */
   countCalls(kind: Kind, tasks: readonly Task[], window: TimeRange): Iterable<number> {
     return this.#reads[kind]().countCalls(tasks, window);
   }
@@ -239,7 +236,6 @@ export class Kinds {
     return { ...read, countCalls: countSteady };
   }
 
-  /** Reads all needed metric data of applications, or of their hosts, over one window. */
   #metricData(): TaskRead {
     const { reader, selections } = this.#context;
     return mapped(
@@ -340,7 +336,6 @@ function mapped<S, T extends S & TaskSubject, V>(
   };
 }
 
-/** The outcome of a task that could not be read; an error that is not an UpstreamError is an internal one. */
 export function failed(error: unknown): Outcome<number> {
   if (error instanceof UpstreamError) return { error };
   return { error: new UpstreamError(error instanceof Error ? error.message : String(error), { reason: 'other' }) };

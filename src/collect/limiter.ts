@@ -8,18 +8,15 @@ import { MINUTE_MS } from '../formulas/units.ts';
 /** NerdGraph refuses more concurrent calls than this from one user, for all keys and accounts together. */
 const SLOTS_OF_USER = 25;
 
-/** The time for which an account's reported need of slots counts, in milliseconds. */
 const NEED_VALID_FOR = 600_000;
 
 /** The distance between spread calls, as a share of the distance at which they use exactly the budget: the rest is headroom. */
 const SPREAD = 0.9;
 
-/** The weight of the newest read in the average duration of a call. */
 const NEWEST_SHARE = 0.1;
 
 type Limits = Pick<AccountConfig['limits'], 'requests_per_minute' | 'max_concurrent_requests'>;
 
-/** Ends a call, with the overload if New Relic responded with one. */
 type Release = (overload?: Overload) => void;
 
 /** The number of calls of a read that have ended, their total duration in milliseconds, and the start of the last one. */
@@ -29,20 +26,15 @@ interface EndedCalls {
   lastStart: number;
 }
 
-/**
- * A slot that was reserved for a read before its start, and the limiter of the read: its first call uses the slot, later ones
- * wait for theirs.
- */
+/** A slot that was reserved for a read: its first call uses it, later ones wait for theirs. */
 export interface Reservation extends RateLimiter {
   readonly calls: Readonly<EndedCalls>;
-  /** Releases the slot if no call was made. */
   cancel(): void;
 }
 
 /**
- * Grants the calls of one account, within its budget, its concurrent calls, and the slots of its user. Calls of started work
- * (pages, retries, parts) wait here in the order of their requests, and go before new work. All times are milliseconds of the
- * monotonic clock.
+ * Grants the calls of one account. Those of started work (pages, retries, parts) go before new work, in the order of their requests.
+ * Times are milliseconds of the monotonic clock.
  */
 export class AccountLimiter implements RateLimiter {
   readonly budget: Budget;
@@ -52,9 +44,7 @@ export class AccountLimiter implements RateLimiter {
   slots: number;
   #shared: SharedConcurrency | undefined;
   #cancelTimer: (() => void) | undefined;
-  /** Moving average of the duration of successful calls; undefined before the first. */
   #averageCall: number | undefined;
-  /** The time when a call last started or ended, or when work began after an idle time. */
   #lastProgress: number;
   #lastReserved = -Infinity;
   #closed = false;
@@ -68,7 +58,6 @@ export class AccountLimiter implements RateLimiter {
     this.#lastProgress = clock.monotonic();
   }
 
-  /** The number of calls of started work that wait for a slot or the budget. */
   get waiting(): number {
     return this.#waiting.length;
   }
@@ -85,7 +74,6 @@ export class AccountLimiter implements RateLimiter {
     this.#lastProgress = this.#clock.monotonic();
   }
 
-  /** Changes the limits after a reload; spent calls stay spent. */
   resize(limits: Limits): void {
     this.budget.perMinute = limits.requests_per_minute;
     this.slots = limits.max_concurrent_requests;
@@ -172,7 +160,6 @@ export class AccountLimiter implements RateLimiter {
     return false;
   }
 
-  /** Takes a slot for new work; undefined without room. */
   reserve(isSpread = false): Reservation | undefined {
     if (!this.hasRoom(isSpread)) return undefined;
     this.#lastReserved = this.#clock.monotonic();
@@ -203,7 +190,6 @@ export class AccountLimiter implements RateLimiter {
     this.#wakeLater(now);
   }
 
-  /** Starts waiting calls and makes new work check again: a slot or budget may be available. */
   wake(): void {
     this.drain();
     if (!this.#closed) this.#changed();
@@ -213,7 +199,6 @@ export class AccountLimiter implements RateLimiter {
     this.#wakeLater(this.#clock.monotonic(), time);
   }
 
-  /** Cancels its timer; waiting calls are ended by their signals. */
   close(): void {
     this.#closed = true;
     this.#cancelTimer?.();
@@ -269,9 +254,7 @@ export class AccountLimiter implements RateLimiter {
 /** The concurrent calls of several accounts whose keys are of one user. Accounts that wait for a slot take turns. */
 export class SharedConcurrency {
   readonly #slots: number;
-  /** The accounts that were refused a slot, in the order of their turns. */
   readonly #waiting = new Set<AccountLimiter>();
-  /** The number of slots that each account last reported to need, and the time of that report. */
   readonly #needs = new Map<AccountLimiter, { readonly slots: number; readonly at: number }>();
   #taken = 0;
   /** The account that has its turn, or `used` once it has taken its slot; undefined while no account waits. */
@@ -304,7 +287,6 @@ export class SharedConcurrency {
     this.offerTurns();
   }
 
-  /** Gives each waiting account one turn, as long as slots are free. */
   offerTurns(): void {
     if (this.#turn !== undefined) return;
     while (this.#taken < this.#slots) {
@@ -335,7 +317,6 @@ export class SharedConcurrency {
     return this.#slots;
   }
 
-  /** Takes the slots of calls in flight; they may exceed the limit until some have ended. */
   addInFlight(inFlight: number): void {
     this.#taken += inFlight;
   }

@@ -59,7 +59,6 @@ export function probeResult(account: AccountCollector, applicationId: number, ti
   };
 }
 
-/** Sentences about the data that only /metrics has. */
 function leftOut({ context: { account } }: AccountCollector): string[] {
   return [
     ...(account.applications.read ? [] : ['applications are not read (applications: false)']),
@@ -84,10 +83,7 @@ function noteOf({ schedule }: AccountCollector, task: Task, time: EvaluationTime
   return `${what}: ${state}, ${lastReadAgo}${took}${failed}`;
 }
 
-/**
- * Sentences about the data that are not read, the source of the components, and the data that New Relic returned for the
- * application.
- */
+/** Sentences about what is not read, and what New Relic returned. */
 function whatWasFound({ data }: ApplicationRecord): string[] {
   if (data === undefined) return ['no metric data: the application does not report (applications.reporting_only)'];
   const { reading, database } = data;
@@ -115,7 +111,6 @@ function readMetrics(reading: WindowReading): string {
   return `New Relic answered ${metrics.length} metrics (with their counts): ${metrics.join(', ')}`;
 }
 
-/** The groups with data for the application: an absent family of these groups needs a reason. */
 function groupsRead({ inventory }: AccountCollector, { application, data }: ApplicationRecord): ReadonlySet<Group> {
   const groups = new Set<Group>(['applications']);
   const hosts = [...(data?.hosts.values() ?? [])];
@@ -142,7 +137,6 @@ function absentFamilies(account: AccountCollector, record: ApplicationRecord, bl
 
 const WINDOW_ROWS = new Map(Object.values(WINDOW_FAMILIES).flatMap((rows) => rows.map((row) => [row.name, row])));
 
-/** The reason why the application, or all of its hosts, have no series of a family. */
 function reasonFor(family: CatalogueFamily, api: Api, { data }: ApplicationRecord): string {
   if (!family.interfaces.includes(api))
     return `${api === 'rest' ? 'the REST interface' : 'NerdGraph'} does not have it`;

@@ -6,7 +6,6 @@ import { NO_SAMPLES, readSamples, writeLabels, type SampleWriter } from '../metr
 import { PERCENTILE_LABEL, type ROW_DROP_REASONS } from '../nrql/queryRows.ts';
 import type { Subject, Task, TaskStore } from './task.ts';
 
-/** A query of the account, with its last read rows. */
 export interface QueryRecord {
   readonly query: Query;
   readonly task: Task;
@@ -22,19 +21,15 @@ export interface QueryRecord {
   columns: readonly string[];
   /** Rows that gave no series, since the start. */
   readonly dropped: Record<(typeof ROW_DROP_REASONS)[number], number>;
-  /** The problems of the last rows, in sentences. */
   warnings: readonly string[];
 }
 
-/** The maximum number of columns that a warning names. */
 const MAX_NAMED = 20;
 
-/** The queries of an account, in the order of its configuration. */
 export class QueryRecords {
   readonly #store: TaskStore;
   readonly #writer: SampleWriter;
   #records: ReadonlyMap<string, QueryRecord> = new Map();
-  /** The names of families that several queries feed. */
   #shared: ReadonlySet<string> = new Set();
   /** Queries whose last rows are too old to be served: a later query may publish their series. */
   readonly #tooOld = new Set<QueryRecord>();
@@ -173,7 +168,6 @@ export class QueryRecords {
     }
   }
 
-  /** The series of a query without the taken ones. */
   #without(taken: ReadonlySet<string>, { all, samples }: QueryRecord): WrittenSamples {
     const isTaken = all.columns.map(({ seriesKey }) => taken.has(seriesKey));
     if (!isTaken.includes(true)) return all;
@@ -191,7 +185,6 @@ function rowsLeftOut({ all, samples }: QueryRecord): number {
   return new Set(leftOut.map(({ labels }) => JSON.stringify({ ...labels, [PERCENTILE_LABEL]: undefined }))).size;
 }
 
-/** True when both queries give the same rows. */
 function isSame(a: Query, b: Query): boolean {
   const rowsOf = ({ definition }: Query): string => JSON.stringify({ ...definition, interval: undefined });
   return rowsOf(a) === rowsOf(b);

@@ -11,17 +11,14 @@ const FIRST_READ_INTERVAL = 60_000;
 /** The number of completely failed reads in a row after which New Relic counts as failing, until a read succeeds. */
 const FAILING_AFTER = 3;
 
-/** The limit of calls per minute while New Relic fails, as a multiple of the plan's calls per minute. */
 const CALLS_WHILE_FAILING = 2;
 
-/** A call that may start now: its tasks of one kind, and its slot. */
 export interface Call {
   readonly planned: PlannedCall<Task, number>;
   readonly slot: Reservation;
   readonly isTrial: boolean;
 }
 
-/** A waiting task, the time since which it is due, and whether its call may hang. `isRemoved`: it no longer waits. */
 interface QueuedTask {
   readonly task: Task;
   readonly since: number;
@@ -68,7 +65,6 @@ export class Queue {
     return this.#waiting.size;
   }
 
-  /** Queues a task; a task that already waits moves to its current lane. */
   add(task: Task): void {
     this.remove(task);
     const since =
@@ -86,7 +82,6 @@ export class Queue {
     this.#waiting.delete(task);
   }
 
-  /** Empties the queue; gives the tasks that waited. */
   clear(): readonly Task[] {
     const tasks = [...this.#waiting.keys()];
     for (const task of tasks) this.remove(task);
@@ -144,12 +139,10 @@ export class Queue {
     }
   }
 
-  /** Forgets the failures of an earlier key. */
   forgetFailures(): void {
     this.#failedInRow = 0;
   }
 
-  /** The next task: the most overdue, in the order that the class describes. */
   #first(now: number): QueuedTask | undefined {
     const mayTry = this.#mayTry(now);
     let best: QueuedTask | undefined;
@@ -193,10 +186,7 @@ export class Queue {
     return this.#nextTry(now) <= now;
   }
 
-  /**
-   * The time when a trial may start: later than now only while New Relic fails, and enough calls were made in the last
-   * minute.
-   */
+  /** Later than now only while New Relic fails, and enough calls were made in the last minute. */
   #nextTry(now: number): number {
     if (this.#failedInRow < FAILING_AFTER) return now;
     const limit = Math.max(1, Math.floor(CALLS_WHILE_FAILING * this.#schedule.plan.callsPerMinute));
@@ -237,7 +227,6 @@ class Lane {
     this.#items.push(item);
   }
 
-  /** The task that is due first; undefined when none waits. */
   head(): QueuedTask | undefined {
     this.#arrange();
     while (this.#head < this.#items.length) {
@@ -248,7 +237,6 @@ class Lane {
     return undefined;
   }
 
-  /** The tasks that still wait, in the order of their due times. */
   *waiting(): Generator<QueuedTask> {
     this.#arrange();
     for (let index = this.#head; index < this.#items.length; index += 1) {

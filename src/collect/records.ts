@@ -8,19 +8,15 @@ import type { FamilyScope } from '../metrics/family.ts';
 import type { WrittenLabels, WrittenSamples } from '../metrics/sample.ts';
 import { windowSamples } from '../metrics/windowFamilies.ts';
 import type { CounterLedger } from './counterLedger.ts';
-import type { SelectionInput } from './metricSelections.ts';
+import type { SelectionInput } from './selection.ts';
 import type { Kind } from '../reads/reads.ts';
 import type { Task, Tasks } from './task.ts';
 import type { AccountContext } from './accountContext.ts';
 
-/** The response about an application or a host over one window. */
 interface WindowInput {
   /** Only the values that the calculations and the custom metrics read. */
   readonly values: WindowValues;
-  /**
-   * The datastore metrics that the response can contain, as a text to compare: the requested ones; `all` when New Relic adds
-   * each type without a request; undefined when they were not known yet.
-   */
+  /** The datastore metrics that the response can contain: the requested ones, or `all`; undefined when they were not known yet. */
   readonly datastores: string | undefined;
 }
 
@@ -32,7 +28,6 @@ export interface WindowReading extends WindowInput {
   readonly cut: ReadonlyMap<string, number>;
 }
 
-/** The labels that all samples of a list entry have, and its samples of state and rolling values. */
 interface Listed {
   readonly labels: WrittenLabels;
   /** The samples from the list and the rolling values; undefined until the next exposition writes them. */
@@ -43,7 +38,6 @@ interface Listed {
 
 export interface HostRecord extends Listed {
   readonly host: Host;
-  /** The rank of the host in its application, from 0: the first hosts keep the series of a custom metric within `max_series`. */
   readonly rank: number;
   readonly metrics: Task;
   reading: WindowReading | undefined;
@@ -59,17 +53,12 @@ export interface KeyTransactionRecord extends Listed {
 
 /** The tasks and the last read data of an application, without its entry in the list. */
 export interface ApplicationData extends SelectionInput {
-  /** Its lists, and the reads of its data. */
   tasks: Tasks;
-  /** Samples of reads whose values are kept in no other form. */
   readonly samples: Partial<Record<Kind, WrittenSamples>>;
   reading: WindowReading | undefined;
   hosts: ReadonlyMap<string, HostRecord>;
   instances: ReadonlyMap<number, InstanceRecord>;
-  /**
-   * The chosen database kind, and the datastore metrics that the response could contain at that decision. Undefined until
-   * metric data have decided it.
-   */
+  /** The chosen database kind, and the datastore metrics at that decision; undefined until metric data have decided it. */
   database: { readonly choice: DatabaseChoice; readonly datastores: string } | undefined;
 }
 
@@ -116,7 +105,6 @@ function writeListed(
   return writer.write('key_transactions', listedFamilySamples('key_transactions', record.keyTransaction, values));
 }
 
-/** Takes over the response about an application, or one of its hosts, and calculates the served samples. */
 export function takeOverMetrics(
   record: ApplicationRecord,
   host: HostRecord | undefined,
@@ -130,11 +118,7 @@ export function takeOverMetrics(
   else data.reading = calculate(input, data, undefined, context);
 }
 
-/**
- * Calculates the served samples of a response, with the application's current database kind and custom metrics.
- *
- * @param rank the rank of the host in its application, from 0; undefined for the application itself
- */
+/** @param rank the rank of the host in its application, from 0; undefined for the application itself */
 function calculate(
   input: WindowInput,
   data: ApplicationData,
@@ -165,17 +149,12 @@ export function recalculate(
   }
 }
 
-/** Decides the database kind again, after a change of the configuration or of the application's list entry. */
 export function reconsiderDatabase(record: ApplicationRecord, context: AccountContext): void {
   const { data } = record;
   if (data?.reading !== undefined && decideDatabase(record, data, data.reading)) recalculate(data, context);
 }
 
-/**
- * Decides the database kind by the application's newest data.
- *
- * @returns true when it has changed: the last read data have to be calculated again
- */
+/** Decides the database kind by the newest data; true when it has changed. */
 function decideDatabase(
   { application, settings }: ApplicationRecord,
   data: ApplicationData,

@@ -13,9 +13,7 @@ class GroupProgress {
   readonly open = new Map<number, { readonly since: number; readonly left: Set<Task> }>();
   /** Tasks whose last attempt failed: until they are read, every refresh is a failure, even one that has other tasks only. */
   readonly failing = new Set<Task>();
-  /** The duration of the last refresh. */
   seconds: number | undefined;
-  /** The end of the last refresh without failure, Unix seconds. */
   lastSuccess: number | undefined;
   /** While it fails: the reasons that were logged since the failure began, and the reasons of the last refresh. */
   logged: ReadonlySet<string> = new Set();
@@ -28,7 +26,6 @@ class GroupProgress {
  * how often.
  */
 export class Report {
-  /** Replaced when the account gets another name. */
   logger: Logger;
   readonly #clock: Clock;
   readonly #schedule: Schedule;
@@ -39,7 +36,6 @@ export class Report {
   #isRefused = false;
   /** True from the line of a refusal to the line of its end. */
   #refusalLogged = false;
-  /** The end of the pause that was logged last. */
   #loggedPause = -Infinity;
 
   constructor(logger: Logger, clock: Clock, schedule: Schedule) {
@@ -48,7 +44,6 @@ export class Report {
     this.#schedule = schedule;
   }
 
-  /** Records that a task was queued while the window that ends at `windowEnd` is read. */
   queued(task: Task, windowEnd: number): void {
     const { open } = this.#groups[task.group];
     const refresh = open.get(windowEnd);
@@ -56,7 +51,6 @@ export class Report {
     else open.set(windowEnd, { since: this.#clock.monotonic(), left: new Set([task]) });
   }
 
-  /** Records that a task has ended, or was removed from the inventory. */
   ended(task: Task, failed: boolean): void {
     const { open, failing } = this.#groups[task.group];
     if (failed) failing.add(task);
@@ -68,7 +62,6 @@ export class Report {
     }
   }
 
-  /** Records a refresh of each of these groups that has no task: it is a success, too. */
   endIdleGroups(groups: ReadonlySet<Group>, tasks: readonly Task[]): void {
     const busy = new Set(tasks.map(({ group }) => group));
     for (const group of groups) {
@@ -86,7 +79,6 @@ export class Report {
     return { success, lastSuccess, seconds };
   }
 
-  /** Forgets the failure of a group that a reload has disabled: it does not work again. */
   groupDisabled(group: Group): void {
     this.#groups[group].logged = this.#groups[group].reasons = new Set();
     this.#endRefusal();
@@ -96,20 +88,6 @@ export class Report {
     const { applicationId, hostKey, keyTransactionId } = subject;
     const about = { group, app_id: applicationId, host_id: hostKey, key_transaction_id: keyTransactionId };
     this.logger.debug({ ...about, problem: problem?.text }, 'An attempt failed');
-  }
-
-  /** Logs the end of the wait for a refresh, of one application or of the account. */
-  refreshed(
-    applicationId: number | undefined,
-    summary: { readonly tasks: number; readonly failed: number; readonly left: number; readonly seconds: number },
-  ): void {
-    const { tasks, failed, left, seconds } = summary;
-    const about = applicationId === undefined ? {} : { app_id: applicationId };
-    const counts = { ...about, entities: tasks, failed, left, seconds: Number(seconds.toFixed(3)) };
-    // A refresh that read nothing, in a pause or after repeated failures, is a debug line, because the failure has its own
-    // line. So is a probe, because there is one for each application.
-    const level = left + failed === tasks || applicationId !== undefined ? 'debug' : 'info';
-    this.logger[level](counts, left === 0 ? 'Refreshed' : 'Refreshed in part: the rest continues');
   }
 
   /**
@@ -139,7 +117,6 @@ export class Report {
     );
   }
 
-  /** Logs an error that only a mistake in the exporter can cause. */
   internalError(error: unknown): void {
     this.logger.error({ err: error }, 'Work on an account was ended by a fault of the exporter: please report it');
   }
@@ -152,7 +129,6 @@ export class Report {
     this.#logResult(group, failed);
   }
 
-  /** Logs how the refresh of a group ended; `failed` are its failing tasks. */
   #logResult(group: Group, failed: readonly Task[]): void {
     const progress = this.#groups[group];
     const { logged, reasons: last } = progress;

@@ -35,19 +35,13 @@ const PLAN_AGE = 5_000;
 
 type TaskOrGroup = Pick<Task, 'group'> & Partial<Pick<Task, 'interval'>>;
 
-/** A window, and the time from which it can be read, in milliseconds of the monotonic clock. */
 export interface CurrentWindow extends TimeRange {
   readonly readableAt: number;
 }
 
-/**
- * The due times of an account's tasks: by its window, the configured intervals, and the plan, which says how much of the demand
- * its budget and its concurrent calls can carry. All times are milliseconds of the monotonic clock.
- */
+/** The due times of an account's tasks, and the plan: how much of the demand can be carried. Times are of the monotonic clock. */
 export class Schedule {
-  /** The current window, as of the last `advanceWindow`. */
   window: CurrentWindow;
-  /** The cost of a steady state of the tasks in demand, as last planned. */
   plan: Plan;
   #context: AccountContext;
   readonly #inventory: Inventory;
@@ -59,12 +53,10 @@ export class Schedule {
   everythingDueSince = -Infinity;
   /** The number of calls that a task of a kind takes; below 1 when a call carries several tasks. */
   #callsPerTask: ReadonlyMap<Kind, number> = new Map();
-  /** When the plan was made, its number of tasks, and `#newlyInDemand` at that time. */
   #planned = { at: -Infinity, tasks: 0, newlyInDemand: 0 };
   #planning: Promise<void> | undefined;
   /** The factor by which the limit of concurrent calls slows the account. */
   #slowdown = 1;
-  /** The number of times that a task came into demand. */
   #newlyInDemand = 0;
 
   constructor(context: AccountContext, inventory: Inventory, kinds: Kinds, limiter: AccountLimiter) {
@@ -120,17 +112,13 @@ export class Schedule {
     };
   }
 
-  /** The approximate number of calls to read the given number of tasks of each kind. */
   callsFor(tasks: ReadonlyMap<Kind, number>): number {
     let calls = 0;
     for (const [kind, count] of tasks) calls += Math.ceil(count * (this.#callsPerTask.get(kind) ?? 1));
     return calls;
   }
 
-  /**
-   * The configured interval of a task, or of a group. Name lists of custom metrics have the interval of `metric_names`. The
-   * groups of queries and golden metrics have the shortest interval of all queries or entity types, in demand or not.
-   */
+  /** The configured interval. The groups of queries and golden metrics have the shortest of all queries or entity types. */
   intervalOf({ interval, group }: TaskOrGroup): number {
     if (interval !== undefined) return interval;
     const { account, collection } = this.#context;
@@ -145,7 +133,6 @@ export class Schedule {
     return effectiveInterval(this.intervalOf(taskOrGroup), this.plan.slowdown);
   }
 
-  /** The time when a task is due again; -Infinity when it was never read. */
   dueAt(task: Task): number {
     const { lastRead, overdue } = task;
     if (lastRead === undefined) return -Infinity;
@@ -161,10 +148,7 @@ export class Schedule {
     return at >= due && !(sameWindow && at < due + CLOCK_TOLERANCE);
   }
 
-  /**
-   * True for tasks of a slowed plan that will be due before the next window. They are read early, because the budget would be
-   * unused until then.
-   */
+  /** True for tasks of a slowed plan that will be due before the next window: the budget would be unused until then. */
   isEarly(task: Task): boolean {
     return this.plan.slowdown > 1 && this.dueAt(task) < this.window.readableAt + MINUTE_MS;
   }
@@ -173,7 +157,6 @@ export class Schedule {
     return stateOf(task.lastRead?.dueAt, this.#context.collection.max_age, time);
   }
 
-  /** Records that a task is requested at `now`: from then on it is in demand. */
   request(task: Task, now: number): void {
     if (!this.isInDemand(task)) this.#newlyInDemand += 1;
     task.requestedAt = Math.max(task.requestedAt, now);
@@ -189,7 +172,6 @@ export class Schedule {
     return Math.max(DEMAND_TTL, 2 * this.effectiveIntervalOf(task));
   }
 
-  /** The time when a task that failed just now, reading `window`, may be tried again. */
   retryAt(task: Task, window: CurrentWindow): number {
     const attempt = { readableAt: window.readableAt, readAt: this.#context.clock.monotonic() };
     return retryAt(task.failures, attempt, this.intervalOf(task));
@@ -220,12 +202,10 @@ export class Schedule {
     await this.#planning;
   }
 
-  /** The same as an exact `update`, in one step. */
   updateAtOnce(): void {
     Array.from(this.#makePlan());
   }
 
-  /** Makes the plan; yields to other work while it counts the calls of each kind. */
   *#makePlan(): Generator<undefined> {
     const now = this.#context.clock.monotonic();
     const newlyInDemand = this.#newlyInDemand;

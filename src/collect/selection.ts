@@ -1,11 +1,14 @@
 import type { Application, KeyTransaction } from '../api/types.ts';
-import type { MonitoredEntity, UpstreamReader } from '../api/upstreamReader.ts';
+import type { MetricSelection, MonitoredEntity, UpstreamReader } from '../api/upstreamReader.ts';
 import type { AccountConfig } from '../config/config.ts';
 import { type EntityMatch, type Matchable, matches } from '../config/match.ts';
+import { COUNTER_METRICS } from '../metrics/counterFamilies.ts';
+import { customMatches, type CustomMetric } from '../metrics/customMetrics.ts';
+import type { FamilyScope } from '../metrics/family.ts';
 import { orderKey } from '../metrics/goldenNames.ts';
+import { queryNames } from '../metrics/windowFamilies.ts';
 import { GROUPS, type Group } from '../reads/reads.ts';
 
-/** The groups that the configuration of an account and its interface enable. */
 export function enabledGroups(account: AccountConfig, reader: UpstreamReader): ReadonlySet<Group> {
   return new Set(GROUPS.filter((group) => isEnabled(account, reader, group)));
 }
@@ -40,7 +43,6 @@ interface Filter {
   readonly exclude: readonly EntityMatch[];
 }
 
-/** True when an entity is included (or there is no `include`) and not excluded. */
 export function selects(filter: Filter, entity: Matchable): boolean {
   const included = filter.include === undefined || filter.include.some((match) => matches(match, entity));
   return included && !filter.exclude.some((match) => matches(match, entity));
@@ -61,7 +63,6 @@ export class ChosenEntities {
     for (const entity of listed) this.add(entity);
   }
 
-  /** In their order. */
   get entities(): readonly MonitoredEntity[] {
     return this.#first.map(({ entity }) => entity);
   }
@@ -93,10 +94,7 @@ export function onlyIds(filter: Filter): readonly number[] | undefined {
   return ids.length === include.length ? [...new Set(ids)] : undefined;
 }
 
-/**
- * Ids of applications whose key transactions are selected, but that the application list leaves out because its request names
- * other ids. Without their names, the key transactions would look as if the key could not see the applications.
- */
+/** Ids of applications whose key transactions are selected, but that the request for the application list leaves out. */
 export function ownersToRequest(account: AccountConfig, keyTransactions: readonly KeyTransaction[]): readonly number[] {
   const filter = account.key_transactions;
   const requested = onlyIds(account.applications);
@@ -116,7 +114,6 @@ export function unmatched(
   return listed.length === 0 ? [] : entries.filter((match) => !listed.some((entity) => matches(match, entity)));
 }
 
-/** The end of a sentence that an entry matches nothing. */
 export function unmatchedWords({ id, name, tag, value }: EntityMatch): string {
   if (id !== undefined) return `the id ${id}: correct the entry or remove it`;
   const parts = [
@@ -132,7 +129,6 @@ export function effectiveSettings(account: AccountConfig, application: Applicati
   return { database: setting?.database_component ?? 'auto', hosts: setting?.hosts ?? account.hosts };
 }
 
-/** True when metric data of the application are read: it reports, or `reporting_only` is off. */
 export function readsMetricData(account: AccountConfig, application: Application): boolean {
   return application.reporting !== false || !account.applications.reporting_only;
 }
@@ -154,4 +150,73 @@ export function selectKeyTransactions(
   return keyTransactions.filter(
     ({ applicationId, unread }) => unread !== undefined || (applicationId !== undefined && isServed(applicationId)),
   );
+}
+
+/** The maximum number of remembered selections, which differ by datastores and custom metrics; when full, all are forgotten. */
+const MAX_REMEMBERED = 10_000;
+
+interface SelectedMetrics {
+  readonly metrics: MetricSelection;
+  readonly custom: ReturnType<typeof customMatches>;
+  /** The datastore metrics among the names, as in `WindowInput`. */
+  readonly datastores: string | undefined;
+}
+
+/** The part of an application's data that decides its requests, and the requests once they are made. */
+export interface SelectionInput {
+  /** The datastore metrics; undefined when the metric data contain them. */
+  datastores: readonly string[] | undefined;
+  customNames: readonly string[] | undefined;
+  hosts: { readonly size: number };
+  /** The requests of its metric data calls, and of those of its hosts; empty when they may have changed. */
+  selected: { application?: SelectedMetrics; host?: SelectedMetrics };
+}
+
+const NO_MATCHES = customMatches([], []);
+
+export class MetricSelections {
+  readonly counters: MetricSelection;
+  readonly nothing: SelectedMetrics;
+  readonly #customMetrics: readonly CustomMetric[];
+  /** Without datastores and custom metrics: most applications share it. */
+  readonly #builtIn: MetricSelection;
+  readonly #known = new Map<string, MetricSelection>();
+
+  constructor(customMetrics: readonly CustomMetric[]) {
+    this.counters = { names: COUNTER_METRICS };
+    this.nothing = { metrics: { names: [] }, custom: NO_MATCHES, datastores: undefined };
+    this.#customMetrics = customMetrics;
+    this.#builtIn = { names: queryNames([]) };
+  }
+
+  /** The metrics of an application, or of each of its hosts. What changes them sets `data.selected` to an empty object. */
+  of(data: SelectionInput, scope: FamilyScope): SelectedMetrics {
+    return (data.selected[scope] ??= this.#newSelection(data, scope));
+  }
+
+  #newSelection({ customNames, datastores, hosts }: SelectionInput, scope: FamilyScope): SelectedMetrics {
+    const ofScope = this.#customMetrics.filter(({ definition }) => definition.scope === scope);
+    const entities = scope === 'host' ? hosts.size : 1;
+    const custom = customNames === undefined ? NO_MATCHES : customMatches(ofScope, customNames, entities);
+    const values = new Map<string, Set<string>>();
+    for (const { metricName, metric } of custom.matches) {
+      const ofName = values.get(metricName) ?? new Set();
+      values.set(metricName, ofName.add(metric.definition.value));
+    }
+    return { metrics: this.#metrics(datastores ?? [], values), custom, datastores: datastores?.join() };
+  }
+
+  #metrics(datastores: readonly string[], customValues: ReadonlyMap<string, ReadonlySet<string>>): MetricSelection {
+    if (datastores.length === 0 && customValues.size === 0) return this.#builtIn;
+    const values = new Map(Array.from(customValues, ([name, of]) => [name, [...of]]));
+    const key = [...datastores, ...Array.from(values, ([name, of]) => `${name} ${of.join()}`)].join('\n');
+    let metrics = this.#known.get(key);
+    if (metrics === undefined) {
+      if (this.#known.size >= MAX_REMEMBERED) this.#known.clear();
+      const names = new Set([...queryNames(datastores), ...values.keys()]);
+      metrics = { names: [...names], values };
+      this.#known.set(key, metrics);
+    }
+    return metrics;
+  }
 }

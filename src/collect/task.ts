@@ -2,7 +2,6 @@ import type { FailureReason } from '../api/upstreamError.ts';
 import { MINUTE_MS } from '../formulas/units.ts';
 import { KINDS, READS, type Group, type Kind } from '../reads/reads.ts';
 
-/** The subject of a task: a list of the account has no id. */
 export interface Subject {
   readonly applicationId?: number | undefined;
   readonly hostKey?: string | undefined;
@@ -13,9 +12,8 @@ export interface Subject {
   readonly query?: string | undefined;
 }
 
-/** The times of a read, and its window. Times of the monotonic clock are in milliseconds. */
 export interface ReadTimes {
-  /** The end with which its window counts, Unix seconds: that of the others, for a window with a delay of its own is late on purpose. */
+  /** The end with which its window counts, Unix seconds: that of the others, for one with a delay of its own is late on purpose. */
   readonly windowEnd: number;
   /** The end of the window that the data are of, Unix seconds. */
   readonly dataEnd: number;
@@ -23,7 +21,6 @@ export interface ReadTimes {
   readableAt: number;
   /** The time when the response arrived, by the monotonic clock. */
   readonly readAt: number;
-  /** The same time as Unix milliseconds, for display only. */
   readonly shownAt: number;
   /** The next due time, by the monotonic clock. A change of pace moves it while it is in the future, never into the past. */
   dueAt: number;
@@ -31,22 +28,17 @@ export interface ReadTimes {
   interval: number;
 }
 
-/** The age of a task's last read value, compared with its due time. */
 export type TaskState = 'fresh' | 'stale' | 'missing';
 
-/**
- * Two times of one scrape, in milliseconds of the monotonic clock: its start `asOf` decides what is fresh, and `now`, when the
- * exposition is built, decides what is too old.
- */
+/** Milliseconds of the monotonic clock: `asOf`, the start of a scrape, decides what is fresh; `now` what is too old. */
 export interface EvaluationTime {
   readonly asOf: number;
   readonly now: number;
 }
 
 /**
- * The unit of reading: a list, or the data of an application, a host, a key transaction, an entity or a query. At most one call
- * at a time reads a task, and all interested refreshes share that call. This object is the state of its reads; the values are in
- * the inventory's records. Times are milliseconds of the monotonic clock.
+ * The state of the reads of a list, or of an application, a host, a key transaction, an entity or a query; the values are in the
+ * inventory. Times are milliseconds of the monotonic clock.
  */
 export class Task {
   readonly kind: Kind;
@@ -59,15 +51,10 @@ export class Task {
   /** Seconds by which its own window ends before the common one. */
   endsBefore = 0;
   state: 'idle' | 'queued' | 'running' = 'idle';
-  /** The times of its last successful read, and its window. */
   lastRead: ReadTimes | undefined;
   failures = 0;
-  /** The time before which a failed task is not tried again. */
   retryAt = -Infinity;
-  /**
-   * The last failure: its reason as in the metrics, its text, and in `since` the end of the first of the failed attempts in a
-   * row. Undefined when the last attempt did not fail.
-   */
+  /** The last failure, unless the last attempt succeeded; `since` is the end of the first of the failed attempts in a row. */
   problem: { readonly reason: FailureReason; readonly text: string; readonly since: number } | undefined;
   /** The reason why a part of it could not be read although the last attempt succeeded. */
   partial: { readonly reason: FailureReason; readonly text: string } | undefined;
@@ -91,7 +78,6 @@ export class Task {
     this.firstSeen = firstSeen;
   }
 
-  /** True after the first attempt, with or without success. */
   get tried(): boolean {
     return this.lastRead !== undefined || this.failures > 0;
   }
@@ -123,7 +109,6 @@ export class Task {
     this.unknownSince = undefined;
   }
 
-  /** The attempt failed at `now`; the last read value stays. */
   fail(reason: FailureReason, text: string, now: number): void {
     this.#end(now);
     this.failures += 1;
@@ -137,10 +122,7 @@ export class Task {
   }
 }
 
-/**
- * The seconds by which a window with a delay of its own ends before the common one, in whole minutes; negative: after it.
- * Delays are milliseconds.
- */
+/** The seconds by which a window with a delay of its own (milliseconds) ends before the common one, in whole minutes. */
 export function endsBefore(own: number | undefined, common: number): number {
   return own === undefined ? 0 : (Math.ceil((own - common) / MINUTE_MS) * MINUTE_MS) / 1000;
 }
@@ -148,10 +130,7 @@ export function endsBefore(own: number | undefined, common: number): number {
 /** Tasks of one subject by their kinds, in the order of the kinds. */
 export type Tasks = Readonly<Partial<Record<Kind, Task>>>;
 
-/**
- * Makes and removes the tasks of an account: what stays in a list, or in the configuration, keeps its tasks. A result that still
- * arrives for a removed task is dropped.
- */
+/** Makes and removes the tasks of an account: what stays in a list, or in the configuration, keeps its tasks. */
 export class TaskStore {
   readonly #now: () => number;
   readonly #removed: Task[] = [];
@@ -171,7 +150,6 @@ export class TaskStore {
     return isWanted ? (before ?? this.make(kind, subject)) : undefined;
   }
 
-  /** The same for all reads of a subject. */
   keepAll(before: Tasks, subject: Subject, isWanted: (read: (typeof READS)[Kind]) => boolean): Tasks {
     const tasks: Partial<Record<Kind, Task>> = {};
     for (const kind of KINDS) {
@@ -182,8 +160,8 @@ export class TaskStore {
   }
 
   /**
-   * Makes the records of a complete list, in its order, from those of before; the tasks of missing entries are removed. An entry
-   * that is in the list twice, because the list changed between two of its pages, counts once, in its last form.
+   * Makes the records of a complete list from those of before; the tasks of missing entries are removed. An entry that is in the list
+   * twice, because the list changed between two of its pages, counts once, in its last form.
    */
   sync<Key, Entry, Row>(
     before: ReadonlyMap<Key, Row>,

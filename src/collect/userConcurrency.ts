@@ -1,19 +1,10 @@
-import type { UpstreamReader } from '../api/upstreamReader.ts';
-import { SharedConcurrency, type AccountLimiter } from './limiter.ts';
+import type { AccountCollector } from './accountCollector.ts';
+import type { AccountList } from './accountList.ts';
+import { SharedConcurrency } from './limiter.ts';
 
-/** What makes calls with a key: an account, or the list of accounts of an entry. */
-interface KeyUser {
-  readonly keyMark: string;
-  readonly limiter: AccountLimiter;
-  readonly context: { readonly reader: UpstreamReader };
-}
-
-/** The time after which an unknown user is requested again, in milliseconds. */
 const REQUEST_AGAIN_AFTER = 3_600_000;
 
-/**
- * The name under which all accounts share while the user of some key is not known yet: it may be the user of any other key.
- */
+/** All accounts share while the user of some key is not known yet: it may be the user of any other key. */
 const UNKNOWN = 'unknown';
 
 /**
@@ -29,13 +20,12 @@ export class UserConcurrency {
    */
   readonly #users = new Map<
     string,
-    { readonly by: string; readonly requestAt: number; readonly requestedBy?: KeyUser }
+    { readonly by: string; readonly requestAt: number; readonly requestedBy?: AccountList | AccountCollector }
   >();
-  #accounts: readonly KeyUser[] = [];
+  #accounts: readonly (AccountList | AccountCollector)[] = [];
   #shared = new Map<string, SharedConcurrency>();
 
-  /** Takes over the current accounts, with their current keys. */
-  share(accounts: readonly KeyUser[]): void {
+  share(accounts: readonly (AccountList | AccountCollector)[]): void {
     this.#accounts = accounts.filter(
       ({ context: { reader } }) => reader.api === 'nerdgraph' || reader.queries !== undefined,
     );

@@ -8,7 +8,6 @@ import { expositionPieces } from './expositionText.ts';
 import { type Format, END_OF_EXPOSITION, metadata } from './formats.ts';
 import { bodyOf } from './gzip.ts';
 
-/** How an exposition is written. */
 export interface ExpositionForm {
   readonly format: Format;
   readonly gzip: boolean;
@@ -61,7 +60,6 @@ export function* ownText(
   }
 }
 
-/** The labels with a bucket's bound as the last one. */
 function boundLast(labels: Labels, format: Format): Labels {
   if (labels['le'] === undefined) return labels;
   const { le, ...others } = labels;

@@ -6,7 +6,6 @@ export interface FamilySeries {
   readonly family: Family;
   /** The blocks with series of the family, in order: once for each run of neighbouring columns. */
   readonly blocks: Block[];
-  /** For each of these the index of the first column of the run. */
   readonly starts: number[];
   series: number;
 }
@@ -60,7 +59,6 @@ function addRuns(families: Map<string, FamilySeries>, block: Block): void {
   }
 }
 
-/** The index behind the run of columns of one family that begins at `start`. */
 function endOfRun(columns: Columns, start: number): number {
   const name = columns[start]?.family.name;
   let end = start + 1;

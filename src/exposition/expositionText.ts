@@ -58,13 +58,10 @@ function addRun(
   return undefined;
 }
 
-/** Bytes beyond the length of a piece, for its last line. */
 const ROOM = 16 * 1024;
 
-/** The most bytes that one UTF-16 unit takes in UTF-8; a character of four bytes has two units. */
 const MAX_BYTES = 3;
 
-/** The characters of a line besides its name, labels and value: `{`, `,`, `}`, a space and the end of the line. */
 const MARKS = 5;
 
 const [NEW_LINE = 0, SPACE = 0, COMMA = 0, OPEN = 0, CLOSE = 0] = Buffer.from('\n ,{}');
@@ -87,7 +84,6 @@ class PieceWriter {
     this.#bytes = Buffer.allocUnsafeSlow(this.#size + ROOM);
   }
 
-  /** True when the piece is long enough. */
   get isFull(): boolean {
     return this.#length >= this.#size;
   }
@@ -121,7 +117,6 @@ class PieceWriter {
     this.#length = end;
   }
 
-  /** Ends the piece and begins the next. */
   take(): Buffer {
     const piece = this.#bytes.subarray(0, this.#length);
     const next = this.#other ?? Buffer.allocUnsafeSlow(this.#size + ROOM);

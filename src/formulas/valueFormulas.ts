@@ -38,7 +38,6 @@ const score: Formula = ({ count: satisfied, sum: tolerating, exclusive: frustrat
 
 type Formulas = Readonly<Record<string, Formula>>;
 
-/** The values that make sense for any metric. */
 const GENERAL: Formulas = {
   average_value: average,
   total_value: ({ sum }) => sum,
@@ -148,7 +147,6 @@ export function isApdex(metricName: string): boolean {
   return metricName === apdex || metricName.startsWith(`${apdex}/`) || metricName.startsWith(endUserApdex);
 }
 
-/** The names of the values that are calculated with the sum of squares. */
 export const NEED_SQUARES: ReadonlySet<string> = new Set([
   ...['standard_deviation', 'average_network_time', 'total_network_time', 'network_time_percentage'],
   ...['average_app_time', 'total_app_time'],

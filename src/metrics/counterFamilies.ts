@@ -16,7 +16,6 @@ interface Counted {
   readonly column: 'count' | 'sum' | 'exclusive';
 }
 
-/** Every family, a row each, with its series. */
 const COUNTERS: readonly (FamilySpec & { readonly series: readonly Counted[] })[] = [
   {
     suffix: 'transactions_total',
@@ -53,7 +52,6 @@ const COUNTERS: readonly (FamilySpec & { readonly series: readonly Counted[] })[
 /** The numbers that are counted for each minute. The values of a minute and the counters are in the same order. */
 export const COUNTED: readonly Counted[] = COUNTERS.flatMap(({ series }) => series);
 
-/** The values of a minute begin with this number of counts of transactions: web and non-web. */
 export const TRANSACTION_VALUES = 2;
 
 export const COUNTER_METRICS: readonly string[] = [...new Set(COUNTED.map(({ metric }) => metric))];
@@ -97,14 +95,12 @@ function count(name: string, columns: Columns, minute: number[]): boolean {
   return true;
 }
 
-/** The counters of an application, in the order of `COUNTED`. */
-type Totals = ArrayLike<number>;
-
-export const COUNTER_FAMILIES: readonly FamilyRow<Totals>[] = COUNTERS.map(({ series, ...spec }) => ({
+export const COUNTER_FAMILIES: readonly FamilyRow<ArrayLike<number>>[] = COUNTERS.map(({ series, ...spec }) => ({
   ...catalogueFamily('newrelic_application', 'counters', 'counter', spec),
   calculate: (totals) => series.map((counted) => ({ labels: counted.labels, value: totals[COUNTED.indexOf(counted)] })),
 }));
 
-export function counterSamples(totals: Totals): Sample[] {
+/** @param totals the counters of an application, in the order of `COUNTED` */
+export function counterSamples(totals: ArrayLike<number>): Sample[] {
   return samplesOf(COUNTER_FAMILIES, totals);
 }

@@ -20,17 +20,14 @@ export interface CustomMetric {
   readonly definition: CustomMetricDefinition;
 }
 
-/** A metric name of an application that a custom metric reads. */
 interface CustomMatch {
   readonly metric: CustomMetric;
   readonly metricName: string;
-  /** The captured labels; undefined where the template captures none. */
   readonly labels: Labels | undefined;
   /** Limit for the series of the name: 1; in the host scope, the number of hosts that may have it, the first by key. */
   readonly series: number;
 }
 
-/** The family of a custom metric; HELP is the configured text with the source and the time base. */
 export function customFamily({ name, help, match, value }: CustomMetricDefinition): Family {
   const texts = { meaning: help, source: `${match}:${value}`, timeBase: 'collection window' };
   return familyOf('custom_metrics', name, parseTemplate(match).labelNames, texts);
@@ -139,7 +136,6 @@ export function parseTemplate(match: string) {
 
 const CAPTURE = /^\{([^{}]*)\}$/;
 
-/** True for a segment without a capture or a wildcard; segments are valid here. */
 function isLiteral(part: string): boolean {
   return !/[{*]/.test(part);
 }

@@ -4,7 +4,6 @@ import type { Family, Labels, Sample } from './sample.ts';
 
 export type FamilyScope = 'application' | 'host';
 
-/** The time that a family's values cover, in the words of HELP. */
 const TIME_BASES = {
   state: 'state when the list was read, not a rolling value',
   rolling: 'rolling average of 3 to 4 minutes',
@@ -13,12 +12,10 @@ const TIME_BASES = {
   counter: 'every minute once, from the start of the exporter on',
 } as const;
 
-/** A family of the catalogue. */
 export interface CatalogueFamily extends Family {
   /** The metric or field under New Relic's name, and the calculation; those of NerdGraph too where they differ. */
   readonly source: string;
   readonly interfaces: readonly Api[];
-  /** The texts of its line in docs/metrics.md. */
   readonly spec: FamilySpec;
 }
 
@@ -35,7 +32,6 @@ export interface FamilySpec {
   readonly labelNames?: readonly string[];
 }
 
-/** The value of one series of a family, with its labels beyond those of the entity. */
 export interface LabelledValue {
   readonly labels: Labels;
   readonly value: number | undefined;
@@ -80,7 +76,6 @@ export function catalogueFamily(
   };
 }
 
-/** The samples of an entity in these families, in their order. */
 export function samplesOf<Input>(rows: readonly FamilyRow<Input>[], input: Input): Sample[] {
   const samples: Sample[] = [];
   for (const family of rows) {

@@ -34,37 +34,40 @@ export function tagValues(tags: Tags, key: string): readonly string[] | undefine
   return found.length === 0 ? undefined : found.flatMap(({ values }) => values);
 }
 
-/** An account with its static labels, which come last among the labels of a series. */
 interface Account {
   readonly name: string;
   readonly labels: Labels;
 }
 
-type Named = Pick<Application, 'id' | 'name'>;
-type NamedEntity = Pick<MonitoredEntity, 'guid' | 'name'>;
-
-/** Labels of the series about an entity itself, such as whether it reports. */
-export function entityLabels({ name, labels }: Account, type: string, entity: NamedEntity): Labels {
+export function entityLabels(
+  { name, labels }: Account,
+  type: string,
+  entity: Pick<MonitoredEntity, 'guid' | 'name'>,
+): Labels {
   return { account: name, entity_type: type, entity: entity.name, entity_guid: entity.guid, ...labels };
 }
 
 /** Labels of an entity's golden metrics, without the type, because the names of the metrics contain it. */
-export function goldenLabels({ name, labels }: Account, entity: NamedEntity): Labels {
+export function goldenLabels({ name, labels }: Account, entity: Pick<MonitoredEntity, 'guid' | 'name'>): Labels {
   return { account: name, entity: entity.name, entity_guid: entity.guid, ...labels };
 }
 
-export function applicationLabels(account: Account, application: Named): Labels {
+export function applicationLabels(account: Account, application: Pick<Application, 'id' | 'name'>): Labels {
   return { ...ofApplication(account, application), ...account.labels };
 }
 
-export function hostLabels(account: Account, application: Named, { host, key }: Pick<Host, 'key' | 'host'>): Labels {
+export function hostLabels(
+  account: Account,
+  application: Pick<Application, 'id' | 'name'>,
+  { host, key }: Pick<Host, 'key' | 'host'>,
+): Labels {
   return { ...ofApplication(account, application), host, host_id: key, ...account.labels };
 }
 
 /** A host id or port that New Relic does not give is empty. */
 export function instanceLabels(
   account: Account,
-  application: Named,
+  application: Pick<Application, 'id' | 'name'>,
   { id, host, hostId, port }: Pick<Instance, 'id' | 'host' | 'hostId' | 'port'>,
 ): Labels {
   const ofInstance = { host, host_id: textOf(hostId), instance_id: String(id), port: textOf(port) };
@@ -81,7 +84,7 @@ export function keyTransactionLabels(
   return { ...ofOwner, key_transaction: name, key_transaction_id: String(id), ...account.labels };
 }
 
-function ofApplication(account: Account, { id, name }: Named): Labels {
+function ofApplication(account: Account, { id, name }: Pick<Application, 'id' | 'name'>): Labels {
   return { account: account.name, app: name, app_id: String(id) };
 }
 

@@ -7,13 +7,10 @@ import type { Labels, Sample } from './sample.ts';
 interface ListedInput {
   /** Its entry in the list of its kind; the fields depend on the kind. */
   readonly entry: Partial<Application & Instance & KeyTransaction>;
-  /** The rolling values to show, in New Relic's units. */
   readonly rolling: RollingValues;
-  /** Keys of an application's tags that the configuration publishes. */
   readonly tags: readonly string[];
 }
 
-/** A row without the prefix and group of its kind of entity. */
 type Spec = FamilySpec & Pick<FamilyRow<ListedInput>, 'calculate'>;
 
 /** The rows of one group. Families with `rolling` in their suffix get this time base, the others `state`. */
@@ -33,7 +30,6 @@ function rowsOf(
   }));
 }
 
-/** The health statuses that New Relic is known to return, each with its labels. */
 const KNOWN_STATUSES: ReadonlyMap<string, Labels> = new Map(
   ['green', 'orange', 'red', 'gray', 'unknown'].map((status) => [status, { status }]),
 );
@@ -53,7 +49,6 @@ function healthStatus(listed: string, inNerdgraph: boolean): Spec {
   };
 }
 
-/** The families about reporting: whether an application or a key transaction reports, and the time of its last report. */
 function reporting(listed: string): Spec[] {
   return [
     {
@@ -72,12 +67,10 @@ function reporting(listed: string): Spec[] {
   ];
 }
 
-/** The one series of an info family. */
 export function info(labels: Labels): LabelledValue[] {
   return [{ labels, value: 1 }];
 }
 
-/** 1 or 0; undefined where it is not known. */
 export function flag(value: boolean | undefined): number | undefined {
   return value === undefined ? undefined : Number(value);
 }
@@ -171,7 +164,6 @@ function endUser(inNerdgraph: boolean): Spec[] {
   ];
 }
 
-/** The Apdex threshold of web transactions, which the list has with either interface. */
 const APDEX_TARGET: Spec = {
   suffix: 'rolling_apdex_target_seconds',
   meaning: 'Apdex threshold T of web transactions',

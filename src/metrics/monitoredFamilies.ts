@@ -5,7 +5,6 @@ import { byTitle, compareText, goldenFamilyName, goldenHelp } from './goldenName
 import { ALERT_SEVERITY, flag, info, statuses, tagLabels } from './listedFamilies.ts';
 import type { Family, Sample } from './sample.ts';
 
-/** An entity with the keys of its tags that are published. */
 interface MonitoredInput {
   readonly entity: Pick<MonitoredEntity, 'reporting' | 'healthStatus' | 'tags'>;
   readonly tags: readonly string[];
@@ -33,7 +32,6 @@ const SPECS: readonly (FamilySpec & Pick<FamilyRow<MonitoredInput>, 'calculate'>
   },
 ];
 
-/** The families of entities of every type. */
 export const MONITORED_FAMILIES: readonly FamilyRow<MonitoredInput>[] = SPECS.map((spec) => ({
   ...catalogueFamily('newrelic_entity', 'entities', 'state', spec),
   calculate: spec.calculate,
@@ -43,12 +41,11 @@ export function monitoredSamples(entity: MonitoredInput['entity'], tags: readonl
   return samplesOf(MONITORED_FAMILIES, { entity, tags });
 }
 
-/** A golden metric that is not published. */
-export interface LeftOutMetric {
+/** A golden metric of a type that is not read, or not of all entities, and the reason in words. */
+export interface MetricProblem {
   readonly type: string;
   readonly metric: string;
-  /** The reason, as a part of a sentence. */
-  readonly why: string;
+  readonly problem: string;
 }
 
 /**
@@ -70,12 +67,12 @@ export class GoldenFamilies {
     isTaken: (name: string) => boolean,
   ): {
     readonly families: ReadonlyMap<string, ReadonlyMap<string, Family>>;
-    readonly leftOut: readonly LeftOutMetric[];
+    readonly leftOut: readonly MetricProblem[];
   } {
     const families = new Map<string, ReadonlyMap<string, Family>>();
     const owners = new Map<string, string>();
     const assigned = new Map<string, Family>();
-    const leftOut: LeftOutMetric[] = [];
+    const leftOut: MetricProblem[] = [];
     for (const { type, metrics } of types.toSorted((a, b) => compareText(a.type, b.type))) {
       const ofType = new Map<string, Family>();
       families.set(type, ofType);
@@ -88,15 +85,15 @@ export class GoldenFamilies {
       for (const metric of [...first.values()].sort((a, b) => compareText(a.name, b.name))) {
         const name = goldenFamilyName(type, metric.name);
         if (name === undefined) {
-          leftOut.push({ type, metric: metric.name, why: 'its name is too long' });
+          leftOut.push({ type, metric: metric.name, problem: 'left out: its name is too long' });
           continue;
         }
         const owner = owners.get(name);
         if (isTaken(name) || owner !== undefined) {
-          const why = isTaken(name)
+          const reason = isTaken(name)
             ? `${name} is another metric's name`
             : `${name} is the name of the ${owner} already`;
-          leftOut.push({ type, metric: metric.name, why });
+          leftOut.push({ type, metric: metric.name, problem: `left out: ${reason}` });
           continue;
         }
         owners.set(name, `golden metric ${JSON.stringify(metric.name)} of ${type}`);

@@ -13,13 +13,10 @@ export interface QueryDefinition {
   readonly metrics: readonly {
     readonly name: string;
     readonly help: string;
-    /** Key of the column; undefined: the only one. */
     readonly value?: string | undefined;
     readonly scale: number;
   }[];
-  /** Undefined: `collection.window`. */
   readonly window?: number | undefined;
-  /** Undefined: `collection.delay`. */
   readonly delay?: number | undefined;
   readonly interval: number;
   readonly limit?: number | undefined;

@@ -1,9 +1,7 @@
 import type { Group } from '../reads/reads.ts';
 
-/** Label names and values, in the order in which they are written. */
 export type Labels = Readonly<Record<string, string>>;
 
-/** The labels of all samples of a task, as names and values and in written form. */
 export interface WrittenLabels {
   readonly labels: Labels;
   readonly bytes: Buffer;
@@ -16,9 +14,7 @@ export interface Family {
   readonly type: 'gauge' | 'counter';
   /** The unit the name ends in (OpenMetrics UNIT metadata), where it has one. */
   readonly unit: 'seconds' | 'bytes' | 'ratio' | undefined;
-  /** The group whose refresh brings its values. */
   readonly group: Group;
-  /** Label names beyond those of the entity, such as `component`. */
   readonly labelNames: readonly string[];
 }
 
@@ -44,13 +40,9 @@ export interface Column {
   readonly seriesKey: string;
 }
 
-/** The columns of a task's samples, in order. Tasks with the same columns share one list. */
 export type Columns = readonly Column[];
 
-/**
- * Samples as they are kept: each value is the text that an exposition shows, which takes a quarter of the memory of samples.
- * The task's labels are stored separately, because labels and values change independently.
- */
+/** Samples as they are kept: a value is the text that an exposition shows, which takes a quarter of the memory of samples. */
 export interface WrittenSamples {
   readonly columns: Columns;
   readonly values: readonly string[];
@@ -68,7 +60,6 @@ export interface DroppedSeries {
 export interface Block {
   readonly group: Group;
   readonly labels: Labels;
-  /** The labels as they are written; the same object until they change. */
   readonly labelBytes: Buffer;
   readonly samples: WrittenSamples;
 }

@@ -20,7 +20,6 @@ import { SIGN_OF_LIFE } from '../formulas/valueFormulas.ts';
 import { catalogueFamily, samplesOf, type FamilyRow, type FamilyScope, type FamilySpec } from './family.ts';
 import type { Labels, Sample } from './sample.ts';
 
-/** The data of one application or host over one window. */
 interface FormulaInput extends WindowValues {
   /** The components of web requests that count; undefined until the database kind is known. */
   readonly components: readonly { readonly labels: Labels; readonly columns: Columns }[] | undefined;
@@ -57,7 +56,6 @@ function windowRow(
   };
 }
 
-/** The note of every time that is an average over web requests. */
 const ABSENT_WITHOUT_REQUESTS = 'absent without web requests';
 
 const RATE = 'requests_per_minute / 60; call_count / length of the window where it is rounded to 0';
@@ -121,7 +119,6 @@ function apdexRows(
   ];
 }
 
-/** Bytes of New Relic's megabyte. */
 const MB = 1_048_576;
 
 const MEMORY = {
@@ -144,7 +141,6 @@ const MEMORY = {
 function rowsOf(scope: FamilyScope): readonly WindowRow[] {
   const browser = scope === 'host' ? ({ nerdgraph: false } as const) : {};
   return [
-    // Times and rates of web requests and background transactions.
     windowRow(scope, {
       suffix: 'response_time_seconds',
       meaning: 'Response time of a web request with its queueing, the line of the main chart',
@@ -184,7 +180,6 @@ function rowsOf(scope: FamilyScope): readonly WindowRow[] {
       reads: [METRIC.nonWeb],
       calculate: ([nonWeb], { seconds }) => callRate(nonWeb, seconds),
     }),
-    // The parts of the time of web requests.
     windowRow(scope, {
       suffix: 'component_time_seconds',
       meaning: 'Time in one component per web request; of the database kinds only the one that counts',
@@ -219,7 +214,6 @@ function rowsOf(scope: FamilyScope): readonly WindowRow[] {
           components.map(({ columns }) => columns),
         ),
     }),
-    // Errors of web requests and background transactions.
     windowRow(scope, {
       suffix: 'error_ratio',
       meaning: 'Errors per web request and background transaction',
@@ -261,7 +255,6 @@ function rowsOf(scope: FamilyScope): readonly WindowRow[] {
       none: 'page views',
       ...browser,
     }),
-    // Memory and processor time.
     windowRow(scope, {
       suffix: 'memory_used_bytes',
       ...MEMORY[scope],

@@ -85,7 +85,6 @@ export function readSamples({ columns, values }: WrittenSamples): Sample[] {
   });
 }
 
-/** Longest label value that is written, in bytes of UTF-8 before escaping. */
 const MAX_LABEL_BYTES = 1024;
 
 /** The end of a value that was cut: a mark and a hash of the whole value, so that different values stay different. */
@@ -93,10 +92,8 @@ const CUT_MARK = '…';
 const HASH_DIGITS = 12;
 
 const ROOM = MAX_LABEL_BYTES - utf8Length(CUT_MARK) - HASH_DIGITS;
-/** The most bytes in UTF-8 of one UTF-16 unit. */
 const MAX_UNIT_BYTES = 3;
 
-/** Matches everything that must not be written as it is. */
 const SPECIAL = /[\\"\n\ud800-\udfff]/;
 
 /**
@@ -114,24 +111,18 @@ export function shortened(value: string): string {
   return cut(value.toWellFormed(), value);
 }
 
-/** `name="value"` of every label, in order. */
 export function labelPairs(labels: Labels): string[] {
   return Object.entries(labels).map(([name, value]) => `${name}="${labelValueText(value)}"`);
 }
 
-/** `a="1",b="2"` as bytes, in the order given. */
 export function labelBytes(labels: Labels): Buffer {
   return Buffer.from(labelPairs(labels).join(','), 'utf8');
 }
 
-/**
- * Writes the labels of a task. Returns `before` where they have not changed.
- */
 export function writeLabels(labels: Labels, before: WrittenLabels | undefined): WrittenLabels {
   return before !== undefined && isEqual(before.labels, labels) ? before : { labels, bytes: labelBytes(labels) };
 }
 
-/** The part between a name and a value: one space where there are no labels. */
 export function bracedLabels(pairs: string): string {
   return pairs === '' ? ' ' : `{${pairs}} `;
 }

@@ -267,21 +267,16 @@ describe('failure truth and staleness', () => {
 });
 
 describe('the log', () => {
-  it('has one line per refresh with counts, and one for a failure when it begins and when it ends', async () => {
+  it('has one line for a failure when it begins, and one when it ends', async () => {
     const world = new World();
     world.populate(2, 0);
     await world.scrape();
-    await world.scrape();
-    expect(world.lines).toMatchObject([
-      { msg: 'Refreshed', account: 'main', entities: 8, failed: 0, left: 0, seconds: 0.3 },
-    ]);
     world.reader.fault = ({ applicationId, kind }) =>
       applicationId === 2 && kind === 'metric_data' ? { reason: 'server', status: 500 } : undefined;
     await world.scrapeFor(240);
     world.reader.fault = () => undefined;
     await world.scrapeFor(120);
-    const troubles = world.lines.filter(({ msg }) => msg !== 'Refreshed');
-    expect(troubles).toMatchObject([
+    expect(world.lines).toMatchObject([
       {
         level: 40,
         msg: 'Could not be read',
@@ -304,8 +299,7 @@ describe('the log', () => {
       return applicationId === 1 ? { reason: 'timeout' } : { reason: 'server', status: 500 };
     };
     await world.scrapeFor(600);
-    const troubles = world.lines.filter(({ msg }) => !msg.startsWith('Refreshed'));
-    const said = troubles.map(({ msg, group, reason, failed }) => [msg, group, reason, failed]);
+    const said = world.lines.map(({ msg, group, reason, failed }) => [msg, group, reason, failed]);
     expect(said.toSorted((a, b) => String(a).localeCompare(String(b)))).toEqual([
       ['Could not be read', 'application_metrics', 'server', 19],
       ['Could not be read', 'application_metrics', 'timeout', 1],
@@ -328,8 +322,7 @@ describe('the log', () => {
     await failsWith('network', 1, 2);
     await failsWith('timeout', 1);
     await failsWith(undefined);
-    const said = world.lines.filter(({ msg }) => !msg.startsWith('Refreshed'));
-    expect(said.map(({ msg, reason, before, failed }) => [msg, reason, before, failed])).toEqual([
+    expect(world.lines.map(({ msg, reason, before, failed }) => [msg, reason, before, failed])).toEqual([
       ['Could not be read', 'timeout', undefined, 2],
       ['Could not be read', 'network', 'timeout', 2],
       ['Works again', 'timeout, network', undefined, undefined],
@@ -374,16 +367,6 @@ describe('the log', () => {
     await world.scrapeFor(600);
     const about = world.lines.filter(({ msg }) => msg.startsWith('The account is')).map(({ level }) => level);
     expect(about).toEqual([50, 30]);
-  });
-
-  it('says in part where a scrape was answered before everything was read, and nothing while nothing could be', async () => {
-    const world = new World([accountConfig({ hosts: false, limits: { requests_per_minute: 10 } })]);
-    world.populate(60);
-    await world.scrapeFor(120, 10);
-    const parts = world.lines.filter(({ msg }) => msg.startsWith('Refreshed in part'));
-    expect(parts.length).toBeGreaterThan(0);
-    expect(parts.length).toBeLessThan(6);
-    for (const { left } of parts) expect(left).toBeGreaterThan(0);
   });
 });
 
