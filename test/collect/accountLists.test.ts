@@ -55,6 +55,7 @@ describe('an entry with account_ids', () => {
     // What was read under the old name is there under the new one, before anything is read again.
     const renamed = await world.collector.snapshot(EVERYTHING);
     expect(world.value(renamed, 'newrelic_application_reporting', { account: 'Store' })).toBe(1);
+    world.readers.get('1')!.fault = ({ kind }) => (kind === 'metric_data' ? { reason: 'server' } : undefined);
     const first = await world.scrape();
     expect(accountsOf(world)).toEqual(['Store', 'Pay', 'New']);
     expect(world.value(first, 'newrelic_application_reporting', { account: 'New' })).toBe(1);
