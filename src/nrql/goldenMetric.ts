@@ -77,19 +77,19 @@ export function recordId(guid: string, eventObjectId: GoldenDefinition['eventObj
 /** The functions that count. */
 const COUNTING = ['count', 'rate'];
 
-/** The form of a list of ids that may be stored as numbers or as texts: both types in one list, or one list for each type. */
-export type IdListForm = 'mixed' | 'separate';
-
 /**
  * The query for golden metrics of one source: the columns `m0`, `m1`, ... of the entities with these ids. A count comes first,
  * because New Relic leaves out entities whose first column is null; of timeslices a column that counts, if there is one.
+ *
+ * @param range Unix seconds in whole minutes; `to` is exclusive
+ * @param form of ids that may be numbers or texts: both types in one list, or a list for each type
  */
 export function goldenQuery(
   { from, where, attribute, eventObjectId, isOfTimeslices }: GoldenSource,
   selects: readonly string[],
   ids: readonly string[],
   range: { readonly from: number; readonly to: number },
-  form: IdListForm,
+  form: 'mixed' | 'separate',
 ): string {
   const named = selects.map((select, index) => ({ select, text: `${select} AS m${index}` }));
   const counts = isOfTimeslices
@@ -106,7 +106,7 @@ export function goldenQuery(
   ].join(' ');
 }
 
-function idCondition(name: string, ids: readonly string[], form: IdListForm | undefined): string {
+function idCondition(name: string, ids: readonly string[], form: 'mixed' | 'separate' | undefined): string {
   const isNumber = (id: string): boolean => form !== undefined && isCanonicalInteger(id);
   if (form === 'separate' && ids.some(isNumber)) {
     return `(${name} IN (${ids.filter(isNumber).join(', ')}) OR ${name} IN (${ids.map(literal).join(', ')}))`;

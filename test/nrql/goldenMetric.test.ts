@@ -166,10 +166,7 @@ describe('the query', () => {
     [{ select: "sum(newrelic.timeslice.value['total'])" }, true],
     [{ select: 'max(`apm.service.memory.physical`)' }, true],
     [{ where: 'apm.service.cpu IS NOT NULL' }, true],
-    [
-      { select: 'average(apmduration)', where: "metricName = 'apm.service.transaction.duration' AND my.apm.x = 1" },
-      false,
-    ],
+    [{ select: 'max(apmduration)', where: "metricName = 'apm.service.transaction.duration' AND my.apm.x = 1" }, false],
     [{ select: 'average(newrelic.timeslice.valued)' }, false],
   ])(
     'of %j has no count of other data, and shares nothing with another, if it reads timeslices',

@@ -25,10 +25,7 @@ describe('what the exporter runs', () => {
     ['a method of metrics', "FROM Metric SELECT sum(x) WITH METRIC_FORMAT 'Datastore/{type}/all' FACET type"],
     ['a time zone', "SELECT count(*) FROM PageView WITH TIMEZONE 'Europe/Berlin'"],
     ['comments before it', '-- orders\n/* of\nall shops */ // since 0.3\nSELECT count(*) FROM Order'],
-    [
-      'clause words in literals',
-      "SELECT count(*) FROM Log WHERE message LIKE 'LIMIT reached SINCE noon, UNTIL \\' LIMIT'",
-    ],
+    ['clause words in literals', "SELECT count(*) FROM Log WHERE message LIKE 'LIMIT reached SINCE, UNTIL \\' LIMIT'"],
     ['clause words in double quotes', 'SELECT count(*) AS "since limit" FROM Log'],
     ['clause words in backticks', 'SELECT average(`limit`) FROM Quota FACET `since`'],
     ['clause words in comments', 'SELECT count(*) -- LIMIT 5\nFROM Log // SINCE 1 day ago\n/* TIMESERIES */'],
@@ -36,10 +33,7 @@ describe('what the exporter runs', () => {
     ['comment signs in literals', "SELECT count(*) FROM Log WHERE url = 'https://a' AND x = '/*' AND y = '--'"],
     ['doubled quotes', "SELECT count(*) FROM Log WHERE a = 'it''s LIMIT'"],
     ['raw expressions', "SELECT count(*) FROM Log WHERE a RLIKE r'.*since (\\\\d+) until.*'"],
-    [
-      'an inner query with limit',
-      'SELECT average(n) FROM (SELECT count(*) AS n FROM Transaction FACET host LIMIT MAX) FACET host',
-    ],
+    ['an inner LIMIT', 'SELECT average(n) FROM (SELECT count(*) AS n FROM T FACET host LIMIT MAX) FACET host'],
     ['an inner query without FACET', 'SELECT count(*) FROM A WHERE b IN (FROM B SELECT uniques(b))'],
     [
       'inner queries of inner queries',
@@ -88,18 +82,9 @@ describe('what the exporter refuses, and where', () => {
 describe('the columns', () => {
   it.each([
     ['SELECT count(*) FROM T', ['count']],
-    [
-      'SELECT COUNT( * ), average(duration), uniqueCount(`user id`) FROM T',
-      ['count', 'average.duration', 'uniqueCount.user id'],
-    ],
-    [
-      "SELECT count(*) AS orders, sum(price) as 'paid in total', max(x) AS `the most` FROM T",
-      ['orders', 'paid in total', 'the most'],
-    ],
-    [
-      'FROM T SELECT percentile(duration, 50, 95), apdex(duration, t: 0.5) WHERE a = 1',
-      ['percentile.duration', 'apdex.duration'],
-    ],
+    ['SELECT COUNT( * ), average(a), uniqueCount(`user id`) FROM T', ['count', 'average.a', 'uniqueCount.user id']],
+    ["SELECT count(*) AS n, sum(price) as 'in total', max(x) AS `the most` FROM T", ['n', 'in total', 'the most']],
+    ['FROM T SELECT percentile(d, 50, 95), apdex(d, t: 0.5) WHERE a = 1', ['percentile.d', 'apdex.d']],
     ['SELECT average(duration) * 1000, filter(count(*), WHERE a = 1) FROM T', [undefined, undefined]],
     ['SELECT a, b.c FROM T', ['a', 'b.c']],
     ["WITH capture(m, r'x') AS y, 1 AS z SELECT max(y) AS most FROM Log", ['most']],
@@ -121,10 +106,7 @@ describe('the facets', () => {
   it.each([
     ['SELECT count(*) FROM T', []],
     ['SELECT count(*) FROM T FACET region, `user id`, host.displayName', ['region', 'user id', 'host.displayName']],
-    [
-      "SELECT count(*) FROM T FACET a AS one, b AS 'the other', substring(c, 0, 3) AS `third`",
-      ['one', 'the other', 'third'],
-    ],
+    ["SELECT count(*) FROM T FACET a AS one, b AS 'other', substring(c, 0, 3) AS `third`", ['one', 'other', 'third']],
     ['SELECT count(*) FROM T FACET buckets(duration, 10), a', [undefined, 'a']],
     ['FROM T FACET a SELECT count(*) WHERE b = 1', ['a']],
     ["SELECT count(*) FROM T FACET a ORDER BY max(b) WITH TIMEZONE 'UTC'", ['a']],

@@ -1,5 +1,4 @@
 import { FailureMemory, type SubjectId } from '../http/failureMemory.ts';
-import type { IdListForm } from '../../nrql/goldenMetric.ts';
 import type { Application } from '../types.ts';
 import type { UpstreamError } from '../upstreamError.ts';
 import type { GoldenMetric } from '../upstreamReader.ts';
@@ -43,7 +42,7 @@ export class AccountMemory {
   /** Equal definitions of golden metrics are one object. */
   readonly goldenMetrics = new Map<string, readonly GoldenMetric[]>();
   /** The form in which New Relic accepts a list of ids that may be numbers or texts; undefined: not known yet. */
-  idListForm: IdListForm | undefined;
+  idListForm: 'mixed' | 'separate' | undefined;
   readonly #probes = new Map<string, { count: number; isNext: boolean }>();
   /** True once an application list was not empty. */
   hasListed = false;

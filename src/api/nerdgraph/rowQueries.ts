@@ -2,13 +2,7 @@ import { columnsOf, conditionOf, type Batch } from './batching.ts';
 import { all, nrql, TIMESLICE, type Attribute } from './nrql.ts';
 import { takeRows, type RowsRead } from './rows.ts';
 import type { NrqlEnd, NrqlRead } from './transport.ts';
-import {
-  goldenQuery,
-  isCanonicalInteger,
-  recordId,
-  type GoldenSource,
-  type IdListForm,
-} from '../../nrql/goldenMetric.ts';
+import { goldenQuery, isCanonicalInteger, recordId, type GoldenSource } from '../../nrql/goldenMetric.ts';
 import { READS } from '../../reads/reads.ts';
 import { BOUNDS } from '../http/bounds.ts';
 import { UpstreamError } from '../upstreamError.ts';
@@ -72,7 +66,7 @@ async function queryGolden(
   const { memory } = read.account;
   const columns = columnsOf(batch);
   const ids = batch.map(({ id }) => recordId(String(id), source.eventObjectId) ?? '');
-  const runIn = (form: IdListForm): Promise<NrqlEnd> => {
+  const runIn = (form: 'mixed' | 'separate'): Promise<NrqlEnd> => {
     const query = goldenQuery(source, columns, ids, range, form);
     const post = { group, account: read.accountId, query, retries, bounds: BOUNDS.query, keyHeader: 'Api-Key' };
     return run(read, batch, post, [source.attribute]);

@@ -16,7 +16,7 @@ import {
   type UpstreamReader,
 } from '../upstreamReader.ts';
 import { isKnown, summarizeSeries, toSeries, planRestChunks } from './restSeries.ts';
-import { NameSplitting } from './nameSplitting.ts';
+import { countBatches, readInBatches } from './nameSplitting.ts';
 import type { RestMemory } from './restMemory.ts';
 import { formatTime, metricTarget, queryOf, type RestClient, type Target } from './restClient.ts';
 
@@ -151,8 +151,6 @@ export function metricDataReads(
   memory: RestMemory,
   { raw, refusedNamesMs }: { readonly raw: boolean; readonly refusedNamesMs: number },
 ): Pick<UpstreamReader, 'metricData' | 'metricSeries' | 'counters' | 'refuseCounters'> {
-  const splitting = new NameSplitting(memory, refusedNamesMs);
-
   /** A refused metric is added without values: it is unknown, not one that the application does not have. */
   const read = async (
     subject: MetricDataSubject,
@@ -165,13 +163,13 @@ export function metricDataReads(
     const times = `from=${formatTime(range.from)}&to=${formatTime(range.to)}${switches}`;
     const targetOf = (names: readonly string[]): Target =>
       metricTarget('metrics/data.json', subject, `${namesQuery(names, metrics)}&${times}`);
-    const { data, refused } = await splitting.read(subject, {
-      read: (names) =>
+    const calls = {
+      read: (names: readonly string[]) =>
         rest.one(targetOf(names), call, BOUNDS.metricData, (body, discarded) => {
           look(body);
           return inColumns(parseMetricData(body, range, discarded), metrics.values);
         }),
-      refuse: (name) => {
+      refuse: (name: string) => {
         const about = hostKey === undefined ? `application ${applicationId}` : `hosts of application ${applicationId}`;
         const shown = Array.from(name).slice(0, LONGEST_NAME_SHOWN).join('');
         rest.http.reportDiscarded(
@@ -180,14 +178,15 @@ export function metricDataReads(
         );
       },
       isCircuitOpen: () => rest.http.isCircuitOpen(call),
-    });
+    };
+    const { data, refused } = await readInBatches(memory, subject, calls, refusedNamesMs);
     if (refused.length === 0) return data;
     const unknown: readonly Timeslice[] = [{ ...range, columns: {} }];
     return new Map([...data, ...refused.map((name) => [name, unknown] as const)]);
   };
 
   const figures = raw ? RAW : '';
-  const callsOf = (subject: MetricDataSubject): number => Math.max(1, splitting.calls(subject));
+  const callsOf = (subject: MetricDataSubject): number => Math.max(1, countBatches(memory, subject));
   return {
     metricData: oneByOne(
       async (subject, range, call) =>

@@ -51,94 +51,87 @@ function omittedFrom({ applicationId, hostKey }: MetricDataSubject): readonly st
 /** Status codes that may mean "too many names" or "not this name". */
 const REFUSALS = new Set([400, 414, 422]);
 
-/** Reads the metric data of any number of names in as few calls as possible (docs/interface.md, "Metric data calls"). */
-export class NameSplitting {
-  readonly #memory: RestMemory;
-  readonly #omitMs: number;
+/** The names that are not left out; the same list if that is all of them. */
+function allowedOf({ failures }: RestMemory, subject: MetricDataSubject): readonly string[] {
+  const { names } = subject.metrics;
+  if (!failures.hasOmissions) return names;
+  const owners = omittedFrom(subject);
+  const allowed = names.filter((name) => !owners.some((owner) => failures.isOmitted(owner, name)));
+  return allowed.length === names.length ? names : allowed;
+}
 
-  /** @param omitMs how long a refused name is left out */
-  constructor(memory: RestMemory, omitMs: number) {
-    this.#memory = memory;
-    this.#omitMs = omitMs;
-  }
+/** The number of calls that the names of a subject take when nothing is refused. */
+export function countBatches(memory: RestMemory, subject: MetricDataSubject): number {
+  return batches(allowedOf(memory, subject), memory.maxNames).length;
+}
 
-  /** The number of calls that the names of a subject take when nothing is refused. */
-  calls(subject: MetricDataSubject): number {
-    return batches(this.#allowed(subject), this.#memory.maxNames).length;
-  }
-
-  /**
-   * Reads the data; the values of `refused` names are unknown. Rejects when a call fails for another reason than a refusal,
-   * because incomplete inputs would give wrong calculations, or when the first and the last name are both refused before
-   * anything was read.
-   */
-  async read(
-    subject: MetricDataSubject,
-    calls: {
-      readonly read: (names: readonly string[]) => Promise<MetricTimeslices>;
-      readonly refuse: (name: string) => void;
-      readonly isCircuitOpen: () => boolean;
-    },
-  ): Promise<{ readonly data: MetricTimeslices; readonly refused: readonly string[] }> {
-    const { names } = subject.metrics;
-    let left = this.#allowed(subject);
-    const refused = left === names ? [] : names.filter((name) => !left.includes(name));
-    let data: MetricTimeslices | undefined;
-    const single = new Map<string, UpstreamError | undefined>();
-    /** Requests a list, a single name only once; returns the refusal. */
-    const request = async (list: readonly string[]): Promise<UpstreamError | undefined> => {
-      const [name = '', second] = list;
-      if (second === undefined && single.has(name)) return single.get(name);
-      const outcome = await outcomeOf(calls.read(list));
-      const refusal = 'error' in outcome ? outcome.error : undefined;
-      // A failure without a status, such as a timeout, is not a refusal.
-      if (refusal !== undefined && !REFUSALS.has(refusal.failure.status ?? 0)) throw refusal;
-      if ('value' in outcome) data = data === undefined ? outcome.value : new Map([...data, ...outcome.value]);
-      if (second === undefined) single.set(name, refusal);
-      return refusal;
-    };
-    const leaveOutRefused = async (list: readonly string[], refusal: UpstreamError): Promise<void> => {
-      // Until something was read, a refusal may concern the application or the window, and then every call would be refused.
-      for (const sample of [names.slice(0, 1), names.slice(-1)]) if (data === undefined) await request(sample);
-      if (data === undefined) throw refusal;
-      for (const name of list) {
-        if ((await request([name])) === undefined) continue;
-        refused.push(name);
-        this.#memory.failures.omit(omittedFrom(subject).at(-1) ?? '', name, this.#omitMs);
-        calls.refuse(name);
-      }
-    };
-    while (left.length > 0) {
-      // The names are split again before each call, because an earlier call, perhaps of another subject, may have lowered the
-      // limit.
-      const [batch = left] = batches(left, this.#memory.maxNames);
-      left = left.slice(batch.length);
-      const refusal = await request(batch);
-      if (refusal === undefined) continue;
-      // If calls for other subjects fail too, the cause is not a name.
-      if (data === undefined && calls.isCircuitOpen()) throw refusal;
-      const isLong = batch.length > CAUTIOUS_NAMES;
-      let isTooLong = isLong;
-      for (const part of isLong ? batches(batch, CAUTIOUS_NAMES) : [batch]) {
-        const again = isLong ? await request(part) : refusal;
-        if (again === undefined) continue;
-        isTooLong = false;
-        await leaveOutRefused(part, again);
-      }
-      if (isTooLong) this.#memory.maxNames = CAUTIOUS_NAMES;
+/**
+ * Reads the metric data of any number of names in as few calls as possible (docs/interface.md, "Metric data calls"); the values
+ * of `refused` names are unknown. Rejects when a call fails for another reason than a refusal, because incomplete inputs would
+ * give wrong calculations, or when the first and the last name are both refused before anything was read.
+ *
+ * @param calls `read` reads these names in one call, `refuse` is called with each refused name, and `isCircuitOpen` is true
+ * while calls of the account fail in a row
+ * @param omitMs how long a refused name is left out
+ */
+export async function readInBatches(
+  memory: RestMemory,
+  subject: MetricDataSubject,
+  calls: {
+    readonly read: (names: readonly string[]) => Promise<MetricTimeslices>;
+    readonly refuse: (name: string) => void;
+    readonly isCircuitOpen: () => boolean;
+  },
+  omitMs: number,
+): Promise<{ readonly data: MetricTimeslices; readonly refused: readonly string[] }> {
+  const { names } = subject.metrics;
+  let left = allowedOf(memory, subject);
+  const refused = left === names ? [] : names.filter((name) => !left.includes(name));
+  let data: MetricTimeslices | undefined;
+  const single = new Map<string, UpstreamError | undefined>();
+  /** Requests a list, a single name only once; returns the refusal. */
+  const request = async (list: readonly string[]): Promise<UpstreamError | undefined> => {
+    const [name = '', second] = list;
+    if (second === undefined && single.has(name)) return single.get(name);
+    const outcome = await outcomeOf(calls.read(list));
+    const refusal = 'error' in outcome ? outcome.error : undefined;
+    // A failure without a status, such as a timeout, is not a refusal.
+    if (refusal !== undefined && !REFUSALS.has(refusal.failure.status ?? 0)) throw refusal;
+    if ('value' in outcome) data = data === undefined ? outcome.value : new Map([...data, ...outcome.value]);
+    if (second === undefined) single.set(name, refusal);
+    return refusal;
+  };
+  const leaveOutRefused = async (list: readonly string[], refusal: UpstreamError): Promise<void> => {
+    // Until something was read, a refusal may concern the application or the window, and then every call would be refused.
+    for (const sample of [names.slice(0, 1), names.slice(-1)]) if (data === undefined) await request(sample);
+    if (data === undefined) throw refusal;
+    for (const name of list) {
+      if ((await request([name])) === undefined) continue;
+      refused.push(name);
+      memory.failures.omit(omittedFrom(subject).at(-1) ?? '', name, omitMs);
+      calls.refuse(name);
     }
-    const found = data ?? new Map<string, never>();
-    // A name that was left out may have been read as a sample, to distinguish a refused name from a refusal of everything.
-    return { data: found, refused: refused.filter((name) => !found.has(name)) };
+  };
+  while (left.length > 0) {
+    // The names are split again before each call, because an earlier call, perhaps of another subject, may have lowered the
+    // limit.
+    const [batch = left] = batches(left, memory.maxNames);
+    left = left.slice(batch.length);
+    const refusal = await request(batch);
+    if (refusal === undefined) continue;
+    // If calls for other subjects fail too, the cause is not a name.
+    if (data === undefined && calls.isCircuitOpen()) throw refusal;
+    const isLong = batch.length > CAUTIOUS_NAMES;
+    let isTooLong = isLong;
+    for (const part of isLong ? batches(batch, CAUTIOUS_NAMES) : [batch]) {
+      const again = isLong ? await request(part) : refusal;
+      if (again === undefined) continue;
+      isTooLong = false;
+      await leaveOutRefused(part, again);
+    }
+    if (isTooLong) memory.maxNames = CAUTIOUS_NAMES;
   }
-
-  /** The names that are not left out; the same list if that is all of them. */
-  #allowed(subject: MetricDataSubject): readonly string[] {
-    const { failures } = this.#memory;
-    const { names } = subject.metrics;
-    if (!failures.hasOmissions) return names;
-    const owners = omittedFrom(subject);
-    const allowed = names.filter((name) => !owners.some((owner) => failures.isOmitted(owner, name)));
-    return allowed.length === names.length ? names : allowed;
-  }
+  const found = data ?? new Map<string, never>();
+  // A name that was left out may have been read as a sample, to distinguish a refused name from a refusal of everything.
+  return { data: found, refused: refused.filter((name) => !found.has(name)) };
 }

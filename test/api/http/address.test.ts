@@ -33,11 +33,7 @@ describe('httpsUpgrade', () => {
     ['the same port', 'https://127.0.0.1:8080/v2/applications.json', 'https://127.0.0.1:8080'],
     ['another port', 'https://127.0.0.1:8443/v2/applications.json', 'https://127.0.0.1:8443'],
     ['the default port', 'https://127.0.0.1/v2/applications.json', 'https://127.0.0.1'],
-    [
-      'HTTPS on the same host, although http is written',
-      'http://127.0.0.1:8080/v2/applications.json',
-      'https://127.0.0.1:8080',
-    ],
+    ['HTTPS on its host, although http is written', 'http://127.0.0.1:8080/v2/x.json', 'https://127.0.0.1:8080'],
     ['another path', 'https://127.0.0.1:8080/elsewhere', 'https://127.0.0.1:8080'],
   ])('takes a 301 to %s', (_, location, origin) => {
     expect(httpsUpgrade(PLAIN, 301, location)).toBe(origin);

@@ -9,10 +9,7 @@ const title = (body: unknown): string | undefined =>
 describe('errorTitle', () => {
   it.each<[unknown, string]>([
     [{ error: { title: 'No API key specified' } }, 'No API key specified'],
-    [
-      { error: { title: 'Bad', messages: ['from is missing', 'to is missing'] } },
-      'Bad: from is missing; to is missing',
-    ],
+    [{ error: { title: 'Bad', messages: ['no from', 'no to'] } }, 'Bad: no from; no to'],
     [{ error: { messages: ['from is missing'] } }, 'from is missing'],
     [{ error: { title: 'Bad', messages: [7] } }, 'Bad'],
     [{ error: 'plain' }, 'plain'],

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { RANGE } from './nerdGraphReading.ts';
 import { startBetween, type Fault } from './proxy.ts';
+import type { Reading } from '../support/reading.ts';
 
 type Entity = Record<string, unknown>;
 interface Page {
@@ -32,49 +33,52 @@ const failing =
 
 const WORLD = { applications: 3, keyTransactions: 3 };
 /** Those of every archetype: one of them does not report. */
-const ALL = { applications: 20 };
+const ALL = { applications: 20, keyTransactions: 3 };
+
+type List = (reading: Reading) => Promise<readonly { readonly reporting?: boolean | undefined }[]>;
+const LISTS: readonly (readonly [what: string, list: List, failures: readonly (readonly Field[])[]])[] = [
+  [
+    'applications',
+    ({ reader, call }) => reader.listApplications({}, call),
+    [
+      ...[['tags'], ['reporting'], ['alertSeverity'], ['language'], ['apmSummary'], ['settings'], ['name']],
+      ...[['applicationId'], ['applicationId', 'tags', 'reporting']],
+      ...[[['apmSummary', 'hostCount']], [['settings', 'serverSideConfig']], [['tags', 0, 'values']]],
+    ],
+  ],
+  [
+    'key transactions',
+    ({ reader, call }) => reader.listKeyTransactions({}, call),
+    [['tags'], ['reporting'], ['alertSeverity'], ['name']],
+  ],
+  [
+    'entities',
+    ({ reader, call }) => reader.entities!.list('EXT-SERVICE', call),
+    [['tags'], ['reporting'], ['name'], ['goldenMetrics']],
+  ],
+];
+
+describe.each(LISTS)('a field of the list of %s that failed, or a part of it', (what, list, failures) => {
+  it.each(failures.map((fields) => ({ fields })))(
+    'keeps what it said before, also in a reader that replaces this one, and is one failure: $fields',
+    async ({ fields }) => {
+      const between = await startBetween(ALL);
+      const { notes } = between;
+      const before = await list(between);
+      const silent = before.findIndex(({ reporting }) => reporting === false);
+      if (what === 'applications') expect(silent).toBeGreaterThan(0);
+      between.fault = failing(Math.max(0, silent), ...fields);
+      expect(await list(between)).toEqual(before);
+      expect(notes.failures.map(({ reason }) => reason)).toEqual(['server']);
+      expect(await list(between.replace())).toEqual(before);
+      between.fault = undefined;
+      expect(await list(between)).toEqual(before);
+      expect(notes.failures).toHaveLength(1);
+    },
+  );
+});
 
 describe('a field of the list of applications that failed', () => {
-  it.each([
-    ['tags'],
-    ['reporting'],
-    ['alertSeverity'],
-    ['language'],
-    ['apmSummary'],
-    ['settings'],
-    ['name'],
-    ['applicationId'],
-    ['applicationId', 'tags', 'reporting'],
-  ])('keeps what it said before, and is one failure: %s', async (...fields) => {
-    const between = await startBetween(ALL);
-    const { reader, call, notes } = between;
-    const before = await reader.listApplications({}, call);
-    const place = before.findIndex(({ reporting }) => reporting === false);
-    expect(place).toBeGreaterThan(0);
-    between.fault = failing(place, ...fields);
-    expect(await reader.listApplications({}, call)).toEqual(before);
-    expect(notes.failures.map(({ reason }) => reason)).toEqual(['server']);
-    // A reader that replaces it knows.
-    const next = between.replace();
-    expect(await next.reader.listApplications({}, next.call)).toEqual(before);
-    between.fault = undefined;
-    expect(await reader.listApplications({}, call)).toEqual(before);
-    expect(notes.failures).toHaveLength(1);
-  });
-
-  it.each([
-    ['apmSummary', 'hostCount'],
-    ['settings', 'serverSideConfig'],
-    ['tags', 0, 'values'],
-  ])('keeps what it said before where only a part of it failed: %s %s', async (field, ...part) => {
-    const between = await startBetween(WORLD);
-    const { reader, call, notes } = between;
-    const before = await reader.listApplications({}, call);
-    between.fault = failing(1, [field, ...part]);
-    expect(await reader.listApplications({}, call)).toEqual(before);
-    expect(notes.failures.map(({ reason }) => reason)).toEqual(['server']);
-  });
-
   it('takes no other with it: a field that New Relic calls deprecated has its new value', async () => {
     const between = await startBetween(WORLD);
     const { reader, call } = between;
@@ -108,20 +112,6 @@ describe('a field of the list of applications that failed', () => {
   });
 });
 
-describe('a field of the list of key transactions that failed', () => {
-  it.each([['tags'], ['reporting'], ['alertSeverity'], ['name']])(
-    'keeps what it said before, and is one failure: %s',
-    async (field) => {
-      const between = await startBetween(WORLD);
-      const { reader, call, notes } = between;
-      const before = await reader.listKeyTransactions({}, call);
-      between.fault = failing(0, field);
-      expect(await reader.listKeyTransactions({}, call)).toEqual(before);
-      expect(notes.failures.map(({ reason }) => reason)).toEqual(['server']);
-    },
-  );
-});
-
 describe('a field of a list of entities that failed', () => {
   it.each([
     ['the field', ['goldenMetrics']],
@@ -148,18 +138,4 @@ describe('a field of a list of entities that failed', () => {
     const [first, second] = await entities.list('EXT-SERVICE', call);
     expect(first).toMatchObject({ metrics: second!.metrics, unread: undefined });
   });
-
-  it.each([['tags'], ['reporting'], ['name'], ['goldenMetrics']])(
-    'keeps what it said before, also in a reader that replaces this one, and is one failure: %s',
-    async (field) => {
-      const between = await startBetween(ALL);
-      const { reader, call, notes } = between;
-      const before = await reader.entities?.list('EXT-SERVICE', call);
-      between.fault = failing(0, field);
-      expect(await reader.entities?.list('EXT-SERVICE', call)).toEqual(before);
-      expect(notes.failures.map(({ reason }) => reason)).toEqual(['server']);
-      const next = between.replace();
-      expect(await next.reader.entities?.list('EXT-SERVICE', next.call)).toEqual(before);
-    },
-  );
 });

@@ -18,11 +18,7 @@ describe('the body of a response', () => {
     ['forbidden', 'x', { errorClass: 'FORBIDDEN' }],
     ['forbidden', 'Access denied.'],
     ['forbidden', 'You are not authorized to query account 7'],
-    [
-      'forbidden',
-      'You do not have permission to do this',
-      { errorClass: 'SERVER_ERROR', classification: 'DataFetchingException' },
-    ],
+    ['forbidden', 'You lack permission', { errorClass: 'SERVER_ERROR', classification: 'DataFetchingException' }],
     ['server', 'An error occurred', { errorClass: 'SERVER_ERROR', classification: 'DataFetchingException' }],
     ['rate_limited', 'x', { errorClass: 'TOO_MANY_REQUESTS' }],
     ['rate_limited', 'x', LIMIT],
@@ -118,19 +114,11 @@ describe('the body of a response', () => {
 
   it.each<[string, unknown, string | undefined]>([
     ['a field below, which fails only itself', errors('x', { errorClass: 'TIMEOUT' }, below), undefined],
-    [
-      'a field below that the key may not see',
-      errors('Access denied', { errorClass: 'ACCESS_DENIED' }, below),
-      undefined,
-    ],
+    ['a field that the key may not see', errors('Access denied', { errorClass: 'ACCESS_DENIED' }, below), undefined],
     ['the search that the key may not make', errors('x', { errorClass: 'ACCESS_DENIED' }, SEARCH), 'forbidden'],
     ['the search itself', errors('x', { errorClass: 'TIMEOUT' }, SEARCH), 'timeout'],
     ['nothing that it names', errors('x', { errorClass: 'SERVER_ERROR' }), 'server'],
-    [
-      'a field below with an overload, which is the account’s',
-      errors('x', { errorClass: 'TOO_MANY_REQUESTS' }, below),
-      'rate_limited',
-    ],
+    ['an overload, which is the account’s', errors('x', { errorClass: 'TOO_MANY_REQUESTS' }, below), 'rate_limited'],
     ['another alias', errors('x', undefined, ['actor', 'other', 'x']), 'invalid_response'],
     [
       'a field below with an overload, beside one of no class that concerns nothing',

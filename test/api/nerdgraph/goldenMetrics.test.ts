@@ -14,6 +14,11 @@ async function read(between: Between, subjects: readonly GoldenSubject[]) {
   return { outcomes, queries: between.asked.length - before };
 }
 
+/** The guid of a service whose id has 19 digits. */
+const guidOf = (index: number): string =>
+  Buffer.from(`1234567|EXT|SERVICE|${8n * 10n ** 18n + BigInt(index)}`)
+    .toString('base64')
+    .replaceAll('=', '');
 const domainIdOf = (guid: string): string => `'${recordId(guid, 'DOMAIN_IDS')}'`;
 const failuresOf = (outcome: Outcome<GoldenResult>): readonly string[] =>
   'error' in outcome ? ['all'] : outcome.value.failures.map(([metric]) => metric);
@@ -54,10 +59,6 @@ describe('golden metrics', () => {
   it('of 1,000 entities come with eight queries: ids of 19 digits leave room for about 130 in one', async () => {
     const between = await startBetween(WORLD);
     const [service] = await servicesOf(between);
-    const guidOf = (index: number): string =>
-      Buffer.from(`1234567|EXT|SERVICE|${8n * 10n ** 18n + BigInt(index)}`)
-        .toString('base64')
-        .replaceAll('=', '');
     const subjects = Array.from({ length: 1_000 }, (_, index) => ({ ...service!, guid: guidOf(index) }));
     const { subjects: carried } = entitiesOf(between).goldenMetrics.plan(subjects, RANGE);
     const { queries } = await read(between, subjects);
@@ -85,10 +86,6 @@ describe('golden metrics', () => {
     let now = 0;
     const between = await startBetween(WORLD, { maxRetries: 2, monotonic: () => now });
     const [service] = await subjectsOf(between, SERVICE);
-    const guidOf = (index: number): string =>
-      Buffer.from(`1234567|EXT|SERVICE|${8n * 10n ** 18n + BigInt(index)}`)
-        .toString('base64')
-        .replaceAll('=', '');
     const broken = service!.columns.map((column, index) =>
       index === 1 ? { ...column, select: 'average(apm.service.transaction.duration) * 10' } : column,
     );

@@ -216,11 +216,7 @@ describe('the list of applications', () => {
       },
     ],
     ['without a health status', { alertSeverity: null }, { healthStatus: undefined }],
-    [
-      'gray where it does not report',
-      { alertSeverity: 'CRITICAL', reporting: false },
-      { healthStatus: 'gray', reporting: false },
-    ],
+    ['gray if silent', { alertSeverity: 'CRITICAL', reporting: false }, { healthStatus: 'gray', reporting: false }],
     ['reporting where that is null', { reporting: null }, { reporting: true }],
     ['in lower case', { language: 'JAVA' }, { language: 'java' }],
     [

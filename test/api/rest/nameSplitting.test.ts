@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { UpstreamError } from '../../../src/api/upstreamError.ts';
-import { NameSplitting } from '../../../src/api/rest/nameSplitting.ts';
+import { countBatches, readInBatches } from '../../../src/api/rest/nameSplitting.ts';
 import { RestMemory } from '../../../src/api/rest/restMemory.ts';
 
 const HOUR = 3_600_000;
@@ -17,12 +17,14 @@ const refusal = (status = 422): UpstreamError => new UpstreamError('refused', { 
 function account(isRefused: (asked: readonly string[]) => boolean, status?: number) {
   const clock = { now: 0 };
   const silence = { isSilent: false };
-  const splitting = new NameSplitting(new RestMemory(() => clock.now), 6 * HOUR);
+  const memory = new RestMemory(() => clock.now);
+  const callsFor = (asked: readonly string[]): number => countBatches(memory, application(asked));
   const calls: (readonly string[])[] = [];
   const leftOut: string[] = [];
   const unknown: string[] = [];
   const read = async (asked: readonly string[], applicationId = 1, hostKey?: string): Promise<string[]> => {
-    const { data, refused } = await splitting.read(
+    const { data, refused } = await readInBatches(
+      memory,
       { applicationId, hostKey, metrics: { names: asked } },
       {
         read: (some) => {
@@ -34,11 +36,12 @@ function account(isRefused: (asked: readonly string[]) => boolean, status?: numb
         refuse: (name) => leftOut.push(name),
         isCircuitOpen: () => silence.isSilent,
       },
+      6 * HOUR,
     );
     unknown.splice(0, Infinity, ...refused);
     return [...data.keys()].sort();
   };
-  return { clock, silence, splitting, calls, leftOut, unknown, read };
+  return { clock, silence, callsFor, calls, leftOut, unknown, read };
 }
 
 describe('a refused list of names', () => {
@@ -73,20 +76,20 @@ describe('names that are left out', () => {
 
 describe('a list of metric names', () => {
   it('is read in one call up to 30 names', async () => {
-    const { read, calls, splitting } = account(() => false);
+    const { read, calls, callsFor } = account(() => false);
     expect(await read(names(30))).toHaveLength(30);
     expect(calls).toHaveLength(1);
-    expect(splitting.calls(application(names(30)))).toBe(1);
-    expect(splitting.calls(application(names(31)))).toBe(2);
+    expect(callsFor(names(30))).toBe(1);
+    expect(callsFor(names(31))).toBe(2);
   });
 
   it('that was refused for its length is asked for ten at a time from then on', async () => {
-    const { read, calls, splitting, leftOut } = account((asked) => asked.length > 10);
+    const { read, calls, callsFor, leftOut } = account((asked) => asked.length > 10);
     expect(await read(names(25))).toHaveLength(25);
     expect(calls.map(({ length }) => length)).toEqual([25, 10, 10, 5]);
     await read(names(25));
     expect(calls.slice(4).map(({ length }) => length)).toEqual([10, 10, 5]);
-    expect(splitting.calls(application(names(25)))).toBe(3);
+    expect(callsFor(names(25))).toBe(3);
     expect(leftOut).toEqual([]);
   });
 
@@ -98,14 +101,14 @@ describe('a list of metric names', () => {
 
   it('with one refused name loses that name only, and the next reading takes one call again', async () => {
     const bad = 'metric/17';
-    const { read, calls, splitting, leftOut } = account((asked) => asked.includes(bad));
+    const { read, calls, callsFor, leftOut } = account((asked) => asked.includes(bad));
     const wanted = names(20);
     expect(await read(wanted)).toEqual(wanted.filter((name) => name !== bad).sort());
     expect(leftOut).toEqual([bad]);
     const before = calls.length;
     expect(await read(wanted)).toHaveLength(19);
     expect(calls.length - before).toBe(1);
-    expect(splitting.calls(application(wanted))).toBe(1);
+    expect(callsFor(wanted)).toBe(1);
   });
 
   it('of another application is not touched by a name that is refused for one', async () => {

@@ -60,12 +60,7 @@ describe('nextPage', () => {
   });
 
   it.each([
-    [
-      'fills the gaps of next with our filters',
-      '?filter[ids]=1,2&a=b',
-      '?page=2',
-      { 'filter[ids]': '1,2', a: 'b', page: '2' },
-    ],
+    ['adds our filters', '?filter[ids]=1,2&a=b', '?page=2', { 'filter[ids]': '1,2', a: 'b', page: '2' }],
     ['lets the parameters of next win', '?name=a', '?name=b&page=2', { name: 'b', page: '2' }],
     ['puts a cursor in place of the page number', '?name=a', '?page=2&cursor=xyz', { name: 'a', cursor: 'xyz' }],
     ['takes the next cursor, not the last', '?name=a&cursor=1', '?page=3&cursor=2', { name: 'a', cursor: '2' }],
