@@ -125,42 +125,28 @@ function withoutSharedName(series: Series): Series {
 }
 
 describe('both interfaces over one world', () => {
-  it('have the same window metrics of applications', async () => {
+  // Alone are zeros that REST keeps for what was once collected, and zeros that follow from the signs of life.
+  it.each([
+    [
+      'application',
+      252,
+      20,
+      ['apdex_requests', 'apdex_threshold_seconds', 'component_calls_per_second', 'component_time_seconds'],
+      [],
+    ],
+    ['host', 635, 15, undefined, ['error_ratio', 'errors_per_second']],
+  ] as const)('have the same window metrics of each %s', async (scope, compared, families, onlyRest, onlyNerdGraph) => {
     const { both, applications } = await listBoth();
-    const rest = await windowSeries(both.rest, applications.rest, 'application');
-    const nerdGraph = await windowSeries(both.nerdGraph, applications.nerdGraph, 'application');
+    const rest = withoutSharedName(await windowSeries(both.rest, applications.rest, scope));
+    const nerdGraph = withoutSharedName(await windowSeries(both.nerdGraph, applications.nerdGraph, scope));
     const result = compare(rest, nerdGraph);
     expect(result.apart).toEqual([]);
-    expect(result.compared).toBe(252);
-    expect(result.families).toBe(20);
-    // Zeros that REST keeps for what was once collected, and zeros that follow from the signs of life.
-    expect(result.onlyRest).toEqual([
-      'newrelic_application_apdex_requests',
-      'newrelic_application_apdex_threshold_seconds',
-      'newrelic_application_component_calls_per_second',
-      'newrelic_application_component_time_seconds',
-    ]);
-    expect(result.onlyNerdGraph).toEqual([
-      'newrelic_application_non_web_requests_per_second',
-      'newrelic_application_web_requests_per_second',
-    ]);
-    expect(result.alone.filter(({ value }) => value !== 0 && value !== 0.5)).toEqual([]);
-  });
-
-  it('have the same window metrics of hosts', async () => {
-    const { both, applications } = await listBoth();
-    const rest = withoutSharedName(await windowSeries(both.rest, applications.rest, 'host'));
-    const nerdGraph = withoutSharedName(await windowSeries(both.nerdGraph, applications.nerdGraph, 'host'));
-    const result = compare(rest, nerdGraph);
-    expect(result.apart).toEqual([]);
-    expect(result.compared).toBeGreaterThan(600);
-    expect(result.families).toBe(15);
-    expect(result.onlyNerdGraph).toEqual([
-      'newrelic_host_error_ratio',
-      'newrelic_host_errors_per_second',
-      'newrelic_host_non_web_requests_per_second',
-      'newrelic_host_web_requests_per_second',
-    ]);
+    expect(result.compared).toBe(compared);
+    expect(result.families).toBe(families);
+    const named = (names: readonly string[]): string[] => names.map((name) => `newrelic_${scope}_${name}`);
+    if (onlyRest !== undefined) expect(result.onlyRest).toEqual(named(onlyRest));
+    const rates = ['non_web_requests_per_second', 'web_requests_per_second'];
+    expect(result.onlyNerdGraph).toEqual(named([...onlyNerdGraph, ...rates]));
     expect(result.alone.filter(({ value }) => value !== 0 && value !== 0.5)).toEqual([]);
   });
 
