@@ -4,7 +4,7 @@ import type { ParsedFamily } from './expositionModel.ts';
 import { FormatError, decoded } from './expositionModel.ts';
 
 export { samplesOf, value } from './expositionModel.ts';
-export type { ParsedFamily, ParsedSample } from './expositionModel.ts';
+export type { ParsedFamily } from './expositionModel.ts';
 
 const METADATA = /^# (HELP|TYPE|UNIT) ([a-zA-Z_:][a-zA-Z0-9_:]*) (.*)$/s;
 const HISTOGRAM_SUFFIXES = ['_bucket', '_sum', '_count'];
