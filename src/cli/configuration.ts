@@ -21,11 +21,7 @@ export function openLog({ 'log.level': level, 'log.format': format }: CommonOpti
   return { logger: createLogger({ level, format, secrets }), secrets };
 }
 
-/**
- * Describes the remaining time of an account's interface; undefined where no end is known.
- *
- * @param now Unix milliseconds
- */
+/** The remaining time of an account's interface in words, `now` in Unix milliseconds; undefined where no end is known. */
 export function describeInterfaceEnd(account: AccountConfig, now: number): string | undefined {
   const end = endOfLife(account);
   if (end === undefined) return undefined;
@@ -76,9 +72,7 @@ function exitOnDiagnostics(findings: readonly Findings[]): void {
 
 /**
  * Reads the files that the flags name, even after an invalid one, so that all diagnostics appear at once. Without `configFile`,
- * config.yaml and then the environment are tried.
- *
- * @param files.once true if the configuration is not read again, so that its file may be a pipe
+ * config.yaml and then the environment are tried. A configuration that is read `once` may be a pipe.
  */
 export async function readFiles(files: {
   readonly configFile: string | undefined;

@@ -43,7 +43,6 @@ export function observeCalls(observer: CallObserver | undefined, logger: Logger)
   };
 }
 
-/** The parts that all readers of a program share. */
 interface Surroundings {
   readonly secrets: Secrets;
   readonly environment: Environment;
@@ -53,10 +52,8 @@ interface Surroundings {
 }
 
 /**
- * Opens the reader of an account, with its key, certificates and limits. Throws an Error whose message is a sentence when the
- * key or a certificate file cannot be read.
- *
- * @param before the memory of the account's previous reader, after a reload
+ * Opens the reader of an account, with the memory of its reader before a reload. Throws an Error whose message is a sentence when
+ * the key or a certificate file cannot be read.
  */
 export function openReader(
   account: AccountConfig,
@@ -113,7 +110,6 @@ function createReader(account: AccountConfig, options: RestReaderOptions, before
   return createNerdGraphReader({ ...options, ...own }, before);
 }
 
-/** The account's reader over NerdGraph, in the same region and with the same key. */
 function throughNerdGraph(account: AccountConfig, options: RestReaderOptions, before?: object): UpstreamReader {
   const other = accountThrough('nerdgraph', account);
   const overrides = {

@@ -32,11 +32,7 @@ export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): (text: 
   });
 }
 
-/**
- * Makes a parser of durations for commander, which returns milliseconds.
- *
- * @param words the valid durations, for the message
- */
+/** Makes a parser of durations for commander, which gives milliseconds; `words` say in its message which are valid. */
 export function duration(words: string, isValid: (milliseconds: number) => boolean): (text: string) => number {
   return parsed((text) => {
     const milliseconds = parseDuration(text);
@@ -54,7 +50,6 @@ export interface CommonOptions {
 
 const CONFIG_FILE = 'configuration file (default: config.yaml, or the environment without one)';
 
-/** Adds the flags of {@link CommonOptions}: which configuration, and how to log. */
 export function addCommonFlags(command: Command, aboutConfigFile = CONFIG_FILE): Command {
   return addLogFlags(command.option('--config.file <path>', aboutConfigFile));
 }
@@ -89,7 +84,6 @@ export function formatFlag(choices: readonly string[]): Option {
 
 const DEFAULT_ADDRESS = ':9126';
 
-/** Adds the flags of the web side, which `serve` and `demo` take. */
 export function addWebFlags(command: Command): Command {
   return command
     .option(

@@ -20,7 +20,6 @@ export function withColours(lines: string, stream: NodeJS.WriteStream): string {
   );
 }
 
-/** Prints why a command fails, as every command does it. */
 export function printError(text: string): void {
   process.stderr.write(withColours(`error: ${text}\n`, process.stderr));
 }
@@ -53,7 +52,6 @@ export class OutputError extends Error {
   }
 }
 
-/** Calls `lost` once, at the first error of standard output. */
 export function onOutputLost(lost: (error: OutputError) => void): void {
   process.stdout.once('error', (error: NodeJS.ErrnoException) => lost(new OutputError(error)));
 }

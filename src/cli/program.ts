@@ -102,11 +102,7 @@ function serveCommand(tools: readonly Command[]): Command {
     });
 }
 
-/**
- * The program: the daemon and its tools.
- *
- * @param tools the other commands; none where {@link startsDaemon} says so, so that the daemon loads nothing of them
- */
+/** The program. It gets no tools where {@link startsDaemon} says so, so that the daemon loads nothing of them. */
 export function buildProgram(tools: readonly Command[]): Command {
   const program = new Command(NAME)
     .description('Prometheus exporter for New Relic APM')
@@ -141,10 +137,8 @@ export function buildProgram(tools: readonly Command[]): Command {
   return program;
 }
 
-/** Exit status of wrong usage, such as an unknown flag. */
 const USAGE = 2;
 
-/** Exit status of unexpected errors, such as a proxy setting that is not an address. */
 const FAILED = 1;
 
 /** Runs the program with the arguments after the script's name; returns the exit status when the command has ended. */

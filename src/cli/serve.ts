@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
 import { formatDiagnostic } from '../config/diagnostic.ts';
 import type { ConfigResult } from '../config/load.ts';
-import { errorText, withStack } from '../log/logger.ts';
-import type { ReloadFailure, ReloadResult } from '../web/dependencies.ts';
+import { errorText } from '../log/logger.ts';
+import type { ReloadFailure } from '../web/dependencies.ts';
 import { systemClock } from '../eventLoop/clock.ts';
 import { Collector } from '../collect/collector.ts';
 import type { Environment } from '../config/yaml/placeholders.ts';
@@ -55,18 +55,13 @@ const CALLS_GRACE = 2_500;
 
 export interface Daemon {
   readonly servers: Servers;
-  /** Reads the configuration again at SIGHUP, and applies it if it is valid; never rejects. */
-  reload(): Promise<ReloadResult>;
+  /** Reads the configuration again at SIGHUP, and applies it if it is valid; gives the faults, never rejects. */
+  reload(): Promise<readonly string[]>;
   /** Lets scrapes in flight end, stops calls to New Relic, closes connections. */
   stop(): Promise<void>;
 }
 
-/**
- * Connects the parts and listens. When an address is not available, logs it and rejects with an ExitStatus.
- *
- * @param options.readConfig reads the configuration again from its source
- * @param options.environment proxy settings, and sockets from systemd
- */
+/** Connects the parts and listens. When an address is not available, logs it and rejects with an ExitStatus. */
 export async function startDaemon(options: {
   readonly config: Config;
   readonly readConfig: () => Promise<ConfigResult>;
@@ -95,7 +90,6 @@ export async function startDaemon(options: {
       ),
   });
   let stopping = false;
-  /** Stops the background refresh while there is one. */
   let stopBackground: (() => void) | undefined;
   const refreshAsConfigured = (): void => {
     if (config.collection.background) {
@@ -126,7 +120,8 @@ export async function startDaemon(options: {
     logger,
     mask: (text) => secrets.mask(text),
   });
-  const failed = (error: unknown): void => logger.error({ err: withStack(error) }, 'A request could not be answered');
+  const failed = (error: unknown): void =>
+    logger.error({ err: errorText(error, true) }, 'A request could not be answered');
   const app = createApp({
     settings: { ...flags, version: VERSION, docs: `${HOME}/blob/main/docs` },
     collector: () => collector,
@@ -194,11 +189,9 @@ async function listen(logger: Logger, start: () => Promise<Servers>): Promise<Se
 }
 
 export interface ReloaderOptions {
-  /** Reads the configuration again from its source. */
   readonly read: () => Promise<ConfigResult>;
   /** Applies a valid configuration as a whole; throws, and changes nothing, when a part cannot be built from it. */
   readonly apply: (config: Config) => void;
-  /** Called at the end of each reload, with the diagnostics if it failed. */
   readonly ended: (diagnostics: readonly string[] | undefined) => void;
   /** True once the exporter stops: a configuration that is still being read is not applied, so that no new reader stays open. */
   readonly stopping: () => boolean;
@@ -216,18 +209,17 @@ const PAUSE = 100;
 export class Reloader {
   readonly #options: ReloaderOptions;
   #running: Promise<unknown> | undefined;
-  #next: Promise<ReloadResult> | undefined;
+  #next: Promise<readonly string[]> | undefined;
 
   constructor(options: ReloaderOptions) {
     this.#options = options;
   }
 
   /**
-   * Applies the configuration if it is valid and everything can be built from it; otherwise changes nothing. Never rejects.
-   *
-   * @param trigger for the log
+   * Applies the configuration if it is valid and everything can be built from it; otherwise changes nothing, and gives the
+   * faults. Never rejects. `trigger` is for the log.
    */
-  reload(trigger: string): Promise<ReloadResult> {
+  reload(trigger: string): Promise<readonly string[]> {
     this.#next ??= Promise.resolve(this.#running).then(() => {
       this.#next = undefined;
       const reloaded = this.#reload(trigger);
@@ -238,28 +230,28 @@ export class Reloader {
     return this.#next;
   }
 
-  async #reload(trigger: string): Promise<ReloadResult> {
+  async #reload(trigger: string): Promise<readonly string[]> {
     const { read, apply, ended, stopping, logger, mask } = this.#options;
     try {
       const result = await read();
-      if (stopping()) return { ok: false, diagnostics: ['the exporter is stopping'] };
+      if (stopping()) return ['the exporter is stopping'];
       if ('diagnostics' in result) {
         const diagnostics = result.diagnostics.map(formatDiagnostic);
         ended(diagnostics);
         for (const fault of diagnostics) logger.error(fault);
         logger.error({ trigger, faults: diagnostics.length }, 'The configuration is invalid, the running one stays');
-        return { ok: false, diagnostics };
+        return diagnostics;
       }
       apply(result.config);
       ended(undefined);
       for (const warning of result.warnings) logger.warn(formatDiagnostic(warning));
       logger.info({ trigger }, 'Configuration reloaded');
-      return { ok: true };
+      return [];
     } catch (error) {
       const diagnostics = [mask(errorText(error, false))];
       ended(diagnostics);
-      logger.error({ trigger, err: withStack(error) }, 'The configuration cannot be used, the running one stays');
-      return { ok: false, diagnostics };
+      logger.error({ trigger, err: errorText(error, true) }, 'The configuration cannot be used, the running one stays');
+      return diagnostics;
     }
   }
 }

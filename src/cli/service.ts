@@ -1,7 +1,7 @@
 import process from 'node:process';
 import closeWithGrace from 'close-with-grace';
 import type { Logger } from 'pino';
-import { withStack } from '../log/logger.ts';
+import { errorText } from '../log/logger.ts';
 import { onOutputLost } from './process.ts';
 
 /** Longest stop, in milliseconds; orchestrators kill soon after. */
@@ -10,10 +10,7 @@ const STOP_LIMIT = 4_500;
 /**
  * Starts a service, and stops it within 5 seconds with status 0 on SIGTERM and SIGINT, even during the start; a second signal
  * ends it at once. SIGHUP reloads or stops, as `onHangup` says. An uncaught error stops it with status 1. Rejects when `start`
- * does.
- *
- * @returns the service, a signal that is aborted just before the stop, and a function that stops it and removes the signal
- * handlers
+ * does; gives the service, a signal that is aborted just before the stop, and a function that stops it.
  */
 export async function runService<T extends { stop(): Promise<void>; reload?(): Promise<unknown> }>(
   logger: Logger,
@@ -24,7 +21,7 @@ export async function runService<T extends { stop(): Promise<void>; reload?(): P
   if (onHangup === 'reload') {
     process.on('SIGHUP', () => {
       // Before the start there is nothing to reload: the configuration is about to be read.
-      running?.reload?.().catch((error: unknown) => logger.error({ err: withStack(error) }, 'Reloading failed'));
+      running?.reload?.().catch((error: unknown) => logger.error({ err: errorText(error, true) }, 'Reloading failed'));
     });
   }
   const stopping = new AbortController();
@@ -40,7 +37,7 @@ export async function runService<T extends { stop(): Promise<void>; reload?(): P
     logger: { error: (err: unknown) => logger.error({ err }, 'Shutdown failed') },
   };
   const handlers = closeWithGrace(options, async ({ signal, err }) => {
-    if (err !== undefined) logger.error({ err: withStack(err) }, 'Unexpected error, shutting down');
+    if (err !== undefined) logger.error({ err: errorText(err, true) }, 'Unexpected error, shutting down');
     else logger.info({ signal }, 'Shutting down');
     await stop();
   });

@@ -12,10 +12,7 @@ export interface Config {
 
 /** An account, or with `account_ids` an entry that stands for several (src/collect/expandAccounts.ts). */
 export interface AccountConfig extends Readonly<z.output<typeof account>> {
-  /**
-   * The entry with `account_ids` that the account was made from, by its name, and New Relic's name of the account; undefined for
-   * an account that stands in the file.
-   */
+  /** The entry with `account_ids` that it was made from, and New Relic's name of it; undefined for one of the file. */
   readonly origin?: { readonly entry: string; readonly accountName: string };
 }
 export type DatabaseComponent = AccountConfig['applications']['settings'][number]['database_component'];

@@ -53,10 +53,8 @@ function valueOf(env: Environment, name: string): string | undefined {
 export const DEFAULT_CONFIG_FILE = 'config.yaml';
 
 /**
- * Chooses the source of the configuration: the path of the named file, which must exist; else config.yaml if it exists; else
- * undefined, for the environment. Without any of these, the diagnostic says what to do.
- *
- * @param flag the value of `--config.file`; undefined when it is not given
+ * Chooses the source of the configuration: the path of the named file (`--config.file`), which must exist; else config.yaml if it
+ * exists; else undefined, for the environment. Without any of these, the diagnostic says what to do.
  */
 export function findConfig(
   flag: string | undefined,
@@ -72,11 +70,7 @@ export function findConfig(
   return { diagnostics: [{ file: DEFAULT_CONFIG_FILE, line: undefined, column: undefined, path: '', message }] };
 }
 
-/**
- * Reads the configuration from its source, a file or the environment; a reload calls it again.
- *
- * @param once the file may be a pipe, because it is not read again
- */
+/** Reads the configuration from a file or the environment. One that is read `once`, and not at a reload, may be a pipe. */
 export function readFrom(path: string | undefined, env: Environment, once: boolean): Promise<ConfigResult> {
   return path === undefined ? Promise.resolve(configFromEnvironment(env)) : readConfig(path, env, once);
 }

@@ -63,18 +63,13 @@ export function customMetricIssues(accounts: readonly (Mapping | undefined)[], f
   return issues;
 }
 
-/**
- * Checks the metrics of a query against the first that feeds the same family. Adds new families to `families`.
- *
- * @param where the location of the query
- */
+/** Checks the metrics of a query at `where` against the first that feeds the same family. Adds new families to `families`. */
 export function checkQueryFamilies(
   written: unknown,
   where: string,
   families: Families,
   report: (path: Path, message: string) => void,
 ): void {
-  // The schema reports its own diagnostics for an invalid query, which cannot be compared.
   const valid = query.safeParse(written).data;
   if (valid === undefined) return;
   const [prepared] = prepareQueries([valid]);

@@ -1,15 +1,9 @@
-import { closeSync, constants, fstatSync, openSync, readFileSync, readSync, statSync, type Stats } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { closeSync, constants, fstatSync, openSync, readFileSync, statSync, type Stats } from 'node:fs';
+import { readFile as readToEnd } from 'node:fs/promises';
 import { TextDecoder } from 'node:util';
 
 /** Largest file that the program reads, in bytes: a larger one is a mistake, and would fill the memory. */
 const MAX_BYTES = 8 * 1024 * 1024;
-
-/** Time in which a pipe must deliver all its text, in milliseconds. */
-const PIPE_LIMIT = 5_000;
-
-/** Pause before an empty pipe is read again, in milliseconds. */
-const PIPE_PAUSE = 20;
 
 /** O_NONBLOCK, because a named pipe instead of a file would block the whole process. */
 const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
@@ -60,18 +54,12 @@ export function readText(path: string): { readonly text: string } | FileProblem 
   return 'problem' in read ? read : decoded(read.bytes);
 }
 
-/** Reads text, also from a pipe such as a shell's `<(...)`, which must deliver all of it within 5 seconds. */
+/** Reads text, also from a pipe such as a shell's `<(...)`, whose end it waits for. */
 export async function readTextOrPipe(path: string): Promise<{ readonly text: string } | FileProblem> {
-  let file: number | undefined;
   try {
-    file = openSync(path, FLAGS);
-    if (!fstatSync(file).isFIFO()) return readText(path);
-    const read = await readPipe(file);
-    return 'problem' in read ? read : decoded(read.bytes);
+    return statSync(path).isFIFO() ? decoded(await readToEnd(path)) : readText(path);
   } catch (error) {
     return { problem: fileProblem(error) };
-  } finally {
-    if (file !== undefined) closeSync(file);
   }
 }
 
@@ -94,35 +82,6 @@ function kindProblem(stats: Stats): string | undefined {
   if (stats.isDirectory()) return 'is a directory, not a file';
   if (!stats.isFile()) return 'is not a regular file';
   return stats.size > MAX_BYTES ? TOO_LARGE : undefined;
-}
-
-async function readPipe(file: number): Promise<{ readonly bytes: Buffer } | FileProblem> {
-  const pieces: Buffer[] = [];
-  const begin = performance.now();
-  for (let size = 0; size <= MAX_BYTES;) {
-    const piece = Buffer.allocUnsafe(65_536);
-    const count = readNow(file, piece);
-    // A named pipe reads as ended until a writer has opened it, so an empty one is read again.
-    if (count === 0 && size > 0) return { bytes: Buffer.concat(pieces) };
-    if (count === undefined || count === 0) {
-      if (performance.now() - begin > PIPE_LIMIT) return { problem: 'is a pipe that did not end within 5 seconds' };
-      await sleep(PIPE_PAUSE);
-      continue;
-    }
-    pieces.push(piece.subarray(0, count));
-    size += count;
-  }
-  return { problem: TOO_LARGE };
-}
-
-/** The number of bytes read without waiting; 0 at the end, undefined when more may come later. */
-function readNow(file: number, into: Buffer): number | undefined {
-  try {
-    return readSync(file, into);
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EAGAIN') return undefined;
-    throw error;
-  }
 }
 
 function decoded(bytes: Buffer): { readonly text: string } | FileProblem {

@@ -10,7 +10,6 @@ const REGION_HOSTS = {
   jp: 'https://api.jp.newrelic.com',
 };
 
-/** The ending of each interface's address. */
 export const ENDINGS: Readonly<Record<Api, string>> = { rest: '/v2', nerdgraph: '/graphql' };
 
 /** Calls per account and minute at New Relic's own addresses; a proxy at a `base_url` may allow more. */

@@ -42,9 +42,7 @@ export function keyWarning(account: KeyConfig & { readonly region?: string | und
   return 'is no user key: only user keys work, which begin with NRAK- (REST API keys ended on 1 March 2025)';
 }
 
-/**
- * The reason why the key in a file cannot be used, as the end of a sentence that begins with the file; undefined when it can.
- */
+/** The reason why the key in a file cannot be used, as the end of a sentence that begins with the file. */
 export function keyFileProblem(path: string): string | undefined {
   const read = readKeyFile(path);
   return 'problem' in read ? read.problem : undefined;
@@ -70,11 +68,9 @@ const MILLISECONDS_BETWEEN_LOOKS = 1_000;
 
 /**
  * Opens the key of an account, whose `current` checks the key file at most once a second, and reads it again when it was replaced
- * or modified (an editor's rename as well as the swapped link of a mounted secret). A problem says why there is no key at the start.
- *
- * @param options.now Unix time in milliseconds
- * @param options.onKey called with each key, including the first, before its use, so that logs can hide it
- * @param options.onProblem called once when the file can no longer be used, with the reason; the last good key stays in use
+ * or modified (an editor's rename as well as the swapped link of a mounted secret). A problem says why there is no key at the
+ * start. `onKey` gets each key before its use, so that logs can hide it; `onProblem` is called once when the file can no longer
+ * be used, while the last good key stays in use. `now` gives Unix milliseconds.
  */
 export function openKey(
   { api_key, api_key_file: path }: KeyConfig,

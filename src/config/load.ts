@@ -15,9 +15,8 @@ import type { Environment } from './yaml/placeholders.ts';
 import { readYaml } from './yaml/readYaml.ts';
 
 /**
- * Issues for unusable files that the accounts of a configuration name. The values are read as they stand in the file, valid or
- * not, so that these diagnostics appear together with all others. A file name that may be a key is not shown, because
- * `api_key_file: NRAK-...` is a common slip.
+ * Issues for unusable files that the accounts name, in values that may be invalid. A file name that may be a key is not shown,
+ * because `api_key_file: NRAK-...` is a common slip.
  */
 export function accountFileIssues(file: unknown, folder: string): Issue[] {
   const check = (path: Path, name: unknown, what: string, problemOf: (path: string) => string | undefined): Issue[] => {
@@ -82,12 +81,7 @@ export type ConfigResult =
   | { readonly config: Config; readonly warnings: readonly Diagnostic[] }
   | { readonly diagnostics: readonly Diagnostic[] };
 
-/**
- * Reads and validates a configuration file, with the key files and certificate files that it names. Such a file that cannot be
- * used gives a diagnostic at the key that names it. All diagnostics are given at once.
- *
- * @param once the file may be a pipe, because it is not read again
- */
+/** Reads and validates a configuration file and the files that it names. One that is read `once` may be a pipe. */
 export async function readConfig(path: string, env: Environment, once: boolean): Promise<ConfigResult> {
   const read = once ? await readTextOrPipe(path) : readText(path);
   if ('problem' in read) {
@@ -116,13 +110,8 @@ export function loadConfig(
 }
 
 /**
- * Checks the values of a file: schema, rules between keys, and the files that it names; reports every problem. The rules read the
- * values as they stand in the file, valid or not, so that all issues appear together.
- *
- * @param source the path of the file, which the names in it are relative to
- * @param textAt as for parseWritten
- * @returns the configuration if the values fit the schema; the issues and warnings of the file, and the diagnostics of query
- * files
+ * Checks the values of a file: schema, rules between keys, and the files that it names, relative to `source`. The rules read the
+ * values as they stand in the file, valid or not, so that all issues appear together. `textAt` is as for parseWritten.
  */
 export function checkConfig(
   values: unknown,

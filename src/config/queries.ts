@@ -25,7 +25,6 @@ const MAX_PROBLEMS = 20;
 
 const NOT_REPLACED = 'has a ${...}, which stays as it is: placeholders are not replaced in query files';
 
-/** A list of queries, valid or not, and its location. */
 interface QueryList {
   /** Its file; undefined for the configuration itself. */
   readonly file: string | undefined;
@@ -40,10 +39,8 @@ interface QueryList {
  * Reads the query files and packs that a configuration names, and checks all of its queries and custom metrics: each alone, and
  * the rules between them. The values are read as they stand in the files, valid or not, so that all diagnostics appear together.
  *
- * @param folder the folder that file names are relative to
- * @param keys the configured keys, which no query may hold
- * @returns the issues of the configuration itself, and its warnings; the diagnostics of the files that it names, file by file; and
- * for each account the queries of its files, then those of its packs
+ * @returns issues and warnings of the configuration; the diagnostics of the files that it names; for each account the queries of
+ * its files, then those of its packs
  */
 export function readQueries(configuration: unknown, folder: string, keys: Secrets) {
   const accounts = accountsOf(configuration);

@@ -37,10 +37,8 @@ export function beginWith(key: string): (raw: z.core.$ZodRawIssue) => string | u
 }
 
 /**
- * Checks the values of a file against a schema; reports every problem.
- *
- * @param textAt gives the text of a value that came from a placeholder. It replaces a value that was read as another type, such as
- * a number, where text is expected
+ * Checks the values of a file against a schema; reports every problem. `textAt` gives the text of a value that came from a
+ * placeholder: it takes the place of a number, or another type, where text is expected.
  */
 export function parseWritten<T extends z.ZodType>(
   schema: T,
@@ -143,10 +141,8 @@ function unknownKey(key: string, path: Path, root: JsonSchema): string {
 }
 
 /**
- * The places of all mappings that have a key.
- *
- * @param at the place of the schemas
- * @param near the path from there to the key; undefined in another branch of the file, whose lists are shown as `[]`
+ * The places of all mappings that have a key, of the schemas at a place. `near` is the path from there to the key; undefined in
+ * another branch of the file, whose lists are shown as `[]`.
  */
 function ownersOf(key: string, schemas: readonly JsonSchema[], at: string, near: Path | undefined): readonly string[] {
   const [next, ...rest] = near ?? [];
@@ -163,7 +159,6 @@ function ownersOf(key: string, schemas: readonly JsonSchema[], at: string, near:
 
 export type JsonSchema = z.core.JSONSchema.BaseSchema;
 
-/** A schema as JSON Schema, in the written form of the values. */
 export function inputSchemaOf(schema: z.ZodType): JsonSchema {
   return z.toJSONSchema(schema, { io: 'input', target: 'draft-7' });
 }

@@ -11,8 +11,7 @@ export type LogFormat = (typeof LOG_FORMATS)[number];
 
 /**
  * The program's log: one line per event with `time`, `level`, `msg` and the fields given, in logfmt or JSON. An error
- * given as `err` becomes its message with its causes, and at level debug, or wrapped by withStack, its stack with theirs. Secrets
- * are masked in every line.
+ * given as `err` becomes its message with its causes, and at level debug its stack with theirs. Secrets are masked in every line.
  */
 export function createLogger(options: {
   readonly level: LogLevel;
@@ -36,10 +35,7 @@ export function createLogger(options: {
       base: null,
       timestamp: () => `,"time":"${new Date().toISOString()}"`,
       formatters: { level: (label) => ({ level: label }) },
-      serializers: {
-        err: (error: unknown) =>
-          error instanceof WithStack ? errorText(error.error, true) : errorText(error, level === 'debug'),
-      },
+      serializers: { err: (error: unknown) => errorText(error, level === 'debug') },
     },
     { write },
   );
@@ -95,20 +91,6 @@ function unicodeEscape(code: number): string {
 }
 
 const MAX_ERRORS = 8;
-
-/** An error of which the log shows the stack at every level. */
-class WithStack {
-  readonly error: unknown;
-
-  constructor(error: unknown) {
-    this.error = error;
-  }
-}
-
-/** Marks an unexpected error: as `err` of a log line, it shows its stack at every level. */
-export function withStack(error: unknown): WithStack {
-  return new WithStack(error);
-}
 
 /** True for an error that only a mistake in a program causes, such as reading a property of undefined. */
 export function isMistake(error: unknown): boolean {

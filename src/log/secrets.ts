@@ -57,11 +57,7 @@ export class Secrets {
     }
   }
 
-  /**
-   * The text with every secret replaced; takes time in proportion to its length.
-   *
-   * @param shortest the length of the shortest spelling of a secret that is hidden
-   */
+  /** The text without secrets whose spelling has at least `shortest` characters, in time in proportion to its length. */
   mask(text: string, shortest = SHORTEST): string {
     const hidden = this.#spellings.filter(({ length }) => length >= shortest);
     const withoutWhole = hidden.reduce((masked, spelling) => masked.replaceAll(spelling, MASKED), text);
@@ -147,9 +143,7 @@ function base64Forms(secret: string): string[] {
   });
 }
 
-/**
- * A text decoded, in lower case and without white space, with the start and end of each of its characters in the original.
- */
+/** A text decoded, in lower case and without white space, with the start and end of each character in the original. */
 function plainOf(original: string) {
   const codes = new Uint16Array(original.length);
   const starts = new Uint32Array(original.length);

@@ -11,7 +11,6 @@ import { EXPORTER, EXPORTER_FAMILIES, type ExporterFamily } from '../metrics/cat
 import type { DroppedSeries, Labels } from '../metrics/sample.ts';
 import { ROW_DROP_REASONS } from '../nrql/queryRows.ts';
 
-/** The exporter's own metrics. */
 export class Telemetry {
   readonly #registry = new Registry();
   readonly #process: Registry | undefined;
@@ -62,10 +61,7 @@ export class Telemetry {
     if (ok) this.#reloadTime.set(at / 1000);
   }
 
-  /**
-   * Counts series that an exposition leaves out because of a `max_series`: once for each refresh of their values, even in several
-   * expositions.
-   */
+  /** Counts series that a `max_series` cuts: once for each refresh of their values, even in several expositions. */
   dropped(series: readonly DroppedSeries[]): void {
     for (const { family, series: count, reading } of series) {
       const counted = this.#counted.get(family) ?? new WeakSet();
@@ -113,7 +109,6 @@ export class Telemetry {
 }
 
 type OwnSeries = OwnFamily['series'][number];
-/** Series of one family. */
 type Part = Pick<OwnFamily, 'name' | 'series'>;
 
 async function partsOfAccount(status: AccountSummary, calls: AccountCalls): Promise<readonly Part[]> {

@@ -1,5 +1,5 @@
 import express from 'express';
-import type { Express, Request, RequestHandler, Response } from 'express';
+import type { Express, Request, Response } from 'express';
 import { RequestLimiter, InFlightBytes, type LimitedHandler } from './requestLimiter.ts';
 import { ClientGoneError } from './clientGone.ts';
 import { pageSender, sendInternalError, sendText } from './sending.ts';
@@ -35,27 +35,26 @@ export function createApp(deps: WebDependencies): Express {
   );
   const pages = new RequestLimiter(0, '', inFlight);
   const sendPage = pageSender();
-  const safe = (handler: Handler): Handler => safely(handler, (error) => deps.failed(error));
-  const read = (path: string, handler: RequestHandler): void => {
-    app.get(literal(path), handler);
+  const read = (path: string, handler: Handler): void => {
+    app.get(literal(path), safely(handler, deps));
     app.all(literal(path), methodNotAllowed('GET, HEAD'));
   };
-  const readPage = (path: string, handler: LimitedHandler): void => read(path, safe(pages.guard(handler)));
+  const readPage = (path: string, handler: LimitedHandler): void => read(path, pages.guard(handler));
   const lastScrapes = new LastScrapes();
   const { page, json, config } = statusPages(deps, sendPage, lastScrapes);
 
   // Registered first: a telemetry path of "/" replaces the status page.
-  read(`${prefix}${telemetryPath}`, safe(scrapes.guard(metricsHandler(deps, lastScrapes))));
-  read(`${prefix}${PATHS.probe}`, safe(scrapes.guard(probeHandler(deps, lastScrapes))));
+  read(`${prefix}${telemetryPath}`, scrapes.guard(metricsHandler(deps, lastScrapes)));
+  read(`${prefix}${PATHS.probe}`, scrapes.guard(probeHandler(deps, lastScrapes)));
   readPage(`${prefix}${PATHS.discovery}`, discoveryHandler(deps, sendPage));
   readPage(`${prefix}/`, page);
   readPage(`${prefix}${PATHS.status}`, json);
   readPage(`${prefix}${PATHS.config}`, config);
-  read(`${prefix}${PATHS.healthy}`, safe(healthyHandler(deps)));
-  read(`${prefix}${PATHS.ready}`, safe(readyHandler(deps)));
+  read(`${prefix}${PATHS.healthy}`, healthyHandler(deps));
+  read(`${prefix}${PATHS.ready}`, readyHandler(deps));
   const reload = literal(`${prefix}${PATHS.reload}`);
-  app.post(reload, safe(reloadHandler(deps)));
-  app.put(reload, safe(reloadHandler(deps)));
+  app.post(reload, safely(reloadHandler(deps), deps));
+  app.put(reload, safely(reloadHandler(deps), deps));
   app.all(reload, methodNotAllowed('POST, PUT'));
   if (prefix !== '') {
     readPage(prefix, page);
@@ -78,7 +77,7 @@ function methodNotAllowed(allowed: string) {
 }
 
 /** Wraps a handler: an internal error is reported to `failed` and answered with a sentence, never with a stack. */
-function safely(handler: Handler, failed: (error: unknown) => void): Handler {
+function safely(handler: Handler, deps: WebDependencies): Handler {
   return async (request, response) => {
     try {
       await handler(request, response);
@@ -86,7 +85,7 @@ function safely(handler: Handler, failed: (error: unknown) => void): Handler {
       if (error instanceof ClientGoneError) request.socket.destroy();
       else if (error instanceof HttpError) sendText(response, error.status, error.message);
       else {
-        failed(error);
+        deps.failed(error);
         sendInternalError(response);
       }
     }
@@ -129,14 +128,9 @@ function reloadHandler({ reload, settings }: WebDependencies): Handler {
     if (isOfAnotherSite(request, settings.externalUrl)) {
       throw new HttpError(403, 'A page of another site may not reload the exporter.');
     }
-    const result = await reload();
-    if (result.ok) sendText(response, 200, 'Reloaded');
-    else
-      sendText(
-        response,
-        500,
-        ['The configuration is invalid; the running one stays.', ...result.diagnostics].join('\n'),
-      );
+    const faults = await reload();
+    if (faults.length === 0) sendText(response, 200, 'Reloaded');
+    else sendText(response, 500, ['The configuration is invalid; the running one stays.', ...faults].join('\n'));
   };
 }
 

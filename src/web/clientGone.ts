@@ -28,10 +28,7 @@ export function clientGone(response: ServerResponse, over: () => void = () => un
   return gone.signal;
 }
 
-/**
- * The result of the work. Rejects with a {@link ClientGoneError} as soon as the client has left; the work continues in the
- * background.
- */
+/** The result of the work; a {@link ClientGoneError} as soon as the client has left, while the work continues. */
 export async function unlessGone<T>(work: Promise<T>, gone: AbortSignal): Promise<T> {
   let leave: (() => void) | undefined;
   const left = new Promise<never>((_resolve, reject) => {

@@ -5,7 +5,6 @@ import type { CollectionConfig } from '../config/config.ts';
 import type { OwnFamily } from '../exposition/exposition.ts';
 import type { DroppedSeries } from '../metrics/sample.ts';
 
-/** The collector as scrapes, pages and service discovery use it. */
 export type WebCollector = Pick<
   Collector,
   | 'overview'
@@ -19,8 +18,6 @@ export type WebCollector = Pick<
   | 'isReady'
 >;
 
-export type ReloadResult = { readonly ok: true } | { readonly ok: false; readonly diagnostics: readonly string[] };
-
 /** The failure of the last reload: `at` is its time in Unix seconds, and `diagnostics` say why. */
 export interface ReloadFailure {
   readonly at: number;
@@ -28,11 +25,8 @@ export interface ReloadFailure {
 }
 
 export interface WebSettings {
-  /** `--web.telemetry-path`, such as `/metrics`. */
   readonly telemetryPath: string;
-  /** `--web.route-prefix`, such as `/` or `/exporter`. */
   readonly routePrefix: string;
-  /** `--web.external-url`: where users find the exporter, behind a reverse proxy. */
   readonly externalUrl: URL | undefined;
   /** `--web.max-requests`: scrapes that are answered at the same time; 0: no limit. */
   readonly maxRequests: number;
@@ -62,8 +56,8 @@ export interface WebDependencies {
   /** The running configuration as YAML, secrets as `<secret>`. */
   configText(): string;
   mask(text: string): string;
-  /** Undefined where `--web.enable-lifecycle` is off. */
-  readonly reload: (() => Promise<ReloadResult>) | undefined;
+  /** Gives the faults, none where the configuration was reloaded. Undefined where `--web.enable-lifecycle` is off. */
+  readonly reload: (() => Promise<readonly string[]>) | undefined;
   /** Undefined where the last reload did not fail. */
   reloadFailure(): ReloadFailure | undefined;
   stopping(): boolean;
@@ -72,7 +66,6 @@ export interface WebDependencies {
   /** A clock that is never set, in milliseconds: the collector's. */
   monotonic(): number;
   warn(message: string): void;
-  /** Reports an internal error of a request, which is answered with 500. */
   failed(error: unknown): void;
 }
 

@@ -27,7 +27,6 @@ export function isHostHeader(host: string): boolean {
   return HOST.test(host) && Number(/:(\d{1,5})$/.exec(host)?.[1] ?? 0) <= 65_535;
 }
 
-/** A request that is refused: the client gets this status and the message. */
 export class HttpError extends Error {
   override readonly name = 'HttpError';
   readonly status: number;
@@ -44,13 +43,9 @@ export function queryOf(target: string): URLSearchParams {
   return new URLSearchParams(mark < 0 ? '' : target.slice(mark + 1));
 }
 
-/** The value of `collect[]` for the exporter's own metrics. */
 const OWN = 'exporter';
 
-/**
- * The groups that `collect[]` names, and whether it names the exporter's own; without `collect[]` everything. Throws a {@link
- * HttpError}.
- */
+/** The groups that `collect[]` names, and whether it names the exporter's own; all without it. Throws a {@link HttpError}. */
 export function readSelection(query: URLSearchParams): { readonly groups: ReadonlySet<Group>; readonly own: boolean } {
   const names = query.getAll('collect[]');
   if (names.length === 0) return { groups: new Set(GROUPS), own: true };
@@ -124,7 +119,6 @@ function readTimeout(header: string | undefined): number | undefined {
   return milliseconds > 0 && Number.isFinite(milliseconds) ? Math.min(milliseconds, MAX_TIMEOUT_MS) : undefined;
 }
 
-/** The format and compression that a request accepts. */
 export function expositionFormOf({ headers }: IncomingMessage): ExpositionForm {
   const encoding = headers['accept-encoding'];
   return {

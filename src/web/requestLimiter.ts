@@ -74,7 +74,6 @@ export class InFlightBytes {
     return response;
   }
 
-  /** The response has been taken, or the client has left. */
   end(response: ServerResponse): void {
     const reader = this.#readers.get(response);
     if (reader === undefined) return;
@@ -94,7 +93,6 @@ export class InFlightBytes {
   }
 }
 
-/** The slot of a request, as its handler uses it. */
 export interface RequestSlot {
   readonly gone: AbortSignal;
   /**
@@ -105,7 +103,6 @@ export interface RequestSlot {
   readonly inFlight: InFlightBytes;
 }
 
-/** A handler of a path with a limited number of responses. */
 export type LimitedHandler = (
   request: Parameters<Handler>[0],
   response: Response,
@@ -124,14 +121,12 @@ export class RequestLimiter {
   readonly #waiting = new Map<Response, AbortController>();
   readonly #writing = new Set<Response>();
 
-  /** `refusal` is what a client reads, with status 503, where no slot is free. */
   constructor(max: number, refusal: string, inFlight: InFlightBytes) {
     this.#max = max;
     this.#refusal = refusal;
     this.#inFlight = inFlight;
   }
 
-  /** The number of responses that wait for New Relic, and the number that is being made or sent. */
   get taken(): { readonly waiting: number; readonly writing: number } {
     return { waiting: this.#waiting.size, writing: this.#writing.size };
   }

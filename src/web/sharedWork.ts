@@ -2,20 +2,13 @@ import { yieldIfDue } from '../eventLoop/turns.ts';
 import { bodyOf } from '../exposition/gzip.ts';
 import { unlessGone } from './clientGone.ts';
 
-interface Work<T> {
-  readonly result: Promise<T>;
-  /** The number of clients that wait for it. */
-  waiting: number;
-  readonly abandon: () => void;
-}
-
 /**
  * Large work for clients, such as the making of a page: requests for the same share it, different works are done one after the
  * other, and a work ends early once every client that waits for it has left. Many clients then cost what one costs.
  */
 export class SharedWork<T> {
-  /** By key, from the moment of the first request until the work begins, or its result is there. */
-  readonly #works = new Map<string, Work<T>>();
+  /** By key, from the moment of the first request until the work begins, or its result is there; `waiting` counts clients. */
+  readonly #works = new Map<string, { readonly result: Promise<T>; waiting: number; readonly abandon: () => void }>();
   readonly #joinUntil: 'begin' | 'end';
   #last: Promise<void> = Promise.resolve();
 
@@ -25,11 +18,8 @@ export class SharedWork<T> {
   }
 
   /**
-   * Rejects with a {@link ClientGoneError} as soon as this client has left.
-   *
-   * @param key says what is made; equal for requests that can share it
-   * @param gone aborted when the client has left
-   * @param make does the work in slices, and stops when its signal is aborted
+   * Work for one client; rejects with a {@link ClientGoneError} as soon as it has left (`gone`). Requests of one `key` can share
+   * it. `make` does it in slices, and stops when its signal is aborted.
    */
   async of(key: string, gone: AbortSignal, make: (abandoned: AbortSignal) => Promise<T>): Promise<T> {
     const work = this.#works.get(key) ?? this.#add(key, make);
@@ -42,7 +32,7 @@ export class SharedWork<T> {
     }
   }
 
-  #add(key: string, make: (abandoned: AbortSignal) => Promise<T>): Work<T> {
+  #add(key: string, make: (abandoned: AbortSignal) => Promise<T>) {
     const abandoned = new AbortController();
     const result = this.#last.then(() => {
       abandoned.signal.throwIfAborted();

@@ -20,16 +20,6 @@ describe('entities of an account', () => {
     });
   });
 
-  it.each([
-    ['[{type: ext-service}]', 'entities[0].type'],
-    ['[{type: EXT-A}, {type: EXT-B}, {type: EXT-A}]', 'entities[2].type'],
-    ['[{type: EXT-A, include: [{id: 7}]}]', 'entities[0].include[0]'],
-    ['[{type: EXT-A, include: [{value: a}]}]', 'entities[0].include[0]'],
-    ['[{type: EXT-A, tags: [cost center, cost-center]}]', 'entities[0].tags[1]'],
-  ])('are refused where %s is written, at its place', (entities, path) => {
-    expect(faultsOf(withEntities(entities)).join('\n')).toContain(`accounts[0].${path}`);
-  });
-
   it('need the number of the account with REST only', () => {
     expect(faultsOf(withEntities('[{type: EXT-A}]', 'api: rest')).join('\n')).toContain('account_id');
     expect(configOf(withEntities('[{type: EXT-A}]', 'api: nerdgraph')).accounts[0]?.entities).toHaveLength(1);

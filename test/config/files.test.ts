@@ -78,23 +78,10 @@ describe('a file that is read once', () => {
     expect(await read).toEqual({ text: 'accounts: []' });
   });
 
-  it('may be a regular file too', async () => {
+  it('may be a regular file too, and has the problems of one', async () => {
     const path = join(newFolder(), 'file');
+    expect(await readTextOrPipe(path)).toEqual({ problem: 'does not exist' });
     writeFileSync(path, 'a');
     expect(await readTextOrPipe(path)).toEqual({ text: 'a' });
-  });
-
-  it('is waited for at most 5 seconds when it is a pipe', async () => {
-    expect(await readTextOrPipe(namedPipe())).toEqual({ problem: 'is a pipe that did not end within 5 seconds' });
-  });
-
-  it('has at most 8 MB when it is a pipe', async () => {
-    const path = namedPipe();
-    const read = readTextOrPipe(path);
-    const writer = await open(path, 'w');
-    const written = writer.write(Buffer.alloc(9 * 1_048_576)).catch((error: unknown) => error);
-    expect(await read).toEqual({ problem: 'is larger than 8 MB' });
-    await written;
-    await writer.close();
   });
 });

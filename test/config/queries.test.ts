@@ -260,13 +260,15 @@ describe('query files', () => {
     const files = {
       'a.yaml': file('a', 'SELECT count(*) FROM T LIMIT 5'),
       'b.yaml': 'queries: [{name: a}]\nmore: 1\n',
+      'list.yaml': '- name: orders\n',
     };
-    expect(load('a.yaml, b.yaml', files).faults).toEqual([
+    expect(load('a.yaml, b.yaml, list.yaml', files).faults).toEqual([
       'a.yaml:2:21: queries[0].nrql: character 24: LIMIT stands outside of an inner query: remove it, the exporter writes it ("limit" says how many facets are read)',
       'b.yaml:1:11: queries[0].nrql: is required (text)',
       'b.yaml:1:11: queries[0].metrics: is required (a list)',
       'b.yaml:1:18: queries[0].name: is the name of another query of the account: choose another',
       'b.yaml:2:1: more: unknown key',
+      'list.yaml:1:1: expected a mapping, not a list: begin the file with "queries:" and indent the list below it',
     ]);
   });
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { withStack, createLogger, type LogFormat, type LogLevel } from '../../src/log/logger.ts';
+import { createLogger, errorText, type LogFormat, type LogLevel } from '../../src/log/logger.ts';
 import { Secrets } from '../../src/log/secrets.ts';
 
 /** A logger and what it has written, the time left out of it. */
@@ -101,7 +101,7 @@ describe('a log line', () => {
 
   it.each(['info', 'debug'] as const)('at level %s tells the stack of an error that nobody foresaw', (level) => {
     const { logger, written } = recording('logfmt', level);
-    logger.error({ err: withStack(new Error('reading failed', { cause: new Error('socket closed') })) }, 'x');
+    logger.error({ err: errorText(new Error('reading failed', { cause: new Error('socket closed') }), true) }, 'x');
     expect(written[0]).toContain('Error: reading failed\\n    at ');
     expect(written[0]).toContain('caused by: Error: socket closed\\n    at ');
   });

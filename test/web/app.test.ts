@@ -151,7 +151,7 @@ describe('/-/reload', () => {
     let reloads = 0;
     const reload = () => {
       reloads += 1;
-      return Promise.resolve({ ok: true as const });
+      return Promise.resolve([]);
     };
     const externalUrl = new URL('https://proxy.example/exporter/');
     const { origin } = await served({ reload, settings: { externalUrl } });
@@ -172,7 +172,7 @@ describe('/-/reload', () => {
 
   test('gets 500 with the faults', async () => {
     const diagnostics = ['config.yaml:3:5: accounts[0].region: must be us', 'config.yaml:9:1: nonsense: unknown key'];
-    const { origin } = await served({ reload: () => Promise.resolve({ ok: false, diagnostics }) });
+    const { origin } = await served({ reload: () => Promise.resolve(diagnostics) });
     const got = await get(`${origin}/-/reload`, { method: 'POST' });
     expect([got.status, ...got.text.trimEnd().split('\n').slice(1)]).toEqual([500, ...diagnostics]);
   });

@@ -73,11 +73,7 @@ export function inputSchema(): JsonSchema {
 
 const REDACTED = '<secret>';
 
-/**
- * The running configuration as YAML for people (the page `/config`), in the form of the file, without its secrets.
- *
- * @param mask hides secrets that a user wrote into a query
- */
+/** The running configuration in the form of the file, without its secrets; `mask` hides what a user wrote into a query. */
 export function redactConfig(config: z.output<typeof fileSchema>, mask: (text: string) => string): string {
   const accounts = config.accounts.map((account) => ({
     ...account,

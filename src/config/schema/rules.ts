@@ -74,7 +74,6 @@ function withinAccount(account: Mapping, path: Path): Issue[] {
   ];
 }
 
-/** The keys that choose among the accounts of a key. */
 const LIST_KEYS = ['include_accounts', 'exclude_accounts', 'max_accounts'] as const;
 
 /** An entry for several accounts needs NerdGraph, and names each number once. */

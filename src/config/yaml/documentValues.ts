@@ -28,16 +28,7 @@ export interface YamlProblem {
   readonly message: string;
 }
 
-/** The nodes around a node, from the document down. */
 type Ancestors = readonly (Document | Node | Pair)[];
-
-interface LocatedValue {
-  readonly offset: number;
-  /** The offset of its key; an item of a list has none. */
-  readonly key: number | undefined;
-  /** The node of the value; for an alias, its target. */
-  readonly node: Node | null;
-}
 
 /**
  * The plain values of a document (null for an invalid one), with their locations. Placeholders are replaced from the
@@ -60,8 +51,6 @@ export class DocumentValues {
   readonly #anchors = new Map<string, Node>();
   /** The target of each alias, recorded where the alias stands: its anchor may be defined again further down. */
   readonly #targets = new Map<Alias, Node>();
-  /** The positions of the items of a list that has invalid ones. */
-  readonly #positions = new Map<YAMLSeq, ReadonlyMap<unknown, number>>();
 
   constructor(document: Document.Parsed, env: Environment | undefined) {
     this.#document = document;
@@ -86,7 +75,7 @@ export class DocumentValues {
   }
 
   /** The value at a path and the values around it, from the top of the file down, as far as they exist. */
-  on(path: Path): readonly LocatedValue[] {
+  on(path: Path) {
     const found = [this.#locate(this.#document.contents)];
     for (const step of path) {
       const node = found.at(-1)?.node;
@@ -103,12 +92,12 @@ export class DocumentValues {
     return this.on(path).some(({ node }) => node !== null && this.#invalid.has(node));
   }
 
-  /** The expanded text of a value with placeholders, before it got a type. */
   expansionOf(node: Node | null | undefined): string | undefined {
     return node ? this.#expansions.get(node) : undefined;
   }
 
-  #locate(written: Node | null, key?: Scalar): LocatedValue {
+  /** The offsets of a value and of its key, which an item of a list has not, and its node; for an alias, its target. */
+  #locate(written: Node | null, key?: Scalar) {
     const keyOffset = key?.range?.[0];
     const node = isAlias(written) ? (this.#targets.get(written) ?? written) : written;
     return { offset: startOf(written, keyOffset), key: keyOffset, node };
@@ -177,14 +166,8 @@ export class DocumentValues {
     const nodes = [...ancestors, node];
     return ancestors.flatMap((each, index): Path => {
       if (isPair<Scalar<string>>(each)) return [each.key.value];
-      return isSeq(each) ? [this.#positionsIn(each).get(nodes[index + 1]) ?? 0] : [];
+      return isSeq(each) ? [each.items.indexOf(nodes[index + 1])] : [];
     });
-  }
-
-  #positionsIn(list: YAMLSeq): ReadonlyMap<unknown, number> {
-    const positions = this.#positions.get(list) ?? new Map(list.items.map((item, index) => [item, index]));
-    this.#positions.set(list, positions);
-    return positions;
   }
 }
 

@@ -5,10 +5,6 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** An escaped `${`, or a `${` with its name, and with its default where it has one; without a name it is no placeholder. */
 const PLACEHOLDER = /\$\$\{|\$\{(?:([A-Za-z_][A-Za-z0-9_]*)(?:\}|:-([^}]*)\}))?/g;
 
-/** Longest text of a file, in characters, before and after placeholders are replaced; no valid value is as long. */
-export const MAX_TEXT = 655_360;
-export const TOO_LONG = 'a text is longer than 655,360 characters: shorten it';
-
 const INCOMPLETE = '"${" must begin ${NAME} or ${NAME:-default}: complete it, or write "$${" for a literal "${"';
 
 /**
@@ -16,18 +12,15 @@ const INCOMPLETE = '"${" must begin ${NAME} or ${NAME:-default}: complete it, or
  * The value of a variable is inserted unchanged, without a search for placeholders in it.
  */
 export function expandPlaceholders(text: string, env: Environment): string | { readonly problem: string } {
-  const parts: string[] = [];
-  let length = 0;
+  let expanded = '';
   let done = 0;
   for (const { 0: whole, 1: name, 2: fallback, index } of text.matchAll(PLACEHOLDER)) {
     const by = whole === '$${' ? '${' : replacementOf(name, fallback, env);
     if (typeof by !== 'string') return by;
-    parts.push(text.slice(done, index), by);
-    length += index - done + by.length;
+    expanded += text.slice(done, index) + by;
     done = index + whole.length;
-    if (length > MAX_TEXT) return { problem: TOO_LONG };
   }
-  return parts.join('') + text.slice(done);
+  return expanded + text.slice(done);
 }
 
 function replacementOf(name: string | undefined, fallback: string | undefined, env: Environment) {

@@ -1,7 +1,7 @@
 import { Composer, type CST, type Document, Lexer, LineCounter, Parser, type YAMLError, YAMLParseError } from 'yaml';
 import { firstDiagnostics, MAX_DIAGNOSTICS, showPath, type Diagnostic, type Issue, type Path } from '../diagnostic.ts';
 import { DocumentValues, type YamlProblem } from './documentValues.ts';
-import { type Environment, MAX_TEXT, TOO_LONG } from './placeholders.ts';
+import type { Environment } from './placeholders.ts';
 
 /** A YAML file as plain values, with their locations. */
 export interface YamlFile {
@@ -9,19 +9,13 @@ export interface YamlFile {
   readonly value: unknown;
   /** The problems found while reading, and these issues, in the order of the file; one diagnostic for each invalid value. */
   diagnosticsWith(issues: readonly Issue[]): Diagnostic[];
-  /**
-   * A diagnostic at a value or at its key; for a missing value, at the nearest mapping or list that should contain it.
-   */
+  /** At a value or at its key; for a missing value, at the nearest mapping or list that should contain it. */
   diagnostic(path: Path, message: string, at: 'key' | 'value'): Diagnostic;
   /** The expanded text of a value with placeholders, before it got a type. */
   textAt(path: Path): string | undefined;
 }
 
-/**
- * Reads YAML 1.2 (core schema); reports every problem, not only the first.
- *
- * @param env replaces the placeholders; without it, `${` is ordinary text
- */
+/** Reads YAML 1.2 (core schema); reports every problem. `env` replaces the placeholders; without it, `${` is ordinary text. */
 export function readYaml(
   { path: name, text }: { readonly path: string; readonly text: string },
   env: Environment | undefined,
@@ -74,43 +68,27 @@ function valuesOf(
 }
 
 const TOO_DEEP = 'lists and mappings are nested too deeply';
-const TOO_LARGE = 'the file has more values than a configuration can have';
 const TOO_MANY_ALIASES = 'the aliases stand for too many values';
 
 /** Limit for nesting, far above that of any valid file: deeper texts take the library minutes, or overflow its stack. */
 const MAX_NESTING = 50;
-/** Limit for the lexer's tokens, far above that of any configuration: the library takes some 300 bytes for each. */
-const MAX_LEXEMES = 1_000_000;
 
-/** The first document of a text, as the library's `parseDocument` gives it; a text too large for the library is refused. */
+/** The first document of a text, as the library's `parseDocument` gives it; a text nested too deeply for the library is refused. */
 function parse(text: string, lines: LineCounter): Document.Parsed | YamlProblem {
   const parser = new Parser(lines.addNewLine);
   lines.addNewLine(0);
   const tokens: CST.Token[] = [];
-  let lexemes = 0;
   for (const lexeme of new Lexer().lex(text)) {
     tokens.push(...parser.next(lexeme));
-    lexemes += 1;
     if (parser.stack.length > MAX_NESTING) return { offset: parser.offset, path: [], message: TOO_DEEP };
-    // The checks of a value take up to 100 bytes for each character of a text.
-    if (lexeme.length > MAX_TEXT && !lexeme.startsWith('#'))
-      return { offset: parser.offset - lexeme.length, path: [], message: TOO_LONG };
-    if (lexemes > MAX_LEXEMES) return { offset: parser.offset, path: [], message: TOO_LARGE };
   }
   tokens.push(...parser.end());
-  const { stackTraceLimit } = Error;
-  // The library creates an error for each of perhaps a million problems; their stacks would take a gigabyte.
-  Error.stackTraceLimit = 0;
-  try {
-    const composer = new Composer({ logLevel: 'error', stringKeys: true, uniqueKeys: false, resolveKnownTags: false });
-    const [document, second] = composer.compose(tokens, true, text.length);
-    if (document === undefined) throw new Error('a text without a document was read');
-    if (second !== undefined)
-      document.errors.push(new YAMLParseError([second.range[0], second.range[1]], 'MULTIPLE_DOCS', ''));
-    return document;
-  } finally {
-    Error.stackTraceLimit = stackTraceLimit;
-  }
+  const composer = new Composer({ logLevel: 'error', stringKeys: true, uniqueKeys: false, resolveKnownTags: false });
+  const [document, second] = composer.compose(tokens, true, text.length);
+  if (document === undefined) throw new Error('a text without a document was read');
+  if (second !== undefined)
+    document.errors.push(new YAMLParseError([second.range[0], second.range[1]], 'MULTIPLE_DOCS', ''));
+  return document;
 }
 
 function documentProblem({ directives, contents }: Document.Parsed, text: string): string | undefined {

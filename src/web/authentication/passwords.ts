@@ -1,5 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { Worker } from 'node:worker_threads';
+import pLimit, { type LimitFunction } from 'p-limit';
 
 /** A hash that belongs to no password, for comparisons with unknown users; the cost is put in front of it. */
 const FAKE_HASH = 'ltFD16TwbmkJiBVLRzXJxengmroSd7g5ck8B7KcjBPzoE0Oyhy0fi';
@@ -11,15 +12,10 @@ const COMPARED_AT_ONCE = 2;
 /** Compares a password with a bcrypt hash. Every refusal takes as long as one of a hash of `cost`. */
 export type Compare = (password: string, hash: string, cost: number) => Promise<boolean>;
 
-/** The worker's file beside the built program: see scripts/build.ts. */
+/** See scripts/build.ts. */
 const WORKER = new URL('./passwordWorker.js', import.meta.url);
 
-/**
- * Compares passwords in threads, so that scrapes are answered meanwhile. A thread compares one password at a time, is reused,
- * and never keeps the process alive.
- *
- * @param file the program of a thread
- */
+/** Compares passwords in threads, so that scrapes are answered meanwhile; idle ones are reused, and keep no process alive. */
 export function compareInWorkers(file: URL = WORKER): Compare {
   const idle = new Set<Worker>();
   const start = (): Worker => {
@@ -60,25 +56,21 @@ export function readBasicCredentials(
  * which users exist. Right and wrong verdicts are remembered apart: no flood of wrong ones pushes out a right one.
  */
 export class BasicAuthenticator {
-  readonly #right = new Set<string>();
-  readonly #wrong = new Set<string>();
   /** Verdicts are kept under a digest with a key of this process, so that memory holds no password. */
+  readonly #keys = { right: new Set<string>(), wrong: new Set<string>() };
   readonly #digestKey = randomBytes(32);
   readonly #compare: Compare;
-  readonly #turns: Turns;
+  readonly #comparing = pLimit(COMPARED_AT_ONCE);
+  /** By address: one password of each is compared at a time, so that a flood from one address does not delay the others. */
+  readonly #byAddress = new Map<string, LimitFunction>();
 
-  /** `random` gives numbers from 0 to below 1. */
-  constructor(compare: Compare, random: () => number = Math.random) {
+  constructor(compare: Compare) {
     this.#compare = compare;
-    this.#turns = new Turns(random);
   }
 
   /**
-   * `none`: no password was given, or the client has left.
-   *
-   * @param users bcrypt hashes by user name
-   * @param gone aborted when the client has left: its password is not compared
-   * @param address of the client; addresses take turns
+   * `none`: no password was given, or the client at this address has left before its turn (`gone`). `users` has bcrypt hashes by
+   * user name.
    */
   async judge(
     users: ReadonlyMap<string, string>,
@@ -95,93 +87,39 @@ export class BasicAuthenticator {
     const key = this.#digest(given.user, hash, given.password);
     const remembered = this.#remembered(key);
     if (remembered !== undefined) return remembered;
-    if (!(await this.#turns.take(address, gone))) return 'none';
-    try {
+    const compared = async (): Promise<'right' | 'wrong' | 'none'> => {
       // Another client may have sent the same meanwhile.
       const found = this.#remembered(key);
-      if (found !== undefined) return found;
+      if (found !== undefined || gone.aborted) return found ?? 'none';
       const matches = await this.#compare(given.password, hash, cost);
       const verdict = matches && known !== undefined ? 'right' : 'wrong';
-      remember(verdict === 'right' ? this.#right : this.#wrong, key);
+      this.#remember(verdict, key);
       return verdict;
+    };
+    const ofAddress = this.#byAddress.get(address) ?? pLimit(1);
+    this.#byAddress.set(address, ofAddress);
+    try {
+      return await ofAddress(() => this.#comparing(compared));
     } finally {
-      this.#turns.end();
+      if (ofAddress.activeCount + ofAddress.pendingCount === 0) this.#byAddress.delete(address);
     }
   }
 
   #remembered(key: string): 'right' | 'wrong' | undefined {
-    for (const [verdict, keys] of [
-      ['right', this.#right],
-      ['wrong', this.#wrong],
-    ] as const) {
-      if (!keys.has(key)) continue;
-      remember(keys, key);
-      return verdict;
-    }
-    return undefined;
+    const verdict = (['right', 'wrong'] as const).find((one) => this.#keys[one].has(key));
+    if (verdict !== undefined) this.#remember(verdict, key);
+    return verdict;
+  }
+
+  #remember(verdict: 'right' | 'wrong', key: string): void {
+    const keys = this.#keys[verdict];
+    keys.delete(key);
+    keys.add(key);
+    const [oldest] = keys;
+    if (keys.size > MAX_REMEMBERED && oldest !== undefined) keys.delete(oldest);
   }
 
   #digest(...parts: readonly string[]): string {
     return createHmac('sha256', this.#digestKey).update(JSON.stringify(parts)).digest('base64');
-  }
-}
-
-/** Puts a key at the end of the keys that were used last. */
-function remember(keys: Set<string>, key: string): void {
-  keys.delete(key);
-  keys.add(key);
-  const [oldest] = keys;
-  if (keys.size > MAX_REMEMBERED && oldest !== undefined) keys.delete(oldest);
-}
-
-/**
- * Lets few passwords be compared at a time, because each comparison takes a processor for a while. Addresses take turns, so that a
- * flood from one does not delay the others. Within an address the lot decides: a client that gives up and comes again is not
- * behind a flood each time. As a connection has one request answered at a time, no more passwords wait than there are connections.
- */
-class Turns {
-  readonly #random: () => number;
-  /** What waits, by address; the address whose turn is next comes first. */
-  readonly #waiting = new Map<string, (() => void)[]>();
-  #free = COMPARED_AT_ONCE;
-
-  constructor(random: () => number) {
-    this.#random = random;
-  }
-
-  /** True once it is the turn of this client, which `end` must follow; false if it left before. */
-  async take(address: string, gone: AbortSignal): Promise<boolean> {
-    if (gone.aborted) return false;
-    if (this.#free > 0) {
-      this.#free -= 1;
-      return true;
-    }
-    return await new Promise((resolve) => {
-      const begin = (): void => resolve(true);
-      this.#waiting.set(address, [...(this.#waiting.get(address) ?? []), begin]);
-      const leave = (): void => {
-        this.#keep(address, this.#waiting.get(address)?.filter((other) => other !== begin) ?? []);
-        resolve(false);
-      };
-      gone.addEventListener('abort', leave, { once: true });
-    });
-  }
-
-  end(): void {
-    const [next] = this.#waiting;
-    if (next === undefined) {
-      this.#free += 1;
-      return;
-    }
-    const [address, waiting] = next;
-    const [begin] = waiting.splice(Math.floor(this.#random() * waiting.length), 1);
-    this.#waiting.delete(address);
-    this.#keep(address, waiting);
-    begin?.();
-  }
-
-  #keep(address: string, waiting: (() => void)[]): void {
-    if (waiting.length > 0) this.#waiting.set(address, waiting);
-    else this.#waiting.delete(address);
   }
 }

@@ -8,7 +8,6 @@ import { PATHS, type WebCollector, type WebDependencies } from '../dependencies.
 import { isHostHeader, timeToRespond, relativeRoot, HttpError, queryOf } from '../request.ts';
 import { formatAddress } from '../server/listening.ts';
 
-/** The groups to refresh before targets are listed. */
 const LISTS: ReadonlySet<Group> = new Set(['applications']);
 
 /** Limit for the labels whose conflict between two tags is logged, once for each label. */
@@ -82,7 +81,6 @@ function applicationsOf(collector: WebCollector, chosen: ReadonlySet<string>) {
   return found;
 }
 
-/** Reads the lists that are due: those of the chosen accounts, or of all. */
 async function readLists(
   collector: WebCollector,
   chosen: ReadonlySet<string>,

@@ -58,7 +58,6 @@ export function metricsHandler(deps: WebDependencies, lastScrapes: LastScrapes):
   };
 }
 
-/** The data of a probe when the application list cannot be read. */
 const NOTHING = { blocks: [], cut: [] };
 
 /** `/probe`: one application of one account. A request names it by its id in the account's list, never by an address. */

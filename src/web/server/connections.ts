@@ -1,11 +1,9 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
-import { Server as TlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 
 /** The most open connections of all listening sockets together. A new one replaces the one that was idle for longest. */
 const MAX_CONNECTIONS = 512;
 
-/** The response to plain HTTP on a TLS port. */
 const SPEAK_TLS = 'This port speaks HTTPS: use https:// in the address.\n';
 const PLAIN_RESPONSE = [
   'HTTP/1.1 400 Bad Request',
@@ -20,11 +18,10 @@ const PLAIN_RESPONSE = [
 const MAX_AHEAD = 32;
 
 interface Connection {
-  /** The plain socket until TLS has been agreed on, then that of TLS. */
-  socket: Socket;
+  /** The socket that was accepted, below that of TLS. */
+  readonly socket: Socket;
   /** Requests received but not answered yet. */
   waiting: number;
-  /** The response under way. */
   current: ServerResponse | undefined;
   /** Ends when all requests received so far have been answered: the next one waits for it. */
   responded: Promise<void>;
@@ -36,47 +33,23 @@ interface Connection {
  */
 export class Connections {
   /** The connection that was used longest ago comes first. */
-  readonly #open = new Set<Connection>();
-  readonly #bySocket = new WeakMap<Socket, Connection>();
-  /** Connections whose TLS handshake has not ended, by the two addresses: both sockets of a connection have the same. */
-  readonly #shakingHands = new Map<string, Connection>();
+  readonly #open = new Map<string | Socket, Connection>();
   #closing = false;
 
   follow(server: Server): void {
     // Beyond this limit Node refuses connections: the last resort when every connection is in use.
     server.maxConnections = 2 * MAX_CONNECTIONS;
-    server.prependListener('connection', (socket: Socket) => {
-      const connection = this.#accept(socket);
-      if (!(server instanceof TlsServer)) return;
-      const addresses = addressesOf(socket);
-      this.#shakingHands.set(addresses, connection);
-      socket.once('close', () => {
-        if (this.#shakingHands.get(addresses) === connection) this.#shakingHands.delete(addresses);
-      });
-    });
-    if (!(server instanceof TlsServer)) return;
-    server.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
-      if (error.code !== 'ERR_SSL_HTTP_REQUEST') return;
-      this.#shakingHands.get(addressesOf(socket))?.socket.end(PLAIN_RESPONSE);
-    });
-    server.prependListener('secureConnection', (socket) => {
-      const addresses = addressesOf(socket);
-      const connection = this.#shakingHands.get(addresses);
-      this.#shakingHands.delete(addresses);
-      if (connection === undefined) return;
-      connection.socket = socket;
-      this.#bySocket.set(socket, connection);
+    server.prependListener('connection', (socket: Socket) => void this.#accept(socket));
+    server.on('tlsClientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+      if (error.code === 'ERR_SSL_HTTP_REQUEST') this.#open.get(keyOf(socket))?.socket.end(PLAIN_RESPONSE);
     });
   }
 
-  /**
-   * Answers the requests of each connection in turn: `handler` is called when the response before has ended, and not for a client
-   * that has left.
-   */
+  /** Calls `handler` when the response before has ended, and not for a client that has left. */
   inTurn(handler: RequestListener): RequestListener {
     return (request, response) => {
-      const connection = this.#bySocket.get(request.socket) ?? this.#accept(request.socket);
       if (request.socket.destroyed) return;
+      const connection = this.#open.get(keyOf(request.socket)) ?? this.#accept(request.socket);
       if (connection.waiting > MAX_AHEAD) {
         request.socket.destroy();
         return;
@@ -90,31 +63,29 @@ export class Connections {
   async close(servers: readonly Server[], graceMs: number): Promise<void> {
     this.#closing = true;
     const closed = servers.filter(({ listening }) => listening).map(closeServer);
-    for (const { waiting, socket, current } of this.#open) {
+    for (const { waiting, socket, current } of this.#open.values()) {
       if (waiting === 0) socket.destroy();
       else if (current?.headersSent === false) current.setHeader('Connection', 'close');
     }
     const timer = setTimeout(() => {
-      for (const { socket } of this.#open) socket.destroy();
+      for (const { socket } of this.#open.values()) socket.destroy();
     }, graceMs);
     await Promise.all(closed);
     clearTimeout(timer);
   }
 
   #accept(socket: Socket): Connection {
-    if (this.#open.size >= MAX_CONNECTIONS) this.#makeRoom();
+    if (this.#open.size >= MAX_CONNECTIONS) {
+      const open = [...this.#open.values()];
+      open.find(({ waiting, socket: { destroyed } }) => waiting === 0 && !destroyed)?.socket.destroy();
+    }
     const connection: Connection = { socket, waiting: 0, current: undefined, responded: Promise.resolve() };
-    this.#open.add(connection);
-    this.#bySocket.set(socket, connection);
-    socket.once('close', () => this.#open.delete(connection));
+    const key = keyOf(socket);
+    this.#open.set(key, connection);
+    socket.once('close', () => {
+      if (this.#open.get(key) === connection) this.#open.delete(key);
+    });
     return connection;
-  }
-
-  #makeRoom(): void {
-    const idle = [...this.#open].find(({ waiting }) => waiting === 0);
-    if (idle === undefined) return;
-    this.#open.delete(idle);
-    idle.socket.destroy();
   }
 
   async #respond(
@@ -133,14 +104,17 @@ export class Connections {
     connection.current = undefined;
     connection.waiting -= 1;
     // A connection that was just used moves to the end, unless it has been closed.
-    if (!this.#open.delete(connection)) return;
-    this.#open.add(connection);
+    const key = keyOf(socket);
+    if (!this.#open.delete(key)) return;
+    this.#open.set(key, connection);
     if (this.#closing && connection.waiting === 0) socket.destroySoon();
   }
 }
 
-function addressesOf(socket: Socket): string {
-  return [socket.remoteAddress, socket.remotePort, socket.localAddress, socket.localPort].join(' ');
+/** The addresses of a connection, which its socket of TLS has too; a unix socket has none. */
+function keyOf(socket: Socket): string | Socket {
+  const { remoteAddress, remotePort, localAddress, localPort } = socket;
+  return remotePort === undefined ? socket : [remoteAddress, remotePort, localAddress, localPort].join(' ');
 }
 
 function closeServer(server: Server): Promise<void> {

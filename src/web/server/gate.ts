@@ -18,7 +18,6 @@ export function createGate(options: {
   /** The `rate_limit`, fixed at the start; all other settings of the web configuration follow its file. */
   readonly mayEnter: (() => boolean) | undefined;
   readonly compare: Compare;
-  /** Reports that a client at this address sent a wrong password. */
   readonly refusedLogin: (address: string) => void;
   readonly failed: (error: unknown) => void;
 }): RequestListener {

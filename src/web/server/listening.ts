@@ -43,10 +43,7 @@ export function formatAddress(host: string, port: number): string {
 /** The first file descriptor that systemd hands over, as in sd_listen_fds(3). */
 const FIRST_SOCKET = 3;
 
-/**
- * File descriptors of the sockets that systemd handed to this process (`LISTEN_PID`, `LISTEN_FDS`).
- * Throws a {@link ListenError} where there are none.
- */
+/** File descriptors of the sockets that systemd handed over to this process. Throws a {@link ListenError} without any. */
 export function systemdSockets(environment: Readonly<Record<string, string | undefined>>, pid: number): number[] {
   const { LISTEN_FDS: count, LISTEN_PID: owner } = environment;
   if (count === undefined || owner === undefined) {
@@ -76,10 +73,7 @@ const EXPLANATIONS: Readonly<Record<string, string>> = {
   EAI_AGAIN: UNKNOWN_HOST,
 };
 
-/**
- * Listens on an address, or on a socket that systemd has opened, and returns the address as `host:port`. Rejects with a
- * {@link ListenError}.
- */
+/** Listens on an address or a socket of systemd; gives the address as `host:port`. Rejects with a {@link ListenError}. */
 export async function listen(server: Server, target: ListenAddress | { readonly fd: number }): Promise<string> {
   const description =
     'fd' in target ? `the socket of file descriptor ${target.fd}` : formatAddress(target.host ?? '', target.port);

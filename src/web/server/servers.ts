@@ -47,9 +47,7 @@ export async function startServers(options: {
   readonly routePrefix: string;
   readonly refusedLogin: () => void;
   readonly warn: (message: string) => void;
-  /** Reports an internal error of a request. */
   readonly failed: (error: unknown) => void;
-  /** Milliseconds of a clock that never goes back. */
   readonly monotonic: () => number;
 }): Promise<Servers> {
   const store = new WebConfigStore(options.webConfigFile, options.warn);

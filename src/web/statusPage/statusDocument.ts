@@ -63,10 +63,17 @@ function* list<T>(elements: readonly T[], partsOf: (element: T) => Iterable<stri
   yield elements.length === 0 ? '[]' : ']';
 }
 
-/** These fields, with their names in snake case. */
+const SNAKE_CASE = new Map<string, string>();
+
+/** These fields, with their names in snake case; null for what is not known. */
 function fields<T extends object>(of: T, ...names: readonly (keyof T & string)[]): Record<string, unknown> {
-  const snake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-  return Object.fromEntries(names.map((name) => [snake(name), of[name]]));
+  const written: Record<string, unknown> = {};
+  for (const name of names) {
+    const snake = SNAKE_CASE.get(name) ?? name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    SNAKE_CASE.set(name, snake);
+    written[snake] = of[name] ?? null;
+  }
+  return written;
 }
 
 /** The text of a document in which unknown values are null. A replacer is slow: the documents of which there are many do without. */
@@ -76,11 +83,10 @@ function json(document: object): string {
 
 /** An entry with `account_ids`, without the accounts that its key lists. */
 function entryDocument(entry: EntryStatus) {
-  return fields(
-    entry,
-    ...(['entry', 'success', 'reason', 'problem', 'since', 'refused', 'listed', 'exported', 'leftOut'] as const),
-    'warnings',
-  );
+  return {
+    ...fields(entry, 'entry', 'success', 'reason', 'problem', 'since'),
+    ...fields(entry, 'refused', 'listed', 'exported', 'leftOut', 'warnings'),
+  };
 }
 
 function listedDocument({ id, name, verdict }: EntryStatus['accounts'][number]) {
@@ -112,8 +118,8 @@ function accountDocument(account: ShownAccount) {
     plan: { requests_per_minute: plan.callsPerMinute, stretch: plan.slowdown },
     groups: account.groups.map((group) => ({
       ...fields(group, 'group', 'intervalSeconds', 'effectiveIntervalSeconds', 'success', 'lastSuccess'),
-      ...(group.group === 'custom_metrics' ? { interval_of: 'names' } : {}),
       ...fields(group, 'durationSeconds', 'oldestWindowEnd'),
+      ...(group.group === 'custom_metrics' ? { interval_of: 'names' } : {}),
       entities: group.tasks,
     })),
     failures: account.failures.map((failure) => ({
@@ -123,7 +129,7 @@ function accountDocument(account: ShownAccount) {
     })),
     entity_types: account.entities.map((each) => ({
       ...fields(each, 'type', 'state', 'success', 'lastSuccess', 'listed', 'exported', 'reporting', 'metrics'),
-      series: each.series,
+      ...fields(each, 'series', 'problem'),
       duration_seconds: each.seconds,
       left_out: { by_configuration: each.excluded, by_max_entities: each.leftOut },
       metric_problems: each.metricProblems.map(({ metric, problem }) => ({ metric, problem })),
@@ -131,7 +137,6 @@ function accountDocument(account: ShownAccount) {
       oldest_window_end: each.windowEnd,
       golden_metrics: each.values,
       golden_metrics_failing: each.failing,
-      problem: each.problem,
     })),
     queries: account.queries.map((query) => ({
       ...fields(query, 'name', 'nrql', 'state', 'success', 'lastSuccess', 'windowEnd', 'rows', 'series', 'problem'),
@@ -142,45 +147,25 @@ function accountDocument(account: ShownAccount) {
 }
 
 function applicationDocument(application: ShownApplication) {
-  const { id, name, reporting, tags = [], window } = application;
   return {
-    id,
-    name,
-    language: application.language ?? null,
-    reporting,
-    error_ratio: application.errorRatio ?? null,
-    apdex_score: application.apdexScore ?? null,
-    tags,
+    ...fields(application, 'id', 'name', 'language', 'reporting', 'errorRatio', 'apdexScore'),
+    tags: application.tags ?? [],
     health_status: application.health ?? null,
     requests_per_second: application.requests ?? null,
     apdex_threshold_seconds: application.apdexThreshold ?? null,
     response_time_seconds: application.responseTime ?? null,
-    breakdown: window === undefined ? null : partsOf(application),
+    breakdown: application.window === undefined ? null : partsOf(application),
   };
 }
 
-function entityDocument({ type, guid, name, reporting, health, golden }: ShownEntity) {
-  return { type, guid, name, reporting, health_status: health ?? null, golden_metrics: golden };
+function entityDocument(entity: ShownEntity) {
+  const { health = null, golden } = entity;
+  return { ...fields(entity, 'type', 'guid', 'name', 'reporting'), health_status: health, golden_metrics: golden };
 }
 
 function taskDocument(task: TaskStatus) {
-  const { group, state, failures } = task;
   return {
-    group,
-    application_id: task.applicationId ?? null,
-    application: task.application ?? null,
-    host_id: task.hostId ?? null,
-    host: task.host ?? null,
-    entity_type: task.entityType ?? null,
-    entity_guid: task.entityGuid ?? null,
-    entity: task.entity ?? null,
-    query: task.query ?? null,
-    state,
-    failures,
-    reason: task.reason ?? null,
-    problem: task.problem ?? null,
-    since: task.since ?? null,
-    seconds: task.seconds ?? null,
-    window_end: task.windowEnd ?? null,
+    ...fields(task, 'group', 'applicationId', 'application', 'hostId', 'host', 'entityType', 'entityGuid', 'entity'),
+    ...fields(task, 'query', 'state', 'failures', 'reason', 'problem', 'since', 'seconds', 'windowEnd'),
   };
 }

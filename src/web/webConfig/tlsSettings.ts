@@ -2,7 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { resolve } from 'node:path';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { certificateProblem } from '../../config/certificates.ts';
-import { mayBeSecret } from '../../config/diagnostic.ts';
+import { issue, mayBeSecret, type Issue } from '../../config/diagnostic.ts';
 import { readFile } from '../../config/files.ts';
 import { CIPHER_SUITES, CURVES, TLS13_CIPHER_SUITES, TLS_VERSIONS, type TlsSection } from './webConfigFile.ts';
 
@@ -19,10 +19,10 @@ export function asksForCertificate({ clientAuth }: TlsSettings): boolean {
   return clientAuth !== undefined && clientAuth !== 'NoClientCert';
 }
 
-/** A mistake in the section, at a key; `key` is undefined for the section as a whole. */
-interface Problem {
-  readonly key: keyof TlsSection | undefined;
-  readonly message: string;
+const SECTION = 'tls_server_config';
+
+function at(key: keyof TlsSection, message: string): Issue {
+  return issue([SECTION, key], message);
 }
 
 /** Reads the files of `tls_server_config`, relative to `folder`, and checks that the parts fit together. */
@@ -31,70 +31,66 @@ export function readTlsSettings(
   folder: string,
 ): {
   readonly settings: TlsSettings | undefined;
-  readonly problems: readonly Problem[];
+  readonly issues: readonly Issue[];
   readonly files: readonly string[];
 } {
-  const problems = contradictions(section);
+  const issues = contradictions(section);
   const files: string[] = [];
   const read = (name: 'cert' | 'key' | 'client_ca'): string | undefined => {
     const file = section[`${name}_file`];
     if (file === undefined) return section[name];
-    if (section[name] !== undefined) problems.push({ key: name, message: `give ${name} or ${name}_file, not both` });
+    if (section[name] !== undefined) issues.push(at(name, `give ${name} or ${name}_file, not both`));
     const path = resolve(folder, file);
     files.push(path);
     const pem = readFile(path);
     if ('bytes' in pem) return pem.bytes.toString('utf8');
     // A file name that may be a key, written there by mistake, is not repeated.
-    problems.push({ key: `${name}_file`, message: `${mayBeSecret(file) ? 'the file' : path} ${pem.problem}` });
+    issues.push(at(`${name}_file`, `${mayBeSecret(file) ? 'the file' : path} ${pem.problem}`));
     return undefined;
   };
   const pems = { cert: read('cert'), key: read('key'), ca: read('client_ca') };
-  if (problems.length > 0) return { settings: undefined, problems, files };
+  if (issues.length > 0) return { settings: undefined, issues, files };
   const authorities = pems.ca === undefined ? undefined : certificateProblem(pems.ca);
-  if (authorities !== undefined) problems.push({ key: keyOf(section, 'client_ca'), message: authorities });
+  if (authorities !== undefined) issues.push(at(keyOf(section, 'client_ca'), authorities));
   const context = contextOptions(section, pems);
   try {
     createSecureContext(context);
     // OpenSSL accepts a key of another kind than the certificate's, with which every handshake would fail.
     const { cert, key } = pems;
     if (cert !== undefined && key !== undefined && !new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))) {
-      problems.push({ key: keyOf(section, 'key'), message: 'is not the key of the certificate' });
+      issues.push(at(keyOf(section, 'key'), 'is not the key of the certificate'));
     }
   } catch (error) {
-    problems.push({ key: keyOf(section, 'cert'), message: `certificate and key cannot be used (${errorCode(error)})` });
+    issues.push(at(keyOf(section, 'cert'), `certificate and key cannot be used (${errorCode(error)})`));
   }
   const settings = { context, clientAuth: section.client_auth_type, allowedSans: section.client_allowed_sans };
-  return { settings: problems.length > 0 ? undefined : settings, problems, files };
+  return { settings: issues.length > 0 ? undefined : settings, issues, files };
 }
 
 /** The contradictions within the section, before any file is read. */
-function contradictions(section: TlsSection): Problem[] {
-  const problems: Problem[] = [];
+function contradictions(section: TlsSection): Issue[] {
+  const issues: Issue[] = [];
   const auth = section.client_auth_type ?? 'NoClientCert';
   for (const name of ['cert', 'key'] as const) {
     if (section[name] === undefined && section[`${name}_file`] === undefined) {
-      problems.push({ key: undefined, message: `needs ${name} or ${name}_file` });
+      issues.push(issue([SECTION], `needs ${name} or ${name}_file`, 'key'));
     }
   }
   if ((section.client_ca ?? section.client_ca_file) !== undefined && auth === 'NoClientCert') {
-    problems.push({
-      key: keyOf(section, 'client_ca'),
-      message: 'has no effect while client_auth_type is NoClientCert: set it to RequireAndVerifyClientCert',
-    });
+    const message = 'has no effect while client_auth_type is NoClientCert: set it to RequireAndVerifyClientCert';
+    issues.push(at(keyOf(section, 'client_ca'), message));
   }
   const required =
     auth === 'RequireAndVerifyClientCert' || auth === 'RequireAnyClientCert' || auth === 'RequireClientCert';
   if (section.client_allowed_sans !== undefined && !required) {
-    problems.push({
-      key: 'client_allowed_sans',
-      message:
-        'needs client_auth_type RequireAndVerifyClientCert (or RequireAnyClientCert): without a certificate there is no name to match',
-    });
+    const message =
+      'needs client_auth_type RequireAndVerifyClientCert (or RequireAnyClientCert): without a certificate there is no name to match';
+    issues.push(at('client_allowed_sans', message));
   }
   if (section.min_version > section.max_version) {
-    problems.push({ key: 'min_version', message: `is above max_version (${section.max_version})` });
+    issues.push(at('min_version', `is above max_version (${section.max_version})`));
   }
-  return problems;
+  return issues;
 }
 
 function contextOptions(

@@ -1,5 +1,5 @@
 import { dirname, resolve } from 'node:path';
-import { type Diagnostic, formatDiagnostic, issue } from '../../config/diagnostic.ts';
+import { type Diagnostic, formatDiagnostic } from '../../config/diagnostic.ts';
 import { parseWritten } from '../../config/schemaIssues.ts';
 import { identityAt, readText } from '../../config/files.ts';
 import { readYaml } from '../../config/yaml/readYaml.ts';
@@ -40,17 +40,12 @@ export function loadWebConfig(path: string): WebConfigResult {
   if (file.text.split('\n').every((line) => /^\s*(?:#|$)/.test(line))) return { config: OPEN_WEB_CONFIG, files };
   const tree = readYaml({ path, text: file.text }, {});
   const parsed = parseWritten(webConfigSchema, tree.value);
-  const issues = 'issues' in parsed ? [...parsed.issues] : [];
+  const issues = 'issues' in parsed ? parsed.issues : [];
   // A valid section is checked even where others are invalid, so that all problems are reported at once.
   const section = tlsSectionOf(tree.value);
   const tls = section === undefined ? undefined : readTlsSettings(section, dirname(resolve(path)));
   files.push(...(tls?.files ?? []));
-  for (const { key, message } of tls?.problems ?? []) {
-    issues.push(
-      key === undefined ? issue(['tls_server_config'], message, 'key') : issue(['tls_server_config', key], message),
-    );
-  }
-  const diagnostics = tree.diagnosticsWith(issues);
+  const diagnostics = tree.diagnosticsWith([...issues, ...(tls?.issues ?? [])]);
   if ('issues' in parsed || diagnostics.length > 0) return { diagnostics, files };
   const { basic_auth_users: users, http_server_config: http, rate_limit: limit } = parsed.value;
   const { interval = 0, burst = 0 } = limit ?? {};

@@ -211,7 +211,7 @@ describe('rate_limit', () => {
 });
 
 describe('request bodies', () => {
-  const reloading = () => testApp({ reload: () => Promise.resolve({ ok: true }) });
+  const reloading = () => testApp({ reload: () => Promise.resolve([]) });
 
   test.each([
     ['a length, and nothing of it', 'Content-Length: 70000\r\n\r\n'],

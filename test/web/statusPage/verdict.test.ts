@@ -45,50 +45,26 @@ const outage = {
   servedUntil: undefined,
 } as const;
 
+const SCRAPE = 'Nothing read yet: the exporter reads when /metrics is scraped';
+const FIRST = 'Nothing read yet: the first reads are under way';
+const NO_RESPONSE = 'application_metrics: no response within 10 s';
+const slower = groupStatus({ intervalSeconds: 60, effectiveIntervalSeconds: 90 });
+const unused = [missing, task({ group: 'metric_names' })];
+
 test.each<[name: string, account: Partial<AccountStatus>, over: Partial<Situation>, verdict: string, text: string]>([
-  [
-    'before the first scrape',
-    {},
-    { silence: undefined },
-    'nothing_read',
-    'Nothing read yet: the exporter reads when /metrics is scraped',
-  ],
-  [
-    'before a first read has ended',
-    { groups: [untried] },
-    {},
-    'nothing_read',
-    'Nothing read yet: the first reads are under way',
-  ],
-  [
-    'so in background mode',
-    { groups: [untried] },
-    { background: true, silence: undefined },
-    'nothing_read',
-    'Nothing read yet: the first reads are under way',
-  ],
+  ['before the first scrape', {}, { silence: undefined }, 'nothing_read', SCRAPE],
+  ['before a first read has ended', { groups: [untried] }, {}, 'nothing_read', FIRST],
+  ['so in background mode', { groups: [untried] }, { background: true, silence: undefined }, 'nothing_read', FIRST],
   ['seven minutes after the last scrape', {}, { silence: 420 }, 'well', WELL],
   [
     'one second later',
-    { tasks: [missing, task({ group: 'metric_names' })] },
+    { tasks: unused },
     { silence: 421 },
     'not_scraped',
-    'Last scrape 7 min 1 s ago: nothing is served now',
+    'Last scrape 7 min 1 s ago: nothing is served',
   ],
-  [
-    'while values are still served',
-    {},
-    { silence: 421 },
-    'not_scraped',
-    'Last scrape 7 min 1 s ago: values are served that get too old',
-  ],
-  [
-    'the same of a slower account',
-    { groups: [groupStatus({ intervalSeconds: 60, effectiveIntervalSeconds: 90 })] },
-    { silence: 421 },
-    'well',
-    WELL,
-  ],
+  ['while values are still served', {}, { silence: 421 }, 'not_scraped', ': values are served that get too old'],
+  ['the same of a slower account', { groups: [slower] }, { silence: 421 }, 'well', WELL],
   ['in background mode without a scrape', {}, { background: true, silence: undefined }, 'well', WELL],
   [
     'nobody scrapes and reads fail',
@@ -97,26 +73,14 @@ test.each<[name: string, account: Partial<AccountStatus>, over: Partial<Situatio
     'not_scraped',
     'nothing is served now',
   ],
-  [
-    'a read fails',
-    { tasks: [task(failed), task()] },
-    {},
-    'failing',
-    '1 of 2 reads fails: application_metrics: no response within 10 s',
-  ],
-  [
-    'two fail',
-    { tasks: [task(failed), task(failed), task()] },
-    {},
-    'failing',
-    '2 of 3 reads fail: application_metrics: no response within 10 s',
-  ],
+  ['a read fails', { tasks: [task(failed), task()] }, {}, 'failing', `1 of 2 reads fails: ${NO_RESPONSE}`],
+  ['two fail', { tasks: [task(failed), task(failed), task()] }, {}, 'failing', `2 of 3 reads fail: ${NO_RESPONSE}`],
   [
     'a refused key',
     { up: false, refused: 'the key was refused', tasks: [] },
     {},
     'failing',
-    '1 of 1 read fails: the key was refused',
+    '1 of 1 read fails: the key',
   ],
   ['an outage', { up: false, outage, tasks: [task(failed)] }, {}, 'failing', '1 of 1 read fails: 401 Unauthorized'],
   ['a failed reload', {}, { reloadFailed: true }, 'failing', 'The last reload failed'],

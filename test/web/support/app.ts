@@ -3,7 +3,7 @@ import type { RequestListener } from 'node:http';
 import { onTestFinished } from 'vitest';
 import { createApp } from '../../../src/web/app.ts';
 import type { DroppedSeries } from '../../../src/metrics/sample.ts';
-import type { ReloadFailure, ReloadResult, WebDependencies, WebSettings } from '../../../src/web/dependencies.ts';
+import type { ReloadFailure, WebDependencies, WebSettings } from '../../../src/web/dependencies.ts';
 import { startServers, type Servers } from '../../../src/web/server/servers.ts';
 import { MemoryCollector, TEST_NOW } from './collector.ts';
 
@@ -12,7 +12,7 @@ export type TestApp = ReturnType<typeof testApp>;
 export interface TestAppOptions {
   readonly settings?: Partial<WebSettings>;
   readonly background?: boolean;
-  readonly reload?: () => Promise<ReloadResult>;
+  readonly reload?: () => Promise<readonly string[]>;
   readonly stopping?: () => boolean;
   readonly configText?: string;
   readonly dependencies?: Partial<WebDependencies>;
