@@ -44,13 +44,6 @@ export interface LoadedConfiguration {
   readonly warnings: readonly Diagnostic[];
 }
 
-/** The diagnostics of one file, or of the environment, and its name in messages. */
-interface Findings {
-  readonly name: string;
-  readonly diagnostics: readonly Diagnostic[];
-  readonly warnings: readonly Diagnostic[];
-}
-
 /** Reads the configuration, and checks the web configuration. Prints diagnostics, then rejects with ExitStatus 2. */
 export async function loadOrExit(files: Parameters<typeof readFiles>[0]): Promise<LoadedConfiguration> {
   const { loaded, findings } = await readFiles(files);
@@ -64,7 +57,7 @@ export function checkWebConfigOrExit(webConfigFile: string | undefined): void {
   exitOnDiagnostics(webFindings(webConfigFile));
 }
 
-function exitOnDiagnostics(findings: readonly Findings[]): void {
+function exitOnDiagnostics(findings: readonly { readonly diagnostics: readonly Diagnostic[] }[]): void {
   const diagnostics = findings.flatMap((found) => found.diagnostics);
   for (const diagnostic of diagnostics) process.stderr.write(`${formatDiagnostic(diagnostic)}\n`);
   if (diagnostics.length > 0) throw new ExitStatus(2);
@@ -78,7 +71,7 @@ export async function readFiles(files: {
   readonly configFile: string | undefined;
   readonly webConfigFile?: string | undefined;
   readonly once: boolean;
-}): Promise<{ readonly loaded: LoadedConfiguration | undefined; readonly findings: readonly Findings[] }> {
+}) {
   const { configFile, webConfigFile, once } = files;
   const found = findConfig(configFile, process.env, existsSync);
   const read = 'diagnostics' in found ? found : await readFrom(found.path, process.env, once);
@@ -94,7 +87,7 @@ export async function readFiles(files: {
   };
 }
 
-function webFindings(webConfigFile: string | undefined): Findings[] {
+function webFindings(webConfigFile: string | undefined) {
   if (webConfigFile === undefined) return [];
   const web = loadWebConfig(webConfigFile);
   return [{ name: webConfigFile, diagnostics: 'diagnostics' in web ? web.diagnostics : [], warnings: [] }];

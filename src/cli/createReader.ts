@@ -112,12 +112,8 @@ function createReader(account: AccountConfig, options: RestReaderOptions, before
 
 function throughNerdGraph(account: AccountConfig, options: RestReaderOptions, before?: object): UpstreamReader {
   const other = accountThrough('nerdgraph', account);
-  const overrides = {
-    baseUrl: other.base_url,
-    keyHeader: other.api_key_header,
-    requestTimeoutMs: other.limits.request_timeout,
-  };
-  return createReader(other, { ...options, ...overrides }, before);
+  const { base_url: baseUrl, api_key_header: keyHeader, limits } = other;
+  return createReader(other, { ...options, baseUrl, keyHeader, requestTimeoutMs: limits.request_timeout }, before);
 }
 
 function certificatesIn(path: string, account: string): string {

@@ -28,8 +28,7 @@ export async function runService<T extends { stop(): Promise<void>; reload?(): P
   const stop = async (): Promise<void> => {
     stopping.abort();
     // A failed start has already cleaned up and reported its error.
-    const service = await started.catch(() => undefined);
-    await service?.stop();
+    await (await started.catch(() => undefined))?.stop();
   };
   const options = {
     delay: STOP_LIMIT,

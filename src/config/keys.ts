@@ -92,26 +92,21 @@ export function openKey(
   let problem: string | undefined;
   let lastLook = now();
   onKey(key);
-  const look = (): void => {
-    if (Math.abs(now() - lastLook) < MILLISECONDS_BETWEEN_LOOKS) return;
+  const current = (): string => {
+    if (Math.abs(now() - lastLook) < MILLISECONDS_BETWEEN_LOOKS) return key;
     lastLook = now();
-    if (identity !== undefined && identityAt(path) === identity) return;
+    if (identity !== undefined && identityAt(path) === identity) return key;
     const read = readKeyFile(path);
     identity = read.identity;
     if ('problem' in read) {
       if (problem === undefined) onProblem(`the key file ${path} ${read.problem}`);
       problem = read.problem;
-      return;
+      return key;
     }
     problem = undefined;
-    if (read.key === key) return;
-    onKey(read.key);
+    if (read.key !== key) onKey(read.key);
     key = read.key;
+    return key;
   };
-  return {
-    current: () => {
-      look();
-      return key;
-    },
-  };
+  return { current };
 }

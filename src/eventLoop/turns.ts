@@ -15,10 +15,7 @@ let turnsBefore = 0;
 /** The time at which the work of this turn of the event loop began, whichever caller does it. */
 let began: number | undefined;
 
-/**
- * Resolves once other work of the event loop has had its turn. Each turn resumes one waiter, so a turn stays short even with many
- * waiters.
- */
+/** Resolves once other work of the event loop has had its turn. Each turn resumes one waiter, so it stays short with many. */
 export function yieldToEventLoop(): Promise<void> {
   return turnFrom(waiting);
 }
@@ -59,10 +56,7 @@ function beginTurn(): number {
   return now;
 }
 
-/**
- * A promise to await in the middle of long work once this turn has done its milliseconds of work, no matter which caller did
- * it; undefined before.
- */
+/** A promise to await in the middle of long work once this turn has done its milliseconds, for any caller; undefined before. */
 export function yieldIfDue(): Promise<void> | undefined {
   return performance.now() - (began ?? beginTurn()) < TURN ? undefined : yieldToEventLoop();
 }
@@ -82,7 +76,6 @@ export async function inSlices<T>(list: Iterable<T>, take?: (each: T) => void, s
   }
 }
 
-/** The waiters of `yieldSoonAfterInput`. */
 const waitingForInput: (() => void)[] = [];
 
 /**

@@ -37,8 +37,10 @@ export class Telemetry {
   }
 
   /** The observer of an account's calls, which a reload keeps, so that no counter is reset. */
-  observer(account: string): CallObserver {
-    return this.#callsOf(account);
+  observer(account: string): AccountCalls {
+    let calls = this.#accounts.get(account);
+    if (calls === undefined) this.#accounts.set(account, (calls = new AccountCalls()));
+    return calls;
   }
 
   /** Ends the series of accounts that a new configuration does not have. */
@@ -80,9 +82,9 @@ export class Telemetry {
   ): Promise<readonly OwnFamily[]> {
     for (const family of collected.keys()) this.#dropped.inc({ family }, 0);
     // Found before the first turn of other work: a reload may remove an account meanwhile.
-    const accounts = statuses.map((status) => ({ status, calls: this.#callsOf(status.name) }));
-    const lists = entries.map((entry) => ({ entry, calls: this.#callsOf(entry.entry) }));
-    const byName = new Map<string, OwnSeries[]>();
+    const accounts = statuses.map((status) => ({ status, calls: this.observer(status.name) }));
+    const lists = entries.map((entry) => ({ entry, calls: this.observer(entry.entry) }));
+    const byName = new Map<string, OwnFamily['series'][number][]>();
     const add = (parts: readonly Part[]): void => {
       for (const { name, series } of parts) {
         const known = byName.get(name);
@@ -100,15 +102,8 @@ export class Telemetry {
     const families = EXPORTER_FAMILIES.map((family) => ({ ...family, series: byName.get(family.name) ?? [] }));
     return this.#process === undefined ? families : [...families, ...(await processFamilies(this.#process))];
   }
-
-  #callsOf(account: string): AccountCalls {
-    let calls = this.#accounts.get(account);
-    if (calls === undefined) this.#accounts.set(account, (calls = new AccountCalls()));
-    return calls;
-  }
 }
 
-type OwnSeries = OwnFamily['series'][number];
 type Part = Pick<OwnFamily, 'name' | 'series'>;
 
 async function partsOfAccount(status: AccountSummary, calls: AccountCalls): Promise<readonly Part[]> {

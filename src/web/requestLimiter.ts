@@ -117,7 +117,7 @@ export class RequestLimiter {
   readonly #max: number;
   readonly #refusal: string;
   readonly #inFlight: InFlightBytes;
-  /** For each response that waits for New Relic, what ends its wait; the one that has waited longest comes first. */
+  /** What ends the wait of each; the one that has waited longest comes first. */
   readonly #waiting = new Map<Response, AbortController>();
   readonly #writing = new Set<Response>();
 

@@ -30,9 +30,8 @@ export function sendInternalError(response: ServerResponse): void {
 }
 
 /**
- * Sends pages, always as a whole: conditional requests and ranges make no sense where every response shows the present. They are
- * made one at a time, each for all clients that wait for it, and compressed for clients that take gzip. Requests with the same
- * `key` can share a page; `parts` makes its text.
+ * Sends pages, always as a whole, because every response shows the present. They are made one at a time, by `parts`, each for all
+ * clients that wait for the same `key`.
  */
 export function pageSender() {
   const pages = new SharedWork<readonly Buffer[]>('end');

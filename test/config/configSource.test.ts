@@ -17,22 +17,16 @@ const faultsOf = (env: Environment): string[] => {
 };
 
 describe('the place of the configuration', () => {
-  it('is the file that is named, whether it exists or not', () => {
-    const named = { path: 'other.yaml' };
-    expect(find('other.yaml', true, { NEW_RELIC_API_KEY: 'abcd' })).toEqual(named);
-    expect(find('other.yaml', false, { NEW_RELIC_API_KEY: 'abcd' })).toEqual(named);
+  const KEY = { NEW_RELIC_API_KEY: 'abcd' };
+  it.each<[string, flag: string | undefined, hasFile: boolean, Environment, path: string | undefined]>([
+    ['the file that is named', 'other.yaml', true, KEY, 'other.yaml'],
+    ['the file that is named, though it does not exist', 'other.yaml', false, KEY, 'other.yaml'],
+    ['config.yaml where there is one, also beside a key', undefined, true, KEY, 'config.yaml'],
+    ['the environment where there is no file but a key', undefined, false, KEY, undefined],
+    ['the environment where there is a key file', undefined, false, { NEW_RELIC_API_KEY_FILE: '/run/key' }, undefined],
+  ])('is %s', (_, flag, hasFile, env, path) => {
+    expect(find(flag, hasFile, env)).toEqual({ path });
   });
-
-  it('is config.yaml where there is one, also beside a key in the environment', () => {
-    expect(find(undefined, true, { NEW_RELIC_API_KEY: 'abcd' })).toEqual({ path: 'config.yaml' });
-  });
-
-  it.each([{ NEW_RELIC_API_KEY: 'abcd' }, { NEW_RELIC_API_KEY_FILE: '/run/key' }])(
-    'is the environment where there is no file but %j',
-    (env) => {
-      expect(find(undefined, false, env)).toEqual({ path: undefined });
-    },
-  );
 
   it.each([{}, { NEW_RELIC_API_KEY: '' }, { NEW_RELIC_REGION: 'eu' }])('is told to be missing with %j', (env) => {
     const result = find(undefined, false, env);

@@ -58,30 +58,41 @@ describe('a key file', () => {
     expect(keys).toEqual(['first', 'second-key']);
   });
 
-  it('is read again when it was written anew with a key of the same length', () => {
-    const path = join(newFolder(), 'key');
-    writeFileSync(path, 'first1');
-    utimesSync(path, 1_000, 1_000);
-    const { source, wait } = open(path);
-    writeFileSync(path, 'other2');
-    utimesSync(path, 2_000, 2_000);
-    wait(1_000);
-    expect(source.current()).toBe('other2');
-  });
+  /** A file of this time. */
+  const put = (path: string, key: string, time = 1_000): void => {
+    writeFileSync(path, key);
+    utimesSync(path, time, time);
+  };
 
-  it('is read again when another file of the same length and time stands in its place', () => {
-    const path = join(newFolder(), 'key');
-    for (const [name, key] of [
-      [path, 'first1'],
-      [`${path}.new`, 'other2'],
-    ] as const) {
-      writeFileSync(name, key);
-      utimesSync(name, 1_000, 1_000);
-    }
-    const { source, wait } = open(path);
-    renameSync(`${path}.new`, path);
+  it.each<[how: string, change: (path: string, folder: string) => void, key?: string]>([
+    ['was written anew with a key of the same length', (path) => put(path, 'other2', 2_000)],
+    [
+      'is another file of the same length and time',
+      (path) => {
+        put(`${path}.new`, 'other2');
+        renameSync(`${path}.new`, path);
+      },
+    ],
+    [
+      'stands behind a swapped link, as a mounted secret does',
+      (_, folder) => {
+        mkdirSync(join(folder, 'b'));
+        put(join(folder, 'b', 'key'), 'other2');
+        symlinkSync('b', join(folder, 'next'));
+        renameSync(join(folder, 'next'), join(folder, 'data'));
+      },
+    ],
+    ['has the same key as before, which is no change', (path) => put(path, 'first1\n', 2_000), 'first1'],
+  ])('is read again when it %s', (_, change, key = 'other2') => {
+    const folder = newFolder();
+    mkdirSync(join(folder, 'a'));
+    put(join(folder, 'a', 'key'), 'first1');
+    symlinkSync('a', join(folder, 'data'));
+    const path = join(folder, 'data', 'key');
+    const { source, keys, wait } = open(path);
+    change(path, folder);
     wait(1_000);
-    expect(source.current()).toBe('other2');
+    expect([source.current(), keys]).toEqual([key, [...new Set(['first1', key])]]);
   });
 
   it('is closed again after each look, whatever was found', ({ skip }) => {
@@ -99,34 +110,6 @@ describe('a key file', () => {
       source.current();
     }
     expect(openFiles()).toBeLessThan(before + 50);
-  });
-
-  it('is found again behind a mounted secret’s swapped link', () => {
-    const folder = newFolder();
-    for (const [name, key] of [
-      ['a', 'one1'],
-      ['b', 'two2'],
-    ] as const) {
-      mkdirSync(join(folder, name));
-      writeFileSync(join(folder, name, 'key'), key);
-    }
-    symlinkSync('a', join(folder, 'data'));
-    symlinkSync(join('data', 'key'), join(folder, 'key'));
-    const { source, wait } = open(join(folder, 'key'));
-    symlinkSync('b', join(folder, 'next'));
-    renameSync(join(folder, 'next'), join(folder, 'data'));
-    wait(1_000);
-    expect(source.current()).toBe('two2');
-  });
-
-  it('that was replaced by one with the same key is no change', () => {
-    const path = join(newFolder(), 'key');
-    writeFileSync(path, 'same');
-    const { source, keys, wait } = open(path);
-    writeFileSync(`${path}.new`, 'same\n');
-    renameSync(`${path}.new`, path);
-    wait(1_000);
-    expect([source.current(), keys]).toEqual(['same', ['same']]);
   });
 
   it('that vanishes leaves the last key in use, is told once, and is used again when it is back', () => {

@@ -133,7 +133,7 @@ describe('a valid configuration', () => {
       base_url: 'https://api.eu.newrelic.com/graphql',
     });
     expect(accounts[0]).toMatchObject({
-      ...{ region: undefined, api_key: undefined, base_url: 'https://proxy.example:8443/newrelic/v2' },
+      ...{ region: undefined, base_url: 'https://proxy.example:8443/newrelic/v2' },
       limits: { request_timeout: 2_500 },
     });
     const keysOf = (value: object): string[] => Object.keys(value).toSorted();

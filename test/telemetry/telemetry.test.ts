@@ -1,10 +1,11 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { CallObserver } from '../../src/api/upstreamReader.ts';
 import type { EntryStatus, AccountStatus } from '../../src/collect/accountStatus.ts';
 import type { Format } from '../../src/exposition/formats.ts';
 import { EXPORTER_FAMILIES } from '../../src/metrics/catalogueExporter.ts';
 import type { Block } from '../../src/metrics/sample.ts';
 import { Telemetry } from '../../src/telemetry/telemetry.ts';
-import { parseOpenMetrics, parseText, samplesOf, value, type ParsedFamily } from '../support/exposition.ts';
+import { parseOpenMetrics, parseText, value, type ParsedFamily } from '../support/exposition.ts';
 import { block, gauge, render, written } from '../support/expositionBlocks.ts';
 import { lint } from '../support/expositionLint.ts';
 import { accountStatus, groupStatus, queryStatus, typeStatus } from '../web/support/collector.ts';
@@ -66,65 +67,68 @@ async function scrape(...statuses: readonly AccountStatus[]): Promise<ParsedFami
   return parseText(await body(statuses));
 }
 
+/** Whether an exposition has these lines, without `newrelic_exporter_` before them, and none of these families. */
+function expectLines(text: string, lines: string, ...absent: readonly string[]): void {
+  for (const line of lines.trim().split(/\n\s*/)) {
+    expect(text).toContain(`\n${line.startsWith('newrelic_') ? '' : 'newrelic_exporter_'}${line}\n`);
+  }
+  for (const family of absent) expect(text).not.toMatch(new RegExp(`^newrelic_(?:exporter_)?${family}`, 'm'));
+}
+
 describe("the exporter's own metrics", () => {
   it('say how each account and each of its groups is', async () => {
-    const families = await scrape(account('a'), account('b', { up: false, groups: [] }));
-    const group = { account: 'a', group: 'application_metrics' };
-    expect(samplesOf(families, 'newrelic_up').map((sample) => [sample.labels, sample.value])).toEqual([
-      [{ account: 'a' }, 1],
-      [{ account: 'b' }, 0],
-    ]);
-    const expected = {
-      newrelic_exporter_collection_success: 1,
-      newrelic_exporter_collection_last_success_timestamp_seconds: 1_700_000_000,
-      newrelic_exporter_collection_duration_seconds: 1.5,
-      newrelic_exporter_oldest_window_end_timestamp_seconds: 1_699_999_000,
-      newrelic_exporter_effective_interval_seconds: 90,
-    };
-    for (const [name, wanted] of Object.entries(expected)) {
-      expect(samplesOf(families, name).map((sample) => [sample.labels, sample.value])).toEqual([[group, wanted]]);
-    }
-    const entities = samplesOf(families, 'newrelic_exporter_collection_entities', group);
-    expect(entities.map((sample) => [sample.labels['state'], sample.value])).toEqual([
-      ['fresh', 3],
-      ['stale', 2],
-      ['missing', 1],
-    ]);
-    expect(value(families, 'newrelic_exporter_window_end_timestamp_seconds', { account: 'a' })).toBe(1_700_000_060);
-    expect(value(families, 'newrelic_exporter_api_budget_requests_per_minute', { account: 'a' })).toBe(300);
+    const group = 'account="a",group="application_metrics"';
+    const lines = `
+      newrelic_up{account="a"} 1
+      newrelic_up{account="b"} 0
+      window_end_timestamp_seconds{account="a"} 1700000060
+      api_budget_requests_per_minute{account="a"} 300
+      collection_success{${group}} 1
+      collection_last_success_timestamp_seconds{${group}} 1700000000
+      collection_duration_seconds{${group}} 1.5
+      collection_entities{${group},state="fresh"} 3
+      collection_entities{${group},state="stale"} 2
+      collection_entities{${group},state="missing"} 1
+      oldest_window_end_timestamp_seconds{${group}} 1699999000
+      effective_interval_seconds{${group}} 90`;
+    const text = await body([account('a'), account('b', { up: false, groups: [] })]);
+    expectLines(text, lines, 'api_paused_until', 'config_last_reload', 'collection_[^{]*{account="b"');
   });
 
-  it('are absent where nothing is known yet, and where nothing is paused', async () => {
-    const unknown = {
-      success: undefined,
-      lastSuccess: undefined,
-      durationSeconds: undefined,
-      oldestWindowEnd: undefined,
-    };
-    const families = await scrape(account('a', { windowEnd: undefined, groups: [{ ...GROUP, ...unknown }] }));
-    for (const name of [
-      'newrelic_exporter_collection_success',
-      'newrelic_exporter_collection_last_success_timestamp_seconds',
-      'newrelic_exporter_collection_duration_seconds',
-      'newrelic_exporter_window_end_timestamp_seconds',
-      'newrelic_exporter_oldest_window_end_timestamp_seconds',
-      'newrelic_exporter_api_paused_until_timestamp_seconds',
-      'newrelic_exporter_config_last_reload_successful',
-      'newrelic_exporter_config_last_reload_success_timestamp_seconds',
-    ]) {
-      expect(families.find((family) => family.name === name)).toBeUndefined();
-    }
+  it('are absent where nothing is known yet', async () => {
+    const unknown = { success: undefined, lastSuccess: undefined, durationSeconds: undefined };
+    const groups = [{ ...GROUP, ...unknown, oldestWindowEnd: undefined }];
+    const text = await body([account('a', { windowEnd: undefined, groups })]);
+    const absent = ['collection_success', 'collection_last', 'collection_duration', '(?:oldest_)?window_end'];
+    expectLines(text, 'newrelic_up{account="a"} 1', ...absent);
   });
 
-  it('give the time a pause ends, and a failed refresh as 0', async () => {
+  it('give the time a pause ends, a failed refresh as 0, and the interface of every account', async () => {
     const paused = { ...account('a').budget, pausedUntil: 1_700_000_300.5 };
-    const families = await scrape(account('a', { budget: paused, groups: [{ ...GROUP, success: false }] }));
-    expect(value(families, 'newrelic_exporter_api_paused_until_timestamp_seconds')).toBe(1_700_000_300.5);
-    expect(value(families, 'newrelic_exporter_collection_success')).toBe(0);
+    const own = account('a', { budget: paused, groups: [{ ...GROUP, success: false }], accountId: 7 });
+    const nerdgraph = account('ng', { api: 'nerdgraph', region: '', endOfLife: undefined });
+    telemetry.observer('ng').split('truncated');
+    const lines = `
+      api_paused_until_timestamp_seconds{account="a"} 1700000300.5
+      api_end_of_life_timestamp_seconds{account="a"} 1816992000
+      collection_success{account="a",group="application_metrics"} 0
+      account_info{account="a",api="rest",region="us",account_id="7"} 1
+      account_info{account="ng",api="nerdgraph",region="",account_id=""} 1
+      api_batches_split_total{account="ng",reason="truncated"} 1
+      api_batches_split_total{account="ng",reason="timeout"} 0
+      api_batches_split_total{account="ng",reason="error"} 0`;
+    const absent = ['api_end_of_life_timestamp_seconds{account="ng"', 'api_batches_split_total{account="a"'];
+    expectLines(await body([own, nerdgraph]), lines, ...absent);
   });
 
-  it('count calls by endpoint and code, failures by reason, retries, and calls in flight', async () => {
-    const observer = telemetry.observer('a');
+  it('count calls by endpoint and code, failures by reason, retries, calls in flight and scrapes, from 0 on', async () => {
+    const observer: CallObserver = telemetry.observer('a');
+    const first = `
+      api_retries_total{account="a"} 0
+      api_requests_in_flight{account="a"} 0
+      scrapes_total{result="complete"} 0
+      scrapes_total{result="partial"} 0`;
+    expectLines(await body([account('a')]), first);
     observer.started(DATA);
     observer.started(DATA);
     observer.started('/applications.json');
@@ -132,40 +136,31 @@ describe("the exporter's own metrics", () => {
     observer.failed(DATA, 'server', 'status 503');
     observer.retried(DATA, 'server', 1000);
     observer.ended(DATA, 'error', 10);
-    const families = await scrape(account('a'));
-    const count = (name: string, labels: Record<string, string> = {}) =>
-      value(families, name, { account: 'a', ...labels });
-    expect(count('newrelic_exporter_api_requests_total', { endpoint: DATA, code: '200' })).toBe(1);
-    expect(count('newrelic_exporter_api_requests_total', { endpoint: DATA, code: 'error' })).toBe(1);
-    expect(count('newrelic_exporter_api_failures_total', { endpoint: DATA, reason: 'server' })).toBe(1);
-    expect(count('newrelic_exporter_api_failures_total', { endpoint: DATA, reason: 'auth' })).toBe(0);
-    expect(count('newrelic_exporter_api_retries_total')).toBe(1);
-    expect(count('newrelic_exporter_api_requests_in_flight')).toBe(1);
-    const duration = 'newrelic_exporter_api_request_duration_seconds';
-    expect(count(`${duration}_count`, { endpoint: DATA })).toBe(2);
-    expect(count(`${duration}_bucket`, { endpoint: DATA, le: '0.25' })).toBe(0);
-    expect(count(`${duration}_bucket`, { endpoint: DATA, le: '0.5' })).toBe(1);
-    expect(count(`${duration}_sum`, { endpoint: DATA })).toBe(10.3);
-  });
-
-  it('start at 0 where the series is known beforehand', async () => {
-    const families = await scrape(account('a'));
-    expect(value(families, 'newrelic_exporter_api_retries_total', { account: 'a' })).toBe(0);
-    expect(value(families, 'newrelic_exporter_api_requests_in_flight', { account: 'a' })).toBe(0);
-    expect(value(families, 'newrelic_exporter_scrapes_total', { result: 'complete' })).toBe(0);
-    expect(value(families, 'newrelic_exporter_scrapes_total', { result: 'partial' })).toBe(0);
-  });
-
-  it('count scrapes, and tell of reloads and of the build', async () => {
     telemetry.scraped('partial');
+    const of = `account="a",endpoint="${DATA}"`;
+    const then = `
+      api_requests_total{${of},code="200"} 1
+      api_requests_total{${of},code="error"} 1
+      api_failures_total{${of},reason="server"} 1
+      api_failures_total{${of},reason="auth"} 0
+      api_retries_total{account="a"} 1
+      api_requests_in_flight{account="a"} 1
+      scrapes_total{result="partial"} 1
+      api_request_duration_seconds_bucket{${of},le="0.25"} 0
+      api_request_duration_seconds_bucket{${of},le="0.5"} 1
+      api_request_duration_seconds_sum{${of}} 10.3
+      api_request_duration_seconds_count{${of}} 2`;
+    expectLines(await body([account('a')]), then);
+  });
+
+  it('tell of reloads and of the build', async () => {
     telemetry.reloaded(true, 1_700_000_000_500);
     telemetry.reloaded(false, 1_800_000_000_000);
-    const families = await scrape();
-    expect(value(families, 'newrelic_exporter_scrapes_total', { result: 'partial' })).toBe(1);
-    expect(value(families, 'newrelic_exporter_config_last_reload_successful')).toBe(0);
-    expect(value(families, 'newrelic_exporter_config_last_reload_success_timestamp_seconds')).toBe(1_700_000_000.5);
-    const build = { version: '1.2.3', revision: 'abc', node_version: process.version };
-    expect(value(families, 'newrelic_exporter_build_info', build)).toBe(1);
+    const lines = `
+      config_last_reload_successful 0
+      config_last_reload_success_timestamp_seconds 1700000000.5
+      build_info{version="1.2.3",revision="abc",node_version="${process.version}"} 1`;
+    expectLines(await body([]), lines);
   });
 
   it('say how many series the exposition has of each family, and count what was cut, once for each refresh', async () => {
@@ -211,15 +206,20 @@ describe("the exporter's own metrics", () => {
     expect(value(await cutTo(3, other), dropped, { family: 'newrelic_custom' })).toBe(7);
   });
 
-  it('carry the static labels of their account, where they carry an account at all', async () => {
+  it('carry the static labels of their account, where they carry an account at all; a label of a family goes first', async () => {
     telemetry.observer('a').ended(DATA, 200, 1);
-    const families = await scrape(account('a', { labels: { team: 'payments' } }), account('b'));
-    const samples = families.flatMap((family) => family.samples);
-    const wrong = samples.filter(({ labels }) => (labels['account'] === 'a') !== (labels['team'] === 'payments'));
+    const labels = { team: 'payments', account_id: 'own' };
+    const samples = (await scrape(account('a', { accountId: 7, labels }), account('b'))).flatMap(
+      (family) => family.samples,
+    );
+    const wrong = samples.filter(
+      (sample) => (sample.labels['account'] === 'a') !== (sample.labels['team'] === 'payments'),
+    );
     expect(wrong).toEqual([]);
-    expect(
-      samplesOf(families, 'newrelic_exporter_api_request_duration_seconds_bucket', { team: 'payments' }),
-    ).not.toEqual([]);
+    const ids = samples.filter((sample) => sample.labels['account'] === 'a' && sample.labels['account_id'] !== 'own');
+    expect(ids.map(({ name, labels: { account_id } }) => [name, account_id])).toEqual([
+      ['newrelic_exporter_account_info', '7'],
+    ]);
   });
 
   it('end with their account: counters too, and calls that come back late', async () => {
@@ -237,66 +237,34 @@ describe("the exporter's own metrics", () => {
     expect(value(back, 'newrelic_exporter_api_requests_total', { account: 'gone' })).toBeUndefined();
   });
 
-  it('count the calls that NerdGraph accounts split, from 0 on, and name the interface of every account', async () => {
-    const nerdgraph = account('ng', { api: 'nerdgraph', region: '', endOfLife: undefined });
-    telemetry.observer('ng').split('truncated');
-    const families = await scrape(nerdgraph, account('a'));
-    const splits = samplesOf(families, 'newrelic_exporter_api_batches_split_total');
-    expect(splits.map(({ labels, value: count }) => [labels['account'], labels['reason'], count])).toEqual([
-      ['ng', 'truncated', 1],
-      ['ng', 'timeout', 0],
-      ['ng', 'error', 0],
-    ]);
-    const info = 'newrelic_exporter_account_info';
-    expect(value(families, info, { account: 'ng', api: 'nerdgraph', region: '' })).toBe(1);
-    expect(value(families, info, { account: 'a', api: 'rest', region: 'us' })).toBe(1);
-    const end = 'newrelic_exporter_api_end_of_life_timestamp_seconds';
-    expect(samplesOf(families, end).map(({ labels, value: time }) => [labels['account'], time])).toEqual([
-      ['a', 1_816_992_000],
-    ]);
-  });
-
   it('say of each query how it went, and how many of its rows became no series', async () => {
     const failed = { ...QUERY, name: 'failed', success: false, state: 'missing', series: 0 } as const;
     const untried = { ...QUERY, name: 'untried', success: undefined, seconds: undefined } as const;
+    const lines = `
+      query_success{account="a",query="orders"} 1
+      query_success{account="a",query="failed"} 0
+      query_duration_seconds{account="a",query="orders"} 0.2
+      query_series{account="a",query="orders"} 11
+      query_rows_dropped_total{account="a",query="orders",reason="repeated"} 1
+      query_rows_dropped_total{account="a",query="orders",reason="not_a_number"} 0`;
     const text = await body([account('a', { queries: [QUERY, failed, untried] })]);
-    expect(text).toContain('newrelic_exporter_query_success{account="a",query="orders"} 1\n');
-    expect(text).toContain('newrelic_exporter_query_success{account="a",query="failed"} 0\n');
-    expect(text).not.toContain('newrelic_exporter_query_success{account="a",query="untried"}');
-    expect(text).toContain('newrelic_exporter_query_duration_seconds{account="a",query="orders"} 0.2\n');
-    expect(text).toContain('newrelic_exporter_query_series{account="a",query="orders"} 11\n');
-    const dropped = 'newrelic_exporter_query_rows_dropped_total{account="a",query="orders",reason=';
-    expect(text).toContain(`${dropped}"repeated"} 1\n`);
-    expect(text).toContain(`${dropped}"not_a_number"} 0\n`);
+    expectLines(text, lines, 'query_success{account="a",query="untried"');
   });
 
   it('say of an entry with account_ids how its list is, and that nothing is read before it leaves an account', async () => {
     telemetry.observer('all').ended('graphql:accounts', 200, 1);
     const own = async (over: Partial<EntryStatus>): Promise<string> =>
       (await render([], { own: await telemetry.own([], [{ ...ENTRY, ...over }], new Map()) })).text;
-    const before = await own({});
-    expect(before).toContain('newrelic_up{account="all",team="x"} 0\n');
-    expect(before).toContain(
-      'newrelic_exporter_api_requests_total{account="all",endpoint="graphql:accounts",code="200",team="x"} 1',
-    );
-    expect(before).not.toMatch(/account_list_success\{|exporter_accounts/);
-    const after = await own({ isEmpty: false, success: false, listed: 3, exported: 2, leftOut: 1 });
-    expect(after).not.toContain('newrelic_up{');
-    for (const series of [
-      'account_list_success{entry="all"} 0',
-      'accounts{entry="all",state="listed"} 3',
-      'accounts{entry="all",state="exported"} 2',
-      'accounts_left_out{entry="all"} 1',
-    ]) {
-      expect(after).toContain(`newrelic_exporter_${series}\n`);
-    }
-  });
-
-  it('have the number of each account, which takes precedence over a static label of that name', async () => {
-    const text = await body([account('a', { accountId: 7, labels: { account_id: 'own' } }), account('b')]);
-    expect(text).toContain('newrelic_exporter_account_info{account="a",api="rest",region="us",account_id="7"} 1\n');
-    expect(text).toContain('newrelic_exporter_account_info{account="b",api="rest",region="us",account_id=""');
-    expect(text).toMatch(/^newrelic_up\{account="a",account_id="own"\} 1$/m);
+    const before = `
+      newrelic_up{account="all",team="x"} 0
+      api_requests_total{account="all",endpoint="graphql:accounts",code="200",team="x"} 1`;
+    expectLines(await own({}), before, 'account_list_success', 'accounts');
+    const after = `
+      account_list_success{entry="all"} 0
+      accounts{entry="all",state="listed"} 3
+      accounts{entry="all",state="exported"} 2
+      accounts_left_out{entry="all"} 1`;
+    expectLines(await own({ isEmpty: false, success: false, listed: 3, exported: 2, leftOut: 1 }), after, 'up{');
   });
 
   it('are of the names, types and labels of the catalogue, every one of them', async () => {

@@ -11,23 +11,9 @@ const NO_RESPONSE_AFTER_MS = 120_000;
 
 const PATHS = [...READ_PATHS.map((path) => path.replace(/\?.*/, '')), '/-/reload', '/nothing'];
 const QUERY_PARTS = [
-  'collect[]=applications',
-  'collect[]=exporter',
-  'collect%5B%5D=%00',
-  'collect[0][a]=b',
-  'account=production',
-  'account=%ff%fe',
-  'app_id=7',
-  'app_id=-1',
-  'app_id=9999999999999999999999',
-  'app_id=__proto__',
-  'debug=true',
-  'q=%3Cscript%3E',
-  'q=%',
-  'page=99999999999',
-  '__proto__[x]=1',
-  'constructor=1',
-  '&&&===',
+  ...'collect[]=applications collect[]=exporter collect%5B%5D=%00 collect[0][a]=b account=production'.split(' '),
+  ...'account=%ff%fe app_id=7 app_id=-1 app_id=9999999999999999999999 app_id=__proto__ debug=true'.split(' '),
+  ...'q=%3Cscript%3E q=% page=99999999999 __proto__[x]=1 constructor=1 &&&==='.split(' '),
 ];
 const HARMLESS = [
   'X-Prometheus-Scrape-Timeout-Seconds: 1e309',

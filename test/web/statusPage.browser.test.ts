@@ -95,7 +95,7 @@ describe.skipIf(missing)(missing ? skippedName(NAME, `no Chromium at ${EXECUTABL
     ['60-accounts', organisation(60), /^\(6\) reads fail/],
     ['entities-only', entitiesOnly(), /^well/],
     ['hostile-names', fleet(16), /^\(3\) reads fail/],
-    ['faults', faulty(), /^\(202\) reads fail/, { reloadFailure }],
+    ['faults', faulty(), /^\(201\) reads fail/, { reloadFailure }],
   ])(
     '%s: no overflow, enough contrast and no complaint at three widths and in both colours',
     async (name, shown, verdict, over) => {

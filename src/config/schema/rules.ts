@@ -103,17 +103,13 @@ function listRules(account: Mapping, path: Path): Issue[] {
 function tagRules(account: Mapping, path: Path): Issue[] {
   const applications = mappingOf(account['applications']);
   if (apiOf(account) === 'rest') {
-    const matches = [
-      ...listOf(applications?.['include']).map((match, index) => ({ match, at: ['include', index] })),
-      ...listOf(applications?.['exclude']).map((match, index) => ({ match, at: ['exclude', index] })),
-      ...listOf(applications?.['settings']).map((setting, index) => ({
-        match: mappingOf(setting)?.['match'],
-        at: ['settings', index, 'match'],
-      })),
-    ];
-    const named = matches
-      .filter(({ match }) => mappingOf(match)?.['tag'] !== undefined)
-      .map(({ at }) => [...at, 'tag']);
+    const named = ['include', 'exclude', 'settings'].flatMap((key) =>
+      listOf(applications?.[key]).flatMap((entry, index) => {
+        const match = key === 'settings' ? mappingOf(entry)?.['match'] : entry;
+        const at = key === 'settings' ? [key, index, 'match', 'tag'] : [key, index, 'tag'];
+        return mappingOf(match)?.['tag'] === undefined ? [] : [at];
+      }),
+    );
     const published = listOf(applications?.['tags']).length === 0 ? [] : [['tags']];
     const message = 'needs NerdGraph: remove "api: rest", whose interface knows no tags';
     return [...named, ...published].map((at) => issue([...path, ...at], message, 'key'));

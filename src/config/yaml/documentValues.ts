@@ -31,8 +31,8 @@ export interface YamlProblem {
 type Ancestors = readonly (Document | Node | Pair)[];
 
 /**
- * The plain values of a document (null for an invalid one), with their locations. Placeholders are replaced from the
- * environment where there is one, and the resulting text gets the type that YAML would give it; keys, tags and aliases are checked.
+ * The plain values of a document (null for an invalid one), with their locations. A text with placeholders, which the environment
+ * replaces where there is one, gets the type that YAML would give it; keys, tags and aliases are checked.
  */
 export class DocumentValues {
   /** Undefined where the aliases stand for too many values. */

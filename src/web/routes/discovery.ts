@@ -43,7 +43,11 @@ export function discoveryHandler(deps: WebDependencies, sendPage: ReturnType<typ
       if (collector.isIncomplete) throw new HttpError(503, `No targets: ${UNKNOWN_ACCOUNTS}, and ${name} may be one.`);
       throw new HttpError(404, `The configuration has no account ${name}, or the account reads no applications.`);
     }
-    if (!collection.background) await slot.waitFor((signal) => readLists(collector, chosen, waitMs, signal));
+    if (!collection.background) {
+      const scope = { groups: LISTS, listsOnly: true };
+      const scopes = chosen.size === 0 ? [scope] : Array.from(chosen, (account) => ({ ...scope, account }));
+      await slot.waitFor((signal) => Promise.all(scopes.map((one) => collector.refresh(one, waitMs, signal))));
+    }
     const key = JSON.stringify(['sd', target, address, [...chosen].toSorted()]);
     await sendPage(response, slot, 'application/json; charset=utf-8', key, function* () {
       let separator = '[';
@@ -79,17 +83,6 @@ function applicationsOf(collector: WebCollector, chosen: ReadonlySet<string>) {
   // A list without the targets of one account would make Prometheus drop them; on an error it keeps them.
   if (absent.length > 0) throw new HttpError(503, `No targets: ${absent.join('; ')}.`);
   return found;
-}
-
-async function readLists(
-  collector: WebCollector,
-  chosen: ReadonlySet<string>,
-  waitMs: number,
-  signal: AbortSignal,
-): Promise<void> {
-  const scope = { groups: LISTS, listsOnly: true };
-  if (chosen.size === 0) await collector.refresh(scope, waitMs, signal);
-  else await Promise.all([...chosen].map((account) => collector.refresh({ ...scope, account }, waitMs, signal)));
 }
 
 function labelsOf(account: string, { id, name, language = '', reporting }: ApplicationView): [string, string][] {

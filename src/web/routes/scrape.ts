@@ -58,8 +58,6 @@ export function metricsHandler(deps: WebDependencies, lastScrapes: LastScrapes):
   };
 }
 
-const NOTHING = { blocks: [], cut: [] };
-
 /** `/probe`: one application of one account. A request names it by its id in the account's list, never by an address. */
 export function probeHandler(deps: WebDependencies, lastScrapes: LastScrapes): LimitedHandler {
   let lastWrite = 0;
@@ -79,7 +77,7 @@ export function probeHandler(deps: WebDependencies, lastScrapes: LastScrapes): L
       throw new HttpError(404, `The account has no application ${applicationId} among those that are exported.`);
     }
     const seconds = (deps.monotonic() - startedAt) / 1000;
-    const { blocks, cut } = result.kind === 'result' ? result : NOTHING;
+    const { blocks, cut } = result.kind === 'result' ? result : { blocks: [], cut: [] };
     const writingFrom = deps.monotonic();
     const form = debug ? ({ format: 'text', gzip: false } as const) : expositionFormOf(request);
     const { families, dropped } = await unlessGone(familiesOf(blocks, collection.max_series, gone), gone);
@@ -116,17 +114,10 @@ function inWords(
     `Probe of application ${applicationId} of account ${JSON.stringify(account)}`,
     `${verdict} The probe took ${seconds.toFixed(3)} s.`,
     '',
-    ...result.notes.map((note) => `- ${onOneLine(note)}`),
+    ...result.notes.map((note) => `- ${Array.from(note.split('\n'), (line) => line.trim()).join(' ')}`),
     '',
     'Metrics that the probe returns:',
     '',
   ];
   return `${lines.join('\n')}\n`;
-}
-
-function onOneLine(note: string): string {
-  return note
-    .split('\n')
-    .map((line) => line.trim())
-    .join(' ');
 }

@@ -55,14 +55,9 @@ function stateOf(account: ShownAccount) {
 }
 
 /** Accounts, the worst first; otherwise in the order of the configuration. */
-function worstFirst(accounts: readonly ShownAccount[]) {
-  return accounts.map(stateOf).sort((a, b) => a.rank - b.rank);
-}
+const worstFirst = (accounts: readonly ShownAccount[]) => accounts.map(stateOf).sort((a, b) => a.rank - b.rank);
 
-/**
- * The accounts at a glance where there are several: which ones fail, and why where the verdict does not say it already; and a chip
- * for each other one.
- */
+/** Of several accounts which ones fail, and why where the verdict does not say it already; and a chip for each other one. */
 export function accountChips(accounts: readonly ShownAccount[], verdict: string, query: Query): Html | undefined {
   if (accounts.length < 2) return undefined;
   const stated = worstFirst(accounts);
@@ -204,7 +199,6 @@ function planInWords({ callsPerMinute, budget, slowdown, concurrencyCapacity }: 
   return `${calls}, ${limit}: every group gets slower`;
 }
 
-/** The groups of an account: their intervals, the result of the last refresh, and the age of their data. */
 function groupTable(groups: readonly GroupStatus[], isOpen: boolean, now: number): Html | undefined {
   return foldedTable(
     counted(groups.length, 'group'),
@@ -234,14 +228,12 @@ function intervalInWords({ intervalSeconds, effectiveIntervalSeconds }: GroupSta
   return `${configured}, in effect ${inWords(effectiveIntervalSeconds)}`;
 }
 
-/** How the last attempt went, and how long it took. */
 function attemptInWords(success: boolean | undefined, problem = 'failed', seconds?: number): HtmlValue {
   if (success === undefined) return 'not yet';
   const took = seconds === undefined ? undefined : ` in ${inWords(seconds)}`;
   return html`<span><span class="${success ? 'good' : 'bad'}">${success ? 'OK' : problem}</span>${took}</span>`;
 }
 
-/** The types of entities of an account, each with what was listed and left out, its golden metrics, and the age of its data. */
 function typeTable(types: readonly TypeStatus[], isOpen: boolean, now: number): Html | undefined {
   const failing = types.filter((each) => each.success === false || each.failing + each.metricProblems.length > 0);
   return foldedTable(
@@ -274,7 +266,6 @@ function entitiesInWords({ listed, exported, reporting, excluded, leftOut }: Typ
   ].join('; ');
 }
 
-/** The golden metrics that are read, and the problems of the others. */
 function goldenMetrics({ metrics, metricProblems }: TypeStatus): Html {
   if (metrics.length + metricProblems.length === 0) return html`none`;
   const names = joined(
@@ -296,7 +287,6 @@ function failingInWords({ values, failing }: TypeStatus): string | undefined {
   return `golden metrics of ${failing} of ${counted(read, 'entity', 'entities')} failed`;
 }
 
-/** The queries of an account, each with its text, rows, series and last result. */
 function queryTable(queries: readonly QueryStatus[], isOpen: boolean, now: number): Html | undefined {
   const states = { fresh: 0, stale: 0, missing: 0 };
   for (const { state } of queries) states[state] += 1;
@@ -324,7 +314,6 @@ function readAgo(readAt: number | undefined, windowEnd: number | undefined, now:
   return html`${read}, of a window that ended ${timeAgo(windowEnd, now)}`;
 }
 
-/** The reads whose last attempt took longest. */
 function slowestReads(slowest: ShownAccount['slowest'], isOpen: boolean): Html | undefined {
   const [first] = slowest;
   return foldedTable(

@@ -23,17 +23,15 @@ const FEW = 10;
 /** Accounts that are named beside an application that several list. */
 const NAMED = 3;
 
-/** What a reader asks the page for. */
+/** What a reader asks the page at `path` for. */
 export interface Query {
-  /** The path of the page. */
   readonly path: string;
   /** A part of a name, an account or an id; empty for everything. */
   readonly search: string;
   /** The type of entities that is shown alone; undefined for applications, with the first entities of each type. */
   readonly type: string | undefined;
-  /** The number of the page, from 1. */
+  /** From 1. */
   readonly page: number;
-  /** The page refreshes itself. */
   readonly refreshes: boolean;
   /** Every part is open; otherwise only those in which something fails. */
   readonly isOpen: boolean;

@@ -66,14 +66,12 @@ function inWords({ reason, problem }: FailureGroup): string {
   return problem.endsWith(`(reason ${reason})`) ? problem : `${reason}: ${problem}`;
 }
 
-/** The names of the first few tasks, and the number of the others; a list of the account has no name. */
 function namesOf({ tasks }: FailureGroup): HtmlValue {
   const names = tasks.slice(0, NAMED).map((task) => subjectOf(task) ?? 'the list of the account');
   const more = tasks.length - NAMED;
   return [joined(names, ', '), more > 0 ? ` and ${more.toLocaleString('en-US')} more` : undefined];
 }
 
-/** The data that were served in place of the failed ones. */
 function servedOf({ tasks }: FailureGroup): string {
   const inState = (state: TaskStatus['state']): number => tasks.filter((task) => task.state === state).length;
   const states = [

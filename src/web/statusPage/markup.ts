@@ -64,7 +64,7 @@ export function table(
   </table>`;
 }
 
-/** A list; undefined without entries. */
+/** Undefined without entries. */
 export function list(style: string, entries: readonly HtmlValue[]): Html | undefined {
   if (entries.length === 0) return undefined;
   return html`<ul class="${style}">
@@ -103,10 +103,7 @@ export function fold(sum: HtmlValue, content: HtmlValue, isOpen: boolean): Html 
   </details>`;
 }
 
-/**
- * A bar of parts, each with its colour, and with its beginning and length in thousandths of the bar; `label` says them to a screen
- * reader, undefined where a text beside it does.
- */
+/** A bar of parts, in thousandths of it; `label` says them to a screen reader, undefined where a text beside it does. */
 export function bar(
   label: string | undefined,
   parts: readonly { readonly paint: Html; readonly from: number; readonly length: number }[],

@@ -39,11 +39,7 @@ export function listNotice({ entry, problem, remedy, since, warnings }: EntrySta
   </div>`;
 }
 
-/**
- * What an operator should know of an account first, the most severe first; why it cannot be read stands at the top of the page.
- *
- * @param docs the address of the documentation
- */
+/** What an operator should know of an account first, the most severe first; why it cannot be read stands at the top of the page. */
 export function accountNotices(account: ShownAccount, now: number, docs: string): readonly (Html | undefined)[] {
   return [
     outageNotice(account, now),

@@ -10,7 +10,6 @@ export interface ShownAccount extends AccountStatus {
   readonly applications: readonly ShownApplication[] | undefined;
   /** The entities of other types, in the order of their types and names. */
   readonly monitored: readonly ShownEntity[];
-  /** Its failures by group, reason and message. */
   readonly failures: readonly FailureGroup[];
   /** The number of tasks whose last attempt failed; at least 1 where the account cannot be read. */
   readonly failing: number;
@@ -90,10 +89,7 @@ const PARTS: ReadonlyMap<string, Pick<Part, 'kind' | 'name'>> = new Map([
 ]);
 const KINDS: readonly Part['kind'][] = ['queue', 'component', 'total'];
 
-/**
- * The accounts with what the blocks of `applications`, `application_metrics`, `entities` and `golden_metrics` have of them; lets
- * other work run in between.
- */
+/** The accounts with what the blocks of their lists and values have of them; lets other work run in between. */
 export async function shownAccounts(
   accounts: readonly AccountStatus[],
   blocks: readonly Block[],
@@ -137,7 +133,6 @@ export async function shownAccounts(
   return shown;
 }
 
-/** Walks over the tasks of an account once. */
 async function judged(tasks: readonly TaskStatus[], signal: AbortSignal) {
   const failed: TaskStatus[] = [];
   const reads = new Map<number, TaskStatus>();

@@ -41,10 +41,7 @@ export interface ApplicationRow {
   readonly rank: number;
 }
 
-/**
- * The applications in trouble first, by what is wrong, then the slowest, then those without a response time by name; lets other work
- * run in between.
- */
+/** In trouble first, by what is wrong, then the slowest, then those without a response time; lets other work run in between. */
 export async function applicationRows(
   accounts: readonly ShownAccount[],
   signal: AbortSignal,

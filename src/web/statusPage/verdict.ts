@@ -17,12 +17,8 @@ const MAX_TEXT = 160;
 const NAMED = 3;
 
 /**
- * The first that holds: nothing is read or served, reads fail, applications are in trouble, all is well.
- *
- * @param now Unix seconds
- * @param silence seconds since the newest scrape; undefined before the first
- * @param maxAge `collection.max_age` in seconds
- * @param scraped the path that is scraped, as clients must ask for it
+ * The first that holds: nothing is read or served, reads fail, applications are in trouble, all is well. Times are in seconds:
+ * `silence` since the newest scrape, undefined before the first. `scraped` is the path as clients must ask for it.
  */
 export function verdictOf(situation: {
   readonly accounts: readonly ShownAccount[];

@@ -25,10 +25,7 @@ type WebConfigResult = ({ readonly config: WebConfig } | { readonly diagnostics:
 /** Without a file: plain HTTP without passwords. */
 const OPEN_WEB_CONFIG: WebConfig = { tls: undefined, headers: {}, users: undefined, rateLimit: undefined };
 
-/**
- * Reads and checks a file in the exporter-toolkit format. Unknown keys are errors, and every error is reported with its
- * location. Certificates and keys are read too; their paths are relative to the file's folder.
- */
+/** Reads and checks a file in the exporter-toolkit format, and the certificates and keys that it names, relative to its folder. */
 export function loadWebConfig(path: string): WebConfigResult {
   const files = [path];
   const file = readText(path);
@@ -88,7 +85,7 @@ export class WebConfigStore {
     return this.#result;
   }
 
-  /** The TLS settings in force: those of the last valid file. */
+  /** Those of the last valid file. */
   tls(): TlsSettings | undefined {
     this.current();
     return this.#valid?.tls;

@@ -64,12 +64,6 @@ describe('/sd', () => {
     expect(turns).toBeGreaterThan(500);
   });
 
-  test('gives [] when the lists were read and are empty', async () => {
-    const { app, origin } = await served();
-    app.collector.accounts = [accountStatus({ applications: [] })];
-    expect((await get(`${origin}/sd`)).text).toBe('[]');
-  });
-
   test('answers 503, never an empty or shortened list, when the list of one account has not been read', async () => {
     const { app, origin } = await served();
     app.collector.accounts = [accountStatus(), accountStatus({ name: 'eu', applications: undefined, tasks: [] })];

@@ -1,14 +1,22 @@
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { GROUPS } from '../../../src/reads/reads.ts';
 import { serve, served, testApp } from '../support/app.ts';
 import { breakdownBlock, TEST_NOW } from '../support/collector.ts';
 import { deferred } from '../support/deferred.ts';
+import { requestText } from '../support/hostile.ts';
 import { get } from '../support/http.ts';
 import { sendRaw } from '../support/raw.ts';
 import { eventually } from '../../support/eventually.ts';
+
+/** A client over a socket of its own. */
+function asking(port: number, headers: readonly string[] = [], times = 1): Socket {
+  const socket = connect(port, '127.0.0.1');
+  socket.write(requestText('/metrics', headers).repeat(times));
+  return socket;
+}
 
 const OPEN_METRICS = 'application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5';
 
@@ -60,17 +68,8 @@ describe('the telemetry path', () => {
   });
 
   test('tells what a response had to do without', async () => {
-    const app = testApp({
-      dependencies: {
-        collection: () => ({
-          background: false,
-          default_scrape_timeout: 10_000,
-          scrape_timeout_offset: 500,
-          max_age: 300_000,
-          max_series: 2,
-        }),
-      },
-    });
+    const timeouts = { default_scrape_timeout: 10_000, scrape_timeout_offset: 500, max_age: 300_000 };
+    const app = testApp({ dependencies: { collection: () => ({ ...timeouts, background: false, max_series: 2 }) } });
     const cut = { family: 'newrelic_custom_depth', series: 3, reading: {} };
     app.collector.cut = [cut];
     const { origin } = await serve(app.app);
@@ -104,9 +103,7 @@ describe('the telemetry path', () => {
     app.collector.blocks = Array.from({ length: 20_000 }, (_, index) => breakdownBlock('production', index, 'shop'));
     const whole = await get(`${origin}/metrics`);
     expect(whole.bytes.length).toBeGreaterThan(5_000_000);
-    const socket = connect(port, '127.0.0.1');
-    await once(socket, 'connect');
-    socket.write('GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+    const socket = asking(port, ['Connection: close']);
     let received = 0;
     for await (const chunk of socket as AsyncIterable<Buffer>) {
       received += chunk.length;
@@ -118,9 +115,7 @@ describe('the telemetry path', () => {
   test('a client that goes away in the middle frees its slot and causes no fault', async () => {
     const { app, port, origin } = await served({ settings: { maxRequests: 1 } });
     app.collector.blocks = Array.from({ length: 20_000 }, (_, index) => breakdownBlock('production', index, 'shop'));
-    const socket = connect(port, '127.0.0.1');
-    await once(socket, 'connect');
-    socket.write('GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n');
+    const socket = asking(port);
     await once(socket, 'data');
     socket.destroy();
     await eventually(async () => expect((await get(`${origin}/metrics`)).status).toBe(200));
@@ -181,8 +176,7 @@ describe('a scraper that gives up while its response is being made', () => {
     app.collector.answered = deferred().promise;
     const giveUpAfter = async (milliseconds: number): Promise<void> => {
       const asked = app.collector.asOf.length;
-      const socket = connect(port, '127.0.0.1');
-      socket.write('GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n');
+      const socket = asking(port);
       await eventually(() => expect(app.collector.asOf).toHaveLength(asked + 1));
       app.clock += milliseconds;
       socket.destroy();
@@ -209,8 +203,7 @@ describe('a scraper that leaves while it takes its response', () => {
   test('has the next response begun earlier; a HEAD tells nothing', async () => {
     const { app, port, origin } = await served();
     app.collector.blocks = Array.from({ length: 20_000 }, (_, index) => breakdownBlock('production', index, 'shop'));
-    const socket = connect(port, '127.0.0.1');
-    socket.write('GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n');
+    const socket = asking(port);
     await once(socket, 'data');
     app.clock += 1_000;
     socket.destroy();
@@ -276,8 +269,7 @@ describe('--web.max-requests', () => {
     app.collector.gate = promise;
     for (let round = 0; round < 3; round += 1) {
       const asked = app.collector.refreshes.length;
-      const socket = connect(port, '127.0.0.1');
-      socket.write('GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(20));
+      const socket = asking(port, [], 20);
       await eventually(() => expect(app.collector.refreshes.length).toBeGreaterThan(asked));
       socket.destroy();
       await once(socket, 'close');
@@ -292,8 +284,10 @@ describe('--web.max-requests', () => {
 
   test('requests sent ahead over one connection are answered one after the other, all of them', async () => {
     const { port } = await served({ settings: { maxRequests: 1 } });
-    const one = 'GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n';
-    const { text } = await sendRaw(port, one.repeat(9) + one.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'));
+    const { text } = await sendRaw(
+      port,
+      requestText('/metrics').repeat(9) + requestText('/metrics', ['Connection: close']),
+    );
     expect(text.match(/^HTTP\/1\.1 200 /gm)).toHaveLength(10);
   });
 

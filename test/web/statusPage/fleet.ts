@@ -133,9 +133,9 @@ export function monitoredTypes(): TypeStatus[] {
 /** Accounts where much fails, one that cannot be read, and ones whose interface ends; 200 applications fail in two ways. */
 export function faulty(): { accounts: AccountStatus[]; blocks: Block[] } {
   const call = 'GET /applications/{id}/metrics/data.json';
-  const applications = Array.from({ length: 212 }, (_, index) => ({
-    ...{ id: 2_000 + index, name: `checkout-service-eu-west-1-${index}`, language: 'java', reporting: true },
-  }));
+  const applications = Array.from({ length: 212 }, (_, index) => {
+    return { id: 2_000 + index, name: `billing-${index}`, language: 'java', reporting: true };
+  });
   const tasks = applications.map(({ id, name }, index) => {
     const [reason, words] =
       index % 2 === 0

@@ -1,12 +1,6 @@
 import { once } from 'node:events';
-import type {
-  AccountStatus,
-  GroupStatus,
-  QueryStatus,
-  TaskStatus,
-  TypeStatus,
-  EntryStatus,
-} from '../../../src/collect/accountStatus.ts';
+import type { AccountStatus, EntryStatus, GroupStatus } from '../../../src/collect/accountStatus.ts';
+import type { QueryStatus, TaskStatus, TypeStatus } from '../../../src/collect/accountStatus.ts';
 import type { Snapshot } from '../../../src/collect/collector.ts';
 import type { ProbeResult } from '../../../src/collect/probeResult.ts';
 import type { Scope } from '../../../src/collect/demand.ts';
@@ -48,13 +42,8 @@ export class MemoryCollector implements WebCollector {
     const blocks = this.blocks.filter(({ group }) => scope.groups.has(group));
     await this.#until(this.answered, signal);
     signal?.throwIfAborted();
-    return {
-      blocks,
-      complete: this.complete,
-      cut: this.cut,
-      entries: this.entries,
-      accounts: this.accounts,
-    };
+    const { complete, cut, entries, accounts } = this;
+    return { blocks, complete, cut, entries, accounts };
   }
 
   async overview(scope: Scope): Promise<Awaited<ReturnType<WebCollector['overview']>>> {
@@ -90,6 +79,8 @@ export class MemoryCollector implements WebCollector {
   }
 }
 
+const LIST: Partial<TaskStatus> = { group: 'applications', applicationId: undefined, application: undefined };
+
 export function accountStatus(over: Partial<AccountStatus> = {}): AccountStatus {
   return {
     name: 'production',
@@ -108,15 +99,7 @@ export function accountStatus(over: Partial<AccountStatus> = {}): AccountStatus 
     groups: GROUPS.map((group) => groupStatus({ group })),
     budget: { configured: 600, inForce: 600, lastMinute: 123, inFlight: 2, pausedUntil: undefined },
     applications: [{ id: 7, name: 'checkout', language: 'java', reporting: true }],
-    tasks: [
-      task({
-        group: 'applications',
-        applicationId: undefined,
-        application: undefined,
-        seconds: 0.21,
-        windowEnd: undefined,
-      }),
-    ],
+    tasks: [task({ ...LIST, seconds: 0.21, windowEnd: undefined })],
     plan: { groups: [], callsPerMinute: 123.4, budget: 600, concurrencyCapacity: undefined, slowdown: 1 },
     visible: { applications: 1, keyTransactions: 0 },
     keyTransactions: 0,
