@@ -15,7 +15,6 @@ export interface AccountConfig extends Readonly<z.output<typeof account>> {
   /** The entry with `account_ids` that it was made from, and New Relic's name of it; undefined for one of the file. */
   readonly origin?: { readonly entry: string; readonly accountName: string };
 }
-export type DatabaseComponent = AccountConfig['applications']['settings'][number]['database_component'];
 export type CollectionConfig = Readonly<z.output<typeof collection>>;
 
 /** 31 July 2027, when New Relic ends the REST interface; Unix seconds. */

@@ -2,7 +2,7 @@ import process from 'node:process';
 import { formatDiagnostic } from '../config/diagnostic.ts';
 import { counted } from '../config/wording.ts';
 import { describeInterfaceEnd, openLog, readFiles, logIfFromEnvironment } from '../cli/configuration.ts';
-import { UpstreamError } from '../api/upstreamError.ts';
+import { UpstreamError, type FailureReason } from '../api/upstreamError.ts';
 import type { Diagnosis } from '../api/upstreamReader.ts';
 import type { AccountStatus, TaskStatus, EntryStatus } from '../collect/accountStatus.ts';
 import type { AccountCollector } from '../collect/accountCollector.ts';
@@ -13,7 +13,7 @@ import { escapeUnsafe } from '../log/logger.ts';
 import { groupFailures, type FailureGroup } from '../web/statusPage/failureTable.ts';
 import { ExitStatus, printError, withColours } from '../cli/process.ts';
 import { paint } from './terminal.ts';
-import { type ReadingOptions, withLists } from './upstream/session.ts';
+import { accountsOf, type ReadingOptions, withLists } from './upstream/session.ts';
 import type { FactsOptions } from './facts/runFacts.ts';
 
 /** The command `check`: the files, and with `--live` the accounts too. */
@@ -62,20 +62,14 @@ async function checkLive(options: ReadingOptions): Promise<void> {
       for (const id of customExamples(account)) await collector.probe(name, id, Infinity, signal);
     }
     signal.throwIfAborted();
-    const statuses = new Map(collector.status().map((status) => [status.name, status]));
-    const reports = await Promise.all(
-      collectors.map((each) => report(each, statuses.get(each.context.account.name), signal)),
-    );
+    const reports = await Promise.all(accountsOf(collector).map((each) => report(...each, signal)));
     const all = [...collector.entries().map((entry) => reportEntry(entry, collectors)), ...reports];
     print(all.map(({ text }) => `${text}\n`).join('\n'));
     if (all.some(({ failed }) => failed)) throw new ExitStatus(1);
   });
 }
 
-/**
- * For each custom metric, the id of one application that has it: the data of that application show whether New Relic has the
- * configured value.
- */
+/** An application for each custom metric that it has: its data show whether New Relic has the configured value. */
 function customExamples({ context, inventory }: AccountCollector): readonly number[] {
   const examples = context.customMetrics.flatMap(({ template }) => {
     const having = [...inventory.applications].find(([, { data }]) =>
@@ -86,84 +80,70 @@ function customExamples({ context, inventory }: AccountCollector): readonly numb
   return [...new Set(examples)];
 }
 
-/** Names of the interfaces in messages, used where an interface has no known end. */
-const API_NAMES: Readonly<Record<AccountConfig['api'], string>> = { rest: 'REST', nerdgraph: 'NerdGraph' };
-
-/** The text printed about one account; `failed` is true when a part of it cannot be read. */
-interface AccountReport {
-  readonly text: string;
-  readonly failed: boolean;
+/** What is printed about an entry or account: a heading with a verdict, and lines; `failed` where a part of it cannot be read. */
+function reported(heading: string, verdict: string, lines: readonly string[], failed: boolean) {
+  const shown = lines.map((line) => `\n${withColours(escapeUnsafe(`  ${line}`), process.stdout)}`);
+  const text = `${escapeUnsafe(heading)}: ${paint(failed ? 'red' : 'green', escapeUnsafe(verdict))}${shown.join('')}`;
+  return { text, failed };
 }
 
 /** An entry with `account_ids`: its list, and what no account of it has. */
-function reportEntry(status: EntryStatus, collectors: readonly AccountCollector[]): AccountReport {
-  const { entry, problem, reason, listed = 0, exported = 0, warnings, missingMetrics } = status;
+function reportEntry(status: EntryStatus, collectors: readonly AccountCollector[]) {
+  const { entry, problem, reason, listed = 0, exported = 0, missingMetrics } = status;
   const ofEntry = collectors.filter(({ list }) => list?.entry === entry);
   const verdict =
     problem === undefined
       ? `${counted(listed, 'account')} visible, ${exported} exported`
       : `the list of accounts cannot be read: ${problem}`;
-  const lines = [
-    ...(reason === undefined ? [] : [`hint: ${REMEDIES[reason]}`]),
-    ...[...warnings, ...unmatchedExclusions(ofEntry)].map(
-      (text) => `${missingMetrics.includes(text) ? 'problem' : 'warning'}: ${text}`,
-    ),
-  ];
-  return {
-    text: [`entry ${entry}: ${verdict}`, ...lines.map((line) => `  ${line}`)].map(escapeUnsafe).join('\n'),
-    failed: problem !== undefined || missingMetrics.length > 0,
-  };
+  const warnings = warningLines([...status.warnings, ...unmatchedExclusions(ofEntry)], missingMetrics);
+  const failed = problem !== undefined || missingMetrics.length > 0;
+  return reported(`entry ${entry}`, verdict, [...hintLine(reason), ...warnings], failed);
 }
 
-async function report(
-  collector: AccountCollector,
-  status: AccountStatus | undefined,
-  signal: AbortSignal,
-): Promise<AccountReport> {
+const hintLine = (reason?: FailureReason): readonly string[] =>
+  reason === undefined ? [] : [`hint: ${REMEDIES[reason]}`];
+
+/** Warnings, of which those about named golden metrics that do not exist are problems. */
+function warningLines(warnings: readonly string[], missingMetrics: readonly string[]): readonly string[] {
+  return warnings.map((text) => `${missingMetrics.includes(text) ? 'problem' : 'warning'}: ${text}`);
+}
+
+async function report(status: AccountStatus, collector: AccountCollector, signal: AbortSignal) {
   const { context, schedule, limiter } = collector;
   const { account } = context;
   const { name, region, base_url } = account;
-  const target = `account ${name} (${region === undefined ? '' : `region ${region}, `}${base_url})`;
-  const reported = (verdict: string, lines: readonly string[], failed: boolean): AccountReport => ({
-    text: [
-      `${escapeUnsafe(target)}: ${paint(failed ? 'red' : 'green', escapeUnsafe(verdict))}`,
-      ...lines.map((line) => withColours(escapeUnsafe(`  ${line}`), process.stdout)),
-    ].join('\n'),
-    failed,
-  });
-  const missing = new Set(status?.entities.flatMap(({ missingMetrics }) => missingMetrics));
-  const warnings = [
-    ...(status?.warnings ?? []),
-    ...(collector.list === undefined ? unmatchedExclusions([collector]) : []),
-  ].map((text) => `${missing.has(text) ? 'problem' : 'warning'}: ${text}`);
-  const others = status === undefined ? [] : [...entityLines(status), ...queryLines(status), planLine(status)];
-  others.push(...emptyQueries(status?.queries ?? []), ...warnings);
-  const hasFailed = status?.queries.some(({ problem }) => problem !== undefined) === true || hasFailedType(status);
-  if (status !== undefined && !account.applications.read) {
-    return reported('no applications are read', others, hasFailed);
-  }
-  if (status?.up !== true || status.applications === undefined) {
-    const list = status?.tasks.find(({ group }) => group === 'applications');
+  const heading = `account ${name} (${region === undefined ? '' : `region ${region}, `}${base_url})`;
+  const warnings = warningLines(
+    [...status.warnings, ...(collector.list === undefined ? unmatchedExclusions([collector]) : [])],
+    status.entities.flatMap(({ missingMetrics }) => missingMetrics),
+  );
+  const others = [...entityLines(status), ...queryLines(status), planLine(status), ...emptyQueries(status)];
+  others.push(...warnings);
+  const hasFailed = status.queries.some(({ problem }) => problem !== undefined) || hasFailedType(status);
+  if (!account.applications.read) return reported(heading, 'no applications are read', others, hasFailed);
+  const { applications, visible, tasks } = status;
+  if (!status.up || applications === undefined) {
+    const list = tasks.find(({ group }) => group === 'applications');
     const refusal = list?.reason === 'forbidden' ? 'the key cannot read this account' : 'the key is refused';
-    const verdict = status?.refused === undefined ? 'the application list cannot be read' : refusal;
-    const lines = [...(list?.reason === undefined ? [] : [`hint: ${REMEDIES[list.reason]}`]), ...warnings];
-    return reported(`${verdict}: ${list?.problem ?? 'nothing was read'}`, lines, true);
+    const verdict = status.refused === undefined ? 'the application list cannot be read' : refusal;
+    const lines = [...hintLine(list?.reason), ...warnings];
+    return reported(heading, `${verdict}: ${list?.problem ?? 'nothing was read'}`, lines, true);
   }
   // Queries and entities have lines of their own.
-  const failing = status.tasks.filter(
+  const failing = tasks.filter(
     ({ group, problem }) => problem !== undefined && !['queries', 'entities', 'golden_metrics'].includes(group),
   );
-  const { applications, visible } = status;
-  const reporting = applications.filter((application) => application.reporting).length;
+  const problems = groupFailures(failing).map(failureLine);
   const found = await context.reader
     .diagnose(schedule.advanceWindow(), { signal, limiter, patient: true })
-    .catch((error: unknown): Diagnosis & { readonly problem: string } => {
+    .catch((error: unknown): Diagnosis => {
       if (!(error instanceof UpstreamError)) throw error;
-      return { facts: [], warnings: [], problem: error.message };
+      problems.push(error.message);
+      return { facts: [], warnings: [] };
     });
-  const problems = [...groupFailures(failing).map(failureLine), ...('problem' in found ? [found.problem] : [])];
+  const reporting = applications.filter((application) => application.reporting).length;
   const lines = [
-    `interface: ${describeInterfaceEnd(account, Date.now()) ?? API_NAMES[account.api]}`,
+    `interface: ${describeInterfaceEnd(account, Date.now()) ?? (account.api === 'rest' ? 'REST' : 'NerdGraph')}`,
     ...found.facts.map((fact) => `account: ${fact}`),
     `applications: ${visible.applications} visible, ${applications.length} exported, ${reporting} of them reporting`,
     `key transactions: ${keyTransactions(account, status, failing)}`,
@@ -171,7 +151,7 @@ async function report(
     ...found.warnings.map((warning) => `warning: ${warning}`),
     ...problems.map((problem) => `problem: ${problem}`),
   ];
-  return reported('the key is accepted', lines, problems.length > 0 || hasFailed);
+  return reported(heading, 'the key is accepted', lines, problems.length > 0 || hasFailed);
 }
 
 /** Reads that fail for one reason: an account may have thousands of them. */
@@ -195,14 +175,12 @@ function queryLines({ queries }: AccountStatus): readonly string[] {
 }
 
 /** Warnings for queries without rows or numbers, because New Relic reports no error for an unknown event type or attribute. */
-function emptyQueries(queries: AccountStatus['queries']): readonly string[] {
-  return queries.flatMap(({ name, problem, rows = 0, series }) =>
-    problem !== undefined || series > 0
-      ? []
-      : [
-          `warning: query ${name}: ${rows === 0 ? 'no rows' : 'no numbers'}: look whether the event after FROM and each attribute ` +
-            'are spelt as New Relic has them (case counts), unless nothing happened in its window',
-        ],
+function emptyQueries({ queries }: AccountStatus): readonly string[] {
+  const empty = queries.filter(({ problem, series }) => problem === undefined && series === 0);
+  return empty.map(
+    ({ name, rows = 0 }) =>
+      `warning: query ${name}: ${rows === 0 ? 'no rows' : 'no numbers'}: look whether the event after FROM and each attribute ` +
+      'are spelt as New Relic has them (case counts), unless nothing happened in its window',
   );
 }
 
@@ -222,8 +200,8 @@ function entityLines({ entities, tasks }: AccountStatus): readonly string[] {
 }
 
 /** True when a list of entities or golden metrics cannot be read, or a named golden metric does not exist. */
-function hasFailedType(status: AccountStatus | undefined): boolean {
-  return (status?.entities ?? []).some(
+function hasFailedType({ entities }: AccountStatus): boolean {
+  return entities.some(
     ({ problem, missingMetrics, failing }) => problem !== undefined || missingMetrics.length > 0 || failing > 0,
   );
 }

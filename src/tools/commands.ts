@@ -10,22 +10,19 @@ import {
   parsed,
   parsedEach,
   wholeNumber,
-  type CommonOptions,
 } from '../cli/flags.ts';
 import { APIS } from '../api/upstreamReader.ts';
 import { REGIONS } from '../config/interfaces.ts';
-import { addSimulatorFlags, parseRatio, simulatorOptions, type SimulatorFlags } from './simulatorFlags.ts';
+import { addSimulatorFlags, parseRatio } from './simulatorFlags.ts';
 import type { Labels } from '../metrics/sample.ts';
-import type { InitOptions } from './init.ts';
 import { addLabel, parseMoment } from './backfill/backfillFlags.ts';
-import type { SimulatorOptions } from '../simulator/simulator.ts';
 import { DAY_MS, MINUTE_MS } from '../formulas/units.ts';
 
 /** The commands beside the daemon, with their flags. The code of a command is loaded when it runs. */
 export function toolCommands(): readonly Command[] {
   return [
-    readingCommand(
-      'check',
+    tool(
+      reading('check'),
       'check the configuration: every fault as file:line:column: path: message',
       async () => (await import('./check.ts')).runCheck,
       ['--config.file=config.yaml', '--live', '--live --facts --output=facts.json   # what no document says'],
@@ -38,14 +35,14 @@ export function toolCommands(): readonly Command[] {
       .option('--output <file>', 'with --facts: also write a file to share, without names')
       .option('--force', 'with --facts: replace the file of --output', false)
       .addOption(formatFlag(['table', 'json'])),
-    readingCommand(
-      'plan',
+    tool(
+      reading('plan'),
       'what a steady state costs in calls per minute; reads only lists',
       async () => (await import('./plan.ts')).runPlan,
       ['--config.file=config.yaml', '--format=json'],
     ).addOption(formatFlag(['table', 'json'])),
-    readingCommand(
-      'discover',
+    tool(
+      reading('discover'),
       'list applications, hosts, instances and key transactions with their ids',
       async () => (await import('./discover.ts')).runDiscover,
       ['', '--format=yaml   # ready for applications.include', '--app=1234567 --format=json'],
@@ -68,8 +65,8 @@ export function toolCommands(): readonly Command[] {
           .conflicts(['app', 'keyTransaction', 'entities']),
       )
       .addOption(formatFlag(['table', 'yaml', 'json'])),
-    readingCommand(
-      'metric-names',
+    tool(
+      reading('metric-names'),
       'list the metric names of an application',
       async () => (await import('./metricNames.ts')).runMetricNames,
       ['--app=1234567 --name=/allWeb', '--app="Checkout API" --host=web-1 --format=json'],
@@ -78,13 +75,11 @@ export function toolCommands(): readonly Command[] {
       .addOption(accountFlag('the one that has the application'))
       .option('--host <id or name>', 'the names of this host of it')
       .option('--name <substring>', 'only names that contain this')
-      .option('--all-pages', 'read all pages, a call each', true)
-      .option('--no-all-pages', 'stop after 20 pages')
       .addOption(formatFlag(['table', 'json'])),
-    readingCommand(
-      'query',
+    tool(
+      reading('query'),
       'run one NRQL query as the exporter would, and print its rows or the configuration to paste',
-      async () => (await import('./runQuery.ts')).runQuery,
+      async () => (await import('./tryQuery.ts')).tryQuery,
       [
         '"SELECT count(*) AS orders FROM Transaction FACET appName"',
         '"SELECT count(*) AS orders FROM Transaction FACET appName" --format=yaml   # ready for queries',
@@ -98,8 +93,8 @@ export function toolCommands(): readonly Command[] {
       .option('--delay <duration>', 'the range ends this long ago (default: as configured)', parseDelay)
       .addOption(formatFlag(['table', 'json', 'yaml', 'metrics'])),
     backfillCommand(),
-    readingCommand(
-      'compare',
+    tool(
+      reading('compare'),
       'read one account through REST and NerdGraph, and tell where they differ',
       async () => (await import('./compare/compare.ts')).runCompare,
       COMPARE_EXAMPLES,
@@ -122,59 +117,45 @@ export function toolCommands(): readonly Command[] {
       .addOption(formatFlag(['table', 'json'])),
     simulateCommand(),
     demoCommand(),
-    initCommand(),
-    completionCommand(),
+    tool(
+      addLogFlags(new Command('init')),
+      'read what the key sees, and write a first configuration; the key is in NEW_RELIC_API_KEY',
+      async () => (await import('./init.ts')).runInit,
+      ['', '--region=eu --api-key-file=/run/secrets/new_relic_api_key --output=eu.yaml'],
+    )
+      .option('--api-key-file <file>', 'file that holds the key, instead of NEW_RELIC_API_KEY')
+      .addOption(
+        new Option('--region <region>', 'region of New Relic (default: NEW_RELIC_REGION, or us)').choices(REGIONS),
+      )
+      .addOption(new Option('--api <api>', 'interface (default: NEW_RELIC_API, or nerdgraph)').choices(APIS))
+      .option('--base-url <url>', 'address of the interface instead of a region, as base_url of the configuration')
+      .option('--output <file>', 'where to write', 'config.yaml')
+      .option('--force', 'replace the file of --output', false),
+    tool(
+      addColorFlag(new Command('completion')),
+      'print a script that completes commands, flags and their values in a shell',
+      async () => (await import('./completion.ts')).printCompletion,
+      ['bash   # for source <(...)', 'zsh', 'fish'],
+    ).addArgument(new Argument('<shell>', 'the shell that reads the script').choices(['bash', 'zsh', 'fish'])),
   ];
 }
 
-/**
- * A command with the common flags. Its code is loaded when it runs, so that the daemon starts quickly.
- *
- * @param help the text after the flags, or the flags of its examples
- */
-function readingCommand(
-  name: string,
+const reading = (name: string): Command => addCommonFlags(new Command(name));
+
+/** Describes a command, whose code is loaded when it runs; `help` is the text after the flags, or the flags of examples. */
+function tool(
+  command: Command,
   description: string,
-  load: () => Promise<(...given: never[]) => Promise<void>>,
+  load: () => Promise<(...given: never[]) => Promise<void> | void>,
   help: string | readonly string[],
 ): Command {
-  return addCommonFlags(new Command(name))
+  return command
     .description(description)
-    .addHelpText('after', typeof help === 'string' ? help : examples(name, ...help))
+    .addHelpText('after', typeof help === 'string' ? help : examples(command.name(), ...help))
     .action(async (...given: readonly unknown[]) => {
       // Commander gives the values of the flags without types.
-      const run = (await load()) as (...given: readonly unknown[]) => Promise<void>;
+      const run = (await load()) as (...given: readonly unknown[]) => Promise<void> | void;
       await run(...given);
-    });
-}
-
-function initCommand(): Command {
-  return addLogFlags(new Command('init'))
-    .description('read what the key sees, and write a first configuration; the key is in NEW_RELIC_API_KEY')
-    .option('--api-key-file <file>', 'file that holds the key, instead of NEW_RELIC_API_KEY')
-    .addOption(
-      new Option('--region <region>', 'region of New Relic (default: NEW_RELIC_REGION, or us)').choices(REGIONS),
-    )
-    .addOption(new Option('--api <api>', 'interface (default: NEW_RELIC_API, or nerdgraph)').choices(APIS))
-    .option('--base-url <url>', 'address of the interface instead of a region, as base_url of the configuration')
-    .option('--output <file>', 'where to write', 'config.yaml')
-    .option('--force', 'replace the file of --output', false)
-    .addHelpText(
-      'after',
-      examples('init', '', '--region=eu --api-key-file=/run/secrets/new_relic_api_key --output=eu.yaml'),
-    )
-    .action(async (options: InitOptions) => {
-      await (await import('./init.ts')).runInit(options);
-    });
-}
-
-function completionCommand(): Command {
-  return addColorFlag(new Command('completion'))
-    .description('print a script that completes commands, flags and their values in a shell')
-    .addArgument(new Argument('<shell>', 'the shell that reads the script').choices(['bash', 'zsh', 'fish']))
-    .addHelpText('after', examples('completion', 'bash   # for source <(...)', 'zsh', 'fish'))
-    .action(async (shell: 'bash' | 'zsh' | 'fish', _: object, { parent }: Command) => {
-      (await import('./completion.ts')).printCompletion(shell, parent?.commands ?? []);
     });
 }
 
@@ -202,9 +183,8 @@ Examples:
   newrelic-apm-exporter backfill --from=7d --to=3h --label=job=newrelic-apm-exporter --label=instance=exporter:9126 --output=week.om
   promtool tsdb create-blocks-from openmetrics week.om blocks && cp -r blocks/. /var/lib/prometheus/
 
-  # One day of one application and its hosts, a sample for each minute alone
-  newrelic-apm-exporter backfill --from=2026-11-20T00:00:00Z --to=2026-11-21T00:00:00Z --app=Checkout --hosts \\
-    --window=1m --label=job=newrelic-apm-exporter --label=instance=exporter:9126 --output=checkout.om
+  # One application and its hosts, a sample for each minute alone
+  newrelic-apm-exporter backfill --from=1d --app=Checkout --hosts --window=1m --output=checkout.om
 
   # After an interruption, with the same flags
   newrelic-apm-exporter backfill --from=7d --to=3h --label=job=newrelic-apm-exporter --label=instance=exporter:9126 --output=week.om --resume`;
@@ -213,8 +193,8 @@ function backfillCommand(): Command {
   const label = new Option('--label <name=value>', 'a label for every series, such as job; repeatable')
     .argParser((text: string, before: Labels) => parsed((one) => addLabel(one, before))(text))
     .default({}, 'none');
-  return readingCommand(
-    'backfill',
+  return tool(
+    reading('backfill'),
     'write the history of the window metrics as OpenMetrics, for promtool tsdb create-blocks-from openmetrics',
     async () => (await import('./backfill/backfill.ts')).runBackfill,
     BACKFILL_EXAMPLES,
@@ -256,35 +236,22 @@ Examples:
   newrelic-apm-exporter compare --account=production --app="Checkout API" --hosts --format=json`;
 
 function simulateCommand(): Command {
-  const command = new Command('simulate').description(
-    'an embedded, deterministic imitation of New Relic, for demos, tests and rehearsals of failures',
+  return addSimulatorFlags(
+    tool(
+      addColorFlag(new Command('simulate')),
+      'an embedded, deterministic imitation of New Relic, for demos, tests and rehearsals of failures',
+      async () => (await import('./simulate.ts')).simulate,
+      ['--listen-address=127.0.0.1:9127', '--applications=200 --fault status=503,on=metric_data,times=3'],
+    ),
   );
-  return addSimulatorFlags(addColorFlag(command))
-    .addHelpText(
-      'after',
-      examples(
-        'simulate',
-        '--listen-address=127.0.0.1:9127',
-        '--applications=200 --fault status=503,on=metric_data,times=3',
-      ),
-    )
-    .action(async (flags: SimulatorFlags) => {
-      const options = readOptions(command, flags);
-      await (await import('./simulate.ts')).simulate(options, flags);
-    });
-}
-
-function readOptions(command: Command, flags: SimulatorFlags): SimulatorOptions {
-  try {
-    return simulatorOptions(flags);
-  } catch (error) {
-    return command.error(`error: ${error instanceof Error ? error.message : String(error)}`);
-  }
 }
 
 function demoCommand(): Command {
-  const command = new Command('demo').description(
+  const command = tool(
+    new Command('demo'),
     'the exporter and the simulator in one process: no account and no configuration needed',
+    async () => (await import('./demo.ts')).demo,
+    ['', '--web.listen-address=127.0.0.1:0 --applications=50'],
   );
   addWebFlags(
     addCommonFlags(
@@ -292,15 +259,9 @@ function demoCommand(): Command {
       'take the part "collection" of this configuration file (default: none, config.yaml is not looked at)',
     ),
   );
-  addSimulatorFlags(command.optionsGroup('Simulated New Relic:'), {
+  return addSimulatorFlags(command.optionsGroup('Simulated New Relic:'), {
     host: '127.0.0.1',
     port: 0,
     text: 'a free port of 127.0.0.1',
   });
-  return command
-    .addHelpText('after', examples('demo', '', '--web.listen-address=127.0.0.1:0 --applications=50'))
-    .action(async (options: SimulatorFlags & CommonOptions) => {
-      const simulated = readOptions(command, options);
-      await (await import('./demo.ts')).demo(simulated, options);
-    });
 }

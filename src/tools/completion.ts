@@ -3,8 +3,8 @@ import type { Command, Option } from 'commander';
 import { NAME } from '../cli/version.ts';
 
 /** The command `completion`: prints the script for a shell, made from the commands of the program and their flags. */
-export function printCompletion(shell: 'bash' | 'zsh' | 'fish', commands: readonly Command[]): void {
-  process.stdout.write({ bash, zsh, fish }[shell](commands));
+export function printCompletion(shell: 'bash' | 'zsh' | 'fish', _: object, { parent }: Command): void {
+  process.stdout.write({ bash, zsh, fish }[shell](parent?.commands ?? []));
 }
 
 /** The words that can stand behind a command itself, such as the shells of `completion`. */
@@ -14,22 +14,9 @@ function wordsOf({ registeredArguments }: Command): readonly string[] {
 
 const isFile = ({ flags }: Option): boolean => flags.includes('file');
 
-/** The first line of what the help says of a flag. */
-function descriptionOf({ description }: Option): string {
-  return description.split('\n', 1).join('');
-}
-
 const namesOf = (commands: readonly Command[]): readonly string[] => commands.map((command) => command.name());
 
 const FUNCTION = `_${NAME.replaceAll('-', '_')}`;
-
-/** The lines that find the command among the words before the cursor, in the syntax of bash and zsh. */
-function findCommand(commands: readonly Command[], before: string): string {
-  return `  local command= word
-  for word in ${before}; do
-    case $word in ${namesOf(commands).join('|')}) command=$word; break ;; esac
-  done`;
-}
 
 /** For bash 3.2 and later. Bash itself splits a word at "=", so that the value behind it is a word of its own. */
 function bash(commands: readonly Command[]): string {
@@ -47,7 +34,10 @@ function bash(commands: readonly Command[]): string {
   return `# Completion for bash: source <(${NAME} completion bash)
 ${FUNCTION}() {
   local current=\${COMP_WORDS[COMP_CWORD]} flag=\${COMP_WORDS[COMP_CWORD-1]} start= replies= files=
-${findCommand(commands, '"${COMP_WORDS[@]:1:COMP_CWORD-1}"')}
+  local command= word
+  for word in "\${COMP_WORDS[@]:1:$((COMP_CWORD-1))}"; do
+    case $word in ${namesOf(commands).join('|')}) command=$word; break ;; esac
+  done
   if [[ $current == = ]]; then
     current=
   elif [[ $flag == = ]]; then
@@ -64,9 +54,9 @@ ${flags.join('\n')}
   esac
   local IFS=$' \\t\\n'
   if [[ -n $files ]]; then
-    IFS=$'\\n'
     compopt -o filenames 2>/dev/null
-    COMPREPLY=($(compgen -f -- "$current"))
+    COMPREPLY=("$current"*)
+    [[ -e \${COMPREPLY[0]} ]] || COMPREPLY=()
   else
     COMPREPLY=($(compgen -W "$replies" -- "$current"))
   fi
@@ -76,40 +66,11 @@ complete -F ${FUNCTION} ${NAME}
 `;
 }
 
+/** The script for bash, which zsh runs too. */
 function zsh(commands: readonly Command[]): string {
-  const escaped = (text: string): string => text.replace(/[[\]:\\]/g, '\\$&');
-  const specOf = (option: Option): string => {
-    const { long = '', required, argChoices } = option;
-    const description = escaped(descriptionOf(option));
-    const value = isFile(option) ? '_files' : argChoices === undefined ? ' ' : `(${argChoices.join(' ')})`;
-    const rest = required ? `=[${description}]:${long.slice(2)}:${value}` : `[${description}]`;
-    return quoted(`${description.includes('repeatable') ? '*' : ''}${long}${rest}`);
-  };
-  const listed = commands.map((command) => quoted(`${command.name()}:${escaped(command.description())}`));
-  const cases = commands.map((command) => {
-    const words = wordsOf(command);
-    const specs = [
-      ...command.options.map(specOf),
-      quoted('--help[show the flags]'),
-      ...(words.length === 0 ? [] : [quoted(`2:word:(${words.join(' ')})`)]),
-    ];
-    return `    ${command.name()}) flags=(\n${specs.map((spec) => `      ${spec}\n`).join('')}    ) ;;`;
-  });
-  return `#compdef ${NAME}
-# Completion for zsh: source <(${NAME} completion zsh), or a file _${NAME} in a folder of $fpath
-${FUNCTION}() {
-${findCommand(commands, '"${(@)words[2,CURRENT-1]}"')}
-  local -a flags commands=(
-${listed.map((each) => `    ${each}`).join('\n')}
-  )
-  case \${command:-serve} in
-${cases.join('\n')}
-  esac
-  [[ -n $command ]] || flags+=("1:command:{_describe command commands}")
-  _arguments $flags '*: :'
-}
-if [[ $funcstack[1] == _${NAME} ]]; then ${FUNCTION} "$@"; else compdef ${FUNCTION} ${NAME}; fi
-`;
+  return `# Completion for zsh: source <(${NAME} completion zsh)
+autoload -U +X bashcompinit && bashcompinit
+${bash(commands)}`;
 }
 
 function fish(commands: readonly Command[]): string {
@@ -124,7 +85,7 @@ function fish(commands: readonly Command[]): string {
       ...command.options.map((option) => {
         const { long = '', required, argChoices = [] } = option;
         const value = isFile(option) ? ' -rF' : required ? ` -x -a ${quoted(argChoices.join(' '))}` : '';
-        return `-n ${quoted(when)} -l ${long.slice(2)}${value} -d ${quoted(descriptionOf(option))}`;
+        return `-n ${quoted(when)} -l ${long.slice(2)}${value} -d ${quoted(option.description)}`;
       }),
     ];
   });
@@ -136,7 +97,7 @@ function fish(commands: readonly Command[]): string {
   ].join('\n');
 }
 
-/** A text as one word of the three shells. */
+/** A text as one word of a shell. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -1,6 +1,4 @@
-import { Document } from 'yaml';
 import type { Application, KeyTransaction, Host, Instance } from '../api/types.ts';
-import type { FailureReason } from '../api/upstreamError.ts';
 import {
   findApplications,
   findKeyTransactions,
@@ -9,9 +7,10 @@ import {
   readAll,
   type FoundRecord,
 } from './upstream/readForCommand.ts';
-import { type CommandContext, type LiveAccount, reasonOf, withAccounts } from './upstream/session.ts';
+import { type LiveAccount, reasonOf, withAccounts } from './upstream/session.ts';
 import type { ApplicationSubject, BatchRead, Outcome } from '../api/upstreamReader.ts';
 import { windowAt } from '../collect/due.ts';
+import type { Config } from '../config/config.ts';
 import { counted } from '../config/wording.ts';
 import { discoverAccounts, type DiscoverOptions } from './discoverAccounts.ts';
 import { discoverEntities, tagText, tellingTags } from './discoverEntities.ts';
@@ -19,14 +18,11 @@ import { jsonText, table, showProgress, type Cell } from './terminal.ts';
 import { escapeUnsafe, errorText } from '../log/logger.ts';
 import { ExitStatus } from '../cli/process.ts';
 
-/**
- * The command `discover`. Each failed read is reported on standard error, leaves the other results intact, and gives status 1.
- */
+/** The command `discover`. A failed read is reported, leaves the other results as they are, and gives status 1. */
 export async function runDiscover(options: DiscoverOptions): Promise<void> {
   if (options.accounts) return discoverAccounts(options);
   if (options.entities !== undefined) return discoverEntities(options);
-  await withAccounts(options, async (session) => {
-    const { accounts } = session;
+  await withAccounts(options, async ({ accounts, config: { collection }, complain, print, signal }) => {
     const { app: apps = [], keyTransaction: ids = [], format } = options;
     const named =
       apps.length + ids.length === 0
@@ -36,21 +32,24 @@ export async function runDiscover(options: DiscoverOptions): Promise<void> {
     let failures = 0;
     for (const account of accounts) {
       const { name } = account.config;
-      const note: Note = (what, error, reason) => {
-        session.signal.throwIfAborted();
+      const note: Note = (what, error) => {
+        signal.throwIfAborted();
         failures += 1;
-        session.complain(`account ${name}: ${what} cannot be read: ${errorText(error, false)}`, reason);
+        complain(`account ${name}: ${what} cannot be read: ${errorText(error, false)}`, reasonOf(error));
       };
       const lists = named === undefined ? await readLists(account, note) : listsOfNamed(account, ...named);
-      if (lists !== undefined) found.push(await withHostsAndInstances(account, lists, session, note));
+      if (lists !== undefined) found.push(await withHostsAndInstances(account, lists, collection, note));
     }
-    if (found.length > 0) session.print(formatDiscovered(found, format));
+    if (found.length > 0) {
+      if (format === 'json') print(jsonText({ accounts: found.map(asJson) }));
+      else print(format === 'yaml' ? found.map(asYaml).join('---\n') : found.map(asTables).join('\n'));
+    }
     if (failures > 0) throw new ExitStatus(1);
   });
 }
 
-/** Reports a failed read, with the remedy for the reason if there is one; throws if the command has been stopped. */
-type Note = (what: string, error: unknown, reason?: FailureReason) => void;
+/** Reports a failed read; throws if the command has been stopped. */
+type Note = (what: string, error: unknown) => void;
 
 interface Discovered {
   readonly account: string;
@@ -72,7 +71,7 @@ interface Discovered {
 async function readLists({ reader, call }: LiveAccount, note: Note) {
   const orNote = <T>(list: Promise<T>, what: string): Promise<T | undefined> =>
     list.catch((error: unknown) => {
-      note(what, error, reasonOf(error));
+      note(what, error);
       return undefined;
     });
   const applications = await orNote(reader.listApplications({}, call), 'the application list');
@@ -100,7 +99,7 @@ function listsOfNamed(
 async function withHostsAndInstances(
   { config, reader, call }: LiveAccount,
   lists: Pick<Discovered, 'everything' | 'keyTransactions'> & { readonly applications: readonly Application[] },
-  { config: { collection } }: CommandContext,
+  collection: Config['collection'],
   note: Note,
 ): Promise<Discovered> {
   const { applications } = lists;
@@ -139,18 +138,6 @@ async function withHostsAndInstances(
 
 const UNKNOWN = '?';
 
-/** The discovered entities, as text that ends in a line feed. */
-function formatDiscovered(found: readonly Discovered[], format: DiscoverOptions['format']): string {
-  switch (format) {
-    case 'json':
-      return jsonText({ accounts: found.map(asJson) });
-    case 'yaml':
-      return found.map(asYaml).join('---\n');
-    case 'table':
-      return found.map(asTables).join('\n');
-  }
-}
-
 function asJson({ account, applications, keyTransactions }: Discovered): object {
   return {
     account,
@@ -177,94 +164,58 @@ function asJson({ account, applications, keyTransactions }: Discovered): object 
 
 /** A list for `applications.include`; the names are comments, because ids survive a renaming. */
 function asYaml({ account, applications }: Discovered): string {
-  const document = new Document(applications.map(({ application }) => ({ id: application.id })));
-  const comments = applications.map(({ application, hosts }) =>
-    [
-      ...[
-        application.name,
-        application.language,
-        stateOf(application),
-        hosts === undefined ? `${UNKNOWN} hosts` : counted(hosts.length, 'host'),
-      ],
-      ...(application.tags ?? []).map(tagText),
-    ].join(', '),
-  );
-  const lines = document.toString().trimEnd().split('\n');
-  const entries =
-    applications.length === 0 ? lines : lines.map((line, index) => `${line} # ${escapeUnsafe(comments[index] ?? '')}`);
-  return [`# account ${escapeUnsafe(account)}: under applications.include`, ...entries, ''].join('\n');
+  const entries = applications.map(({ application, hosts }) => {
+    const { id, name, language, tags = [] } = application;
+    const ofHosts = hosts === undefined ? `${UNKNOWN} hosts` : counted(hosts.length, 'host');
+    const comment = [name, language, stateOf(application), ofHosts, ...tags.map(tagText)].join(', ');
+    return `- id: ${id} # ${escapeUnsafe(comment)}`;
+  });
+  const heading = `# account ${escapeUnsafe(account)}: under applications.include`;
+  return [heading, ...(entries.length === 0 ? ['[]'] : entries), ''].join('\n');
 }
 
-type TableRows = Parameters<typeof table>[0];
-
-function asTables(discovered: Discovered): string {
-  const sections: [string, TableRows][] = [
-    ['application', applicationRows(discovered)],
-    ['host', hostRows(discovered)],
-    ...(discovered.hasInstances ? [['instance', instanceRows(discovered)] as [string, TableRows]] : []),
-    ['key transaction', keyTransactionRows(discovered)],
+function asTables({ account, applications, keyTransactions, everything, hasInstances }: Discovered): string {
+  const hasTags = applications.some(({ application }) => application.tags !== undefined);
+  const names = new Map(applications.map(({ application }) => [application.id, application.name]));
+  const unknown = everything ? '(not visible)' : '';
+  const owner = (id?: number): readonly Cell[] => (id === undefined ? ['', ''] : [id, names.get(id) ?? unknown]);
+  const ofApplications = applications.map(({ application, hosts, instances }): readonly Cell[] => [
+    application.id,
+    application.name,
+    application.language ?? '',
+    { text: stateOf(application), style: application.reporting === false ? 'dim' : [] },
+    { text: application.healthStatus ?? '', style: HEALTH_STYLES[application.healthStatus ?? ''] ?? [] },
+    hosts?.length ?? UNKNOWN,
+    ...(hasInstances ? [instances?.length ?? UNKNOWN] : []),
+    ...(hasTags ? [tellingTags(application.tags ?? [])] : []),
+  ]);
+  const ofHosts = applications.flatMap(({ application, hosts = [] }) =>
+    // An interface without instances knows a host by its name alone.
+    hosts.map(({ key, host }) => [...(hasInstances ? [key] : []), host, ...owner(application.id)]),
+  );
+  const ofInstances = applications.flatMap(({ application, instances = [] }) =>
+    instances.map(({ id, host, port }) => [id, host, port ?? '', ...owner(application.id)]),
+  );
+  const ofKeyTransactions = (keyTransactions ?? []).map(({ id, name, transactionName, applicationId }) => {
+    return [id, name, transactionName ?? '', ...owner(applicationId)];
+  });
+  const more = [...(hasInstances ? ['INSTANCES'] : []), ...(hasTags ? ['TAGS'] : [])];
+  const sections: readonly (readonly [string, readonly string[], readonly (readonly Cell[])[]])[] = [
+    ['application', ['ID', 'NAME', 'LANGUAGE', 'STATE', 'HEALTH', 'HOSTS', ...more], ofApplications],
+    ['host', [...(hasInstances ? ['ID'] : []), 'HOST', ...OWNER], ofHosts],
+    ['instance', ['ID', 'HOST', 'PORT', ...OWNER], ofInstances],
+    ['key transaction', ['ID', 'NAME', 'TRANSACTION', ...OWNER], ofKeyTransactions],
   ];
-  const isShown = (rows: TableRows): boolean => discovered.everything || rows.length > 1;
   return sections
-    .filter(([, rows]) => isShown(rows))
-    .map(([what, rows]) => {
-      const heading = `Account ${escapeUnsafe(discovered.account)}: ${counted(rows.length - 1, what)}\n`;
-      return rows.length > 1 ? `${heading}${table(rows)}\n` : heading;
+    .filter(([what, , rows]) => rows.length > 0 || (everything && (what !== 'instance' || hasInstances)))
+    .map(([what, headings, rows]) => {
+      const heading = `Account ${escapeUnsafe(account)}: ${counted(rows.length, what)}\n`;
+      return rows.length > 0 ? `${heading}${table([headings, ...rows])}\n` : heading;
     })
     .join('\n');
 }
 
-function applicationRows({ applications, hasInstances }: Discovered): TableRows {
-  const hasTags = applications.some(({ application }) => application.tags !== undefined);
-  const more = [...(hasInstances ? ['INSTANCES'] : []), ...(hasTags ? ['TAGS'] : [])];
-  return [
-    ['ID', 'NAME', 'LANGUAGE', 'STATE', 'HEALTH', 'HOSTS', ...more],
-    ...applications.map(({ application, hosts, instances }): readonly Cell[] => [
-      application.id,
-      application.name,
-      application.language ?? '',
-      { text: stateOf(application), style: application.reporting === false ? 'dim' : [] },
-      { text: application.healthStatus ?? '', style: HEALTH_STYLES[application.healthStatus ?? ''] ?? [] },
-      hosts?.length ?? UNKNOWN,
-      ...(hasInstances ? [instances?.length ?? UNKNOWN] : []),
-      ...(hasTags ? [tellingTags(application.tags ?? [])] : []),
-    ]),
-  ];
-}
-
-function hostRows({ applications, hasInstances }: Discovered): TableRows {
-  return [
-    // An interface without instances knows a host by its name alone.
-    [...(hasInstances ? ['ID'] : []), 'HOST', 'APPLICATION ID', 'APPLICATION'],
-    ...applications.flatMap(({ application, hosts }) =>
-      (hosts ?? []).map(({ key, host }) => [...(hasInstances ? [key] : []), host, application.id, application.name]),
-    ),
-  ];
-}
-
-function instanceRows({ applications }: Discovered): TableRows {
-  return [
-    ['ID', 'HOST', 'PORT', 'APPLICATION ID', 'APPLICATION'],
-    ...applications.flatMap(({ application, instances }) =>
-      (instances ?? []).map(({ id, host, port }) => [id, host, port ?? '', application.id, application.name]),
-    ),
-  ];
-}
-
-function keyTransactionRows({ applications, keyTransactions, everything }: Discovered): TableRows {
-  const names = new Map(applications.map(({ application }) => [application.id, application.name]));
-  const unknown = everything ? '(not visible)' : '';
-  return [
-    ['ID', 'NAME', 'TRANSACTION', 'APPLICATION ID', 'APPLICATION'],
-    ...(keyTransactions ?? []).map(({ id, name, transactionName, applicationId }) => [
-      id,
-      name,
-      transactionName ?? '',
-      applicationId ?? '',
-      applicationId === undefined ? '' : (names.get(applicationId) ?? unknown),
-    ]),
-  ];
-}
+const OWNER = ['APPLICATION ID', 'APPLICATION'];
 
 const HEALTH_STYLES: Readonly<Record<string, 'green' | 'yellow' | 'red'>> = {
   green: 'green',

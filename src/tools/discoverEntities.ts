@@ -16,10 +16,7 @@ interface Found {
   readonly entities?: readonly MonitoredEntity[];
 }
 
-/**
- * The command `discover --entities`: lists the types of each account, or the entities of one type with their golden metrics. It
- * ends with status 1 where something cannot be read, and where no account has an entity of the type.
- */
+/** The command `discover --entities`: types, or entities of one type; status 1 where one cannot be read or has none. */
 export async function discoverEntities({ format, ...options }: DiscoverOptions): Promise<void> {
   const type = options.entities === true ? undefined : options.entities;
   await withAccounts(

@@ -1,12 +1,7 @@
 import { queryLabelProblem } from '../config/queries.ts';
 import { defaultLabel, readStatement } from '../nrql/statement.ts';
 
-/**
- * A label for each facet of a query: its name, `facet_<name>` where the name is reserved, `facet_<position>` where that label
- * is taken. Undefined without facets.
- *
- * @param staticLabels names of the labels that the account adds to each series
- */
+/** A label for each facet of a query: its name, with `facet_` before a reserved one; `facet_<position>` where it is taken. */
 export function facetLabels(nrql: string, staticLabels: readonly string[]): readonly string[] | undefined {
   const { facets } = readStatement(nrql);
   if (facets.length === 0) return undefined;

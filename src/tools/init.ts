@@ -18,6 +18,7 @@ import { ExitStatus, printError } from '../cli/process.ts';
 import { NAME } from '../cli/version.ts';
 import { escapeUnsafe } from '../log/logger.ts';
 import type { Group } from '../reads/reads.ts';
+import { sumOf } from './lists.ts';
 import { checkOutput } from './outputFiles.ts';
 import { complainOfUnread, withLists } from './upstream/session.ts';
 
@@ -72,10 +73,7 @@ function accountOf({ apiKeyFile, region, api, baseUrl }: Partial<InitOptions>): 
   };
 }
 
-/**
- * What names the only account that the key sees, or all of them without the unread ones; nothing where the key lists none, as over
- * REST.
- */
+/** What names the only account of the key, or all but the unread ones; nothing where the key lists none, as over REST. */
 function identityOf(accounts: readonly AccountConfig[], unread: readonly AccountConfig[]): Written {
   const [first, ...others] = accounts;
   if (first?.origin === undefined) return {};
@@ -147,26 +145,24 @@ export function configurationText(
     const calls = sumOf(statuses, ({ plan }) => callsIn(plan, (group) => groups.includes(group)));
     return `${calls.toFixed(1)} calls a minute`;
   };
-  const loadWithout = (...groups: readonly Group[]): number =>
-    Math.max(
-      ...statuses.map(({ plan }) => {
-        const carried = Math.min(plan.budget, plan.concurrencyCapacity ?? Infinity);
-        return callsIn(plan, (group) => !groups.includes(group)) / carried;
-      }),
-    );
-  const hosts = loadWithout('counters') <= 1;
+  const loads = (without: readonly Group[]): readonly number[] =>
+    statuses.map(({ plan }) => {
+      const carried = Math.min(plan.budget, plan.concurrencyCapacity ?? Infinity);
+      return callsIn(plan, (group) => !without.includes(group)) / carried;
+    });
+  const hosts = Math.max(...loads(['counters'])) <= 1;
   const isEmpty = statuses.length === 1 && first.applications?.length === 0;
-  const stretch = Math.ceil(loadWithout('counters', 'hosts', 'host_metrics'));
+  const extras: readonly Group[] = ['counters', 'hosts', 'host_metrics'];
+  const stretch = Math.ceil(Math.max(...loads(extras)));
   const { budget, groups } = first.plan;
   const slower = groups
-    .filter(({ group }) => group !== 'counters' && group !== 'hosts' && group !== 'host_metrics')
+    .filter(({ group }) => !extras.includes(group))
     .map(({ group, interval }) => `    ${group}: ${formatDuration(interval * stretch)}`);
   const lines = [
-    ...Object.entries(account).flatMap(([key, value]) =>
-      value === undefined
-        ? []
-        : [`${key}: ${scalar(key, value)}${key === 'exclude_accounts' ? ' # cannot be read' : ''}`],
-    ),
+    ...Object.entries(account).flatMap(([key, value]) => {
+      const comment = key === 'exclude_accounts' ? ' # cannot be read' : '';
+      return value === undefined ? [] : [`${key}: ${scalar(key, value)}${comment}`];
+    }),
     ...(isEmpty
       ? ['applications: false # the account has none']
       : [
@@ -198,10 +194,6 @@ export function configurationText(
 
 function callsIn({ groups }: Plan, isCounted: (group: Group) => boolean): number {
   return sumOf(groups, ({ group, callsPerMinute }) => (isCounted(group) ? callsPerMinute : 0));
-}
-
-function sumOf<T>(items: readonly T[], valueOf: (item: T) => number): number {
-  return items.reduce((sum, item) => sum + valueOf(item), 0);
 }
 
 /** A value as it stands in the file. */

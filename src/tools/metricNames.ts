@@ -4,14 +4,12 @@ import { windowAt } from '../collect/due.ts';
 import type { Config } from '../config/config.ts';
 import { suggest } from '../config/wording.ts';
 import type { CommonOptions } from '../cli/flags.ts';
+import { grouped } from './lists.ts';
 import { jsonText, showProgress } from './terminal.ts';
 import { findApplications, readOne } from './upstream/readForCommand.ts';
 import { withAccounts, type LiveAccount } from './upstream/session.ts';
 
-/** Limit for pages with `--no-all-pages`, because a list can have a thousand pages that take seconds each. */
-const FEW_PAGES = 20;
-
-/** The command `metric-names`. It ends with status 1 when the list has more pages than were requested. */
+/** The command `metric-names`. */
 export async function runMetricNames(
   options: CommonOptions & {
     /** Id or exact name. */
@@ -21,13 +19,11 @@ export async function runMetricNames(
     /** Id or exact name; undefined: the names of the application itself. */
     readonly host?: string;
     readonly name?: string;
-    /** False to read only the first pages. */
-    readonly allPages: boolean;
     readonly format: 'table' | 'json';
   },
 ): Promise<void> {
   await withAccounts(options, async ({ accounts, config: { collection }, print }) => {
-    const { app, host: hostText, name: substring, allPages, format } = options;
+    const { app, host: hostText, name: substring, format } = options;
     const [found] = await findApplications(accounts, [app]);
     if (found === undefined) throw new Error('no application was found, and no error says why');
     const { account, value: application } = found;
@@ -39,7 +35,7 @@ export async function runMetricNames(
       ...(substring === undefined ? {} : { name: substring }),
       // Later minutes may still be incomplete, as with metric data.
       to: windowAt(Date.now(), collection).to,
-      maxPages: allPages ? Infinity : FEW_PAGES,
+      maxPages: Infinity,
       onPage: (pages: number) => progress.update(pages, pages + 1),
     };
     const list = account.reader.listMetricNames(query, account.call);
@@ -52,29 +48,17 @@ export async function runMetricNames(
       metrics: names.map(({ name, values }) => ({ name, values: values ?? null })),
     };
     print(format === 'table' ? asText(names) : jsonText(document));
-    if (complete) return;
-    throw new Error(
-      `the list continues after ${FEW_PAGES} pages (${names.length} names): narrow it with --name, ` +
-        'or read all of it without --no-all-pages, which costs a call per page',
-    );
   });
 }
 
 /** The names as text: names with the same value names are grouped, because nearly all metrics have the same ten. */
 function asText(names: readonly MetricName[]): string {
-  const groups = new Map<string | undefined, string[]>();
-  for (const { name, values } of names) {
-    const key = values?.join(' ');
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [name]);
-    else group.push(name);
-  }
-  return [...groups]
+  return [...grouped(names, ({ values }) => values?.join(' '))]
     .map(([values, members]) =>
       // An interface without value names gives one name per line.
       values === undefined
-        ? members.map((name) => `${escapeUnsafe(name)}\n`).join('')
-        : [`VALUES  ${escapeUnsafe(values)}\n`, ...members.map((name) => `  ${escapeUnsafe(name)}\n`)].join(''),
+        ? members.map(({ name }) => `${escapeUnsafe(name)}\n`).join('')
+        : [`VALUES  ${escapeUnsafe(values)}\n`, ...members.map(({ name }) => `  ${escapeUnsafe(name)}\n`)].join(''),
     )
     .join('\n');
 }

@@ -3,10 +3,7 @@ import { accessSync, constants, existsSync, lstatSync, statSync } from 'node:fs'
 import { dirname } from 'node:path';
 import { UsageError } from '../cli/process.ts';
 
-/**
- * Checks the file that `--output` names, before a command reads anything. Throws a UsageError where it has no name, is a folder,
- * would be replaced without `--force`, or cannot be written.
- */
+/** Checks the file of `--output` before anything is read. Throws a UsageError where it cannot be written or replaced. */
 export function checkOutput(file: string, force: boolean): void {
   if (/(?:^|[/\\])$/.test(file)) throw new UsageError('--output: the name of a file is missing behind the folder');
   const folder = dirname(file);

@@ -2,7 +2,8 @@ import process from 'node:process';
 import type { Api } from '../api/upstreamReader.ts';
 import type { AccountStatus } from '../collect/accountStatus.ts';
 import type { Plan } from '../collect/due.ts';
-import type { AccountConfig } from '../config/config.ts';
+import type { AccountCollector } from '../collect/accountCollector.ts';
+import type { CollectionConfig } from '../config/config.ts';
 import { formatDuration } from '../config/duration.ts';
 import { ALLOWED_PER_MINUTE } from '../config/interfaces.ts';
 import { counted } from '../config/wording.ts';
@@ -10,8 +11,9 @@ import { groupInWords, type Group } from '../reads/reads.ts';
 import { ExitStatus, withColours } from '../cli/process.ts';
 import { escapeUnsafe } from '../log/logger.ts';
 import { expectedSeries } from './expectedSeries.ts';
+import { grouped, sumOf } from './lists.ts';
 import { scannedMinutes, type ScannedMinutes } from './scannedMinutes.ts';
-import { complainOfUnread, withLists } from './upstream/session.ts';
+import { accountsOf, complainOfUnread, withLists } from './upstream/session.ts';
 import type { CommonOptions } from '../cli/flags.ts';
 import { jsonText, paint, table, wrapped } from './terminal.ts';
 import { MINUTE_MS } from '../formulas/units.ts';
@@ -22,29 +24,19 @@ const LONGEST_ADVISED = 30 * MINUTE_MS;
 /** The beginning of the account's own warning about its budget. A plan omits it, because its remedies have values. */
 const BUDGET_WARNING = 'limits.requests_per_minute: ';
 
-/**
- * The command `plan`. An account whose applications cannot be listed has no plan; entities that cannot be listed are only left
- * out of it. Both end the command with status 1.
- */
+/** The command `plan`. An account or a type of entities whose list cannot be read is left out, and gives status 1. */
 export async function runPlan(options: CommonOptions & { readonly format: 'table' | 'json' }): Promise<void> {
   await withLists(options, ({ config, collector, print, complain }) => {
-    const statuses = collector.status();
-    const unread = complainOfUnread(statuses, complain);
-    const read = statuses.filter(({ name }) => !unread.has(name));
-    const lists = read.flatMap(({ name, tasks }) =>
+    const unread = complainOfUnread(collector.status(), complain);
+    const read = accountsOf(collector).filter(([{ name }]) => !unread.has(name));
+    const lists = read.flatMap(([{ name, tasks }]) =>
       tasks.flatMap((task) => (task.group === 'entities' && task.state === 'missing' ? [{ name, ...task }] : [])),
     );
     for (const { name, entityType = '', problem = 'nothing was read', reason } of lists) {
       const sentence = `account ${name}: the entities of ${entityType} cannot be read, and are not in the plan: ${problem}`;
       complain(sentence, reason);
     }
-    const plans = read.flatMap((status) => {
-      const collected = collector.collectors().find(({ context }) => context.account.name === status.name);
-      if (collected === undefined) return [];
-      const { account } = collected.context;
-      const scanned = scannedMinutes(account, config.collection, status.plan);
-      return [planOf(status, expectedSeries(collected), account, scanned)];
-    });
+    const plans = read.map((each) => planOf(...each, config.collection));
     const unlisted = collector.entries().filter(({ problem, isEmpty }) => problem !== undefined || isEmpty);
     for (const { entry, problem = 'it leaves no account', reason } of unlisted) {
       complain(`entry ${entry}: the list of accounts cannot be used: ${problem}`, reason);
@@ -60,17 +52,13 @@ export async function runPlan(options: CommonOptions & { readonly format: 'table
   });
 }
 
-/**
- * The cost of one account's steady state, in the form of the JSON output.
- *
- * @param series the highest number of series to expect, without those of queries and of the exporter itself
- */
+/** The cost of one account's steady state, in the form of the JSON output. */
 function planOf(
   { name, api, plan, tasks, warnings }: AccountStatus,
-  series: ReturnType<typeof expectedSeries>,
-  { entities, queries }: AccountConfig,
-  scanned: readonly ScannedMinutes[],
+  collector: AccountCollector,
+  collection: CollectionConfig,
 ) {
+  const { account } = collector.context;
   const countOf = (group: Group): number => tasks.filter((task) => task.group === group).length;
   return {
     account: name,
@@ -86,15 +74,12 @@ function planOf(
       hosts: countOf('host_metrics'),
       entities: countOf('golden_metrics'),
     },
-    series: series.total,
-    /** The mean number of series of one application, and of one host. */
-    seriesPerApplication: series.perApplication,
-    seriesPerHost: series.perHost,
+    series: expectedSeries(collector),
     /** Minutes of data that queries read per minute, by group, query and type of entities; price plans by compute charge for them. */
-    scannedMinutes: scanned,
+    scannedMinutes: scannedMinutes(account, collection, plan),
     /** Queries and types of entities whose windows end longer ago than the others. */
-    delays: [...entities.map(({ type, delay }) => ({ name: type, delay })), ...queries].flatMap(({ name, delay }) =>
-      delay === undefined ? [] : [{ name, delaySeconds: delay / 1000 }],
+    delays: [...account.entities.map((each) => ({ ...each, name: each.type })), ...account.queries].flatMap((each) =>
+      each.delay === undefined ? [] : [{ name: each.name, delaySeconds: each.delay / 1000 }],
     ),
     groups: plan.groups.map(({ group, callsPerMinute, interval, effectiveInterval }) => ({
       group,
@@ -110,17 +95,12 @@ function planOf(
 
 /** What all accounts cost together; each has a budget of its own. */
 function totalOf(plans: readonly ReturnType<typeof planOf>[]) {
-  const sum = (of: (plan: (typeof plans)[number]) => number): number =>
-    plans.reduce((total, plan) => total + of(plan), 0);
+  const read = (of: keyof (typeof plans)[number]['counted']): number => sumOf(plans, (plan) => plan.counted[of]);
   return {
     accounts: plans.length,
-    callsPerMinute: sum((plan) => plan.callsPerMinute),
-    counted: {
-      applications: sum((plan) => plan.counted.applications),
-      hosts: sum((plan) => plan.counted.hosts),
-      entities: sum((plan) => plan.counted.entities),
-    },
-    series: sum((plan) => plan.series),
+    callsPerMinute: sumOf(plans, (plan) => plan.callsPerMinute),
+    counted: { applications: read('applications'), hosts: read('hosts'), entities: read('entities') },
+    series: sumOf(plans, (plan) => plan.series),
   };
 }
 
@@ -152,8 +132,7 @@ export function remedies({ groups, callsPerMinute, budget, slowdown }: Plan, api
 }
 
 function asTable(plan: ReturnType<typeof planOf>): string {
-  const { account, groups, callsPerMinute, budget, share, counted: ofData, series, delays, advice, stretch } = plan;
-  const { seriesPerApplication: perApplication, seriesPerHost: perHost, scannedMinutes: scanned } = plan;
+  const { account, groups, callsPerMinute, budget, counted: ofData, series, delays, advice, stretch } = plan;
   const rows = groups.map((group) => [
     groupInWords(group.group),
     group.callsPerMinute.toFixed(2),
@@ -165,13 +144,13 @@ function asTable(plan: ReturnType<typeof planOf>): string {
     stretch > 1
       ? `${paint('red', 'It does not fit')}: every group is refreshed ${stretch.toFixed(2)} times slower.`
       : `${paint('green', 'It fits')}: every group keeps its interval.`;
+  const listed = delays.map(({ name, delaySeconds }) => `${name} ${duration(delaySeconds)}`);
   const sentences = [
     `Metric data are read of ${counted(ofData.applications, 'application')} and ${counted(ofData.hosts, 'host')}` +
       `${ofData.entities === 0 ? '' : `, golden metrics of ${counted(ofData.entities, 'entity', 'entities')}`}.`,
-    `Series expected: at most ${series}, about ${Math.ceil(perApplication)} for an application and ${Math.ceil(perHost)} for a host` +
-      `${groups.some(({ group }) => group === 'queries') ? '; those of queries are not counted' : ''}.`,
-    ...scannedInWords(scanned),
-    ...(delays.length === 0 ? [] : [`Windows with a delay of their own: ${delays.map(delayInWords).join(', ')}.`]),
+    `Series expected: at most ${series}${groups.some(({ group }) => group === 'queries') ? '; those of queries are not counted' : ''}.`,
+    ...scannedInWords(plan.scannedMinutes),
+    ...(delays.length === 0 ? [] : [`Windows with a delay of their own: ${listed.join(', ')}.`]),
     ...advice.map((text) => `warning: ${text}`),
   ];
   return [
@@ -179,7 +158,7 @@ function asTable(plan: ReturnType<typeof planOf>): string {
     table([
       ['GROUP', 'CALLS/MIN', 'SHARE', 'INTERVAL', 'EFFECTIVE'],
       ...rows,
-      ['total', callsPerMinute.toFixed(2), percent(share), '', ''],
+      ['total', callsPerMinute.toFixed(2), percent(plan.share), '', ''],
     ]),
     `Budget: ${budget} calls per minute. ${verdict}`,
     ...sentences.map((sentence) => withColours(wrapped(sentence), process.stdout)),
@@ -190,19 +169,17 @@ function asTable(plan: ReturnType<typeof planOf>): string {
 function scannedInWords(scanned: readonly ScannedMinutes[]): readonly string[] {
   const [dearest] = scanned.toSorted((a, b) => b.minutes - a.minutes);
   if (dearest === undefined) return [];
-  const byGroup = new Map<Group, number>();
-  for (const { group, minutes } of scanned) byGroup.set(group, (byGroup.get(group) ?? 0) + minutes);
-  const total = [...byGroup.values()].reduce((sum, minutes) => sum + minutes, 0);
-  const groups = Array.from(byGroup, ([group, minutes]) => `${groupInWords(group)} ${minutes.toFixed(1)}`).join(', ');
+  const minutesOf = (rows: typeof scanned): number => sumOf(rows, ({ minutes }) => minutes);
+  const total = minutesOf(scanned);
+  const groups = Array.from(
+    grouped(scanned, ({ group }) => groupInWords(group)),
+    ([group, rows]) => `${group} ${minutesOf(rows).toFixed(1)}`,
+  ).join(', ');
   const name = [groupInWords(dearest.group), ...(dearest.name === undefined ? [] : [dearest.name])].join(' ');
   return [
     `Data read: ${total.toFixed(1)} minutes of data per minute (${groups}), which price plans by compute bill.`,
     `The dearest: ${name}, ${dearest.minutes.toFixed(1)} (${percent(dearest.minutes / total)}).`,
   ];
-}
-
-function delayInWords({ name, delaySeconds }: { readonly name: string; readonly delaySeconds: number }): string {
-  return `${name} ${duration(delaySeconds)}`;
 }
 
 function percent(share: number): string {

@@ -3,19 +3,18 @@ import type { Plan } from '../collect/due.ts';
 import type { Group } from '../reads/reads.ts';
 import { MINUTE_MS } from '../formulas/units.ts';
 
-/** Minutes of data before the window's end that a refresh of lists and rolling values reads (docs/nerdgraph.md). */
-const READ_MINUTES: Readonly<Partial<Record<Group, number>>> = {
-  applications: 4,
-  key_transactions: 10,
+/** The minutes of data that a refresh of a group reads, by the window and the interval in minutes (docs/nerdgraph.md). */
+const READ_MINUTES: Readonly<Partial<Record<Group, (window: number, interval: number) => number>>> = {
+  applications: () => 4,
+  key_transactions: () => 10,
+  application_metrics: (window) => window,
   // The list reads an hour, the rolling values 4 minutes.
-  hosts: 64,
-  custom_metrics: 1_440,
+  hosts: () => 64,
+  host_metrics: (window) => window,
+  custom_metrics: () => 1_440,
+  // The time since the last refresh, and again the minutes before it, for data that arrived late.
+  counters: (_, interval) => interval + 10,
 };
-
-const WINDOW_GROUPS: ReadonlySet<Group> = new Set<Group>(['application_metrics', 'host_metrics']);
-
-/** Groups that read the time since their last refresh, and again these minutes before it, for data that arrived late. */
-const LATE_MINUTES: Readonly<Record<string, number>> = { counters: 10 };
 
 /** The minutes of data that a group, or one query or type of entities of it, reads per minute. */
 export interface ScannedMinutes {
@@ -25,10 +24,8 @@ export interface ScannedMinutes {
 }
 
 /**
- * The minutes of data that an account's queries read per minute, by group, query and type of entities. Price plans by compute charge for them, since a data
- * point counts each time that a query reads it. Over REST only golden metrics and the account's own queries read data this way.
- *
- * @param groups of the plan, with their effective intervals in milliseconds
+ * The minutes of data that an account's queries read per minute, by group, query and type of entities. Price plans by compute charge
+ * for each. Over REST only golden metrics and queries read data this way. Effective intervals of the plan are milliseconds.
  */
 export function scannedMinutes(
   { api, entities, queries }: Pick<AccountConfig, 'api' | 'entities' | 'queries'>,
@@ -44,9 +41,7 @@ export function scannedMinutes(
     }
     if (api === 'rest') return [];
     const interval = Math.max(MINUTE_MS, effectiveInterval) / MINUTE_MS;
-    const read = WINDOW_GROUPS.has(group) ? window / MINUTE_MS : READ_MINUTES[group];
-    const late = LATE_MINUTES[group];
-    if (late !== undefined) return [{ group, minutes: (interval + late) / interval }];
+    const read = READ_MINUTES[group]?.(window / MINUTE_MS, interval);
     return read === undefined ? [] : [{ group, minutes: read / interval }];
   });
 }

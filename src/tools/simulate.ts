@@ -1,15 +1,14 @@
 import { DEMO_API_KEY } from '../simulator/simulatorSettings.ts';
-import { startSimulator, type Simulator, type SimulatorOptions } from '../simulator/simulator.ts';
-import type { SimulatorFlags } from './simulatorFlags.ts';
+import { startSimulator, type Simulator } from '../simulator/simulator.ts';
+import { simulatorOptions, type SimulatorFlags } from './simulatorFlags.ts';
 import { ExitStatus, printError } from '../cli/process.ts';
 import { runService } from '../cli/service.ts';
 import { openLog } from '../cli/configuration.ts';
 
 /** Starts the simulator. On failure prints the reason and throws an ExitStatus. */
-export async function startOrExit(
-  options: SimulatorOptions,
-  { listenAddress: { host, port } }: SimulatorFlags,
-): Promise<Simulator> {
+export async function startOrExit(flags: SimulatorFlags): Promise<Simulator> {
+  const options = simulatorOptions(flags);
+  const { host, port } = flags.listenAddress;
   try {
     return await startSimulator(options);
   } catch (error) {
@@ -24,39 +23,31 @@ export async function startOrExit(
 
 function introduce(simulator: Simulator, flags: SimulatorFlags): string {
   const key = flags.apiKey === undefined ? DEMO_API_KEY : '<the key given with --api-key>';
-  const tls = flags.tlsCertFile === undefined ? [] : ['    tls:', `      ca_file: ${flags.tlsCertFile}`];
+  const configuration = (...keys: readonly string[]): readonly string[] => [
+    ...['', 'accounts:', '  - name: simulator', ...keys.map((each) => `    ${each}`), `    api_key: ${key}`],
+    ...(flags.tlsCertFile === undefined ? [] : ['    tls:', `      ca_file: ${flags.tlsCertFile}`]),
+    '',
+  ];
+  const account = flags.accounts > 1 ? 'account_ids: all' : `account_id: ${flags.accountId}`;
   const lines = [
     `Listening on ${simulator.url} with ${flags.applications} applications, seed ${flags.seed}. Stop with ctrl-C.`,
     '',
     'Point the exporter at it with this configuration:',
-    '',
-    'accounts:',
-    '  - name: simulator',
-    flags.accounts > 1 ? '    account_ids: all' : `    account_id: ${flags.accountId}`,
-    `    base_url: ${simulator.url}/graphql`,
-    `    api_key: ${key}`,
-    ...tls,
-    '',
+    ...configuration(account, `base_url: ${simulator.url}/graphql`),
     'or, to read the same world through REST, with:',
-    '',
-    'accounts:',
-    '  - name: simulator',
-    '    api: rest',
-    `    base_url: ${simulator.url}/v2`,
-    `    api_key: ${key}`,
-    ...tls,
+    ...configuration('api: rest', `base_url: ${simulator.url}/v2`),
   ];
-  if (flags.control) lines.push('', `Faults, changes and the log of calls: ${simulator.url}/control`);
+  if (flags.control) lines.push(`Faults, changes and the log of calls: ${simulator.url}/control`);
   return lines.join('\n');
 }
 
 /** Runs the simulator until a signal stops it. Throws an ExitStatus when it cannot listen. */
-export async function simulate(options: SimulatorOptions, flags: SimulatorFlags): Promise<void> {
+export async function simulate(flags: SimulatorFlags): Promise<void> {
   const { logger } = openLog({ 'log.level': 'warn', 'log.format': 'logfmt' });
   await runService(
     logger,
     async () => {
-      const simulator = await startOrExit(options, flags);
+      const simulator = await startOrExit(flags);
       console.log(introduce(simulator, flags));
       return { stop: () => simulator.close() };
     },

@@ -1,6 +1,7 @@
-import { InvalidArgumentError, Option, type Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { readFile } from '../config/files.ts';
 import { suggest } from '../config/wording.ts';
+import { UsageError } from '../cli/process.ts';
 import { duration, parsed, parsedEach, wholeNumber } from '../cli/flags.ts';
 import { parseListenAddress } from '../web/server/listening.ts';
 import { type FaultRuleInput, FAULT_SYNTAX, parseFault } from '../simulator/faults/faultRules.ts';
@@ -116,11 +117,11 @@ export function addSimulatorFlags(command: Command, { host, port, text } = DEFAU
     .addHelpText('after', `\nForm of --fault:\n  ${FAULT_SYNTAX}`);
 }
 
-/** The options of `startSimulator` from the flags. Throws when a TLS file is missing or cannot be read. */
+/** The options of `startSimulator` from the flags. Throws a UsageError when a TLS file is missing or cannot be read. */
 export function simulatorOptions(flags: SimulatorFlags): SimulatorOptions {
   const { listenAddress, latency, accounts, apiKey, fault, fact, tlsCertFile, tlsKeyFile, ...others } = flags;
   if ((tlsCertFile === undefined) !== (tlsKeyFile === undefined)) {
-    throw new InvalidArgumentError('--tls-cert-file and --tls-key-file go together');
+    throw new UsageError('--tls-cert-file and --tls-key-file go together');
   }
   return {
     ...others,
@@ -140,6 +141,6 @@ export function simulatorOptions(flags: SimulatorFlags): SimulatorOptions {
 
 function readPem(path: string): string {
   const read = readFile(path);
-  if ('problem' in read) throw new InvalidArgumentError(`${path} ${read.problem}`);
+  if ('problem' in read) throw new UsageError(`${path} ${read.problem}`);
   return read.bytes.toString('utf8');
 }

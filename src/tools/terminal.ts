@@ -55,11 +55,7 @@ export function lineLength(): number {
 /** The content of a cell, with a style where it says how a matter stands. */
 export type Cell = string | number | { readonly text: string; readonly style: Style };
 
-/**
- * Rows as columns of text, two spaces apart, numbers aligned right. The first row is the heading.
- *
- * @param maxWidth characters of the longest line; the cells of the widest columns lose their middle to fit
- */
+/** Rows as columns of text, numbers to the right, a heading first. The widest cells lose their middle to fit the width. */
 export function table(rows: readonly (readonly Cell[])[], maxWidth = lineLength()): string {
   // Not Math.max(...rows), because a list of names can exceed the number of arguments of a call.
   const widths = (rows[0] ?? []).map((_, column) =>

@@ -9,6 +9,12 @@ const CHECK_LIVE = ['check', '--live'];
 
 const simulator = await simulatorForFile({ applications: 6, hostsPerApplication: 1 });
 
+const OVER_NERDGRAPH = { api: 'nerdgraph', account_id: 1_234_567 };
+const TWO_ACCOUNTS = [
+  { id: 1_234_567, name: 'Shop' },
+  { id: 7_654_321, name: 'Blog' },
+];
+
 /** Runs the command with one account of a service of its own. */
 async function runOnService(service: SimulatorOptions, settings: Readonly<Record<string, unknown>> = {}) {
   const own = await simulatorForTest(service);
@@ -121,21 +127,6 @@ describe('check --live', () => {
     for (const key of [DEMO_API_KEY, 'NRAK-WRONG']) expect(stdout + stderr).not.toContain(key);
   });
 
-  it('names a list of an application that cannot be read, and ends with 1', async () => {
-    const { status, stdout } = await runOnService({
-      applications: 2,
-      faults: [
-        { effect: 'status', status: 404, on: 'hosts', app: 1000002 },
-        { effect: 'forbidden-page', on: 'key_transactions' },
-      ],
-    });
-    expect(status).toBe(1);
-    expect(stdout).toContain('the key is accepted');
-    expect(stdout).toContain('  key transactions: cannot be read\n');
-    expect(stdout).toMatch(/^ {2}problem: hosts of "Checkout API": GET .*status 404.*$/m);
-    expect(stdout).toMatch(/^ {2}problem: key_transactions: GET \/key_transactions\.json: status 403.*$/m);
-  });
-
   it('says one reason once, of every application and of a list of entities', async () => {
     const { status, stdout } = await runOnService(
       {
@@ -145,23 +136,13 @@ describe('check --live', () => {
           { effect: 'graphql-error', on: 'graphql_entity_list', message: 'no list today' },
         ],
       },
-      { api: 'nerdgraph', account_id: 1_234_567, entities: [{ type: 'EXT-SERVICE' }] },
+      { ...OVER_NERDGRAPH, entities: [{ type: 'EXT-SERVICE' }] },
     );
     expect(status).toBe(1);
     expect(stdout).toMatch(/^ {2}problem: hosts of "Storefront" and 2 more: graphql:hosts: .*no rows today/m);
     expect(stdout).toMatch(/^ {2}entities EXT-SERVICE: problem: .*no list today/m);
     expect(stdout.match(/problem: hosts/g)).toHaveLength(1);
     expect(stdout.match(/no list today/g)).toHaveLength(1);
-  });
-
-  it('says that a plan does not fit, and which setting to change', async () => {
-    const { status, stdout } = await runOnService(
-      { applications: 1, hostsPerApplication: 40 },
-      { limits: { requests_per_minute: 10 } },
-    );
-    expect(status).toBe(0);
-    expect(stdout).toContain('of 10 calls per minute, which does not fit');
-    expect(stdout).toMatch(/warning: limits\.requests_per_minute: a refresh of everything needs \d+ calls per minute/);
   });
 
   it('calls nothing upstream when the configuration is invalid, prints every fault and ends with 2', async () => {
@@ -177,13 +158,9 @@ describe('check --live', () => {
   });
 
   it('names the accounts of a key over NerdGraph, and finds nothing wrong where timeslices are answered', async () => {
-    const accounts = [
-      { id: 1234567, name: 'Shop' },
-      { id: 7654321, name: 'Blog' },
-    ];
     const { status, stdout, stderr, url } = await runOnService(
-      { applications: 2, hostsPerApplication: 1, accounts },
-      { api: 'nerdgraph', account_id: 1234567 },
+      { applications: 2, hostsPerApplication: 1, accounts: TWO_ACCOUNTS },
+      OVER_NERDGRAPH,
     );
     expect(complaintsOf(stderr)).toEqual([]);
     expect(stdout.split('\n')).toEqual([
@@ -199,78 +176,97 @@ describe('check --live', () => {
     expect(status).toBe(0);
   });
 
-  it('names an account that the key does not list, and calls no entry wrong that cannot match there', async () => {
-    const { status, stdout } = await runOnService(
-      { applications: 2, accounts: [{ id: 99, name: 'Another' }] },
-      { api: 'nerdgraph', account_id: 7654321, key_transactions: { include: [{ name: '*checkout*' }] } },
-    );
-    expect(stdout).not.toContain('correct the entry');
-    expect(stdout).toMatch(/: the key cannot read this account: .*the key does not list account 7654321/);
-    expect(stdout).toContain('99 (Another)');
-    expect(status).toBe(1);
-  });
-
-  it('warns of NRQL that answers no timeslice at all', async () => {
-    const { status, stdout } = await runOnService(
+  it.each<[string, SimulatorOptions, object, number, readonly (string | RegExp)[]]>([
+    [
+      'names a list of an application that cannot be read',
       {
         applications: 2,
-        hostsPerApplication: 1,
-        // Its timeslices end long before the window that is asked for.
-        now: () => Date.now() - 7_200_000,
+        faults: [
+          { effect: 'status', status: 404, on: 'hosts', app: 1000002 },
+          { effect: 'forbidden-page', on: 'key_transactions' },
+        ],
       },
-      { api: 'nerdgraph', account_id: 1234567 },
-    );
-    expect(stdout.match(/warning: .*/g)).toEqual([
-      expect.stringMatching(/^warning: NRQL has no timeslice of 2 reporting applications in account 1234567: .*role/),
-    ]);
-    expect(status).toBe(0);
-  });
-
-  it('names the accounts of a key that sees several where none is chosen, and ends with 1', async () => {
-    const accounts = [
-      { id: 1234567, name: 'Shop' },
-      { id: 7654321, name: 'Blog' },
-    ];
-    const { status, stdout } = await runOnService({ applications: 1, accounts }, { api: 'nerdgraph' });
-    expect(stdout).toMatch(/the application list cannot be read: .*1234567 \(Shop\), 7654321 \(Blog\)/);
-    expect(stdout).toMatch(/^ {2}hint: correct what the message names/m);
-    expect(status).toBe(1);
-  });
-
-  it('says that NRQL cannot be read, and ends with 1', async () => {
-    const { status, stdout } = await runOnService(
-      {
-        applications: 1,
-        faults: [{ effect: 'graphql-error', class: 'ACCESS_DENIED', on: 'graphql_nrql' }],
-      },
-      { api: 'nerdgraph' },
-    );
-    expect(stdout).toMatch(/^ {2}problem: graphql:applications: /m);
-    expect(status).toBe(1);
-  });
-
-  it('says that the accounts of a key cannot be read although every list can, and ends with 1', async () => {
-    const { status, stdout } = await runOnService(
-      {
-        applications: 1,
-        faults: [{ effect: 'graphql-error', class: 'ACCESS_DENIED', on: 'graphql_accounts' }],
-      },
-      { api: 'nerdgraph', account_id: 1234567 },
-    );
-    expect(stdout).toContain('  applications: 1 visible, 1 exported, 1 of them reporting\n');
-    expect(stdout.match(/^ {2}problem: .*/gm)).toHaveLength(1);
-    expect(status).toBe(1);
-  });
-
-  it('says that a plan does not fit because calls are slow, from how long they took', async () => {
-    const { status, stdout } = await runOnService(
+      {},
+      1,
+      [
+        'the key is accepted',
+        '  key transactions: cannot be read\n',
+        /^ {2}problem: hosts of "Checkout API": GET .*status 404.*$/m,
+        /^ {2}problem: key_transactions: GET \/key_transactions\.json: status 403.*$/m,
+      ],
+    ],
+    [
+      'says that a plan does not fit, and which setting to change',
+      { applications: 1, hostsPerApplication: 40 },
+      { limits: { requests_per_minute: 10 } },
+      0,
+      [
+        'of 10 calls per minute, which does not fit',
+        /warning: limits\.requests_per_minute: a refresh of everything needs \d+ calls per minute/,
+      ],
+    ],
+    [
+      'says that a plan does not fit because calls are slow, from how long they took',
       { applications: 2, hostsPerApplication: 40, latencyMs: 1000 },
       { limits: { max_concurrent_requests: 1 }, key_transactions: false },
-    );
-    expect(stdout).toContain('of 600 calls per minute, which does not fit');
-    expect(stdout).toMatch(
-      /warning: limits\.max_concurrent_requests: .* and 1 at once carry [1-5]\d while one takes \d\.\d s/,
-    );
-    expect(status).toBe(0);
+      0,
+      [
+        'of 600 calls per minute, which does not fit',
+        /warning: limits\.max_concurrent_requests: .* and 1 at once carry [1-5]\d while one takes \d\.\d s/,
+      ],
+    ],
+    [
+      'names an account that the key does not list, and calls no entry wrong that cannot match there',
+      { applications: 2, accounts: [{ id: 99, name: 'Another' }] },
+      { api: 'nerdgraph', account_id: 7654321, key_transactions: { include: [{ name: '*checkout*' }] } },
+      1,
+      [
+        /^(?![^]*correct the entry)/,
+        /: the key cannot read this account: .*the key does not list account 7654321/,
+        '99 (Another)',
+      ],
+    ],
+    [
+      'warns of NRQL that answers no timeslice at all: they end long before the window',
+      { applications: 2, hostsPerApplication: 1, now: () => Date.now() - 7_200_000 },
+      OVER_NERDGRAPH,
+      0,
+      [
+        /warning: NRQL has no timeslice of 2 reporting applications in account 1234567: .*role/,
+        /^(?![^]*warning:[^]*warning:)/,
+      ],
+    ],
+    [
+      'names the accounts of a key that sees several where none is chosen',
+      { applications: 1, accounts: TWO_ACCOUNTS },
+      { api: 'nerdgraph' },
+      1,
+      [
+        /the application list cannot be read: .*1234567 \(Shop\), 7654321 \(Blog\)/,
+        /^ {2}hint: correct what the message names/m,
+      ],
+    ],
+    [
+      'says that NRQL cannot be read',
+      { applications: 1, faults: [{ effect: 'graphql-error', class: 'ACCESS_DENIED', on: 'graphql_nrql' }] },
+      { api: 'nerdgraph' },
+      1,
+      [/^ {2}problem: graphql:applications: /m],
+    ],
+    [
+      'says that the accounts of a key cannot be read although every list can',
+      { applications: 1, faults: [{ effect: 'graphql-error', class: 'ACCESS_DENIED', on: 'graphql_accounts' }] },
+      OVER_NERDGRAPH,
+      1,
+      [
+        '  applications: 1 visible, 1 exported, 1 of them reporting\n',
+        /^ {2}problem: /m,
+        /^(?![^]*problem:[^]*problem:)/,
+      ],
+    ],
+  ])('%s', async (_, service, settings, status, expected) => {
+    const result = await runOnService(service, { ...settings });
+    for (const each of expected) expect(result.stdout).toMatch(each);
+    expect(result.status).toBe(status);
   });
 });

@@ -18,12 +18,6 @@ import { runInProcess } from '../support/inProcess.ts';
 const SAMPLE: string[][] = [['check', '--live'], ['backfill', '--from=10m', '--to=5m', '--output=out.om'], ['compare']];
 
 describe.concurrent('a command', () => {
-  it('with a wrong flag ends with a sentence, a hint and status 2', async () => {
-    const { status, stdout, stderr } = await runInProcess(['simulate', '--tls-cert-file=x']);
-    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
-    expect(stderr).toMatch(/^error: --tls-cert-file and --tls-key-file go together\n.*--help for commands and flags/);
-  });
-
   it('flags before the command work', async () => {
     const args = ['--config.file', 'config.yaml', '--log.format=json', 'check'];
     const result = await runInProcess(args, { config: 'accounts: [{api_key: NRAK-ABC}]' });

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Comparison } from '../../src/tools/compare/compareSides.ts';
+import type { Comparison } from '../../src/tools/compare/compare.ts';
 import { parseFault } from '../../src/simulator/faults/faultRules.ts';
 import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
 import { simulatorForFile } from '../support/simulator.ts';
@@ -50,10 +50,10 @@ describe('compare', () => {
     simulator.requests.clear();
     expect((await compare('--app=1000001')).status).toBe(0);
     const lists = (): string[] => simulator.requests.all('applications').map(({ query }) => decodeURIComponent(query));
-    expect(lists()).toEqual([expect.stringContaining('filter[ids]=1000001')]);
+    expect(new Set(lists())).toEqual(new Set(['filter[ids]=1000001']));
     simulator.requests.clear();
     expect((await compare('--app=Storefront')).status).toBe(0);
-    expect(lists()).toEqual([expect.not.stringContaining('filter[ids]')]);
+    expect(lists()[0]).not.toContain('filter[ids]');
   });
 
   it('fails with 1 where the interfaces differ without a reason, and shows that first', async () => {

@@ -167,7 +167,6 @@ describe('plan', () => {
       accounts: [
         {
           series: served.length,
-          seriesPerApplication: 0,
           groups: [
             { group: 'entities', callsPerMinute: 0.2, intervalSeconds: 300 },
             { group: 'golden_metrics', callsPerMinute: 1, intervalSeconds: 60 },

@@ -1,6 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
-import { json, startServer } from '../api/support/testServer.ts';
 import { account, type ConfigInput } from '../e2e/support/config.ts';
 import { simulatorForTest } from '../support/simulator.ts';
 import { runInProcess } from '../support/inProcess.ts';
@@ -166,33 +165,5 @@ describe('metric-names', () => {
     expect((JSON.parse(byId.stdout) as NamesDocument).application.id).toBe(1000001);
     expect(byName.status).toBe(1);
     expect(byName.stderr).toMatch(/^error: account bad: the application list cannot be read: GET .*401.*\nhint: .*\n$/);
-  });
-
-  it('with --no-all-pages stops after 20 pages, says that the list goes on, and ends with 1', async () => {
-    // A name on each page; the cursor of the last one is empty.
-    const upstream = await startServer((response, { url }) => {
-      if (url.pathname.endsWith('/applications/1.json')) {
-        json(response, { application: { id: 1, name: 'Long' } });
-        return;
-      }
-      const page = Number(url.searchParams.get('cursor') ?? '1');
-      url.searchParams.set('cursor', page < 23 ? String(page + 1) : '');
-      const metrics = [{ name: `Custom/${page}`, values: ['call_count'] }];
-      json(response, { metrics }, { Link: `<${url.href}>; rel="next"` });
-    });
-    onTestFinished(upstream.close);
-    const long = { accounts: [account({ url: upstream.origin })] };
-    const flags = ['metric-names', '--app=1', '--format=json'];
-    const some = await runInProcess([...flags, '--no-all-pages'], { config: long });
-    expect(some.status).toBe(1);
-    expect(some.stderr).toMatch(
-      /^error: the list continues after 20 pages \(20 names\): narrow it with --name, or .*--no-all-pages/,
-    );
-    expect(JSON.parse(some.stdout)).toMatchObject({ complete: false });
-    expect(upstream.asked.filter(({ path }) => path.includes('metrics.json'))).toHaveLength(20);
-
-    const all = await runInProcess([...flags, '--all-pages'], { config: long });
-    const { complete, metrics } = JSON.parse(all.stdout) as NamesDocument;
-    expect([all.status, all.stderr, complete, metrics.length]).toEqual([0, '', true, 23]);
   });
 });

@@ -15,21 +15,18 @@ import {
   type FinishedEntity,
   type ApplicationContext,
 } from './backfillApplication.ts';
-import { formatDuration } from '../../config/duration.ts';
 import { WINDOW_FAMILIES } from '../../metrics/windowFamilies.ts';
 import { withAccounts, type LiveAccount, type LiveSession } from '../upstream/session.ts';
 import type { CommonOptions } from '../../cli/flags.ts';
 import type { BackfillOptions } from './backfillFlags.ts';
 import { planBackfill, resumeKeyOf } from './planBackfill.ts';
-import { loadState, STATE_FILE, type State, chooseTarget, type OutputTarget } from './checkpoint.ts';
+import { type Checkpoint, loadState, STATE_FILE, type State, chooseTarget } from './checkpoint.ts';
 
 const LINES_PER_PIECE = 1_000;
 
 /**
- * The OpenMetrics document in pieces, in the order that the format requires: by family, by series, by time, and `# EOF` at
- * the end. Only one family of one entity is in memory at a time.
- *
- * @param written counts what the document has
+ * The OpenMetrics document in pieces, in the order that the format requires: by family, by series, by time. Only one family of one
+ * entity is in memory at a time. What the document has is counted in `written`.
  */
 export async function* documentText(
   families: readonly Family[],
@@ -107,7 +104,7 @@ export async function backfill(session: LiveSession, request: BackfillOptions, i
   await target.open();
   try {
     if (resumed === undefined) await checkpoint.write(STATE_FILE, state);
-    await readAll(session, state, target, io);
+    await readAll(session, state, checkpoint, io);
     const entities: FinishedEntity[] = [];
     // One after the other, because all together could exceed the number of files that a process may open.
     for (const subject of state.subjects) entities.push(...(await finishedEntities(subject, checkpoint)));
@@ -122,7 +119,7 @@ export async function backfill(session: LiveSession, request: BackfillOptions, i
       noteWritten(request.output, content, `promtool tsdb create-blocks-from openmetrics ${request.output}`);
     }
   } catch (error) {
-    if (!target.resumable) await checkpoint.remove();
+    if (request.output === undefined) await checkpoint.remove();
     else io.note(`What has been read is kept in ${checkpoint.path}: the same command with --resume continues.`);
     throw error;
   }
@@ -133,7 +130,7 @@ export async function backfill(session: LiveSession, request: BackfillOptions, i
 const AT_ONCE = 4;
 
 /** Reads and calculates every application; all accounts at the same time, each within its own limits. */
-async function readAll(session: LiveSession, state: State, { checkpoint }: OutputTarget, io: RunIo): Promise<void> {
+async function readAll(session: LiveSession, state: State, checkpoint: Checkpoint, io: RunIo): Promise<void> {
   const failed = new AbortController();
   const signal = AbortSignal.any([session.signal, failed.signal]);
   // Every waiting call listens; Node takes more than ten listeners for a leak and warns.
@@ -147,14 +144,12 @@ async function readAll(session: LiveSession, state: State, { checkpoint }: Outpu
     io.progress.update(done, expected);
   };
   count(0);
-  const granules = new Set<number>();
   const shared = {
     state,
     checkpoint,
     sleep: (ms: number) => io.sleep(ms, signal),
     calculating: pLimit(1),
     count,
-    otherGranule: (seconds: number) => void granules.add(seconds),
   };
   const readAccount = async (account: LiveAccount, accountIndex: number): Promise<void> => {
     const chunks = chunksOf(state, accountIndex);
@@ -175,10 +170,6 @@ async function readAll(session: LiveSession, state: State, { checkpoint }: Outpu
   // Even after a failure all started work is awaited, so that none continues after this call.
   await Promise.all(session.accounts.map(readAccount)).finally(() => io.progress.stop());
   failed.signal.throwIfAborted();
-  for (const seconds of granules) {
-    const length = formatDuration(seconds * 1000);
-    io.note(`Some ranges were answered with a timeslice per ${length}: their samples are as far apart.`);
-  }
 }
 
 /** The chunks of the account at this index of the configuration. */

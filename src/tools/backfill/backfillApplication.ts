@@ -16,21 +16,22 @@ import { queryNames, windowSamples } from '../../metrics/windowFamilies.ts';
 import { readOne, readPlanned } from '../upstream/readForCommand.ts';
 import type { LiveAccount } from '../upstream/session.ts';
 import type { BackfillSubject, Checkpoint, State } from './checkpoint.ts';
-import type { DatabaseChoice } from '../../formulas/responseTimes.ts';
-import { type ReadChunk, DatabaseTally, RollingWindows } from './rollingWindows.ts';
+import type { Columns } from '../../formulas/metricInputs.ts';
+import { databaseKind, type DatabaseChoice } from '../../formulas/responseTimes.ts';
+import { type ReadChunk, addCalls, RollingWindows } from './rollingWindows.ts';
 
 const TRANSIENT: ReadonlySet<FailureReason> = new Set(['timeout', 'network', 'server', 'rate_limited']);
+
+/** The key of the application itself among its entities. */
+const APPLICATION = 'application';
 
 const FIRST_WAIT_MS = 5_000;
 const LONGEST_WAIT_MS = 60_000;
 const MAX_ATTEMPTS = 6;
 
 /**
- * Reads, and repeats the read after a transient failure: first after 5 seconds, then after waits that double up to a minute, with
- * at most six attempts, so that a minute of trouble does not end a run of hours. Rejects with the last failure, and immediately
- * with one that is not transient.
- *
- * @param sleep waits the given milliseconds; rejects when the run is stopped
+ * Reads, and repeats the read after a transient failure, at most six times in all, so that a minute of trouble does not end a run of
+ * hours. `sleep` waits milliseconds, and rejects when the run is stopped.
  */
 export async function persistently<T>(read: () => Promise<T>, sleep: (ms: number) => Promise<void>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
@@ -52,10 +53,12 @@ export interface EntitySeries {
   readonly values: number[];
 }
 
-/** The series of one application or host, by family, then by the values of their labels, as they first appeared. */
-export type SeriesTable = Map<string, Map<string, EntitySeries>>;
-
-export function addSamples(table: SeriesTable, time: number, samples: readonly Sample[]): void {
+/** Adds samples to the series by family, then by the values of their labels, as they first appeared. */
+export function addSamples(
+  table: Map<string, Map<string, EntitySeries>>,
+  time: number,
+  samples: readonly Sample[],
+): void {
   for (const { family, labels = {}, value } of samples) {
     if (!Number.isFinite(value)) continue;
     const ofFamily = table.get(family.name) ?? new Map<string, EntitySeries>();
@@ -87,14 +90,13 @@ async function readEntities(
 ): Promise<readonly BackfillEntity[]> {
   const file = `${folderOf(subject)}/layout.json`;
   // Only this function writes the file, so its form is known.
-  if (checkpoint.has(file))
-    return ((await checkpoint.read(file)) as { readonly entities: readonly BackfillEntity[] }).entities;
+  if (checkpoint.has(file)) return (await checkpoint.read(file)) as readonly BackfillEntity[];
   const applicationId = subject.id;
   const datastores = reader.datastores && (await readOne(reader.datastores, { applicationId }, range, call));
   const hosts = subject.hosts ? await readOne(reader.hosts, { applicationId }, range, call) : [];
   const namesOf = (scope: FamilyScope): string[] => queryNames(datastores ?? [], scope, reader.api);
   const entities: BackfillEntity[] = [
-    { key: 'application', scope: 'application', names: namesOf('application'), labels: subject.labels },
+    { key: APPLICATION, scope: 'application', names: namesOf('application'), labels: subject.labels },
     // By index: a host's name may contain characters that a file name may not.
     ...hosts.map(({ key, host }, position) => ({
       key: `host-${position}`,
@@ -104,7 +106,7 @@ async function readEntities(
       labels: hostLabelsOf(subject, key, host),
     })),
   ];
-  await checkpoint.write(file, { entities });
+  await checkpoint.write(file, entities);
   return entities;
 }
 
@@ -136,8 +138,6 @@ export interface ApplicationContext {
   readonly fail: (subject: BackfillSubject, error: unknown) => void;
   /** Counts chunks as done, and further ones as expected: the hosts of an application become known one after the other. */
   readonly count: (done: number, more?: number) => void;
-  /** Reports that New Relic's timeslices have another length than planned, in seconds. */
-  readonly otherGranule: (seconds: number) => void;
 }
 
 /** An application or host whose series are on disk: its families, and access to the series of one. */
@@ -149,7 +149,6 @@ export interface FinishedEntity extends Pick<BackfillEntity, 'labels'> {
 /** Reads an application chunk by chunk, and writes its calculated series to disk. Finished work is not repeated. */
 export async function backfillApplication(subject: BackfillSubject, context: ApplicationContext): Promise<void> {
   const { state, checkpoint, account, call, chunks, sleep } = context;
-  const home = folderOf(subject);
   call.signal.throwIfAborted();
   if (checkpoint.has(finishedFile(subject))) {
     const count = (await finishedEntities(subject, checkpoint)).length * chunks.length;
@@ -157,10 +156,16 @@ export async function backfillApplication(subject: BackfillSubject, context: App
     return;
   }
   const entities = await persistently(() => readEntities(subject, state.range, account, call, checkpoint), sleep);
-  await readChunks(home, subject, entities, context);
-  const finished = await context.calculating(() => calculateAll(home, subject, entities, context));
-  await checkpoint.write(finishedFile(subject), finished);
-  await checkpoint.remove(`${home}/read`);
+  await readChunks(subject, entities, context);
+  await context.calculating(async () => {
+    const database = await chooseDatabase(subject, context);
+    const finished = [];
+    for (const entity of entities) {
+      finished.push({ ...entity, families: await calculate(subject, entity, database, context) });
+    }
+    await checkpoint.write(finishedFile(subject), finished);
+  });
+  await checkpoint.remove(`${folderOf(subject)}/read`);
 }
 
 /** An application and its hosts after backfillApplication has finished them. */
@@ -169,30 +174,28 @@ export async function finishedEntities(
   checkpoint: Checkpoint,
 ): Promise<readonly FinishedEntity[]> {
   // Only this module writes these files, so their form is known.
-  const written = (await checkpoint.read(finishedFile(subject))) as Awaited<ReturnType<typeof calculateAll>>;
-  return written.map((entity) => ({
+  const written = await checkpoint.read(finishedFile(subject));
+  return (written as readonly (BackfillEntity & Pick<FinishedEntity, 'families'>)[]).map((entity) => ({
     labels: entity.labels,
     families: entity.families,
-    read: async (family) =>
-      (await checkpoint.read(seriesFile(folderOf(subject), entity, family))) as readonly EntitySeries[],
+    read: async (family) => (await checkpoint.read(seriesFile(subject, entity, family))) as readonly EntitySeries[],
   }));
 }
 
-function seriesFile(home: string, entity: BackfillEntity, family: string): string {
-  return `${home}/series/${entity.key}/${family}.json`;
+function seriesFile(subject: BackfillSubject, { key }: BackfillEntity, family: string): string {
+  return `${folderOf(subject)}/series/${key}/${family}.json`;
 }
 
 function finishedFile(subject: BackfillSubject): string {
   return `${folderOf(subject)}/finished.json`;
 }
 
-function chunkFile(home: string, entity: Pick<BackfillEntity, 'key'>, index: number): string {
-  return `${home}/read/${entity.key}/${index}.json`;
+function chunkFile(subject: BackfillSubject, key: string, index: number): string {
+  return `${folderOf(subject)}/read/${key}/${index}.json`;
 }
 
 /** Reads the missing chunks of an application and its hosts. */
 async function readChunks(
-  home: string,
   subject: BackfillSubject,
   entities: readonly BackfillEntity[],
   context: ApplicationContext,
@@ -208,7 +211,7 @@ async function readChunks(
   context.count(0, (entities.length - 1) * chunks.length);
   const planCalls = function* () {
     for (const [index, chunk] of chunks.entries()) {
-      const missing = [...entityOf].filter(([, entity]) => !checkpoint.has(chunkFile(home, entity, index)));
+      const missing = [...entityOf].filter(([, entity]) => !checkpoint.has(chunkFile(subject, entity.key, index)));
       context.count(entities.length - missing.length);
       const subjects = missing.map(([read]) => read);
       for (const planned of planAll(metricSeries, subjects, chunk)) yield { chunk, index, planned };
@@ -228,8 +231,8 @@ async function readChunks(
           continue;
         }
         const { from, to } = chunk;
-        await checkpoint.write(chunkFile(home, entity, index), { from, to, ...outcome.value } satisfies ReadChunk);
-        if (outcome.value.granule !== chunk.granule) context.otherGranule(outcome.value.granule);
+        const written: ReadChunk = { from, to, ...outcome.value };
+        await checkpoint.write(chunkFile(subject, entity.key, index), written);
         left.delete(read);
         context.count(1);
       }
@@ -249,62 +252,45 @@ async function readChunks(
   call.signal.throwIfAborted();
 }
 
-async function calculateAll(
-  home: string,
-  subject: BackfillSubject,
-  entities: readonly BackfillEntity[],
-  context: ApplicationContext,
-): Promise<(BackfillEntity & Pick<FinishedEntity, 'families'>)[]> {
-  const database = await chooseDatabase(home, subject, context);
-  const finished = [];
-  for (const entity of entities) {
-    finished.push({ ...entity, families: await calculate(home, entity, database, context) });
-  }
-  return finished;
-}
-
 async function chooseDatabase(
-  home: string,
   subject: BackfillSubject,
   context: ApplicationContext,
 ): Promise<DatabaseChoice | undefined> {
-  const tally = new DatabaseTally();
+  const calls = new Map<string, Pick<Columns, 'count'>>();
   const windows = new RollingWindows(0, -Infinity, context.account.reader.metricSeries);
-  for await (const chunk of chunksOf(home, APPLICATION, context)) {
-    for (const { values } of windows.add(chunk)) tally.add(values);
+  for await (const chunk of chunksOf(subject, APPLICATION, context)) {
+    for (const { values } of windows.add(chunk)) addCalls(calls, values);
   }
-  return tally.choose(subject.language, subject.database);
+  return databaseKind({ seconds: Infinity, metrics: calls }, subject.language, subject.database);
 }
-
-const APPLICATION = { key: 'application' } as const;
 
 /** Writes the series of an entity, one file per family; gives the names of the families. */
 async function calculate(
-  home: string,
+  subject: BackfillSubject,
   entity: BackfillEntity,
   database: DatabaseChoice | undefined,
   context: ApplicationContext,
 ): Promise<string[]> {
   const { range, window } = context.state;
   const windows = new RollingWindows(window, range.from, context.account.reader.metricSeries);
-  const table: SeriesTable = new Map();
-  for await (const chunk of chunksOf(home, entity, context)) {
+  const table = new Map<string, Map<string, EntitySeries>>();
+  for await (const chunk of chunksOf(subject, entity.key, context)) {
     for (const { time, values } of windows.add(chunk))
       addSamples(table, time, windowSamples(entity.scope, values, database));
   }
   for (const [name, series] of table)
-    await context.checkpoint.write(seriesFile(home, entity, name), [...series.values()]);
+    await context.checkpoint.write(seriesFile(subject, entity, name), [...series.values()]);
   return [...table.keys()];
 }
 
 async function* chunksOf(
-  home: string,
-  entity: Pick<BackfillEntity, 'key'>,
+  subject: BackfillSubject,
+  key: string,
   { chunks, checkpoint, call }: ApplicationContext,
 ): AsyncGenerator<ReadChunk, void, undefined> {
   for (const index of chunks.keys()) {
     call.signal.throwIfAborted();
     // Only readChunks writes the file, so its form is known.
-    yield (await checkpoint.read(chunkFile(home, entity, index))) as ReadChunk;
+    yield (await checkpoint.read(chunkFile(subject, key, index))) as ReadChunk;
   }
 }

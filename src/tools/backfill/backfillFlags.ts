@@ -44,12 +44,7 @@ export function addLabel(text: string, before: Labels): Labels {
   return { ...before, [name]: value };
 }
 
-/**
- * The Unix seconds of an ISO 8601 time with its zone, `now`, or a time span before now (`7d`, `-7d`). Throws an Error with a
- * sentence.
- *
- * @param now Unix seconds
- */
+/** Unix seconds of an ISO 8601 time with zone, `now`, or a span before now (`7d`, `-7d`). Throws an Error with a sentence. */
 export function parseMoment(text: string, now: number): number {
   if (text === 'now') return now;
   const ago = parseDuration(text.replace(/^-/, ''));
@@ -62,12 +57,8 @@ export function parseMoment(text: string, now: number): number {
 }
 
 /**
- * The range of the samples, in whole minutes: after `from`, up to and including `to`. It ends no later than the newest window
- * of a scrape at `now`, because New Relic's data of the following minutes is incomplete. Throws a UsageError for an empty range
- * and for one in the future.
- *
- * @param now Unix milliseconds
- * @param delay `collection.delay` in milliseconds
+ * The range of the samples in whole minutes, `from` excluded. It ends no later than the newest window of a scrape at `now`, because
+ * later minutes are incomplete (both in milliseconds). Throws a UsageError for an empty range and for one in the future.
  */
 export function resolveRange(
   given: { readonly from: string; readonly to?: string | undefined },

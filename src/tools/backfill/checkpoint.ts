@@ -94,10 +94,7 @@ export type BackfillSubject = z.infer<typeof subject>;
 /** The decisions that a run made at its start; a resumed run keeps them. */
 export type State = z.infer<typeof state>;
 
-/**
- * The decisions of an interrupted run; undefined when it ended before it saved them. Throws a UsageError when that run had
- * another request, or was made by another version of this program.
- */
+/** The decisions of an interrupted run, if it saved any. Throws a UsageError for another request or version. */
 export async function loadState(checkpoint: Checkpoint, requested: State['resumeKey']): Promise<State | undefined> {
   if (!checkpoint.has(STATE_FILE)) return undefined;
   const parsed = state.safeParse(await checkpoint.read(STATE_FILE));
@@ -117,39 +114,26 @@ export async function loadState(checkpoint: Checkpoint, requested: State['resume
 
 const comparedKeys = resumeKey.keyof().options;
 
-/** The destination of the document, and the folder it is made in. */
-export interface OutputTarget {
-  readonly checkpoint: Checkpoint;
-  /** True when the contents of the folder can be resumed after a failure. */
-  readonly resumable: boolean;
-  /** Makes the folder, empty unless a run is resumed. */
-  open(): Promise<void>;
-  /** Writes the document; a file gets its name only once it is complete. */
-  write(pieces: AsyncIterable<string>, signal: AbortSignal): Promise<void>;
-}
-
 /**
- * Gives the target of a run. Throws a UsageError when the output cannot be written, would replace something without `--force`,
- * or has no run to resume.
- *
- * @param stdout where the document goes without an output file
+ * The folder that a run works in, and where its document goes (standard output without a file). Throws a UsageError when the output
+ * cannot be written, would replace something without `--force`, or has no run to resume.
  */
 export function chooseTarget(
   { output, force, resume }: Pick<BackfillOptions, 'output' | 'force' | 'resume'>,
   stdout: NodeJS.WritableStream,
-): OutputTarget {
-  if (output === undefined) {
-    if (resume) throw new UsageError('--resume needs the --output of the run that was interrupted');
-    return toStandardOutput(stdout);
+) {
+  if (output === undefined && resume) {
+    throw new UsageError('--resume needs the --output of the run that was interrupted');
   }
-  const checkpoint = new Checkpoint(`${output}.backfill`);
+  const temporary = join(tmpdir(), `newrelic-apm-exporter-backfill-${randomUUID()}`);
+  const checkpoint = new Checkpoint(output === undefined ? temporary : `${output}.backfill`);
   const isThere = existsSync(checkpoint.path);
   if (resume && !isThere) throw new UsageError(`there is no run to resume: ${checkpoint.path} does not exist`);
   const link = resume ? firstLink(checkpoint.path) : undefined;
   if (link !== undefined) {
     throw new UsageError(`${link} is a symbolic link, and no run leaves one: start anew with --force`);
   }
-  checkOutput(output, force);
+  if (output !== undefined) checkOutput(output, force);
   if (isThere && !resume && !force) {
     throw new UsageError(
       `an interrupted run is in ${checkpoint.path}: continue with --resume, or start anew with --force`,
@@ -157,12 +141,14 @@ export function chooseTarget(
   }
   return {
     checkpoint,
-    resumable: true,
-    open: async () => {
+    /** Makes the folder, empty unless a run is resumed. */
+    open: async (): Promise<void> => {
       if (!resume) await checkpoint.remove();
-      await mkdir(checkpoint.path, { recursive: resume });
+      await mkdir(checkpoint.path, { recursive: resume, mode: 0o700 });
     },
-    write: async (pieces, signal) => {
+    /** Writes the document; a file gets its name only once it is complete. */
+    write: async (pieces: AsyncIterable<string>, signal: AbortSignal): Promise<void> => {
+      if (output === undefined) return pipeline(pieces, stdout, { end: false, signal });
       const unfinished = checkpoint.file('document');
       // Flushed, so that after a power cut the name belongs to the whole document.
       await pipeline(pieces, createWriteStream(unfinished, { flush: true }), { signal });
@@ -177,14 +163,4 @@ function firstLink(folder: string): string | undefined {
   if (lstatSync(folder).isSymbolicLink()) return folder;
   const found = readdirSync(folder, { recursive: true, withFileTypes: true }).find((entry) => entry.isSymbolicLink());
   return found === undefined ? undefined : join(found.parentPath, found.name);
-}
-
-function toStandardOutput(stdout: NodeJS.WritableStream): OutputTarget {
-  const checkpoint = new Checkpoint(join(tmpdir(), `newrelic-apm-exporter-backfill-${randomUUID()}`));
-  return {
-    checkpoint,
-    resumable: false,
-    open: () => mkdir(checkpoint.path, { mode: 0o700 }),
-    write: (pieces, signal) => pipeline(pieces, stdout, { end: false, signal }),
-  };
 }

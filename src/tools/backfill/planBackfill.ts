@@ -11,10 +11,7 @@ import { formatMinute } from '../terminal.ts';
 import { type BackfillOptions, resolveRange } from './backfillFlags.ts';
 import { HOUR_S, MINUTE_MS, MINUTE_S } from '../../formulas/units.ts';
 
-/**
- * The applications to backfill, in the order of the accounts and their lists, and the number of those left out because they do
- * not report now. Throws an Error whose message is a sentence when an `--app` matches none or several.
- */
+/** The applications to backfill, in the order of the accounts and their lists. Throws when an `--app` matches not one. */
 async function findSubjects(
   accounts: readonly LiveAccount[],
   options: BackfillOptions,
@@ -76,11 +73,7 @@ export function resumeKeyOf({ accounts, config }: LiveSession, request: Backfill
   };
 }
 
-/**
- * Decides what a run reads: range, chunks and applications. Throws a UsageError, or an Error with a sentence.
- *
- * @param now Unix milliseconds
- */
+/** Decides what a run reads from `now` (Unix milliseconds). Throws a UsageError, or an Error with a sentence. */
 export async function planBackfill(
   session: LiveSession,
   request: BackfillOptions,

@@ -1,36 +1,21 @@
 import type { MetricSeries, TimeRange, SeriesRead } from '../../api/upstreamReader.ts';
-import type { DatabaseComponent } from '../../config/config.ts';
-import { databaseKind, type DatabaseChoice } from '../../formulas/responseTimes.ts';
-import type { WindowValues } from '../../formulas/metricInputs.ts';
+import type { Columns, WindowValues } from '../../formulas/metricInputs.ts';
 import { endOf, type Timeslice } from '../../api/types.ts';
 
 /** The data of one application or host over one chunk; also their form on disk. */
 export interface ReadChunk extends MetricSeries, TimeRange {}
 
-const ANY_LENGTH = 60;
-
-/** Counts the calls of an application's database metrics, so that its database kind is decided over the whole range. */
-export class DatabaseTally {
-  /** Undefined: the metric was in the responses, but its calls could never be read. */
-  readonly #calls = new Map<string, number | undefined>();
-
-  add({ metrics }: WindowValues): void {
-    for (const [name, { count: calls }] of metrics) {
-      const before = this.#calls.get(name);
-      this.#calls.set(name, calls === undefined ? before : (before ?? 0) + calls);
-    }
-  }
-
-  choose(language: string | undefined, override: DatabaseComponent): DatabaseChoice | undefined {
-    const metrics = [...this.#calls].map(([name, count]) => [name, { count }] as const);
-    return databaseKind({ seconds: ANY_LENGTH, metrics: new Map(metrics) }, language, override);
+/** Adds the calls of the metrics of a window to `calls`. They stay undefined while they could never be read. */
+export function addCalls(calls: Map<string, Pick<Columns, 'count'>>, { metrics }: WindowValues): void {
+  for (const [name, { count }] of metrics) {
+    const before = calls.get(name)?.count;
+    calls.set(name, { count: count === undefined ? before : (before ?? 0) + count });
   }
 }
 
 /**
- * Makes windows from the timeslices of an application or host. Windows of several whole granules end at every granule, and keep
- * their length where timeslices are missing, as in New Relic's summarized responses. Otherwise each timeslice is a window of its
- * own. No window mixes granules.
+ * Makes windows from the timeslices of an application or host. Windows of several whole granules end at every granule and keep their
+ * length where timeslices are missing, as New Relic's summaries do; else each timeslice is a window. None mixes granules.
  */
 export class RollingWindows {
   readonly #window: number;
@@ -41,11 +26,7 @@ export class RollingWindows {
   #start = 0;
   #end: number | undefined;
 
-  /**
-   * @param window seconds
-   * @param after windows that end at this time (Unix seconds) or before are left out
-   * @param series `metricSeries` of the reader that gave the timeslices
-   */
+  /** Windows of `window` seconds that end after `after` (Unix seconds); `series` is the `metricSeries` of the reader. */
   constructor(window: number, after: number, series: Pick<SeriesRead, 'summarize'>) {
     this.#window = window;
     this.#latest = after;

@@ -18,8 +18,9 @@ import {
   type LiveAccount,
   type LiveSession,
 } from '../upstream/session.ts';
-import { compareSides, type Comparison, type Difference, grouped, identityOf } from './compareSides.ts';
-import { readSide } from './sides.ts';
+import { grouped, sumOf } from '../lists.ts';
+import { compareSides, type Difference, identityOf } from './compareSides.ts';
+import { readSides } from './sides.ts';
 
 export interface CompareOptions extends CommonOptions {
   /** Undefined: the only one of the configuration. */
@@ -60,87 +61,88 @@ export function bothInterfaces(config: Config, accountId: number | undefined): C
 }
 
 /**
- * Reads the chosen applications through both interfaces over one window, and compares. Rejects with an Error of one
- * sentence when a side cannot be read or both have no application in common.
- *
- * @param now Unix milliseconds
+ * Compares the chosen applications over the newest window at `now` (milliseconds) through both interfaces. Rejects with an Error of
+ * one sentence when a side cannot be read, or both have no application in common.
  */
 export async function compare(
-  { accounts, config }: LiveSession,
+  { accounts, config, signal }: LiveSession,
   options: Pick<CompareOptions, 'app' | 'hosts' | 'tolerance'>,
   now: number,
-): Promise<Comparison> {
+) {
   const [rest, nerdgraph] = accounts;
   if (rest === undefined || nerdgraph === undefined) throw new Error('both interfaces of an account are needed');
   const [restLists, nerdgraphLists] = await Promise.all([
-    readOver('REST', 'lists', readLists(rest, options.app)),
-    readOver('NerdGraph', 'lists', readLists(nerdgraph, options.app)),
+    readLists(rest, 'REST', options.app),
+    readLists(nerdgraph, 'NerdGraph', options.app),
   ]);
   const ids = chosenIds(rest.config, options.app, restLists.applications, nerdgraphLists.applications);
-  const keyTransactionIds = chosenKeyTransactions(rest.config, ids, [
-    ...restLists.keyTransactions,
-    ...nerdgraphLists.keyTransactions,
-  ]);
-  const choose = (own: typeof restLists, other: typeof restLists) => {
-    const listed = new Set(other.applications.map(({ id }) => id));
-    const chosen = own.applications.filter(({ id }) => ids.has(id));
-    return {
-      applications: chosen.filter(({ id }) => listed.has(id)),
-      alone: chosen.filter(({ id }) => !listed.has(id)),
-      keyTransactions: own.keyTransactions.filter(({ id }) => keyTransactionIds.has(id)),
-    };
-  };
-  const [restChoice, nerdgraphChoice] = [choose(restLists, nerdgraphLists), choose(nerdgraphLists, restLists)];
-  if (restChoice.applications.length === 0) throw new Error(nothingInCommon(restChoice.alone, nerdgraphChoice.alone));
+  const keyTransactions = [...restLists.keyTransactions, ...nerdgraphLists.keyTransactions].filter((each) =>
+    isChosen(rest.config, ids, each),
+  );
+  // Key transactions with unread details would be reported as differences.
+  for (const { unread: cause } of keyTransactions) {
+    if (cause !== undefined) throw new Error('the data cannot be read over NerdGraph', { cause });
+  }
+  const keyTransactionIds = new Set(keyTransactions.map(({ id }) => id));
+  const chosen = [restLists, nerdgraphLists].map(({ applications }) => applications.filter(({ id }) => ids.has(id)));
+  const [overRest = [], overNerdGraph = []] = chosen;
+  const listed = new Set(overNerdGraph.map(({ id }) => id));
+  if (!overRest.some(({ id }) => listed.has(id))) throw new Error(nothingInCommon(overRest, overNerdGraph));
   // NerdGraph answers long ranges only from step to step, so a long window ends on a step. REST takes any range.
   const window = aligned(windowAt(now, config.collection));
-  const settings = new Map(nerdgraphChoice.applications.map((each) => [each.id, effectiveSettings(rest.config, each)]));
-  const side = {
-    window,
+  const read = ({ config: account }: LiveAccount, name: string): AccountConfig => ({
+    ...account,
+    name,
+    ...{ labels: {}, counters: false, instances: false, custom_metrics: [], queries: [], entities: [] },
     hosts: options.hosts,
-    database: (id: number) => settings.get(id)?.database ?? 'auto',
-  } as const;
-  const [restSide, nerdgraphSide] = await Promise.all([
-    readOver('REST', 'data', readSide(rest, restChoice, side)),
-    readOver('NerdGraph', 'data', readSide(nerdgraph, nerdgraphChoice, side)),
-  ]);
+    applications: {
+      ...account.applications,
+      ...{ include: matching(ids), exclude: [], tags: [], reporting_only: false },
+      // By id, because only NerdGraph lists the tags that a setting may be for.
+      settings: overNerdGraph.map((each) => {
+        return { match: { id: each.id }, database_component: effectiveSettings(account, each).database };
+      }),
+    },
+    key_transactions: keyTransactionIds.size > 0 && { include: matching(keyTransactionIds), exclude: [] },
+  });
+  const both = { accounts: [read(rest, 'REST'), read(nerdgraph, 'NerdGraph')], collection: config.collection };
+  const [restSide, nerdgraphSide] = await readSides({ accounts, signal, config: both }, window.to);
+  if (restSide === undefined || nerdgraphSide === undefined) throw new Error('a side is missing');
   return {
     account: rest.config.name,
     window,
     ...compareSides(restSide, nerdgraphSide, options.tolerance),
+    /** Changes that are no differences of values, such as a name. */
     notes: [
-      ...otherNames('application', restChoice.applications, nerdgraphChoice.applications),
-      ...otherNames('key transaction', restChoice.keyTransactions, nerdgraphChoice.keyTransactions),
+      ...otherNames('application', ids, restLists.applications, nerdgraphLists.applications),
+      ...otherNames('key transaction', keyTransactionIds, restLists.keyTransactions, nerdgraphLists.keyTransactions),
       ...(rest.config.counters ? ['counters are not compared: each exporter begins them at zero'] : []),
     ],
   };
 }
 
-/** All applications of an account, or those of the requested ids, and its key transactions. */
-async function readLists({ config, reader, call }: LiveAccount, apps: readonly string[]) {
-  const ids = apps.filter((app) => isId(app)).map(Number);
-  // A number that is no id of the account may be a name, which only the whole list shows.
-  const byId = ids.length > 0 && ids.length === apps.length ? await reader.listApplications({ ids }, call) : [];
-  const [applications, keyTransactions] = await Promise.all([
-    byId.length > 0 ? byId : reader.listApplications({}, call),
-    config.key_transactions === false ? [] : reader.listKeyTransactions({}, call),
-  ]);
-  return { applications, keyTransactions };
-}
+/** The result of a comparison, in the words of its JSON form. */
+export type Comparison = Awaited<ReturnType<typeof compare>>;
 
-/** Waits for a read. Its failure names the interface. */
-async function readOver<T>(api: 'REST' | 'NerdGraph', what: 'lists' | 'data', read: Promise<T>): Promise<T> {
+/** All applications of an account, or those of the requested ids, and its key transactions. Failures name the interface. */
+async function readLists({ config, reader, call }: LiveAccount, api: string, apps: readonly string[]) {
   try {
-    return await read;
-  } catch (error) {
-    if (!(error instanceof UpstreamError)) throw error;
-    throw new Error(`the ${what} cannot be read over ${api}`, { cause: error });
+    const ids = apps.filter((app) => isId(app)).map(Number);
+    // A number that is no id of the account may be a name, which only the whole list shows.
+    const byId = ids.length > 0 && ids.length === apps.length ? await reader.listApplications({ ids }, call) : [];
+    const [applications, keyTransactions] = await Promise.all([
+      byId.length > 0 ? byId : reader.listApplications({}, call),
+      config.key_transactions === false ? [] : reader.listKeyTransactions({}, call),
+    ]);
+    return { applications, keyTransactions };
+  } catch (cause) {
+    throw cause instanceof UpstreamError ? new Error(`the lists cannot be read over ${api}`, { cause }) : cause;
   }
 }
 
 /**
- * The ids of the chosen applications that report. It is enough that one interface lists an application as reporting, and under
- * a chosen name, because names may differ. Throws a UsageError for a name or id that matches nothing.
+ * The ids of the chosen applications: it is enough that one interface lists it as reporting, and under a chosen name, because names
+ * may differ. Throws a UsageError for a name or id that matches nothing.
  */
 function chosenIds(
   { applications: filter }: AccountConfig,
@@ -183,31 +185,29 @@ function nothingInCommon(onRest: readonly Application[], onNerdGraph: readonly A
   );
 }
 
-/** The key transactions that belong to a chosen application on either side, by id. */
-function chosenKeyTransactions(
+/** True for a key transaction of a chosen application. */
+function isChosen(
   { key_transactions: filter }: AccountConfig,
   applications: ReadonlySet<number>,
-  listed: readonly KeyTransaction[],
-): ReadonlySet<number> {
-  const chosen = listed.filter(
-    (each) =>
-      each.applicationId !== undefined &&
-      applications.has(each.applicationId) &&
-      (typeof filter === 'boolean' || selects(filter, each)),
-  );
-  return new Set(chosen.map(({ id }) => id));
+  keyTransaction: KeyTransaction,
+): boolean {
+  const { applicationId = NaN } = keyTransaction;
+  return applications.has(applicationId) && (typeof filter === 'boolean' || selects(filter, keyTransaction));
 }
 
-/** A note for each id with two names: its labels will change, but its series are compared by id. */
+const matching = (ids: ReadonlySet<number>) => Array.from(ids, (id) => ({ id }));
+
+/** A note for each chosen id with two names: its labels will change, but its series are compared by id. */
 function otherNames(
   what: string,
-  overRest: readonly { readonly id: number; readonly name: string }[],
-  overNerdGraph: readonly { readonly id: number; readonly name: string }[],
+  ids: ReadonlySet<number>,
+  overRest: readonly Pick<Application, 'id' | 'name'>[],
+  overNerdGraph: typeof overRest,
 ): string[] {
   const names = new Map(overNerdGraph.map(({ id, name }) => [id, name]));
   return overRest.flatMap(({ id, name }) => {
-    const other = names.get(id);
-    if (other === undefined || other === name) return [];
+    const other = names.get(id) ?? name;
+    if (other === name || !ids.has(id)) return [];
     return [`${what} ${id} is called "${name}" over REST and "${other}" over NerdGraph: its labels change`];
   });
 }
@@ -287,7 +287,7 @@ function withoutPrefix(family: string): string {
 
 /** Two sentences on lines of their own: whether the interfaces agree, and what that leaves open. */
 function verdict({ families, unexpected, not_judged, tolerance }: Comparison, all: boolean): string[] {
-  const compared = families.reduce((sum, { compared: ofFamily }) => sum + ofFamily, 0);
+  const compared = sumOf(families, (family) => family.compared);
   return [
     unexpected === 0
       ? `Both interfaces agree: ${compared} series compared, none of those judged differs by more than ${percentText(tolerance)}.`

@@ -1,8 +1,8 @@
-import type { TimeRange } from '../../api/upstreamReader.ts';
 import { FAMILIES } from '../../metrics/catalogue.ts';
 import type { CatalogueFamily } from '../../metrics/family.ts';
 import { WINDOW_FAMILIES } from '../../metrics/windowFamilies.ts';
 import type { Labels } from '../../metrics/sample.ts';
+import { grouped } from '../lists.ts';
 import { entityKey, type Side } from './sides.ts';
 
 /** A series that differs by more than the tolerance, or that one interface does not have (null). */
@@ -16,29 +16,6 @@ export interface Difference {
   readonly expected: boolean;
   /** Why it is expected, or which list lacks the entity; null where no reason is known. */
   readonly reason: string | null;
-}
-
-/** The result of a comparison, in the words of its JSON form. */
-export interface Comparison {
-  readonly account: string;
-  readonly window: TimeRange;
-  readonly tolerance: number;
-  readonly families: readonly {
-    readonly family: string;
-    readonly compared: number;
-    /** The number of series that differ by more than the tolerance, and the largest difference. */
-    readonly differing: number;
-    readonly max_difference: number;
-    readonly only_rest: number;
-    readonly only_nerdgraph: number;
-  }[];
-  readonly differences: readonly Difference[];
-  /** The number of differences that nothing explains. */
-  readonly unexpected: number;
-  /** Series whose values say nothing about the interfaces, whether they differ or not. */
-  readonly not_judged: number;
-  /** Changes that are no differences of values, such as a name. */
-  readonly notes: readonly string[];
 }
 
 /** One series as both interfaces have it; undefined where one does not. */
@@ -75,11 +52,7 @@ const NO_HOST_DATA = 'REST has no data of this metric for this host';
 const KEPT_ZEROS = 'REST keeps zeros of metrics that were collected once';
 
 /** Compares what the two interfaces say: families in the order of the catalogue, differences worst first. */
-export function compareSides(
-  rest: Side,
-  nerdgraph: Side,
-  tolerance: number,
-): Omit<Comparison, 'account' | 'window' | 'notes'> {
+export function compareSides(rest: Side, nerdgraph: Side, tolerance: number) {
   const pairs = pairUp({ rest, nerdgraph });
   const ofEntity = grouped(pairs, ({ entity }) => entity);
   // A key that two hosts share is there twice.
@@ -111,7 +84,9 @@ export function compareSides(
       return all.length === 0 ? [] : [result];
     }),
     differences,
+    /** The number of differences that nothing explains. */
     unexpected: differences.filter(({ expected }) => !expected).length,
+    /** Series whose values say nothing about the interfaces, whether they differ or not. */
     not_judged: judged.filter(({ expected }) => expected).length,
   };
 }
@@ -133,22 +108,9 @@ export function identityOf(labels: Labels): [name: string, value: string][] {
   return Object.entries(labels).filter(([name]) => name !== 'app' && name !== 'key_transaction');
 }
 
-/** The items grouped by a key, in their order. */
-export function grouped<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
-  const groups = new Map<string, T[]>();
-  for (const item of items) {
-    const group = groups.get(keyOf(item));
-    if (group === undefined) groups.set(keyOf(item), [item]);
-    else group.push(item);
-  }
-  return groups;
-}
-
 /**
- * The verdict on a difference of the pair: expected or not (docs/migrating.md, "From REST to NerdGraph"), with the reason if known.
- *
- * @param counts how often REST lists the entity, and how often NerdGraph
- * @param others the series of the same entity in another family
+ * Whether a difference of the pair is expected (docs/migrating.md, "From REST to NerdGraph"), with the reason if known. `counts`: how
+ * often REST and NerdGraph list the entity; `others`: its series in another family.
  */
 function verdictOn(
   pair: Pair,

@@ -1,21 +1,13 @@
-import type {
-  ApplicationSubject,
-  BatchRead,
-  MetricDataResult,
-  RollingSubject,
-  TimeRange,
-} from '../../api/upstreamReader.ts';
-import type { Application, Host, KeyTransaction, RollingValues } from '../../api/types.ts';
-import type { DatabaseComponent } from '../../config/config.ts';
-import { databaseKind } from '../../formulas/responseTimes.ts';
+import { pino } from 'pino';
+import { UpstreamError } from '../../api/upstreamError.ts';
+import { Collector } from '../../collect/collector.ts';
+import { systemClock } from '../../eventLoop/clock.ts';
 import { FAMILIES } from '../../metrics/catalogue.ts';
-import type { CatalogueFamily, FamilyScope } from '../../metrics/family.ts';
-import type { Labels, Sample } from '../../metrics/sample.ts';
-import { listedFamilySamples } from '../../metrics/listedFamilies.ts';
-import type { WindowValues } from '../../formulas/metricInputs.ts';
-import { queryNames, windowSamples } from '../../metrics/windowFamilies.ts';
-import { readEach } from '../upstream/readForCommand.ts';
-import type { LiveAccount } from '../upstream/session.ts';
+import type { CatalogueFamily } from '../../metrics/family.ts';
+import type { Block, Labels } from '../../metrics/sample.ts';
+import { readSamples } from '../../metrics/writeSamples.ts';
+import type { Group } from '../../reads/reads.ts';
+import type { LiveSession } from '../upstream/session.ts';
 
 /** One series as one interface has it. */
 export interface SideSeries {
@@ -32,149 +24,63 @@ export interface Side {
   readonly entities: readonly string[];
 }
 
-/** An application, a host or a key transaction: the labels of its series, and how its rolling values are read and shown. */
-interface ComparedEntity {
-  readonly labels: Labels;
-  readonly subject: RollingSubject;
-  readonly samples: (rolling: RollingValues | undefined) => readonly Sample[];
+const GROUPS: ReadonlySet<Group> = new Set<Group>([
+  ...(['applications', 'key_transactions', 'application_metrics', 'hosts', 'host_metrics'] as const),
+]);
+
+/** Reads what the daemon would serve of each account over one window that ends at `to` (Unix seconds). Rejects with an Error. */
+export async function readSides({ accounts, config, signal }: LiveSession, to: number): Promise<readonly Side[]> {
+  const collector = new Collector(config, {
+    // The wall clock stands still, so that both are read over the same window.
+    clock: { ...systemClock, now: () => 1000 * to + config.collection.delay },
+    log: pino({ enabled: false }),
+    openReader: ({ api }) => {
+      const account = accounts.find(({ reader }) => reader.api === api);
+      if (account === undefined) throw new Error(`the session has no reader of ${api}`);
+      // The session closes its readers itself.
+      return { reader: { ...account.reader, close: () => Promise.resolve() }, keyMark: () => '' };
+    },
+  });
+  try {
+    await collector.refreshNow({ groups: GROUPS }, Infinity, signal);
+    signal.throwIfAborted();
+    for (const { name, tasks } of collector.status()) {
+      const { problem, reason = 'other' } = tasks.find((task) => task.problem !== undefined) ?? {};
+      if (problem === undefined) continue;
+      throw new Error(`the data cannot be read over ${name}`, { cause: new UpstreamError(problem, { reason }) });
+    }
+    const { blocks } = await collector.snapshot({ groups: GROUPS });
+    return config.accounts.map(({ name }) => sideOf(blocks.filter(({ labels }) => labels['account'] === name)));
+  } finally {
+    await collector.stop();
+  }
 }
 
-/**
- * Reads everything that both interfaces may have about the chosen applications. Rejects with the first failure.
- *
- * @param chosen.applications the chosen ones that both interfaces list
- * @param chosen.alone the chosen ones that only this interface lists: without a counterpart, their metric data are not read
- * @param options.database the database kind that the configuration sets for an application
- */
-export async function readSide(
-  { reader, call }: LiveAccount,
-  chosen: {
-    readonly applications: readonly Application[];
-    readonly alone: readonly Application[];
-    readonly keyTransactions: readonly KeyTransaction[];
-  },
-  {
-    window,
-    ...options
-  }: {
-    readonly window: TimeRange;
-    readonly hosts: boolean;
-    readonly database: (applicationId: number) => DatabaseComponent;
-  },
-): Promise<Side> {
-  const { applications, keyTransactions } = chosen;
-  // Key transactions with unread details would be reported as differences.
-  for (const { unread } of keyTransactions) if (unread !== undefined) throw unread;
-  const read = <I, S, A>(kind: BatchRead<S, A>, items: readonly I[], subjectOf: (item: I) => S) =>
-    readEach(kind, items, subjectOf, window, call);
-  const lists = options.hosts ? await read(reader.hosts, applications, subjectOf) : [];
-  const hosts = lists.flatMap(([application, list]) => list.map((host) => ({ application, host })));
-  const datastores = new Map(reader.datastores && (await read(reader.datastores, applications, subjectOf)));
-  const metricsOf = (scope: FamilyScope, application: Application, hostKey?: string) => ({
-    ...subjectOf(application),
-    hostKey,
-    metrics: { names: queryNames(datastores.get(application) ?? [], scope, reader.api) },
-  });
-  const entities = [
-    applications.map(ofApplication),
-    hosts.map(({ application, host }) => ofHost(application, host)),
-    keyTransactions.map(ofKeyTransaction),
-  ];
-  const { rolling } = reader;
-  const [rollingByKind, applicationData, hostData] = await Promise.all([
-    rolling && Promise.all(entities.map((ofKind) => read(rolling, ofKind, ({ subject }) => subject))),
-    read(reader.metricData, applications, (each) => metricsOf('application', each)),
-    read(reader.metricData, hosts, ({ application, host }) => metricsOf('host', application, host.key)),
-  ]);
-  const rollingOf = new Map(rollingByKind?.flat());
-  const databases = new Map(
-    applicationData.map(([each, result]) => {
-      const { id, language } = each;
-      return [id, databaseKind(valuesOf(result), language, options.database(id))];
+const FAMILY_OF: ReadonlyMap<string, CatalogueFamily> = new Map(FAMILIES.map((family) => [family.name, family]));
+
+function sideOf(blocks: readonly Block[]): Side {
+  const series = blocks.flatMap(({ labels: ofEntity, samples }) =>
+    readSamples(samples).flatMap(({ family: { name }, labels, value }) => {
+      const family = FAMILY_OF.get(name);
+      return family === undefined ? [] : [{ family, labels: identifying(name, { ...ofEntity, ...labels }), value }];
     }),
   );
-  const listed = [...entities.flat(), ...chosen.alone.map(ofApplication)];
-  return {
-    series: [
-      ...entities.flat().flatMap((each) => seriesOf(each.labels, each.samples(rollingOf.get(each)))),
-      ...applicationData.flatMap(([each, result]) =>
-        seriesOf(applicationLabels(each), windowSamples('application', valuesOf(result), databases.get(each.id))),
-      ),
-      ...hostData.flatMap(([each, result]) =>
-        seriesOf(
-          hostLabels(each.application, each.host),
-          windowSamples('host', valuesOf(result), databases.get(each.application.id)),
-        ),
-      ),
-      // One series is enough to show that the other interface does not list the application.
-      ...chosen.alone
-        .flatMap((each) => seriesOf(applicationLabels(each), ofApplication(each).samples(undefined)))
-        .filter(({ family }) => family.name === 'newrelic_application_info'),
-    ],
-    entities: listed.map(({ labels }) => entityKey(labels)),
-  };
+  const listed = series.filter(({ family: { name } }) => name.endsWith('_info'));
+  return { series, entities: listed.map(({ labels }) => entityKey(labels)) };
+}
+
+/** The labels that both interfaces know. */
+function identifying(family: string, labels: Labels): Labels {
+  const dropped = ['account', 'host_id', 'alert_policy_id'];
+  // Only its info is compared with the application, so that another owner is one difference and not one for each series.
+  const isOfKeyTransaction = labels['key_transaction_id'] !== undefined;
+  if (isOfKeyTransaction) dropped.push('app');
+  if (isOfKeyTransaction && family !== 'newrelic_key_transaction_info') dropped.push('app_id');
+  return Object.fromEntries(Object.entries(labels).filter(([name]) => !dropped.includes(name)));
 }
 
 /** The key of an entity. A host stands in it with its name, because the two interfaces do not share the ids of hosts. */
 export function entityKey({ app_id, host, key_transaction_id }: Labels): string {
   if (key_transaction_id !== undefined) return JSON.stringify(['key transaction', key_transaction_id]);
   return JSON.stringify(host === undefined ? ['application', app_id] : ['host', app_id, host]);
-}
-
-function valuesOf({ window: { from, to }, metrics }: MetricDataResult): WindowValues {
-  return { seconds: to - from, metrics };
-}
-
-function subjectOf({ id }: Application): ApplicationSubject {
-  return { applicationId: id };
-}
-
-function applicationLabels({ id, name }: Application): Labels {
-  return { app: name, app_id: String(id) };
-}
-
-function hostLabels(application: Application, { host }: Host): Labels {
-  return { ...applicationLabels(application), host };
-}
-
-function ofApplication(application: Application): ComparedEntity {
-  return {
-    labels: applicationLabels(application),
-    subject: { applicationId: application.id },
-    samples: (rolling) => listedFamilySamples('applications', application, rolling),
-  };
-}
-
-function ofHost(application: Application, host: Host): ComparedEntity {
-  return {
-    labels: hostLabels(application, host),
-    subject: { applicationId: application.id, hostKey: host.key },
-    samples: (rolling) => listedFamilySamples('hosts', host, rolling),
-  };
-}
-
-function ofKeyTransaction(transaction: KeyTransaction): ComparedEntity {
-  const { id, name, applicationId = '' } = transaction;
-  return {
-    labels: { key_transaction: name, key_transaction_id: String(id) },
-    subject: { keyTransactionId: id },
-    samples: (rolling) =>
-      listedFamilySamples('key_transactions', transaction, rolling).map((sample) =>
-        // Only its info is compared with the application, so that another owner is one difference and not one for each series.
-        sample.family.name === 'newrelic_key_transaction_info'
-          ? { ...sample, labels: { ...sample.labels, app_id: String(applicationId) } }
-          : sample,
-      ),
-  };
-}
-
-const FAMILY_OF: ReadonlyMap<string, CatalogueFamily> = new Map(FAMILIES.map((family) => [family.name, family]));
-
-/** The samples of an entity as series, without the label of the alert policy, which only one interface knows. */
-function seriesOf(entity: Labels, samples: readonly Sample[]): SideSeries[] {
-  return samples.flatMap(({ family: { name }, labels = {}, value }) => {
-    const family = FAMILY_OF.get(name);
-    const known = Object.entries(labels).filter(([label]) => label !== 'alert_policy_id');
-    return family === undefined ? [] : [{ family, labels: { ...entity, ...Object.fromEntries(known) }, value }];
-  });
 }

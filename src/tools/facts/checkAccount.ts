@@ -48,11 +48,7 @@ const MAX_RANKED = 200;
 /** The most reads of one minute by `checkLate`. */
 const LATE_CALLS = 5;
 
-/**
- * Checks all facts on an account. Rejects only with the reason of the signal.
- *
- * @param judged called with the number of facts that were just judged
- */
+/** Checks all facts on an account; `judged` hears how many at a time. Rejects only with the reason of the signal. */
 export async function checkAccount(
   account: FactAccount,
   timing: Timing,

@@ -13,10 +13,9 @@ export const RATIOS = [
   ...AGES.map((age) => `of the final count after ${age} minutes` as const),
 ];
 
-/**
- * The words that evidence may hold, by subject. Any other text of New Relic becomes `other`, so that names given by the account
- * cannot appear.
- */
+const words = (text: string): readonly string[] => text.split(/\s+/);
+
+/** The words that evidence may hold, by subject. Any other becomes `other`, so that no name of the account can appear. */
 export const WORDS = {
   form: [
     ...['3 minutes', '4 minutes', '10 minutes', '30 minutes', 'seconds', 'milliseconds', 'per second', 'per minute'],
@@ -28,16 +27,11 @@ export const WORDS = {
     ...['without quotes', 'in quotes', 'filter kept', 'filter lost', 'other', 'no cursor'],
   ],
   failure: FAILURE_REASONS,
-  'error class': [
-    ...['INVALID_INPUT', 'SERVER_ERROR', 'INTERNAL_SERVER_ERROR', 'TIMEOUT', 'TOO_MANY_REQUESTS', 'BAD_API_KEY'],
-    ...['ACCESS_DENIED', 'FORBIDDEN', 'DataFetchingException', 'NRDB:1102004', 'NRDB:1106924', 'NRDB:1101002', 'none'],
-  ],
-  language: ['c', 'dotnet', 'elixir', 'go', 'java', 'nodejs', 'php', 'python', 'ruby', 'sdk'],
-  'database type': [
-    ...['ActiveRecord', 'Cassandra', 'Couchbase', 'DynamoDB', 'Elasticsearch', 'Firestore', 'JDBC', 'MSSQL'],
-    ...['Memcached', 'MongoDB', 'MySQL', 'Neptune', 'ODBC', 'OpenSearch', 'Oracle', 'Postgres', 'Redis', 'SQLite'],
-    ...['Solr', 'Valkey'],
-  ],
+  'error class': words(`INVALID_INPUT SERVER_ERROR INTERNAL_SERVER_ERROR TIMEOUT TOO_MANY_REQUESTS BAD_API_KEY
+    ACCESS_DENIED FORBIDDEN DataFetchingException NRDB:1102004 NRDB:1106924 NRDB:1101002 none`),
+  language: words('c dotnet elixir go java nodejs php python ruby sdk'),
+  'database type': words(`ActiveRecord Cassandra Couchbase DynamoDB Elasticsearch Firestore JDBC MSSQL Memcached MongoDB
+    MySQL Neptune ODBC OpenSearch Oracle Postgres Redis SQLite Solr Valkey`),
   field: [...FACTS.flatMap(({ fields = [] }) => fields), 'select', 'from', 'eventId'],
   delay: ['2m', '3m', '5m', '10m', 'more than 10m'],
 } as const;
@@ -70,23 +64,15 @@ export type Judged = { readonly seen: readonly Seen[] } & (
     }
 );
 
-export type Verdict = Judged['verdict'];
+export const count = (of: (typeof COUNTS)[number], value: number): Seen => ({ of, count: value });
+export const ratio = (of: (typeof RATIOS)[number], value: number): Seen => ({ of, ratio: value });
+export const word = (of: keyof typeof WORDS, text: string): Seen => ({ of, word: text });
 
-export function count(of: (typeof COUNTS)[number], value: number): Seen {
-  return { of, count: value };
-}
-
-export function ratio(of: (typeof RATIOS)[number], value: number): Seen {
-  return { of, ratio: value };
-}
-
-export function word(of: keyof typeof WORDS, text: string): Seen {
-  return { of, word: text };
-}
-
-export function undecided(why: Reason, ...seen: readonly Seen[]): Judged {
-  return { verdict: 'not decidable here', why, seen };
-}
+export const undecided = (why: Reason, ...seen: readonly Seen[]): Judged => ({
+  verdict: 'not decidable here',
+  why,
+  seen,
+});
 
 /** The verdict `as assumed` when the fact holds, else `differs`. */
 export function holds(isSo: boolean, ...seen: readonly Seen[]): Judged {

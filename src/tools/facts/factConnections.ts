@@ -68,12 +68,7 @@ export function connectGraph(
     /** Reads entities, or the user. Rejects with an UpstreamError. */
     read: async (document: Document, variables: Json): Promise<Json> =>
       (await transport.read('entities', document, variables, call, { retries: 'none' })).found,
-    /**
-     * Runs a query that New Relic may refuse. Rejects with an UpstreamError for a failure that is not about the query.
-     *
-     * @param other the account to name in place of the configured one
-     * @param timeout the argument of the query, in seconds
-     */
+    /** Runs a query that New Relic may refuse, of an account, with a timeout in seconds. Rejects for any other failure. */
     tryQuery: async (nrql: string, other?: number, timeout = 29): Promise<NrqlEnd> => {
       // The transport sends New Relic a timeout one second shorter than that of its own request.
       const timed = new Transport(http, { ...ofReader, requestTimeoutMs: 1000 * (timeout + 1) });

@@ -2,18 +2,13 @@ import { METRIC } from '../../formulas/metricInputs.ts';
 import { DAY_S, HOUR_S } from '../../formulas/units.ts';
 import { SIGN_OF_LIFE } from '../../formulas/valueFormulas.ts';
 
-/** A statement about New Relic that the exporter relies on and no document settles. */
+/** A statement about New Relic that the exporter relies on and no document settles, and its source. */
 interface FactRow {
-  /** The assumption of the exporter. */
   readonly relies: string;
-  /** The source of the assumption: a page, public code, or our inference. */
   readonly source: string;
   /** The method by which an account is checked, where it takes more than one query. */
   readonly checkedBy?: string;
-  /**
-   * The query that decides the fact. `{app}` is the id of the largest application, `{apps}` the ids of the five largest, `{time}`
-   * the time clauses.
-   */
+  /** The query that decides it: `{app}` is the id of the largest application, `{apps}` of the five largest. */
   readonly nrql?: string;
   /** The name of the judge of its result, or of its refusal (queryProbes.ts). */
   readonly judge?: string;
@@ -27,9 +22,8 @@ interface FactRow {
   readonly account?: number;
   /** The timeouts to send, in seconds: the query is sent once with each. */
   readonly timeouts?: readonly number[];
-  /** For `fields`: each of them should be on at least one event. */
+  /** Each of them should be on at least one event, of `minEvents`: fewer may lack it by chance. */
   readonly fields?: readonly string[];
-  /** For `fields`: the least number of events that can show a missing field, because few may lack it by chance. */
   readonly minEvents?: number;
   /** The parts of the exporter that are wrong when the fact differs: families (`*`: any part of a name), or settings. */
   readonly wrong: readonly string[];
@@ -44,6 +38,7 @@ export const NO_METRIC = 'Exporter/Facts/NoSuchMetric';
 const FOREIGN_ACCOUNT = 2_147_483_647;
 const WINDOW = ['newrelic_application_*', 'newrelic_host_*'] as const;
 const QUERIES = 'queries';
+const LONG_RANGES = ['collection.window', QUERIES, 'backfill'];
 const REFERENCE = "New Relic's NRQL reference";
 const ENTITIES = 'newrelic_<domain>_<type>_<metric> (entities)';
 
@@ -60,7 +55,6 @@ const MANY_NAMES = Array.from({ length: 220 }, (_, index) => `'${NO_METRIC}/${in
 
 const quoted = (names: readonly string[]): string => names.map((name) => `'${name}'`).join(', ');
 
-/** The row about a range of this length, which New Relic may cut to its steps. */
 function window(over: number, maxShift: number, relies: string, wrong: readonly string[]) {
   const source = "New Relic's page on time ranges has no figure";
   return { relies, source, nrql: `${OF_LARGEST} ${ALIVE} {time}`, judge: 'window', over, maxShift, wrong } as const;
@@ -70,10 +64,7 @@ const MONTH = 30 * DAY_S;
 const CONSUMPTION = 'newrelic.resourceConsumption';
 const DEFINITIONS = "New Relic's entity definitions";
 
-/**
- * The row of a pack: each field that it reads should be on at least one event. The range is an hour by default; where `counted` is
- * given, only events with that attribute count.
- */
+/** The row of a pack: its fields should be on events of the hour, of which those with the attribute `counted` count. */
 function pack<
   const E extends Pick<FactRow, 'source' | 'wrong'> & {
     from: string;
@@ -231,9 +222,7 @@ const TABLE = {
     wrong: ['newrelic_*_component_time_seconds', 'newrelic_*_apdex_requests'],
   },
   nerdgraph_half_hour: window(HOUR_S / 2, 0, 'a range of 30 minutes is answered to the minute', WINDOW),
-  nerdgraph_hour: window(HOUR_S, 300, 'a range of an hour is cut by at most 5 minutes', [
-    ...['collection.window', QUERIES, 'backfill'],
-  ]),
+  nerdgraph_hour: window(HOUR_S, 300, 'a range of an hour is cut by at most 5 minutes', LONG_RANGES),
   nerdgraph_day: window(DAY_S, 600, 'a range of a day is cut by at most 10 minutes', [QUERIES]),
   nerdgraph_timeout: {
     relies: 'the argument timeout takes 5 to 30 seconds',

@@ -1,5 +1,6 @@
 import { isList, hasMembers, type Json } from '../../api/http/validation.ts';
 import type { RollingSummary } from '../../api/types.ts';
+import { sumOf } from '../lists.ts';
 import { AGES, holds, ratio, undecided, word, type Judged, type Reason, type Seen } from './evidence.ts';
 
 /** A minute of an application: its calls, and their total time. */
@@ -24,10 +25,7 @@ const CLEAR_LEAD = 0.01;
 /** Factors between units in which an interface may give the same quantity. */
 const FACTORS = [1 / 1000, 1 / 100, 1 / 60, 1, 60, 100, 1000] as const;
 
-/**
- * Decides for the form with the smallest error, which is the distance of the values from it; `none` is the verdict where every
- * error is above `maxError`.
- */
+/** Decides for the form with the smallest error; `none` is the verdict where every error is above `maxError`. */
 function judgeForm(
   forms: readonly { readonly name: string; readonly isAssumed: boolean; readonly error: number }[],
   maxError: number,
@@ -42,10 +40,8 @@ function judgeForm(
 }
 
 /**
- * Decides which form a value has by the sum of its readings: `forms` has a name for each factor to the expected sum, and 1 is what
- * the exporter assumes. Readings without a value, or for which none is expected, do not count.
- *
- * @param maxFactor the most by which the sum may miss a form, as a factor
+ * Decides which form a value has by the sum of its readings: `forms` names each factor to the expected sum, of which the exporter
+ * assumes 1. The sum may miss a form by `maxFactor`. Readings without a value, or with none expected, do not count.
  */
 export function judgeFactor(
   pairs: readonly { readonly seen: number | undefined; readonly expected: number }[],
@@ -92,11 +88,7 @@ function errorOfWindow(
   return Math.max(inAnyUnit(requestRate, calls / length / 60), inAnyUnit(responseTime, time / calls));
 }
 
-/**
- * Decides whether values with raw=true have more than three digits.
- *
- * @param rate one of the values before any rounding
- */
+/** Decides whether values with raw=true have more than three digits; `rate` is one of them before any rounding. */
 export function judgeRaw(values: readonly number[], rate: number): Judged {
   if (values.filter((value) => value !== 0).length < 3) return undecided('no traffic');
   const isUnrounded = values.some(isLong);
@@ -111,10 +103,7 @@ const isLong = (value: number): boolean => Number(value.toPrecision(3)) !== valu
 /** The share of its final value at which a minute counts as complete. */
 const COMPLETE = 0.99;
 
-/**
- * Decides whether a minute was complete after the configured delay, and which delay would be enough, from its calls at several
- * ages in minutes after its end, the last taken as final.
- */
+/** Decides which delay is enough for a minute, by its calls at ages in minutes after its end, of which the last is final. */
 export function judgeLate(readings: readonly (readonly [age: number, calls: number])[], delayMinutes: number): Judged {
   const [, last = 0] = readings.at(-1) ?? [];
   if (readings.length < 2) return undecided('needs --wait');
@@ -134,9 +123,7 @@ function difference(a: number, b: number): number {
   return a === b ? 0 : Math.abs(a - b) / Math.max(Math.abs(a), Math.abs(b));
 }
 
-export function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
-}
+export const sum = (values: readonly number[]): number => sumOf(values, (value) => value);
 
 /** The objects of a list; none where there is no list. */
 export function objectsIn(value: unknown): readonly Json[] {

@@ -130,17 +130,16 @@ function errorClassOf(end: NrqlEnd): Seen {
   return word('error class', (end instanceof UpstreamError ? end.failure.code : undefined) ?? 'none');
 }
 
-type QueryFact = Fact & Required<Pick<Fact, 'nrql' | 'judge'>>;
-
 /** The facts that one query decides each. */
-export const QUERY_PROBES: readonly Probe<GraphAccount>[] = FACTS.filter(
-  (fact): fact is QueryFact => fact.nrql !== undefined,
-).map((fact) =>
-  probe(fact.id, (account) => checkQuery(fact, account), fact.nrql.includes('{app') ? APP_ID : undefined),
-);
+export const QUERY_PROBES = FACTS.flatMap((fact): Probe<GraphAccount>[] => {
+  const { id, nrql, judge } = fact;
+  if (nrql === undefined || judge === undefined) return [];
+  const check = (account: GraphAccount): Promise<Judged> => checkQuery({ ...fact, nrql }, judge, account);
+  return [probe(id, check, nrql.includes('{app') ? APP_ID : undefined)];
+});
 
-async function checkQuery(fact: QueryFact, account: GraphAccount): Promise<Judged> {
-  const { judge, account: other, timeouts = [undefined] } = fact;
+async function checkQuery(fact: Fact & { readonly nrql: string }, judge: JudgeName, account: GraphAccount) {
+  const { account: other, timeouts = [undefined] } = fact;
   const { graph, largest } = account;
   const { text, range } = written(fact, account);
   if (!isRefusalJudge(judge)) {
@@ -161,7 +160,7 @@ const OFF_MINUTE = 27;
 
 /** The statement of a query, about the account's applications, and its range. */
 function written(
-  { nrql, over = TEN_MINUTES, delay = 0, maxShift }: Pick<QueryFact, 'nrql' | 'over' | 'delay' | 'maxShift'>,
+  { nrql, over = TEN_MINUTES, delay = 0, maxShift }: Pick<Fact, 'over' | 'delay' | 'maxShift'> & { nrql: string },
   { largest, to }: Pick<GraphAccount, 'largest' | 'to'>,
 ) {
   const end = maxShift === undefined ? to - delay : to - ((to - OFF_MINUTE * 60) % HOUR_S);

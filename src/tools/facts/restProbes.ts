@@ -2,7 +2,7 @@ import type { RestTimeslice } from '../../api/rest/restColumns.ts';
 import { UpstreamError } from '../../api/upstreamError.ts';
 import type { TimeRange } from '../../api/upstreamReader.ts';
 import { isDatastore, METRIC, type Columns } from '../../formulas/metricInputs.ts';
-import { readEach, readOne } from '../upstream/readForCommand.ts';
+import { readOne } from '../upstream/readForCommand.ts';
 import { before, byThroughput, probe, TEN_MINUTES } from './factConnections.ts';
 import type { GraphAccount, Probe, RestAccount, RestConnection } from './factConnections.ts';
 import { count, holds, undecided, word } from './evidence.ts';
@@ -16,10 +16,7 @@ const FLUCTUATION = 1.05;
 /** Minutes that a summary may cover: thirty, plus a few for a window that ended earlier. */
 const MINUTES = 36;
 
-/**
- * Reads metrics by the minute with the reader of counters, which rounds nothing. Gives what the application had of a metric in
- * each minute, oldest first.
- */
+/** Reads metrics as counters do, without rounding: what the application had in each minute, oldest first. */
 export async function readMinutes(
   { reader, call }: Pick<RestConnection, 'reader' | 'call'>,
   applicationId: number,
@@ -159,12 +156,13 @@ export const REST_PROBES: readonly Probe<RestAccount>[] = [
     const hosts = await readOne(rest.reader.hosts, { applicationId }, range, rest.call);
     const isCounted = hosts.every(({ summary }) => summary?.instanceCount !== undefined) && hosts.length <= 3;
     const selection = { names: [METRIC.memory] };
-    const subjectOf = ({ key }: (typeof hosts)[number]) => ({ applicationId, hostKey: key, metrics: selection });
-    const read = await readEach(rest.reader.metricData, isCounted ? hosts : [], subjectOf, range, rest.call);
+    const ofHost = async ({ key, summary }: (typeof hosts)[number]): Promise<number> => {
+      const subject = { applicationId, hostKey: key, metrics: selection };
+      const { metrics } = await readOne(rest.reader.metricData, subject, range, rest.call);
+      return (metrics.get(METRIC.memory)?.processMemory ?? 0) * (summary?.instanceCount ?? 0);
+    };
+    const ofHosts = await Promise.all((isCounted ? hosts : []).map(ofHost));
     const megabytes = minutes(METRIC.memory).flatMap(({ memory }) => memory ?? []);
-    const ofHosts = read.map(
-      ([{ summary }, { metrics }]) => (metrics.get(METRIC.memory)?.processMemory ?? 0) * (summary?.instanceCount ?? 0),
-    );
     const forms = { 1: 'mean of the minutes', [megabytes.length]: 'sum of the minutes' };
     const mean = megabytes.length < 2 ? 0 : sum(megabytes) / megabytes.length;
     return {

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { accountThrough, type Config } from '../../config/config.ts';
 import { counted } from '../../config/wording.ts';
 import { checkOutput, noteWritten } from '../outputFiles.ts';
+import { sumOf } from '../lists.ts';
 import { FACTS } from './facts.ts';
 import { ExitStatus, withColours } from '../../cli/process.ts';
 import { jsonText, lineLength, showProgress, wrapped } from '../terminal.ts';
@@ -17,7 +18,7 @@ import {
 import { HOME, NAME, VERSION } from '../../cli/version.ts';
 import { checkAccount, type AccountFacts, type FactAccount, type Timing } from './checkAccount.ts';
 import { connectGraph, connectRest, CountedCalls } from './factConnections.ts';
-import { sentenceOf, shareable, type Judged, type Verdict } from './evidence.ts';
+import { sentenceOf, shareable, type Judged } from './evidence.ts';
 
 /** The flags of `check --live --facts`. */
 export interface FactsOptions extends ReadingOptions {
@@ -51,11 +52,8 @@ export async function runFacts(options: FactsOptions): Promise<void> {
       session.print(options.format === 'json' ? factsJson(found, new Date()) : factsText(found));
       if (output !== undefined) {
         writeFileSync(output, shareText(found, new Date()), { flag: force ? 'w' : 'wx' });
-        const rows = counted(
-          found.reduce((sum, account) => sum + account.rows.length, 0),
-          'row',
-        );
-        noteWritten(output, `${rows} without names`, `attach it to an issue at ${HOME}/issues`);
+        const rows = sumOf(found, (account) => account.rows.length);
+        noteWritten(output, `${counted(rows, 'row')} without names`, `attach it to an issue at ${HOME}/issues`);
       }
       if (found.some(({ problem, rows }) => problem !== undefined || rows.some(isDifferent))) throw new ExitStatus(1);
     } finally {
@@ -118,13 +116,10 @@ function seenText(judged: Judged): string {
 /** The rows that are not as assumed as text, what differs first, and the number of the others. Ends in a line feed. */
 export function factsText(found: readonly AccountFacts[], maxWidth = lineLength()): string {
   const parts = found.map(({ account, rows, problem }) => {
-    const withVerdict = (verdict: Verdict): Row[] => rows.filter(({ judged }) => judged.verdict === verdict);
-    const [same, different, undecided] = [
-      withVerdict('as assumed'),
-      withVerdict('differs'),
-      // All rows of an account that cannot be read have the same reason.
-      problem === undefined ? withVerdict('not decidable here') : [],
-    ];
+    const withVerdict = (verdict: Judged['verdict']): Row[] => rows.filter(({ judged }) => judged.verdict === verdict);
+    const [same, different] = [withVerdict('as assumed'), withVerdict('differs')];
+    // All rows of an account that cannot be read have the same reason.
+    const undecided = problem === undefined ? withVerdict('not decidable here') : [];
     const lines = [
       ...different.map(({ id, judged, relies, wrong }) => {
         const seen = seenText(judged) || 'otherwise';
@@ -157,14 +152,18 @@ function factsJson(found: readonly AccountFacts[], time: Date): string {
     ...rowOf(row),
     ...(isDifferent(row) && { relies: row.relies, wrong: row.wrong }),
   });
-  const accounts = found.map(({ account, rows, problem }) => ({ account, problem, rows: rows.map(withParts) }));
-  return documentOf(time, accounts);
+  return documentOf(
+    time,
+    found.map(({ account, rows, problem }) => ({ account, problem, rows: rows.map(withParts) })),
+  );
 }
 
 /** The file to share: the rows only, without the names of the accounts. */
 export function shareText(found: readonly AccountFacts[], time: Date): string {
-  const accounts = found.map(({ rows }) => ({ rows: rows.map(rowOf) }));
-  return documentOf(time, accounts);
+  return documentOf(
+    time,
+    found.map(({ rows }) => ({ rows: rows.map(rowOf) })),
+  );
 }
 
 function documentOf(time: Date, accounts: readonly object[]): string {

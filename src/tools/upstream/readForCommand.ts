@@ -12,11 +12,7 @@ import { UpstreamError } from '../../api/upstreamError.ts';
 import { suggest } from '../../config/wording.ts';
 import type { LiveAccount } from './session.ts';
 
-/**
- * Reads all subjects, with as many calls at once as the limiter allows; gives their outcomes in the same order.
- *
- * @param ended called after each call with its number of subjects
- */
+/** Reads all subjects, as many calls at once as the limiter allows; outcomes in their order. `ended` hears of each call. */
 export async function readAll<S, A, R extends TimeRange>(
   read: BatchRead<S, A, R>,
   subjects: readonly S[],
@@ -47,18 +43,6 @@ export async function readPlanned<S, A>(
   return subjects.map((subject, index) => [subject, outcomes[index] as Outcome<A>]);
 }
 
-/** Reads each item, and gives the items with their results, in the same order. Rejects with the first failure. */
-export async function readEach<I, S, A, R extends TimeRange>(
-  read: BatchRead<S, A, R>,
-  items: readonly I[],
-  subjectOf: (item: I) => S,
-  range: R,
-  call: CallOptions,
-): Promise<readonly (readonly [item: I, value: A])[]> {
-  const outcomes = await readAll(read, items.map(subjectOf), range, call);
-  return items.map((item, index) => [item, valueOf(outcomes[index] as Outcome<A>)]);
-}
-
 /** Reads one subject alone. Rejects with its failure, or with the reason of the signal. */
 export async function readOne<S, A, R extends TimeRange>(
   read: BatchRead<S, A, R>,
@@ -67,11 +51,7 @@ export async function readOne<S, A, R extends TimeRange>(
   call: CallOptions,
 ): Promise<A> {
   const [outcome] = await readAll(read, [subject], range, call);
-  return valueOf(outcome as Outcome<A>);
-}
-
-function valueOf<A>(outcome: Outcome<A>): A {
-  if ('error' in outcome) throw outcome.error;
+  if (outcome === undefined || 'error' in outcome) throw outcome?.error ?? new Error('the reader gave no outcome');
   return outcome.value;
 }
 
@@ -106,8 +86,10 @@ export async function findApplications(
   const found: FoundRecord<Application>[] = [];
   let lists: ReturnType<typeof listAll> | undefined;
   for (const app of new Set(apps)) {
-    const read = ({ reader, call }: LiveAccount): Promise<Application> => reader.readApplication(Number(app), call);
-    const byId = isId(app) ? await findById(accounts, `application ${app}`, read) : undefined;
+    const what = `application ${app}`;
+    const byId = isId(app)
+      ? await findById(accounts, what, ({ reader, call }) => reader.readApplication(Number(app), call))
+      : undefined;
     found.push(byId ?? findByName(await (lists ??= listAll(accounts)), app));
   }
   return found;
@@ -120,8 +102,8 @@ export async function findKeyTransactions(
 ): Promise<readonly FoundRecord<KeyTransaction>[]> {
   const found: FoundRecord<KeyTransaction>[] = [];
   for (const id of new Set(ids)) {
-    const read = ({ reader, call }: LiveAccount): Promise<KeyTransaction> => reader.readKeyTransaction(id, call);
-    const one = await findById(accounts, `key transaction ${id}`, read);
+    const what = `key transaction ${id}`;
+    const one = await findById(accounts, what, ({ reader, call }) => reader.readKeyTransaction(id, call));
     if (one === undefined) throw new Error(`no key transaction has the id ${id}: the command discover lists them`);
     found.push(one);
   }

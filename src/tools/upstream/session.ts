@@ -3,6 +3,7 @@ import process from 'node:process';
 import type { Logger } from 'pino';
 import type { AccountReader } from '../../collect/accounts.ts';
 import type { AccountStatus } from '../../collect/accountStatus.ts';
+import type { AccountCollector } from '../../collect/accountCollector.ts';
 import { Collector } from '../../collect/collector.ts';
 import type { AccountConfig, Config } from '../../config/config.ts';
 import { firstOf, GROUPS, type Group } from '../../reads/reads.ts';
@@ -15,7 +16,7 @@ import { clientOptions, observeCalls, openReader } from '../../cli/createReader.
 import type { RestReaderOptions } from '../../api/rest/restReader.ts';
 import type { CallOptions, ListedAccount, UpstreamReader } from '../../api/upstreamReader.ts';
 import { UpstreamError, type FailureReason } from '../../api/upstreamError.ts';
-import { systemClock, type Clock } from '../../eventLoop/clock.ts';
+import { systemClock } from '../../eventLoop/clock.ts';
 import { AccountLimiter, SharedConcurrency } from '../../collect/limiter.ts';
 import { REMEDIES } from '../../api/remedies.ts';
 import { expandAccounts, type Expansion } from '../../collect/expandAccounts.ts';
@@ -34,11 +35,7 @@ export interface CommandContext {
   readonly clientOptions: (account: AccountConfig, config: Config) => RestReaderOptions;
   /** Writes to standard output, with keys masked. */
   readonly print: (text: string) => void;
-  readonly mask: (text: string) => string;
-  /**
-   * Prints an error as a line on standard error, with keys masked and unsafe characters escaped. The remedy for each reason is
-   * printed once, at the end.
-   */
+  /** Prints an error with keys masked and unsafe characters escaped; the remedy for each reason follows once, at the end. */
   readonly complain: (sentence: string, reason?: FailureReason) => void;
 }
 
@@ -49,10 +46,7 @@ export interface ReadingOptions extends CommonOptions {
   readonly account?: string | undefined;
 }
 
-/**
- * Runs a command that reads from New Relic: loads the configuration, and logs its source. A failure prints one sentence on
- * standard error and ends the program with status 1, wrong usage with status 2.
- */
+/** Runs a command that reads from New Relic. A failure is printed and ends it with status 1, wrong usage with status 2. */
 async function runReadingCommand(
   options: ReadingOptions,
   run: (context: CommandContext) => Promise<void>,
@@ -62,6 +56,8 @@ async function runReadingCommand(
   // Also the keys of the accounts that are not read: a response may echo them.
   for (const account of loaded.config.accounts) secrets.add(keyOf(account) ?? '');
   const signal = stopOnSignals();
+  // Waiting for the budget keeps no process alive by itself.
+  const alive = setInterval(() => undefined, HOUR_MS);
   const hints = new Set<string>();
   const complain = (text: string, reason?: FailureReason, escape = escapeUnsafe): void => {
     printError(secrets.maskPrinted(escape(text)));
@@ -82,7 +78,6 @@ async function runReadingCommand(
       openReader: (account, from, before) => openReader(account, from, surroundings, before),
       clientOptions: (account, from) => clientOptions(account, from, surroundings),
       print: (text) => void process.stdout.write(secrets.maskPrinted(text)),
-      mask: (text) => secrets.maskPrinted(text),
       complain,
     });
   } catch (error) {
@@ -100,6 +95,7 @@ async function runReadingCommand(
     complain(errorText(error, withStack), reasonOf(error), withStack ? escapeLines : escapeUnsafe);
     throw new ExitStatus(1);
   } finally {
+    clearInterval(alive);
     for (const hint of hints) process.stderr.write(withColours(hint, process.stderr));
   }
 }
@@ -118,15 +114,6 @@ export interface LiveAccount {
   /** Closes its connections and ends its waits, so that the process can end. */
   readonly close: () => Promise<void>;
 }
-
-/** The machine's clock with timers that keep the process alive, because a command that waits for the budget is not done. */
-const WAITING_CLOCK: Clock = {
-  ...systemClock,
-  after: (ms, callback) => {
-    const timer = setTimeout(callback, ms);
-    return () => clearTimeout(timer);
-  },
-};
 
 /** The accounts that a command reads from, and a signal that ends it. */
 export interface LiveSession extends Pick<CommandContext, 'config' | 'signal'> {
@@ -150,10 +137,8 @@ export function withExpansion(
 }
 
 /**
- * Runs a command that makes its own calls: opens the accounts of the configuration that `--account` chooses, and closes them at
- * the end. Lists of accounts are read first where an entry has `account_ids`.
- *
- * @param prepare changes the reduced configuration before the accounts are read; may throw a UsageError
+ * Runs a command on the accounts that `--account` chooses, opened and closed for it; of entries with `account_ids` the lists are read
+ * first. `prepare` may change the configuration before, or throw a UsageError.
  */
 export function withAccounts(
   options: ReadingOptions,
@@ -177,10 +162,7 @@ export function withAccounts(
   return runReadingCommand(options, withOpened);
 }
 
-/**
- * Opens the accounts of a configuration, each with a budget of its own. All NerdGraph accounts share the concurrency limit of
- * one user, because finding the user of each key would take a call.
- */
+/** Opens accounts, each with its own budget. Those of NerdGraph share one concurrency: to find the users takes calls. */
 export function openAccounts({
   config,
   signal,
@@ -189,7 +171,7 @@ export function openAccounts({
   const shared = new SharedConcurrency();
   return config.accounts.map((account) => {
     const { reader } = openReader(account, config);
-    const limiter = new AccountLimiter(account.limits, WAITING_CLOCK, () => undefined);
+    const limiter = new AccountLimiter(account.limits, systemClock, () => undefined);
     if (reader.api === 'nerdgraph') limiter.share(shared);
     const close = (): Promise<void> => {
       limiter.close();
@@ -199,10 +181,7 @@ export function openAccounts({
   });
 }
 
-/**
- * The accounts of a configuration, with those of its entries with `account_ids`, whose lists are read with a call each. Rejects
- * with an Error that names the entry when a list cannot be read, or with the reason of the signal.
- */
+/** All accounts of a configuration, those of the lists of its entries too. Rejects with an Error that names an entry. */
 async function readAccountLists(context: Pick<CommandContext, 'config' | 'signal' | 'openReader'>): Promise<Expansion> {
   const { accounts: file } = context.config;
   const entries = file.filter(({ account_ids }) => account_ids !== undefined);
@@ -242,17 +221,31 @@ export function withLists(
       log: logger.level === 'debug' ? logger : logger.child({}, { level: 'silent' }),
       openReader,
     });
-    // Keeps the process alive while the collector waits for its budget, because the collector's own timers do not.
-    const alive = setInterval(() => undefined, HOUR_MS);
-    signal.addEventListener('abort', () => void collector.stop());
+    const progress = showProgress('reading lists');
+    const look = setInterval(() => {
+      const lists = collector.status().flatMap(({ tasks }) => tasks.filter(({ group }) => LISTS.has(group)));
+      progress.update(lists.filter(({ seconds }) => seconds !== undefined).length, lists.length);
+    }, LOOK_EVERY_MS);
     try {
-      await readLists(collector);
+      await collector.refreshNow({ groups: LISTS, listsOnly: true }, Infinity, signal);
       signal.throwIfAborted();
+      clearInterval(look);
+      progress.stop();
       await run({ ...context, collector });
     } finally {
-      clearInterval(alive);
+      clearInterval(look);
+      progress.stop();
       await collector.stop();
     }
+  });
+}
+
+/** The state of each account, and its collector. */
+export function accountsOf(collector: Collector): readonly (readonly [AccountStatus, AccountCollector])[] {
+  const collectors = new Map(collector.collectors().map((each) => [each.context.account.name, each]));
+  return collector.status().flatMap((status) => {
+    const found = collectors.get(status.name);
+    return found === undefined ? [] : [[status, found]];
   });
 }
 
@@ -269,18 +262,4 @@ export function complainOfUnread(
     unread.add(name);
   }
   return unread;
-}
-
-async function readLists(collector: Collector): Promise<void> {
-  const progress = showProgress('reading lists');
-  const look = setInterval(() => {
-    const lists = collector.status().flatMap(({ tasks }) => tasks.filter(({ group }) => LISTS.has(group)));
-    progress.update(lists.filter(({ seconds }) => seconds !== undefined).length, lists.length);
-  }, LOOK_EVERY_MS);
-  try {
-    await collector.refreshNow({ groups: LISTS, listsOnly: true }, Infinity);
-  } finally {
-    clearInterval(look);
-    progress.stop();
-  }
 }

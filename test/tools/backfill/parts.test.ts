@@ -1,33 +1,28 @@
-import { describe, expect, it } from 'vitest';
-import { DatabaseTally } from '../../../src/tools/backfill/rollingWindows.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { databaseKind } from '../../../src/formulas/responseTimes.ts';
+import { addCalls } from '../../../src/tools/backfill/rollingWindows.ts';
 import { documentText } from '../../../src/tools/backfill/backfill.ts';
-import { addSamples, type SeriesTable } from '../../../src/tools/backfill/backfillApplication.ts';
+import { addSamples, type EntitySeries } from '../../../src/tools/backfill/backfillApplication.ts';
 import { WINDOW_FAMILIES } from '../../../src/metrics/windowFamilies.ts';
 import { readDocument } from './readDocument.ts';
 
-describe('DatabaseTally', () => {
-  const minute = (name: string, calls?: number) => ({
-    seconds: 60,
-    metrics: new Map([[name, { count: calls }]]),
+describe('the database kind of a whole range', () => {
+  const calls = new Map<string, { readonly count: number | undefined }>();
+  const choose = (name: string, count?: number) => {
+    addCalls(calls, { seconds: 60, metrics: new Map([[name, { count }]]) });
+    return databaseKind({ seconds: 60, metrics: calls }, 'java', 'auto');
+  };
+  beforeEach(() => calls.clear());
+
+  it('is decided over all minutes: one with calls anywhere is enough', () => {
+    choose('Datastore/MySQL/allWeb', 0);
+    expect(choose('Database/allWeb', 9)).toBe('database');
+    expect(choose('Datastore/MySQL/allWeb', 1)).toBe('datastore');
   });
 
-  it('decides over all minutes: one with calls anywhere is enough', () => {
-    const tally = new DatabaseTally();
-    tally.add(minute('Datastore/MySQL/allWeb', 0));
-    tally.add(minute('Database/allWeb', 9));
-    expect(tally.choose('java', 'auto')).toBe('database');
-    tally.add(minute('Datastore/MySQL/allWeb', 1));
-    expect(tally.choose('java', 'auto')).toBe('datastore');
-    expect(tally.choose('java', 'database')).toBe('database');
-    expect(new DatabaseTally().choose('java', 'auto')).toBe('none');
-  });
-
-  it('decides nothing where the calls of a metric never could be read', () => {
-    const tally = new DatabaseTally();
-    tally.add(minute('Datastore/MySQL/allWeb'));
-    expect(tally.choose('java', 'auto')).toBeUndefined();
-    tally.add(minute('Datastore/MySQL/allWeb', 2));
-    expect(tally.choose('java', 'auto')).toBe('datastore');
+  it('is not decided where the calls of a metric never could be read', () => {
+    expect(choose('Datastore/MySQL/allWeb')).toBeUndefined();
+    expect(choose('Datastore/MySQL/allWeb', 2)).toBe('datastore');
   });
 });
 
@@ -38,7 +33,7 @@ describe('documentText', () => {
   it('writes family by family, series by series, each by time, with the metadata once', async () => {
     const [responseTime, componentTime] = [familyOf('response_time_seconds'), familyOf('component_time_seconds')];
     const tables = ['1', '2'].map((id) => {
-      const table: SeriesTable = new Map();
+      const table = new Map<string, Map<string, EntitySeries>>();
       for (const time of [1_791_979_200, 1_791_979_260]) {
         const component = (name: string) => ({ family: componentTime, labels: { component: name }, value: 1e-7 });
         const response = { family: responseTime, labels: undefined, value: 0.25 };

@@ -24,7 +24,6 @@ function open(options: Parameters<typeof openSession>[1] = {}) {
   return session;
 }
 
-const DAY_MS = 86_400_000;
 const WISH = { from: '4h', window: 60_000, app: ['Storefront'] };
 
 describe('a run that meets trouble', () => {
@@ -76,22 +75,6 @@ describe('a run that meets trouble', () => {
     expect(calls.running).toBe(0);
     // The list; the names and 7 chunks of each of three applications. Only 4 of the failing chunks are requested at once.
     expect(calls.begun).toBeLessThanOrEqual(1 + 3 * (1 + 7) - 3);
-  });
-
-  it('says how far apart the samples are where upstream answers coarser timeslices than planned', async () => {
-    // Upstream's clock is two days ahead: for it the range is so old that it answers three hours with ten timeslices.
-    const ahead = await startSimulator({ now: () => NOW + 2 * DAY_MS, applications: 1, hostsPerApplication: 1 });
-    const session = openSession(ahead);
-    try {
-      const { notes, document } = await runOn(session, { from: '7d', to: '6d', window: 60_000 });
-      expect(notes).toContain('Some ranges were answered with a timeslice per 18m: their samples are as far apart.');
-      const times = new Set([...document.matchAll(/ (\d{10})$/gm)].map(([, time]) => Number(time)));
-      expect(times.size).toBeGreaterThan(70);
-      expect(times.size).toBeLessThanOrEqual(81);
-    } finally {
-      await session.close();
-      await ahead.close();
-    }
   });
 
   it('says that there are no host series where the configuration switches hosts off', async () => {

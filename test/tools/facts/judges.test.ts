@@ -89,6 +89,12 @@ const counts = (...values: readonly number[]): readonly Json[] => values.map((c)
 const ANSWERED = { rows: [], result: {}, window: undefined, range: { from: 60, to: 3660 }, largest: [], query: {} };
 const judged = (judge: keyof typeof RESULT_JUDGES, rows: readonly Json[], result: Json = {}, fields: string[] = []) =>
   RESULT_JUDGES[judge]({ ...ANSWERED, rows, result, query: { fields } });
+const limitMax = (length: number, c: number) =>
+  judged(
+    'LIMIT MAX',
+    Array.from({ length }, () => ({})),
+    { otherResult: { c } },
+  );
 const judgedWindow = (window: TimeRange | undefined) =>
   RESULT_JUDGES.window({ ...ANSWERED, window, query: { maxShift: 300 } });
 const judgedFields = (n: number, f0: number) => judged('fields', [{ n, f0 }], {}, ['openTime']);
@@ -106,42 +112,10 @@ const CASES: readonly (readonly [what: string, judged: Judged, verdict: string])
   ['a window that is cut a little', judgedWindow({ from: 0, to: 3600 }), 'as assumed'],
   ['a window that is cut a lot', judgedWindow({ from: -2000, to: 3600 }), 'differs'],
   ['a window that is not told', judgedWindow(undefined), 'differs'],
-  [
-    '5,000 rows',
-    judged(
-      'LIMIT MAX',
-      Array.from({ length: 5000 }, () => ({})),
-      { otherResult: { c: 7 } },
-    ),
-    'as assumed',
-  ],
-  [
-    'fewer rows and others',
-    judged(
-      'LIMIT MAX',
-      Array.from({ length: 4899 }, () => ({})),
-      { otherResult: { c: 7 } },
-    ),
-    'differs',
-  ],
-  [
-    'more rows',
-    judged(
-      'LIMIT MAX',
-      Array.from({ length: 5001 }, () => ({})),
-      { otherResult: { c: 0 } },
-    ),
-    'differs',
-  ],
-  [
-    'few rows',
-    judged(
-      'LIMIT MAX',
-      Array.from({ length: 40 }, () => ({})),
-      { otherResult: { c: 0 } },
-    ),
-    'too few rows',
-  ],
+  ['5,000 rows', limitMax(5000, 7), 'as assumed'],
+  ['fewer rows and others', limitMax(4899, 7), 'differs'],
+  ['more rows', limitMax(5001, 0), 'differs'],
+  ['few rows', limitMax(40, 0), 'too few rows'],
   ['others in otherResult', judged('otherResult', counts(5, 4, 3, 2, 1), { otherResult: { c: 9 } }), 'as assumed'],
   ['nothing in otherResult', judged('otherResult', counts(5, 4, 3, 2, 1), { otherResult: { c: 0 } }), 'differs'],
   ['no otherResult', judged('otherResult', counts(5, 4, 3, 2, 1), { otherResult: null }), 'differs'],

@@ -36,7 +36,7 @@ interface QueryOptions extends CommonOptions {
 }
 
 /** The command `query`: runs one query, from the command line or from the configuration. */
-export async function runQuery(nrql: string | undefined, options: QueryOptions): Promise<void> {
+export async function tryQuery(nrql: string | undefined, options: QueryOptions): Promise<void> {
   await withAccounts(
     options,
     async ({ accounts: [account], config, print }) => {
@@ -104,19 +104,11 @@ function formatted(
   result: QueryResult,
   { format }: QueryOptions,
 ): string | Promise<string> {
-  switch (format) {
-    case 'table':
-      return rowTable(definition, result);
-    case 'json': {
-      const { window, rows } = result;
-      const document = { account: account.name, query: definition.name, nrql: definition.nrql, window, rows };
-      return jsonText(document);
-    }
-    case 'yaml':
-      return queryYaml(definition, columnsOf(definition, result), Object.keys(account.labels));
-    case 'metrics':
-      return exposition(account, definition, result);
-  }
+  if (format === 'table') return rowTable(definition, result);
+  if (format === 'metrics') return exposition(account, definition, result);
+  if (format === 'yaml') return queryYaml(definition, columnsOf(definition, result), Object.keys(account.labels));
+  const { window, rows } = result;
+  return jsonText({ account: account.name, query: definition.name, nrql: definition.nrql, window, rows });
 }
 
 function rowTable(definition: QueryDefinition, result: QueryResult): string {
