@@ -10,6 +10,7 @@ import {
 import { type LiveAccount, reasonOf, withAccounts } from './upstream/session.ts';
 import type { ApplicationSubject, BatchRead, Outcome } from '../api/upstreamReader.ts';
 import { windowAt } from '../collect/due.ts';
+import type { FailureReason } from '../api/upstreamError.ts';
 import type { Config } from '../config/config.ts';
 import { counted } from '../config/wording.ts';
 import { discoverAccounts, type DiscoverOptions } from './discoverAccounts.ts';
@@ -32,10 +33,10 @@ export async function runDiscover(options: DiscoverOptions): Promise<void> {
     let failures = 0;
     for (const account of accounts) {
       const { name } = account.config;
-      const note: Note = (what, error) => {
+      const note: Note = (what, error, reason) => {
         signal.throwIfAborted();
         failures += 1;
-        complain(`account ${name}: ${what} cannot be read: ${errorText(error, false)}`, reasonOf(error));
+        complain(`account ${name}: ${what} cannot be read: ${errorText(error, false)}`, reason);
       };
       const lists = named === undefined ? await readLists(account, note) : listsOfNamed(account, ...named);
       if (lists !== undefined) found.push(await withHostsAndInstances(account, lists, collection, note));
@@ -48,8 +49,8 @@ export async function runDiscover(options: DiscoverOptions): Promise<void> {
   });
 }
 
-/** Reports a failed read; throws if the command has been stopped. */
-type Note = (what: string, error: unknown) => void;
+/** Reports a failed read, with the remedy for the reason if there is one; throws if the command has been stopped. */
+type Note = (what: string, error: unknown, reason?: FailureReason) => void;
 
 interface Discovered {
   readonly account: string;
@@ -71,7 +72,7 @@ interface Discovered {
 async function readLists({ reader, call }: LiveAccount, note: Note) {
   const orNote = <T>(list: Promise<T>, what: string): Promise<T | undefined> =>
     list.catch((error: unknown) => {
-      note(what, error);
+      note(what, error, reasonOf(error));
       return undefined;
     });
   const applications = await orNote(reader.listApplications({}, call), 'the application list');
