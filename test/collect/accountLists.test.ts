@@ -74,15 +74,12 @@ describe('an entry with account_ids', () => {
       { id: 1, name: 'test a' },
       { id: 3, name: 'prod c' },
     ];
-    await world.nextMinute(1);
-    await world.scrape();
+    await world.nextScrape();
     expect(accountsOf(world)).toEqual(['prod b', 'prod c']);
     world.reader.accounts = named('test a', 'prod b', 'prod c');
-    await world.nextMinute(1);
-    await world.scrape();
+    await world.nextScrape();
     world.reader.accounts = [{ id: 3, name: 'prod c' }];
-    await world.nextMinute(1);
-    await world.scrape();
+    await world.nextScrape();
     expect(accountsOf(world)).toEqual(['prod b', 'prod c']);
   });
 
@@ -131,8 +128,7 @@ describe('an entry with account_ids', () => {
     expect(await values(world, 'Shop')).toBe(1);
     // A list that failed is waited for no more: the accounts that are known are not delayed by it.
     world.reader.fault = () => ({ reason: 'timeout', latency: 30_000 });
-    await world.nextMinute(1);
-    await world.scrape();
+    await world.nextScrape();
     await world.clock.until(world.clock.now() + 45_000);
     expect((await world.scrape()).took).toBeLessThan(1_000);
   });
@@ -143,8 +139,7 @@ describe('an entry with account_ids', () => {
     const readers = ['1', '2', '3', '4'].map((id) => world.readers.get(id)!);
     for (const reader of readers) reader.fault = () => ({ reason: 'auth', status: 401 });
     world.reader.fault = () => ({ reason: 'auth', status: 401 });
-    await world.nextMinute(1);
-    await world.scrape();
+    await world.nextScrape();
     const calls = () => readers.map((reader) => reader.calls.length);
     const before = calls();
     const lists = world.reader.of('accounts').length;

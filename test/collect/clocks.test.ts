@@ -14,8 +14,7 @@ const STEPS = [
 describe.each(STEPS)('a wall clock that is set %s', (_, ms) => {
   it('leaves the budget as it is in real time', async () => {
     const limits = { requests_per_minute: 40, max_concurrent_requests: 4 };
-    const world = new World([accountConfig({ hosts: false, limits })]);
-    world.populate(60);
+    const world = World.of(60, 0, [accountConfig({ hosts: false, limits })]);
     await world.scrapeFor(100);
     world.clock.step(ms);
     await world.scrapeFor(300);
@@ -26,8 +25,7 @@ describe.each(STEPS)('a wall clock that is set %s', (_, ms) => {
   });
 
   it('neither shortens nor lengthens a pause', async () => {
-    const world = new World([accountConfig({ hosts: false })]);
-    world.populate(3);
+    const world = World.of(3, 0, [accountConfig({ hosts: false })]);
     await world.scrape();
     await world.nextMinute(1);
     world.reader.fault = () => ({ reason: 'rate_limited', status: 429, retryAfter: 200 });
@@ -46,8 +44,7 @@ describe.each(STEPS)('a wall clock that is set %s', (_, ms) => {
   });
 
   it('has everything fresh again within a minute, for the window of the new time, and the program stays healthy', async () => {
-    const world = new World();
-    world.populate(3, 1);
+    const world = World.of(3, 1);
     await world.scrape();
     await world.clock.advance(20_000);
     world.clock.step(ms);
@@ -65,8 +62,7 @@ describe.each(STEPS)('a wall clock that is set %s', (_, ms) => {
   });
 
   it('in the middle of a refresh does not hold it up', async () => {
-    const world = new World();
-    world.populate(4, 2);
+    const world = World.of(4, 2);
     world.reader.latency = () => 1_000;
     const scrape = world.collector.refresh(EVERYTHING, 9_500);
     await world.clock.advance(1_500);
@@ -78,8 +74,7 @@ describe.each(STEPS)('a wall clock that is set %s', (_, ms) => {
   });
 
   it('serves last good values for max_age of real time', async () => {
-    const world = new World([accountConfig({ hosts: false })]);
-    world.populate(1);
+    const world = World.of(1, 0, [accountConfig({ hosts: false })]);
     await world.scrape();
     world.reader.fault = () => ({ reason: 'network' });
     world.clock.step(ms);
@@ -90,8 +85,7 @@ describe.each(STEPS)('a wall clock that is set %s', (_, ms) => {
   });
 
   it('does not disturb background mode', async () => {
-    const world = new World([accountConfig()], collectionConfig({ background: true }));
-    world.populate(3, 1);
+    const world = World.of(3, 1, [accountConfig()], collectionConfig({ background: true }));
     const stop = world.collector.refreshInBackground(() => 0.5);
     await world.clock.advance(100_000);
     world.clock.step(ms);
@@ -109,8 +103,7 @@ describe.each(STEPS)('a wall clock that is set %s', (_, ms) => {
 describe('a wall clock that is corrected by half a second', () => {
   it('back over the border of a window, in the middle of a refresh, has nothing read for the window before', async () => {
     const limits = { requests_per_minute: 100, max_concurrent_requests: 1 };
-    const world = new World([accountConfig({ hosts: false, limits })]);
-    world.populate(3);
+    const world = World.of(3, 0, [accountConfig({ hosts: false, limits })]);
     await world.scrape();
     await world.nextMinute(0.2);
     world.reader.latency = () => 100;
@@ -126,8 +119,7 @@ describe('a wall clock that is corrected by half a second', () => {
   });
 
   it.each([500, -500])('by %i ms causes no calls', async (ms) => {
-    const world = new World([accountConfig({ hosts: false })]);
-    world.populate(2);
+    const world = World.of(2, 0, [accountConfig({ hosts: false })]);
     for (let second = 0; second < 600; second += 5) {
       if (second === 300) world.clock.step(ms);
       await world.scrape();
@@ -140,8 +132,7 @@ describe('a wall clock that is corrected by half a second', () => {
 
 describe('a wall clock that is slightly behind the monotonic one', () => {
   it('has nothing read twice for one window, and everything once in the next', async () => {
-    const world = new World([accountConfig({ hosts: false })]);
-    world.populate(1);
+    const world = World.of(1, 0, [accountConfig({ hosts: false })]);
     await world.scrape();
     const before = world.reader.calls.length;
     world.clock.step(-100);

@@ -60,19 +60,6 @@ describe('the range of the next reading', () => {
 });
 
 describe('a reading', () => {
-  it('adds nothing when it is the first, and all seven counters start at 0', () => {
-    const ledger = new CounterLedger();
-    read(ledger, { to: 0, minutes: { [-1]: web(5) } });
-    expect([...ledger.totals]).toEqual(COUNTED.map(() => 0));
-  });
-
-  it('counts late transactions of web and non-web, and no other late value', () => {
-    const ledger = started();
-    read(ledger, { to: 1 });
-    expect(read(ledger, { to: 2, minutes: { 0: [1, 2, 4, 8, 16, 32, 64] } }).late).toBe(3);
-    expect([...ledger.totals]).toEqual([1, 2, 4, 8, 16, 32, 64]);
-  });
-
   it('adds what a batch says of a minute of the last hour, and nothing of an older one', () => {
     const ledger = started();
     for (let to = 1; to <= 59; to += 1) read(ledger, { to });
@@ -81,34 +68,9 @@ describe('a reading', () => {
     read(ledger, { to: 61, batchFrom: 0, minutes: { 0: web(40), 1: web(2) } });
     expect(webTotal(ledger)).toBe(6);
   });
-
-  it('covers no minute after the end of what was received: the next one adds it, and it is not late', () => {
-    const ledger = started();
-    read(ledger, { to: 5, answeredTo: 3, minutes: { 2: web(1) } });
-    expect(read(ledger, { to: 6, minutes: { 2: web(1), 3: web(2), 4: web(3), 5: web(4) } })).toEqual(NOTHING);
-    expect(webTotal(ledger)).toBe(10);
-  });
 });
 
 describe('a pause', () => {
-  it.each([
-    [5, 0],
-    [30, 0],
-    [40, 0],
-    [41, 0],
-    [50, 0],
-    [51, 60],
-    [70, 1_200],
-    [1_440, 83_400],
-  ])('of %i minutes loses %i seconds, and the rest is added at once', (pause, lost) => {
-    const ledger = started();
-    const minutes = Object.fromEntries(Array.from({ length: pause }, (_, minute) => [minute, web(1)]));
-    const { from } = ledger.nextRange(at(pause));
-    const received = Object.fromEntries(Object.entries(minutes).filter(([minute]) => at(Number(minute)) >= from));
-    expect(read(ledger, { to: pause, minutes: received })).toEqual({ ...NOTHING, lost });
-    expect(webTotal(ledger)).toBe(pause - lost / 60);
-  });
-
   it('in which the application did not report loses nothing', () => {
     const ledger = started();
     ledger.reports(false, at(1));
@@ -132,13 +94,6 @@ describe('a pause', () => {
     expect(read(ledger, { to: 100 }).lost).toBe(60 * (50 - 30));
   });
 
-  it('is judged by the minutes that lie before the range, which are lost for good', () => {
-    const ledger = started();
-    read(ledger, { to: 70 });
-    read(ledger, { to: 71, batchFrom: 10, minutes: { 15: web(8), 25: web(2) } });
-    expect(webTotal(ledger)).toBe(2);
-  });
-
   it('of a clock that was set back by more than an hour begins anew, and keeps the counters', () => {
     const ledger = started();
     read(ledger, { to: 1, minutes: { 0: web(7) } });
@@ -156,15 +111,6 @@ describe('a minute that cannot be read', () => {
     expect(ledger.nextRange(at(3))).toEqual(range(-10, 3));
     expect(read(ledger, { to: 3, minutes: { 0: web(3), 1: web(2) } })).toEqual(NOTHING);
     expect(webTotal(ledger)).toBe(5);
-  });
-
-  it('is lost 10 minutes after it was first requested, and fails no reading from then on', () => {
-    const ledger = started();
-    for (let to = 1; to <= 10; to += 1) {
-      expect(read(ledger, { to, minutes: { 0: 'broken' } })).toEqual({ ...NOTHING, broken: at(0) });
-    }
-    expect(read(ledger, { to: 11, minutes: { 0: 'broken', 5: web(4) } })).toEqual({ ...NOTHING, lost: 60 });
-    expect(webTotal(ledger)).toBe(4);
   });
 
   it('adds nothing once it is lost, though it can be read later', () => {
@@ -185,21 +131,6 @@ describe('a minute that cannot be read', () => {
     }
     // All but the minutes that were first requested within the last 10 minutes.
     expect(lost).toBe(60 * 70);
-  });
-
-  it('takes nothing away from what was read of it before, and is not lost then', () => {
-    const ledger = started();
-    read(ledger, { to: 1, minutes: { 0: web(3) } });
-    expect(read(ledger, { to: 2, minutes: { 0: 'broken' } }).broken).toBe(at(0));
-    expect(read(ledger, { to: 11, minutes: { 0: 'broken' } })).toEqual(NOTHING);
-    expect(webTotal(ledger)).toBe(3);
-  });
-
-  it('starts no counters: the first good reading does', () => {
-    const ledger = new CounterLedger();
-    expect(read(ledger, { to: 0, minutes: { [-3]: 'broken' } }).broken).toBe(at(-3));
-    read(ledger, { to: 1, minutes: { [-3]: web(8) } });
-    expect(webTotal(ledger)).toBe(0);
   });
 });
 

@@ -19,8 +19,7 @@ function steady(perMinute: number, broken: (minute: number) => boolean = () => f
 }
 
 function worldOf(applications = 1, collection = {}, likeness?: typeof NERDGRAPH): World {
-  const world = new World([COUNTING], collectionConfig(collection), likeness);
-  world.populate(applications);
+  const world = World.of(applications, 0, [COUNTING], collectionConfig(collection), likeness);
   world.reader.minutes = steady(10);
   return world;
 }
@@ -210,8 +209,7 @@ describe('the counters of an application', () => {
 
   it('that limits stretch beyond 40 minutes are a warning', async () => {
     const limits = { max_concurrent_requests: 8, requests_per_minute: 2, request_timeout: 10_000, max_retries: 0 };
-    const world = new World([accountConfig({ counters: true, hosts: false, limits })]);
-    world.populate(50);
+    const world = World.of(50, 0, [accountConfig({ counters: true, hosts: false, limits })]);
     await world.scrapeFor(120, 60);
     expect(world.status.warnings.filter((warning) => warning.includes('minutes will be lost'))).toHaveLength(1);
   });

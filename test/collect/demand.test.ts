@@ -17,8 +17,7 @@ async function probeFor(world: World, ids: readonly number[], seconds: number): 
 
 describe('an exporter that is probed for 5 of 40 applications', () => {
   it('is paced and judged by those', async () => {
-    const world = new World([TIGHT]);
-    world.populate(40);
+    const world = World.of(40, 0, [TIGHT]);
     await probeFor(world, [1, 2, 3, 4, 5], 600);
     await world.probe(5);
     const { tasks, effectiveIntervalSeconds, success } = world.group('application_metrics');
@@ -33,8 +32,7 @@ describe('an exporter that is probed for 5 of 40 applications', () => {
   });
 
   it('is judged by all of them from the first whole scrape on, and by those again some minutes after the last', async () => {
-    const world = new World([TIGHT]);
-    world.populate(40);
+    const world = World.of(40, 0, [TIGHT]);
     await probeFor(world, [1], 60);
     await world.scrape();
     expect(world.group('application_metrics').tasks.missing).toBeGreaterThan(30);
@@ -45,8 +43,7 @@ describe('an exporter that is probed for 5 of 40 applications', () => {
   });
 
   it('holds no failure of an application against the others', async () => {
-    const world = new World([TIGHT]);
-    world.populate(3);
+    const world = World.of(3, 0, [TIGHT]);
     world.reader.fault = ({ applicationId }) => (applicationId === 2 ? { reason: 'server', status: 500 } : undefined);
     await world.scrape();
     expect(world.group('application_metrics').success).toBe(false);
@@ -58,8 +55,7 @@ describe('an exporter that is probed for 5 of 40 applications', () => {
 
 describe('a scrape of some groups', () => {
   it('makes nothing else count', async () => {
-    const world = new World();
-    world.populate(10, 2);
+    const world = World.of(10, 2);
     const scope: Scope = { groups: new Set(['application_metrics']) };
     await world.scrape(scope);
     expect(world.group('host_metrics').tasks).toEqual({ fresh: 0, stale: 0, missing: 0 });
@@ -72,8 +68,7 @@ describe('a scrape of some groups', () => {
   });
 
   it('of lists only, as service discovery asks, makes the lists count and nothing else', async () => {
-    const world = new World();
-    world.populate(4, 1);
+    const world = World.of(4, 1);
     await world.scrape({ groups: new Set(['applications']), listsOnly: true });
     expect(world.group('applications').tasks).toEqual({ fresh: 4, stale: 0, missing: 0 });
     expect(world.group('application_metrics').tasks).toEqual({ fresh: 0, stale: 0, missing: 0 });
@@ -92,8 +87,7 @@ describe('what was asked for once', () => {
     const limits = { requests_per_minute: perMinute };
     const account = accountConfig({ hosts: false, key_transactions: false, limits });
     const intervals = { applications: interval, application_metrics: interval, metric_names: 86_400_000 };
-    const world = new World([account], collectionConfig({ intervals }));
-    world.populate(9);
+    const world = World.of(9, 0, [account], collectionConfig({ intervals }));
     // Nine applications and their list, of two calls a minute: five times slower.
     await world.scrape();
     const counted = (): number => {

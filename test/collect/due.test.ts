@@ -243,14 +243,16 @@ describe('the plan', () => {
 });
 
 describe('the factor by which calls at once slow an account', () => {
-  it('is 1 where they carry what is needed', () => {
-    expect(concurrencySlowdown(1, 0.99)).toBe(1);
-    expect(concurrencySlowdown(1, 0)).toBe(1);
-  });
-
-  it('follows a need that grows, with some room', () => {
-    expect(concurrencySlowdown(1, 2.5)).toBeCloseTo(2.75);
-    expect(concurrencySlowdown(2.75, 3)).toBeCloseTo(3.3);
+  it.each([
+    ['is 1 where they carry what is needed', 1, 0.99, 1],
+    ['is 1 where nothing is needed', 1, 0, 1],
+    ['follows a need that grows, with some room', 1, 2.5, 2.75],
+    ['follows it further', 2.75, 3, 3.3],
+    ['stays while little less is needed', 2.75, 2.2, 2.75],
+    ['falls once clearly less is needed', 2.75, 2, 2.2],
+    ['is given up where they carry it again', 1.2, 0.5, 1],
+  ])('%s', (_, before, needed, after) => {
+    expect(concurrencySlowdown(before, needed)).toBeCloseTo(after);
   });
 
   it('does not go up and down with what is measured', () => {
@@ -261,12 +263,6 @@ describe('the factor by which calls at once slow an account', () => {
       seen.add(factor);
     }
     expect([...seen]).toEqual([2.2]);
-  });
-
-  it('is given up once clearly less is needed', () => {
-    expect(concurrencySlowdown(2.75, 2.2)).toBe(2.75);
-    expect(concurrencySlowdown(2.75, 2)).toBeCloseTo(2.2);
-    expect(concurrencySlowdown(1.2, 0.5)).toBe(1);
   });
 
   it('never lets an account be asked for more than it can carry', () => {

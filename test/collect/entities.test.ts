@@ -310,8 +310,7 @@ describe('golden metrics', () => {
   it('that the configuration names and no entity has are one warning', async () => {
     const world = worldWith([selection({ metrics: ['throughput', 'nope'] })], [entity('a')]);
     await world.scrape();
-    await world.nextMinute(5);
-    await world.scrape();
+    await world.nextScrape(5);
     expect(warnings(world)).toEqual([
       'entities: no entity of EXT-SERVICE has a golden metric "nope": they have errorRate, throughput',
     ]);
@@ -323,8 +322,7 @@ describe('golden metrics', () => {
     const world = worldWith([selection()], [entity('a', { metrics })]);
     world.reader.golden = () => ({ error_rate: 1, errorRate: 2 });
     const answer = await world.scrape();
-    await world.nextMinute(5);
-    await world.scrape();
+    await world.nextScrape(5);
     expect(world.value(answer, 'newrelic_ext_service_error_rate')).toBe(2);
     expect(warnings(world)).toEqual([
       'entities: golden metric "error_rate" of EXT-SERVICE: left out: newrelic_ext_service_error_rate is the name of the golden metric "errorRate" of EXT-SERVICE already',

@@ -13,13 +13,13 @@ async function served(world: World): Promise<Map<string, WeakRef<object>>> {
 }
 
 it('applications that are gone, and their hosts, leave nothing in memory', async () => {
-  const world = new World([accountConfig({ limits: { requests_per_minute: 100_000, max_concurrent_requests: 50 } })]);
-  world.populate(20, 2);
+  const world = World.of(20, 2, [
+    accountConfig({ limits: { requests_per_minute: 100_000, max_concurrent_requests: 50 } }),
+  ]);
   await world.scrape();
   const before = await served(world);
   world.reader.applications = world.reader.applications.slice(0, 1);
-  await world.nextMinute(1);
-  await world.scrape();
+  await world.nextScrape();
   const keys = [...(await served(world)).keys()];
   expect([before.size, keys.length]).toEqual([120, 6]);
   setFlagsFromString('--expose-gc');

@@ -7,8 +7,7 @@ import { EVERYTHING, World } from './support/world.ts';
 const FLEET = { applications: 20, hosts: 4 };
 
 function fleet(account: AccountConfig, collection: CollectionConfig = collectionConfig()): World {
-  const world = new World([account], collection);
-  world.populate(FLEET.applications, FLEET.hosts);
+  const world = World.of(FLEET.applications, FLEET.hosts, [account], collection);
   return world;
 }
 
@@ -56,8 +55,7 @@ describe('what was good until a reload, or until the plan changed by itself, sta
   });
 
   it('when calls that took long become fast', async () => {
-    const world = new World([accountConfig({ hosts: false })]);
-    world.populate(100);
+    const world = World.of(100, 0, [accountConfig({ hosts: false })]);
     world.reader.latency = () => 40_000;
     await world.scrapeFor(3_600);
     expect(await served(world, 'application_metrics')).toBe(100);
@@ -68,8 +66,7 @@ describe('what was good until a reload, or until the plan changed by itself, sta
 
 describe('what went missing stays away until it is read again', () => {
   it('when the plan gets slower', async () => {
-    const world = new World([limited(600, { hosts: false })]);
-    world.populate(60);
+    const world = World.of(60, 0, [limited(600, { hosts: false })]);
     await world.scrape();
     world.reader.fault = ({ kind, applicationId }) =>
       kind === 'metric_data' && applicationId === 7 ? { reason: 'server', status: 500 } : undefined;

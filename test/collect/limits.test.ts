@@ -7,8 +7,7 @@ const START = Date.UTC(2026, 0, 1);
 
 describe('the budget', () => {
   it('is used up when it cannot carry the fleet, and every entity gets its share', async () => {
-    const world = new World([accountConfig({ hosts: false, limits: { requests_per_minute: 100 } })]);
-    world.populate(150);
+    const world = World.of(150, 0, [accountConfig({ hosts: false, limits: { requests_per_minute: 100 } })]);
     await world.scrapeFor(600, 60);
     world.reader.calls.length = 0;
     await world.scrapeFor(1_200, 60);
@@ -20,8 +19,7 @@ describe('the budget', () => {
   });
 
   it('tells by the effective interval, and the due times grow with it', async () => {
-    const world = new World([accountConfig({ hosts: false, limits: { requests_per_minute: 50 } })]);
-    world.populate(148);
+    const world = World.of(148, 0, [accountConfig({ hosts: false, limits: { requests_per_minute: 50 } })]);
     await world.scrapeFor(900);
     const { intervalSeconds, effectiveIntervalSeconds, tasks, oldestWindowEnd } = world.group('application_metrics');
     expect(intervalSeconds).toBe(60);
@@ -32,8 +30,7 @@ describe('the budget', () => {
   });
 
   it('slows lists and metric data alike, so that nothing starves', async () => {
-    const world = new World([accountConfig({ limits: { requests_per_minute: 60 } })]);
-    world.populate(40, 4);
+    const world = World.of(40, 4, [accountConfig({ limits: { requests_per_minute: 60 } })]);
     await world.scrapeFor(3_600);
     for (const group of ['applications', 'key_transactions', 'application_metrics', 'hosts', 'host_metrics'] as const) {
       expect(world.group(group).tasks, group).toMatchObject({ missing: 0 });
@@ -44,8 +41,7 @@ describe('the budget', () => {
 describe('an overload response', () => {
   it('pauses the account and no other', async () => {
     const other = accountConfig({ name: 'other' });
-    const world = new World([accountConfig(), other]);
-    world.populate(3);
+    const world = World.of(3, 0, [accountConfig(), other]);
     world.reader.fault = ({ at }) =>
       at < START + 1_000 ? { reason: 'rate_limited', status: 429, retryAfter: 40 } : undefined;
     await world.scrapeFor(90);
@@ -56,8 +52,7 @@ describe('an overload response', () => {
   });
 
   it('lets no other call out before the pause', async () => {
-    const world = new World([accountConfig({ hosts: false, limits: { max_concurrent_requests: 2 } })]);
-    world.populate(10);
+    const world = World.of(10, 0, [accountConfig({ hosts: false, limits: { max_concurrent_requests: 2 } })]);
     await world.scrape();
     await world.nextMinute(1);
     world.reader.calls.length = 0;
@@ -75,8 +70,7 @@ describe('an overload response', () => {
   });
 
   it('moves no due time and makes no failure of healthy entities', async () => {
-    const world = new World([accountConfig({ hosts: false })]);
-    world.populate(5);
+    const world = World.of(5, 0, [accountConfig({ hosts: false })]);
     await world.scrapeFor(60);
     let first = true;
     world.reader.fault = () => {
@@ -96,8 +90,7 @@ describe('a refused account', () => {
     ['a 401 on every call', 'auth', 401],
     ['a 403 on every call', 'forbidden', 403],
   ] as const)('after %s makes one list call per interval, and heals when it works again', async (_, reason, status) => {
-    const world = new World();
-    world.populate(5, 2);
+    const world = World.of(5, 2);
     world.reader.fault = () => ({ reason, status });
     await world.scrapeFor(60);
     expect(world.status).toMatchObject({ up: false });
@@ -123,8 +116,7 @@ describe('a refused account', () => {
   });
 
   it('is tried again at once when the key changes', async () => {
-    const world = new World();
-    world.populate(2);
+    const world = World.of(2);
     world.reader.fault = () => ({ reason: 'auth', status: 401 });
     await world.scrape();
     await world.clock.advance(5_000);
@@ -137,8 +129,7 @@ describe('a refused account', () => {
   });
 
   it('by a 401 on metric data only does not storm: a handful of calls per interval', async () => {
-    const world = new World();
-    world.populate(100, 0);
+    const world = World.of(100, 0);
     world.reader.fault = ({ kind }) => (kind === 'metric_data' ? { reason: 'auth', status: 401 } : undefined);
     await world.scrapeFor(60);
     world.reader.calls.length = 0;
@@ -150,19 +141,16 @@ describe('a refused account', () => {
   });
 
   it('is not accepted again by a list that was asked for before the refusal', async () => {
-    const world = new World([accountConfig({ hosts: false })]);
-    world.populate(1);
+    const world = World.of(1, 0, [accountConfig({ hosts: false })]);
     await world.scrapeFor(60);
     world.reader.latency = ({ kind }) => (kind === 'applications' ? 3_000 : 100);
     world.reader.fault = ({ kind }) => (kind === 'metric_data' ? { reason: 'auth', status: 401 } : undefined);
-    await world.nextMinute(1);
-    await world.scrape();
+    await world.nextScrape();
     expect(world.status.refused).toContain('metric_data');
   });
 
   it('is not what a 403 on one entity makes: it is that entity that fails', async () => {
-    const world = new World();
-    world.populate(3, 0);
+    const world = World.of(3, 0);
     world.reader.fault = ({ applicationId }) =>
       applicationId === 2 ? { reason: 'forbidden', status: 403 } : undefined;
     await world.scrapeFor(120);
@@ -174,8 +162,7 @@ describe('a refused account', () => {
 
 describe('failure truth and staleness', () => {
   it('success, last success and states say what fails, and heal', async () => {
-    const world = new World();
-    world.populate(3, 1);
+    const world = World.of(3, 1);
     await world.scrape();
     const { lastSuccess } = world.group('application_metrics');
     expect(lastSuccess).toBeCloseTo(START / 1000, 0);
@@ -197,8 +184,7 @@ describe('failure truth and staleness', () => {
   });
 
   it('last good values are served for max_age past the time they were due, then they are absent', async () => {
-    const world = new World();
-    world.populate(1, 1);
+    const world = World.of(1, 1);
     await world.scrape();
     world.reader.fault = () => ({ reason: 'network' });
     const groups = async (seconds: number): Promise<string[]> => {
@@ -214,8 +200,7 @@ describe('failure truth and staleness', () => {
   });
 
   it('a value that grows too old while the scrape waits is absent', async () => {
-    const world = new World();
-    world.populate(1, 0);
+    const world = World.of(1, 0);
     await world.scrape();
     world.reader.latency = () => 60_000;
     await world.clock.until(START + 355_000);
@@ -225,12 +210,10 @@ describe('failure truth and staleness', () => {
   });
 
   it('up is 0 when the last list failed, whatever is still served', async () => {
-    const world = new World();
-    world.populate(1);
+    const world = World.of(1);
     await world.scrape();
     world.reader.fault = ({ kind }) => (kind === 'applications' ? { reason: 'invalid_response' } : undefined);
-    await world.nextMinute(1);
-    const answer = await world.scrape();
+    const answer = await world.nextScrape();
     expect(world.status.up).toBe(false);
     expect(answer.blocks.map(({ group }) => group)).toContain('applications');
   });
@@ -245,8 +228,7 @@ describe('failure truth and staleness', () => {
   });
 
   it('what fails for long is tried once per window, not every other', async () => {
-    const world = new World([accountConfig({ hosts: false })]);
-    world.populate(1);
+    const world = World.of(1, 0, [accountConfig({ hosts: false })]);
     world.reader.fault = ({ kind }) => (kind === 'metric_data' ? { reason: 'server', status: 500 } : undefined);
     await world.scrapeFor(600, 60);
     world.reader.calls.length = 0;
@@ -255,8 +237,7 @@ describe('failure truth and staleness', () => {
   });
 
   it('what fails does not starve where the budget is never idle', async () => {
-    const world = new World([accountConfig({ hosts: false, limits: { requests_per_minute: 30 } })]);
-    world.populate(100);
+    const world = World.of(100, 0, [accountConfig({ hosts: false, limits: { requests_per_minute: 30 } })]);
     world.reader.fault = ({ applicationId, kind }) =>
       applicationId === 1 && kind === 'metric_data' ? { reason: 'server', status: 500 } : undefined;
     await world.scrapeFor(1_800);
@@ -268,8 +249,7 @@ describe('failure truth and staleness', () => {
 
 describe('the log', () => {
   it('has one line for a failure when it begins, and one when it ends', async () => {
-    const world = new World();
-    world.populate(2, 0);
+    const world = World.of(2, 0);
     await world.scrape();
     world.reader.fault = ({ applicationId, kind }) =>
       applicationId === 2 && kind === 'metric_data' ? { reason: 'server', status: 500 } : undefined;
@@ -290,8 +270,7 @@ describe('the log', () => {
   });
 
   it('says once for each group and reason how many entities fail, however many tries they take', async () => {
-    const world = new World();
-    world.populate(20, 3);
+    const world = World.of(20, 3);
     await world.scrape();
     world.lines.length = 0;
     world.reader.fault = ({ kind, applicationId }) => {
@@ -309,8 +288,7 @@ describe('the log', () => {
   });
 
   it('names a changed reason with the one before, and says that a group works again once nothing of it fails', async () => {
-    const world = new World([accountConfig({ hosts: false })]);
-    world.populate(3);
+    const world = World.of(3, 0, [accountConfig({ hosts: false })]);
     await world.scrape();
     world.lines.length = 0;
     const failsWith = (reason: FailureReason | undefined, ...ids: readonly number[]) => {
@@ -330,8 +308,7 @@ describe('the log', () => {
   });
 
   it('of a refused key says why in one line for each group, and that the account waits in one more', async () => {
-    const world = new World();
-    world.populate(2, 0);
+    const world = World.of(2, 0);
     world.reader.fault = () => ({ reason: 'auth', status: 401 });
     await world.scrapeFor(600);
     const because = world.lines.filter((line) => JSON.stringify(line).includes('auth'));
@@ -342,8 +319,7 @@ describe('the log', () => {
   });
 
   it('of a key that is refused for metric data only has one line for the refusal, and one when it ends', async () => {
-    const world = new World();
-    world.populate(2, 0);
+    const world = World.of(2, 0);
     world.reader.fault = ({ kind }) => (kind === 'metric_data' ? { reason: 'auth', status: 401 } : undefined);
     await world.scrapeFor(600);
     const about = () => world.lines.filter(({ msg }) => msg.startsWith('The account is')).map(({ level }) => level);
@@ -354,8 +330,7 @@ describe('the log', () => {
   });
 
   it('of a refusal ends although a group that was refused has been left out meanwhile', async () => {
-    const world = new World();
-    world.populate(2, 0);
+    const world = World.of(2, 0);
     world.reader.fault = () => ({ reason: 'auth', status: 401 });
     await world.scrapeFor(120);
     expect(world.lines.some(({ group }) => group === 'key_transactions')).toBe(true);
@@ -372,8 +347,7 @@ describe('the log', () => {
 
 describe('progress', () => {
   it('is made whatever upstream does: hangs, pauses, refusals and spent budgets', async () => {
-    const world = new World([accountConfig({ limits: { requests_per_minute: 5, max_concurrent_requests: 2 } })]);
-    world.populate(20, 2);
+    const world = World.of(20, 2, [accountConfig({ limits: { requests_per_minute: 5, max_concurrent_requests: 2 } })]);
     let count = 0;
     world.reader.fault = () => {
       count += 1;
@@ -390,8 +364,7 @@ describe('progress', () => {
   });
 
   it('is not made when a call never ends', async () => {
-    const world = new World();
-    world.populate(1);
+    const world = World.of(1);
     world.reader.latency = () => Infinity;
     void world.collector.refresh(EVERYTHING, 0);
     await world.clock.advance(120_000);

@@ -30,8 +30,7 @@ function populated(applications: number, hosts: number, over: Parameters<typeof 
 /** One application with the key transactions 7 and 8; the rolling values of 8 fail for this reason. */
 function withKeyTransactions(reason: FailureReason, listInterval = 60_000): World {
   const collection = collectionConfig({ intervals: { key_transactions: listInterval } });
-  const world = new World([accountConfig({ api: 'nerdgraph' })], collection, NERDGRAPH);
-  world.populate(1);
+  const world = World.of(1, 0, [accountConfig({ api: 'nerdgraph' })], collection, NERDGRAPH);
   world.reader.keyTransactions = [7, 8].map((id) => ({ ...keyTransaction(id, 1), summary: undefined }));
   world.reader.subjectFault = (kind, subject) =>
     kind === 'rolling' && 'keyTransactionId' in subject && subject.keyTransactionId === 8 ? { reason } : undefined;
@@ -136,8 +135,7 @@ describe('rolling values that the lists do not bring', () => {
     const world = populated(2, 0);
     await world.scrape();
     world.reader.fault = ({ kind }) => (kind === 'rolling' ? { reason: 'timeout', latency: 30_000 } : undefined);
-    await world.nextMinute(1);
-    const answer = await world.scrape();
+    const answer = await world.nextScrape();
     expect(world.value(answer, 'newrelic_application_rolling_requests_per_second')).toBe(2);
     expect(answer.complete).toBe(false);
     expect(world.status.up).toBe(true);
@@ -161,8 +159,7 @@ describe('rolling values that the lists do not bring', () => {
     await world.scrape();
     expect(world.group('key_transactions')).toMatchObject({ success: false, tasks: { fresh: 1, missing: 1 } });
     world.reader.keyTransactions = world.reader.keyTransactions.slice(0, 1);
-    await world.nextMinute(1);
-    await world.scrape();
+    await world.nextScrape();
     expect(world.group('key_transactions')).toMatchObject({ success: true, tasks: { fresh: 1, missing: 0 } });
   });
 
@@ -170,10 +167,8 @@ describe('rolling values that the lists do not bring', () => {
     const world = withKeyTransactions('not_found', 600_000);
     await world.scrape();
     world.reader.keyTransactions = world.reader.keyTransactions.slice(0, 1);
-    await world.nextMinute(1);
-    await world.scrape();
-    await world.nextMinute(1);
-    const answer = await world.scrape();
+    await world.nextScrape();
+    const answer = await world.nextScrape();
     expect(world.reader.of('key_transactions')).toHaveLength(2);
     expect(answer.blocks.flatMap(({ labels }) => labels.key_transaction_id ?? [])).not.toContain('8');
   });

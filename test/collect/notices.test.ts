@@ -21,8 +21,7 @@ describe('how many applications an account has', () => {
       { id: 3, name: 'app-3', language: 'java', reporting: false },
     ]);
     world.reader.fault = () => ({ reason: 'server', status: 500 });
-    await world.nextMinute(1);
-    await world.scrape();
+    await world.nextScrape();
     expect(world.status.up).toBe(false);
     expect(world.status.applicationCounts).toBeUndefined();
   });
@@ -38,8 +37,7 @@ describe('how many applications an account has', () => {
   });
 
   it('is a warning for an hour where it was greater within the last one', async () => {
-    const world = new World([accountConfig({ hosts: false })]);
-    world.populate(4);
+    const world = World.of(4, 0, [accountConfig({ hosts: false })]);
     await world.scrapeFor(121, 60);
     expect(world.status.warnings).toEqual([]);
     world.reader.applications = world.reader.applications.slice(1);
@@ -61,8 +59,7 @@ describe('how many applications an account has', () => {
   });
 
   it('is no warning where the configuration leaves applications out', async () => {
-    const world = new World([accountConfig({ applications: { exclude: [{ name: 'app-*' }] } })]);
-    world.populate(3);
+    const world = World.of(3, 0, [accountConfig({ applications: { exclude: [{ name: 'app-*' }] } })]);
     await world.scrapeFor(121, 60);
     expect(world.status.applicationCounts).toEqual({ listed: 3, exported: 0, reporting: 0 });
     expect(world.status.warnings).toEqual([]);
@@ -86,8 +83,7 @@ describe('a custom metric whose value upstream does not have', () => {
     ['call_count', 0],
     ['average_value', 1],
   ])('is a warning, once in the log: %s', async (value, warnings) => {
-    const world = new World([accountConfig({ hosts: false, custom_metrics: [metric(value)] })]);
-    world.populate(2);
+    const world = World.of(2, 0, [accountConfig({ hosts: false, custom_metrics: [metric(value)] })]);
     for (const id of [1, 2]) world.reader.names.set(id, ['Custom/mail/depth']);
     world.reader.values = () => ({ ...TRAFFIC, 'Custom/mail/depth': { call_count: 3, max_call_time: 2 } });
     await world.scrapeFor(181, 60);
@@ -103,8 +99,7 @@ describe('what matches nothing', () => {
   it('is a warning for the entries of settings, too, and of exclude in the command check only', async () => {
     const settings = [{ match: { name: 'app-*' } }, { match: { name: 'legacy-*' }, hosts: false }];
     const exclude = [{ name: 'old-*' }];
-    const world = new World([accountConfig({ applications: { settings, exclude } as never })]);
-    world.populate(1);
+    const world = World.of(1, 0, [accountConfig({ applications: { settings, exclude } as never })]);
     await world.scrape();
     expect(world.status.warnings).toEqual([
       'applications.settings: no application has the name "legacy-*": correct the entry or remove it',
@@ -123,8 +118,7 @@ describe('what matches nothing', () => {
 
 describe('a pause that New Relic asks for', () => {
   it('is one line of the log, however many calls are answered with it', async () => {
-    const world = new World([accountConfig({ hosts: false })]);
-    world.populate(6);
+    const world = World.of(6, 0, [accountConfig({ hosts: false })]);
     let refusing = true;
     world.reader.fault = () => (refusing ? { reason: 'rate_limited', status: 429, retryAfter: 40 } : undefined);
     await world.scrapeFor(30, 10);
@@ -138,8 +132,7 @@ describe('a pause that New Relic asks for', () => {
 
 describe('an account that cannot be read', () => {
   it('says since when, why, and until when its last good values are served', async () => {
-    const world = new World([accountConfig({ hosts: false })]);
-    world.populate(1);
+    const world = World.of(1, 0, [accountConfig({ hosts: false })]);
     await world.scrape();
     expect(world.status.outage).toBeUndefined();
     await world.nextMinute(5);
@@ -167,8 +160,7 @@ describe('an account that cannot be read', () => {
     world.reader.applications = [application(1, { reporting: false })];
     await world.scrape();
     world.reader.fault = () => ({ reason: 'network', latency: 0 });
-    await world.nextMinute(5);
-    await world.scrape();
+    await world.nextScrape(5);
     const before = world.status.outage;
     world.collector.reconfigure(
       config(accountConfig({ key_transactions: false, applications: { include: [{ id: 1 }] } })),

@@ -7,8 +7,7 @@ const QUARTER_HOUR = 900_000;
 
 describe('while New Relic refuses every connection', () => {
   function closed(): World {
-    const world = new World([accountConfig()]);
-    world.populate(3, 1);
+    const world = World.of(3, 1, [accountConfig()]);
     return world;
   }
 
@@ -42,8 +41,7 @@ describe('while New Relic refuses every connection', () => {
 
 describe('while New Relic fails for most applications', () => {
   it('every scrape waits for the others, although those that fail are not tried yet', async () => {
-    const world = new World([accountConfig({ hosts: false, key_transactions: false })]);
-    world.populate(10);
+    const world = World.of(10, 0, [accountConfig({ hosts: false, key_transactions: false })]);
     world.reader.latency = () => 300;
     await world.scrapeFor(120);
     world.reader.fault = ({ kind, applicationId = 0 }) =>
@@ -78,8 +76,7 @@ describe('an account that was idle for an hour', () => {
 
 describe('in background mode', () => {
   it('the exporter is ready once everything was tried, although a part of the fleet never answers', async () => {
-    const world = new World([accountConfig({ hosts: false })], collectionConfig({ background: true }));
-    world.populate(100);
+    const world = World.of(100, 0, [accountConfig({ hosts: false })], collectionConfig({ background: true }));
     world.reader.fault = ({ kind, applicationId = 0 }) =>
       kind === 'metric_data' && applicationId <= 40 ? { reason: 'timeout', latency: 30_000 } : undefined;
     const stop = world.collector.refreshInBackground(() => 0.5);
@@ -91,8 +88,7 @@ describe('in background mode', () => {
   });
 
   it('the exporter is not ready before the last application was tried', async () => {
-    const world = new World([accountConfig({ hosts: false })], collectionConfig({ background: true }));
-    world.populate(20);
+    const world = World.of(20, 0, [accountConfig({ hosts: false })], collectionConfig({ background: true }));
     world.reader.latency = ({ kind }) => (kind === 'metric_data' ? 10_000 : 100);
     const stop = world.collector.refreshInBackground(() => 0.5);
     const tried = () => world.reader.of('metric_data').filter(({ endedAt }) => endedAt !== undefined).length;
@@ -120,8 +116,7 @@ describe('a reload while work is under way', () => {
     vi.spyOn(performance, 'now').mockImplementation(() => (time += 2.1));
     const held: string[] = [];
     for (let turn = 0; turn < 60; turn += 1) {
-      const world = new World([before], collectionConfig(), NERDGRAPH);
-      world.populate(3);
+      const world = World.of(3, 0, [before], collectionConfig(), NERDGRAPH);
       const scrape = world.collector.refresh(EVERYTHING, 5_000).catch((error: unknown) => held.push(String(error)));
       for (let each = 0; each < turn; each += 1) await new Promise((resolve) => setImmediate(resolve));
       world.collector.reconfigure(config(after));
@@ -134,8 +129,7 @@ describe('a reload while work is under way', () => {
 
   it('that no longer reads applications takes over no list that was under way', async () => {
     const queries = [query('one')];
-    const world = new World([accountConfig({ account_id: 7, queries })], collectionConfig(), NERDGRAPH);
-    world.populate(2, 1);
+    const world = World.of(2, 1, [accountConfig({ account_id: 7, queries })], collectionConfig(), NERDGRAPH);
     const scrape = world.collector.refresh(EVERYTHING, 5_000);
     await world.clock.advance(50);
     expect(world.reader.inFlight).toBeGreaterThan(0);

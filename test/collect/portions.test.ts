@@ -11,8 +11,7 @@ const MANY = 2_000;
 function quickFleet(): World {
   const limits = { requests_per_minute: 100_000, max_concurrent_requests: 10 };
   const account = accountConfig({ api: 'nerdgraph', hosts: false, limits });
-  const world = new World([account], collectionConfig(), { ...NERDGRAPH, perCall: 20 });
-  world.populate(MANY);
+  const world = World.of(MANY, 0, [account], collectionConfig(), { ...NERDGRAPH, perCall: 20 });
   world.reader.latency = () => 0;
   return world;
 }
@@ -52,8 +51,7 @@ describe('an exposition that is put together in portions', () => {
 
 describe('an exposition in whose middle the labels change', () => {
   it('has all of an application under the same labels', async () => {
-    const world = new World();
-    world.populate(20, 2);
+    const world = World.of(20, 2);
     await world.scrape();
     let time = performance.now();
     const clock = vi.spyOn(performance, 'now').mockImplementation(() => (time += 10));
@@ -73,8 +71,7 @@ describe('an exposition in whose middle the labels change', () => {
 
 describe('the state for the pages', () => {
   it('lets other work have a turn between two tasks', async () => {
-    const world = new World();
-    world.populate(20, 2);
+    const world = World.of(20, 2);
     await world.scrape();
     let time = performance.now();
     const clock = vi.spyOn(performance, 'now').mockImplementation(() => (time += 10));
@@ -124,8 +121,7 @@ function freshOf({ collector }: World): number {
 
 describe('the plan of a large fleet', () => {
   it('is made once for all who ask for it at the same time', async () => {
-    const world = new World();
-    world.populate(50);
+    const world = World.of(50);
     await world.scrape();
     await world.clock.advance(10_000);
     const counted = vi.spyOn(world.reader.metricData, 'plan');
@@ -143,8 +139,7 @@ describe('the plan of a large fleet', () => {
   });
 
   it('lets other work have its turn while it counts the calls of one kind', async () => {
-    const world = new World([accountConfig({ hosts: false })]);
-    world.populate(200);
+    const world = World.of(200, 0, [accountConfig({ hosts: false })]);
     await world.scrape();
     await world.clock.advance(10_000);
     let milliseconds = 0;

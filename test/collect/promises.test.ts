@@ -13,8 +13,7 @@ type Over = Parameters<typeof accountConfig>[0];
 /** Applications without hosts over NerdGraph, ten of which go into a call. */
 function nerdgraphWorld(applications: number, over: Over = {}): World {
   const account = accountConfig({ api: 'nerdgraph', hosts: false, ...over });
-  const world = new World([account], collectionConfig(), NERDGRAPH);
-  world.populate(applications);
+  const world = World.of(applications, 0, [account], collectionConfig(), NERDGRAPH);
   return world;
 }
 
@@ -139,8 +138,7 @@ describe('accounts of one key', () => {
 
 describe('work that has not started when the window moves on', () => {
   it('is done for the window of its start, also when nothing asks between', async () => {
-    const world = new World([accountConfig({ hosts: false, limits: { requests_per_minute: 60 } })]);
-    world.populate(200);
+    const world = World.of(200, 0, [accountConfig({ hosts: false, limits: { requests_per_minute: 60 } })]);
     await world.scrape();
     await world.clock.advance(600_000);
     const calls = world.reader.of('metric_data');
@@ -155,8 +153,7 @@ describe('work that has not started when the window moves on', () => {
 
 describe('refreshes that find nothing due', () => {
   it('hold nothing up, however often they come', async () => {
-    const world = new World([accountConfig({ hosts: false })]);
-    world.populate(50);
+    const world = World.of(50, 0, [accountConfig({ hosts: false })]);
     await world.scrape();
     await world.nextMinute(1);
     await world.scrape({ groups: new Set(['applications', 'key_transactions']) });
@@ -217,8 +214,7 @@ describe('a window that has moved on by more than the monotonic clock says', () 
     ['a minute', 61_000],
     ['a day', 86_400_000],
   ])('makes everything due at once: %s', async (_, ms) => {
-    const world = new World();
-    world.populate(3, 2);
+    const world = World.of(3, 2);
     await world.scrape();
     await world.clock.advance(10_000);
     expect((await world.scrape()).complete).toBe(true);
@@ -239,8 +235,7 @@ describe('a window that has moved on by more than the monotonic clock says', () 
 
 describe('a client that has gone', () => {
   it('leaves nothing behind but the work it asked for', async () => {
-    const world = new World([accountConfig({ hosts: false })]);
-    world.populate(20);
+    const world = World.of(20, 0, [accountConfig({ hosts: false })]);
     world.reader.fault = ({ kind }) =>
       kind === 'applications' ? undefined : { reason: 'rate_limited', status: 429, retryAfter: 100 };
     await world.scrape();
@@ -260,8 +255,7 @@ describe('a client that has gone', () => {
   });
 
   it('that waits is let go at once by its signal, and what is held is answered', async () => {
-    const world = new World([accountConfig({ hosts: false })]);
-    world.populate(2);
+    const world = World.of(2, 0, [accountConfig({ hosts: false })]);
     await world.scrape();
     await world.nextMinute(1);
     world.reader.latency = () => 30_000;

@@ -46,8 +46,7 @@ function worldOf({
   atOnce: number;
 }): World {
   const limits = { requests_per_minute: perMinute, max_concurrent_requests: atOnce };
-  const world = new World([accountConfig({ limits })]);
-  world.populate(applications, hosts);
+  const world = World.of(applications, hosts, [accountConfig({ limits })]);
   return world;
 }
 
@@ -140,8 +139,7 @@ describe('for any sequence of fault and time steps', () => {
           await world.scrape();
           await world.clock.advance(15_000);
         }
-        await world.nextMinute(1);
-        expect(await world.scrape()).toMatchObject({ complete: true });
+        expect(await world.nextScrape()).toMatchObject({ complete: true });
         expect(world.clock.now()).toBeGreaterThan(START);
       }),
       { numRuns: 10 },

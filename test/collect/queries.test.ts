@@ -121,8 +121,7 @@ describe('queries', () => {
     await world.scrape();
     world.reader.subjectFault = (_kind, subject) =>
       (subject as QuerySubject).nrql === ORDERS.nrql ? { reason: 'too_large' } : undefined;
-    await world.nextMinute(5);
-    const later = await world.scrape();
+    const later = await world.nextScrape(5);
     expect(world.value(later, 'shop_orders', { region: 'eu' })).toBe(3);
     expect(world.status.queries).toMatchObject([
       { success: false, problem: expect.stringContaining('too_large') as string },
@@ -146,8 +145,7 @@ describe('queries', () => {
     world.reader.fault = () => ({ reason: 'auth', status: 401 });
     await world.scrape();
     world.reader.fault = () => undefined;
-    await world.nextMinute(5);
-    const answer = await world.scrape();
+    const answer = await world.nextScrape(5);
     expect(world.value(answer, 'shop_orders', { region: 'eu' })).toBe(3);
   });
 

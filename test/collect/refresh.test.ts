@@ -18,8 +18,7 @@ function pairs(calls: readonly Call[]): Set<string> {
 
 describe('a refresh', () => {
   it('sends the same pair of times with every metric data call', async () => {
-    const world = new World();
-    world.populate(5, 2);
+    const world = World.of(5, 2);
     await world.clock.advance(34_567);
     await world.scrape();
     const to = (Date.UTC(2026, 0, 1) - 120_000) / 1000;
@@ -28,8 +27,7 @@ describe('a refresh', () => {
   });
 
   it('makes one call per list, per application, per host, per host list and per name list, and no other', async () => {
-    const world = new World();
-    world.populate(4, 3);
+    const world = World.of(4, 3);
     await world.scrape();
     expect(world.reader.calls).toHaveLength(2 + 4 * (1 + 1 + 1 + 3));
     await world.nextMinute(1);
@@ -40,8 +38,7 @@ describe('a refresh', () => {
   });
 
   it('finds everything held when a second scrape comes in the same window', async () => {
-    const world = new World();
-    world.populate(4, 3);
+    const world = World.of(4, 3);
     await world.scrape();
     const before = world.reader.calls.length;
     await world.clock.advance(50_000);
@@ -51,8 +48,7 @@ describe('a refresh', () => {
   });
 
   it('shares the calls in flight with scrapes that meet it', async () => {
-    const world = new World();
-    world.populate(4, 3);
+    const world = World.of(4, 3);
     const deadline = world.clock.now() + 9_500;
     const scrapes = [1, 2, 3].map(() => world.collector.refresh(EVERYTHING, deadline));
     await world.clock.advance(150);
@@ -63,8 +59,7 @@ describe('a refresh', () => {
   });
 
   it('comes at once where nothing is due, however close behind another', async () => {
-    const world = new World();
-    world.populate(1);
+    const world = World.of(1);
     await world.scrape();
     const at = world.clock.monotonic();
     for (let behind = 0; behind < 8; behind += 1) {
@@ -78,8 +73,7 @@ describe('a refresh', () => {
 
   it('costs two servers at 15 seconds what it costs one at 60', async () => {
     const calls = async (every: number, servers: number): Promise<number> => {
-      const world = new World();
-      world.populate(6, 2);
+      const world = World.of(6, 2);
       for (let second = 0; second < 600; second += every) {
         await world.clock.until(Date.UTC(2026, 0, 1) + second * 1000);
         await Promise.all(Array.from({ length: servers }, () => world.scrape()));
@@ -90,8 +84,7 @@ describe('a refresh', () => {
   });
 
   it('reads again for the newer window what was in flight for the older one', async () => {
-    const world = new World([accountConfig({ hosts: false })]);
-    world.populate(1);
+    const world = World.of(1, 0, [accountConfig({ hosts: false })]);
     await world.scrape();
     await world.nextMinute(55);
     world.reader.latency = () => 8_000;
@@ -106,15 +99,13 @@ describe('a refresh', () => {
 
 describe('the exposition', () => {
   it('comes when all due work has ended', async () => {
-    const world = new World([BIG_BUDGET]);
-    world.populate(10, 1);
+    const world = World.of(10, 1, [BIG_BUDGET]);
     // The list, then names with hosts, then metric data: three calls one after the other.
     expect((await world.scrape()).took).toBe(300);
   });
 
   it('comes at the deadline with what there is when one application hangs, and the work goes on', async () => {
-    const world = new World();
-    world.populate(5, 0);
+    const world = World.of(5, 0);
     world.reader.latency = ({ applicationId, kind }) => (applicationId === 3 && kind === 'metric_data' ? 20_000 : 100);
     const answer = await world.scrape();
     expect(answer).toMatchObject({ took: 9_500, complete: false });
@@ -128,8 +119,7 @@ describe('the exposition', () => {
   });
 
   it('comes at once when the due work cannot end before the deadline, and a fleet too large gets there behind', async () => {
-    const world = new World([accountConfig({ limits: { requests_per_minute: 60 } })]);
-    world.populate(100, 0);
+    const world = World.of(100, 0, [accountConfig({ limits: { requests_per_minute: 60 } })]);
     const first = await world.scrape();
     expect(first.took).toBe(100);
     expect(first.blocks.filter(({ group }) => group === 'applications')).toHaveLength(100);
@@ -146,8 +136,7 @@ describe('the exposition', () => {
     [21, 20, false],
   ])('of %i calls under a budget of %i a minute has them all before the deadline: %s', async (_, budget, complete) => {
     const limits = { requests_per_minute: budget, max_concurrent_requests: 2 };
-    const world = new World([accountConfig({ hosts: false, key_transactions: false, limits })]);
-    world.populate(10);
+    const world = World.of(10, 0, [accountConfig({ hosts: false, key_transactions: false, limits })]);
     await world.scrape({ groups: new Set(['applications']), listsOnly: true });
     const answer = await world.scrape();
     expect(answer.complete).toBe(complete);
@@ -155,8 +144,7 @@ describe('the exposition', () => {
   });
 
   it('comes at once while a pause outlasts the deadline', async () => {
-    const world = new World();
-    world.populate(3, 0);
+    const world = World.of(3, 0);
     world.reader.fault = () => ({ reason: 'rate_limited', status: 429, retryAfter: 60 });
     expect((await world.scrape()).took).toBe(100);
     await world.clock.advance(10_000);
@@ -164,8 +152,7 @@ describe('the exposition', () => {
   });
 
   it('judges freshness by the start of the scrape', async () => {
-    const world = new World();
-    world.populate(2, 0);
+    const world = World.of(2, 0);
     await world.scrape();
     await world.nextMinute(59.9);
     world.reader.latency = () => 300;
@@ -175,8 +162,7 @@ describe('the exposition', () => {
 
 describe('what a metric data call asks for', () => {
   it('is everything of one application or host at once, in one call', async () => {
-    const world = new World();
-    world.populate(1, 1);
+    const world = World.of(1, 1);
     await world.scrape();
     for (const { query } of world.reader.of('metric_data')) {
       const { names } = (query as MetricDataSubject).metrics;
@@ -186,8 +172,7 @@ describe('what a metric data call asks for', () => {
   });
 
   it('waits for the database types, and is asked for without them when they cannot be read', async () => {
-    const world = new World([accountConfig({ hosts: false })]);
-    world.populate(1);
+    const world = World.of(1, 0, [accountConfig({ hosts: false })]);
     world.reader.fault = ({ kind }) => (kind === 'metric_names' ? { reason: 'server', status: 500 } : undefined);
     const answer = await world.scrape();
     expect(world.reader.calls.map(({ kind }) => kind).slice(-2)).toEqual(['metric_names', 'metric_data']);
@@ -198,15 +183,13 @@ describe('what a metric data call asks for', () => {
   });
 
   it('keeps the list of datastores for its interval', async () => {
-    const world = new World();
-    world.populate(1);
+    const world = World.of(1);
     await world.scrapeFor(370 * 60, 60);
     expect(world.reader.of('metric_names')).toHaveLength(2);
   });
 
   it('publishes no total time while the names became known only during the call: the parts are not taken off', async () => {
-    const world = new World([accountConfig({ hosts: false })]);
-    world.populate(1);
+    const world = World.of(1, 0, [accountConfig({ hosts: false })]);
     let failing = true;
     world.reader.fault = ({ kind }) =>
       kind === 'metric_names' && failing ? { reason: 'server', status: 500 } : undefined;
@@ -225,8 +208,7 @@ describe('what a metric data call asks for', () => {
 
   it('publishes no total time of a host that was not asked for a datastore its application was asked for', async () => {
     const intervals = { metric_names: 60_000 };
-    const world = new World([accountConfig()], collectionConfig({ intervals }));
-    world.populate(1, 1);
+    const world = World.of(1, 1, [accountConfig()], collectionConfig({ intervals }));
     await world.scrape();
     world.reader.names.set(1, ['Datastore/MySQL/allWeb', 'Datastore/Redis/allWeb']);
     await world.nextMinute(1);
@@ -240,8 +222,7 @@ describe('what a metric data call asks for', () => {
   });
 
   it('gives hosts the database kind of their application', async () => {
-    const world = new World();
-    world.populate(1, 2);
+    const world = World.of(1, 2);
     const answer = await world.scrape();
     const labels = { host_id: '1000', component: 'Datastore/MySQL' };
     expect(world.value(answer, 'newrelic_host_component_time_seconds', labels)).toBe(0.05);
@@ -250,8 +231,7 @@ describe('what a metric data call asks for', () => {
 
 describe('failures and changes of the inventory', () => {
   it('hide no other entity', async () => {
-    const world = new World();
-    world.populate(3, 1);
+    const world = World.of(3, 1);
     world.reader.fault = ({ applicationId }) => (applicationId === 2 ? { reason: 'server', status: 500 } : undefined);
     const answer = await world.scrape();
     const apps = (group: string) =>
@@ -262,19 +242,16 @@ describe('failures and changes of the inventory', () => {
   });
 
   it('an application gone upstream is gone from the next exposition', async () => {
-    const world = new World();
-    world.populate(3, 1);
+    const world = World.of(3, 1);
     await world.scrape();
     world.reader.applications = world.reader.applications.slice(1);
-    await world.nextMinute(1);
-    const answer = await world.scrape();
+    const answer = await world.nextScrape();
     expect(new Set(answer.blocks.map(({ labels }) => labels.app_id))).toEqual(new Set(['2', '3']));
     expect(answer.complete).toBe(true);
   });
 
   it('a response that cannot be taken over fails what it is about, and nothing else', async () => {
-    const world = new World();
-    world.populate(2, 1);
+    const world = World.of(2, 1);
     const broken = {
       ...host(7),
       get key(): string {
@@ -289,8 +266,7 @@ describe('failures and changes of the inventory', () => {
   });
 
   it('a fault while a call is planned fails what it is about, and nothing later', async () => {
-    const world = new World();
-    world.populate(2);
+    const world = World.of(2);
     vi.spyOn(Kinds.prototype, 'plan').mockImplementationOnce(() => {
       throw new Error('the plan is broken');
     });
@@ -302,8 +278,7 @@ describe('failures and changes of the inventory', () => {
   });
 
   it('hosts of an application beyond 10,000 are not taken over, and those of others are', async () => {
-    const world = new World();
-    world.populate(2, 1);
+    const world = World.of(2, 1);
     const many = Array.from({ length: 10_001 }, (_, index) => host(10_000 + index));
     world.reader.hostsOf.set(1, many);
     await world.scrape({ groups: new Set(['hosts']) });
@@ -316,8 +291,7 @@ describe('failures and changes of the inventory', () => {
   });
 
   it('instances are those of the newest list', async () => {
-    const world = new World([accountConfig({ hosts: false, instances: true })]);
-    world.populate(1);
+    const world = World.of(1, 0, [accountConfig({ hosts: false, instances: true })]);
     const shown = ({ blocks }: Pick<Snapshot, 'blocks'>) => blocks.flatMap(({ labels }) => labels.instance_id ?? []);
     world.reader.instancesOf.set(1, [instance(5), instance(6)]);
     expect(shown(await world.scrape())).toEqual(['5', '6']);
@@ -327,13 +301,11 @@ describe('failures and changes of the inventory', () => {
   });
 
   it('what still arrives of an application that is gone is dropped', async () => {
-    const world = new World();
-    world.populate(2, 3);
+    const world = World.of(2, 3);
     world.reader.latency = ({ kind, applicationId }) => (kind === 'hosts' && applicationId === 1 ? 70_000 : 100);
     await world.scrape();
     world.reader.applications = world.reader.applications.slice(1);
-    await world.nextMinute(1);
-    await world.scrape();
+    await world.nextScrape();
     await world.clock.advance(30_000);
     expect(world.status.plan.groups.find(({ group }) => group === 'host_metrics')?.callsPerRefresh).toBe(3);
     const troubles = world.lines.filter(({ level, msg }) => level > 30 && !msg.includes('within the last hour'));
@@ -346,14 +318,12 @@ describe('failures and changes of the inventory', () => {
   ])(
     'a host that upstream knows no longer is gone from the next exposition, before its list is due, also when that is heard %s',
     async (_, latency) => {
-      const world = new World();
-      world.populate(1, 2);
+      const world = World.of(1, 2);
       await world.scrape();
       world.reader.hostsOf.set(1, [host(1001)]);
       world.reader.fault = ({ hostKey }) =>
         hostKey === '1000' ? { reason: 'not_found', status: 404, latency } : undefined;
-      await world.nextMinute(1);
-      const answer = await world.scrape();
+      const answer = await world.nextScrape();
       expect(answer.blocks.map(({ labels }) => labels.host_id)).not.toContain('1000');
       expect(answer.complete).toBe(true);
       expect(world.group('host_metrics').success).toBe(true);
@@ -362,11 +332,12 @@ describe('failures and changes of the inventory', () => {
   );
 
   it('a list is read once more, and then at its interval, because upstream answers 404 for what it lists', async () => {
-    const world = new World(
+    const world = World.of(
+      2,
+      2,
       [accountConfig()],
       collectionConfig({ intervals: { applications: 3_600_000, hosts: 3_600_000 } }),
     );
-    world.populate(2, 2);
     world.reader.fault = ({ kind, hostKey, applicationId }) =>
       kind === 'metric_data' && (hostKey === '1000' || applicationId === 2)
         ? { reason: 'not_found', status: 404 }
@@ -381,36 +352,30 @@ describe('failures and changes of the inventory', () => {
   });
 
   it('a renamed application appears only under its new name, with its hosts and key transactions', async () => {
-    const world = new World();
-    world.populate(1, 1);
+    const world = World.of(1, 1);
     world.reader.keyTransactions = [keyTransaction(9, 1)];
     await world.scrape();
     world.reader.applications = [application(1, { name: 'renamed' })];
-    await world.nextMinute(1);
-    const answer = await world.scrape();
+    const answer = await world.nextScrape();
     expect(new Set(answer.blocks.map(({ labels }) => labels.app))).toEqual(new Set(['renamed']));
     expect(answer.blocks).toHaveLength(5);
   });
 
   it('an application that stops reporting keeps its state and loses its metric data', async () => {
-    const world = new World();
-    world.populate(1, 1);
+    const world = World.of(1, 1);
     await world.scrape();
     world.reader.applications = [application(1, { reporting: false, summary: undefined })];
-    await world.nextMinute(1);
-    const answer = await world.scrape();
+    const answer = await world.nextScrape();
     expect(answer.blocks.map(({ group }) => group)).toEqual(['applications']);
     expect(world.value(answer, 'newrelic_application_reporting')).toBe(0);
     world.reader.calls.length = 0;
-    await world.nextMinute(1);
-    await world.scrape();
+    await world.nextScrape();
     expect(world.reader.calls.map(({ kind }) => kind)).toEqual(['applications', 'key_transactions']);
   });
 
   it('key transactions are those of the served applications where applications are filtered', async () => {
     const filtered = accountConfig({ applications: { exclude: [{ name: 'app-2' }] } });
-    const world = new World([filtered]);
-    world.populate(2);
+    const world = World.of(2, 0, [filtered]);
     world.reader.keyTransactions = [keyTransaction(8, 1), keyTransaction(9, 2)];
     const answer = await world.scrape();
     const keys = answer.blocks.filter(({ group }) => group === 'key_transactions');
@@ -422,8 +387,7 @@ describe('failures and changes of the inventory', () => {
       applications: { include: [{ id: 1 }] },
       key_transactions: { include: [{ id: 9 }, { id: 10 }], exclude: [] },
     });
-    const world = new World([chosen]);
-    world.populate(3);
+    const world = World.of(3, 0, [chosen]);
     world.reader.keyTransactions = [keyTransaction(8, 3), keyTransaction(9, 2), keyTransaction(10, 77)];
     const answer = await world.scrape();
     const keys = answer.blocks.filter(({ group }) => group === 'key_transactions');
@@ -436,8 +400,7 @@ describe('failures and changes of the inventory', () => {
   });
 
   it('key transactions wait for the first reading of the applications, whose names they carry, unless that fails', async () => {
-    const world = new World();
-    world.populate(1);
+    const world = World.of(1);
     world.reader.keyTransactions = [keyTransaction(8, 1)];
     world.reader.latency = ({ kind }) => (kind === 'applications' ? 15_000 : 100);
     expect((await world.scrape()).blocks).toEqual([]);
@@ -457,8 +420,7 @@ describe('failures and changes of the inventory', () => {
 
 describe('a scope', () => {
   it('of some groups refreshes those and the lists they come from', async () => {
-    const world = new World();
-    world.populate(2, 1);
+    const world = World.of(2, 1);
     await world.scrape({ groups: new Set(['key_transactions']) });
     expect(world.reader.calls.map(({ kind }) => kind)).toEqual(['applications', 'key_transactions']);
     const hosts = await world.scrape({ groups: new Set(['host_metrics']) });
@@ -467,8 +429,7 @@ describe('a scope', () => {
   });
 
   it('of no group calls nothing upstream', async () => {
-    const world = new World();
-    world.populate(2, 1);
+    const world = World.of(2, 1);
     expect(await world.scrape({ groups: new Set() })).toMatchObject({ took: 0, complete: true, blocks: [] });
     expect(world.reader.calls).toHaveLength(0);
   });
@@ -489,8 +450,7 @@ describe('a scope', () => {
   });
 
   it('of one application does the lists and its work only', async () => {
-    const world = new World();
-    world.populate(3, 1);
+    const world = World.of(3, 1);
     const probed = await world.probe(2);
     expect(probed).toMatchObject({ kind: 'result', success: true });
     expect(world.reader.calls.map(({ kind, applicationId }) => [kind, applicationId])).toEqual([
@@ -509,8 +469,7 @@ describe('a probe', () => {
     ['other', 1, 'unknown_account'],
     ['main', 99, 'unknown_application'],
   ] as const)('of %s/%i is of an %s', async (account, id, kind) => {
-    const world = new World();
-    world.populate(1);
+    const world = World.of(1);
     const result = await world.probe(id, account);
     expect(result.kind).toBe(kind);
   });
@@ -524,8 +483,7 @@ describe('a probe', () => {
   });
 
   it('says that the kind of database is not decided where there is no metric data yet', async () => {
-    const world = new World();
-    world.populate(1);
+    const world = World.of(1);
     world.reader.fault = ({ kind }) => (kind === 'metric_data' ? { reason: 'server', status: 500 } : undefined);
     const probed = await world.probed();
     expect(probed.success).toBe(false);
@@ -534,8 +492,7 @@ describe('a probe', () => {
   });
 
   it('says of each family of what was read why it is absent, and what is not read at all', async () => {
-    const world = new World();
-    world.populate(1, 1);
+    const world = World.of(1, 1);
     world.reader.keyTransactions = [keyTransaction(9, 1)];
     const probed = await world.probed();
     const present = new Set(probed.blocks.flatMap(({ samples }) => samples.columns.map(({ family }) => family.name)));
@@ -551,16 +508,14 @@ describe('a probe', () => {
     expect(noteOf('newrelic_application_queue_time_seconds')).toContain(
       'New Relic answered no WebFrontend/QueueTime; it comes from',
     );
-    const without = new World([accountConfig({ hosts: false })]);
-    without.populate(1, 1);
+    const without = World.of(1, 1, [accountConfig({ hosts: false })]);
     const { notes } = await without.probed();
     expect(notes).toContain('no hosts: they are off for the application (hosts, applications.settings)');
     expect(notes.filter((note) => note.startsWith('newrelic_host_'))).toEqual([]);
   });
 
   it('says of instances which of their families are absent, where there are any', async () => {
-    const world = new World([accountConfig({ instances: true })]);
-    world.populate(2);
+    const world = World.of(2, 0, [accountConfig({ instances: true })]);
     world.reader.instancesOf.set(1, [instance(5, { summary: undefined })]);
     const aboutInstances = async (id: number): Promise<string[]> =>
       (await world.probed(id)).notes.filter((note) => note.startsWith('newrelic_instance_'));
@@ -577,8 +532,7 @@ describe('a probe', () => {
   });
 
   it('does not succeed when anything of the application failed, and answers the rest', async () => {
-    const world = new World();
-    world.populate(2, 1);
+    const world = World.of(2, 1);
     world.reader.fault = ({ hostKey }) => (hostKey === '1000' ? { reason: 'timeout' } : undefined);
     expect(await world.probed(1)).toMatchObject({ success: false });
     expect(await world.probed(2)).toMatchObject({ success: true });

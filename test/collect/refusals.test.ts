@@ -3,8 +3,13 @@ import { accountConfig, collectionConfig, query } from './support/config.ts';
 import { NERDGRAPH, REST, World } from './support/world.ts';
 
 async function withRefusedQuery(likeness: typeof REST): Promise<World> {
-  const world = new World([accountConfig({ queries: [query('orders')], account_id: 7 })], collectionConfig(), likeness);
-  world.populate(2, 1);
+  const world = World.of(
+    2,
+    1,
+    [accountConfig({ queries: [query('orders')], account_id: 7 })],
+    collectionConfig(),
+    likeness,
+  );
   world.reader.fault = ({ kind }) => (kind === 'queries' ? { reason: 'auth', status: 401 } : undefined);
   await world.scrapeFor(3 * 60, 60);
   return world;

@@ -20,8 +20,7 @@ function queues(world: World): void {
 
 describe('a reload', () => {
   it('keeps what is held and calls nothing for it', async () => {
-    const world = new World();
-    world.populate(3, 2);
+    const world = World.of(3, 2);
     await world.scrape();
     const before = world.reader.calls.length;
     world.collector.reconfigure(config());
@@ -30,8 +29,7 @@ describe('a reload', () => {
   });
 
   it('that shortens the delay has the newer window read at once', async () => {
-    const world = new World();
-    world.populate(2, 1);
+    const world = World.of(2, 1);
     await world.scrape();
     const before = world.reader.of('metric_data').length;
     const { delay } = collectionConfig();
@@ -43,8 +41,7 @@ describe('a reload', () => {
 
   it('that narrows the applications takes effect at once, one that widens them with the next list', async () => {
     const only = (...ids: number[]) => accountConfig({ applications: { include: ids.map((id) => ({ id })) } });
-    const world = new World([only(1, 2)]);
-    world.populate(4);
+    const world = World.of(4, 0, [only(1, 2)]);
     await world.scrape();
     expect(world.reader.of('applications')[0]?.query).toEqual({ ids: [1, 2] });
     world.collector.reconfigure(config(only(2)));
@@ -57,8 +54,7 @@ describe('a reload', () => {
   });
 
   it('that widens the applications while the narrow list is being read has the list read again', async () => {
-    const world = new World([accountConfig({ applications: { include: [{ id: 1 }] } })]);
-    world.populate(3);
+    const world = World.of(3, 0, [accountConfig({ applications: { include: [{ id: 1 }] } })]);
     void world.collector.refresh(EVERYTHING, 9_500);
     await world.clock.advance(50);
     world.collector.reconfigure(config());
@@ -68,22 +64,19 @@ describe('a reload', () => {
   });
 
   it('that switches hosts off takes their series away and makes no calls for them', async () => {
-    const world = new World();
-    world.populate(2, 2);
+    const world = World.of(2, 2);
     await world.scrape();
     world.collector.reconfigure(config(accountConfig({ hosts: false })));
     const groups = (await world.collector.snapshot(EVERYTHING)).blocks.map(({ group }) => group);
     expect(groups).not.toContain('hosts');
     expect(groups).not.toContain('host_metrics');
     world.reader.calls.length = 0;
-    await world.nextMinute(1);
-    await world.scrape();
+    await world.nextScrape();
     expect(world.reader.calls).toHaveLength(2 + 2);
   });
 
   it('that switches applications off forgets them: switched on again, they cannot be told before their list was read', async () => {
-    const world = new World([accountConfig({ hosts: false })]);
-    world.populate(2);
+    const world = World.of(2, 0, [accountConfig({ hosts: false })]);
     world.reader.keyTransactions = [keyTransaction(9, 1)];
     await world.scrape();
     world.collector.reconfigure(config(accountConfig({ hosts: false, applications: { read: false } })));
@@ -99,8 +92,7 @@ describe('a reload', () => {
 
   it('that changes the budget tells at once by the effective interval, before anything is read again', async () => {
     const account = (requests_per_minute: number) => accountConfig({ hosts: false, limits: { requests_per_minute } });
-    const world = new World([account(50)]);
-    world.populate(100);
+    const world = World.of(100, 0, [account(50)]);
     await world.scrapeFor(300);
     const interval = async () => {
       const { accounts } = await world.collector.snapshot({ groups: new Set() });
@@ -112,8 +104,7 @@ describe('a reload', () => {
   });
 
   it('that switches key transactions off takes their series away, and one that switches them on reads their list', async () => {
-    const world = new World([accountConfig({ hosts: false })]);
-    world.populate(1);
+    const world = World.of(1, 0, [accountConfig({ hosts: false })]);
     world.reader.keyTransactions = [keyTransaction(9, 1), keyTransaction(10, 1)];
     const shown = ({ blocks }: Pick<Snapshot, 'blocks'>) =>
       blocks.filter(({ group }) => group === 'key_transactions').length;
@@ -121,8 +112,7 @@ describe('a reload', () => {
     world.collector.reconfigure(config(accountConfig({ hosts: false, key_transactions: false })));
     expect(shown(await world.collector.snapshot(EVERYTHING))).toBe(0);
     expect(world.status.visible.keyTransactions).toBe(0);
-    await world.nextMinute(1);
-    expect(shown(await world.scrape())).toBe(0);
+    expect(shown(await world.nextScrape())).toBe(0);
     expect(world.reader.of('key_transactions')).toHaveLength(1);
     world.collector.reconfigure(config(accountConfig({ hosts: false })));
     expect(shown(await world.scrape())).toBe(2);
@@ -131,8 +121,7 @@ describe('a reload', () => {
   it('that widens the key transactions has their list read again, one that narrows them takes effect at once', async () => {
     const only = (...ids: number[]) =>
       accountConfig({ hosts: false, key_transactions: { include: ids.map((id) => ({ id })), exclude: [] } });
-    const world = new World([only(9)]);
-    world.populate(1);
+    const world = World.of(1, 0, [only(9)]);
     world.reader.keyTransactions = [keyTransaction(9, 1), keyTransaction(10, 1)];
     const shown = ({ blocks }: Pick<Snapshot, 'blocks'>) =>
       blocks.flatMap(({ labels }) => labels.key_transaction_id ?? []);
@@ -146,8 +135,7 @@ describe('a reload', () => {
 
   it('that lists the applications by ids keeps the names of those that own chosen key transactions', async () => {
     const chosen = { hosts: false, key_transactions: { include: [{ id: 9 }], exclude: [] } };
-    const world = new World([accountConfig(chosen)]);
-    world.populate(2);
+    const world = World.of(2, 0, [accountConfig(chosen)]);
     world.reader.keyTransactions = [keyTransaction(9, 2)];
     await world.scrape();
     world.collector.reconfigure(config(accountConfig({ ...chosen, applications: { include: [{ id: 1 }] } })));
@@ -172,19 +160,16 @@ describe('a reload', () => {
 
   it('that allows more calls at once is in force for the next call', async () => {
     const account = (most: number) => accountConfig({ hosts: false, limits: { max_concurrent_requests: most } });
-    const world = new World([account(2)]);
-    world.populate(20);
+    const world = World.of(20, 0, [account(2)]);
     await world.scrape();
     expect(world.reader.mostInFlight).toBe(2);
     world.collector.reconfigure(config(account(5)));
-    await world.nextMinute(1);
-    await world.scrape();
+    await world.nextScrape();
     expect(world.reader.mostInFlight).toBe(5);
   });
 
   it('that changes static labels changes them on every series', async () => {
-    const world = new World([accountConfig({ instances: true })]);
-    world.populate(1, 1);
+    const world = World.of(1, 1, [accountConfig({ instances: true })]);
     world.reader.instancesOf.set(1, [instance(5)]);
     await world.scrape();
     world.collector.reconfigure(config(accountConfig({ instances: true, labels: { team: 'blue' } })));
@@ -194,8 +179,7 @@ describe('a reload', () => {
   });
 
   it('that overrides the database kind calculates what is held anew', async () => {
-    const world = new World();
-    world.populate(1, 1);
+    const world = World.of(1, 1);
     await world.scrape();
     const settings = [{ match: { id: 1 }, database_component: 'database' as const, hosts: undefined }];
     world.collector.reconfigure(config(accountConfig({ applications: { settings } })));
@@ -205,8 +189,7 @@ describe('a reload', () => {
   });
 
   it('that changes the window is in force for the next call', async () => {
-    const world = new World();
-    world.populate(1);
+    const world = World.of(1);
     await world.scrape();
     world.collector.reconfigure(config(accountConfig(), collectionConfig({ window: 60_000, delay: 180_000 })));
     world.reader.calls.length = 0;
@@ -238,8 +221,7 @@ describe('a reload', () => {
   });
 
   it('leaves alone what waits after a failure, and tries it at once only when the key is another one', async () => {
-    const world = new World([accountConfig({ hosts: false })]);
-    world.populate(1);
+    const world = World.of(1, 0, [accountConfig({ hosts: false })]);
     world.reader.fault = ({ kind }) => (kind === 'metric_data' ? { reason: 'server', status: 500 } : undefined);
     await world.scrapeFor(50, 5);
     const before = world.reader.of('metric_data').length;
@@ -253,8 +235,7 @@ describe('a reload', () => {
   });
 
   it('wakes scrapes that wait for what it removes', async () => {
-    const world = new World();
-    world.populate(2, 1);
+    const world = World.of(2, 1);
     world.reader.latency = ({ applicationId }) => (applicationId === 2 ? 60_000 : 100);
     const asked = world.clock.monotonic();
     const scrape = world.collector.refresh(EVERYTHING, 9_500);
@@ -265,8 +246,7 @@ describe('a reload', () => {
   });
 
   it('that cannot be built changes nothing', async () => {
-    const world = new World();
-    world.populate(1);
+    const world = World.of(1);
     await world.scrape();
     world.readers.clear();
     const bad = { ...QUEUE, match: '{a}/{b}' };
@@ -276,8 +256,7 @@ describe('a reload', () => {
     const { blocks } = await world.collector.snapshot(EVERYTHING);
     expect(blocks[0]?.labels).not.toHaveProperty('a');
     expect(world.opened.map(({ closed }) => closed)).toEqual([false, true]);
-    await world.nextMinute(1);
-    expect(await world.scrape()).toMatchObject({ complete: true });
+    expect(await world.nextScrape()).toMatchObject({ complete: true });
   });
 
   it('that cannot be built for its second account closes what it opened', () => {
@@ -294,16 +273,14 @@ describe('a reload', () => {
     ['interface', { api: 'nerdgraph' as const }],
     ['account id', { account_id: 42 }],
   ])('that names another %s begins anew', async (_, over) => {
-    const world = new World();
-    world.populate(1);
+    const world = World.of(1);
     await world.scrape();
     world.collector.reconfigure(config(accountConfig(over)));
     expect((await world.collector.snapshot(EVERYTHING)).blocks).toEqual([]);
   });
 
   it('that drops or moves an account stops it, and opens the new one empty', async () => {
-    const world = new World();
-    world.populate(1);
+    const world = World.of(1);
     await world.scrape();
     const [old] = world.opened;
     world.readers.delete('main');
@@ -315,8 +292,7 @@ describe('a reload', () => {
 
 describe('custom metrics', () => {
   it('travel in the same call, without names that cannot be asked for', async () => {
-    const world = new World([accountConfig({ custom_metrics: [QUEUE], hosts: false })]);
-    world.populate(1);
+    const world = World.of(1, 0, [accountConfig({ custom_metrics: [QUEUE], hosts: false })]);
     queues(world);
     const answer = await world.scrape();
     expect(world.reader.of('metric_data')).toHaveLength(1);
@@ -326,8 +302,7 @@ describe('custom metrics', () => {
   });
 
   it('count in the plan with the calls they take', async () => {
-    const world = new World([accountConfig({ custom_metrics: [QUEUE], hosts: false })]);
-    world.populate(1);
+    const world = World.of(1, 0, [accountConfig({ custom_metrics: [QUEUE], hosts: false })]);
     world.reader.names.set(
       1,
       Array.from({ length: 80 }, (_, index) => `Custom/Queue/${index}/depth`),
@@ -338,55 +313,46 @@ describe('custom metrics', () => {
   });
 
   it('that a reload brings are there after the next refresh, those it takes away are gone at once', async () => {
-    const world = new World([accountConfig({ hosts: false })]);
-    world.populate(1);
+    const world = World.of(1, 0, [accountConfig({ hosts: false })]);
     queues(world);
     await world.scrape();
     world.collector.reconfigure(config(accountConfig({ custom_metrics: [QUEUE], hosts: false })));
     await world.scrape();
-    await world.nextMinute(1);
-    expect(world.value(await world.scrape(), QUEUE.name, { queue: 'a' })).toBe(7);
+    expect(world.value(await world.nextScrape(), QUEUE.name, { queue: 'a' })).toBe(7);
     const other = { ...QUEUE, name: 'newrelic_custom_other', value: 'max_value' };
     world.collector.reconfigure(config(accountConfig({ custom_metrics: [other], hosts: false })));
     expect(world.value(await world.collector.snapshot(EVERYTHING), QUEUE.name)).toBeUndefined();
-    await world.nextMinute(1);
-    expect(world.value(await world.scrape(), other.name, { queue: 'a' })).toBe(9);
+    expect(world.value(await world.nextScrape(), other.name, { queue: 'a' })).toBe(9);
   });
 
   it('of other names than before have the names read again', async () => {
-    const world = new World([accountConfig({ custom_metrics: [QUEUE], hosts: false })]);
-    world.populate(1);
+    const world = World.of(1, 0, [accountConfig({ custom_metrics: [QUEUE], hosts: false })]);
     world.reader.names.set(1, ['Custom/Queue/a/depth', 'Custom/Pool/p/size']);
     world.reader.values = () => ({ ...TRAFFIC, 'Custom/Pool/p/size': { average_value: 3 } });
     await world.scrape();
     const pool = { ...QUEUE, name: 'newrelic_custom_pool_size', match: 'Custom/Pool/{pool}/size' };
     world.collector.reconfigure(config(accountConfig({ custom_metrics: [pool], hosts: false })));
     await world.scrape();
-    await world.nextMinute(1);
-    expect(world.value(await world.scrape(), pool.name, { pool: 'p' })).toBe(3);
+    expect(world.value(await world.nextScrape(), pool.name, { pool: 'p' })).toBe(3);
   });
 
   it('beyond their cap count as cut with each reading, also where the exposition has none of them', async () => {
-    const world = new World([accountConfig({ custom_metrics: [{ ...QUEUE, max_series: 1 }], hosts: false })]);
-    world.populate(1);
+    const world = World.of(1, 0, [accountConfig({ custom_metrics: [{ ...QUEUE, max_series: 1 }], hosts: false })]);
     world.reader.names.set(1, ['Custom/Queue/a/depth', 'Custom/Queue/b/depth']);
     world.reader.values = () => TRAFFIC;
     const [first] = (await world.scrape()).cut;
-    await world.nextMinute(1);
-    const [next] = (await world.scrape()).cut;
+    const [next] = (await world.nextScrape()).cut;
     expect([first?.series, next?.series]).toEqual([1, 1]);
     expect(next?.reading).not.toBe(first?.reading);
   });
 
   it('of hosts have as many series as the cap allows of the hosts that there are now', async () => {
     const account = accountConfig({ custom_metrics: [{ ...QUEUE, scope: 'host', max_series: 2 }] });
-    const world = new World([account], collectionConfig({ intervals: { hosts: 60_000 } }));
-    world.populate(1, 1);
+    const world = World.of(1, 1, [account], collectionConfig({ intervals: { hosts: 60_000 } }));
     queues(world);
     world.reader.names.set(1, ['Custom/Queue/a/depth']);
     const served = async () => {
-      await world.nextMinute(1);
-      const { blocks, cut } = await world.scrape();
+      const { blocks, cut } = await world.nextScrape();
       const series = blocks.filter(({ group }) => group === 'custom_metrics').length;
       return { series, cut: cut.map((each) => each.series) };
     };
@@ -401,8 +367,7 @@ describe('custom metrics', () => {
 
   it('keep their families through a reload that leaves them alone', async () => {
     const account = accountConfig({ custom_metrics: [QUEUE], hosts: false });
-    const world = new World([account]);
-    world.populate(1);
+    const world = World.of(1, 0, [account]);
     queues(world);
     const familyOf = async () =>
       (await world.collector.snapshot(EVERYTHING)).blocks
@@ -411,8 +376,7 @@ describe('custom metrics', () => {
     await world.scrape();
     const before = await familyOf();
     world.collector.reconfigure(config(account));
-    await world.nextMinute(1);
-    await world.scrape();
+    await world.nextScrape();
     expect(await familyOf()).toBe(before);
   });
 });
@@ -421,8 +385,7 @@ it('a label that a reload makes static is on no series twice', async () => {
   const tags = { account: { applications: { tags: ['team'] }, custom_metrics: [QUEUE] }, label: 'tag_team' };
   const captured = { account: { custom_metrics: [QUEUE] }, label: 'queue' };
   for (const { account, label } of [tags, captured]) {
-    const world = new World([accountConfig(account)], collectionConfig(), NERDGRAPH);
-    world.populate(1, 1);
+    const world = World.of(1, 1, [accountConfig(account)], collectionConfig(), NERDGRAPH);
     world.reader.applications = [{ ...application(1), tags: [{ key: 'team', values: ['web'] }] }];
     queues(world);
     const added = async () => {
@@ -451,8 +414,7 @@ describe('background mode', () => {
   }
 
   it('refreshes at the start and as windows move on, and the scrape never waits nor calls', async () => {
-    const world = new World([accountConfig()], BACKGROUND);
-    world.populate(3, 1);
+    const world = World.of(3, 1, [accountConfig()], BACKGROUND);
     const stop = start(world);
     expect(world.collector.isReady).toBe(false);
     await world.clock.advance(1_000);
@@ -476,20 +438,8 @@ describe('background mode', () => {
     expect(new Set(offsets.slice(1)).size).toBeGreaterThan(5);
   });
 
-  it('is ready once the first refresh has ended, well or not', async () => {
-    const world = new World([accountConfig()], BACKGROUND);
-    world.reader.fault = () => ({ reason: 'network', latency: 5_000 });
-    const stop = start(world);
-    await world.clock.advance(4_000);
-    expect(world.collector.isReady).toBe(false);
-    await world.clock.advance(2_000);
-    expect(world.collector.isReady).toBe(true);
-    stop();
-  });
-
   it('serves nothing beyond max_age although a refresh takes very long', async () => {
-    const world = new World([accountConfig({ hosts: false })], BACKGROUND);
-    world.populate(1);
+    const world = World.of(1, 0, [accountConfig({ hosts: false })], BACKGROUND);
     const stop = start(world);
     await world.clock.advance(10_000);
     world.reader.latency = () => 3_600_000;
@@ -501,8 +451,7 @@ describe('background mode', () => {
 
 describe('stopping', () => {
   it('answers whoever waits, aborts calls in flight, and logs no failures', async () => {
-    const world = new World();
-    world.populate(2);
+    const world = World.of(2);
     world.reader.latency = () => 60_000;
     const scrape = world.collector.refresh(EVERYTHING, 9_500);
     await world.clock.advance(10);
@@ -517,17 +466,15 @@ describe('stopping', () => {
 
 describe('a large fleet', () => {
   it('of 1,000 applications with 5 hosts each gets through a refresh in bounded work', async () => {
-    const world = new World([
+    const world = World.of(1_000, 5, [
       accountConfig({ limits: { requests_per_minute: 100_000, max_concurrent_requests: 100 } }),
     ]);
-    world.populate(1_000, 5);
     world.reader.recording = false;
     const answer = await world.scrape(EVERYTHING, 60_000);
     expect(answer.complete).toBe(true);
     expect(answer.blocks).toHaveLength(1_000 * (2 + 10));
     // What is kept of an answer is what something reads.
     world.reader.applications = [application(1)];
-    await world.nextMinute(1);
-    expect((await world.scrape()).blocks).toHaveLength(12);
+    expect((await world.nextScrape()).blocks).toHaveLength(12);
   });
 });

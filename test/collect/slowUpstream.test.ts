@@ -11,8 +11,7 @@ describe('an upstream too slow for the calls at once', () => {
     'slows 75 applications at four seconds a call and two at once evenly, and all of them are fresh',
     async () => {
       const limits = { requests_per_minute: 600, max_concurrent_requests: 2 };
-      const world = new World([accountConfig({ hosts: false, limits })]);
-      world.populate(75);
+      const world = World.of(75, 0, [accountConfig({ hosts: false, limits })]);
       world.reader.latency = () => 4_000;
       await world.scrapeFor(1_800);
       const intervals = new Set<number>();
@@ -40,8 +39,7 @@ describe('an upstream too slow for the calls at once', () => {
     'lets no host be missing for good',
     async () => {
       const limits = { requests_per_minute: 600, max_concurrent_requests: 8 };
-      const world = new World([accountConfig({ limits })]);
-      world.populate(40, 3);
+      const world = World.of(40, 3, [accountConfig({ limits })]);
       world.reader.latency = () => 7_500;
       await world.scrapeFor(1_200);
       await world.scrapeFor(600, 15, () => {
@@ -55,8 +53,7 @@ describe('an upstream too slow for the calls at once', () => {
     'is at its interval again when calls are fast again',
     async () => {
       const limits = { requests_per_minute: 600, max_concurrent_requests: 2 };
-      const world = new World([accountConfig({ hosts: false, limits })]);
-      world.populate(100);
+      const world = World.of(100, 0, [accountConfig({ hosts: false, limits })]);
       world.reader.latency = () => 3_000;
       await world.scrapeFor(900);
       expect(world.group('application_metrics').effectiveIntervalSeconds).toBeGreaterThan(120);
@@ -72,8 +69,9 @@ describe('an upstream too slow for the calls at once', () => {
 
 describe('what failed', () => {
   it('takes all calls at once when upstream answers again after it hung', async () => {
-    const world = new World([accountConfig({ limits: { requests_per_minute: 3_000, max_concurrent_requests: 8 } })]);
-    world.populate(60, 3);
+    const world = World.of(60, 3, [
+      accountConfig({ limits: { requests_per_minute: 3_000, max_concurrent_requests: 8 } }),
+    ]);
     world.reader.latency = () => 1_000;
     let hanging = false;
     world.reader.fault = () => (hanging ? { reason: 'timeout', latency: 10_000 } : undefined);
@@ -86,8 +84,7 @@ describe('what failed', () => {
   });
 
   it('comes back within five minutes of upstream, name lists too', async () => {
-    const world = new World([accountConfig({ hosts: false })]);
-    world.populate(2);
+    const world = World.of(2, 0, [accountConfig({ hosts: false })]);
     world.reader.fault = ({ kind }) => (kind === 'metric_names' ? { reason: 'server', status: 500 } : undefined);
     await world.scrapeFor(3 * 3_600);
     world.reader.fault = () => undefined;
@@ -112,8 +109,7 @@ function hangingWorld(shape: { applications: number; hanging: number; listLatenc
 
 describe('a hanging application', () => {
   it('does not hide what its hosts have without it', async () => {
-    const world = new World();
-    world.populate(2, 2);
+    const world = World.of(2, 2);
     world.reader.latency = ({ kind, applicationId, hostKey }) =>
       kind === 'metric_data' && applicationId === 1 && hostKey === undefined ? 60_000 : 100;
     const answer = await world.scrape();
@@ -155,8 +151,7 @@ describe('a hanging application', () => {
   );
 
   it('whose response cannot be read leaves the database kind of its hosts undecided', async () => {
-    const world = new World();
-    world.populate(1, 1);
+    const world = World.of(1, 1);
     const { values } = world.reader;
     world.reader.values = (query) =>
       query.hostKey === undefined
@@ -166,7 +161,6 @@ describe('a hanging application', () => {
     expect(world.value(answer, 'newrelic_host_response_time_seconds')).toBe(0.1);
     expect(world.value(answer, 'newrelic_host_total_time_seconds')).toBeUndefined();
     world.reader.values = values;
-    await world.nextMinute(1);
-    expect(world.value(await world.scrape(), 'newrelic_host_total_time_seconds')).toBeCloseTo(0.05);
+    expect(world.value(await world.nextScrape(), 'newrelic_host_total_time_seconds')).toBeCloseTo(0.05);
   });
 });

@@ -192,23 +192,6 @@ describe('windowSamples', () => {
     const wanted = Object.keys(expected('host')).filter((series) => !needs.test(series) || /end_user/.test(series));
     expect(found.sort()).toEqual(wanted.sort());
   });
-
-  it('divides a count by the length of the window', () => {
-    const metrics = {
-      EndUser: { call_count: 30 },
-      'Errors/all': { error_count: 60 },
-      'Memcache/allWeb': { call_count: 150 },
-      HttpDispatcher: { call_count: 60, requests_per_minute: 0 },
-    };
-    const values = windowOf(metrics, 300);
-    expect(written(windowSamples('host', values, 'none'))).toEqual({
-      'newrelic_host_component_calls_per_second{component=Memcache}': 0.5,
-      newrelic_host_web_requests_per_second: 0.2,
-      newrelic_host_error_ratio: 1,
-      newrelic_host_errors_per_second: 0.2,
-      newrelic_host_end_user_page_views_per_second: 0.1,
-    });
-  });
 });
 
 /** Any subset of the keys, each with what is made for it. */

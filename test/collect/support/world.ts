@@ -59,6 +59,13 @@ export class World {
     });
   }
 
+  /** A world whose first account has that many applications with that many hosts each. */
+  static of(applications: number, hosts = 0, ...arrangement: ConstructorParameters<typeof World>): World {
+    const world = new World(...arrangement);
+    world.populate(applications, hosts);
+    return world;
+  }
+
   /** Makes the upstream service of an account that was not there at the start. */
   arrange: (reader: FakeReader) => void = () => undefined;
 
@@ -133,6 +140,12 @@ export class World {
   /** Advances to `seconds` after the start of the next minute. */
   async nextMinute(seconds = 0): Promise<void> {
     await this.clock.until((Math.floor(this.clock.now() / 60_000) + 1) * 60_000 + seconds * 1000);
+  }
+
+  /** Scrapes `seconds` after the start of the next minute. */
+  async nextScrape(seconds = 1): ReturnType<World['scrape']> {
+    await this.nextMinute(seconds);
+    return this.scrape();
   }
 
   /** The value of one series of an application's or a host's block; undefined when it is absent. */
