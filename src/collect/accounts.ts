@@ -13,7 +13,6 @@ import { UserConcurrency } from './userConcurrency.ts';
 /** The new accounts of lists that are opened in one turn: each takes up to half a millisecond. */
 const OPENED_AT_ONCE = 5;
 
-/** A reader of one account and the key it uses. */
 export type AccountReader = Pick<AccountContext, 'reader' | 'keyMark'>;
 
 export interface AccountsDependencies {
@@ -33,7 +32,6 @@ export interface Entry {
   readonly accounts: readonly AccountCollector[];
 }
 
-/** What makes calls, and the context that it gets when everything has been opened. */
 interface Opened<Caller extends AccountCollector | AccountList> {
   readonly caller: Caller;
   readonly context: AccountContext;
@@ -45,7 +43,6 @@ export class Accounts {
   readonly #dependencies: AccountsDependencies;
   #config: Config;
   #byName: ReadonlyMap<string, AccountCollector> = new Map();
-  /** By the name of the entry. */
   #lists: ReadonlyMap<string, AccountList> = new Map();
   #expansion: Expansion = { accounts: [], entries: new Map() };
   /** The versions of the lists that the expansion was made from. */
@@ -65,7 +62,6 @@ export class Accounts {
     this.#take(config, []);
   }
 
-  /** The configurations of all accounts as they are now. */
   get configs(): readonly AccountConfig[] {
     return this.#expansion.accounts;
   }
@@ -82,7 +78,6 @@ export class Accounts {
     return [...this.#lists.values()];
   }
 
-  /** In the order of the configuration. */
   entries(): readonly Entry[] {
     return this.lists.map((list) => ({
       list,
@@ -91,7 +86,6 @@ export class Accounts {
     }));
   }
 
-  /** Takes over changed keys. */
   noticeKeys(): void {
     for (const account of this.#byName.values()) account.noticeKey();
     this.#share();
@@ -114,7 +108,6 @@ export class Accounts {
     await this.#expand();
   }
 
-  /** Stops all calls for good; never rejects. */
   async stop(): Promise<void> {
     this.concurrency.stop();
     const all = [...this.#lists.values(), ...this.#byName.values()];

@@ -10,11 +10,8 @@ export type Verdict = { readonly exportedAs: string } | { readonly leftOut: Left
 /** `elsewhere`: another entry, or the file itself, reads it. */
 type LeftOut = 'filter' | 'max_accounts' | 'elsewhere';
 
-/** The accounts that an entry stands for. */
 export interface ExpandedEntry {
-  /** Every account that the key lists, by its number. */
   readonly verdicts: readonly (ListedAccount & { readonly verdict: Verdict })[];
-  /** What is likely a mistake, in sentences. */
   readonly warnings: readonly string[];
 }
 

@@ -172,6 +172,14 @@ const APDEX_TARGET: Spec = {
   calculate: ({ entry }) => entry.summary?.apdexTarget,
 };
 
+/** The sources of the rolling values of applications and hosts in NerdGraph. */
+const OF_TIMESLICES = {
+  responseTime: 'HttpDispatcher of the last 4 minutes',
+  requests: 'HttpDispatcher of the last 4 minutes',
+  errorRatio: 'Errors/all / (HttpDispatcher + OtherTransaction/all) of the last 4 minutes',
+  apdexScore: 'Apdex of the last 4 minutes',
+};
+
 function withoutEmptyAverages(summary: RollingSummary | undefined): RollingSummary | undefined {
   if (summary?.requestRate !== 0) return summary;
   return {
@@ -250,12 +258,7 @@ const APPLICATION = rowsOf('applications', 'rolling', [
     nerdgraph: 'settings.serverSideConfig',
     calculate: ({ entry }) => flag(entry.settings?.serverSideConfig),
   },
-  ...traffic({
-    responseTime: 'HttpDispatcher of the last 4 minutes',
-    requests: 'HttpDispatcher of the last 4 minutes',
-    errorRatio: 'Errors/all / (HttpDispatcher + OtherTransaction/all) of the last 4 minutes',
-    apdexScore: 'Apdex of the last 4 minutes',
-  }),
+  ...traffic(OF_TIMESLICES),
   APDEX_TARGET,
   {
     suffix: 'rolling_hosts',
@@ -291,12 +294,7 @@ const HOST = rowsOf('hosts', 'rolling', [
     calculate: ({ entry: { language = '' } }) => info({ language }),
   },
   healthStatus('host', false),
-  ...traffic({
-    responseTime: 'HttpDispatcher of the last 4 minutes',
-    requests: 'HttpDispatcher of the last 4 minutes',
-    errorRatio: 'Errors/all / (HttpDispatcher + OtherTransaction/all) of the last 4 minutes',
-    apdexScore: 'Apdex of the last 4 minutes',
-  }),
+  ...traffic(OF_TIMESLICES),
   {
     suffix: 'rolling_instances',
     meaning: 'Instances that report',
