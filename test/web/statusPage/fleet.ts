@@ -28,12 +28,7 @@ export const HOSTILE_NAMES = [
 
 const SHAPES: Times[] = [
   { response: 0.252, queue: 0.012, components: { 'Datastore/MySQL': 0.09, External: 0.05 }, total: 0.1 },
-  {
-    response: 1.43,
-    queue: 0,
-    components: { 'Datastore/Postgres': 0.7, 'Datastore/Redis': 0.02, External: 0.5 },
-    total: 0.21,
-  },
+  { response: 1.43, components: { 'Datastore/Postgres': 0.7, 'Datastore/Redis': 0.02, External: 0.5 }, total: 0.21 },
   { response: 0.031, queue: 0.004, components: { Database: 0.006, Memcache: 0.001 }, total: 0.02 },
   { response: 0.4, components: { External: 0.55 }, total: -0.15 },
   { response: 0.08, total: 0.08 },
@@ -54,23 +49,13 @@ export function fleet(applications = 120): { accounts: AccountStatus[]; blocks: 
   const tasks = [
     task({ group: 'applications', applicationId: undefined, application: undefined, seconds: 1.2 }),
     task({
-      applicationId: 1_004,
-      application: HOSTILE_NAMES[0],
-      state: 'stale',
-      failures: 4,
+      ...{ applicationId: 1_004, application: HOSTILE_NAMES[0], state: 'stale', failures: 4, seconds: 9.8 },
       problem: 'GET /applications/{id}/metrics/data.json: 503, after 3 attempts; the service is overloaded',
-      seconds: 9.8,
     }),
     task({
-      group: 'host_metrics',
-      applicationId: 1_001,
-      application: 'shop-1',
-      hostId: '51',
-      host: 'web-01.<b>example</b>',
-      state: 'missing',
-      failures: 11,
+      ...{ group: 'host_metrics', applicationId: 1_001, application: 'shop-1', hostId: '51' },
+      ...{ host: 'web-01.<b>example</b>', state: 'missing', failures: 11, seconds: 10 },
       problem: 'GET /applications/{id}/hosts/{host_id}/metrics/data.json: no response within 10 s',
-      seconds: 10,
     }),
     ...list.slice(0, 30).map(({ id, name }) => task({ applicationId: id, application: name })),
   ];
@@ -90,20 +75,13 @@ export function fleet(applications = 120): { accounts: AccountStatus[]; blocks: 
         groupStatus(),
         groupStatus({ group: 'key_transactions' }),
         groupStatus({
-          group: 'application_metrics',
-          success: false,
-          effectiveIntervalSeconds: 130,
-          tasks: { fresh: 117, stale: 2, missing: 1 },
-          durationSeconds: 42.4,
-          lastSuccess: TEST_NOW - 400,
+          ...{ group: 'application_metrics', success: false, durationSeconds: 42.4, lastSuccess: TEST_NOW - 400 },
+          ...{ effectiveIntervalSeconds: 130, tasks: { fresh: 117, stale: 2, missing: 1 } },
         }),
         groupStatus({ group: 'hosts', intervalSeconds: 300, effectiveIntervalSeconds: 300 }),
         groupStatus({
-          group: 'host_metrics',
-          success: undefined,
-          lastSuccess: undefined,
-          durationSeconds: undefined,
-          oldestWindowEnd: undefined,
+          ...{ group: 'host_metrics', success: undefined, lastSuccess: undefined },
+          ...{ durationSeconds: undefined, oldestWindowEnd: undefined },
         }),
         groupStatus({ group: 'metric_names', intervalSeconds: 21_600, effectiveIntervalSeconds: 21_600 }),
       ],
@@ -119,10 +97,8 @@ export function fleet(applications = 120): { accounts: AccountStatus[]; blocks: 
       tasks: [],
       groups: [
         groupStatus({
-          success: false,
-          lastSuccess: undefined,
+          ...{ success: false, lastSuccess: undefined, oldestWindowEnd: undefined },
           tasks: { fresh: 0, stale: 0, missing: 1 },
-          oldestWindowEnd: undefined,
         }),
       ],
       budget: { configured: 600, inForce: 600, lastMinute: 1, inFlight: 0, pausedUntil: undefined },
@@ -154,124 +130,58 @@ export function monitoredTypes(): TypeStatus[] {
   ];
 }
 
-/** Accounts that are read, and where much fails: nothing is refused or paused, so that the page must say it by itself. */
+/** Accounts where much fails, one that cannot be read, and ones whose interface ends; 200 applications fail in two ways. */
 export function faulty(): { accounts: AccountStatus[]; blocks: Block[] } {
-  const problem = 'GET /applications/{id}/metrics/data.json: no response within 30 s, after 3 attempts';
-  const applications = Array.from({ length: 12 }, (_, index) => ({
-    id: 2_000 + index,
-    name: `billing-${index}`,
-    language: 'java',
-    reporting: true,
-  }));
-  const tasks = applications.map(({ id, name }, index) =>
-    task({
-      applicationId: id,
-      application: name,
-      ...(index < 10 ? { state: index < 4 ? 'missing' : 'stale', failures: 12 - index, problem, seconds: 30 } : {}),
-    }),
-  );
-  const groups = [
-    groupStatus(),
-    groupStatus({
-      group: 'application_metrics',
-      success: false,
-      tasks: { fresh: 2, stale: 6, missing: 4 },
-      durationSeconds: 58,
+  const call = 'GET /applications/{id}/metrics/data.json';
+  const applications = Array.from({ length: 212 }, (_, index) => {
+    return { id: 2_000 + index, name: `billing-${index}`, language: 'java', reporting: true };
+  });
+  const tasks = applications.map(({ id, name }, index) => {
+    const [reason, words] =
+      index % 2 === 0
+        ? (['timeout', 'no response within 30 s'] as const)
+        : (['server', '503 Service Unavailable, after 3 attempts; the service is overloaded'] as const);
+    const state = index % 3 === 0 ? ('missing' as const) : ('stale' as const);
+    const failed = { state, reason, failures: 1 + (index % 9), problem: `${call}: ${words}`, seconds: 30 };
+    return task({ applicationId: id, application: name, ...(index < 200 ? failed : {}) });
+  });
+  const group = groupStatus({
+    ...{ group: 'application_metrics', success: false, durationSeconds: 58 },
+    ...{
+      tasks: { fresh: 12, stale: 133, missing: 67 },
       lastSuccess: TEST_NOW - 1_900,
       oldestWindowEnd: TEST_NOW - 900,
-    }),
-  ];
-  const blocks = applications
-    .slice(4)
-    .map(({ id, name }, index) => breakdownBlock('billing', id, name, SHAPES[index % SHAPES.length]));
-  const endOfLife = TEST_NOW + 60 * 86_400;
-  return {
-    accounts: [
-      accountStatus({ name: 'billing', api: 'rest', endOfLife, applications, tasks, groups }),
-      accountStatus({ name: 'legacy', api: 'rest', endOfLife: TEST_NOW + 576 * 86_400, up: false }),
-      accountStatus({ name: 'search', api: 'nerdgraph', entities: monitoredTypes() }),
-    ],
-    blocks,
-  };
-}
-
-/** Three accounts: one where this many of 200 applications fail, one that cannot be read, and one that is well. */
-export function failing(count: number): { accounts: AccountStatus[]; blocks: Block[] } {
-  const applications = Array.from({ length: 200 }, (_, index) => ({
-    id: 3_000 + index,
-    name: `checkout-service-eu-west-1-${index}`,
-    language: 'java',
-    reporting: true,
-  }));
-  const tasks = applications.map(({ id, name }, index) =>
-    task({
-      applicationId: id,
-      application: name,
-      ...(index < count
-        ? {
-            state: index % 3 === 0 ? 'missing' : 'stale',
-            failures: 1 + (index % 9),
-            reason: index % 2 === 0 ? 'timeout' : 'server',
-            problem:
-              index % 2 === 0
-                ? 'GET /applications/{id}/metrics/data.json: no response within 10 s'
-                : 'GET /applications/{id}/metrics/data.json: 503 Service Unavailable, after 3 attempts; the service is overloaded',
-            seconds: 10,
-          }
-        : {}),
-    }),
-  );
-  const missing = tasks.filter(({ state }) => state === 'missing').length;
-  const group = groupStatus({
-    group: 'application_metrics',
-    success: count === 0,
-    tasks: { fresh: 200 - count, stale: count - missing, missing },
-    lastSuccess: TEST_NOW - 1_900,
+    },
   });
   const outage = {
-    since: TEST_NOW - 1_830,
-    reason: 'network' as const,
+    ...{ since: TEST_NOW - 1_830, reason: 'network' as const, remedy: REMEDIES.network, servedUntil: TEST_NOW + 90 },
     problem: 'GET /applications.json: connect ECONNREFUSED 203.0.113.7:443, after 3 attempts',
-    remedy: REMEDIES.network,
-    servedUntil: TEST_NOW + 90,
   };
+  const endOfLife = (days: number) => ({ api: 'rest' as const, endOfLife: TEST_NOW + days * 86_400 });
   return {
     accounts: [
-      accountStatus({ name: 'production', applications, tasks, groups: [groupStatus(), group] }),
-      ...(count === 0 ? [] : [accountStatus({ name: 'europe', up: false, outage, applications: [], warnings: [] })]),
-      accountStatus({ name: 'search', api: 'nerdgraph', labels: {}, applications: [], entities: monitoredTypes() }),
+      accountStatus({ name: 'billing', ...endOfLife(60), applications, tasks, groups: [groupStatus(), group] }),
+      accountStatus({ name: 'legacy', ...endOfLife(576), up: false }),
+      accountStatus({ name: 'europe', up: false, outage, applications: [], warnings: [] }),
+      accountStatus({ name: 'search', api: 'nerdgraph', labels: {}, entities: monitoredTypes() }),
     ],
     blocks: applications
-      .slice(count, count + 8)
-      .map(({ id, name }, index) => breakdownBlock('production', id, name, SHAPES[index % SHAPES.length])),
+      .slice(200, 208)
+      .map(({ id, name }, index) => breakdownBlock('billing', id, name, SHAPES[index % SHAPES.length])),
   };
 }
 
-const SERVICES = [
-  ...[
-    'storefront',
-    'checkout-api',
-    'payments',
-    'search',
-    'catalogue',
-    'inventory',
-    'billing',
-    'gateway',
-    'recommendations',
-  ],
-  ...['accounts', 'notifications', 'shipping'],
-];
+const SERVICES =
+  'storefront checkout-api payments search catalogue inventory billing gateway recommendations accounts notifications shipping'.split(
+    ' ',
+  );
 
 /** An account with the services of a shop, which serves the values of each; `burning` puts two of them in trouble. */
 export function shop(name = 'production', burning = false, services = SERVICES, firstId = 10_000) {
   const applications = services.map((service, index) => {
     const of = name === 'production' ? service : `${service}-${name}`;
-    return {
-      id: firstId + index,
-      name: of,
-      language: ['java', 'ruby', 'go', 'nodejs'][index % 4],
-      reporting: index !== 11,
-    };
+    const language = ['java', 'ruby', 'go', 'nodejs'][index % 4];
+    return { id: firstId + index, name: of, language, reporting: index !== 11 };
   });
   const blocks = applications.flatMap(({ id, name: app, reporting }, index): Block[] => {
     const isBad = burning && (index === 1 || index === 4);
@@ -315,10 +225,7 @@ export function entitiesOnly(): { accounts: AccountStatus[]; blocks: Block[] } {
     ...entityBlocks('production', 'EXT-SERVICE', name, index === 4 ? 'orange' : 'green', {
       ...{ 'Response time': 12.5 * (index + 1), Throughput: 1_200 / (index + 1), 'Error rate': 0.1 * index },
     }),
-    ...entityBlocks('production', 'INFRA-HOST', `web-${index}.eu.example`, 'green', {
-      'CPU usage': 31.4,
-      Memory: 62.1,
-    }),
+    ...entityBlocks('production', 'INFRA-HOST', `web-${index}.eu`, 'green', { 'CPU usage': 31.4, Memory: 62.1 }),
   ]);
   return {
     accounts: [accountStatus({ api: 'nerdgraph', groups, applications: undefined, entities, tasks: [task()] })],
@@ -331,16 +238,9 @@ export function unread(): { accounts: AccountStatus[]; blocks: Block[] } {
   const groups = GROUPS.map((group) =>
     groupStatus({ group, success: undefined, lastSuccess: undefined, tasks: { fresh: 0, stale: 0, missing: 1 } }),
   );
+  const tasks = [task({ state: 'missing' })];
   return {
-    accounts: [
-      accountStatus({
-        up: false,
-        applications: undefined,
-        windowEnd: undefined,
-        groups,
-        tasks: [task({ state: 'missing' })],
-      }),
-    ],
+    accounts: [accountStatus({ up: false, applications: undefined, windowEnd: undefined, groups, tasks })],
     blocks: [],
   };
 }
