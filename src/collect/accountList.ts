@@ -13,6 +13,7 @@ export class AccountList {
   context: AccountContext;
   keyMark: string;
   readonly limiter: AccountLimiter;
+  /** Why New Relic refuses the key: no account of the entry is read then, only this list. */
   refused: string | undefined;
   /**
    * Why the list could not be read last; `since` is in milliseconds of the monotonic clock. Undefined before the first attempt,
@@ -20,10 +21,13 @@ export class AccountList {
    */
   problem: { readonly reason: FailureReason; readonly text: string; readonly since: number } | undefined;
   tried = false;
+  /** True once one of its accounts was exported. */
   hasExported = false;
   noticed: ReadonlySet<string> = new Set();
+  /** Changes with every good list. */
   version = 0;
   listed: number | undefined;
+  /** The accounts of the last good list, and those that only this list lacked. */
   #accounts: ReadonlyMap<number, ListedAccount & { readonly isMissing: boolean }> | undefined;
   /** Failures of the list, and refusals of its key, since two reads in a row succeeded. */
   #failures = 0;

@@ -111,8 +111,10 @@ export class Refresh {
   requestedAt = -Infinity;
   /** The number of running requests: until they have ended, its tasks are not all known. */
   requesting = 0;
+  /** The window end (Unix seconds) of a running request for the whole scope, whose tasks all current waiters wait for. */
   requestingAllOf: number | undefined;
   readonly #clock: Clock;
+  /** A function for each waiting scrape, which releases it when there is nothing more to wait for. */
   readonly #waiters = new Set<() => void>();
   /** The tasks that the scrapes still wait for, and their numbers by kind. */
   readonly #left = new Set<Task>();

@@ -11,6 +11,7 @@ const FIRST_READ_INTERVAL = 60_000;
 /** The number of completely failed reads in a row after which New Relic counts as failing, until a read succeeds. */
 const FAILING_AFTER = 3;
 
+/** The most calls per minute while New Relic fails, in relation to those of the plan. */
 const CALLS_WHILE_FAILING = 2;
 
 export interface Call {
@@ -21,8 +22,10 @@ export interface Call {
 
 interface QueuedTask {
   readonly task: Task;
+  /** When it became due. */
   readonly since: number;
   readonly isTrial: boolean;
+  /** True once it no longer waits. */
   isRemoved: boolean;
 }
 

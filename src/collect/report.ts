@@ -13,6 +13,7 @@ class GroupProgress {
   readonly open = new Map<number, { readonly since: number; readonly left: Set<Task> }>();
   /** Tasks whose last attempt failed: until they are read, every refresh is a failure, even one that has other tasks only. */
   readonly failing = new Set<Task>();
+  /** The duration of the last refresh, and the end of the last one without failure (Unix seconds). */
   seconds: number | undefined;
   lastSuccess: number | undefined;
   /** While it fails: the reasons that were logged since the failure began, and the reasons of the last refresh. */
@@ -22,8 +23,7 @@ class GroupProgress {
 
 /**
  * What one account reports of its refreshes: the result of each group, for the exporter's own metrics, and lines of the log. A
- * refresh has one line; a group that fails has one for each reason, and one when it works again, no matter how many tasks failed
- * how often.
+ * group that fails has a line for each reason, and one when it works again, no matter how many tasks failed how often.
  */
 export class Report {
   logger: Logger;
@@ -36,6 +36,7 @@ export class Report {
   #isRefused = false;
   /** True from the line of a refusal to the line of its end. */
   #refusalLogged = false;
+  /** The end of the pause that was logged last. */
   #loggedPause = -Infinity;
 
   constructor(logger: Logger, clock: Clock, schedule: Schedule) {
@@ -62,6 +63,7 @@ export class Report {
     }
   }
 
+  /** A refresh of a group without tasks is a success, too. */
   endIdleGroups(groups: ReadonlySet<Group>, tasks: readonly Task[]): void {
     const busy = new Set(tasks.map(({ group }) => group));
     for (const group of groups) {

@@ -169,6 +169,12 @@ describe('compare', () => {
     });
   });
 
+  it('fails where a chosen key transaction cannot be read, whose details would seem to differ', async () => {
+    plant(keyTransactionOf(SHOP), 'nerdgraph', { failing: true });
+    await expect(compared()).rejects.toThrow('the data cannot be read over NerdGraph');
+    expect((await compared({}, ', key_transactions: false')).unexpected).toBe(0);
+  });
+
   it('chooses applications by tags as NerdGraph lists them', async () => {
     const comparison = await compared({ hosts: false }, ', applications: {include: [{tag: TEAM, value: shop}]}');
     const ids = new Set(
