@@ -128,14 +128,21 @@ function* from<S>(subjects: readonly S[], start: number): Generator<S> {
   for (let index = start; index < subjects.length; index += 1) yield subjects[index] as S;
 }
 
-/** The numbers of calls that together read all of these subjects when nothing fails. Other work may run in between. */
+/**
+ * The numbers of calls that together read all of these subjects when nothing fails, 0 where a subject was only taken: each number
+ * lets other work run.
+ */
 export function* countCalls<S, V, R extends TimeRange>(
   read: BatchRead<S, V, R>,
-  subjects: readonly S[],
+  subjects: Iterable<S>,
   range: R,
 ): Generator<number> {
-  if (read.callsOf === undefined) for (const { calls } of planAll(read, subjects, range)) yield calls;
-  else for (const subject of subjects) yield read.callsOf(subject, range);
+  const taken: S[] = [];
+  for (const subject of subjects) {
+    if (read.callsOf === undefined) taken.push(subject);
+    yield read.callsOf?.(subject, range) ?? 0;
+  }
+  for (const { calls } of planAll(read, taken, range)) yield calls;
 }
 
 /** Reads one subject in each call. */

@@ -300,10 +300,10 @@ function mapped<S, T extends S & TaskSubject, V>(
 ): TaskRead {
   if (read === undefined) throw new Error('this interface has no such data');
   const subjectsOf = function* (tasks: Iterable<Task>, range: TimeRange): Generator<T> {
-    for (const task of tasks) yield subjectOf(task, range);
+    for (const task of tasks) if (!task.gone) yield subjectOf(task, range);
   };
   return {
-    countCalls: (tasks, range) => countCalls(read, [...subjectsOf(tasks, range)], range),
+    countCalls: (tasks, range) => countCalls(read, subjectsOf(tasks, range), range),
     plan: (tasks, range) => {
       const { subjects, calls, read: run } = read.plan(subjectsOf(tasks, range), range);
       const takeOver = (subject: T, outcome: Outcome<V> | undefined): Outcome<number> => {

@@ -35,7 +35,9 @@ describe('calls for subjects', () => {
       fc.property(fc.array(fc.integer({ min: 1, max: 12 })), fc.integer({ min: 1, max: 10 }), (sizes, most) => {
         const planned = [...planAll(carrying(most), sizes, RANGE)];
         expect(planned.flatMap(({ subjects }) => subjects)).toEqual(sizes);
-        expect([...countCalls(carrying(most), sizes, RANGE)]).toEqual(planned.map(({ calls }) => calls));
+        // A number of 0 only lets other work run.
+        const counted = [...countCalls(carrying(most), sizes, RANGE)].filter((calls) => calls > 0);
+        expect(counted).toEqual(planned.map(({ calls }) => calls));
         for (const { subjects, calls } of planned) {
           expect(calls).toBe(subjects.reduce((sum, size) => sum + size, 0));
         }

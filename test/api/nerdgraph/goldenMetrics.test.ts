@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { AccountMemory } from '../../../src/api/nerdgraph/accountMemory.ts';
 import type { GoldenResult, GoldenSubject, Outcome } from '../../../src/api/upstreamReader.ts';
 import { recordId } from '../../../src/nrql/goldenMetric.ts';
-import { readAll } from '../support/reading.ts';
+import { failureOf, readAll } from '../support/reading.ts';
 import { entitiesOf, SERVICE, servicesOf, subjectsOf } from './goldenSubjects.ts';
 import { RANGE } from './nerdGraphReading.ts';
 import { edit, say, startBetween, where, type Between } from './proxy.ts';
@@ -274,6 +274,21 @@ describe('a list of entities', () => {
     await entitiesOf(between).list(SERVICE, between.call);
     expect(between.asked).toHaveLength(4);
     expect(between.asked[3]?.text).toContain('"limit":200');
+  });
+
+  it('of more than 10,000 entities is too large, and its first page is the last', async () => {
+    const between = await startBetween(WORLD, { maxRetries: 0 });
+    const counting = async (count: number): Promise<string> => {
+      between.fault = (response, _, good) => {
+        response.end(good.replace(/"count":\d+/, `"count":${count}`));
+        return true;
+      };
+      return (await failureOf(entitiesOf(between).list(SERVICE, between.call))).failure.reason;
+    };
+    expect(await counting(10_001)).toBe('too_large');
+    expect(between.asked).toHaveLength(1);
+    // Fewer entities came than were counted.
+    expect(await counting(10_000)).toBe('invalid_response');
   });
 
   it('holds equal definitions once', async () => {

@@ -150,7 +150,7 @@ describe('compare', () => {
           expect(comparisonText(comparison, false)).toMatch(
             new RegExp(`app_id="${id}".*\\n.*absent.*belongs to another`),
           );
-        expect(comparison.unexpected).toBeGreaterThanOrEqual(2);
+        expect(comparison.unexpected).toBe(2);
       }
     });
 
