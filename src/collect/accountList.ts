@@ -27,7 +27,7 @@ export class AccountList {
   /** Changes with every good list. */
   version = 0;
   listed: number | undefined;
-  /** The accounts of the last good list, and those that only this list lacked. */
+  /** The accounts of the last good list, and accounts that only this list lacked. */
   #accounts: ReadonlyMap<number, ListedAccount & { readonly isMissing: boolean }> | undefined;
   /** Failures of the list, and refusals of its key, since two reads in a row succeeded. */
   #failures = 0;

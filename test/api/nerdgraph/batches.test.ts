@@ -435,7 +435,8 @@ describe('the next call', () => {
     const hosts = [host(IDS[0]!, 'a'), host(IDS[0]!, 'b'), host(IDS[1]!, 'c'), host(IDS[0]!, 'd')];
     const others = [host(IDS[2]!, undefined), host(IDS[3]!, undefined)];
     expect(reader.metricData.plan([...hosts, ...others], RANGE)).toMatchObject({ subjects: hosts, calls: 1 });
-    expect([...countCalls(reader.metricData, [...hosts, ...others], RANGE)]).toEqual([1, 1]);
+    const counted = [...countCalls(reader.metricData, [...hosts, ...others], RANGE)];
+    expect(counted.filter((calls) => calls > 0)).toEqual([1, 1]);
     expect(reader.listCalls(201)).toBe(2);
   });
 
