@@ -23,6 +23,7 @@ export class AccountSnapshot {
   readonly cut: DroppedSeries[] = [];
   /** True when every task of the scope is fresh, and every list that their subjects come from. */
   complete = true;
+  /** The end of the newest window that is served, Unix seconds. */
   newestWindowEnd: number | undefined;
   readonly #account: AccountCollector;
   readonly #scope: Scope;

@@ -240,6 +240,7 @@ function typeStatus(account: AccountCollector, record: TypeRecord, time: Evaluat
     missingMetrics: account.list === undefined ? missingMetricWarnings([record]) : [],
     values,
     failing,
+    /** The oldest read of the values that are served now, Unix seconds. */
     oldestRead: Number.isFinite(oldestRead) ? oldestRead / 1000 : undefined,
     /** The end of the window of the oldest of these values, Unix seconds. */
     windowEnd: Number.isFinite(windowEnd) ? windowEnd : undefined,

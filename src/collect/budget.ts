@@ -1,6 +1,7 @@
 import { backoff } from '../api/backoff.ts';
 import { MINUTE_MS } from '../formulas/units.ts';
 
+// All in milliseconds, but for the number of steps.
 const FIRST_PAUSE = 5_000;
 const LONGEST_UNANNOUNCED_PAUSE = MINUTE_MS;
 const LONGEST_PAUSE = 300_000;
@@ -19,6 +20,7 @@ const COUNTED_AFTER_END = MINUTE_MS + 1;
 export class Budget {
   perMinute: number;
   inFlight = 0;
+  /** The times after which ended calls no longer count, oldest first. */
   readonly #release: number[] = [];
   /** The starts of the last minute, oldest first: for the status, and for trials, which need room in the minute. */
   readonly #starts: number[] = [];
@@ -36,6 +38,7 @@ export class Budget {
     this.perMinute = perMinute;
   }
 
+  /** The calls per minute that are allowed now: fewer than configured while it recovers from an overload. */
   inForce(now: number): number {
     if (this.#recovery === undefined) return this.perMinute;
     const { level, from } = this.#recovery;

@@ -20,6 +20,7 @@ import type { Scope } from './demand.ts';
 
 /** The period of the timer that looks for due work, in milliseconds. */
 const TICK = 10_000;
+/** The largest part of the period by which a tick comes earlier or later. */
 const JITTER = 0.2;
 
 export type Snapshot = Awaited<ReturnType<Collector['snapshot']>>;
@@ -39,7 +40,10 @@ export class Collector {
     this.#accounts = new Accounts(config, dependencies);
   }
 
-  /** Takes over a validated configuration. Throws, and changes nothing, when a reader cannot be opened. */
+  /**
+   * Takes over a validated configuration. An account of the same name, interface, account id and address keeps its data and its
+   * spent budget; removed accounts are stopped. Throws, and changes nothing, when a reader cannot be opened.
+   */
   reconfigure(config: Config): void {
     const { isReady } = this;
     this.#accounts.reconfigure(config);
@@ -53,6 +57,7 @@ export class Collector {
     await this.refreshNow(scope, waitMs, signal);
   }
 
+  /** The same as `refresh`, but also in background mode, where the timer calls it. Never rejects. */
   async refreshNow(scope: Scope, waitMs: number, signal?: AbortSignal): Promise<void> {
     const { clock } = this.#dependencies;
     const deadline = clock.monotonic() + waitMs;

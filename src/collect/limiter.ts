@@ -8,11 +8,13 @@ import { MINUTE_MS } from '../formulas/units.ts';
 /** NerdGraph refuses more concurrent calls than this from one user, for all keys and accounts together. */
 const SLOTS_OF_USER = 25;
 
+/** Milliseconds for which the slots that an account has reported to need count. */
 const NEED_VALID_FOR = 600_000;
 
 /** The distance between spread calls, as a share of the distance at which they use exactly the budget: the rest is headroom. */
 const SPREAD = 0.9;
 
+/** The weight of the newest read in the average duration of a call. */
 const NEWEST_SHARE = 0.1;
 
 type Limits = Pick<AccountConfig['limits'], 'requests_per_minute' | 'max_concurrent_requests'>;
