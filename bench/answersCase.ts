@@ -5,6 +5,7 @@
 import { Agent } from 'undici';
 import type { RateLimiter } from '../src/api/upstreamReader.ts';
 import { createRestReader } from '../src/api/rest/restReader.ts';
+import { Secrets } from '../src/log/secrets.ts';
 import { METRIC } from '../src/formulas/metricInputs.ts';
 import { queryNames } from '../src/metrics/windowFamilies.ts';
 import { DATASTORE } from './fleet.ts';
@@ -27,6 +28,7 @@ const reader = createRestReader({
   baseUrl: address,
   keyHeader: 'X-Api-Key',
   key: () => 'benchmark-key-0123456789',
+  secrets: new Secrets(),
   userAgent: 'benchmark',
   requestTimeoutMs: 60_000,
   maxRetries: 0,

@@ -25,11 +25,6 @@ export interface Address {
   readonly path: string;
 }
 
-/** The address of a path and query under a base address, which may end in a slash. */
-export function joinPath({ origin, pathname }: URL, path: string): Address {
-  return { origin, path: pathname.replace(/(?<!\/)\/+$/, '') + path };
-}
-
 export function urlOf({ origin, path }: Address): URL {
   return new URL(origin + path);
 }

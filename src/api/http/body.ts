@@ -1,27 +1,46 @@
 import { promisify } from 'node:util';
 import { gunzip, gunzipSync } from 'node:zlib';
 import { firstHeader, resolve, urlOf, type Address } from './address.ts';
-import { isTooDeep, tooMuchOf, type Bounds } from './bounds.ts';
 import { CallFailure, announced } from './callFailure.ts';
-import { errorTitle, hasError, titleOf } from './errorTitle.ts';
 import type { RawResponse } from './exchange.ts';
-import type { KeyMask } from './keyMask.ts';
 import { hasMembers, isList, type Json } from './validation.ts';
 import type { FailureReason } from '../upstreamError.ts';
 import type { Overload } from '../upstreamReader.ts';
+import { KEY_LIKE, MASKED, type Secrets } from '../../log/secrets.ts';
+
+/** Limits beyond which a response is not parsed: parsing takes far more memory and time than its length suggests. */
+export interface Bounds {
+  /** Limit for the body both as sent and as unpacked. */
+  readonly bytes: number;
+  /** Limit for the objects, lists and their members together, at any depth. */
+  readonly elements: number;
+  /** Set where only numbers of the response are used: no text of it is shown, so a key in it need not be hidden. */
+  readonly onlyNumbers?: true;
+}
+
+const MIB = 1024 * 1024;
+
+/** Limits by kind of response, several times larger than the largest genuine response (docs/errors.md). */
+export const BOUNDS = {
+  /** Enough for a page of a list or one record: 200 applications with a few thousand hosts each. */
+  list: { bytes: 8 * MIB, elements: 400_000 },
+  /** Enough for 30 metrics with three hours of minutes. */
+  metricData: { bytes: 4 * MIB, elements: 150_000, onlyNumbers: true },
+  /** Enough for 5,000 rows. */
+  query: { bytes: 16 * MIB, elements: 250_000 },
+  /** Enough for 50,000 rows of buckets; only commands read them. */
+  series: { bytes: 16 * MIB, elements: 1_000_000 },
+} as const satisfies Record<string, Bounds>;
 
 /** Bodies up to this size are unpacked synchronously, because handing them to another thread would cost more. */
 const SMALL_BYTES = 32 * 1024;
 
 const unzip = promisify(gunzip);
 
-/** Unpacking stops at `maxBytes`. Rejects with a CallFailure: `too_large`, or `invalid_response`. */
+/** The text of a body. Unpacking stops at `maxBytes`. Rejects with a CallFailure: `too_large`, or `invalid_response`. */
 async function decodeText({ status, headers, body }: RawResponse, maxBytes: number): Promise<string> {
   const encoding = (firstHeader(headers, 'content-encoding') ?? '').toLowerCase();
-  if (encoding === '' || encoding === 'identity') {
-    if (body.length > maxBytes) throw tooLarge(maxBytes, status);
-    return body.toString('utf8');
-  }
+  if (encoding === '' || encoding === 'identity') return body.toString('utf8');
   if (encoding !== 'gzip' && encoding !== 'x-gzip') {
     throw new CallFailure('invalid_response', 'the response has an encoding that was not asked for', { status });
   }
@@ -31,13 +50,9 @@ async function decodeText({ status, headers, body }: RawResponse, maxBytes: numb
     return plain.toString('utf8');
   } catch (error) {
     throw error instanceof RangeError
-      ? tooLarge(maxBytes, status)
+      ? new CallFailure('too_large', `the response is larger than ${maxBytes} bytes`, { status })
       : new CallFailure('invalid_response', 'the response cannot be unpacked', { status });
   }
-}
-
-function tooLarge(bytes: number, status: number): CallFailure {
-  return new CallFailure('too_large', `the response is larger than ${bytes} bytes`, { status });
 }
 
 const BY_STATUS: Readonly<Record<number, FailureReason>> = {
@@ -75,7 +90,7 @@ function statusFailure(
 }
 
 /** The JSON object in a text. Throws a CallFailure: `too_large` for too many elements, else `invalid_response`. */
-function parseObject(text: string, status: number, mask: KeyMask, { elements, onlyNumbers }: Bounds): Json {
+function parseObject(text: string, status: number, secrets: Secrets, { elements, onlyNumbers }: Bounds): Json {
   const invalid = (words: string): CallFailure => new CallFailure('invalid_response', words, { status });
   // Each element takes at least one character, so a short text cannot have too many. Its nesting is cheaper to check after
   // parsing, and does no harm where numbers at known places are read only.
@@ -85,24 +100,28 @@ function parseObject(text: string, status: number, mask: KeyMask, { elements, on
   if (tooMuch === 'elements') {
     throw new CallFailure('too_large', `the response has more than ${elements} elements`, { status });
   }
-  const shown = onlyNumbers === true ? text : mask.hideInBody(text);
-  let body: unknown;
-  try {
-    body = JSON.parse(shown);
-  } catch {
-    throw invalid(notJson(text));
-  }
+  const shown = onlyNumbers === true ? text : withoutKeys(text, secrets);
+  const body = jsonIn(shown);
+  if (body === undefined) throw invalid(notJson(text));
   if (!hasMembers(body) || isList(body)) throw invalid('the response is no JSON object');
   if (isShort && onlyNumbers !== true && isTooDeep(body)) throw invalid('the response is nested too deep');
   return body;
 }
 
 /** The failure that a body reports, which is possible even with status 200. */
-function bodyFailure(body: Json, status: number, mask: KeyMask): CallFailure | undefined {
+function bodyFailure(body: Json, status: number): CallFailure | undefined {
   if (!hasError(body)) return undefined;
-  const title = titleOf(body, mask);
+  const title = titleOf(body);
   const words = `status ${status} with an error in its body${title === undefined ? '' : `: ${title}`}`;
   return new CallFailure('invalid_response', words, { status });
+}
+
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 function notJson(text: string): string {
@@ -125,10 +144,10 @@ export interface JsonResponse {
 /** Rules for one kind of response: how its body is read and checked, and when the call is repeated. */
 export interface ResponsePolicy {
   readonly bounds: Bounds;
-  /** Finds the failure that a body with a good status reports; by default any error is one. `mask` hides the key. */
-  readonly inspect?: (body: Json, status: number, mask: KeyMask) => CallFailure | undefined;
-  /** The same as `inspect`, for the text of any other status: finds a failure that says more than the status does. */
-  readonly inspectRefusal?: (text: string, status: number, mask: KeyMask) => CallFailure | undefined;
+  /** Finds the failure that a body with a good status reports; by default any error is one. */
+  readonly inspect?: (body: Json, status: number) => CallFailure | undefined;
+  /** The same as `inspect`, for any other status: finds a failure that says more than the status does. */
+  readonly inspectRefusal?: (body: unknown, status: number) => CallFailure | undefined;
   /** True for a text that may report an overload: its slot is released only after the body was parsed. */
   readonly mayBeOverload?: (text: string) => boolean;
   /**
@@ -144,34 +163,158 @@ export interface ReceivedResponse extends RawResponse {
   /** Unix milliseconds of the wall clock, for comparison with times in headers. */
   readonly receivedAt: number;
   readonly overload: Overload | undefined;
-  readonly mask: KeyMask;
+  readonly secrets: Secrets;
 }
 
 const EMPTY = Buffer.alloc(0);
 
 /** The text of a good response, whose body is dropped, because several may wait. Throws for any other status. */
 export async function textOf(response: ReceivedResponse, { bounds, inspectRefusal }: ResponsePolicy): Promise<string> {
-  const { status, mask } = response;
+  const { status, secrets } = response;
   if (isGood(status)) {
     const text = await decodeText(response, bounds.bytes);
     response.body = EMPTY;
     return text;
   }
   const text = await decodeText(response, LONGEST_ERROR).catch(() => '');
-  throw inspectRefusal?.(text, status, mask) ?? statusFailure(response, errorTitle(text, mask));
+  const body = jsonIn(secrets.mask(text));
+  throw inspectRefusal?.(body, status) ?? statusFailure(response, titleOf(body));
 }
 
 /** The response parsed from the text of a successful status. Throws the CallFailure that its body reports. */
 export function parseResponse(
-  { address, status, headers, receivedAt, mask }: ReceivedResponse,
+  { address, status, headers, receivedAt, secrets }: ReceivedResponse,
   text: string,
   { bounds, inspect = bodyFailure }: ResponsePolicy,
 ): JsonResponse {
-  const body = parseObject(text, status, mask, bounds);
-  const failure = inspect(body, status, mask);
+  const body = parseObject(text, status, secrets, bounds);
+  const failure = inspect(body, status);
   if (failure?.circumstances.overload !== undefined) {
     throw new CallFailure(failure.reason, failure.message, { status, overload: announced(headers, receivedAt) });
   }
   if (failure !== undefined) throw failure;
   return { body, address, link: [headers['link'] ?? []].flat().join(', ') };
+}
+
+/** New Relic's own responses are nested 12 deep. */
+const DEEPEST = 32;
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const OPEN_LIST = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_LIST = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+
+/** The limit that a JSON text exceeds, found before it is parsed. Text that is not JSON may pass. */
+function tooMuchOf(text: string, elements: number): 'nesting' | 'elements' | undefined {
+  let depth = 0;
+  let found = 0;
+  for (let index = 0; index < text.length; index += 1) {
+    switch (text.charCodeAt(index)) {
+      case QUOTE:
+        index = endOfText(text, index);
+        break;
+      case OPEN_LIST:
+      case OPEN_OBJECT:
+        depth += 1;
+        found += 1;
+        if (depth > DEEPEST) return 'nesting';
+        break;
+      case CLOSE_LIST:
+      case CLOSE_OBJECT:
+        depth -= 1;
+        break;
+      case COMMA:
+        found += 1;
+        if (found > elements) return 'elements';
+        break;
+    }
+  }
+  return undefined;
+}
+
+/** The position after the string that begins with a quote at `start`, or the end of the text if the string is not closed. */
+function endOfText(text: string, start: number): number {
+  for (let end = start; ;) {
+    end = text.indexOf('"', end + 1);
+    if (end === -1) return text.length;
+    let escapes = 0;
+    while (text.charCodeAt(end - 1 - escapes) === BACKSLASH) escapes += 1;
+    if (escapes % 2 === 0) return end;
+  }
+}
+
+/** True when objects or lists of a parsed value are nested too deep. */
+function isTooDeep(value: Json | readonly unknown[], levels = DEEPEST): boolean {
+  if (levels === 0) return true;
+  if (isList(value)) {
+    for (const each of value) if (hasMembers(each) && isTooDeep(each, levels - 1)) return true;
+    return false;
+  }
+  for (const name in value) {
+    const member = value[name];
+    if (hasMembers(member) && isTooDeep(member, levels - 1)) return true;
+  }
+  return false;
+}
+
+const LONGEST_TITLE = 120;
+/** Limits for reading a hostile body, far above those of genuine errors: characters and reasons. */
+const LONGEST_READ = 10_000;
+const MAX_REASONS = 5;
+
+/** The title of a parsed error body, for a message: at most 120 characters. The shapes are known from public clients. */
+export function titleOf(body: unknown): string | undefined {
+  const title = findTitle(body);
+  if (title === undefined) return undefined;
+  const plain = title.slice(0, LONGEST_READ).replace(/\s+/g, ' ').replace(/\p{C}/gu, '').trim();
+  // New Relic may show a part of the received key.
+  const shown = plain.replace(KEY_LIKE, MASKED);
+  return shown === '' ? undefined : Array.from(shown).slice(0, LONGEST_TITLE).join('');
+}
+
+/** True for a body that reports an error, which is possible even with status 200. */
+function hasError(body: Json): boolean {
+  const { error, errors } = body;
+  return (error ?? undefined) !== undefined || (Array.isArray(errors) ? errors.length > 0 : hasMembers(errors));
+}
+
+function findTitle(body: unknown): string | undefined {
+  if (!hasMembers(body)) return undefined;
+  const errors: readonly unknown[] = Array.isArray(body['errors']) ? body['errors'] : [];
+  for (const error of [body['error'], errors[0]]) {
+    if (typeof error === 'string') return error;
+    if (!hasMembers(error)) continue;
+    const title = error['title'] ?? error['message'];
+    const reasons = reasonsIn(error['messages']);
+    if (typeof title === 'string') return [title, reasons].filter((part) => part !== '').join(': ');
+    if (reasons !== '') return reasons;
+  }
+  return undefined;
+}
+
+/** The messages beside a title: it says what failed ("The metric data could not be read"), and they say why. */
+function reasonsIn(messages: unknown): string {
+  if (!isList(messages)) return '';
+  const texts = messages.slice(0, MAX_REASONS).filter((each) => typeof each === 'string');
+  return texts.map((each) => each.slice(0, LONGEST_READ)).join('; ');
+}
+
+/** A body is searched only for spellings of at least this length: a shorter key could be an ordinary word. */
+const SHORTEST_IN_BODY = 12;
+/** A letter, digit or mark of a key that is written as an escape, although JSON does not need one. */
+const ESCAPED = /\\u00(?:2d|3[0-9]|4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9a])/i;
+/** The longest text, in characters, that is searched closely: the search takes about 70 ns for each character. */
+const LONGEST_HIDDEN_IN = 1024 * 1024;
+
+/** A body without echoed keys, which would become labels. Throws a CallFailure where hiding them would take too long. */
+export function withoutKeys(text: string, secrets: Secrets): string {
+  if (!secrets.holdsRun(text) && !(text.includes('\\u00') && ESCAPED.test(text))) return text;
+  if (text.length <= LONGEST_HIDDEN_IN) return secrets.mask(text, SHORTEST_IN_BODY);
+  throw new CallFailure(
+    'invalid_response',
+    'the response is large and holds parts of an API key, or escapes of its letters',
+  );
 }

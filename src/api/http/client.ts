@@ -1,6 +1,5 @@
 import type { Secrets } from '../../log/secrets.ts';
 import type { FailureMemory } from './failureMemory.ts';
-import { ApiKey } from './keyMask.ts';
 import { CallFailure, overloadOf } from './callFailure.ts';
 import { backoff } from '../backoff.ts';
 import { UpstreamError } from '../upstreamError.ts';
@@ -40,7 +39,7 @@ export interface ClientOptions extends DispatcherOptions {
   /** Called before each attempt, because key files change. */
   readonly key: () => string;
   /** The keys of all accounts, which are hidden in messages and in what a response echoes. */
-  readonly secrets?: Secrets;
+  readonly secrets: Secrets;
   readonly userAgent: string;
   /** Limit for each attempt, from connecting to the last byte of the body. */
   readonly requestTimeoutMs: number;
@@ -59,7 +58,8 @@ export interface ClientOptions extends DispatcherOptions {
 export class Client {
   readonly connections: UpstreamConnections;
   readonly #options: ClientOptions;
-  readonly #key: ApiKey;
+  /** The key that was read last, for comparison; empty before the first call. */
+  #key = '';
   readonly #failures: FailureMemory;
   /** The HTTPS origin that New Relic once redirected a plain HTTP call to. */
   #upgraded: string | undefined;
@@ -73,12 +73,11 @@ export class Client {
     this.connections = new UpstreamConnections(options);
     this.#failures = failures;
     this.#options = options;
-    this.#key = new ApiKey(options.key, options.secrets);
   }
 
   /** True after three failed calls in a row (`FailureMemory.isCircuitOpen`), but not for patient callers. */
   isCircuitOpen({ patient }: CallOptions): boolean {
-    return patient !== true && this.#failures.isCircuitOpen(this.#key.last);
+    return patient !== true && this.#failures.isCircuitOpen(this.#key);
   }
 
   /** Reports a failure, and returns it as the error that callers get. */
@@ -119,12 +118,14 @@ export class Client {
     if (now - (this.#messageTimes.get(endpoint) ?? -Infinity) < MESSAGE_INTERVAL_MS) return;
     this.#messageTimes.set(endpoint, now);
     // The key is hidden before the text is cut, because the cut could leave half of the key.
-    this.#options.observer.serviceMessage(endpoint, this.#key.hide(summary).slice(0, LONGEST_MESSAGE));
+    this.#options.observer.serviceMessage(endpoint, this.#options.secrets.mask(summary).slice(0, LONGEST_MESSAGE));
   }
 
   /** The key is hidden once more, because the words can have any source. */
   #report(endpoint: string, { reason, message }: CallFailure, suffix = ''): string {
-    const text = this.#key.hide(`${endpoint.startsWith('/') ? 'GET ' : ''}${endpoint}: ${message}${suffix}`);
+    const text = this.#options.secrets.mask(
+      `${endpoint.startsWith('/') ? 'GET ' : ''}${endpoint}: ${message}${suffix}`,
+    );
     this.#options.observer.failed(endpoint, reason, text);
     return text;
   }
@@ -137,13 +138,13 @@ export class Client {
     for (;;) {
       const result = await this.#attempt(endpoint, request, policy, call);
       if (!(result instanceof CallFailure)) {
-        this.#failures.recordCall(this.#key.last, true);
+        this.#failures.recordCall(this.#key, true);
         return result;
       }
       const failed = this.reportFailure(endpoint, result);
       let delay = 0;
       if (result.circumstances.overload === undefined) {
-        this.#failures.recordCall(this.#key.last, result.reason === 'forbidden');
+        this.#failures.recordCall(this.#key, result.reason === 'forbidden');
         const mayRetry = isRetried(result, policy, call) && failures < maxRetries;
         if (!mayRetry || this.isCircuitOpen(call)) throw failed;
         delay = retryDelay(failures, random);
@@ -238,24 +239,39 @@ export class Client {
     maxBytes: number,
     signal: AbortSignal,
   ): Promise<ReceivedResponse> {
-    const { observer, now, monotonic, requestTimeoutMs: timeoutMs } = this.#options;
-    const mask = this.#key.current();
+    const { observer, now, monotonic, secrets, requestTimeoutMs: timeoutMs } = this.#options;
+    const key = this.#currentKey();
     const started = monotonic();
     let code: number | undefined;
     observer.started(endpoint);
     try {
-      const headers = this.#headers(mask.key, request);
+      const headers = this.#headers(key, request);
       const raw = await exchange(this.connections.dispatcher, request, headers, { timeoutMs, maxBytes }, signal);
       code = raw.status;
       const receivedAt = now();
       const overload = overloadOf(code, raw.headers, receivedAt);
-      return Object.assign(raw, { address: request, receivedAt, overload, mask });
+      return Object.assign(raw, { address: request, receivedAt, overload, secrets });
     } catch (error) {
       if (error instanceof CallFailure) code = error.circumstances.status;
       throw error;
     } finally {
       observer.ended(endpoint, code ?? 'error', (monotonic() - started) / 1000);
     }
+  }
+
+  /** The API key, which is hidden from now on. Throws a CallFailure when it cannot be read or sent. */
+  #currentKey(): string {
+    let key: string;
+    try {
+      key = this.#options.key();
+    } catch {
+      throw new CallFailure('auth', 'the API key cannot be read');
+    }
+    if (!/^[\x21-\x7e]+$/.test(key)) {
+      throw new CallFailure('auth', 'the API key is empty or holds characters that no key has');
+    }
+    this.#options.secrets.add(key);
+    return (this.#key = key);
   }
 
   #headers(key: string, { body, keyHeader }: Request): Record<string, string> {

@@ -1,8 +1,7 @@
 import type { Document } from './documents.ts';
 import { CallFailure } from '../http/callFailure.ts';
-import { titleOf } from '../http/errorTitle.ts';
+import { titleOf } from '../http/body.ts';
 import { isList, hasMembers, type Json } from '../http/validation.ts';
-import type { KeyMask } from '../http/keyMask.ts';
 import type { FailureReason } from '../upstreamError.ts';
 
 /** The failures of errors by their meaning, the most serious first, which decides where a body has several errors. */
@@ -97,7 +96,6 @@ const LONGEST_CODE = 60;
 export function judge(
   body: Json,
   status: number,
-  mask: KeyMask,
   { root, list }: Omit<Document, 'text'>,
 ): { readonly meaning: Meaning; readonly failure: CallFailure } | undefined {
   const errors = errorsOf(body);
@@ -109,7 +107,7 @@ export function judge(
   const serious = errors.filter((error) => !isPartial || !isBelow(error, listPath) || isOfAccount(error));
   const order = Object.keys(MEANINGS);
   const [decisive] = serious.toSorted((a, b) => order.indexOf(meaningOf(a)) - order.indexOf(meaningOf(b)));
-  if (serious.length > 0) return verdictOn(decisive, status, mask);
+  if (serious.length > 0) return verdictOn(decisive, status);
   if (missing === undefined) return undefined;
   return {
     meaning: 'invalid_response',
@@ -125,12 +123,7 @@ export interface FailedFields {
 }
 
 /** The fields of the records at `listPath` for which a response reports an error; undefined without such an error. */
-export function failedBelow(
-  body: Json,
-  status: number,
-  mask: KeyMask,
-  listPath: readonly string[],
-): FailedFields | undefined {
+export function failedBelow(body: Json, status: number, listPath: readonly string[]): FailedFields | undefined {
   const first = errorsOf(body).find((error) => isBelow(error, listPath));
   if (first === undefined) return undefined;
   const fields = new Map<number, Set<string>>();
@@ -140,7 +133,7 @@ export function failedBelow(
     if (isDeprecation(error) || typeof index !== 'number' || typeof field !== 'string') continue;
     fields.set(index, (fields.get(index) ?? new Set()).add(field));
   }
-  return { failure: verdictOn(first, status, mask).failure, fields };
+  return { failure: verdictOn(first, status).failure, fields };
 }
 
 /** False for a body that cannot report an overload: it has no member `error` or `errors`, not even with escapes in its name. */
@@ -149,23 +142,17 @@ export function mayReportError(text: string): boolean {
 }
 
 /** The failure of a refused call whose body says that the key is invalid; undefined where the status decides, as 403 does. */
-export function badKeyOf(text: string, status: number, mask: KeyMask): CallFailure | undefined {
-  if (status === 403 || !text.includes('BAD_API_KEY')) return undefined;
-  let body: unknown;
-  try {
-    body = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  const bad = hasMembers(body) ? errorsOf(body).find((error) => meaningOf(error) === 'auth') : undefined;
-  return bad === undefined ? undefined : verdictOn(bad, status, mask).failure;
+export function badKeyOf(body: unknown, status: number): CallFailure | undefined {
+  if (status === 403 || !hasMembers(body)) return undefined;
+  const bad = errorsOf(body).find((error) => meaningOf(error) === 'auth');
+  return bad === undefined ? undefined : verdictOn(bad, status).failure;
 }
 
-function verdictOn(error: unknown, status: number, mask: KeyMask): NonNullable<ReturnType<typeof judge>> {
+function verdictOn(error: unknown, status: number): NonNullable<ReturnType<typeof judge>> {
   const meaning = meaningOf(error);
   // A class such as TIMEOUT says more than the message beside it ("An error occurred").
   const [code] = codesOf(error);
-  const parts = [code, titleOf({ errors: [error] }, mask)].filter((part) => part !== undefined);
+  const parts = [code, titleOf({ errors: [error] })].filter((part) => part !== undefined);
   const words = `status ${status} with an error: ${parts.length === 0 ? 'it says nothing' : parts.join(': ')}`;
   const { reason, ...circumstances } = MEANINGS[meaning];
   return { meaning, failure: new CallFailure(reason, words, { ...circumstances, status, code }) };

@@ -4,7 +4,7 @@ import { takeRows, type RowsRead } from './rows.ts';
 import type { NrqlEnd, NrqlRead } from './transport.ts';
 import { goldenQuery, isCanonicalInteger, recordId, type GoldenSource } from '../../nrql/goldenMetric.ts';
 import { READS } from '../../reads/reads.ts';
-import { BOUNDS } from '../http/bounds.ts';
+import { BOUNDS } from '../http/body.ts';
 import { UpstreamError } from '../upstreamError.ts';
 
 /** The count is the first function, because New Relic ranks the returned facets by the first function. */

@@ -1,8 +1,7 @@
 import { badKeyOf, failedBelow, judge, mayReportError, type FailedFields, type Meaning } from './failures.ts';
 import { NRQL, type Document } from './documents.ts';
 import type { Address } from '../http/address.ts';
-import type { ResponsePolicy } from '../http/body.ts';
-import { BOUNDS, type Bounds } from '../http/bounds.ts';
+import { BOUNDS, type Bounds, type ResponsePolicy } from '../http/body.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import type { Client, ClientOptions } from '../http/client.ts';
 import { isList, hasMembers, type Json, type Discarded } from '../http/validation.ts';
@@ -107,10 +106,10 @@ export class Transport {
     const request = { ...this.#address, body, keyHeader };
     const policy: ResponsePolicy = {
       bounds,
-      inspect: (parsed, status, mask) => {
-        const verdict = judge(parsed, status, mask, document);
+      inspect: (parsed, status) => {
+        const verdict = judge(parsed, status, document);
         meaning = verdict?.meaning;
-        if (list !== undefined) failed = failedBelow(parsed, status, mask, [...root, ...list]);
+        if (list !== undefined) failed = failedBelow(parsed, status, [...root, ...list]);
         // For a query, a size error or the report that nothing matched is not a failure, because each tells the caller how to
         // continue.
         const isResult = document === NRQL && (meaning === 'too_big' || meaning === 'unmatched');

@@ -1,4 +1,4 @@
-import { BOUNDS } from '../http/bounds.ts';
+import { BOUNDS } from '../http/body.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import { isList, hasMembers, parseTime, type Json, type Discarded } from '../http/validation.ts';
 import { endOf, secondsOf, type Timeslice } from '../types.ts';

@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 import type { CallOptions } from '../upstreamReader.ts';
-import { resolve, joinPath, urlOf, type Address } from '../http/address.ts';
-import { BOUNDS, type Bounds } from '../http/bounds.ts';
+import { resolve, urlOf, type Address } from '../http/address.ts';
+import { BOUNDS, type Bounds } from '../http/body.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import type { Client } from '../http/client.ts';
 import { readPages } from '../http/paging.ts';
@@ -60,10 +60,10 @@ export class RestClient {
   readonly http: Client;
   readonly #base: Address;
 
-  /** @param base the base address of all paths */
+  /** @param base the base address of all paths, without a slash at its end */
   constructor(http: Client, base: URL) {
     this.http = http;
-    this.#base = joinPath(base, '');
+    this.#base = { origin: base.origin, path: base.pathname };
   }
 
   /** Reads the body of one response with `read`. */

@@ -1,7 +1,7 @@
-import { BOUNDS } from '../../api/http/bounds.ts';
+import { BOUNDS } from '../../api/http/body.ts';
 import { Client } from '../../api/http/client.ts';
 import type { Json } from '../../api/http/validation.ts';
-import { joinPath, resolve, urlOf } from '../../api/http/address.ts';
+import { resolve, urlOf } from '../../api/http/address.ts';
 import type { Document } from '../../api/nerdgraph/documents.ts';
 import { AccountMemory } from '../../api/nerdgraph/accountMemory.ts';
 import { NerdGraphAccount } from '../../api/nerdgraph/nerdGraphAccount.ts';
@@ -111,7 +111,8 @@ export function connectRest(reader: UpstreamReader, call: CallOptions, options: 
     namesPage: async (applicationId: number, name: string) => {
       const { endpoint, path } = metricTarget('metrics.json', { applicationId }, queryOf([['name', name]]));
       const policy = { bounds: BOUNDS.list, retries: 'none' } as const;
-      const { body, link, address } = await client.call(endpoint, joinPath(base, path), policy, call);
+      const request = { origin: base.origin, path: base.pathname + path };
+      const { body, link, address } = await client.call(endpoint, request, policy, call);
       const names = objectsIn(body['metrics']).flatMap((metric) =>
         typeof metric['name'] === 'string' ? [metric['name']] : [],
       );

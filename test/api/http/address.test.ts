@@ -1,16 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { resolve, joinPath, httpsUpgrade, urlOf, type Address } from '../../../src/api/http/address.ts';
-
-describe('joinPath', () => {
-  it.each([
-    ['https://api.example/v2', '/x.json?a=1', 'https://api.example/v2/x.json?a=1'],
-    ['https://api.example/v2/', '/x.json', 'https://api.example/v2/x.json'],
-    ['https://api.example/far/v2', '/x.json?a=%3F', 'https://api.example/far/v2/x.json?a=%3F'],
-    ['https://api.example//v2', '/x.json', 'https://api.example//v2/x.json'],
-  ])('puts under %s the path %s', (base, path, expected) => {
-    expect(urlOf(joinPath(new URL(base), path)).href).toBe(expected);
-  });
-});
+import { resolve, httpsUpgrade, urlOf, type Address } from '../../../src/api/http/address.ts';
 
 describe('urlOf', () => {
   it('never takes a path for a host', () => {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
+import { Secrets } from '../../../src/log/secrets.ts';
 import { UpstreamError, type FailureReason } from '../../../src/api/upstreamError.ts';
 import {
   type SplitReason,
@@ -65,6 +66,7 @@ export function note(create: (common: CommonOptions) => UpstreamReader): Reading
   const notes = new Notes();
   const reader = create({
     key: () => KEY,
+    secrets: new Secrets(),
     userAgent: 'newrelic-apm-exporter/0.0.0 (+https://exporter.example)',
     requestTimeoutMs: 60_000,
     maxRetries: 0,

@@ -2,6 +2,7 @@ import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { createNerdGraphReader } from '../../../src/api/nerdgraph/nerdGraphReader.ts';
 import { createRestReader } from '../../../src/api/rest/restReader.ts';
+import { Secrets } from '../../../src/log/secrets.ts';
 import type { RateLimiter } from '../../../src/api/upstreamReader.ts';
 import type { BackfillOptions } from '../../../src/tools/backfill/backfillFlags.ts';
 import { backfill } from '../../../src/tools/backfill/backfill.ts';
@@ -41,6 +42,7 @@ export function openSession(
     const readerOptions = {
       keyHeader: account.api_key_header,
       key: () => DEMO_API_KEY,
+      secrets: new Secrets(),
       userAgent: 'test',
       requestTimeoutMs: 20_000,
       maxRetries: 0,

@@ -1,0 +1,152 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { BOUNDS, parseResponse, textOf, titleOf, withoutKeys } from '../../../src/api/http/body.ts';
+import { Secrets } from '../../../src/log/secrets.ts';
+
+const KEY = 'NRAK-TEST/KEY+0123456789';
+const POLICY = { bounds: BOUNDS.list, retries: 'none' } as const;
+
+function knowing(...keys: readonly string[]): Secrets {
+  const secrets = new Secrets();
+  for (const key of keys) secrets.add(key);
+  return secrets;
+}
+
+function responseOf(status: number, text = '') {
+  const address = { origin: 'https://a.example', path: '/' };
+  const body = Buffer.from(text);
+  return { status, headers: {}, body, address, receivedAt: 0, overload: undefined, secrets: knowing(KEY) };
+}
+
+/** The words of a refusal with this body. */
+async function refusalOf(body: unknown): Promise<string> {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  return textOf(responseOf(400, text), POLICY).catch((error: unknown) => (error as Error).message);
+}
+
+describe('a refusal', () => {
+  it.each<[unknown, string]>([
+    [{ error: { title: 'No API key specified' } }, 'No API key specified'],
+    [{ error: { title: 'Bad', messages: ['no from', 'no to'] } }, 'Bad: no from; no to'],
+    [{ error: { messages: ['from is missing'] } }, 'from is missing'],
+    [{ error: { title: 'Bad', messages: [7] } }, 'Bad'],
+    [{ error: 'plain' }, 'plain'],
+    [{ error: { message: 'plain' } }, 'plain'],
+    [{ errors: [{ title: 'first' }, { title: 'second' }] }, 'first'],
+    [{ errors: [{ message: 'first' }] }, 'first'],
+    [{ errors: ['first'] }, 'first'],
+  ])('says what its body says: %j', async (body, expected) => {
+    expect(await refusalOf(body)).toBe(`status 400: ${expected}`);
+  });
+
+  it.each<[unknown]>([
+    ['<html>Oops</html>'],
+    [''],
+    ['{"error":'],
+    ['null'],
+    ['[]'],
+    [{}],
+    [{ error: {} }],
+    [{ error: 5 }],
+    [{ error: { title: 5 } }],
+    [{ error: '\u0007' }],
+  ])('has its status alone where the body says nothing: %j', async (body) => {
+    expect(await refusalOf(body)).toBe('status 400');
+  });
+
+  it.each([
+    ['as it is', KEY],
+    ['percent-encoded', encodeURIComponent(KEY)],
+    ['with a control character in it', `${KEY.slice(0, 6)}\u0000${KEY.slice(6)}`],
+    ['over the cut', 'x'.repeat(110) + KEY],
+  ])('never shows the key %s', async (_, echoed) => {
+    const shown = await refusalOf({ error: { title: `Invalid: ${echoed}`, api_key: KEY } });
+    expect(shown).not.toContain('NRAK');
+    expect(shown).toContain('<');
+  });
+});
+
+describe('the title of an error', () => {
+  it('has no control characters and line ends', () => {
+    expect(titleOf({ error: { title: 'a\r\nlevel=error\tb\u0000\u001b[31mc\u202ed' } })).toBe('a level=error b[31mcd');
+  });
+
+  it('is cut to 120 characters, never through one', () => {
+    expect(titleOf({ error: 'x'.repeat(500) })).toBe('x'.repeat(120));
+    expect(titleOf({ error: '😀'.repeat(500) })).toBe('😀'.repeat(120));
+  });
+
+  it.each([
+    ['The API key provided (NRAK-TESTK...) is invalid', 'The API key provided (<secret>...) is invalid'],
+    ['No access for nrak-0000OLDKEY0000, NRRA-0123456789abcdef', 'No access for <secret>, <secret>'],
+  ])('has no part of a key, nor another key: %s', (said, shown) => {
+    expect(titleOf({ error: { title: said } })).toBe(shown);
+  });
+});
+
+describe('a good status', () => {
+  const read = (body: unknown) => () => parseResponse(responseOf(200), JSON.stringify(body), POLICY);
+
+  it.each([
+    [{ error: {} }],
+    [{ error: 'x' }],
+    [{ errors: [{}] }],
+    [{ errors: {} }],
+    [{ error: false, applications: [] }],
+  ])('is a failure with an error in its body: %j', (body) => {
+    expect(read(body)).toThrow('status 200 with an error in its body');
+  });
+
+  it.each([[{}], [{ error: null }], [{ errors: [] }], [{ errors: null }], [{ applications: [] }]])(
+    'is a result without one: %j',
+    (body) => {
+      expect(read(body)().body).toEqual(body);
+    },
+  );
+});
+
+describe('a body with a key, which would become a label,', () => {
+  const LONG = 'NRAK-0123456789ABCDEF';
+
+  it.each([LONG, LONG.slice(3, 15), LONG.slice(9), Buffer.from(LONG).toString('base64'), `\\u004e${LONG.slice(1)}`])(
+    'loses the key, or a part of 12 characters: %s',
+    (part) => {
+      expect(withoutKeys(`{"name":"${part}"}`, knowing(LONG))).toMatch(/^\{"name":"<secret>(?:=*)"\}$/);
+    },
+  );
+
+  it('loses the keys of other accounts, too', () => {
+    const secrets = knowing(LONG, 'NRAK-OTHERKEYOFANACCOUNT');
+    expect(withoutKeys('{"name":"of NRAK-OTHERKEYOFANACCOUNT"}', secrets)).toBe('{"name":"of <secret>"}');
+  });
+
+  it('keeps keys that are too short to be told from words', () => {
+    expect(withoutKeys('{"name":"test"}', knowing('test'))).toBe('{"name":"test"}');
+  });
+
+  it.each([
+    ['holds the key', 'NRAK-ABABABABABA0123456789'],
+    ['is made of pieces that overlap as in the key', 'AB'],
+    ['escapes a letter of the key', String.raw`\u0041`],
+  ])('is refused where it is large and %s, which would take a second to search', (_, piece) => {
+    const large = `{"name":"${piece.repeat((2 * 1024 * 1024) / piece.length)}"}`;
+    expect(() => withoutKeys(large, knowing('NRAK-ABABABABABA0123456789'))).toThrow('parts of an API key');
+  });
+
+  it('is left alone where it is large and has none of a hundred keys', () => {
+    const keys = Array.from({ length: 100 }, (_, index) => {
+      const digest = createHash('sha256').update(String(index)).digest('hex');
+      return `NRAK-${digest.slice(0, 27).toUpperCase()}`;
+    });
+    const body = JSON.stringify({
+      rows: Array.from({ length: 60_000 }, (_, id) => ({ id, name: `service-${id * 7919}`, total: id / 7 })),
+    });
+    expect(body.length).toBeGreaterThan(2 * 1024 * 1024);
+    expect(withoutKeys(body, knowing(...keys))).toBe(body);
+  });
+
+  it('is left alone where it is large and its escapes stand for no letter of the key', () => {
+    const body = `{"name":"${String.raw`\u0026 \u003c `.repeat(200_000)}"}`;
+    expect(withoutKeys(body, knowing(LONG))).toBe(body);
+  });
+});
