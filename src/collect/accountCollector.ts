@@ -35,7 +35,8 @@ export class AccountCollector {
   readonly #kinds: Kinds;
   readonly #demand: Demand;
   readonly #queue: Queue;
-  readonly #running = new Set<Promise<unknown>>();
+  /** In an array, because the tables that a Set has outgrown keep what they held until a full garbage collection. */
+  readonly #running: Promise<unknown>[] = [];
   /** Ends the reads when the account is stopped. */
   readonly #stopping = new AbortController();
   /** Requests that are still queueing tasks. No call starts before they finish, so that batches are full. */
@@ -121,7 +122,10 @@ export class AccountCollector {
 
   /** False when work could continue and has not for minutes. A pause, a spent budget and an outage do not count. */
   progressing(): boolean {
-    if (this.#running.size === 0 && (this.#queue.size === 0 || this.#queue.isHeldBack(this.context.clock.monotonic())))
+    if (
+      this.#running.length === 0 &&
+      (this.#queue.size === 0 || this.#queue.isHeldBack(this.context.clock.monotonic()))
+    )
       return true;
     return this.limiter.idleFor() < STUCK_AFTER + 2 * this.context.account.limits.request_timeout;
   }
@@ -198,7 +202,7 @@ export class AccountCollector {
   }
 
   #enqueue(task: Task): void {
-    if (this.#queue.size === 0 && this.#running.size === 0) this.limiter.workBegins();
+    if (this.#queue.size === 0 && this.#running.length === 0) this.limiter.workBegins();
     task.state = 'queued';
     this.#queue.add(task);
     this.report.queued(task, this.schedule.window.to);
@@ -261,9 +265,9 @@ export class AccountCollector {
       task.begin(startedAt);
     }
     const reading = planned.read({ signal: this.#stopping.signal, limiter: slot });
-    this.#running.add(reading);
+    this.#running.push(reading);
     const outcomes = await reading;
-    this.#running.delete(reading);
+    void this.#running.splice(this.#running.indexOf(reading), 1);
     this.#queue.ended(call, outcomes);
     if (this.#stopping.signal.aborted) return;
     this.#end(tasks, outcomes, window);
@@ -306,7 +310,7 @@ export class AccountCollector {
       if (unlocked.size > 0) this.#detach(this.#request(refresh, unlocked));
     }
     this.#demand.notify();
-    const isIdle = this.#queue.size === 0 && this.#running.size === 0;
+    const isIdle = this.#queue.size === 0 && this.#running.length === 0;
     this.#demand.drop(isIdle, this.context.clock.monotonic() - this.schedule.demandTtl(this.inventory.applicationList));
   }
 

@@ -2,6 +2,7 @@ import { UpstreamError } from '../api/upstreamError.ts';
 import {
   countCalls,
   oneByOne,
+  type ApplicationSubject,
   type BatchRead,
   type Outcome,
   type PlannedCall,
@@ -28,74 +29,86 @@ interface TaskRead {
   countCalls(tasks: readonly Task[], range: TimeRange): Iterable<number>;
 }
 
+/** The reads of the kinds that the interface of the account has. */
+type Reads = Readonly<Record<Kind, TaskRead | undefined>>;
+
 export class Kinds {
   #context: AccountContext;
   readonly #inventory: Inventory;
-  readonly #reads: Readonly<Record<Kind, () => TaskRead>>;
+  #reads: Reads;
 
   constructor(context: AccountContext, inventory: Inventory) {
     this.#context = context;
     this.#inventory = inventory;
-    const { entities, queries } = inventory;
-    const rolling = (): TaskRead =>
-      mapped(
-        this.#context.reader.rolling,
-        (task) => ({ task, ...task.subject }),
-        (subject, values) => inventory.setRolling(subject, values),
-      );
-    const metricData = (): TaskRead => this.#metricData();
-    this.#reads = {
-      applications: () => this.#applications(),
-      key_transactions: () => this.#keyTransactions(),
-      application_rolling: rolling,
-      key_transaction_rolling: rolling,
-      metric_names: () =>
-        mapped(this.#context.reader.datastores, applicationOf, (subject, names) => {
-          const data = inventory.dataOf(subject);
-          if (data !== undefined) Object.assign(data, { datastores: datastoreNames(names), selected: {} });
-        }),
-      custom_names: () => this.#customNames(),
-      application_metrics: metricData,
-      counters: () => this.#counters(),
-      hosts: () =>
-        mapped(this.#context.reader.hosts, applicationOf, (subject, hosts) =>
-          inventory.setHosts(inventory.recordOf(subject), hosts),
-        ),
-      host_rolling: rolling,
-      host_metrics: metricData,
-      instances: () =>
-        mapped(this.#context.reader.instances, applicationOf, (subject, instances) =>
-          inventory.setInstances(inventory.recordOf(subject), instances),
-        ),
-      entities: () => this.#entityLists(),
-      golden_metrics: () =>
-        mapped(
-          this.#context.reader.entities?.goldenMetrics,
-          (task) => entities.subjectOf(task),
-          ({ task }, result) => entities.arrive(task, result),
-          ({ window }) => window.to,
-        ),
-      queries: () =>
-        mapped(
-          this.#context.reader.queries,
-          (task) => queries.subjectOf(task),
-          ({ task }, result) => queries.arrive(task.subject, result),
-          ({ window }) => window.to,
-        ),
-    };
+    this.#reads = this.#readsOf(context);
   }
 
   reconfigure(context: AccountContext): void {
     this.#context = context;
+    this.#reads = this.#readsOf(context);
+  }
+
+  #readsOf({ reader }: AccountContext): Reads {
+    const inventory = this.#inventory;
+    const { entities, queries } = inventory;
+    const rolling = mapped(
+      reader.rolling,
+      (task) => {
+        const { applicationId, hostKey, keyTransactionId } = task.subject;
+        return { task, applicationId, hostKey, keyTransactionId };
+      },
+      (subject, values) => inventory.setRolling(subject, values),
+    );
+    const metricData = this.#metricData();
+    return {
+      applications: this.#applications(),
+      key_transactions: this.#keyTransactions(),
+      application_rolling: rolling,
+      key_transaction_rolling: rolling,
+      metric_names: mapped(reader.datastores, applicationOf, (subject, names) => {
+        const data = inventory.dataOf(subject);
+        if (data !== undefined) Object.assign(data, { datastores: datastoreNames(names), selected: {} });
+      }),
+      custom_names: this.#customNames(),
+      application_metrics: metricData,
+      counters: this.#counters(),
+      hosts: mapped(reader.hosts, applicationOf, (subject, hosts) =>
+        inventory.setHosts(inventory.recordOf(subject), hosts),
+      ),
+      host_rolling: rolling,
+      host_metrics: metricData,
+      instances: mapped(reader.instances, applicationOf, (subject, instances) =>
+        inventory.setInstances(inventory.recordOf(subject), instances),
+      ),
+      entities: this.#entityLists(),
+      golden_metrics: mapped(
+        reader.entities?.goldenMetrics,
+        (task) => entities.subjectOf(task),
+        ({ task }, result) => entities.arrive(task, result),
+        ({ window }) => window.to,
+      ),
+      queries: mapped(
+        reader.queries,
+        (task) => queries.subjectOf(task),
+        ({ task }, result) => queries.arrive(task.subject, result),
+        ({ window }) => window.to,
+      ),
+    };
+  }
+
+  #of(kind: Kind): TaskRead {
+    const read = this.#reads[kind];
+    if (read === undefined) throw new Error('this interface has no such data');
+    return read;
   }
 
   /** Plans the next call for tasks of one kind, at least one; tasks are taken only as far as they fit. */
   plan(kind: Kind, tasks: Iterable<Task>, window: TimeRange): PlannedCall<Task, number> {
-    return this.#reads[kind]().plan(tasks, window);
+    return this.#of(kind).plan(tasks, window);
   }
 
   countCalls(kind: Kind, tasks: readonly Task[], window: TimeRange): Iterable<number> {
-    return this.#reads[kind]().countCalls(tasks, window);
+    return this.#of(kind).countCalls(tasks, window);
   }
 
   /** False for metric data until the names for their request have been read, or tried and given up. */
@@ -135,7 +148,7 @@ export class Kinds {
     }
   }
 
-  #applications(): TaskRead {
+  #applications(): TaskRead | undefined {
     const { account, reader } = this.#context;
     const ids = onlyIds(account.applications);
     const read = oneByOne(
@@ -149,11 +162,10 @@ export class Kinds {
     );
   }
 
-  #keyTransactions(): TaskRead {
+  #keyTransactions(): TaskRead | undefined {
     const { account, reader } = this.#context;
     const filter = account.key_transactions;
     const ids = typeof filter === 'boolean' ? undefined : onlyIds(filter);
-    const { listedKeyTransactions = [] } = this.#inventory;
     const read = oneByOne(
       async (_list: object, _range, call) => {
         const list = await reader.listKeyTransactions(ids === undefined ? {} : { ids }, call);
@@ -161,6 +173,7 @@ export class Kinds {
         return { list, owners: owners.length === 0 ? [] : await reader.listApplications({ ids: owners }, call) };
       },
       () => {
+        const { listedKeyTransactions = [] } = this.#inventory;
         const owners = ownersToRequest(account, listedKeyTransactions).length;
         return (
           reader.listCalls(ids?.length ?? listedKeyTransactions.length) + (owners === 0 ? 0 : reader.listCalls(owners))
@@ -174,9 +187,9 @@ export class Kinds {
     );
   }
 
-  #entityLists(): TaskRead {
+  #entityLists(): TaskRead | undefined {
     const reader = this.#context.reader.entities;
-    if (reader === undefined) throw new Error('this account has no entities');
+    if (reader === undefined) return undefined;
     const read = oneByOne(
       async ({ task: { subject } }: TaskSubject, _range, call) =>
         this.#inventory.entities.choose(subject, await reader.list(subject.entityType ?? '', call)),
@@ -190,12 +203,12 @@ export class Kinds {
     );
   }
 
-  #customNames(): TaskRead {
+  #customNames(): TaskRead | undefined {
     const { customMetrics, reader } = this.#context;
     const filters = [...new Set(customMetrics.map(({ template }) => template.filter))];
     return mapped(
       reader.customNames,
-      (task) => ({ ...applicationOf(task), filters }),
+      (task) => ({ task, applicationId: idOf(task), filters }),
       (subject, names) => {
         const data = this.#inventory.dataOf(subject);
         const matching = names.filter((name) => customMetrics.some(({ template }) => template.pattern.test(name)));
@@ -204,15 +217,16 @@ export class Kinds {
     );
   }
 
-  #counters(): TaskRead {
+  #counters(): TaskRead | undefined {
     const { collection, reader, selections, writer } = this.#context;
     const inventory = this.#inventory;
-    const subjectOf = (task: Task) => ({ ...applicationOf(task), hostKey: undefined, metrics: selections.counters });
+    const { counters: metrics } = selections;
     const read = mapped(
       overFirstRange(reader.counters),
       (task, range) => {
         const ledger = inventory.recordOf(task.subject)?.counters;
-        return { ...subjectOf(task), requested: ledger?.nextRange(range.to) ?? range };
+        const requested = ledger?.nextRange(range.to) ?? range;
+        return { task, applicationId: idOf(task), hostKey: undefined, metrics, requested };
       },
       ({ applicationId, requested }, series) => {
         const { counters, data } = inventory.recordOf({ applicationId }) ?? {};
@@ -231,12 +245,15 @@ export class Kinds {
       ({ window }) => window.to,
     );
     // Counted is a steady state: the first reads cover a longer time.
+    const steady = function* (tasks: readonly Task[]) {
+      for (const task of tasks) yield { applicationId: idOf(task), hostKey: undefined, metrics };
+    };
     const countSteady: TaskRead['countCalls'] = (tasks, { to }) =>
-      countCalls(reader.counters, tasks.map(subjectOf), steadyRange(collection.intervals.counters, to));
-    return { ...read, countCalls: countSteady };
+      countCalls(reader.counters, steady(tasks), steadyRange(collection.intervals.counters, to));
+    return read && { ...read, countCalls: countSteady };
   }
 
-  #metricData(): TaskRead {
+  #metricData(): TaskRead | undefined {
     const { reader, selections } = this.#context;
     return mapped(
       reader.metricData,
@@ -245,15 +262,15 @@ export class Kinds {
         const data = this.#inventory.dataOf(subject);
         const scope = kind === 'host_metrics' ? 'host' : 'application';
         const { metrics, datastores } = data === undefined ? selections.nothing : selections.of(data, scope);
-        return { ...applicationOf(task), hostKey: subject.hostKey, metrics, datastores };
+        return { task, applicationId: idOf(task), hostKey: subject.hostKey, metrics, datastores };
       },
       // The known names may change while a call is in flight, so a response is interpreted with the names of its request.
-      ({ task: { kind, subject }, ...requested }, { window, metrics, datastores }) => {
+      ({ task: { kind, subject }, datastores: requested }, { window, metrics, datastores }) => {
         const record = this.#inventory.recordOf(subject);
         const host = this.#inventory.hostOf(subject);
         if (record === undefined || (kind === 'host_metrics' && host === undefined)) return;
         const values = { seconds: window.to - window.from, metrics };
-        const input = { values, datastores: datastores === undefined ? requested.datastores : 'all' };
+        const input = { values, datastores: datastores === undefined ? requested : 'all' };
         takeOverMetrics(record, host, input, this.#context);
       },
       ({ window }) => window.to,
@@ -282,13 +299,16 @@ function overFirstRange<S, V>(read: BatchRead<S, V>): BatchRead<S & { readonly r
   };
 }
 
-/** A subject of a read of the interface carries its task. */
+/**
+ * A subject of a read of the interface carries its task. Its members are written out, because an object that begins with a spread
+ * takes seven times the memory.
+ */
 interface TaskSubject {
   readonly task: Task;
 }
 
 /**
- * The read of tasks through a read of the interface.
+ * The read of tasks through a read of the interface; undefined where it has none.
  *
  * @param windowEnd the end of the window of the response; it may differ from that of the requested window
  */
@@ -297,8 +317,8 @@ function mapped<S, T extends S & TaskSubject, V>(
   subjectOf: (task: Task, range: TimeRange) => T,
   arrive: (subject: T, value: V) => void,
   windowEnd?: (value: V) => number,
-): TaskRead {
-  if (read === undefined) throw new Error('this interface has no such data');
+): TaskRead | undefined {
+  if (read === undefined) return undefined;
   const subjectsOf = function* (tasks: Iterable<Task>, range: TimeRange): Generator<T> {
     for (const task of tasks) if (!task.gone) yield subjectOf(task, range);
   };
@@ -341,8 +361,11 @@ export function failed(error: unknown): Outcome<number> {
   return { error: new UpstreamError(error instanceof Error ? error.message : String(error), { reason: 'other' }) };
 }
 
-function applicationOf(task: Task): TaskSubject & { readonly applicationId: number } {
-  const { applicationId } = task.subject;
+function applicationOf(task: Task): TaskSubject & ApplicationSubject {
+  return { task, applicationId: idOf(task) };
+}
+
+function idOf({ subject: { applicationId } }: Task): number {
   if (applicationId === undefined) throw new Error('a task that belongs to no application has no application id');
-  return { task, applicationId };
+  return applicationId;
 }
