@@ -75,7 +75,7 @@ export class AccountSnapshot {
       yield undefined;
     }
     for (const record of inventory.keyTransactions.values()) {
-      if (applicationId !== undefined && record.keyTransaction.applicationId !== applicationId) continue;
+      if (applicationId !== undefined && record.entry.applicationId !== applicationId) continue;
       this.#entry(inventory.keyTransactionList, record);
       yield undefined;
     }

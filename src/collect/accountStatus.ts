@@ -152,19 +152,15 @@ export interface ApplicationView {
 }
 
 export function applicationViews({ inventory }: AccountCollector): readonly ApplicationView[] {
-  return [...inventory.applications.values()].map(({ application }) => ({
-    id: application.id,
-    name: application.name,
-    language: application.language,
-    reporting: application.reporting !== false,
-    tags: application.tags,
-  }));
+  return Array.from(inventory.applications.values(), ({ entry: { id, name, language, reporting, tags } }) => {
+    return { id, name, language, reporting: reporting !== false, tags };
+  });
 }
 
 function applicationCounts({ inventory: { applications, listedApplications } }: AccountCollector) {
   if (listedApplications === undefined) return undefined;
   let reporting = 0;
-  for (const { application } of applications.values()) if (application.reporting !== false) reporting += 1;
+  for (const { entry } of applications.values()) if (entry.reporting !== false) reporting += 1;
   return { listed: listedApplications.length, exported: applications.size, reporting };
 }
 
@@ -256,9 +252,9 @@ function taskStatus({ inventory, schedule }: AccountCollector, task: Task, time:
   return {
     group,
     applicationId,
-    application: inventory.recordOf(subject)?.application.name,
+    application: inventory.recordOf(subject)?.entry.name,
     hostId: hostKey,
-    host: inventory.hostOf(subject)?.host.host,
+    host: inventory.hostOf(subject)?.entry.host,
     entityType,
     entity: inventory.entities.of(subject)?.entity.name,
     entityGuid,

@@ -2,6 +2,7 @@ import type { Application, Host, Instance, KeyTransaction, RollingValues } from 
 import { hostRanks } from '../metrics/customMetrics.ts';
 import { applicationLabels, hostLabels, instanceLabels, keyTransactionLabels } from '../metrics/labelNames.ts';
 import { writeLabels } from '../metrics/writeSamples.ts';
+import type { Labels } from '../metrics/sample.ts';
 import type { Kind } from '../reads/reads.ts';
 import { TaskStore, type Subject, type Task } from './task.ts';
 import { CounterLedger } from './counterLedger.ts';
@@ -16,8 +17,7 @@ import {
   type ApplicationData,
   type ApplicationRecord,
   type HostRecord,
-  type InstanceRecord,
-  type KeyTransactionRecord,
+  type Listed,
   type ListRecord,
 } from './records.ts';
 import type { AccountContext } from './accountContext.ts';
@@ -41,7 +41,7 @@ export class Inventory {
   /** The ids to which the application list was narrowed; empty for the whole list. */
   #listedIds: readonly number[] = [];
   #context: AccountContext;
-  #keyTransactions: ReadonlyMap<number, KeyTransactionRecord> = new Map();
+  #keyTransactions: ReadonlyMap<number, Listed<KeyTransaction>> = new Map();
   #otherOwners: readonly Application[] = [];
   /** Lengths of the application list with the requested ids (empty: all), each since the time of its first read; oldest first. */
   #counts: { readonly listed: number; readonly of: string; readonly at: number }[] = [];
@@ -60,7 +60,7 @@ export class Inventory {
   }
 
   /** Empty before the application list has been tried, because application names are needed as labels. */
-  get keyTransactions(): ReadonlyMap<number, KeyTransactionRecord> {
+  get keyTransactions(): ReadonlyMap<number, Listed<KeyTransaction>> {
     return this.applicationList.tried ? this.#keyTransactions : new Map();
   }
 
@@ -90,8 +90,8 @@ export class Inventory {
     const { applications, key_transactions } = this.#context.account;
     const found: Task[] = applications.read ? [this.applicationList] : [];
     if (applications.read && key_transactions !== false) found.push(this.keyTransactionList);
-    for (const { keyTransaction, rolling } of this.#keyTransactions.values()) {
-      const isOfIt = applicationId === undefined || keyTransaction.applicationId === applicationId;
+    for (const { entry, rolling } of this.#keyTransactions.values()) {
+      const isOfIt = applicationId === undefined || entry.applicationId === applicationId;
       if (rolling !== undefined && isOfIt) found.push(rolling.task);
     }
     if (applicationId !== undefined) return [...found, ...this.tasksOfApplication({ applicationId })];
@@ -182,9 +182,9 @@ export class Inventory {
   /** Takes over the hosts of an application; without a list, labels the known ones again. */
   setHosts(of: ApplicationRecord | undefined, list?: readonly Host[]): void {
     if (of?.data === undefined) return;
-    const { application, data } = of;
+    const { entry: application, data } = of;
     checkLength(application, list, 'hosts');
-    const hosts = list ?? Array.from(data.hosts.values(), ({ host }) => host);
+    const hosts = list ?? Array.from(data.hosts.values(), ({ entry }) => entry);
     const ranks = hostRanks(hosts.map(({ key }) => key));
     const before = data.hosts.size;
     data.hosts = this.store.sync(
@@ -199,20 +199,15 @@ export class Inventory {
 
   setInstances(of: ApplicationRecord | undefined, list?: readonly Instance[]): void {
     if (of?.data === undefined) return;
-    const { application, data } = of;
+    const { entry: application, data } = of;
     checkLength(application, list, 'instances');
-    const instances = list ?? Array.from(data.instances.values(), ({ instance }) => instance);
+    const instances = list ?? Array.from(data.instances.values(), ({ entry }) => entry);
     const { account } = this.#context;
     data.instances = this.store.sync(
       data.instances,
       instances,
       ({ id }) => id,
-      (instance, before): InstanceRecord => ({
-        instance,
-        labels: writeLabels(instanceLabels(account, application, instance), before?.labels),
-        samples: before?.instance === instance ? before.samples : undefined,
-        rolling: undefined,
-      }),
+      (instance, before) => listed('instances', instance, instanceLabels(account, application, instance), before),
       tasksOf,
     );
   }
@@ -272,7 +267,9 @@ export class Inventory {
 
   #applicationRecord(application: Application, before: ApplicationRecord | undefined): ApplicationRecord {
     const { account, clock, collection } = this.#context;
-    const labels = writeLabels(applicationLabels(account, application), before?.labels);
+    const labels = applicationLabels(account, application);
+    // Its samples depend on the configuration, too.
+    const common = { ...listed('applications', application, labels, before), samples: undefined };
     const settings = effectiveSettings(account, application);
     const isReporting = application.reporting !== false;
     const counts = this.#context.enabled.has('counters');
@@ -280,7 +277,7 @@ export class Inventory {
     counters?.reports(isReporting, windowAt(clock.now(), collection).to);
     if (!readsMetricData(account, application)) {
       if (before !== undefined) this.store.remove(tasksOf(before));
-      return { application, settings, labels, samples: undefined, rolling: undefined, counters, data: undefined };
+      return { ...common, settings, counters, data: undefined };
     }
     const subject = { applicationId: application.id };
     const data: ApplicationData = before?.data ?? {
@@ -291,11 +288,11 @@ export class Inventory {
       customNames: undefined,
       hosts: new Map<string, HostRecord>(),
       selected: {},
-      instances: new Map<number, InstanceRecord>(),
+      instances: new Map<number, Listed<Instance>>(),
       database: undefined,
     };
     const rolling = this.#keepRolling(before?.rolling, 'application_rolling', subject);
-    const record = { application, settings, labels, samples: undefined, rolling, counters, data };
+    const record = { ...common, rolling, settings, counters, data };
     data.tasks = this.store.keepAll(data.tasks, subject, ({ group, isOfApplications = false }) => {
       if (group === 'counters' && !isReporting) return false;
       return isOfApplications && (group === 'hosts' ? settings.hosts : this.#context.enabled.has(group));
@@ -304,7 +301,7 @@ export class Inventory {
       data.customNames = undefined;
       data.selected = {};
     }
-    const isRelabelled = before !== undefined && before.labels !== labels;
+    const isRelabelled = before !== undefined && before.labels !== record.labels;
     if (data.tasks.hosts === undefined) this.setHosts(record, []);
     else if (isRelabelled) this.setHosts(record);
     if (data.tasks.instances === undefined) data.instances = new Map();
@@ -316,9 +313,7 @@ export class Inventory {
     const { account } = this.#context;
     const subject = { applicationId: application.id, hostKey: host.key };
     return {
-      host,
-      labels: writeLabels(hostLabels(account, application, host), before?.labels),
-      samples: before?.host === host ? before.samples : undefined,
+      ...listed('hosts', host, hostLabels(account, application, host), before),
       rolling: this.#keepRolling(before?.rolling, 'host_rolling', subject),
       rank,
       metrics: before?.metrics ?? this.store.make('host_metrics', subject),
@@ -328,21 +323,19 @@ export class Inventory {
 
   #keyTransactionRecord(
     keyTransaction: KeyTransaction,
-    before: KeyTransactionRecord | undefined,
+    before: Listed<KeyTransaction> | undefined,
     names: ReadonlyMap<number, string>,
-  ): KeyTransactionRecord {
+  ): Listed<KeyTransaction> {
     const { account } = this.#context;
     const { id, applicationId } = keyTransaction;
     const owner = applicationId === undefined ? undefined : names.get(applicationId);
     const labels = keyTransactionLabels(account, owner, keyTransaction);
     const subject = { keyTransactionId: id, applicationId };
     // A key transaction that moved to another application gets a new task.
-    const isMoved = before !== undefined && before.keyTransaction.applicationId !== applicationId;
+    const isMoved = before !== undefined && before.entry.applicationId !== applicationId;
     if (isMoved) this.store.remove(tasksOf(before));
     return {
-      keyTransaction,
-      labels: writeLabels(labels, before?.labels),
-      samples: before?.keyTransaction === keyTransaction ? before.samples : undefined,
+      ...listed('key_transactions', keyTransaction, labels, before),
       // A key transaction that does not report is read, too: while its application reports, silence means no requests.
       rolling: this.#keepRolling(isMoved ? undefined : before?.rolling, 'key_transaction_rolling', subject),
     };
@@ -352,6 +345,17 @@ export class Inventory {
     if (this.#context.reader.rolling === undefined) return undefined;
     return before ?? { task: this.store.make(kind, subject), values: undefined };
   }
+}
+
+/** What the record of an entry begins with: samples stay while the entry does. */
+function listed<Entry extends ListRecord['entry']>(
+  group: ListRecord['group'],
+  entry: Entry,
+  labels: Labels,
+  before: Listed<Entry> | undefined,
+): Listed<Entry> {
+  const samples = before?.entry === entry ? before.samples : undefined;
+  return { group, entry, labels: writeLabels(labels, before?.labels), samples, rolling: undefined };
 }
 
 function isEqual(a: unknown, b: unknown): boolean {

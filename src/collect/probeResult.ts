@@ -111,10 +111,10 @@ function readMetrics(reading: WindowReading): string {
   return `New Relic answered ${metrics.length} metrics (with their counts): ${metrics.join(', ')}`;
 }
 
-function groupsRead({ inventory }: AccountCollector, { application, data }: ApplicationRecord): ReadonlySet<Group> {
+function groupsRead({ inventory }: AccountCollector, { entry, data }: ApplicationRecord): ReadonlySet<Group> {
   const groups = new Set<Group>(['applications']);
   const hosts = [...(data?.hosts.values() ?? [])];
-  if ([...inventory.keyTransactions.values()].some((each) => each.keyTransaction.applicationId === application.id)) {
+  if ([...inventory.keyTransactions.values()].some((each) => each.entry.applicationId === entry.id)) {
     groups.add('key_transactions');
   }
   if (data?.reading !== undefined) groups.add('application_metrics');

@@ -3,7 +3,7 @@ import { UpstreamError } from '../api/upstreamError.ts';
 import type { WindowValues } from '../formulas/metricInputs.ts';
 import { databaseKind, type DatabaseChoice } from '../formulas/responseTimes.ts';
 import { customSamples } from '../metrics/customMetrics.ts';
-import { listedFamilySamples } from '../metrics/listedFamilies.ts';
+import { type LISTED_FAMILIES, listedFamilySamples } from '../metrics/listedFamilies.ts';
 import type { FamilyScope } from '../metrics/family.ts';
 import type { WrittenLabels, WrittenSamples } from '../metrics/sample.ts';
 import { windowSamples } from '../metrics/windowFamilies.ts';
@@ -28,7 +28,10 @@ export interface WindowReading extends WindowInput {
   readonly cut: ReadonlyMap<string, number>;
 }
 
-interface Listed {
+/** An entry of a list, with its labels and samples. */
+export interface Listed<Entry> {
+  readonly group: keyof typeof LISTED_FAMILIES;
+  readonly entry: Entry;
   readonly labels: WrittenLabels;
   /** The samples from the list and the rolling values; undefined until the next exposition writes them. */
   samples: WrittenSamples | undefined;
@@ -36,19 +39,10 @@ interface Listed {
   readonly rolling: { readonly task: Task; values: RollingValues | undefined } | undefined;
 }
 
-export interface HostRecord extends Listed {
-  readonly host: Host;
+export interface HostRecord extends Listed<Host> {
   readonly rank: number;
   readonly metrics: Task;
   reading: WindowReading | undefined;
-}
-
-export interface InstanceRecord extends Listed {
-  readonly instance: Instance;
-}
-
-export interface KeyTransactionRecord extends Listed {
-  readonly keyTransaction: KeyTransaction;
 }
 
 /** The tasks and the last read data of an application, without its entry in the list. */
@@ -57,13 +51,12 @@ export interface ApplicationData extends SelectionInput {
   readonly samples: Partial<Record<Kind, WrittenSamples>>;
   reading: WindowReading | undefined;
   hosts: ReadonlyMap<string, HostRecord>;
-  instances: ReadonlyMap<number, InstanceRecord>;
+  instances: ReadonlyMap<number, Listed<Instance>>;
   /** The chosen database kind, and the datastore metrics at that decision; undefined until metric data have decided it. */
   database: { readonly choice: DatabaseChoice; readonly datastores: string } | undefined;
 }
 
-export interface ApplicationRecord extends Listed {
-  readonly application: Application;
+export interface ApplicationRecord extends Listed<Application> {
   /** Which database metrics count, and whether its hosts are read. */
   readonly settings: { readonly database: Parameters<typeof databaseKind>[2]; readonly hosts: boolean };
   /** Its counters; they stay while it does not report. */
@@ -72,13 +65,15 @@ export interface ApplicationRecord extends Listed {
   readonly data: ApplicationData | undefined;
 }
 
-export type ListRecord = ApplicationRecord | HostRecord | InstanceRecord | KeyTransactionRecord;
+/** The record of any list; hosts have `metrics`, applications `data`. */
+export type ListRecord = Listed<Partial<Application & Host & Instance & KeyTransaction>> &
+  Partial<Pick<HostRecord, 'metrics'> & Pick<ApplicationRecord, 'data'>>;
 
 /** Appends all tasks of a list entry to `found`; for an application also those of its hosts. */
 export function tasksOf(record: ListRecord, found: Task[] = []): Task[] {
   if (record.rolling !== undefined) found.push(record.rolling.task);
-  if ('metrics' in record) found.push(record.metrics);
-  if (!('data' in record) || record.data === undefined) return found;
+  if (record.metrics !== undefined) found.push(record.metrics);
+  if (record.data === undefined) return found;
   found.push(...Object.values(record.data.tasks));
   for (const host of record.data.hosts.values()) tasksOf(host, found);
   return found;
@@ -92,17 +87,11 @@ export function listedSamples(record: ListRecord, context: AccountContext, isToo
 }
 
 function writeListed(
-  record: ListRecord,
+  { group, entry }: ListRecord,
   { writer, account }: AccountContext,
   values: RollingValues | undefined,
 ): WrittenSamples {
-  if ('application' in record) {
-    const samples = listedFamilySamples('applications', record.application, values, account.applications.tags);
-    return writer.write('applications', samples);
-  }
-  if ('host' in record) return writer.write('hosts', listedFamilySamples('hosts', record.host, values));
-  if ('instance' in record) return writer.write('instances', listedFamilySamples('instances', record.instance));
-  return writer.write('key_transactions', listedFamilySamples('key_transactions', record.keyTransaction, values));
+  return writer.write(group, listedFamilySamples(group, entry, values, account.applications.tags));
 }
 
 export function takeOverMetrics(
@@ -156,13 +145,13 @@ export function reconsiderDatabase(record: ApplicationRecord, context: AccountCo
 
 /** Decides the database kind by the newest data; true when it has changed. */
 function decideDatabase(
-  { application, settings }: ApplicationRecord,
+  { entry, settings }: ApplicationRecord,
   data: ApplicationData,
   { values, datastores }: WindowInput,
 ): boolean {
   if (datastores === undefined) return false;
   const { database } = data;
-  const choice = databaseKind(values, application.language, settings.database);
+  const choice = databaseKind(values, entry.language, settings.database);
   // When this response does not decide it, the earlier decision still holds.
   if (choice === undefined) return false;
   if (choice === database?.choice && datastores === database.datastores) return false;
