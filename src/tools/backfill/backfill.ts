@@ -19,8 +19,8 @@ import { WINDOW_FAMILIES } from '../../metrics/windowFamilies.ts';
 import { withAccounts, type LiveAccount, type LiveSession } from '../upstream/session.ts';
 import type { CommonOptions } from '../../cli/flags.ts';
 import type { BackfillOptions } from './backfillFlags.ts';
-import { planBackfill, resumeKeyOf } from './planBackfill.ts';
-import { type Checkpoint, loadState, STATE_FILE, type State, chooseTarget } from './checkpoint.ts';
+import { loadState, planBackfill, STATE_FILE, type State } from './planBackfill.ts';
+import { type Checkpoint, chooseTarget } from './checkpoint.ts';
 
 const LINES_PER_PIECE = 1_000;
 
@@ -99,7 +99,7 @@ export async function backfill(session: LiveSession, request: BackfillOptions, i
   if (session.config.accounts.some(({ counters }) => counters)) {
     io.note('Counters are not written: a counter starts at zero with each exporter, so that it has no history.');
   }
-  const resumed = request.resume ? await loadState(checkpoint, resumeKeyOf(session, request)) : undefined;
+  const resumed = request.resume ? await loadState(checkpoint, session, request) : undefined;
   const state = resumed ?? (await planBackfill(session, request, io));
   await target.open();
   try {

@@ -15,7 +15,8 @@ import type { FamilyScope } from '../../metrics/family.ts';
 import { queryNames, windowSamples } from '../../metrics/windowFamilies.ts';
 import { readOne, readPlanned } from '../upstream/readForCommand.ts';
 import type { LiveAccount } from '../upstream/session.ts';
-import type { BackfillSubject, Checkpoint, State } from './checkpoint.ts';
+import type { Checkpoint } from './checkpoint.ts';
+import type { BackfillSubject, State } from './planBackfill.ts';
 import type { Columns } from '../../formulas/metricInputs.ts';
 import { databaseKind, type DatabaseChoice } from '../../formulas/responseTimes.ts';
 import { type ReadChunk, addCalls, RollingWindows } from './rollingWindows.ts';
@@ -103,7 +104,8 @@ async function readEntities(
       scope: 'host' as const,
       hostKey: key,
       names: namesOf('host'),
-      labels: hostLabelsOf(subject, key, host),
+      // In the order of the daemon.
+      labels: { account: '', app: '', app_id: '', host, host_id: key, ...subject.labels },
     })),
   ];
   await checkpoint.write(file, entities);
@@ -113,12 +115,6 @@ async function readEntities(
 /** The folder of an application inside the checkpoint; ids are unique only within an account. */
 function folderOf({ account, id }: BackfillSubject): string {
   return `${account}-${id}`;
-}
-
-/** The exporter's own labels first, in the order of the daemon, then all others. */
-function hostLabelsOf({ labels }: BackfillSubject, key: string, host: string): Labels {
-  const { account = '', app = '', app_id = '', ...others } = labels;
-  return { account, app, app_id, host, host_id: key, ...others };
 }
 
 export interface ApplicationContext {

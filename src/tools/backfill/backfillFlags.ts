@@ -50,7 +50,7 @@ export function parseMoment(text: string, now: number): number {
   const ago = parseDuration(text.replace(/^-/, ''));
   if (ago !== undefined) return now - ago / 1000;
   const at = parseTime(text);
-  if (at === undefined || !isCalendarDay(text.slice(0, 10))) {
+  if (at === undefined) {
     throw new Error('It must be a time with its zone such as 2026-11-20T08:00:00Z, how long ago such as 7d, or now.');
   }
   return at;
@@ -75,10 +75,4 @@ export function resolveRange(
   const end = Math.min(to, newest);
   if (from >= end) throw new UsageError(`--from (${formatMinute(from)}) must be before --to (${formatMinute(end)})`);
   return { from, to: end };
-}
-
-/** False for a day such as the 31st of February, which JavaScript reads as a day in March. */
-function isCalendarDay(text: string): boolean {
-  const day = new Date(`${text}T00:00:00Z`);
-  return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text);
 }

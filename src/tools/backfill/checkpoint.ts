@@ -1,8 +1,6 @@
-import * as z from 'zod';
 import { createWriteStream, existsSync, lstatSync, readdirSync } from 'node:fs';
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { isDeepStrictEqual } from 'node:util';
 import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { pipeline } from 'node:stream/promises';
@@ -48,71 +46,6 @@ export class Checkpoint {
     await rm(this.file(name), { recursive: true, force: true });
   }
 }
-
-/** What a run has decided at its start. */
-export const STATE_FILE = 'state.json';
-
-const subject = z.strictObject({
-  /** Index of the account in the configuration. */
-  account: z.int().min(0),
-  id: z.int(),
-  name: z.string(),
-  language: z.string().optional(),
-  labels: z.record(z.string(), z.string()),
-  database: z.enum(['auto', 'datastore', 'database', 'active_record']),
-  hosts: z.boolean(),
-});
-
-const chunk = z.strictObject({ from: z.int(), to: z.int(), readFrom: z.int(), granule: z.int() });
-
-/** The request of a run; a run that resumes it must have the same request. */
-const resumeKey = z.strictObject({
-  '--from': z.string(),
-  '--to': z.string(),
-  '--window': z.string(),
-  '--app': z.array(z.string()),
-  '--hosts': z.boolean(),
-  '--label': z.record(z.string(), z.string()),
-  accounts: z.array(z.string()),
-  raw_values: z.boolean(),
-});
-
-const state = z.strictObject({
-  version: z.literal(3),
-  resumeKey,
-  range: z.strictObject({ from: z.int(), to: z.int() }),
-  /** Seconds. */
-  window: z.int(),
-  /** The chunks in which each account is read, in the order of the configuration. */
-  chunks: z.array(z.array(chunk)),
-  subjects: z.array(subject),
-});
-
-/** An application to backfill, with the inputs of its calculation. */
-export type BackfillSubject = z.infer<typeof subject>;
-
-/** The decisions that a run made at its start; a resumed run keeps them. */
-export type State = z.infer<typeof state>;
-
-/** The decisions of an interrupted run, if it saved any. Throws a UsageError for another request or version. */
-export async function loadState(checkpoint: Checkpoint, requested: State['resumeKey']): Promise<State | undefined> {
-  if (!checkpoint.has(STATE_FILE)) return undefined;
-  const parsed = state.safeParse(await checkpoint.read(STATE_FILE));
-  if (!parsed.success) {
-    throw new UsageError(`${checkpoint.path} was not left by this version of the program: start anew with --force`);
-  }
-  const before = parsed.data.resumeKey;
-  const others = comparedKeys.filter((key) => !isDeepStrictEqual(before[key], requested[key]));
-  if (others.length > 0) {
-    throw new UsageError(
-      `the interrupted run in ${checkpoint.path} was another one (${others.join(', ')}): ` +
-        'repeat its flags, or start anew with --force',
-    );
-  }
-  return parsed.data;
-}
-
-const comparedKeys = resumeKey.keyof().options;
 
 /**
  * The folder that a run works in, and where its document goes (standard output without a file). Throws a UsageError when the output

@@ -1,10 +1,12 @@
 import type { Application } from '../../api/types.ts';
+import { isDeepStrictEqual } from 'node:util';
 import { effectiveSettings, onlyIds, readsMetricData, selects } from '../../collect/selection.ts';
 import { applicationLabels } from '../../metrics/labelNames.ts';
 import type { LiveAccount, LiveSession } from '../upstream/session.ts';
 import { findApplications, foundIn, listApplications } from '../upstream/readForCommand.ts';
-import type { State, BackfillSubject } from './checkpoint.ts';
+import type { Checkpoint } from './checkpoint.ts';
 import { UsageError } from '../../cli/process.ts';
+import { VERSION } from '../../cli/version.ts';
 import { formatDuration } from '../../config/duration.ts';
 import { counted } from '../../config/wording.ts';
 import { formatMinute } from '../terminal.ts';
@@ -41,18 +43,17 @@ async function readIncluded(account: LiveAccount): Promise<Application[]> {
   return list.filter((application) => selects(applications, application));
 }
 
-function toSubject(
-  { config }: LiveAccount,
-  account: number,
-  application: Application,
-  options: BackfillOptions,
-): BackfillSubject {
+/** An application to backfill, with the inputs of its calculation. */
+export type BackfillSubject = ReturnType<typeof toSubject>;
+
+function toSubject({ config }: LiveAccount, account: number, application: Application, options: BackfillOptions) {
   const { database, hosts } = effectiveSettings(config, application);
   return {
+    /** Index of the account in the configuration. */
     account,
     id: application.id,
     name: application.name,
-    ...(application.language === undefined ? {} : { language: application.language }),
+    language: application.language,
     labels: { ...applicationLabels(config, application), ...options.label },
     database,
     hosts: options.hosts && hosts,
@@ -60,7 +61,7 @@ function toSubject(
 }
 
 /** The flags, and the settings that change the output: a resumed run must have the same ones as the interrupted run. */
-export function resumeKeyOf({ accounts, config }: LiveSession, request: BackfillOptions): State['resumeKey'] {
+function resumeKeyOf({ accounts, config }: LiveSession, request: BackfillOptions): Readonly<Record<string, unknown>> {
   return {
     '--from': request.from,
     '--to': request.to ?? '',
@@ -73,12 +74,41 @@ export function resumeKeyOf({ accounts, config }: LiveSession, request: Backfill
   };
 }
 
+/** What a run has decided at its start. */
+export const STATE_FILE = 'state.json';
+
+/** The decisions that a run made at its start; a resumed run keeps them. */
+export type State = Awaited<ReturnType<typeof planBackfill>>;
+
+/** The decisions of an interrupted run, if it saved any. Throws a UsageError for another request or version. */
+export async function loadState(
+  checkpoint: Checkpoint,
+  session: LiveSession,
+  request: BackfillOptions,
+): Promise<State | undefined> {
+  if (!checkpoint.has(STATE_FILE)) return undefined;
+  // Only a run writes the file, so the version says its form.
+  const state = (await checkpoint.read(STATE_FILE)) as State;
+  if (state.version !== VERSION) {
+    throw new UsageError(`${checkpoint.path} was not left by this version of the program: start anew with --force`);
+  }
+  const requested = resumeKeyOf(session, request);
+  const others = Object.keys(requested).filter((key) => !isDeepStrictEqual(state.resumeKey[key], requested[key]));
+  if (others.length > 0) {
+    throw new UsageError(
+      `the interrupted run in ${checkpoint.path} was another one (${others.join(', ')}): ` +
+        'repeat its flags, or start anew with --force',
+    );
+  }
+  return state;
+}
+
 /** Decides what a run reads from `now` (Unix milliseconds). Throws a UsageError, or an Error with a sentence. */
 export async function planBackfill(
   session: LiveSession,
   request: BackfillOptions,
   { now, note }: { readonly now: number; readonly note: (sentence: string) => void },
-): Promise<State> {
+) {
   const { accounts, config } = session;
   const range = resolveRange(request, { now, delay: config.collection.delay });
   const window = windowOf(config.collection.window, request);
@@ -99,7 +129,17 @@ export async function planBackfill(
     `Applications: ${subjects.length}; from ${formatMinute(range.from)} to ${formatMinute(range.to)}; ` +
       `${resolution(lastHour, range.to)}; windows of ${formatDuration(window * 1000)}.`,
   );
-  return { version: 3, resumeKey: resumeKeyOf(session, request), range, window, chunks, subjects };
+  const resumeKey = resumeKeyOf(session, request);
+  return {
+    version: VERSION,
+    resumeKey,
+    range,
+    /** Seconds. */
+    window,
+    /** The chunks in which each account is read, in the order of the configuration. */
+    chunks,
+    subjects,
+  };
 }
 
 /** The window in seconds, as whole minutes; `configured` is in milliseconds. */

@@ -10,7 +10,6 @@ import type { CommonOptions } from '../../cli/flags.ts';
 import { ExitStatus, UsageError } from '../../cli/process.ts';
 import type { Labels } from '../../metrics/sample.ts';
 import { formatMinute, jsonText, lineLength, paint, table, wrapped } from '../terminal.ts';
-import { isId } from '../upstream/readForCommand.ts';
 import {
   theAccount,
   withAccounts,
@@ -71,10 +70,7 @@ export async function compare(
 ) {
   const [rest, nerdgraph] = accounts;
   if (rest === undefined || nerdgraph === undefined) throw new Error('both interfaces of an account are needed');
-  const [restLists, nerdgraphLists] = await Promise.all([
-    readLists(rest, 'REST', options.app),
-    readLists(nerdgraph, 'NerdGraph', options.app),
-  ]);
+  const [restLists, nerdgraphLists] = await Promise.all([readLists(rest, 'REST'), readLists(nerdgraph, 'NerdGraph')]);
   const ids = chosenIds(rest.config, options.app, restLists.applications, nerdgraphLists.applications);
   const keyTransactions = [...restLists.keyTransactions, ...nerdgraphLists.keyTransactions].filter((each) =>
     isChosen(rest.config, ids, each),
@@ -124,14 +120,11 @@ export async function compare(
 /** The result of a comparison, in the words of its JSON form. */
 export type Comparison = Awaited<ReturnType<typeof compare>>;
 
-/** All applications of an account, or those of the requested ids, and its key transactions. Failures name the interface. */
-async function readLists({ config, reader, call }: LiveAccount, api: string, apps: readonly string[]) {
+/** All applications of an account, and its key transactions. Failures name the interface. */
+async function readLists({ config, reader, call }: LiveAccount, api: string) {
   try {
-    const ids = apps.filter((app) => isId(app)).map(Number);
-    // A number that is no id of the account may be a name, which only the whole list shows.
-    const byId = ids.length > 0 && ids.length === apps.length ? await reader.listApplications({ ids }, call) : [];
     const [applications, keyTransactions] = await Promise.all([
-      byId.length > 0 ? byId : reader.listApplications({}, call),
+      reader.listApplications({}, call),
       config.key_transactions === false ? [] : reader.listKeyTransactions({}, call),
     ]);
     return { applications, keyTransactions };

@@ -159,13 +159,10 @@ describe('an interrupted run', () => {
     },
   );
 
-  it.each([
-    ['of another version', '"version":3', '"version":2'],
-    ['with another shape', '"window"', '"windows"'],
-  ])('is not resumed from a folder %s, and no call is made', async (_, before, after) => {
+  it('is not resumed from the folder of another version, and no call is made', async () => {
     await expect(runOn(countingSession(5).session, { ...WISH, output })).rejects.toThrow();
     const file = `${output}.backfill/state.json`;
-    writeFileSync(file, readFileSync(file, 'utf8').replace(before, after));
+    writeFileSync(file, readFileSync(file, 'utf8').replace('"version":"', '$&0.'));
     const { session, calls } = countingSession();
     await expect(runOn(session, { ...WISH, output, resume: true })).rejects.toThrow(
       `${output}.backfill was not left by this version of the program: start anew with --force`,
