@@ -18,30 +18,26 @@ export interface RollingSummary {
 
 /** The rolling values of an application, a host or a key transaction. */
 export interface RollingValues {
-  readonly summary: RollingSummary | undefined;
-  readonly endUserSummary: RollingSummary | undefined;
+  readonly summary?: RollingSummary | undefined;
+  readonly endUserSummary?: RollingSummary | undefined;
 }
 
 export interface Application extends RollingValues {
   readonly id: number;
   readonly name: string;
-  readonly language: string | undefined;
-  readonly healthStatus: string | undefined;
-  readonly reporting: boolean | undefined;
+  readonly language?: string | undefined;
+  readonly healthStatus?: string | undefined;
+  readonly reporting?: boolean | undefined;
   /** Unix time in seconds. */
-  readonly lastReportedAt: number | undefined;
-  readonly settings:
-    | {
-        readonly apdexThreshold: number | undefined;
-        readonly endUserApdexThreshold: number | undefined;
-        readonly realUserMonitoring: boolean | undefined;
-        readonly serverSideConfig: boolean | undefined;
-      }
-    | undefined;
-  readonly alertPolicyId: number | undefined;
+  readonly lastReportedAt?: number | undefined;
+  readonly apdexThreshold?: number | undefined;
+  readonly endUserApdexThreshold?: number | undefined;
+  readonly realUserMonitoring?: boolean | undefined;
+  readonly serverSideConfig?: boolean | undefined;
+  readonly alertPolicyId?: number | undefined;
   /** The number of hosts and instances linked to the application. */
-  readonly hosts: number | undefined;
-  readonly instances: number | undefined;
+  readonly hosts?: number | undefined;
+  readonly instances?: number | undefined;
   /** Undefined where the interface does not return tags. */
   readonly tags?: readonly Tag[] | undefined;
 }
@@ -56,28 +52,28 @@ export interface Host {
   /** The key that identifies the host within its application: the id of the REST interface, or the name if there is none. */
   readonly key: string;
   readonly host: string;
-  readonly language: string | undefined;
-  readonly healthStatus: string | undefined;
-  readonly summary: RollingSummary | undefined;
+  readonly language?: string | undefined;
+  readonly healthStatus?: string | undefined;
+  readonly summary?: RollingSummary | undefined;
 }
 
 export interface Instance extends Omit<Host, 'key'> {
   readonly id: number;
-  readonly port: number | undefined;
-  readonly hostId: number | undefined;
+  readonly port?: number | undefined;
+  readonly hostId?: number | undefined;
 }
 
 export interface KeyTransaction extends RollingValues {
   readonly id: number;
   readonly name: string;
   /** The error of the call for the fields below, where the interface reads them separately: only id and name are known. */
-  readonly unread?: UpstreamError;
-  readonly transactionName: string | undefined;
-  readonly healthStatus: string | undefined;
-  readonly reporting: boolean | undefined;
+  readonly unread?: UpstreamError | undefined;
+  readonly transactionName?: string | undefined;
+  readonly healthStatus?: string | undefined;
+  readonly reporting?: boolean | undefined;
   /** Unix time in seconds. */
-  readonly lastReportedAt: number | undefined;
-  readonly applicationId: number | undefined;
+  readonly lastReportedAt?: number | undefined;
+  readonly applicationId?: number | undefined;
 }
 
 /** An entry of the metric name list. */

@@ -200,7 +200,7 @@ export interface MetricDataResult {
   /** By metric name. One without columns is unknown: it could not be read, or New Relic refused it. */
   readonly metrics: ReadonlyMap<string, Columns>;
   /** The datastore metrics of this response, sorted; undefined where the reader finds none itself: the requested ones apply. */
-  readonly datastores: readonly string[] | undefined;
+  readonly datastores?: readonly string[] | undefined;
 }
 
 /** A part of a long range that one read of a series covers, Unix seconds. */
@@ -209,6 +209,17 @@ export interface SeriesChunk extends TimeRange {
   readonly readFrom: number;
   /** Expected seconds per timeslice. */
   readonly granule: number;
+}
+
+/** Limits for the chunks of one call, in seconds. */
+export interface SeriesLimits {
+  /** The longest ranges that are returned by the minute, and by the hour. */
+  readonly longestByMinute: number;
+  readonly longestByHour: number;
+  /** The shortest range that is returned by the hour. */
+  readonly shortestByHour: number;
+  /** The step for a range of this length: both of its ends must be multiples of the step. */
+  readonly stepOf: (seconds: number) => number;
 }
 
 /** The timeslices of one subject over one chunk; plain values that can be stored as JSON. */
@@ -221,8 +232,7 @@ export interface MetricSeries {
 
 /** Reads metric data as series, for windows of the past. */
 export interface SeriesRead extends BatchRead<MetricDataSubject, MetricSeries, SeriesChunk> {
-  /** Plans the chunks for a range of samples (`planChunks` in seriesChunks.ts). */
-  chunks(range: TimeRange, window: number, now: number): readonly SeriesChunk[];
+  readonly limits: SeriesLimits;
   /** The result that `metricData` would have of a window, from its timeslices; empty where the entity did not report. */
   summarize(timeslices: ReadonlyMap<string, readonly Timeslice[]>, range: TimeRange, granule: number): MetricDataResult;
 }
@@ -383,11 +393,11 @@ export interface UpstreamReader {
   /** The hosts of applications that reported within about an hour. */
   readonly hosts: BatchRead<ApplicationSubject, readonly Host[]>;
   /** Instances; undefined: the interface has none. */
-  readonly instances: BatchRead<ApplicationSubject, readonly Instance[]> | undefined;
+  readonly instances?: BatchRead<ApplicationSubject, readonly Instance[]> | undefined;
   /** Rolling values that the lists do not contain; undefined: the lists contain all of them. */
-  readonly rolling: BatchRead<RollingSubject, RollingValues> | undefined;
+  readonly rolling?: BatchRead<RollingSubject, RollingValues> | undefined;
   /** The datastore metrics of applications, sorted; undefined: the metric data include them. */
-  readonly datastores: BatchRead<ApplicationSubject, readonly string[]> | undefined;
+  readonly datastores?: BatchRead<ApplicationSubject, readonly string[]> | undefined;
   /** The names that custom metrics may match; unscoped ones only. */
   readonly customNames: BatchRead<CustomNamesSubject, readonly string[]>;
   readonly metricData: BatchRead<MetricDataSubject, MetricDataResult>;

@@ -30,7 +30,7 @@ const APPLICATION: Application = {
   lastReportedAt: 1_433_774_666,
   summary: SUMMARY,
   endUserSummary: END_USER,
-  settings: { apdexThreshold: 0.4, endUserApdexThreshold: 6, realUserMonitoring: true, serverSideConfig: false },
+  ...{ apdexThreshold: 0.4, endUserApdexThreshold: 6, realUserMonitoring: true, serverSideConfig: false },
   alertPolicyId: 0,
   hosts: 3,
   instances: 0,
@@ -172,7 +172,7 @@ describe('entitySamples', () => {
       realUserMonitoring: undefined,
       serverSideConfig: undefined,
     };
-    const names = Object.keys(ofApplication({ summary: {}, endUserSummary: {}, settings }));
+    const names = Object.keys(ofApplication({ summary: {}, endUserSummary: {}, ...settings }));
     expect(names.filter((name) => /rolling|settings|enabled/.test(name))).toEqual([]);
   });
 

@@ -35,29 +35,22 @@ const application = entity.extend({
 
 /** New Relic's other figures have an unknown window and scale, so the rolling values are calculated from timeslices. */
 function toApplication(fields: z.infer<typeof application>): Application {
-  const { reporting } = fields;
-  const apdexTarget = fields.settings?.apdexTarget ?? undefined;
-  const hosts = fields.apmSummary?.hostCount ?? undefined;
-  const instances = fields.apmSummary?.instanceCount ?? undefined;
+  const { reporting, settings, apmSummary, tags } = fields;
+  const apdexThreshold = settings?.apdexTarget ?? undefined;
+  const hosts = apmSummary?.hostCount ?? undefined;
+  const instances = apmSummary?.instanceCount ?? undefined;
   return {
     id: fields.applicationId,
     name: fields.name,
     language: fields.language?.toLowerCase(),
     healthStatus: healthStatus(reporting, fields.alertSeverity),
     reporting,
-    lastReportedAt: undefined,
-    summary: { apdexTarget, hostCount: hosts, instanceCount: instances },
-    endUserSummary: undefined,
-    settings: {
-      apdexThreshold: apdexTarget,
-      endUserApdexThreshold: undefined,
-      realUserMonitoring: undefined,
-      serverSideConfig: fields.settings?.serverSideConfig ?? undefined,
-    },
-    alertPolicyId: undefined,
+    summary: { apdexTarget: apdexThreshold, hostCount: hosts, instanceCount: instances },
+    apdexThreshold,
+    serverSideConfig: settings?.serverSideConfig ?? undefined,
     hosts,
     instances,
     // Tags that failed and were never read are unknown, not empty.
-    tags: fields.tags === undefined ? undefined : (fields.tags ?? []),
+    tags: tags === null ? [] : tags,
   };
 }

@@ -176,8 +176,7 @@ export function hostsRead(account: NerdGraphAccount): BatchRead<ApplicationSubje
     // Hosts have no id in this interface, so the name identifies them.
     valueOf: ({ applicationId }, { own }) => {
       const language = account.memory.language(applicationId);
-      const names = [...own.rows.keys()].sort();
-      return names.map((host) => ({ key: host, host, language, healthStatus: undefined, summary: undefined }));
+      return [...own.rows.keys()].sort().map((host) => ({ key: host, host, language }));
     },
   });
 }

@@ -81,10 +81,8 @@ export async function listKeyTransactions(account: NerdGraphAccount, call: CallO
       healthStatus: healthStatus(reporting, alertSeverity),
       transactionName: details?.transactionName,
       applicationId: details?.applicationId,
-      lastReportedAt: undefined,
       summary: { apdexTarget: details?.apdexTarget },
-      endUserSummary: undefined,
-      ...(known instanceof UpstreamError ? { unread: known } : {}),
+      unread: known instanceof UpstreamError ? known : undefined,
     });
   }
   const unread = [...listed.values()].filter((known) => known instanceof UpstreamError);

@@ -1,5 +1,4 @@
 import { MAX_BUCKETS, PLANNED_FACETS } from '../../nrql/limits.ts';
-import { planChunks, type SeriesLimits } from '../seriesChunks.ts';
 import { expectedRows, type QueryKind, type QueryPart } from './batching.ts';
 import { metricDataParts, rowsRead, selectorOf } from './batchReads.ts';
 import { stepOf } from './nrql.ts';
@@ -19,6 +18,7 @@ import {
   type MetricSeries,
   type MinuteSeries,
   type SeriesChunk,
+  type SeriesLimits,
   type SeriesRead,
   type TimeRange,
 } from '../upstreamReader.ts';
@@ -52,7 +52,7 @@ export function metricSeriesRead(account: NerdGraphAccount): SeriesRead {
         };
       },
     }),
-    chunks: (range, window, now) => planChunks(range, window, now, LIMITS),
+    limits: LIMITS,
     summarize,
   };
 }

@@ -8,7 +8,6 @@ import { SIGN_OF_LIFE } from '../../formulas/valueFormulas.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import { Discarded, id, parseList, type Json } from '../http/validation.ts';
 import type { CallOptions, Diagnosis, ListedAccount, TimeRange } from '../upstreamReader.ts';
-import { UpstreamError } from '../upstreamError.ts';
 
 /** The id of the user who owns the key. Rejects with an UpstreamError, or with the reason of the signal. */
 export async function readUser(transport: Transport, call: CallOptions): Promise<number> {
@@ -59,20 +58,10 @@ export class NerdGraphAccount {
   async id(call: CallOptions): Promise<number> {
     const { accountId } = this.options;
     if (accountId !== undefined) return accountId;
-    for (;;) {
-      const key = this.#currentKey();
-      const found = this.memory.onlyAccount;
-      if (found !== undefined && found.key === (key ?? found.key)) return found.id;
-      const isOwnCall = this.#pending === undefined;
-      this.#pending ??= this.#find(key, call);
-      try {
-        return await this.#pending;
-      } catch (error) {
-        // A lookup that was stopped by its caller's signal has not failed for the other callers, who look again.
-        if (isOwnCall || error instanceof UpstreamError) throw error;
-        call.signal.throwIfAborted();
-      }
-    }
+    const key = this.#currentKey();
+    const found = this.memory.onlyAccount;
+    if (found !== undefined && found.key === (key ?? found.key)) return found.id;
+    return (this.#pending ??= this.#find(key, call));
   }
 
   async list(call: CallOptions): Promise<readonly ListedAccount[]> {

@@ -50,10 +50,6 @@ export function createNerdGraphReader(options: NerdGraphReaderOptions, before?: 
     user: (call) => readUser(transport, call),
     onlyAccount: () => memory.onlyAccount?.id,
     listAccounts: (call) => listAccounts(transport, call),
-    // NerdGraph has no instances.
-    instances: undefined,
-    // Metric data over NerdGraph include the datastores.
-    datastores: undefined,
     hosts: hostsRead(account),
     rolling: rollingRead(account),
     customNames: customNamesRead(account),

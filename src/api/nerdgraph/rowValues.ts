@@ -46,7 +46,7 @@ export function rollingOf(rows: ReadonlyMap<string, Columns>, seconds: number): 
   };
   const views = rows.get(METRIC.endUser);
   const verdicts = rows.get(METRIC.endUserApdex);
-  if (views === undefined && verdicts === undefined) return { summary, endUserSummary: undefined };
+  if (views === undefined && verdicts === undefined) return { summary };
   return {
     summary,
     endUserSummary: {
@@ -76,7 +76,7 @@ export function keyTransactionOf(
     errorRate: ratio(row?.exclusive, row?.count),
     apdexScore: row === undefined ? undefined : known(apdexScore(apdex)),
   };
-  return { summary, endUserSummary: undefined };
+  return { summary };
 }
 
 /** Undefined without data, for a whole that is not positive, and for a result that is not finite. */

@@ -42,8 +42,8 @@ export class SubjectRows {
       else for (const [name, row] of metrics) before.set(name, row);
     }
     for (const [host, metrics] of other.buckets) {
-      const own = entryOf(this.buckets, host, newMap<Timeslice[]>);
-      for (const [name, rows] of metrics) entryOf(own, name, newList<Timeslice>).push(...rows);
+      const own = entryOf(this.buckets, host, () => new Map<string, Timeslice[]>());
+      for (const [name, rows] of metrics) entryOf(own, name, () => []).push(...rows);
     }
   }
 
@@ -208,7 +208,7 @@ function takeRow(response: RowsResponse, row: unknown): void {
   }
   const isNames = query.columns === 'names';
   const read = isNames ? NO_COLUMNS : readColumns(row, name, discarded);
-  const metrics = entryOf(target.rows.rows, host, newMap<Columns>);
+  const metrics = entryOf(target.rows.rows, host, () => new Map<string, Columns>());
   // A second row for the same key makes both unreliable.
   if (read === undefined || (metrics.has(name) && !isNames)) target.bad.add(host);
   else metrics.set(name, read);
@@ -238,7 +238,8 @@ function takeBucket(
   const { c, t, x } = row;
   if (c === 0 && (t === 0 || t === null) && (x === 0 || x === null)) return;
   const read = readColumns(row, name, discarded);
-  const list = entryOf(entryOf(target.rows.buckets, host, newMap<Timeslice[]>), name, newList<Timeslice>);
+  const metrics = entryOf(target.rows.buckets, host, () => new Map<string, Timeslice[]>());
+  const list = entryOf(metrics, name, () => []);
   if (read !== undefined && !list.some((each) => each.from === from)) list.push({ from, to, columns: read });
   else if (query.keepsUnreadable === true) list.push({ from, to, columns: NO_COLUMNS });
   else target.bad.add(host);
@@ -263,14 +264,6 @@ function amountOf(value: unknown, mayBeNegative: boolean, discarded: Discarded):
   if (isAmount(value, mayBeNegative)) return value;
   if (value !== undefined) discarded.add('value', 'results');
   return undefined;
-}
-
-function newMap<V>(): Map<string, V> {
-  return new Map<string, V>();
-}
-
-function newList<V>(): V[] {
-  return [];
 }
 
 /** The value of a key; a missing value is made by `make`, and stored. */

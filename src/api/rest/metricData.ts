@@ -15,7 +15,7 @@ import {
   type TimeRange,
   type UpstreamReader,
 } from '../upstreamReader.ts';
-import { isKnown, summarizeSeries, toSeries, planRestChunks } from './restSeries.ts';
+import { isKnown, LIMITS, summarizeSeries, toSeries } from './restSeries.ts';
 import { countBatches, readInBatches } from './nameSplitting.ts';
 import type { RestMemory } from './restMemory.ts';
 import { formatTime, metricTarget, queryOf, type RestClient, type Target } from './restClient.ts';
@@ -198,7 +198,7 @@ export function metricDataReads(
         const data = await read(subject, { from: chunk.readFrom, to: chunk.to }, call, figures);
         return toSeries(data, subject.metrics.names, chunk);
       }, callsOf),
-      chunks: planRestChunks,
+      limits: LIMITS,
       summarize: summarizeSeries,
     },
     // Always raw, because rounded averages would add up to wrong seconds.
@@ -226,5 +226,5 @@ function summarized(data: MetricTimeslices, { names }: MetricSelection, range: T
     const fits = !isReported || window === undefined || secondsOf(last) === window.to - window.from;
     metrics.set(name, fits ? last.columns : {});
   }
-  return { window: window ?? range, metrics, datastores: undefined };
+  return { window: window ?? range, metrics };
 }

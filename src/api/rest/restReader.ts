@@ -51,8 +51,6 @@ export function createRestReader(options: RestReaderOptions, before?: object): U
   return {
     api: 'rest',
     memory,
-    // The lists already contain the rolling values.
-    rolling: undefined,
     hosts: oneByOne(({ applicationId: id }, _, call) =>
       rest.list(target('/applications/{id}/hosts.json', { id }), 'application_hosts', host, ({ key }) => key, call),
     ),

@@ -1,5 +1,4 @@
-import { planChunks, type SeriesLimits } from '../seriesChunks.ts';
-import type { SeriesChunk, TimeRange, MetricDataResult, MetricSeries } from '../upstreamReader.ts';
+import type { SeriesChunk, SeriesLimits, TimeRange, MetricDataResult, MetricSeries } from '../upstreamReader.ts';
 import { secondsOf, type Timeslice } from '../types.ts';
 import { known, mergeColumns, type Columns } from '../../formulas/metricInputs.ts';
 import { DAY_S, HOUR_S } from '../../formulas/units.ts';
@@ -8,17 +7,12 @@ import { DAY_S, HOUR_S } from '../../formulas/units.ts';
  * Ranges of up to 3 hours are returned by the minute, those of more than 4 and up to 7 days by the hour, even recent ones, and
  * shorter ones never (New Relic's "Extract metric timeslice data").
  */
-const LIMITS: SeriesLimits = {
+export const LIMITS: SeriesLimits = {
   longestByMinute: 3 * HOUR_S,
   longestByHour: 7 * DAY_S,
   shortestByHour: 97 * HOUR_S,
   stepOf: () => 60,
 };
-
-/** Plans the calls for a range of samples within the limits of the REST interface; see `SeriesRead.chunks`. */
-export function planRestChunks(range: TimeRange, window: number, now: number): SeriesChunk[] {
-  return planChunks(range, window, now, LIMITS);
-}
 
 /**
  * The columns that a summarized response would have. A stated call time is weighted by calls; memory and a mean without a
@@ -81,7 +75,7 @@ export function summarizeSeries(
     metrics.set(name, joined(inside, secondsOf(range), granule));
   }
   // New Relic fills a series with zeros, but an application that reported nothing is missing in a summarized response.
-  return { window: range, metrics: isReporting ? metrics : new Map(), datastores: undefined };
+  return { window: range, metrics: isReporting ? metrics : new Map() };
 }
 
 function joined(timeslices: readonly Timeslice[], length: number, granule: number): Columns {

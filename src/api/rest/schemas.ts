@@ -53,19 +53,12 @@ function divided(value: number | undefined, divisor: number): number | undefined
   return value === undefined ? undefined : value / divisor;
 }
 
-const settings = z
-  .object({
-    app_apdex_threshold: amount.optional(),
-    end_user_apdex_threshold: amount.optional(),
-    enable_real_user_monitoring: z.boolean().optional(),
-    use_server_side_config: z.boolean().optional(),
-  })
-  .transform((fields): Application['settings'] => ({
-    apdexThreshold: fields.app_apdex_threshold,
-    endUserApdexThreshold: fields.end_user_apdex_threshold,
-    realUserMonitoring: fields.enable_real_user_monitoring,
-    serverSideConfig: fields.use_server_side_config,
-  }));
+const settings = z.object({
+  app_apdex_threshold: amount.optional(),
+  end_user_apdex_threshold: amount.optional(),
+  enable_real_user_monitoring: z.boolean().optional(),
+  use_server_side_config: z.boolean().optional(),
+});
 
 const links = z.object({
   alert_policy: id.optional(),
@@ -96,7 +89,10 @@ export const application = z
     lastReportedAt: fields.last_reported_at,
     summary: fields.application_summary,
     endUserSummary: fields.end_user_summary,
-    settings: fields.settings,
+    apdexThreshold: fields.settings?.app_apdex_threshold,
+    endUserApdexThreshold: fields.settings?.end_user_apdex_threshold,
+    realUserMonitoring: fields.settings?.enable_real_user_monitoring,
+    serverSideConfig: fields.settings?.use_server_side_config,
     alertPolicyId: fields.links?.alert_policy,
     hosts: fields.links?.application_hosts?.length,
     instances: fields.links?.application_instances?.length,

@@ -11,6 +11,7 @@ import { formatDuration } from '../../config/duration.ts';
 import { counted } from '../../config/wording.ts';
 import { formatMinute } from '../terminal.ts';
 import { type BackfillOptions, resolveRange } from './backfillFlags.ts';
+import { planChunks } from './seriesChunks.ts';
 import { HOUR_S, MINUTE_MS, MINUTE_S } from '../../formulas/units.ts';
 
 /** The applications to backfill, in the order of the accounts and their lists. Throws when an `--app` matches not one. */
@@ -112,7 +113,7 @@ export async function planBackfill(
   const { accounts, config } = session;
   const range = resolveRange(request, { now, delay: config.collection.delay });
   const window = windowOf(config.collection.window, request);
-  const chunks = accounts.map(({ reader }) => [...reader.metricSeries.chunks(range, window, now / 1000)]);
+  const chunks = accounts.map(({ reader }) => planChunks(range, window, now / 1000, reader.metricSeries.limits));
   if (chunks.some(({ length }) => length === 0)) {
     throw new UsageError('New Relic keeps only hours from that time, and no whole hour ends between --from and --to');
   }

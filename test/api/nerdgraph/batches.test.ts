@@ -1,3 +1,4 @@
+import { planChunks } from '../../../src/tools/backfill/seriesChunks.ts';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { selectorOf } from '../../../src/api/nerdgraph/batchReads.ts';
 import { conditionOf, planQueries, expectedRows } from '../../../src/api/nerdgraph/batching.ts';
@@ -281,7 +282,7 @@ describe('a series', () => {
         metrics: METRICS,
       };
     });
-    const [chunk] = reader.metricSeries.chunks({ from: RANGE.to - 3_600, to: RANGE.to }, 60, NOW / 1000);
+    const [chunk] = planChunks({ from: RANGE.to - 3_600, to: RANGE.to }, 60, NOW / 1000, reader.metricSeries.limits);
     const planned = reader.metricSeries.plan(subjects, chunk!);
     const before = asked.length;
     expect(failed(await planned.read(call))).toEqual([]);
@@ -294,7 +295,7 @@ describe('a series', () => {
     async ({ hosts }) => {
       const between = await startBetween({ applications: 3, hostsPerApplication: 2 });
       const { reader, call, notes } = between;
-      const [chunk] = reader.metricSeries.chunks({ from: RANGE.to - 1_740, to: RANGE.to }, 60, NOW / 1000);
+      const [chunk] = planChunks({ from: RANGE.to - 1_740, to: RANGE.to }, 60, NOW / 1000, reader.metricSeries.limits);
       const subjects = [1_000_001, 1_000_002].flatMap((applicationId, index) =>
         (hosts
           ? ['01', '02'].map((end) => `${['storefront', 'checkout-api'][index]}-${index + 1}-${end}`)
@@ -325,7 +326,7 @@ describe('a series', () => {
   ])('with %s', async (_, change, fails) => {
     const between = await startBetween({ applications: 1, hostsPerApplication: 1 });
     const { reader, call } = between;
-    const [chunk] = reader.metricSeries.chunks({ from: RANGE.to - 1_740, to: RANGE.to }, 60, NOW / 1000);
+    const [chunk] = planChunks({ from: RANGE.to - 1_740, to: RANGE.to }, 60, NOW / 1000, reader.metricSeries.limits);
     const subjects = metricDataOf([IDS[0]!]);
     const whole = await readSubjects(reader.metricSeries, subjects, chunk!, call);
     between.fault = edit(({ results }) => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { planChunks } from '../../../src/tools/backfill/seriesChunks.ts';
 import type { FailureReason, UpstreamError } from '../../../src/api/upstreamError.ts';
 import { DEMO_API_KEY } from '../../../src/simulator/simulatorSettings.ts';
 import { json } from '../support/testServer.ts';
@@ -90,7 +91,7 @@ const OPERATIONS: Record<string, Operation> = {
   'a series': {
     makes: nrql('TIMESERIES'),
     run: ({ reader, call }) => {
-      const [chunk] = reader.metricSeries.chunks({ from: RANGE.to - 120, to: RANGE.to }, 60, NOW / 1000);
+      const [chunk] = planChunks({ from: RANGE.to - 120, to: RANGE.to }, 60, NOW / 1000, reader.metricSeries.limits);
       return readAll(reader.metricSeries, metricDataOf([IDS[0]!]), chunk!, call);
     },
   },

@@ -210,7 +210,8 @@ describe('the list of applications', () => {
       { settings: { apdexTarget: null, serverSideConfig: null }, apmSummary: { hostCount: null, instanceCount: null } },
       {
         summary: expect.objectContaining({ apdexTarget: undefined, hostCount: undefined, instanceCount: undefined }),
-        settings: expect.objectContaining({ apdexThreshold: undefined, serverSideConfig: undefined }),
+        apdexThreshold: undefined,
+        serverSideConfig: undefined,
         hosts: undefined,
         instances: undefined,
       },
@@ -222,7 +223,7 @@ describe('the list of applications', () => {
     [
       'without what cannot be read',
       { language: 7, apmSummary: 'x', settings: { apdexTarget: -1, serverSideConfig: true } },
-      { language: undefined, hosts: undefined, settings: { apdexThreshold: undefined, serverSideConfig: true } },
+      { language: undefined, hosts: undefined, apdexThreshold: undefined, serverSideConfig: true },
     ],
     ['left out without an id', { applicationId: null }, undefined],
     ['left out when it is of another account', { accountId: 7 }, undefined],

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { planChunks } from '../../../src/tools/backfill/seriesChunks.ts';
 import type {
   BatchRead,
   MetricDataResult,
@@ -266,7 +267,7 @@ describe('both interfaces over one world', () => {
       const subjects = (hostKey === undefined ? applications.nerdGraph : applications.nerdGraph.slice(0, 1)).map(
         ({ id }) => ({ applicationId: id, hostKey, metrics: METRICS }),
       );
-      const [chunk] = reader.metricSeries.chunks({ from: window.to, to: RANGE.to }, 1_800, NOW / 1000);
+      const [chunk] = planChunks({ from: window.to, to: RANGE.to }, 1_800, NOW / 1000, reader.metricSeries.limits);
       const series = (await readSubjects(reader.metricSeries, subjects, chunk!, call)).map(valueOf);
       const summarized = (await readSubjects(reader.metricData, subjects, window, call)).map(valueOf);
       for (const [index, { metrics, granule }] of series.entries()) {

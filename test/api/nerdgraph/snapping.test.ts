@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { planChunks } from '../../../src/tools/backfill/seriesChunks.ts';
 import { metricDataOf, METRICS, NOW, RANGE, startBoth } from './nerdGraphReading.ts';
 import { edit, startBetween } from './proxy.ts';
 import { readAll, readOne, valueOf } from '../support/reading.ts';
@@ -46,7 +47,7 @@ describe('a service that answers long ranges for the steps that it keeps', () =>
   it('is asked once for the minutes that a series of several applications lacks', async () => {
     const between = await startBetween({ applications: 3 });
     const { reader, call, asked } = between;
-    const [chunk] = reader.metricSeries.chunks({ from: RANGE.to - 1_740, to: RANGE.to }, 60, NOW / 1000);
+    const [chunk] = planChunks({ from: RANGE.to - 1_740, to: RANGE.to }, 60, NOW / 1000, reader.metricSeries.limits);
     const read = async () => {
       asked.length = 0;
       const series = await readAll(reader.metricSeries, metricDataOf([...IDS, 1_000_003]), chunk!, call);
@@ -76,7 +77,7 @@ describe('a service that answers long ranges for the steps that it keeps', () =>
       const range = { from: TO - before - length, to: TO - before };
       const read = async ({ reader, call }: typeof exact): Promise<Map<string, unknown>> => {
         const minutes = new Map<string, unknown>();
-        for (const chunk of reader.metricSeries.chunks(range, 1_800, NOW / 1000)) {
+        for (const chunk of planChunks(range, 1_800, NOW / 1000, reader.metricSeries.limits)) {
           const series = (await readAll(reader.metricSeries, subjects, chunk, call)).map(valueOf);
           for (const [index, { metrics }] of series.entries()) {
             for (const [name, slices] of metrics) {

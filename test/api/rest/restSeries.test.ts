@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { mergeTimeslices, summarizeSeries, toSeries, planRestChunks } from '../../../src/api/rest/restSeries.ts';
+import { planChunks } from '../../../src/tools/backfill/seriesChunks.ts';
+import { LIMITS, mergeTimeslices, summarizeSeries, toSeries } from '../../../src/api/rest/restSeries.ts';
 import { apdexScore, callRate, memoryOfAll, memoryOfProcess } from '../../../src/formulas/ratesAndScores.ts';
 import { averageTime, responseTime } from '../../../src/formulas/responseTimes.ts';
 import type { Columns } from '../../../src/formulas/metricInputs.ts';
@@ -238,10 +239,10 @@ const ranges = fc
     return { range: { from, to: Math.min(minute - 2 * MINUTE, from + length * MINUTE) }, window: window * MINUTE };
   });
 
-describe('planRestChunks', () => {
+describe('planChunks, over REST,', () => {
   it('reads the last hours by the minute, from one window before the range', () => {
     const range = { from: minute - 4 * HOUR, to: minute - 2 * MINUTE };
-    expect(planRestChunks(range, 1800, NOW)).toEqual([
+    expect(planChunks(range, 1800, NOW, LIMITS)).toEqual([
       { from: range.from - 1800, readFrom: range.from - 1800, to: range.from - 1800 + 3 * HOUR, granule: 60 },
       { from: range.from - 1800 + 3 * HOUR, readFrom: range.from - 1800 + 3 * HOUR, to: range.to, granule: 60 },
     ]);
@@ -250,32 +251,32 @@ describe('planRestChunks', () => {
   it('reads by the minute from the first whole minute that is not older than 8 days less an hour', () => {
     const oldest = Math.ceil((NOW - 8 * DAY + HOUR) / MINUTE) * MINUTE;
     const granules = (from: number) =>
-      planRestChunks({ from, to: from + DAY }, MINUTE, NOW).map(({ granule }) => granule);
+      planChunks({ from, to: from + DAY }, MINUTE, NOW, LIMITS).map(({ granule }) => granule);
     expect(new Set(granules(oldest + MINUTE))).toEqual(new Set([MINUTE]));
     expect(new Set(granules(oldest))).toEqual(new Set([HOUR, MINUTE]));
   });
 
   it('reads one old day by the hour, in a range long enough to be answered by the hour', () => {
     const from = Math.floor((minute - 20 * DAY) / HOUR) * HOUR;
-    const [chunk, ...others] = planRestChunks({ from, to: from + DAY }, 1800, NOW);
+    const [chunk, ...others] = planChunks({ from, to: from + DAY }, 1800, NOW, LIMITS);
     expect(others).toEqual([]);
     expect(chunk).toEqual({ from, to: from + DAY, readFrom: from + DAY - 97 * HOUR, granule: HOUR });
   });
 
   it('reads the hours before the range that a window of several hours needs', () => {
     const from = Math.floor((minute - 20 * DAY) / HOUR) * HOUR;
-    expect(planRestChunks({ from, to: from + DAY }, 6 * HOUR, NOW)[0]!.from).toBe(from - 5 * HOUR);
+    expect(planChunks({ from, to: from + DAY }, 6 * HOUR, NOW, LIMITS)[0]!.from).toBe(from - 5 * HOUR);
   });
 
   it('has nothing to read where no whole hour ends in an old range', () => {
     const from = Math.floor((minute - 20 * DAY) / HOUR) * HOUR + 600;
-    expect(planRestChunks({ from, to: from + 1200 }, 1800, NOW)).toEqual([]);
+    expect(planChunks({ from, to: from + 1200 }, 1800, NOW, LIMITS)).toEqual([]);
   });
 
   it('asks only for ranges that are answered with the granule it counts on', () => {
     fc.assert(
       fc.property(ranges, ({ range, window }) => {
-        for (const { from, readFrom, to, granule } of planRestChunks(range, window, NOW)) {
+        for (const { from, readFrom, to, granule } of planChunks(range, window, NOW, LIMITS)) {
           expect(readFrom <= from && from < to).toBe(true);
           expect([readFrom % granule, to % granule]).toEqual([0, 0]);
           if (granule === MINUTE) {
@@ -294,7 +295,7 @@ describe('planRestChunks', () => {
   it('leaves no gap: every sample from the first to the last has its whole window in one resolution', () => {
     fc.assert(
       fc.property(ranges, ({ range, window }) => {
-        const chunks = planRestChunks(range, window, NOW);
+        const chunks = planChunks(range, window, NOW, LIMITS);
         const minutes = chunks.filter(({ granule }) => granule === MINUTE);
         const hours = chunks.filter(({ granule }) => granule === HOUR);
         for (const run of [minutes, hours]) {

@@ -23,7 +23,6 @@ export function application(id: number, over: Partial<Application> = {}): Applic
     lastReportedAt: 1_767_225_600,
     summary: SUMMARY,
     endUserSummary: undefined,
-    settings: undefined,
     alertPolicyId: undefined,
     hosts: undefined,
     instances: undefined,

@@ -59,7 +59,7 @@ describe('an application', () => {
           concurrentInstanceCount: 12,
         },
         endUserSummary: { responseTime: 4.61, requestRate: 7 / 60, apdexTarget: 7, apdexScore: 0.91 },
-        settings: { apdexThreshold: 0.5, endUserApdexThreshold: 7, realUserMonitoring: true, serverSideConfig: false },
+        ...{ apdexThreshold: 0.5, endUserApdexThreshold: 7, realUserMonitoring: true, serverSideConfig: false },
         alertPolicyId: 99,
         hosts: 1,
         instances: 2,

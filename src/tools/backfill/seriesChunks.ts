@@ -1,5 +1,5 @@
-import type { SeriesChunk, TimeRange } from './upstreamReader.ts';
-import { DAY_S, HOUR_S, MINUTE_S } from '../formulas/units.ts';
+import type { SeriesChunk, SeriesLimits, TimeRange } from '../../api/upstreamReader.ts';
+import { DAY_S, HOUR_S, MINUTE_S } from '../../formulas/units.ts';
 
 /**
  * Age up to which New Relic keeps minutes; older data are kept by the hour (New Relic's page "Extract metric timeslice data").
@@ -7,17 +7,6 @@ import { DAY_S, HOUR_S, MINUTE_S } from '../formulas/units.ts';
 const BY_MINUTE_UP_TO = 8 * DAY_S;
 /** Margin for a long backfill: the oldest minutes at its start may be gone before they are read. */
 const MARGIN = HOUR_S;
-
-/** Limits for one call of an interface, in seconds. */
-export interface SeriesLimits {
-  /** The longest ranges that are returned by the minute, and by the hour. */
-  readonly longestByMinute: number;
-  readonly longestByHour: number;
-  /** The shortest range that is returned by the hour. */
-  readonly shortestByHour: number;
-  /** The step for a range of this length: both of its ends must be multiples of the step. */
-  readonly stepOf: (seconds: number) => number;
-}
 
 /**
  * Plans the calls that a range of samples needs, oldest first. Each sample is calculated from the window that ends at its
