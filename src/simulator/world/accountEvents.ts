@@ -45,9 +45,9 @@ export const ACCOUNT_SOURCES: Readonly<Record<string, (search: EventSearch) => G
 
 /** Limits per minute: name, limit, and the mean share that is used; the last one is exceeded for some minutes of every twenty. */
 const LIMITS = [
-  { limitName: 'Metric API requests per minute', dataType: 'Metric', limit: 100_000, mean: 0.3 },
-  { limitName: 'APM Agent API transaction events requests per minute', dataType: 'APM', limit: 20_000, mean: 0.5 },
-  { limitName: 'Trace API requests per minute', dataType: 'Trace', limit: 10_000, mean: 0.85 },
+  { limitName: 'Metric API requests per minute', limit: 100_000, mean: 0.3 },
+  { limitName: 'APM Agent API transaction events requests per minute', limit: 20_000, mean: 0.5 },
+  { limitName: 'Trace API requests per minute', limit: 10_000, mean: 0.85 },
 ] as const;
 
 /** The use of a limit in a minute: it rises and falls by a fifth every twenty minutes. */
@@ -60,14 +60,8 @@ function usedOf(seed: number, index: number, minute: number): number {
 function* resourceConsumption(search: EventSearch): Generator<StoredEvent> {
   const { seed } = search.world.options;
   for (const minute of minutesOf(search, 1)) {
-    for (const [index, { limitName, dataType, limit }] of LIMITS.entries()) {
-      const common = {
-        timestamp: minute * MINUTE,
-        limitName,
-        dataType,
-        resource: 'Requests',
-        limitTimeInterval: '1 minute',
-      };
+    for (const [index, { limitName, limit }] of LIMITS.entries()) {
+      const common = { timestamp: minute * MINUTE, limitName, limitTimeInterval: '1 minute' };
       yield { ...common, 'newrelic.resourceConsumption.currentValue': usedOf(seed, index, minute) };
       yield { ...common, 'newrelic.resourceConsumption.limitValue': limit };
     }
@@ -80,22 +74,9 @@ function* limitIncidents(search: EventSearch): Generator<StoredEvent> {
   for (const minute of minutesOf(search, 1)) {
     for (const [index, { limitName, limit }] of LIMITS.entries()) {
       if (usedOf(seed, index, minute) <= limit) continue;
-      yield {
-        timestamp: minute * MINUTE + 30_000,
-        category: 'RateLimit',
-        newRelicFeature: 'Distributed Tracing',
-        limitName,
-        limitValue: limit,
-        message: `You have exceeded the limit ${limitName}`,
-      };
+      yield { timestamp: minute * MINUTE + 30_000, category: 'RateLimit', limitName };
     }
-    if (minute % 10 === 0)
-      yield {
-        timestamp: minute * MINUTE + 10_000,
-        category: 'EventApiException',
-        newRelicFeature: 'Event API',
-        message: 'The event type of an event is missing',
-      };
+    if (minute % 10 === 0) yield { timestamp: minute * MINUTE + 10_000, category: 'EventApiException' };
   }
 }
 
@@ -121,10 +102,10 @@ const hourly = (seed: number, mean: number, index: number, hour: number): number
   mean * (0.7 + 0.6 * fraction(seed, index, hour, 8600));
 
 function* hourlyUsage(search: EventSearch): Generator<StoredEvent> {
-  const { seed, accountId } = search.world.options;
+  const { seed } = search.world.options;
   for (const minute of usageHours(search)) {
     const hour = minute / HOUR_MINUTES;
-    const common = { timestamp: minute * MINUTE, consumingAccountId: accountId };
+    const common = { timestamp: minute * MINUTE };
     for (const [index, [usageMetric, mean]] of SOURCES.entries()) {
       const GigabytesIngested = hourly(seed, mean, index, hour);
       yield { ...common, productLine: 'DataPlatform', metric: 'GigabytesIngested', usageMetric, GigabytesIngested };

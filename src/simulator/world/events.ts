@@ -11,16 +11,10 @@ type Source = (search: EventSearch, application: SimulatedApplication) => Genera
 
 /** Every event of a type in the time of a search, of applications that report. An unknown type has no events. */
 export function* findEvents(type: string, search: EventSearch): ReturnType<Source> {
-  const ofAccount = ACCOUNT_SOURCES[type];
-  if (ofAccount !== undefined) {
-    for (const event of ofAccount(search)) {
-      if (event.timestamp >= search.since && event.timestamp < search.until) yield event;
-    }
-  }
-  const source = SOURCES[type];
-  if (source === undefined) return;
-  for (const application of search.world.applications().filter(({ archetype }) => archetype.reporting)) {
-    for (const event of source(search, application)) {
+  const reporting = search.world.applications().filter(({ archetype }) => archetype.reporting);
+  const ofApplications = reporting.map((application) => SOURCES[type]?.(search, application));
+  for (const events of [ACCOUNT_SOURCES[type]?.(search), ...ofApplications]) {
+    for (const event of events ?? []) {
       if (event.timestamp >= search.since && event.timestamp < search.until) yield event;
     }
   }
@@ -36,34 +30,21 @@ const SOURCES: Readonly<Record<string, Source>> = {
     ({ application: { archetype }, random }) => ({
       transactionName: `WebTransaction/${pick(archetype.transactions, random())?.name ?? 'none'}`,
       'error.class': random() < 0.7 ? 'TimeoutError' : 'ValidationError',
-      'error.message': 'the other side did not answer',
     }),
   ),
   PageView: sampled(
     (done) => done.pageViews,
-    ({ done, application, random }) => ({
-      duration: done.pageSeconds * around(random()),
-      countryCode: pick(COUNTRIES, random()) ?? '',
-      deviceType: random() < 0.5 ? 'Mobile' : 'Desktop',
-      ...onPage(application),
-    }),
+    ({ done, random }) => ({ duration: done.pageSeconds * around(random()) }),
     browserApplication,
   ),
   PageViewTiming: sampled(
     (done) => done.pageViews * 3,
-    ({ done, application, random, index }) => ({
-      ...onPage(application),
-      ...timing(done, index % 3, random()),
-    }),
+    ({ done, random, index }) => timing(done, index % 3, random()),
     browserApplication,
   ),
   JavaScriptError: sampled(
     (done) => Math.ceil(done.pageViews / 50),
-    ({ application }) => ({
-      errorClass: 'TypeError',
-      errorMessage: "Cannot read properties of undefined (reading 'price')",
-      ...onPage(application),
-    }),
+    () => ({}),
     browserApplication,
   ),
   SystemSample: hostSamples(({ done }) => ({
@@ -119,7 +100,6 @@ function sampled(
 
 const PLANS = ['free', 'basic', 'pro'];
 const REGIONS = ['eu', 'us', 'ap'];
-const COUNTRIES = ['DE', 'FR', 'US', 'JP'];
 
 function pick<Item>(items: readonly Item[], chance: number): Item | undefined {
   return items[Math.floor(chance * items.length)];
@@ -133,17 +113,11 @@ function around(chance: number): number {
 function webTransaction({ done, application: { archetype }, random }: SampledEvent): Attributes {
   const transaction = pick(archetype.transactions, random());
   const duration = done.responseSeconds * (transaction?.slowness ?? 1) * around(random());
-  const isError = random() < done.errors / done.requests;
-  const limit = archetype.apdexTarget;
   return {
     name: `WebTransaction/${transaction?.name ?? 'none'}`,
     transactionType: 'Web',
     duration,
-    databaseDuration: duration * 0.4,
-    queueDuration: done.queueSeconds,
-    error: isError,
-    'http.statusCode': isError ? 500 : 200,
-    apdexPerfZone: isError || duration > 4 * limit ? 'F' : duration > limit ? 'T' : 'S',
+    error: random() < done.errors / done.requests,
     region: pick(REGIONS, random()) ?? '',
     plan: pick(PLANS, random()) ?? '',
   };
@@ -167,10 +141,6 @@ function ofApplication({ id, name }: SimulatedApplication, account: number): Att
 function browserApplication(application: SimulatedApplication, account: number): Attributes {
   const { guid, domainId } = browserIdentity(account, application);
   return { appName: application.name, appId: Number(domainId), entityGuid: guid, 'entity.guid': guid };
-}
-
-function onPage({ archetype }: SimulatedApplication): Attributes {
-  return { pageUrl: `https://shop.example/${archetype.transactions[0]?.name ?? ''}` };
 }
 
 /** The samples of New Relic's agent on a host, once a minute for each process. */
@@ -197,11 +167,9 @@ function hostSamples(attributes: (sample: Pick<SampledEvent, 'done' | 'random'>)
 
 /** One web vital, because browsers send an event for each. Times are in seconds; the layout shift has no unit. */
 function timing({ pageSeconds, responseSeconds }: InstanceMinute, which: number, chance: number): Attributes {
-  if (which === 0)
-    return { timingName: 'largestContentfulPaint', largestContentfulPaint: pageSeconds * around(chance) };
-  if (which === 1)
-    return { timingName: 'interactionToNextPaint', interactionToNextPaint: responseSeconds * around(chance) };
-  return { timingName: 'cumulativeLayoutShift', cumulativeLayoutShift: 0.08 * around(chance) };
+  if (which === 0) return { largestContentfulPaint: pageSeconds * around(chance) };
+  if (which === 1) return { interactionToNextPaint: responseSeconds * around(chance) };
+  return { cumulativeLayoutShift: 0.08 * around(chance) };
 }
 
 const LOCATIONS = ['Frankfurt, DE', 'Columbus, OH, USA'];
@@ -219,11 +187,8 @@ function* syntheticChecks(search: EventSearch, application: SimulatedApplication
       yield {
         timestamp: minute * MINUTE + 1000 * position,
         monitorName: `${name} - ping`,
-        monitorId: `monitor-${index + 1}`,
         entityGuid: guidOf(accountId, 'MONITOR', application.id),
         locationLabel,
-        location: `AWS_${position}`,
-        type: 'SIMPLE',
         result: chance < errorRatio ? 'FAILED' : 'SUCCESS',
         duration: 1000 * (archetype.web.seconds * slowness + 0.05 + 0.1 * chance),
       };
@@ -268,19 +233,14 @@ function* alerts({ world, since, until }: EventSearch, application: SimulatedApp
   for (const event of alertEvents(world, application, from, until / MINUTE)) {
     const { fromMinute, toMinute, hasEntity, ...said } = event;
     const openTime = fromMinute * MINUTE + 20_000;
-    const closeTime = toMinute * MINUTE + 40_000;
     const common = {
       ...said,
       incidentId: `${hash(index, fromMinute, said.conditionId, said.priority.length)}`,
-      title: `${said.conditionName}: ${name}`,
       ...(hasEntity ? entity : {}),
-      targetName: hasEntity ? name : 'query',
       openTime,
-      violationTimeLimitSeconds: LONGEST_EVENT_MINUTES * 60,
     };
     yield { ...common, timestamp: openTime, event: 'open' };
-    const durationSeconds = (closeTime - openTime) / 1000;
-    yield { ...common, timestamp: closeTime, event: 'close', closeTime, durationSeconds };
+    yield { ...common, timestamp: toMinute * MINUTE + 40_000, event: 'close' };
   }
 }
 
@@ -301,13 +261,7 @@ function* deployments(
       timestamp: minute * MINUTE,
       'entity.guid': guidOf(accountId, 'APPLICATION', id),
       'entity.name': name,
-      appName: name,
-      appId: id,
       version: `v1.${span % 1000}.0`,
-      user: 'release-bot',
-      description: `Release ${span % 1000}`,
-      deploymentType: 'BASIC',
-      ...(isNewForm ? { category: 'Deployment', type: 'Basic' } : {}),
     };
   }
 }
