@@ -1,4 +1,5 @@
-import { tagValues, type Tags } from '../metrics/labelNames.ts';
+import type { Tag } from '../api/types.ts';
+import { tagValues } from '../metrics/labelNames.ts';
 
 /**
  * Matches by id, or by name, tag or both. `name` and `value` are globs (`*` any run of characters, `?` one, case-sensitive).
@@ -15,7 +16,7 @@ export interface EntityMatch {
 export interface Matchable {
   readonly id?: number;
   readonly name: string;
-  readonly tags?: Tags | undefined;
+  readonly tags?: readonly Tag[] | undefined;
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { MinuteSeries } from '../api/upstreamReader.ts';
 import { isAbout, secondsOf } from '../api/types.ts';
 import { METRIC, type Columns } from '../formulas/metricInputs.ts';
-import { catalogueFamily, samplesOf, type FamilyRow, type FamilySpec } from './family.ts';
+import { familyRow, samplesOf, type FamilySpec } from './family.ts';
 import type { Labels, Sample } from './sample.ts';
 import { ZONES } from './windowFamilies.ts';
 import { MINUTE_S } from '../formulas/units.ts';
@@ -95,10 +95,13 @@ function count(name: string, columns: Columns, minute: number[]): boolean {
   return true;
 }
 
-export const COUNTER_FAMILIES: readonly FamilyRow<ArrayLike<number>>[] = COUNTERS.map(({ series, ...spec }) => ({
-  ...catalogueFamily('newrelic_application', 'counters', 'counter', spec),
-  calculate: (totals) => series.map((counted) => ({ labels: counted.labels, value: totals[COUNTED.indexOf(counted)] })),
-}));
+export const COUNTER_FAMILIES = COUNTERS.map(({ series, ...spec }) =>
+  familyRow('newrelic_application', 'counters', 'counter', {
+    ...spec,
+    calculate: (totals: ArrayLike<number>) =>
+      series.map((counted) => ({ labels: counted.labels, value: totals[COUNTED.indexOf(counted)] })),
+  }),
+);
 
 /** @param totals the counters of an application, in the order of `COUNTED` */
 export function counterSamples(totals: ArrayLike<number>): Sample[] {

@@ -37,11 +37,16 @@ export interface LabelledValue {
   readonly value: number | undefined;
 }
 
-/** A row of the catalogue: a family together with its calculation. `Input` is what is known about an entity. */
-export interface FamilyRow<Input> extends CatalogueFamily {
+interface Calculation<Input> {
   /** A value, or a value for each series of its own labels; undefined, or no finite number, where it is absent. */
   readonly calculate: (input: Input) => number | undefined | readonly LabelledValue[];
 }
+
+/** A row of the catalogue: a family together with its calculation. `Input` is what is known about an entity. */
+export type FamilyRow<Input> = CatalogueFamily & Calculation<Input>;
+
+/** The specification of a row. */
+export type RowSpec<Input> = FamilySpec & Calculation<Input>;
 
 /** The unit that a name ends in, before `_total`; undefined for a name without one. */
 export function unitOf(name: string): Family['unit'] {
@@ -60,12 +65,12 @@ export function familyOf(
   return { name, help, type: group === 'counters' ? 'counter' : 'gauge', unit: unitOf(name), group, labelNames };
 }
 
-export function catalogueFamily(
+export function familyRow<Input>(
   prefix: string,
   group: Group,
   timeBase: keyof typeof TIME_BASES,
-  spec: FamilySpec,
-): CatalogueFamily {
+  { calculate, ...spec }: RowSpec<Input>,
+): FamilyRow<Input> {
   const { suffix, meaning, labelNames = [] } = spec;
   const source = sourceText(spec);
   return {
@@ -73,6 +78,7 @@ export function catalogueFamily(
     source,
     spec,
     interfaces: (['rest', 'nerdgraph'] as const).filter((api) => spec[api] !== false),
+    calculate,
   };
 }
 

@@ -26,10 +26,8 @@ export function tagLabel(key: string): string {
   return `tag_${key.replace(/[^a-zA-Z0-9_]/gu, '_')}`;
 }
 
-export type Tags = readonly Tag[];
-
 /** The values of a tag by its case-insensitive key; undefined without such a key. */
-export function tagValues(tags: Tags, key: string): readonly string[] | undefined {
+export function tagValues(tags: readonly Tag[], key: string): readonly string[] | undefined {
   const found = tags.filter((tag) => tag.key.toLowerCase() === key.toLowerCase());
   return found.length === 0 ? undefined : found.flatMap(({ values }) => values);
 }
@@ -39,36 +37,30 @@ interface Account {
   readonly labels: Labels;
 }
 
-export function entityLabels(
-  { name, labels }: Account,
-  type: string,
-  entity: Pick<MonitoredEntity, 'guid' | 'name'>,
-): Labels {
+type Entity = Pick<MonitoredEntity, 'guid' | 'name'>;
+
+export function entityLabels({ name, labels }: Account, type: string, entity: Entity): Labels {
   return { account: name, entity_type: type, entity: entity.name, entity_guid: entity.guid, ...labels };
 }
 
 /** Labels of an entity's golden metrics, without the type, because the names of the metrics contain it. */
-export function goldenLabels({ name, labels }: Account, entity: Pick<MonitoredEntity, 'guid' | 'name'>): Labels {
+export function goldenLabels({ name, labels }: Account, entity: Entity): Labels {
   return { account: name, entity: entity.name, entity_guid: entity.guid, ...labels };
 }
 
-export function applicationLabels(account: Account, application: Pick<Application, 'id' | 'name'>): Labels {
+export function applicationLabels(account: Account, application: Application): Labels {
   return { ...ofApplication(account, application), ...account.labels };
 }
 
-export function hostLabels(
-  account: Account,
-  application: Pick<Application, 'id' | 'name'>,
-  { host, key }: Pick<Host, 'key' | 'host'>,
-): Labels {
+export function hostLabels(account: Account, application: Application, { host, key }: Host): Labels {
   return { ...ofApplication(account, application), host, host_id: key, ...account.labels };
 }
 
 /** A host id or port that New Relic does not give is empty. */
 export function instanceLabels(
   account: Account,
-  application: Pick<Application, 'id' | 'name'>,
-  { id, host, hostId, port }: Pick<Instance, 'id' | 'host' | 'hostId' | 'port'>,
+  application: Application,
+  { id, host, hostId, port }: Instance,
 ): Labels {
   const ofInstance = { host, host_id: textOf(hostId), instance_id: String(id), port: textOf(port) };
   return { ...ofApplication(account, application), ...ofInstance, ...account.labels };
@@ -78,13 +70,13 @@ export function instanceLabels(
 export function keyTransactionLabels(
   account: Account,
   app: string | undefined,
-  { id, name, applicationId }: Pick<KeyTransaction, 'id' | 'name' | 'applicationId'>,
+  { id, name, applicationId }: KeyTransaction,
 ): Labels {
   const ofOwner = { account: account.name, app: app ?? '', app_id: textOf(applicationId) };
   return { ...ofOwner, key_transaction: name, key_transaction_id: String(id), ...account.labels };
 }
 
-function ofApplication(account: Account, { id, name }: Pick<Application, 'id' | 'name'>): Labels {
+function ofApplication(account: Account, { id, name }: Application): Labels {
   return { account: account.name, app: name, app_id: String(id) };
 }
 

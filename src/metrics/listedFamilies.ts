@@ -1,6 +1,6 @@
-import type { Application, Instance, KeyTransaction, RollingSummary, RollingValues } from '../api/types.ts';
-import { catalogueFamily, samplesOf, type FamilySpec, type LabelledValue, type FamilyRow } from './family.ts';
-import { tagLabel, tagValues, type Tags } from './labelNames.ts';
+import type { Application, Instance, KeyTransaction, RollingSummary, RollingValues, Tag } from '../api/types.ts';
+import { familyRow, samplesOf, type FamilyRow, type LabelledValue, type RowSpec } from './family.ts';
+import { tagLabel, tagValues } from './labelNames.ts';
 import type { Labels, Sample } from './sample.ts';
 
 /** The data of an application, a host, an instance or a key transaction. */
@@ -11,7 +11,7 @@ interface ListedInput {
   readonly tags: readonly string[];
 }
 
-type Spec = FamilySpec & Pick<FamilyRow<ListedInput>, 'calculate'>;
+type Spec = RowSpec<ListedInput>;
 
 /** The rows of one group. Families with `rolling` in their suffix get this time base, the others `state`. */
 function rowsOf(
@@ -19,15 +19,14 @@ function rowsOf(
   rolling: 'rolling' | 'rolling10',
   specs: readonly Spec[],
 ): readonly FamilyRow<ListedInput>[] {
-  return specs.map((spec) => ({
-    ...catalogueFamily(
+  return specs.map((spec) => {
+    return familyRow(
       `newrelic_${group.slice(0, -1)}`,
       group,
       spec.suffix.includes('rolling') ? rolling : 'state',
       spec,
-    ),
-    calculate: spec.calculate,
-  }));
+    );
+  });
 }
 
 const KNOWN_STATUSES: ReadonlyMap<string, Labels> = new Map(
@@ -83,7 +82,7 @@ export function statuses(current: string | undefined): LabelledValue[] | undefin
 }
 
 /** The labels of published tags: keys are compared without case, and a tag that the application lacks gives an empty label. */
-export function tagLabels(tags: Tags, keys: readonly string[]): Labels {
+export function tagLabels(tags: readonly Tag[], keys: readonly string[]): Labels {
   return Object.fromEntries(keys.map((key) => [tagLabel(key), [...new Set(tagValues(tags, key))].sort().join(',')]));
 }
 

@@ -1,6 +1,6 @@
 import type { GoldenMetric, GoldenResult, MonitoredEntity } from '../api/upstreamReader.ts';
 import { PERCENTILE_LABEL } from '../nrql/queryRows.ts';
-import { catalogueFamily, samplesOf, type FamilyRow, type FamilySpec } from './family.ts';
+import { familyRow, samplesOf, type RowSpec } from './family.ts';
 import { byTitle, compareText, goldenFamilyName, goldenHelp } from './goldenNames.ts';
 import { ALERT_SEVERITY, flag, info, statuses, tagLabels } from './listedFamilies.ts';
 import type { Family, Sample } from './sample.ts';
@@ -10,7 +10,7 @@ interface MonitoredInput {
   readonly tags: readonly string[];
 }
 
-const SPECS: readonly (FamilySpec & Pick<FamilyRow<MonitoredInput>, 'calculate'>)[] = [
+const SPECS: readonly RowSpec<MonitoredInput>[] = [
   {
     suffix: 'info',
     meaning: '1, with the tags of the entity that the configuration names as labels `tag_<key>`',
@@ -32,10 +32,7 @@ const SPECS: readonly (FamilySpec & Pick<FamilyRow<MonitoredInput>, 'calculate'>
   },
 ];
 
-export const MONITORED_FAMILIES: readonly FamilyRow<MonitoredInput>[] = SPECS.map((spec) => ({
-  ...catalogueFamily('newrelic_entity', 'entities', 'state', spec),
-  calculate: spec.calculate,
-}));
+export const MONITORED_FAMILIES = SPECS.map((spec) => familyRow('newrelic_entity', 'entities', 'state', spec));
 
 export function monitoredSamples(entity: MonitoredInput['entity'], tags: readonly string[]): Sample[] {
   return samplesOf(MONITORED_FAMILIES, { entity, tags });

@@ -17,7 +17,7 @@ import {
   type DatabaseChoice,
 } from '../formulas/responseTimes.ts';
 import { SIGN_OF_LIFE } from '../formulas/valueFormulas.ts';
-import { catalogueFamily, samplesOf, type FamilyRow, type FamilyScope, type FamilySpec } from './family.ts';
+import { familyRow, samplesOf, type FamilyRow, type FamilyScope, type FamilySpec, type RowSpec } from './family.ts';
 import type { Labels, Sample } from './sample.ts';
 
 interface FormulaInput extends WindowValues {
@@ -45,15 +45,9 @@ function windowRow(
     ) => ReturnType<WindowRow['calculate']>;
   },
 ): WindowRow {
-  return {
-    ...catalogueFamily(`newrelic_${scope}`, `${scope}_metrics`, 'window', spec),
-    reads,
-    calculate: (input) =>
-      calculate(
-        reads.map((name) => input.metrics.get(name)),
-        input,
-      ),
-  };
+  const columnsOf = ({ metrics }: FormulaInput) => reads.map((name) => metrics.get(name));
+  const row: RowSpec<FormulaInput> = { ...spec, calculate: (input) => calculate(columnsOf(input), input) };
+  return { ...familyRow(`newrelic_${scope}`, `${scope}_metrics`, 'window', row), reads };
 }
 
 const ABSENT_WITHOUT_REQUESTS = 'absent without web requests';

@@ -2,11 +2,10 @@ import { MAX_BUCKETS, PLANNED_FACETS } from '../../nrql/limits.ts';
 import { expectedRows, type QueryKind, type QueryPart } from './batching.ts';
 import { metricDataParts, rowsRead, selectorOf } from './batchReads.ts';
 import { stepOf } from './nrql.ts';
-import { ITSELF, type FoundRows, type SubjectRows, type TimesliceQuery } from './rows.ts';
+import { ITSELF, type FoundRows, type TimesliceQuery } from './rows.ts';
 import { metricDataOf } from './rowValues.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import { readTimeslices } from './timeslices.ts';
-import type { SubjectId } from '../http/failureMemory.ts';
 import { ZERO_WITHOUT_ROW } from './metricSelector.ts';
 import { mergeColumns } from '../../formulas/metricInputs.ts';
 import {
@@ -71,43 +70,9 @@ function queriesOver(
   return rangesOf(chunk, onSteps(buckets * chunk.granule)).map((range) => ({ ...kind, ...limits, parts, range }));
 }
 
-async function readRange(account: NerdGraphAccount, query: TimesliceQuery, call: CallOptions): Promise<FoundRows> {
-  const found = new Map(await readTimeslices(account, query, call));
-  await readHalves(account, query, found, call);
-  await readGaps(account, query, found, call);
-  return found;
-}
-
-/** Applications with too many rows even when each metric is read alone are read in two halves of the range. */
-async function readHalves(
-  account: NerdGraphAccount,
-  query: TimesliceQuery,
-  found: Map<SubjectId, SubjectRows>,
-  call: CallOptions,
-): Promise<void> {
-  const { range, bucketMinutes = 1 } = query;
-  const parts = query.parts.filter(({ id }) => found.get(id)?.isTooBig === true);
-  const seconds = bucketMinutes * MINUTE_S;
-  const buckets = (range.to - range.from) / seconds;
-  if (parts.length === 0 || buckets < 2) return;
-  const middle = range.from + onSteps(Math.ceil(buckets / 2) * seconds);
-  const earlier = await readRange(account, { ...query, parts, range: { from: range.from, to: middle } }, call);
-  const later = await readRange(account, { ...query, parts, range: { from: middle, to: range.to } }, call);
-  for (const [id, rows] of earlier) {
-    const rest = later.get(id);
-    if (rest !== undefined) rows.append(rest);
-    rows.window = range;
-    found.set(id, rows);
-  }
-}
-
 /** New Relic may return another window than requested; a missing part at either end is read in further queries. */
-async function readGaps(
-  account: NerdGraphAccount,
-  query: TimesliceQuery,
-  found: FoundRows,
-  call: CallOptions,
-): Promise<void> {
+async function readRange(account: NerdGraphAccount, query: TimesliceQuery, call: CallOptions): Promise<FoundRows> {
+  const found = await readTimeslices(account, query, call);
   const { range } = query;
   const lacking = new Map<string, { readonly range: TimeRange; readonly parts: QueryPart[] }>();
   for (const part of query.parts) {
@@ -128,6 +93,7 @@ async function readGaps(
     const rest = await readRange(account, { ...query, ...gap }, call);
     for (const [id, rows] of rest) found.get(id)?.append(rows);
   }
+  return found;
 }
 
 function summarize(timeslices: ReadonlyMap<string, readonly Timeslice[]>, range: TimeRange): MetricDataResult {

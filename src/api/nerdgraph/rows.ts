@@ -69,11 +69,6 @@ export class SubjectRows {
     return this.failure ?? (host === undefined ? this.failures.values().next().value : this.failures.get(host));
   }
 
-  /** True when a part failed because it has more rows than a response holds, even when fully divided. */
-  get isTooBig(): boolean {
-    return [this.failure, ...this.failures.values()].some((each) => each?.failure.isTooBig === true);
-  }
-
   /** The number of datastore metrics of the host with the most, or of `ITSELF`; undefined where nothing was read. */
   datastores(): number | undefined {
     const hosts = [...this.rows.values(), ...this.buckets.values()];

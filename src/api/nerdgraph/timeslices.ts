@@ -147,9 +147,7 @@ class SplitRead {
       if (suspect?.kind === COLUMNS && isGood) failures.acquit(suspect);
       for (const [part, error] of this.#blamed) {
         const failed = this.#suspectIn(part);
-        // A series that is too big is read again in parts of its time.
-        const isPassing = query.bucketMinutes !== undefined && error.failure.isTooBig === true;
-        if (failed !== undefined && !isPassing) failures.recordFailure(failed, error);
+        if (failed !== undefined) failures.recordFailure(failed, error);
       }
       for (const [column, error] of this.#badColumns) {
         failures.recordFailure({ kind: COLUMNS, id: columnId(query.golden, column) }, error);

@@ -290,31 +290,6 @@ describe('a series', () => {
     expect(asked.length - before).toBe(planned.calls);
   });
 
-  it.each([{ hosts: false }, { hosts: true }])(
-    'of which one metric has more rows than a result holds is read in parts of its time (hosts: $hosts)',
-    async ({ hosts }) => {
-      const between = await startBetween({ applications: 3, hostsPerApplication: 2 });
-      const { reader, call, notes } = between;
-      const [chunk] = planChunks({ from: RANGE.to - 1_740, to: RANGE.to }, 60, NOW / 1000, reader.metricSeries.limits);
-      const subjects = [1_000_001, 1_000_002].flatMap((applicationId, index) =>
-        (hosts
-          ? ['01', '02'].map((end) => `${['storefront', 'checkout-api'][index]}-${index + 1}-${end}`)
-          : [undefined]
-        ).map((hostKey) => ({ applicationId, hostKey, metrics: METRICS })),
-      );
-      const whole = await readSubjects(reader.metricSeries, subjects, chunk!, call);
-      expect(failed(whole)).toEqual([]);
-      expect(JSON.stringify(whole)).toMatch(/Datastore\/.*Datastore\//);
-      between.fault = edit((answer) => {
-        if (answer.results.length <= 25) return;
-        answer.results = answer.results.slice(0, 25);
-        answer.otherResult = [{ beginTimeSeconds: 1, endTimeSeconds: 2, c: 1 }];
-      });
-      expect(byName(await readSubjects(reader.metricSeries, subjects, chunk!, call))).toEqual(byName(whole));
-      expect(new Set(notes.splits)).toEqual(new Set(['truncated']));
-    },
-  );
-
   const last = RANGE.to - 60;
   it.each<[string, (rows: Record<string, unknown>[]) => void, boolean]>([
     ['null in an empty bucket', (rows) => rows.forEach((row) => row['c'] === 0 && Object.assign(row, NOTHING)), false],
