@@ -1,11 +1,8 @@
 import process from 'node:process';
-import type { Api } from '../api/upstreamReader.ts';
 import type { AccountStatus } from '../collect/accountStatus.ts';
-import type { Plan } from '../collect/due.ts';
 import type { AccountCollector } from '../collect/accountCollector.ts';
 import type { CollectionConfig } from '../config/config.ts';
 import { formatDuration } from '../config/duration.ts';
-import { ALLOWED_PER_MINUTE } from '../config/interfaces.ts';
 import { counted } from '../config/wording.ts';
 import { groupInWords, type Group } from '../reads/reads.ts';
 import { ExitStatus, withColours } from '../cli/process.ts';
@@ -16,13 +13,6 @@ import { scannedMinutes, type ScannedMinutes } from './scannedMinutes.ts';
 import { accountsOf, complainOfUnread, withLists } from './upstream/session.ts';
 import type { CommonOptions } from '../cli/flags.ts';
 import { jsonText, paint, table, wrapped } from './terminal.ts';
-import { MINUTE_MS } from '../formulas/units.ts';
-
-/** Longest interval that is advised, in milliseconds; beyond it a group is better left out. */
-const LONGEST_ADVISED = 30 * MINUTE_MS;
-
-/** The beginning of the account's own warning about its budget. A plan omits it, because its remedies have values. */
-const BUDGET_WARNING = 'limits.requests_per_minute: ';
 
 /** The command `plan`. An account or a type of entities whose list cannot be read is left out, and gives status 1. */
 export async function runPlan(options: CommonOptions & { readonly format: 'table' | 'json' }): Promise<void> {
@@ -54,7 +44,7 @@ export async function runPlan(options: CommonOptions & { readonly format: 'table
 
 /** The cost of one account's steady state, in the form of the JSON output. */
 function planOf(
-  { name, api, plan, tasks, warnings }: AccountStatus,
+  { name, plan, tasks, warnings }: AccountStatus,
   collector: AccountCollector,
   collection: CollectionConfig,
 ) {
@@ -88,8 +78,8 @@ function planOf(
       intervalSeconds: interval / 1000,
       effectiveIntervalSeconds: effectiveInterval / 1000,
     })),
-    /** Changes that would make it fit, and other warnings. */
-    advice: [...warnings.filter((warning) => !warning.startsWith(BUDGET_WARNING)), ...remedies(plan, api)],
+    /** The warnings of the status page: what to change where it does not fit, and others. */
+    advice: warnings,
   };
 }
 
@@ -110,27 +100,6 @@ function totalInWords({ accounts, callsPerMinute, counted: ofData, series }: Ret
   return `Total of ${counted(accounts, 'account')}: ${callsPerMinute.toFixed(2)} calls per minute for ${parts.join(', ')}; at most ${series} series.\n`;
 }
 
-/** Settings with values, each of which alone would make an oversized plan fit. */
-export function remedies({ groups, callsPerMinute, budget, slowdown }: Plan, api: Api): string[] {
-  // When the calls are too slow for the concurrency limit, no setting of calls per minute helps.
-  if (slowdown <= 1 || callsPerMinute <= budget) return [];
-  const found: string[] = [];
-  const needed = Math.ceil(callsPerMinute);
-  if (needed <= ALLOWED_PER_MINUTE[api]) found.push(`limits.requests_per_minute: ${needed}`);
-  for (const { group, callsPerRefresh, callsPerMinute: ofGroup } of groups) {
-    // These groups have no interval of their own in `collection.intervals`.
-    if (group === 'custom_metrics' || group === 'golden_metrics' || group === 'queries') continue;
-    const left = budget - (callsPerMinute - ofGroup);
-    if (left <= 0) continue;
-    const interval = Math.ceil(callsPerRefresh / left) * MINUTE_MS;
-    if (interval <= LONGEST_ADVISED) found.push(`collection.intervals.${group}: ${formatDuration(interval)}`);
-  }
-  if (found.length === 0) {
-    found.push(`collection.intervals: each of them ${Math.ceil(slowdown)} times as long`);
-  }
-  return [`each of these would make it fit: ${found.join('; ')}`];
-}
-
 function asTable(plan: ReturnType<typeof planOf>): string {
   const { account, groups, callsPerMinute, budget, counted: ofData, series, delays, advice, stretch } = plan;
   const rows = groups.map((group) => [
@@ -142,7 +111,7 @@ function asTable(plan: ReturnType<typeof planOf>): string {
   ]);
   const verdict =
     stretch > 1
-      ? `${paint('red', 'It does not fit')}: every group is refreshed ${stretch.toFixed(2)} times slower.`
+      ? `${paint('red', 'It does not fit')}.`
       : `${paint('green', 'It fits')}: every group keeps its interval.`;
   const listed = delays.map(({ name, delaySeconds }) => `${name} ${duration(delaySeconds)}`);
   const sentences = [

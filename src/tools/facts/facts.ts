@@ -65,23 +65,25 @@ const CONSUMPTION = 'newrelic.resourceConsumption';
 const DEFINITIONS = "New Relic's entity definitions";
 
 /** The row of a pack: its fields should be on events of the hour, of which those with the attribute `counted` count. */
-function pack<
-  const E extends Pick<FactRow, 'source' | 'wrong'> & {
-    from: string;
-    fields: readonly string[];
-    where?: string;
-    counted?: string;
-  },
->({ from, fields, where, counted, ...row }: E) {
-  const columns = fields.map((field, index) => `count(${field}) AS f${index}`).join(', ');
+function pack({
+  from,
+  where,
+  counted = '*',
+  ...row
+}: Omit<FactRow, 'relies' | 'follows'> & {
+  fields: readonly string[];
+  from: string;
+  where?: string;
+  counted?: string;
+}) {
+  const columns = row.fields.map((field, index) => `count(${field}) AS f${index}`).join(', ');
   const condition = where === undefined ? '' : ` WHERE ${where}`;
   return {
     over: HOUR_S,
     ...row,
     relies: `${from.replace(/, (?=\w+$)/, ' and ')} ${from.includes(',') ? 'have' : 'has'} the fields that the pack reads`,
-    nrql: `SELECT count(${counted ?? '*'}) AS n, ${columns} FROM ${from}${condition} {time}`,
+    nrql: `SELECT count(${counted}) AS n, ${columns} FROM ${from}${condition} {time}`,
     judge: 'fields',
-    fields,
   } as const;
 }
 
@@ -427,8 +429,8 @@ const TABLE = {
     wrong: ['newrelic_usage_*'],
     from: 'NrConsumption, NrMTDConsumption',
     fields: [
-      ...(['GigabytesIngested', 'productLine', 'usageMetric', 'metric', 'consumption'] as const),
-      ...(['FullPlatformUsersBillable', 'CoreUsersBillable'] as const),
+      ...['GigabytesIngested', 'productLine', 'usageMetric', 'metric', 'consumption'],
+      ...['FullPlatformUsersBillable', 'CoreUsersBillable'],
     ],
     // New Relic notes usage about three hours late.
     delay: 4 * HOUR_S,

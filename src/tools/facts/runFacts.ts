@@ -49,9 +49,9 @@ export async function runFacts(options: FactsOptions): Promise<void> {
         ),
       );
       progress.stop();
-      session.print(options.format === 'json' ? factsJson(found, new Date()) : factsText(found));
+      session.print(options.format === 'json' ? factsJson(found) : factsText(found));
       if (output !== undefined) {
-        writeFileSync(output, shareText(found, new Date()), { flag: force ? 'w' : 'wx' });
+        writeFileSync(output, shareText(found), { flag: force ? 'w' : 'wx' });
         const rows = sumOf(found, (account) => account.rows.length);
         noteWritten(output, `${counted(rows, 'row')} without names`, `attach it to an issue at ${HOME}/issues`);
       }
@@ -147,25 +147,19 @@ function rowOf({ id, judged }: Row) {
 }
 
 /** The rows as one JSON document, with the names of the accounts and the affected parts for each difference. */
-function factsJson(found: readonly AccountFacts[], time: Date): string {
+function factsJson(found: readonly AccountFacts[]): string {
   const withParts = (row: Row) => ({
     ...rowOf(row),
     ...(isDifferent(row) && { relies: row.relies, wrong: row.wrong }),
   });
-  return documentOf(
-    time,
-    found.map(({ account, rows, problem }) => ({ account, problem, rows: rows.map(withParts) })),
-  );
+  return documentOf(found.map(({ account, rows, problem }) => ({ account, problem, rows: rows.map(withParts) })));
 }
 
 /** The file to share: the rows only, without the names of the accounts. */
-export function shareText(found: readonly AccountFacts[], time: Date): string {
-  return documentOf(
-    time,
-    found.map(({ rows }) => ({ rows: rows.map(rowOf) })),
-  );
+export function shareText(found: readonly AccountFacts[]): string {
+  return documentOf(found.map(({ rows }) => ({ rows: rows.map(rowOf) })));
 }
 
-function documentOf(time: Date, accounts: readonly object[]): string {
-  return jsonText({ program: NAME, version: VERSION, day: time.toISOString().slice(0, 10), accounts });
+function documentOf(accounts: readonly object[]): string {
+  return jsonText({ program: NAME, version: VERSION, day: new Date().toISOString().slice(0, 10), accounts });
 }

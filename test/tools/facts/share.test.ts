@@ -62,7 +62,7 @@ it.each([
       through: (target) => marking(isWhole, target),
       account: `${MARK}-account`,
     });
-    const text = shareText([found], new Date('2026-11-20T14:07:30Z'));
+    const text = shareText([found]);
     expect(found.account).toContain(MARK);
     expect(text).not.toContain(MARK);
     for (const secret of ['Storefront', 'storefront', '1000001', '1234567', 'NRAK', 'SELECT', '127.0.0.1', ':07']) {
@@ -70,7 +70,7 @@ it.each([
     }
     const reasons = [...text.matchAll(/"why": "([^"]*)"/g)].map(([, why]) => why);
     expect(reasons.filter((why) => !REASONS.some((known) => known === why))).toEqual([]);
-    expect(text).toContain('"day": "2026-11-20"');
+    expect(text).toMatch(/"day": "\d{4}-\d\d-\d\d",/);
     expect(text).not.toContain('calls":');
     if (!isWhole && api === 'nerdgraph') expect(text).toContain('"word": "other"');
   },
