@@ -29,7 +29,7 @@ export function goldenMetricsRead(account: NerdGraphAccount): BatchRead<GoldenSu
     partsOf: ({ type, guid, columns }) => {
       const parts = shared.get(columns) ?? partsOfColumns(columns);
       shared.set(columns, parts);
-      return parts.map((part) => ({ ...part, id: guid, displayName: `${type} ${guid}` }));
+      return parts.map(({ kind, selector }) => ({ kind, selector, id: guid, displayName: `${type} ${guid}` }));
     },
     valueOf: (subject, { parts, rowsOf, range }) =>
       resultOf(subject, new Map(parts.map((part) => [part.kind.golden, rowsOf(part)])), range),
