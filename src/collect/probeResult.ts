@@ -1,6 +1,5 @@
 import type { Api } from '../api/upstreamReader.ts';
-import { METRIC } from '../formulas/metricInputs.ts';
-import { isApdex } from '../formulas/valueFormulas.ts';
+import { isApdex, METRIC } from '../formulas/metricInputs.ts';
 import { FAMILIES } from '../metrics/catalogue.ts';
 import type { CatalogueFamily } from '../metrics/family.ts';
 import { WINDOW_FAMILIES } from '../metrics/windowFamilies.ts';

@@ -24,6 +24,12 @@ export function isDatastore(metricName: string): boolean {
   return metricName.startsWith('Datastore/') && DATASTORE.test(metricName);
 }
 
+/** True if the count, sum and exclusive sum are the satisfied, tolerating and frustrated requests. */
+export function isApdex(metricName: string): boolean {
+  const { apdex, endUserApdex } = METRIC;
+  return metricName === apdex || metricName.startsWith(`${apdex}/`) || metricName.startsWith(endUserApdex);
+}
+
 /** The datastore types among the metric names of an application, sorted, each once. */
 export function datastoreNames(metricNames: readonly string[]): string[] {
   return [...new Set(metricNames.filter(isDatastore))].sort();

@@ -1,5 +1,5 @@
-import { METRIC, type Columns } from './metricInputs.ts';
-import { memoryOfAll } from './ratesAndScores.ts';
+import { isApdex, METRIC, type Columns } from './metricInputs.ts';
+import { apdexScore, memoryOfAll } from './ratesAndScores.ts';
 
 /**
  * A metric that agents report once a minute, so it shows that an application or host reports. It is our inference that agents of
@@ -32,9 +32,6 @@ const times = (factor: number, formula: Formula): Formula => {
 
 /** Browser metrics use the columns for other times: `exclusive` is the front-end time, `squares` the time in the application. */
 const networkSeconds: Formula = ({ sum, exclusive, squares }) => sum - exclusive - squares;
-
-const score: Formula = ({ count: satisfied, sum: tolerating, exclusive: frustrated }) =>
-  (satisfied + tolerating / 2) / (satisfied + tolerating + frustrated);
 
 type Formulas = Readonly<Record<string, Formula>>;
 
@@ -88,8 +85,8 @@ const APDEX: Formulas = {
   t: ({ sum }) => sum,
   f: ({ exclusive }) => exclusive,
   count: ({ count, sum, exclusive }) => count + sum + exclusive,
-  score,
-  value: score,
+  score: (row) => apdexScore(row),
+  value: (row) => apdexScore(row),
   threshold: ({ max }) => max,
   threshold_min: ({ min }) => min,
 };
@@ -139,12 +136,6 @@ export function kindOf(metricName: string): keyof typeof VALUES {
   if (isApdex(metricName)) return 'apdex';
   if (/^(EndUser|Browser|Mobile)(\/|$)/.test(metricName)) return 'device';
   return metricName.startsWith('Memory/') ? 'memory' : 'any';
-}
-
-/** True if the count, sum and exclusive sum are the satisfied, tolerating and frustrated requests. */
-export function isApdex(metricName: string): boolean {
-  const { apdex, endUserApdex } = METRIC;
-  return metricName === apdex || metricName.startsWith(`${apdex}/`) || metricName.startsWith(endUserApdex);
 }
 
 export const NEED_SQUARES: ReadonlySet<string> = new Set([

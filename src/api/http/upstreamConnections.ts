@@ -83,31 +83,26 @@ function proxyAddress(setting: string): string {
 export class UpstreamConnections {
   readonly #options: DispatcherOptions;
   readonly #kept: Dispatcher;
-  /** Connections after the reader was replaced; undefined before. */
-  #unkept: Dispatcher | undefined;
+  dispatcher: Dispatcher;
   #isClosed = false;
 
   /** @throws Error when the proxy's address is not a valid URL */
   constructor(options: DispatcherOptions) {
     this.#options = options;
-    this.#kept = createDispatcher(options);
-  }
-
-  get dispatcher(): Dispatcher {
-    return this.#unkept ?? this.#kept;
+    this.dispatcher = this.#kept = createDispatcher(options);
   }
 
   /** Closes connections as they become idle. Later calls, such as further pages, use connections that are not kept. */
   retire(): void {
     // A reload may replace a reader that the end of the program has already closed.
-    if (this.#unkept !== undefined || this.#isClosed) return;
-    this.#unkept = createDispatcher(this.#options, false);
+    if (this.dispatcher !== this.#kept || this.#isClosed) return;
+    this.dispatcher = createDispatcher(this.#options, false);
     void this.#kept.close();
   }
 
   /** Closes all connections. Calls in flight are aborted, except those from before `retire`, which only their signals end. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    await Promise.all([this.#kept.destroy(), this.#unkept?.destroy()]);
+    await Promise.all([this.#kept.destroy(), this.dispatcher.destroy()]);
   }
 }

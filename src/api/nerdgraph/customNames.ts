@@ -13,7 +13,6 @@ import {
   type CustomNamesSubject,
   type MetricNameList,
   type MetricNameQuery,
-  type Outcome,
 } from '../upstreamReader.ts';
 import { DAY_S, MINUTE_MS } from '../../formulas/units.ts';
 
@@ -141,23 +140,18 @@ export function customNamesRead(account: NerdGraphAccount): BatchRead<CustomName
   };
 
   return {
-    plan: (all, range) => {
-      const planned = inRows.plan(all, range);
-      const outcomeIn = async (
-        subject: CustomNamesSubject,
-        outcome: Outcome<readonly string[]> | undefined,
-        call: CallOptions,
-      ): Promise<Outcome<readonly string[]>> => {
-        const isTooBig = outcome === undefined || ('error' in outcome && outcome.error.failure.isTooBig === true);
-        return isTooBig ? outcomeOf(readList(subject, range.to, call)) : outcome;
+    plan: (subjects, range) => {
+      const planned = inRows.plan(subjects, range);
+      const read = async (call: CallOptions) => {
+        const outcomes = await planned.read(call);
+        const ended = outcomes.map((outcome, index) => {
+          const subject = planned.subjects[index];
+          const isTooBig = 'error' in outcome && outcome.error.failure.isTooBig === true;
+          return isTooBig && subject !== undefined ? outcomeOf(readList(subject, range.to, call)) : outcome;
+        });
+        return Promise.all(ended);
       };
-      return {
-        ...planned,
-        read: async (call) => {
-          const outcomes = await planned.read(call);
-          return Promise.all(planned.subjects.map((subject, index) => outcomeIn(subject, outcomes[index], call)));
-        },
-      };
+      return { ...planned, read };
     },
   };
 }

@@ -1,6 +1,6 @@
 import { all, any, isIn, isLike } from './nrql.ts';
-import { isDatastore, METRIC } from '../../formulas/metricInputs.ts';
-import { isApdex, SIGN_OF_LIFE } from '../../formulas/valueFormulas.ts';
+import { isApdex, isDatastore, METRIC } from '../../formulas/metricInputs.ts';
+import { SIGN_OF_LIFE } from '../../formulas/valueFormulas.ts';
 
 /** Metrics that are 0 for a reporting application or host when they have no row. */
 export const ZERO_WITHOUT_ROW: readonly string[] = [METRIC.web, METRIC.nonWeb, METRIC.errors];

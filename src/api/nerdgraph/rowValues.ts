@@ -1,7 +1,7 @@
 import { ZERO_WITHOUT_ROW } from './metricSelector.ts';
-import { isDatastore, known, METRIC, type Columns } from '../../formulas/metricInputs.ts';
+import { isApdex, isDatastore, known, METRIC, type Columns } from '../../formulas/metricInputs.ts';
 import { apdexScore } from '../../formulas/ratesAndScores.ts';
-import { isApdex, valuesOf } from '../../formulas/valueFormulas.ts';
+import { valuesOf } from '../../formulas/valueFormulas.ts';
 import type { MetricDataResult, MetricSelection, TimeRange } from '../upstreamReader.ts';
 import type { RollingSummary, RollingValues } from '../types.ts';
 

@@ -14,8 +14,7 @@ import {
   type QueryPart,
 } from './batching.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
-import { queryBatch } from './rowQueries.ts';
-import { SubjectRows, type FoundRows, type RowsRead, type TimesliceQuery } from './rows.ts';
+import { queryBatch, SubjectRows, type FoundRows, type RowsRead, type TimesliceQuery } from './rows.ts';
 import type { NrqlEnd } from './transport.ts';
 import type { FailureMemory, SubjectId, Suspect } from '../http/failureMemory.ts';
 import type { CallOptions, SplitReason } from '../upstreamReader.ts';
@@ -69,7 +68,7 @@ export async function readTimeslices(
     for (const part of parts) learn(account.memory, part, query, found.get(part.id));
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error;
-    fail(parts, error, { query, found });
+    for (const rows of found.values()) rows.failure = error;
   }
   return found;
 }
@@ -336,7 +335,14 @@ class SplitRead {
   }
 
   #fail(batch: Batch, error: UpstreamError): void {
-    fail(batch, error, this.#context);
+    const { query, found } = this.#context;
+    for (const { id, hosts, selector } of batch) {
+      const rows = found.get(id);
+      if (rows === undefined) continue;
+      const keys = query.golden === undefined ? hosts : selector.names;
+      if (keys === undefined) rows.failure = error;
+      else for (const key of keys) rows.failures.set(key, error);
+    }
   }
 
   async #runQuery(batch: Batch, isFirst: boolean): Promise<NrqlEnd> {
@@ -382,18 +388,4 @@ class SplitRead {
 
 function idsOf(batch: Batch): readonly SubjectId[] {
   return batch.map(({ id }) => id);
-}
-
-function fail(
-  batch: Batch,
-  failure: UpstreamError,
-  { query: { golden }, found }: Pick<RowsRead, 'query' | 'found'>,
-): void {
-  for (const { id, hosts, selector } of batch) {
-    const rows = found.get(id);
-    if (rows === undefined) continue;
-    const keys = golden === undefined ? hosts : selector.names;
-    if (keys === undefined) rows.failure = failure;
-    else for (const key of keys) rows.failures.set(key, failure);
-  }
 }

@@ -3,7 +3,7 @@ import { CallFailure } from '../http/callFailure.ts';
 import { isList, hasMembers, parseTime, type Json, type Discarded } from '../http/validation.ts';
 import { endOf, secondsOf, type Timeslice } from '../types.ts';
 import type { Columns } from '../../formulas/metricInputs.ts';
-import { inColumns, type MetricData, type MetricTimeslices, type RestTimeslice } from './restColumns.ts';
+import { columnsOf, isKnown, type MetricTimeslices, type RestTimeslice } from './restColumns.ts';
 import {
   oneByOne,
   sharedRange,
@@ -15,7 +15,7 @@ import {
   type TimeRange,
   type UpstreamReader,
 } from '../upstreamReader.ts';
-import { isKnown, LIMITS, summarizeSeries, toSeries } from './restSeries.ts';
+import { LIMITS, summarizeSeries, toSeries } from './restSeries.ts';
 import { countBatches, readInBatches } from './nameSplitting.ts';
 import type { RestMemory } from './restMemory.ts';
 import { formatTime, metricTarget, queryOf, type RestClient, type Target } from './restClient.ts';
@@ -34,8 +34,15 @@ const NO_VALUES: RestTimeslice['values'] = Object.freeze({});
  * The timeslices of a response, oldest first. The check is written by hand, because this is by far the most frequent
  * response. A metric without usable data has one timeslice without values over the requested range: it is unknown, not
  * missing, which would mean no errors.
+ *
+ * @param read what is kept of a timeslice
  */
-export function parseMetricData(body: unknown, range: TimeRange, discarded: Discarded): MetricData {
+export function parseMetricData<T>(
+  body: unknown,
+  range: TimeRange,
+  discarded: Discarded,
+  read: (metric: string, timeslice: RestTimeslice) => T,
+): ReadonlyMap<string, readonly T[]> {
   const data = hasMembers(body) ? body['metric_data'] : undefined;
   if (!hasMembers(data) || !isList(data['metrics'])) {
     throw new CallFailure('invalid_response', 'the response has no "metric_data" with "metrics"');
@@ -43,20 +50,22 @@ export function parseMetricData(body: unknown, range: TimeRange, discarded: Disc
   const given = data['metrics'];
   // The timeslices of a response share a few times, so each is parsed once.
   const times = new Map<string, number | undefined>();
-  const metrics = new Map<string, readonly RestTimeslice[]>();
+  const metrics = new Map<string, readonly T[]>();
+  const unknown = (name: string): readonly T[] => [read(name, { ...range, values: NO_VALUES })];
   for (const metric of given) {
     const name = hasMembers(metric) ? metric['name'] : undefined;
     if (!hasMembers(metric) || typeof name !== 'string' || name === '' || metrics.has(name))
       discarded.add('record', 'metrics');
-    else metrics.set(name, timeslicesOf(name, metric['timeslices'], times, discarded));
+    else {
+      const timeslices = timeslicesOf(name, metric['timeslices'], times, discarded);
+      metrics.set(name, timeslices.length === 0 ? unknown(name) : timeslices.map((each) => read(name, each)));
+    }
   }
   if (given.length > 0 && metrics.size === 0) {
     throw new CallFailure('invalid_response', `none of the ${given.length} metrics of the response can be read`);
   }
-  const unknown = [{ ...range, values: NO_VALUES }];
-  for (const [name, timeslices] of metrics) if (timeslices.length === 0) metrics.set(name, unknown);
   for (const name of isList(data['metrics_found']) ? data['metrics_found'] : []) {
-    if (typeof name === 'string' && !metrics.has(name)) metrics.set(name, unknown);
+    if (typeof name === 'string' && !metrics.has(name)) metrics.set(name, unknown(name));
   }
   return metrics;
 }
@@ -167,7 +176,9 @@ export function metricDataReads(
       read: (names: readonly string[]) =>
         rest.one(targetOf(names), call, BOUNDS.metricData, (body, discarded) => {
           look(body);
-          return inColumns(parseMetricData(body, range, discarded), metrics.values);
+          return parseMetricData(body, range, discarded, (name, slice): Timeslice => {
+            return { from: slice.from, to: slice.to, columns: columnsOf(name, slice, metrics.values?.get(name)) };
+          });
         }),
       refuse: (name: string) => {
         const about = hostKey === undefined ? `application ${applicationId}` : `hosts of application ${applicationId}`;

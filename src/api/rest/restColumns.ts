@@ -1,7 +1,5 @@
 import { secondsOf, type Timeslice } from '../types.ts';
-import { known, METRIC, type Columns } from '../../formulas/metricInputs.ts';
-import { isApdex } from '../../formulas/valueFormulas.ts';
-import type { MetricSelection } from '../upstreamReader.ts';
+import { isApdex, known, METRIC, type Columns } from '../../formulas/metricInputs.ts';
 
 /** A timeslice in the units of the REST interface: milliseconds, rates per minute, percent, megabytes. */
 export interface RestTimeslice extends Pick<Timeslice, 'from' | 'to'> {
@@ -9,22 +7,11 @@ export interface RestTimeslice extends Pick<Timeslice, 'from' | 'to'> {
 }
 
 /** Timeslices by metric name, oldest first. */
-export type MetricData = ReadonlyMap<string, readonly RestTimeslice[]>;
-
-/** The same in columns. */
 export type MetricTimeslices = ReadonlyMap<string, readonly Timeslice[]>;
 
-/** @param wantedOf the values of a metric that custom metrics read */
-export function inColumns(data: MetricData, wantedOf: MetricSelection['values']): MetricTimeslices {
-  const converted = new Map<string, readonly Timeslice[]>();
-  for (const [name, slices] of data) {
-    const wanted = wantedOf?.get(name);
-    converted.set(
-      name,
-      slices.map((slice) => ({ from: slice.from, to: slice.to, columns: columnsOf(name, slice, wanted) })),
-    );
-  }
-  return converted;
+/** False where nothing is known of the time. */
+export function isKnown({ columns }: Timeslice): boolean {
+  return Object.keys(columns).length > 0;
 }
 
 /** The columns that the families read of a metric, and the wanted values; none where the timeslice has no values. */

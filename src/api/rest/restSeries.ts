@@ -1,5 +1,6 @@
 import type { SeriesChunk, SeriesLimits, TimeRange, MetricDataResult, MetricSeries } from '../upstreamReader.ts';
 import { secondsOf, type Timeslice } from '../types.ts';
+import { isKnown } from './restColumns.ts';
 import { known, mergeColumns, type Columns } from '../../formulas/metricInputs.ts';
 import { DAY_S, HOUR_S } from '../../formulas/units.ts';
 
@@ -97,11 +98,6 @@ function spread(timeslice: Timeslice, { from: begin, to: end, granule }: SeriesC
     const from = first + index * granule;
     return { from, to: from + granule, columns: {} };
   });
-}
-
-/** False where nothing is known of the time. */
-export function isKnown({ columns }: Timeslice): boolean {
-  return Object.keys(columns).length > 0;
 }
 
 function isAnyNonZero({ columns }: Timeslice): boolean {

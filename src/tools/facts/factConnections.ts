@@ -10,7 +10,6 @@ import { UpstreamError } from '../../api/upstreamError.ts';
 import { RestMemory } from '../../api/rest/restMemory.ts';
 import { parseMetricData } from '../../api/rest/metricData.ts';
 import { formatTime, metricTarget, parseLinks, queryOf, RestClient } from '../../api/rest/restClient.ts';
-import type { MetricData } from '../../api/rest/restColumns.ts';
 import type { Application } from '../../api/types.ts';
 import type { CallOptions, RateLimiter, TimeRange, UpstreamReader } from '../../api/upstreamReader.ts';
 import type { RestReaderOptions } from '../../api/rest/restReader.ts';
@@ -94,7 +93,7 @@ export function connectRest(reader: UpstreamReader, call: CallOptions, options: 
     reader,
     call,
     /** Metric data of an application over one range, as one value of each metric. */
-    metricData: (applicationId: number, names: readonly string[], range: TimeRange): Promise<MetricData> => {
+    metricData: (applicationId: number, names: readonly string[], range: TimeRange) => {
       const query = queryOf([
         ...names.map((name) => ['names[]', name] as const),
         ['from', formatTime(range.from)],
@@ -104,7 +103,7 @@ export function connectRest(reader: UpstreamReader, call: CallOptions, options: 
       ]);
       const target = metricTarget('metrics/data.json', { applicationId }, query);
       return new RestClient(client, base).one(target, call, BOUNDS.metricData, (body, discarded) =>
-        parseMetricData(body, range, discarded),
+        parseMetricData(body, range, discarded, (_, timeslice) => timeslice),
       );
     },
     /** The first page of the metric names of an application that pass a filter, and the address of the next page. */

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Discarded } from '../../../../src/api/http/validation.ts';
 import { parseMetricData } from '../../../../src/api/rest/metricData.ts';
-import type { MetricData } from '../../../../src/api/rest/restColumns.ts';
+import type { RestTimeslice } from '../../../../src/api/rest/restColumns.ts';
 
 const RANGE = { from: 600, to: 2_400 };
 const slice = (values: unknown, minute = 10): unknown => ({
@@ -13,13 +13,15 @@ const slice = (values: unknown, minute = 10): unknown => ({
 const body = (...metrics: unknown[]): unknown => ({ metric_data: { metrics } });
 const metric = (name: unknown, ...timeslices: unknown[]): unknown => ({ name, timeslices });
 
-function parse(value: unknown): { data: MetricData; words: string | undefined } {
+function parse(value: unknown): { data: ReadonlyMap<string, readonly RestTimeslice[]>; words: string | undefined } {
   const leftOut = new Discarded();
-  return { data: parseMetricData(value, RANGE, leftOut), words: leftOut.summary() };
+  return { data: parseMetricData(value, RANGE, leftOut, (_, timeslice) => timeslice), words: leftOut.summary() };
 }
 
 /** The values of the only timeslice of a metric. */
-const valuesOf = (data: MetricData, name: string): unknown => ({ ...data.get(name)?.[0]?.values });
+const valuesOf = (data: ReadonlyMap<string, readonly RestTimeslice[]>, name: string): unknown => ({
+  ...data.get(name)?.[0]?.values,
+});
 
 describe('parseMetricData', () => {
   it('reads timeslices by metric, oldest first, in Unix seconds', () => {
