@@ -4,13 +4,11 @@ import { existsSync } from 'node:fs';
 import { createLogger } from '../log/logger.ts';
 import { Secrets } from '../log/secrets.ts';
 import type { CommonOptions } from './flags.ts';
-import { type AccountConfig, endOfLife, type Config } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
 import { formatDiagnostic, type Diagnostic } from '../config/diagnostic.ts';
-import { counted } from '../config/wording.ts';
 import { DEFAULT_CONFIG_FILE, describeOrigin, findConfig, readFrom } from '../config/configSource.ts';
 import { loadWebConfig } from '../web/webConfig/webConfig.ts';
 import { ExitStatus } from './process.ts';
-import { DAY_MS } from '../formulas/units.ts';
 
 /** Opens the log with the given flags. The log masks each secret as soon as it is added to `secrets`. */
 export function openLog({ 'log.level': level, 'log.format': format }: CommonOptions): {
@@ -19,17 +17,6 @@ export function openLog({ 'log.level': level, 'log.format': format }: CommonOpti
 } {
   const secrets = new Secrets();
   return { logger: createLogger({ level, format, secrets }), secrets };
-}
-
-/** The remaining time of an account's interface in words, `now` in Unix milliseconds; undefined where no end is known. */
-export function describeInterfaceEnd(account: AccountConfig, now: number): string | undefined {
-  const end = endOfLife(account);
-  if (end === undefined) return undefined;
-  const day = new Date(end * 1000).toISOString().slice(0, 10);
-  const days = Math.floor((end * 1000 - now) / DAY_MS);
-  const when =
-    days < 0 ? `which New Relic ended on ${day}` : `which New Relic ends on ${day}, in ${counted(days, 'day')}`;
-  return `REST, ${when}: without "api: rest" NerdGraph is read`;
 }
 
 /** Logs that the configuration comes from the environment, where there is no file; a file is not logged. */

@@ -1,7 +1,7 @@
 import process from 'node:process';
 import type { Logger } from 'pino';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Config } from '../config/config.ts';
+import { describeEnd, endOfLife, type Config } from '../config/config.ts';
 import { formatDiagnostic } from '../config/diagnostic.ts';
 import type { ConfigResult } from '../config/load.ts';
 import { errorText } from '../log/logger.ts';
@@ -20,7 +20,7 @@ import { type ServeFlags, type CommonOptions, readServeFlags } from './flags.ts'
 import { HOME, REVISION, VERSION } from './version.ts';
 import { observeCalls, openReader } from './createReader.ts';
 import { describeOrigin, readFrom } from '../config/configSource.ts';
-import { loadOrExit, describeInterfaceEnd, openLog } from './configuration.ts';
+import { loadOrExit, openLog } from './configuration.ts';
 import { ExitStatus } from './process.ts';
 import { runService } from './service.ts';
 
@@ -35,9 +35,10 @@ export async function serve(options: Readonly<Record<string, unknown>> & CommonO
       logger.info(describeOrigin(path));
       for (const warning of warnings) logger.warn(formatDiagnostic(warning));
       for (const account of config.accounts) {
-        const end = describeInterfaceEnd(account, Date.now());
-        if (end !== undefined)
-          logger.warn({ account: account.name, interface: end }, 'The interface of an account ends');
+        const end = endOfLife(account);
+        if (end === undefined) continue;
+        const ends = { account: account.name, interface: describeEnd(end, Date.now() / 1000) };
+        logger.warn(ends, 'The interface of an account ends');
       }
       const readConfig = (): Promise<ConfigResult> => readFrom(path, process.env, false);
       const daemon = await startDaemon({ config, readConfig, flags, logger, secrets, environment: process.env });

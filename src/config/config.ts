@@ -1,6 +1,7 @@
 import type * as z from 'zod';
 import type { Api } from '../api/upstreamReader.ts';
 import { ENDINGS, INTERFACE_DEFAULTS } from './interfaces.ts';
+import { counted } from './wording.ts';
 import type { account } from './schema/account.ts';
 import type { collection } from './schema/file.ts';
 
@@ -24,6 +25,14 @@ const REST_END = 1_816_992_000;
 export function endOfLife({ api, region }: Pick<AccountConfig, 'api' | 'region'>): number | undefined {
   if (api !== 'rest') return undefined;
   return region === undefined || region === 'us' || region === 'eu' ? REST_END : undefined;
+}
+
+/** That REST ends, or ended, at `end`, and what then; both are Unix seconds. */
+export function describeEnd(end: number, now: number): string {
+  const day = new Date(end * 1000).toISOString().slice(0, 10);
+  const days = Math.floor((end - now) / 86_400);
+  const when = days < 0 ? `ended on ${day}` : `ends on ${day}, in ${counted(days, 'day')}`;
+  return `REST, which New Relic ${when}: without "api: rest" NerdGraph is read`;
 }
 
 /**

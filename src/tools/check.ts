@@ -1,14 +1,14 @@
 import process from 'node:process';
 import { formatDiagnostic } from '../config/diagnostic.ts';
 import { counted } from '../config/wording.ts';
-import { describeInterfaceEnd, openLog, readFiles, logIfFromEnvironment } from '../cli/configuration.ts';
+import { openLog, readFiles, logIfFromEnvironment } from '../cli/configuration.ts';
 import { UpstreamError, type FailureReason } from '../api/upstreamError.ts';
 import type { Diagnosis } from '../api/upstreamReader.ts';
 import type { AccountStatus, TaskStatus, EntryStatus } from '../collect/accountStatus.ts';
 import type { AccountCollector } from '../collect/accountCollector.ts';
 import { unmatchedExclusions } from '../collect/accountWarnings.ts';
 import { REMEDIES } from '../api/remedies.ts';
-import type { AccountConfig } from '../config/config.ts';
+import { describeEnd, type AccountConfig } from '../config/config.ts';
 import { escapeUnsafe } from '../log/logger.ts';
 import { groupFailures, type FailureGroup } from '../web/statusPage/failureTable.ts';
 import { ExitStatus, printError, withColours } from '../cli/process.ts';
@@ -142,8 +142,10 @@ async function report(status: AccountStatus, collector: AccountCollector, signal
       return { facts: [], warnings: [] };
     });
   const reporting = applications.filter((application) => application.reporting).length;
+  const { api, endOfLife: end } = status;
+  const plain = api === 'rest' ? 'REST' : 'NerdGraph';
   const lines = [
-    `interface: ${describeInterfaceEnd(account, Date.now()) ?? (account.api === 'rest' ? 'REST' : 'NerdGraph')}`,
+    `interface: ${end === undefined ? plain : describeEnd(end, Date.now() / 1000)}`,
     ...found.facts.map((fact) => `account: ${fact}`),
     `applications: ${visible.applications} visible, ${applications.length} exported, ${reporting} of them reporting`,
     `key transactions: ${keyTransactions(account, status, failing)}`,

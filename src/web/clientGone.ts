@@ -30,15 +30,11 @@ export function clientGone(response: ServerResponse, over: () => void = () => un
 
 /** The result of the work; a {@link ClientGoneError} as soon as the client has left, while the work continues. */
 export async function unlessGone<T>(work: Promise<T>, gone: AbortSignal): Promise<T> {
-  let leave: (() => void) | undefined;
   const left = new Promise<never>((_resolve, reject) => {
-    leave = () => reject(new ClientGoneError());
+    const leave = () => reject(new ClientGoneError());
     if (gone.aborted) leave();
+    // The signal lives no longer than its request.
     else gone.addEventListener('abort', leave, { once: true });
   });
-  try {
-    return await Promise.race([work, left]);
-  } finally {
-    if (leave !== undefined) gone.removeEventListener('abort', leave);
-  }
+  return await Promise.race([work, left]);
 }

@@ -83,11 +83,7 @@ export async function sendPieces(
   inFlight.begin(response, pieces);
   response.setHeader('Content-Length', length);
   const stop = new AbortController();
-  const { signal } = stop;
-  const cut = (): void => stop.abort();
-  const timer = setTimeout(cut, limitMs);
-  gone.addEventListener('abort', cut, { once: true });
-  if (gone.aborted) cut();
+  const timer = setTimeout(() => stop.abort(), limitMs);
   const chunks = function* (): Generator<Buffer> {
     for (const piece of pieces) {
       for (let start = 0; start < piece.length; start += CHUNK) {
@@ -97,13 +93,12 @@ export async function sendPieces(
     }
   };
   try {
-    await pipeline(chunks, response, { signal });
+    await pipeline(chunks, response, { signal: AbortSignal.any([gone, stop.signal]) });
     return true;
   } catch {
     response.destroy();
     return false;
   } finally {
     clearTimeout(timer);
-    gone.removeEventListener('abort', cut);
   }
 }

@@ -5,7 +5,6 @@ import { ClientGoneError } from '../../src/web/clientGone.ts';
 import { bytesOf, SharedWork } from '../../src/web/sharedWork.ts';
 import { deferred } from './support/deferred.ts';
 
-const STAYS = new AbortController().signal;
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 /** Work that ends when its gate opens or it is abandoned, and a note of all that was begun and abandoned. */
@@ -13,7 +12,7 @@ function noted(joinUntil: 'begin' | 'end' = 'end') {
   const shared = new SharedWork<string>(joinUntil);
   const begun: string[] = [];
   const abandoned: string[] = [];
-  const ask = (key: string, { gate = Promise.resolve(), gone = STAYS } = {}) =>
+  const ask = (key: string, { gate = Promise.resolve(), gone = new AbortController().signal } = {}) =>
     shared.of(key, gone, async (signal) => {
       begun.push(key);
       await Promise.race([gate, once(signal, 'abort')]);

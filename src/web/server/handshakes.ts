@@ -9,9 +9,15 @@ const TICKET_KEY_BYTES = 48;
 
 /**
  * Keeps a TLS server in step with the web configuration: each new connection gets the certificate, client authority and
- * versions of that moment. While the file is invalid the last valid ones stay, so that health can be checked.
+ * versions of that moment. While the file is invalid the last valid ones stay, so that health can be checked. `refused` hears of
+ * each client that is refused.
  */
-export function followTlsSettings(server: Server, store: WebConfigStore, warn: (message: string) => void): void {
+export function followTlsSettings(
+  server: Server,
+  store: WebConfigStore,
+  warn: (message: string) => void,
+  refused: (message: string) => void,
+): void {
   let inForce = store.tls();
   if (inForce?.context.ca === undefined && inForce?.clientAuth === 'RequireAndVerifyClientCert') {
     warn('There is no client_ca_file: clients are let in with a certificate of any public authority.');
@@ -32,7 +38,7 @@ export function followTlsSettings(server: Server, store: WebConfigStore, warn: (
   server.prependListener('secureConnection', (socket) => {
     const refusal = inForce === undefined ? 'TLS is switched off' : clientRefusal(socket, inForce);
     if (refusal === undefined) return;
-    warn(`A client at ${socket.remoteAddress ?? 'an unknown address'} was refused: ${refusal}.`);
+    refused(`A client at ${socket.remoteAddress ?? 'an unknown address'} was refused: ${refusal}.`);
     socket.destroy();
   });
 }

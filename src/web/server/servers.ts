@@ -56,10 +56,11 @@ export async function startServers(options: {
   const { rateLimit, tls } = start.config;
   const mayEnter = rateLimit === undefined ? undefined : rateLimiter(rateLimit, options.monotonic);
   const connections = new Connections();
-  const warnSometimes = throttled(options.warn, options.monotonic);
+  const refusedLogins = throttled(options.warn, options.monotonic);
+  const refusedCertificates = throttled(options.warn, options.monotonic);
   const refusedLogin = (address: string): void => {
     options.refusedLogin();
-    warnSometimes(`A login from ${address} was refused: wrong user name or password.`);
+    refusedLogins(`A login from ${address} was refused: wrong user name or password.`);
   };
   const gate = createGate({ ...options, store, mayEnter, refusedLogin });
   const listener = connections.inTurn(gate);
@@ -67,7 +68,7 @@ export async function startServers(options: {
   const create = (): Server => {
     if (tls === undefined) return createServer(LIMITS, listener);
     const server = createTlsServer(tlsOptions(tls), listener);
-    followTlsSettings(server, store, warnSometimes);
+    followTlsSettings(server, store, options.warn, refusedCertificates);
     return server;
   };
   const servers: Server[] = [];
@@ -103,26 +104,18 @@ function tlsOptions(tls: TlsSettings): TlsServerOptions {
   };
 }
 
-/** The same line is written at most once in this time, in milliseconds. */
+/** Of what clients can cause at any rate, a line is written at most once in this time, in milliseconds. */
 const QUIET_MS = 60_000;
 
-/** The most different messages that are limited one by one; all further ones share one limit. */
-const MAX_LINES = 100;
-
-/**
- * Limits the log of messages that clients can cause at any rate: each is logged at once, then at most once a minute, with the
- * number of times that it was left out. `now` gives milliseconds of a clock that never goes back.
- */
+/** Logs a message at once, then at most one a minute, with the number of those left out. `now` is of a clock that never goes back. */
 export function throttled(log: (message: string) => void, now: () => number): (message: string) => void {
-  const lines = new Map<string, { at: number; muted: number }>();
+  let [at, muted] = [-Infinity, 0];
   return (message) => {
-    const key = lines.has(message) || lines.size < MAX_LINES ? message : '';
-    const before = lines.get(key);
-    if (before !== undefined && now() - before.at < QUIET_MS) {
-      before.muted += 1;
+    if (now() - at < QUIET_MS) {
+      muted += 1;
       return;
     }
-    lines.set(key, { at: now(), muted: 0 });
-    log(before === undefined || before.muted === 0 ? message : `${message} (and ${before.muted} more times before)`);
+    log(muted === 0 ? message : `${message} (and ${muted} more before)`);
+    [at, muted] = [now(), 0];
   };
 }

@@ -1,12 +1,13 @@
 import type { AccountStatus, EntryStatus } from '../../collect/accountStatus.ts';
+import { describeEnd } from '../../config/config.ts';
 import type { ReloadFailure } from '../dependencies.ts';
 import { failureTable } from './failureTable.ts';
 import type { ShownAccount } from './shownAccounts.ts';
 import { short } from './verdict.ts';
 import { ago, breakable, counted, facts, html, inWords, list, timeInWords, type Html } from './markup.ts';
 
-/** Days before the end of an interface from which its notice is highlighted. */
-const NEAR_END_DAYS = 180;
+/** Seconds before the end of an interface from which its notice is highlighted. */
+const NEAR_END = 180 * 86_400;
 
 const SHOWN_DIAGNOSTICS = 5;
 
@@ -87,11 +88,6 @@ function pauseNotice({ pausedUntil }: AccountStatus['budget'], now: number): Htm
 
 function endNotice({ endOfLife }: AccountStatus, now: number): Html | undefined {
   if (endOfLife === undefined) return undefined;
-  const days = Math.floor((endOfLife - now) / 86_400);
-  const date = new Date(endOfLife * 1000).toISOString().slice(0, 10);
-  const what = 'New Relic ends the REST API (v2) of this account';
-  if (days < 0) return html`<p class="notice bad"><b>Ended.</b> ${what} on ${date}: remove <code>api: rest</code>.</p>`;
-  return html`<p class="${days < NEAR_END_DAYS ? 'notice warn' : 'soft'}">
-    ${what} on ${date}, in ${counted(days, 'day')}; without <code>api: rest</code> NerdGraph is read.
-  </p>`;
+  const style = endOfLife < now ? 'notice bad' : endOfLife - now < NEAR_END ? 'notice warn' : 'soft';
+  return html`<p class="${style}">The account is read through ${describeEnd(endOfLife, now)}.</p>`;
 }

@@ -274,17 +274,17 @@ describe('the status page', () => {
     expect(page).not.toContain('<h2 id="applications"');
   });
 
-  const ENDS = 'New Relic ends the REST API (v2) of this account on';
+  const THEN = ': without "api: rest" NerdGraph is read.';
   test.each([
-    [400, `${ENDS} 2027-02-05, in 400 days; without api: rest NerdGraph is read.`, ''],
-    [1, `${ENDS} 2026-01-02, in 1 day; without api: rest NerdGraph is read.`, 'warn'],
-    [-1, `Ended. ${ENDS} 2025-12-31: remove api: rest .`, 'bad'],
+    [400, `REST, which New Relic ends on 2027-02-05, in 400 days${THEN}`, ''],
+    [1, `REST, which New Relic ends on 2026-01-02, in 1 day${THEN}`, 'warn'],
+    [-1, `REST, which New Relic ended on 2025-12-31${THEN}`, 'bad'],
     [undefined, 'Interface REST API (v2)', ''],
   ])('an interface that ends in %s days is named with the days left', async (days, sentence, notice) => {
     const endOfLife = days === undefined ? undefined : TEST_NOW + days * 86_400;
     const page = await pageOfAccount({ api: 'rest', endOfLife });
     expect(words(page)).toContain(sentence);
-    expect(words(page).includes('New Relic ends')).toBe(days !== undefined);
+    expect(words(page).includes('which New Relic end')).toBe(days !== undefined);
     expect([...page.matchAll(/<p class="notice (\w+)"/g)].map(([, style]) => style).join()).toBe(notice);
   });
 
