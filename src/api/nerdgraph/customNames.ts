@@ -144,7 +144,7 @@ export function customNamesRead(account: NerdGraphAccount): BatchRead<CustomName
       const planned = inRows.plan(subjects, range);
       const read = async (call: CallOptions) => {
         const outcomes = await planned.read(call);
-        const ended = outcomes.map((outcome, index) => {
+        const ended = outcomes.map(async (outcome, index) => {
           const subject = planned.subjects[index];
           const isTooBig = 'error' in outcome && outcome.error.failure.isTooBig === true;
           return isTooBig && subject !== undefined ? outcomeOf(readList(subject, range.to, call)) : outcome;
