@@ -108,24 +108,12 @@ export function* planAll<S, V, R extends TimeRange>(
   subjects: readonly S[],
   range: R,
 ): Generator<PlannedCall<S, V>> {
-  let left = subjects;
-  let start = 0;
-  while (start < left.length) {
-    const planned = read.plan(from(left, start), range);
+  const left = new Set(subjects);
+  while (left.size > 0) {
+    const planned = read.plan(left, range);
     yield planned;
-    const { length } = planned.subjects;
-    if (planned.subjects[length - 1] === left[start + length - 1]) {
-      start += length;
-      continue;
-    }
-    const taken = new Set(planned.subjects);
-    left = left.slice(start).filter((subject) => !taken.has(subject));
-    start = 0;
+    for (const subject of planned.subjects) left.delete(subject);
   }
-}
-
-function* from<S>(subjects: readonly S[], start: number): Generator<S> {
-  for (let index = start; index < subjects.length; index += 1) yield subjects[index] as S;
 }
 
 /**

@@ -55,9 +55,7 @@ export function expandAccounts(
     if (entry.account_ids === undefined || list === undefined) return undefined;
     const sorted = list.toSorted((a, b) => a.id - b.id);
     const found = chooseAccounts(entry, sorted, readers, known);
-    for (const { id, leftOut } of found) {
-      if (leftOut === undefined) readers.set(originKey({ ...entry, account_id: id }), `entry ${entry.name}`);
-    }
+    for (const { key, leftOut } of found) if (leftOut === undefined) readers.set(key, `entry ${entry.name}`);
     return found;
   });
   const names = accountNames(file, chosen, known);
@@ -66,13 +64,12 @@ export function expandAccounts(
     if (entry.account_ids === undefined) return [entry];
     const found = chosen[index];
     if (found === undefined) return [];
-    const verdicts = found.map(({ id, name, leftOut, why }) => {
-      const exportedAs = names.get(originKey({ ...entry, account_id: id })) ?? '';
-      return { id, name, verdict: leftOut === undefined ? { exportedAs } : { leftOut, why } };
+    const verdicts = found.map(({ id, name, key, leftOut, why }) => {
+      return { id, name, verdict: leftOut === undefined ? { exportedAs: names.get(key) ?? '' } : { leftOut, why } };
     });
     entries.set(entry.name, { verdicts, warnings: warningsOf(entry, verdicts) });
-    return verdicts.flatMap(({ id, name, verdict }) =>
-      'exportedAs' in verdict ? [accountOf(entry, { id, name }, verdict.exportedAs, known)] : [],
+    return found.flatMap((each) =>
+      each.leftOut === undefined ? [accountOf(entry, each, names.get(each.key) ?? '', known.get(each.key))] : [],
     );
   });
   return { accounts, entries };
@@ -80,7 +77,7 @@ export function expandAccounts(
 
 type Known = ReadonlyMap<string, AccountConfig>;
 
-type Choice = ListedAccount & { readonly leftOut?: LeftOut; readonly why: string };
+type Choice = ListedAccount & { readonly key: string; readonly leftOut?: LeftOut; readonly why: string };
 
 /** Chooses the accounts of an entry from its sorted list. */
 function chooseAccounts(
@@ -92,20 +89,18 @@ function chooseAccounts(
   const { account_ids, include_accounts: include, exclude_accounts: exclude = [], max_accounts = Infinity } = entry;
   const wanted = account_ids === undefined || account_ids === 'all' ? undefined : new Set(account_ids);
   const found = sorted.map(({ id, name }): Choice => {
-    const reader = readers.get(originKey({ ...entry, account_id: id }));
-    if (wanted?.has(id) === false) {
-      return { id, name, leftOut: 'filter', why: 'not in account_ids' };
+    const listed = { id, name, key: originKey({ ...entry, account_id: id }) };
+    const reader = readers.get(listed.key);
+    if (wanted?.has(id) === false) return { ...listed, leftOut: 'filter', why: 'not in account_ids' };
+    if (!selects({ include, exclude: [] }, listed)) {
+      return { ...listed, leftOut: 'filter', why: 'not in include_accounts' };
     }
-    if (!selects({ include, exclude: [] }, { id, name })) {
-      return { id, name, leftOut: 'filter', why: 'not in include_accounts' };
-    }
-    if (!selects({ exclude }, { id, name })) return { id, name, leftOut: 'filter', why: 'in exclude_accounts' };
-    if (reader !== undefined) return { id, name, leftOut: 'elsewhere', why: `read by ${reader}` };
-    return { id, name, why: '' };
+    if (!selects({ exclude }, listed)) return { ...listed, leftOut: 'filter', why: 'in exclude_accounts' };
+    if (reader !== undefined) return { ...listed, leftOut: 'elsewhere', why: `read by ${reader}` };
+    return { ...listed, why: '' };
   });
   const left = found.filter(({ leftOut }) => leftOut === undefined);
-  const wasExported = ({ id }: ListedAccount): boolean =>
-    known.get(originKey({ ...entry, account_id: id }))?.origin?.entry === entry.name;
+  const wasExported = ({ key }: Choice): boolean => known.get(key)?.origin?.entry === entry.name;
   const kept = new Set([...left.filter(wasExported), ...left].map(({ id }) => id));
   const placed = new Set([...kept].slice(0, max_accounts));
   return found.map((each) =>
@@ -116,11 +111,14 @@ function chooseAccounts(
 }
 
 /** The account as if it stood in the file; the same object as before where nothing has changed. */
-function accountOf(entry: AccountConfig, { id, name }: ListedAccount, label: string, known: Known): AccountConfig {
-  const before = known.get(originKey({ ...entry, account_id: id }));
+function accountOf(
+  entry: AccountConfig,
+  { id, name }: ListedAccount,
+  label: string,
+  before: AccountConfig | undefined,
+): AccountConfig {
   const origin = { entry: entry.name, accountName: name };
-  const isSame =
-    before?.name === label && before.origin?.entry === entry.name && before.origin.accountName === origin.accountName;
+  const isSame = before?.name === label && before.origin?.entry === entry.name && before.origin.accountName === name;
   return isSame ? before : { ...entry, name: label, account_id: id, account_ids: undefined, origin };
 }
 
@@ -133,10 +131,9 @@ function accountNames(
   const names = new Map<string, string>();
   const taken = new Set(file.map(({ name }) => name));
   let fresh: { readonly key: string; readonly id: number; readonly name: string }[] = [];
-  for (const [index, entry] of file.entries()) {
-    for (const { id, name, leftOut } of chosen[index] ?? []) {
+  for (const found of chosen) {
+    for (const { id, name, key, leftOut } of found ?? []) {
       if (leftOut !== undefined) continue;
-      const key = originKey({ ...entry, account_id: id });
       const before = known.get(key);
       if (before?.origin?.accountName === name) {
         names.set(key, before.name);
@@ -170,7 +167,7 @@ function plainName(name: string): string {
 }
 
 function warningsOf(entry: AccountConfig, verdicts: ExpandedEntry['verdicts']): readonly string[] {
-  const { account_ids, include_accounts, exclude_accounts, max_accounts } = entry;
+  const { account_ids, max_accounts } = entry;
   const exported = verdicts.filter(({ verdict }) => 'exportedAs' in verdict).length;
   const leftOut = (why: LeftOut): typeof verdicts =>
     verdicts.filter(({ verdict }) => 'leftOut' in verdict && verdict.leftOut === why);
@@ -183,11 +180,8 @@ function warningsOf(entry: AccountConfig, verdicts: ExpandedEntry['verdicts']): 
     ...unseen.map(
       (id) => `account_ids: the key does not list account ${id}: correct it, or give the key's user access to it`,
     ),
-    ...unmatched(include_accounts, verdicts).map(
-      (match) => `include_accounts: no account has ${unmatchedWords(match)}`,
-    ),
-    ...unmatched(exclude_accounts, verdicts).map(
-      (match) => `exclude_accounts: no account has ${unmatchedWords(match)}`,
+    ...(['include_accounts', 'exclude_accounts'] as const).flatMap((key) =>
+      unmatched(entry[key], verdicts).map((match) => `${key}: no account has ${unmatchedWords(match)}`),
     ),
   ];
   if (verdicts.length === 0) warnings.push('the key lists no account: give its user a role in the accounts to read');

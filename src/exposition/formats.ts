@@ -89,9 +89,7 @@ function parameter(part: string): readonly [string, string] {
 
 /** RFC 9110, 12.4.2. An invalid quality counts as 0: the preference of the client is unknown. */
 function qualityOf(text: string | undefined): number {
-  if (text === undefined) {
-    return 1;
-  }
+  if (text === undefined) return 1;
   return /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.test(text) ? Number(text) : 0;
 }
 
@@ -104,9 +102,7 @@ export function metadata(
   format: Format,
 ): string {
   const help = helpText(family.help, format);
-  if (format === 'text') {
-    return `# HELP ${family.name} ${help}\n# TYPE ${family.name} ${family.type}\n`;
-  }
+  if (format === 'text') return `# HELP ${family.name} ${help}\n# TYPE ${family.name} ${family.type}\n`;
   const name = family.type === 'counter' ? family.name.replace(/_total$/, '') : family.name;
   const unit = family.unit !== undefined && name.endsWith(`_${family.unit}`) ? `# UNIT ${name} ${family.unit}\n` : '';
   return `# TYPE ${name} ${family.type}\n${unit}# HELP ${name} ${help}\n`;

@@ -100,15 +100,8 @@ const SPECIAL = /[\\"\n\ud800-\udfff]/;
  * A label value as it is written between the quotes: whole characters, at most 1,024 bytes, escaped (the same in both formats).
  */
 export function labelValueText(value: string): string {
-  if (value.length * MAX_UNIT_BYTES <= MAX_LABEL_BYTES && !SPECIAL.test(value)) {
-    return value;
-  }
+  if (value.length * MAX_UNIT_BYTES <= MAX_LABEL_BYTES && !SPECIAL.test(value)) return value;
   return shortened(value).replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"');
-}
-
-/** A label value in whole characters, at most 1,024 bytes long; different values stay different. */
-export function shortened(value: string): string {
-  return cut(value.toWellFormed(), value);
 }
 
 export function labelPairs(labels: Labels): string[] {
@@ -127,17 +120,15 @@ export function bracedLabels(pairs: string): string {
   return pairs === '' ? ' ' : `{${pairs}} `;
 }
 
-function cut(value: string, original: string): string {
-  if (value.length * MAX_UNIT_BYTES <= MAX_LABEL_BYTES || utf8Length(value) <= MAX_LABEL_BYTES) {
-    return value;
-  }
+/** A label value in whole characters, at most 1,024 bytes long; different values stay different. */
+export function shortened(original: string): string {
+  const value = original.toWellFormed();
+  if (utf8Length(value) <= MAX_LABEL_BYTES) return value;
   let kept = '';
   let bytes = 0;
   for (const character of value) {
     bytes += utf8Length(character);
-    if (bytes > ROOM) {
-      break;
-    }
+    if (bytes > ROOM) break;
     kept += character;
   }
   const hash = createHash('sha256').update(Buffer.from(original, 'utf16le')).digest('hex');
