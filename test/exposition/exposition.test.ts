@@ -91,53 +91,6 @@ describe('an exposition', () => {
     }
   });
 
-  it('brings a family of several blocks together under one HELP, in order of first appearance', async () => {
-    const [one, two] = [gauge('newrelic_one_seconds'), gauge('newrelic_two')];
-    const blocks = [
-      block({ app_id: '1' }, [
-        [two, 1],
-        [one, 2],
-      ]),
-      block({ app_id: '2' }, [
-        [one, 3, { component: 'External' }],
-        [two, 4],
-      ]),
-    ];
-    const text = await render(blocks.map(written));
-    expect(text.text).toBe(
-      [
-        '# HELP newrelic_two Help of newrelic_two.',
-        '# TYPE newrelic_two gauge',
-        'newrelic_two{app_id="1"} 1',
-        'newrelic_two{app_id="2"} 4',
-        '# HELP newrelic_one_seconds Help of newrelic_one_seconds.',
-        '# TYPE newrelic_one_seconds gauge',
-        'newrelic_one_seconds{app_id="1"} 2',
-        'newrelic_one_seconds{app_id="2",component="External"} 3',
-        '',
-      ].join('\n'),
-    );
-    const openMetrics = await render(blocks.map(written), { own: [UP], format: 'openmetrics', gzip: true });
-    expect(openMetrics.text).toBe(
-      [
-        '# TYPE newrelic_two gauge',
-        '# HELP newrelic_two Help of newrelic_two.',
-        'newrelic_two{app_id="1"} 1',
-        'newrelic_two{app_id="2"} 4',
-        '# TYPE newrelic_one_seconds gauge',
-        '# UNIT newrelic_one_seconds seconds',
-        '# HELP newrelic_one_seconds Help of newrelic_one_seconds.',
-        'newrelic_one_seconds{app_id="1"} 2',
-        'newrelic_one_seconds{app_id="2",component="External"} 3',
-        '# TYPE newrelic_up gauge',
-        '# HELP newrelic_up Whether \\"up\\".',
-        'newrelic_up{account="a"} 1',
-        '# EOF',
-        '',
-      ].join('\n'),
-    );
-  });
-
   it('has the first of a custom series that comes twice for an entity, its labels in another order, and both where labels differ only behind the cut', async () => {
     const custom = gauge('newrelic_custom', 'custom_metrics');
     const long = 'x'.repeat(1100);
@@ -198,14 +151,6 @@ describe('an exposition', () => {
       }
     },
   );
-
-  it('leaves out what cannot be written', async () => {
-    const family = gauge('newrelic_x');
-    const rows = [NaN, Infinity, -Infinity].map((value) => [family, value] as const);
-    const blocks = [block({ a: '1' }, [...rows, [family, 2, { b: '2' }]])];
-    const answer = await render(blocks.map(written));
-    expect(answer.text).toMatch(/gauge\nnewrelic_x\{a="1",b="2"\} 2\n$/);
-  });
 
   it('leaves out whole families, the largest first, beyond the guard', async () => {
     const [small, middle, large] = [gauge('newrelic_small'), gauge('newrelic_middle'), gauge('newrelic_large')];

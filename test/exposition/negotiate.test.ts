@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { acceptsGzip, contentTypeOf, negotiate } from '../../src/exposition/formats.ts';
 
 const OPENMETRICS = 'application/openmetrics-text';
+const OF_2_53 = `${OPENMETRICS};version=1.0.0;q=0.5,${OPENMETRICS};version=0.0.1;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2`;
+const OF_3_5 = `${OPENMETRICS};version=1.0.0;escaping=allow-utf-8;q=0.6,${OPENMETRICS};version=0.0.1;q=0.5,text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2`;
 
 describe('the format', () => {
   it.each([
@@ -9,14 +11,8 @@ describe('the format', () => {
       'Prometheus 2.42',
       `${OPENMETRICS};version=1.0.0,${OPENMETRICS};version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1`,
     ],
-    [
-      'Prometheus 2.53',
-      `${OPENMETRICS};version=1.0.0;q=0.5,${OPENMETRICS};version=0.0.1;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2`,
-    ],
-    [
-      'Prometheus 3.5',
-      `${OPENMETRICS};version=1.0.0;escaping=allow-utf-8;q=0.6,${OPENMETRICS};version=0.0.1;q=0.5,text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2`,
-    ],
+    ['Prometheus 2.53', OF_2_53],
+    ['Prometheus 3.5', OF_3_5],
     ['no version', OPENMETRICS],
     [
       'capitals, spaces and a quoted version',
@@ -52,16 +48,8 @@ describe('the content type', () => {
   const OM = `${OPENMETRICS}; version=1.0.0; charset=utf-8`;
 
   it.each([
-    [
-      'Prometheus 2.53',
-      `${OPENMETRICS};version=1.0.0;q=0.5,${OPENMETRICS};version=0.0.1;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2`,
-      OM,
-    ],
-    [
-      'Prometheus 3.5',
-      `${OPENMETRICS};version=1.0.0;escaping=allow-utf-8;q=0.6,${OPENMETRICS};version=0.0.1;q=0.5,text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2`,
-      `${OM}; escaping=allow-utf-8`,
-    ],
+    ['Prometheus 2.53', OF_2_53, OM],
+    ['Prometheus 3.5', OF_3_5, `${OM}; escaping=allow-utf-8`],
     [
       'Prometheus 3.5 with scrape_protocols: [PrometheusText1.0.0, PrometheusText0.0.4]',
       'text/plain;version=1.0.0;escaping=allow-utf-8;q=0.3,text/plain;version=0.0.4;q=0.2,*/*;q=0.1',

@@ -118,14 +118,9 @@ describe('a log line', () => {
     const secret = 'NRAK-a"b\\c/d';
     const { logger, written, secrets } = recording(format, 'debug');
     secrets.add(secret);
-    logger.child({ bound: secret }).error(
-      {
-        err: new Error(`401 ${secret}`, { cause: secret }),
-        url: `/x?k=${encodeURIComponent(secret)}`,
-        deep: { in: [secret] },
-      },
-      `key ${secret}`,
-    );
+    const url = `/x?k=${encodeURIComponent(secret)}`;
+    const fields = { err: new Error(`401 ${secret}`, { cause: secret }), url, deep: { in: [secret] } };
+    logger.child({ bound: secret }).error(fields, `key ${secret}`);
     expect(written.join('')).not.toContain('NRAK');
     expect(written.join('').match(/<secret>/g)?.length).toBeGreaterThanOrEqual(6);
   });
@@ -139,14 +134,8 @@ describe('a log line', () => {
       process.exit(3);
     `;
     const root = new URL('../../', import.meta.url);
-    const { status, stdout, stderr } = spawnSync(
-      process.execPath,
-      ['--import', 'tsx', '--input-type=module', '-e', program],
-      {
-        cwd: root,
-        encoding: 'utf8',
-      },
-    );
+    const flags = ['--import', 'tsx', '--input-type=module', '-e', program];
+    const { status, stdout, stderr } = spawnSync(process.execPath, flags, { cwd: root, encoding: 'utf8' });
     expect({ status, stdout }).toEqual({ status: 3, stdout: '' });
     expect(stderr.trimEnd().split('\n').at(-1)).toMatch(/ n=4999$/);
     expect(stderr.match(/level=info msg=line n=/g)).toHaveLength(5_000);

@@ -15,7 +15,7 @@ describe('a secret', () => {
 
   it('is hidden as it is spelt in an address and in JSON', () => {
     const value = 'a/b c"d\\e+ü';
-    const { mask } = { mask: (text: string) => hiding(value).mask(text) };
+    const mask = (text: string) => hiding(value).mask(text);
     expect(mask(`?k=${encodeURIComponent(value)}&`)).toBe('?k=<secret>&');
     expect(mask(`?${new URLSearchParams({ k: value }).toString()}&`)).toBe('?k=<secret>&');
     expect(mask(JSON.stringify({ k: value }))).toBe('{"k":"<secret>"}');

@@ -10,77 +10,36 @@ import {
 
 const SHOP = { id: 17, name: 'shop "A"' };
 const HOST = { key: '3', host: 'web-1' };
-const STATIC = { team: 'payments' };
+const ACCOUNT = { name: 'eu', labels: { team: 'payments' } };
 
 describe('labels', () => {
   it.each([
-    [
-      'an application',
-      applicationLabels({ name: 'eu', labels: STATIC }, SHOP),
-      [
-        ['account', 'eu'],
-        ['app', 'shop "A"'],
-        ['app_id', '17'],
-      ],
-    ],
-    [
-      'a host',
-      hostLabels({ name: 'eu', labels: STATIC }, SHOP, HOST),
-      [
-        ['account', 'eu'],
-        ['app', 'shop "A"'],
-        ['app_id', '17'],
-        ['host', 'web-1'],
-        ['host_id', '3'],
-      ],
-    ],
+    ['an application', applicationLabels(ACCOUNT, SHOP), ''],
+    ['a host', hostLabels(ACCOUNT, SHOP, HOST), ', host=web-1, host_id=3'],
     [
       'an instance',
-      instanceLabels({ name: 'eu', labels: STATIC }, SHOP, { id: 4, host: 'web-1', hostId: 3, port: 0 }),
-      [
-        ['account', 'eu'],
-        ['app', 'shop "A"'],
-        ['app_id', '17'],
-        ['host', 'web-1'],
-        ['host_id', '3'],
-        ['instance_id', '4'],
-        ['port', '0'],
-      ],
+      instanceLabels(ACCOUNT, SHOP, { id: 4, host: 'web-1', hostId: 3, port: 0 }),
+      ', host=web-1, host_id=3, instance_id=4, port=0',
     ],
     [
       'a key transaction',
-      keyTransactionLabels({ name: 'eu', labels: STATIC }, 'shop', { id: 9, name: 'Pay', applicationId: 17 }),
-      [
-        ['account', 'eu'],
-        ['app', 'shop'],
-        ['app_id', '17'],
-        ['key_transaction', 'Pay'],
-        ['key_transaction_id', '9'],
-      ],
+      keyTransactionLabels(ACCOUNT, SHOP.name, { id: 9, name: 'Pay', applicationId: 17 }),
+      ', key_transaction=Pay, key_transaction_id=9',
     ],
-  ])('of %s are those that docs/metrics.md names, the static ones last', (_, labels, expected) => {
-    expect(Object.entries(labels)).toEqual([...expected, ['team', 'payments']]);
+  ])('of %s are those that docs/metrics.md names, the static ones last', (_, labels, own) => {
+    const written = Object.entries(labels).map((pair) => pair.join('='));
+    expect(written.join(', ')).toBe(`account=eu, app=shop "A", app_id=17${own}, team=payments`);
   });
 
   it('are empty where upstream does not say', () => {
-    expect(
-      instanceLabels({ name: 'eu', labels: {} }, SHOP, { id: 4, host: 'web-1', hostId: undefined, port: undefined }),
-    ).toMatchObject({
-      host_id: '',
-      port: '',
-    });
-    expect(
-      keyTransactionLabels({ name: 'eu', labels: {} }, undefined, { id: 9, name: 'Pay', applicationId: undefined }),
-    ).toMatchObject({
-      app: '',
-      app_id: '',
-    });
+    const instance = { id: 4, host: 'web-1', hostId: undefined, port: undefined };
+    expect(instanceLabels(ACCOUNT, SHOP, instance)).toMatchObject({ host_id: '', port: '' });
+    const transaction = { id: 9, name: 'Pay', applicationId: undefined };
+    expect(keyTransactionLabels(ACCOUNT, undefined, transaction)).toMatchObject({ app: '', app_id: '' });
   });
 
   it('tell two hosts of one name apart', () => {
-    expect(hostLabels({ name: 'eu', labels: {} }, SHOP, HOST)).not.toEqual(
-      hostLabels({ name: 'eu', labels: {} }, SHOP, { ...HOST, key: '5' }),
-    );
+    expect(hostLabels(ACCOUNT, SHOP, HOST)).not.toEqual(hostLabels(ACCOUNT, SHOP, { ...HOST, key: '5' }));
   });
 });
 

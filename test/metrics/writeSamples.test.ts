@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Family, Labels } from '../../src/metrics/sample.ts';
-import { labelBytes, SampleWriter } from '../../src/metrics/writeSamples.ts';
+import { SampleWriter } from '../../src/metrics/writeSamples.ts';
 
 const FAMILY: Family = {
   name: 'newrelic_custom_queue_depth',
@@ -59,19 +59,5 @@ describe('samples that were written', () => {
     expect(write('b', 'a').columns).toEqual([...first.columns].reverse());
     const [column] = write('c', 'b').columns.slice(1);
     expect(column).toBe(first.columns[1]);
-  });
-
-  it('are one series whatever the order of their labels, and of a custom metric the first one counts', () => {
-    const samples = [
-      { a: '1', b: '2' },
-      { b: '2', a: '1' },
-    ].map((labels) => ({ family: FAMILY, labels, value: 1 }));
-    expect(writer.write('custom_metrics', samples)).toMatchObject({ values: ['1'] });
-  });
-
-  it('have different labels where names differ only behind the cut', () => {
-    const long = 'x'.repeat(2_000);
-    const [a, b] = ['a', 'b'].map((end) => labelBytes({ host: `${long}${end}` }).toString());
-    expect(a).not.toBe(b);
   });
 });
