@@ -1,4 +1,5 @@
-import { inputSchema } from '../../src/config/schema/file.ts';
+import { fileSchema } from '../../src/config/schema/file.ts';
+import { inputSchemaOf } from '../../src/config/schemaIssues.ts';
 import { configurationPage } from './configurationPage.ts';
 import { editorSchema } from './editorSchema.ts';
 import { exampleFile } from './exampleFile.ts';
@@ -8,11 +9,14 @@ import { formatted, type GeneratedFile } from './generatedFile.ts';
 export const configurationFiles: readonly GeneratedFile[] = [
   {
     path: 'docs/configuration.md',
-    content: () => formatted('docs/configuration.md', configurationPage(inputSchema())),
+    content: () => formatted('docs/configuration.md', configurationPage(inputSchemaOf(fileSchema))),
   },
   {
     path: 'docs/configuration.schema.json',
-    content: () => Promise.resolve(`${JSON.stringify(editorSchema(inputSchema()), null, 2)}\n`),
+    content: () => Promise.resolve(`${JSON.stringify(editorSchema(inputSchemaOf(fileSchema)), null, 2)}\n`),
   },
-  { path: 'config.example.yaml', content: () => formatted('config.example.yaml', exampleFile(inputSchema())) },
+  {
+    path: 'config.example.yaml',
+    content: () => formatted('config.example.yaml', exampleFile(inputSchemaOf(fileSchema))),
+  },
 ];

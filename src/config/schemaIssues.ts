@@ -159,6 +159,7 @@ function ownersOf(key: string, schemas: readonly JsonSchema[], at: string, near:
 
 export type JsonSchema = z.core.JSONSchema.BaseSchema;
 
+/** A schema as JSON Schema, in the written form of the file: durations are text. */
 export function inputSchemaOf(schema: z.ZodType): JsonSchema {
   return z.toJSONSchema(schema, { io: 'input', target: 'draft-7' });
 }

@@ -65,7 +65,7 @@ function formatLogfmt(
 ): string {
   return Object.entries({ time, level, msg, ...fields })
     .filter(([, value]) => value !== undefined)
-    .map(([key, value]) => `${formatKey(key)}=${formatValue(value, mask)}`)
+    .map(([key, value]) => `${key}=${formatValue(value, mask)}`)
     .join(' ');
 }
 
@@ -74,11 +74,6 @@ export function escapeUnsafe(text: string): string {
   return text.replace(UNSAFE, (character) =>
     Array.from({ length: character.length }, (_, index) => unicodeEscape(character.charCodeAt(index))).join(''),
   );
-}
-
-function formatKey(key: string): string {
-  const safe = key.replace(/[^A-Za-z0-9_.-]/g, '_');
-  return safe === '' ? '_' : safe;
 }
 
 function formatValue(value: unknown, mask: (text: string) => string): string {

@@ -69,19 +69,20 @@ export class RequestLog {
   #entries: LoggedRequest[] = [];
   #byKind: Record<string, number> = {};
   #statuses: Record<string, number> = {};
-  #running = 0;
-  #maxConcurrency = 0;
+  /** The calls in flight, and the most that ever were. */
+  running = 0;
+  maxConcurrency = 0;
 
   /** Records a call. The returned function must be called once at its end, with the sent status if there was one. */
   begin(request: Omit<LoggedRequest, 'concurrent'>): (status?: number | 'none') => void {
-    this.#running += 1;
-    this.#maxConcurrency = Math.max(this.#maxConcurrency, this.#running);
+    this.running += 1;
+    this.maxConcurrency = Math.max(this.maxConcurrency, this.running);
     if (this.#entries.length >= 2 * KEPT) this.#entries = this.#entries.slice(-KEPT);
-    this.#entries.push({ ...request, concurrent: this.#running });
+    this.#entries.push({ ...request, concurrent: this.running });
     const kind = request.kind ?? 'other';
     this.#byKind[kind] = (this.#byKind[kind] ?? 0) + 1;
     return (status = 'none') => {
-      this.#running -= 1;
+      this.running -= 1;
       this.#statuses[status] = (this.#statuses[status] ?? 0) + 1;
     };
   }
@@ -105,14 +106,6 @@ export class RequestLog {
   /** The number of responses with each status; `none` for connections that ended before one. */
   statuses(): Readonly<Record<string, number>> {
     return this.#statuses;
-  }
-
-  get running(): number {
-    return this.#running;
-  }
-
-  get maxConcurrency(): number {
-    return this.#maxConcurrency;
   }
 
   /** The most calls that came within any `milliseconds`. */
@@ -144,7 +137,7 @@ export class RequestLog {
     this.#entries = [];
     this.#byKind = {};
     this.#statuses = {};
-    this.#maxConcurrency = this.#running;
+    this.maxConcurrency = this.running;
   }
 }
 

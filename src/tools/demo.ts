@@ -2,7 +2,6 @@ import process from 'node:process';
 import { fetch } from 'undici';
 import type { Config } from '../config/config.ts';
 import { loadConfig, type ConfigResult } from '../config/load.ts';
-import type { Environment } from '../config/yaml/placeholders.ts';
 import { DEMO_API_KEY } from '../simulator/simulatorSettings.ts';
 import type { Simulator } from '../simulator/simulator.ts';
 import { startDaemon, type Daemon } from '../cli/serve.ts';
@@ -15,6 +14,7 @@ import { startOrExit } from './simulate.ts';
 /** The command `demo`: the simulator and the exporter in one process, with no account and no configuration needed. */
 export async function demo(options: SimulatorFlags & CommonOptions): Promise<void> {
   const flags = readServeFlags({ ...options });
+  const { LISTEN_FDS, LISTEN_PID } = process.env;
   const { logger, secrets } = openLog(options);
   const { service, stopping, end } = await runService(
     logger,
@@ -30,7 +30,8 @@ export async function demo(options: SimulatorFlags & CommonOptions): Promise<voi
           flags,
           logger,
           secrets,
-          environment: socketVariables(flags),
+          // The demo ignores the environment but for the sockets that systemd hands over.
+          environment: { LISTEN_FDS, LISTEN_PID },
         });
         const stop = async (): Promise<void> => {
           await daemon.stop();
@@ -50,12 +51,6 @@ export async function demo(options: SimulatorFlags & CommonOptions): Promise<voi
     await end();
     throw error;
   }
-}
-
-/** The demo ignores the environment, except for the variables with which systemd hands over sockets. */
-function socketVariables({ systemdSocket }: ServeFlags): Environment {
-  const { LISTEN_FDS, LISTEN_PID } = process.env;
-  return systemdSocket ? { LISTEN_FDS, LISTEN_PID } : {};
 }
 
 /** The two simulated accounts, with the part `collection` of a configuration file if one is named. */

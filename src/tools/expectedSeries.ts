@@ -27,14 +27,8 @@ export function expectedSeries(account: AccountCollector): number {
   const now = context.clock.monotonic();
   const lists = AccountSnapshot.atOnce(account, { groups: LISTS }, { asOf: now, now }).blocks;
   const ofLists = sumOf(lists, ({ samples }) => samples.values.length);
-  // Entities with equal definitions share their columns, which are parsed once.
-  const known = new Map<EntityRecord['columns'], number>();
   const ofEntities = sumOf([...inventory.entities.types()], ({ entities }) =>
-    sumOf([...entities.values()], ({ subject, columns }) => {
-      const series = known.get(columns) ?? seriesOfColumns(columns);
-      known.set(columns, series);
-      return subject === undefined ? 0 : series;
-    }),
+    sumOf([...entities.values()], ({ subject, columns }) => (subject === undefined ? 0 : seriesOfColumns(columns))),
   );
   const ofApplications = sumOf([...inventory.applications.values()], ({ data }) =>
     data === undefined ? 0 : seriesOfData(context, data),

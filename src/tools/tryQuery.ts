@@ -21,7 +21,7 @@ import { readStatement } from '../nrql/statement.ts';
 import { facetLabels, freeName } from './facetLabels.ts';
 import type { CommonOptions } from '../cli/flags.ts';
 import { UsageError, withColours } from '../cli/process.ts';
-import { jsonText, table } from './terminal.ts';
+import { formatMinute, jsonText, table } from './terminal.ts';
 import { readOne, unreadable } from './upstream/readForCommand.ts';
 import { theAccount, withAccounts } from './upstream/session.ts';
 
@@ -53,8 +53,8 @@ export async function tryQuery(nrql: string | undefined, options: QueryOptions):
         throw unreadable(account, what, error);
       });
       const { from, to } = result.window;
-      const times = [from, to].map((time) => new Date(time * 1000).toISOString().replace(':00.000Z', 'Z'));
-      process.stderr.write(`${counted(result.rows.length, 'row')}, from ${times.join(' to ')}\n`);
+      const rows = counted(result.rows.length, 'row');
+      process.stderr.write(`${rows}, from ${formatMinute(from)} to ${formatMinute(to)}\n`);
       print(await formatted(account.config, definition, result, options));
     },
     (config) => onlyQuery(config, nrql, options),

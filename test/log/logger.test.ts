@@ -60,12 +60,6 @@ describe('a log line', () => {
     expect(written).toEqual([`time=TIME level=info msg=x value=${quoted}\n`]);
   });
 
-  it('has no key that could be read as another', () => {
-    const { logger, written } = recording('logfmt');
-    logger.info({ 'a b="c"\n': 1, '': 2 }, 'x');
-    expect(written).toEqual(['time=TIME level=info msg=x a_b__c__=1 _=2\n']);
-  });
-
   it('is one line, whatever it is made of, in both formats', () => {
     const text = fc.string({ unit: 'binary' });
     fc.assert(

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { stringify } from 'yaml';
 import type { Group } from '../../reads/reads.ts';
 import { duration, notes, whole, list } from './parts.ts';
-import { beginWith, inputSchemaOf, type JsonSchema } from '../schemaIssues.ts';
+import { beginWith } from '../schemaIssues.ts';
 import { account } from './account.ts';
 import { escapePlaceholders } from '../yaml/placeholders.ts';
 
@@ -65,11 +65,6 @@ export const fileSchema = z.strictObject(
   },
   { error: beginWith('accounts') },
 );
-
-/** The file's schema as JSON Schema, in the file's written form: durations are text. */
-export function inputSchema(): JsonSchema {
-  return inputSchemaOf(fileSchema);
-}
 
 const REDACTED = '<secret>';
 

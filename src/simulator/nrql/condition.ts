@@ -51,17 +51,6 @@ export class TokenReader {
     return piece;
   }
 
-  /** The position of the first word or name with this value, in any case, that is no alias. */
-  positionOf(value: string): number {
-    const isValue = (piece: { readonly value: string } | undefined, of: string): boolean =>
-      piece?.value.toUpperCase() === of.toUpperCase();
-    const found = this.#pieces.find(
-      (piece, index) =>
-        /word|name/.test(piece.kind) && isValue(piece, value) && !isValue(this.#pieces[index - 1], 'AS'),
-    );
-    return found?.position ?? 1;
-  }
-
   take() {
     const piece = this.peek();
     this.#next += 1;

@@ -109,7 +109,7 @@ export function parseNrql(text: string): NrqlQuery {
   const reader = new TokenReader(text);
   const query = new QueryParser(reader).query(false);
   if (reader.peek().kind !== 'end') reader.fail('a clause or the end');
-  checkMetrics(query, text, reader);
+  checkMetrics(query, text);
   return query;
 }
 
@@ -119,8 +119,8 @@ export function isOfResources(inputs: readonly Input[]): boolean {
 }
 
 /** Refuses functions and attributes that metrics do not have. New Relic accepts any attribute, and returns no rows then. */
-function checkMetrics({ from, functions, inputs, where, facets }: NrqlQuery, text: string, reader: TokenReader): void {
-  if ('select' in from) checkMetrics(from, text, reader);
+function checkMetrics({ from, functions, inputs, where, facets }: NrqlQuery, text: string): void {
+  if ('select' in from) checkMetrics(from, text);
   if ('select' in from || !from.includes(METRIC) || isOfResources(inputs)) return;
   const attributes = [
     ...facets.map(({ attribute, key }) => attribute ?? key),
@@ -138,13 +138,10 @@ function checkMetrics({ from, functions, inputs, where, facets }: NrqlQuery, tex
   const unknown =
     functions.find((name) => !METRIC_FUNCTIONS.has(name)) ??
     attributes.find((name) => !METRIC_ATTRIBUTES.includes(name) && !METRIC_VALUES.includes(name));
-  const refuse = (what: string, place: string): never => {
-    throw syntaxError(text, reader.positionOf(place), `unexpected '${what}' in a query of metrics`);
-  };
-  if (unknown !== undefined) refuse(unknown, unknown);
   const isOfEntities = [...values].some((name) => ENTITY_VALUES.includes(name));
-  if (!isOfEntities && inputs.some(({ attribute, where: filter }) => attribute === undefined || filter !== ALWAYS))
-    refuse('*', 'SELECT');
+  const isLoose = inputs.some(({ attribute, where: filter }) => attribute === undefined || filter !== ALWAYS);
+  const refused = unknown ?? (!isOfEntities && isLoose ? '*' : undefined);
+  if (refused !== undefined) throw syntaxError(text, 1, `unexpected '${refused}' in a query of metrics`);
 }
 
 /** Applies the change to a number, or to each number of a `percentile`; null for anything else. */

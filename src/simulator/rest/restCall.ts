@@ -110,16 +110,11 @@ export function formatTimestamp(time: number): string {
   return `${new Date(time).toISOString().slice(0, 19)}+00:00`;
 }
 
-/** Rounds to three significant digits, as New Relic does unless the call says `raw=true`. */
-export function threeDigits(value: number): number {
-  return Number(value.toPrecision(3));
-}
-
 const EXACT = new Set<string>([...COUNT_VALUES, 'host_count', 'instance_count', 'concurrent_instance_count']);
 
-/** Figures rounded to three significant digits; counts stay exact. */
+/** Figures rounded to three significant digits, as New Relic does unless the call says `raw=true`; counts stay exact. */
 export function roundFigures(figures: Readonly<Record<string, number>>): Record<string, number> {
   return Object.fromEntries(
-    Object.entries(figures).map(([name, value]) => [name, EXACT.has(name) ? value : threeDigits(value)]),
+    Object.entries(figures).map(([name, value]) => [name, EXACT.has(name) ? value : Number(value.toPrecision(3))]),
   );
 }

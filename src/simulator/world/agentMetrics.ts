@@ -1,6 +1,6 @@
 import type { Archetype } from './archetypes.ts';
 import { type StoredTimeslice, apdex, EMPTY, timing, type MetricKind } from './timesliceValues.ts';
-import { type InstanceMinute, chanceOf } from './traffic.ts';
+import { fraction, type InstanceMinute } from './traffic.ts';
 
 export interface MetricDefinition {
   readonly name: string;
@@ -48,7 +48,7 @@ function componentMetrics({ components }: Archetype): readonly MetricDefinition[
     const record = (minute: InstanceMinute): StoredTimeslice => {
       const calls = Math.round(minute.requests * callsPerRequest);
       if (calls === 0) return EMPTY;
-      const chance = chanceOf(minute, 100 + index);
+      const chance = fraction(minute.entropy, 100 + index);
       const seconds = minute.requests * minute.responseSeconds * share * (0.9 + 0.1 * chance);
       return timing(calls, seconds / calls, SPREAD, 1);
     };
@@ -98,7 +98,7 @@ function transactionMetrics(kind: Archetype): readonly MetricDefinition[] {
     const isLast = index === kind.transactions.length - 1;
     // The running sum is rounded, not each share, so that the parts add up; the random offset spreads small numbers evenly.
     const part = (whole: number, minute: InstanceMinute) => {
-      const offset = chanceOf(minute, 77);
+      const offset = fraction(minute.entropy, 77);
       const end = isLast ? whole : Math.floor(whole * (before + share) + offset);
       return end - Math.floor(whole * before + offset);
     };
@@ -136,7 +136,7 @@ function statementMetrics(kind: Archetype): readonly MetricDefinition[] {
   return Array.from({ length: kind.statements }, (_, index) => {
     const name = `Datastore/statement/Postgres/table_${String(index + 1).padStart(4, '0')}/select`;
     return metric(name, 'timing', (minute) =>
-      timing(Math.round(minute.requests * 0.02), 0.004 * (1 + chanceOf(minute, index)), SPREAD, 1),
+      timing(Math.round(minute.requests * 0.02), 0.004 * (1 + fraction(minute.entropy, index)), SPREAD, 1),
     );
   });
 }
@@ -145,7 +145,7 @@ function statementMetrics(kind: Archetype): readonly MetricDefinition[] {
 function customMetrics({ customMetrics: metrics, transactions: [first] }: Archetype): readonly MetricDefinition[] {
   const scope = first === undefined ? 'OtherTransaction/Background/run' : `WebTransaction/${first.name}`;
   return metrics.map(({ name, mean }, index) => ({
-    ...metric(name, 'timing', (minute) => timing(1, mean * (0.7 + 0.6 * chanceOf(minute, 500 + index)), 0, 1)),
+    ...metric(name, 'timing', (minute) => timing(1, mean * (0.7 + 0.6 * fraction(minute.entropy, 500 + index)), 0, 1)),
     ...(index === 0 ? { scope } : {}),
   }));
 }

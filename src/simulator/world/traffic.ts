@@ -157,8 +157,3 @@ export function arrivalMinute(
   const chance = fraction(seed ^ LATENESS, application, ordinal, minute);
   return chance >= share ? minute + 1 : minute + 2 + Math.floor((LATEST_MINUTES * chance) / share);
 }
-
-/** A further random number of a minute in [0, 1), one for each salt. */
-export function chanceOf({ entropy }: InstanceMinute, salt: number): number {
-  return fraction(entropy, salt);
-}

@@ -139,11 +139,7 @@ async function listAll(accounts: readonly LiveAccount[]): Promise<readonly Found
   const lists = accounts.map(async (account) =>
     (await listApplications(account, {})).map((value) => ({ account, value })),
   );
-  // Waits for all lists, so that the first failure is the first in the order of the configuration.
-  await Promise.allSettled(lists);
-  const found: FoundRecord<Application>[] = [];
-  for (const list of lists) found.push(...(await list));
-  return found;
+  return (await Promise.all(lists)).flat();
 }
 
 function findByName(listed: readonly FoundRecord<Application>[], name: string): FoundRecord<Application> {

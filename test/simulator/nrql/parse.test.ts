@@ -99,15 +99,6 @@ describe('an NRQL query', () => {
   });
 });
 
-describe('an attribute that metrics do not have', () => {
-  it.each([
-    [`SELECT count(${V}) AS duration FROM Metric WHERE host = 'duration' AND \nduration = 5`, 'line 2 position 1'],
-    [`SELECT uniquecount(host) FROM Metric`, 'line 1 position 8'],
-  ])('is refused with its own place, not that of the same text before it: %s', (text, place) => {
-    expect(() => parseNrql(text)).toThrow(place);
-  });
-});
-
 describe('a condition', () => {
   const record = {
     appId: '5',

@@ -22,9 +22,9 @@ function broken(name: string, turns: number): LiveAccount {
 }
 
 describe('an application that may be in several accounts that cannot be read', () => {
-  it.each(['1000001', 'checkout'])('is missed with the first account of the configuration (%s)', async (app) => {
+  it('is missed with the first account of the configuration', async () => {
     const accounts = [broken('first', 3), broken('second', 0)];
-    await expect(findApplications(accounts, [app])).rejects.toThrow('account first');
+    await expect(findApplications(accounts, ['1000001'])).rejects.toThrow('account first');
   });
 });
 
