@@ -4,18 +4,24 @@ import { countCalls, planAll, type BatchRead } from '../../src/api/upstreamReade
 
 const RANGE = { from: 0, to: 60 };
 
-/** A call carries numbers that add up to `most`, and the first one always; it takes as many calls as they add up to. */
-function carrying(most: number): BatchRead<number, number> {
+interface Sized {
+  readonly size: number;
+}
+
+const sized = (sizes: readonly number[]): readonly Sized[] => sizes.map((size) => ({ size }));
+
+/** A call carries subjects whose sizes add up to `most`, and the first one always; it takes as many calls as they add up to. */
+function carrying(most: number): BatchRead<Sized, number> {
   return {
-    plan: <T extends number>(sizes: Iterable<T>) => {
+    plan: <T extends Sized>(subjects: Iterable<T>) => {
       const taken: T[] = [];
       let calls = 0;
-      for (const size of sizes) {
-        if (taken.length > 0 && calls + size > most) break;
-        taken.push(size);
-        calls += size;
+      for (const subject of subjects) {
+        if (taken.length > 0 && calls + subject.size > most) break;
+        taken.push(subject);
+        calls += subject.size;
       }
-      return { subjects: taken, calls, read: () => Promise.resolve(taken.map((value) => ({ value }))) };
+      return { subjects: taken, calls, read: () => Promise.resolve(taken.map(({ size }) => ({ value: size }))) };
     },
   };
 }
@@ -27,19 +33,21 @@ describe('calls for subjects', () => {
     ['another for what does not fit', [3, 2, 1, 5], [[3, 2], [1], [5]]],
     ['one of its own for what is too large for any', [1, 9, 1], [[1], [9], [1]]],
   ])('are %s', (_, sizes, expected) => {
-    expect(Array.from(planAll(carrying(5), sizes, RANGE), ({ subjects }) => subjects)).toEqual(expected);
+    const planned = Array.from(planAll(carrying(5), sized(sizes), RANGE), ({ subjects }) => subjects);
+    expect(planned).toEqual(expected.map(sized));
   });
 
   it('hold each subject once, in their order, and are counted as they are planned', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 12 })), fc.integer({ min: 1, max: 10 }), (sizes, most) => {
-        const planned = [...planAll(carrying(most), sizes, RANGE)];
-        expect(planned.flatMap(({ subjects }) => subjects)).toEqual(sizes);
+        const all = sized(sizes);
+        const planned = [...planAll(carrying(most), all, RANGE)];
+        expect(planned.flatMap(({ subjects }) => subjects)).toEqual(all);
         // A number of 0 only lets other work run.
-        const counted = [...countCalls(carrying(most), sizes, RANGE)].filter((calls) => calls > 0);
+        const counted = [...countCalls(carrying(most), all, RANGE)].filter((calls) => calls > 0);
         expect(counted).toEqual(planned.map(({ calls }) => calls));
         for (const { subjects, calls } of planned) {
-          expect(calls).toBe(subjects.reduce((sum, size) => sum + size, 0));
+          expect(calls).toBe(subjects.reduce((sum, { size }) => sum + size, 0));
         }
       }),
     );
