@@ -35,8 +35,6 @@ export class AccountCollector {
   readonly #kinds: Kinds;
   readonly #demand: Demand;
   readonly #queue: Queue;
-  /** In an array, because the tables that a Set has outgrown keep what they held until a full garbage collection. */
-  readonly #running: Promise<unknown>[] = [];
   /** Ends the reads when the account is stopped. */
   readonly #stopping = new AbortController();
   /** Requests that are still queueing tasks. No call starts before they finish, so that batches are full. */
@@ -122,16 +120,9 @@ export class AccountCollector {
 
   /** False when work could continue and has not for minutes. A pause, a spent budget and an outage do not count. */
   progressing(): boolean {
-    if (
-      this.#running.length === 0 &&
-      (this.#queue.size === 0 || this.#queue.isHeldBack(this.context.clock.monotonic()))
-    )
+    if (this.#queue.running === 0 && (this.#queue.size === 0 || this.#queue.isHeldBack(this.context.clock.monotonic())))
       return true;
     return this.limiter.idleFor() < STUCK_AFTER + 2 * this.context.account.limits.request_timeout;
-  }
-
-  async readingsUnderWay(): Promise<void> {
-    await Promise.allSettled(this.#running);
   }
 
   /** Stops the account for good: no further call starts, calls in flight are aborted, and waiting scrapes are released. */
@@ -202,7 +193,7 @@ export class AccountCollector {
   }
 
   #enqueue(task: Task): void {
-    if (this.#queue.size === 0 && this.#running.length === 0) this.limiter.workBegins();
+    if (this.#queue.isIdle) this.limiter.workBegins();
     task.state = 'queued';
     this.#queue.add(task);
     this.report.queued(task, this.schedule.window.to);
@@ -264,10 +255,7 @@ export class AccountCollector {
       if (task.state === 'idle') this.report.queued(task, window.to);
       task.begin(startedAt);
     }
-    const reading = planned.read({ signal: this.#stopping.signal, limiter: slot });
-    this.#running.push(reading);
-    const outcomes = await reading;
-    void this.#running.splice(this.#running.indexOf(reading), 1);
+    const outcomes = await planned.read({ signal: this.#stopping.signal, limiter: slot });
     this.#queue.ended(call, outcomes);
     if (this.#stopping.signal.aborted) return;
     this.#end(tasks, outcomes, window);
@@ -310,8 +298,8 @@ export class AccountCollector {
       if (unlocked.size > 0) this.#detach(this.#request(refresh, unlocked));
     }
     this.#demand.notify();
-    const isIdle = this.#queue.size === 0 && this.#running.length === 0;
-    this.#demand.drop(isIdle, this.context.clock.monotonic() - this.schedule.demandTtl(this.inventory.applicationList));
+    const oldest = this.context.clock.monotonic() - this.schedule.demandTtl(this.inventory.applicationList);
+    this.#demand.drop(this.#queue.isIdle, oldest);
   }
 
   #succeed(task: Task, windowEnd: number, window: CurrentWindow): void {

@@ -86,10 +86,6 @@ export class AccountList {
     this.limiter.close();
   }
 
-  async readingsUnderWay(): Promise<void> {
-    await this.#reading;
-  }
-
   noticeKey(): void {
     const keyMark = this.context.keyMark();
     if (keyMark === this.keyMark) return;

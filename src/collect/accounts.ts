@@ -47,8 +47,6 @@ export class Accounts {
   #expansion: Expansion = { accounts: [], entries: new Map() };
   /** The versions of the lists that the expansion was made from. */
   #expandedFrom: string | undefined;
-  /** Readers from before a reload, until they are closed. */
-  readonly #retired = new Set<UpstreamReader>();
   readonly #writer = new SampleWriter();
 
   constructor(config: Config, dependencies: AccountsDependencies) {
@@ -112,8 +110,7 @@ export class Accounts {
     this.concurrency.stop();
     const all = [...this.#lists.values(), ...this.#byName.values()];
     for (const each of all) each.stop();
-    const readers = [...this.#retired, ...all.map(({ context }) => context.reader)];
-    await Promise.allSettled(readers.map((reader) => reader.close()));
+    await Promise.allSettled(all.map(({ context }) => context.reader.close()));
   }
 
   /**
@@ -191,7 +188,8 @@ export class Accounts {
     for (const { caller, context } of opened.values()) {
       gone.delete(caller);
       if (caller.context === context) continue;
-      this.#closeLater(caller.context.reader, caller.readingsUnderWay());
+      // Reads in flight finish with the old reader, pages, retries and pauses included.
+      caller.context.reader.retire();
       caller.reconfigure(context);
     }
     for (const caller of gone) {
@@ -203,16 +201,6 @@ export class Accounts {
 
   #share(): void {
     this.concurrency.share([...this.#lists.values(), ...this.#byName.values()]);
-  }
-
-  /** Reads in flight finish with the old reader, pages, retries and pauses included; then its connections are closed. */
-  #closeLater(reader: UpstreamReader, readings: Promise<void>): void {
-    reader.retire();
-    this.#retired.add(reader);
-    void readings.then(() => {
-      this.#retired.delete(reader);
-      return reader.close();
-    });
   }
 }
 

@@ -68,6 +68,15 @@ export class Queue {
     return this.#waiting.size;
   }
 
+  /** The number of calls in flight. */
+  get running(): number {
+    return this.#healthyRunning + this.#trialsRunning;
+  }
+
+  get isIdle(): boolean {
+    return this.size + this.running === 0;
+  }
+
   add(task: Task): void {
     this.remove(task);
     const since =
