@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { MetricDataSubject } from '../../src/api/upstreamReader.ts';
-import { countedMinutes, COUNTED, COUNTER_METRICS } from '../../src/metrics/counterFamilies.ts';
+import { countedMinutes, COUNTER_METRICS } from '../../src/metrics/counterFamilies.ts';
 import { NOW, startBoth } from './nerdgraph/nerdGraphReading.ts';
 import { inColumns } from '../support/restColumns.ts';
 import { readOne, serve } from './support/reading.ts';
@@ -14,25 +14,6 @@ const metrics = { names: COUNTER_METRICS };
 const subjectOf = (applicationId: number): MetricDataSubject => ({ applicationId, hostKey: undefined, metrics });
 
 describe('the minutes that counters are made of', () => {
-  it('are the same over both interfaces, unrounded, and a metric that an application never had is 0', async () => {
-    const { rest, nerdGraph } = await startBoth({ applications: 11 });
-    for (const id of [SHOP, SHOP + 9, SHOP + 10]) {
-      const [ofRest, ofNerdGraph] = await Promise.all(
-        [rest, nerdGraph].map(async ({ reader, call }) => {
-          const series = await readOne(reader.counters, subjectOf(id), call, RANGE);
-          expect(series.window).toEqual(RANGE);
-          return countedMinutes(series);
-        }),
-      );
-      for (let minute = RANGE.from; minute < RANGE.to; minute += 60) {
-        const none = COUNTED.map(() => 0);
-        const [a, b] = [ofRest?.get(minute) ?? none, ofNerdGraph?.get(minute) ?? none];
-        if (a === 'broken' || b === 'broken') throw new Error('broken');
-        for (const [index, value] of a.entries()) expect(b[index]).toBeCloseTo(value, 6);
-      }
-    }
-  });
-
   it('are broken where a value cannot be read, and fail no other minute', async () => {
     const { simulator, rest, nerdGraph } = await startBoth({ applications: 1 });
     simulator.faults.add({ effect: 'nulls' });

@@ -104,22 +104,6 @@ describe('a pause', () => {
 });
 
 describe('a minute that cannot be read', () => {
-  it('fails the reading, which adds nothing and moves no end', () => {
-    const ledger = started();
-    expect(read(ledger, { to: 2, minutes: { 0: web(3), 1: 'broken' } })).toEqual({ ...NOTHING, broken: at(1) });
-    expect(webTotal(ledger)).toBe(0);
-    expect(ledger.nextRange(at(3))).toEqual(range(-10, 3));
-    expect(read(ledger, { to: 3, minutes: { 0: web(3), 1: web(2) } })).toEqual(NOTHING);
-    expect(webTotal(ledger)).toBe(5);
-  });
-
-  it('adds nothing once it is lost, though it can be read later', () => {
-    const ledger = started();
-    for (let to = 1; to <= 11; to += 1) read(ledger, { to, minutes: { 0: 'broken' } });
-    read(ledger, { to: 12, batchFrom: -1, minutes: { 0: web(9) } });
-    expect(webTotal(ledger)).toBe(0);
-  });
-
   it('is lost once, also where it then lies before what can be requested', () => {
     const ledger = started();
     let lost = 0;

@@ -64,33 +64,6 @@ describe('the counters of an application', () => {
     expect(world.group('counters')).toMatchObject({ success: true, tasks: { fresh: 1, stale: 0, missing: 0 } });
   });
 
-  it.each([
-    [5, 50, 0],
-    [30, 300, 0],
-    [70, 500, 1_200],
-  ])('after a pause of %i minutes grow by %i, with %i seconds lost', async (pause, added, seconds) => {
-    const world = worldOf();
-    await world.scrape();
-    expect(web(world, await scrapeAfter(world, pause))).toBe(added);
-    expect(lost(world)).toBe(seconds);
-  });
-
-  it('lose nothing by an interval of 30 minutes', async () => {
-    const world = worldOf(1, { intervals: { counters: 1_800_000 } });
-    await world.scrape();
-    await world.scrapeFor(2 * 3_600, 60);
-    expect(web(world, await world.scrape())).toBe(10 * 120);
-    expect(lost(world)).toBe(0);
-    expect(world.reader.of('counters')).toHaveLength(5);
-  });
-
-  it('begin at 0 in another process', async () => {
-    const world = worldOf();
-    await world.scrape();
-    await scrapeAfter(world, 3);
-    expect(web(world, await worldOf().scrape())).toBe(0);
-  });
-
   it('are kept by a reload, and begin anew where they were off', async () => {
     const world = worldOf();
     await world.scrape();

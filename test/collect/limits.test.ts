@@ -31,7 +31,7 @@ describe('the budget', () => {
 
   it('slows lists and metric data alike, so that nothing starves', async () => {
     const world = World.of(40, 4, [accountConfig({ limits: { requests_per_minute: 60 } })]);
-    await world.scrapeFor(3_600);
+    await world.scrapeFor(1_800);
     for (const group of ['applications', 'key_transactions', 'application_metrics', 'hosts', 'host_metrics'] as const) {
       expect(world.group(group).tasks, group).toMatchObject({ missing: 0 });
     }

@@ -8,7 +8,7 @@ import { accountConfig, collectionConfig, customMetric, query } from './support/
 import { FakeReader, type Call, type Fault, type Likeness } from './support/fakeReader.ts';
 import { EVERYTHING, NERDGRAPH, REST, World } from './support/world.ts';
 
-const RUNS = Number(process.env['RELOAD_RUNS'] ?? 4);
+const RUNS = Number(process.env['RELOAD_RUNS'] ?? 2);
 const SEED = Number(process.env['RELOAD_SEED'] ?? 20_260_101);
 const MINUTE = 60_000;
 

@@ -11,29 +11,14 @@ function naive(pattern: readonly string[], text: readonly string[]): boolean {
 }
 
 describe('a glob', () => {
-  it.each([
-    ['checkout-*', ['checkout-api', 'checkout-'], ['Checkout-api']],
-    ['checkout', ['checkout'], ['checkout-api']],
-    ['*', ['', 'anything', 'two\nlines'], []],
-    ['**', ['anything'], []],
-    ['*-staging', ['a-b-staging'], ['a-staging-b']],
-    ['a*b*c', ['aXbYbZc', 'abc'], ['ac', 'aXbYbZ']],
-    ['a?c', ['abc', 'a😀c'], ['ac', 'abbc']],
-    ['*?', ['x'], ['']],
-    ['a.b[c]+(d)|^$\\', ['a.b[c]+(d)|^$\\'], ['abbc']],
-    ['[ab]', ['[ab]'], ['a']],
-    ['', [''], ['a']],
-  ])('%j covers %j, and not %j', (pattern, covered, others) => {
-    for (const text of covered) expect([text, globMatches(pattern, text)]).toEqual([text, true]);
-    for (const text of others) expect([text, globMatches(pattern, text)]).toEqual([text, false]);
-  });
-
   it('covers what a naive reading of it covers', () => {
-    const pattern = fc.array(fc.constantFrom('a', 'b', '*', '?', '.'), { maxLength: 8 });
-    const text = fc.array(fc.constantFrom('a', 'b', '.'), { maxLength: 8 });
+    // Letters whose case counts, signs of regular expressions, a line end, and a character of two units.
+    const characters = ['a', 'A', '.', '[a]', '$\\', '\n', '😀'];
+    const pattern = fc.array(fc.constantFrom(...characters, '*', '*', '?'), { maxLength: 8 });
+    const text = fc.array(fc.constantFrom(...characters), { maxLength: 8 });
     fc.assert(
       fc.property(pattern, text, (p, t) => {
-        expect(globMatches(p.join(''), t.join(''))).toBe(naive(p, t));
+        expect(globMatches(p.join(''), t.join(''))).toBe(naive(Array.from(p.join('')), Array.from(t.join(''))));
       }),
       { numRuns: 3_000 },
     );

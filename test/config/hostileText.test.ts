@@ -4,7 +4,7 @@ import { loadConfig } from '../../src/config/load.ts';
 import { faultsOf } from './reading.ts';
 
 /** Four properties of this many inputs each; `FUZZ_SEED` replays a run. */
-const FUZZ = { numRuns: 400, seed: Number(process.env['FUZZ_SEED'] ?? Math.floor(Math.random() * 2 ** 31)) };
+const FUZZ = { numRuns: 200, seed: Number(process.env['FUZZ_SEED'] ?? Math.floor(Math.random() * 2 ** 31)) };
 process.stderr.write(`configuration fuzz: ${4 * FUZZ.numRuns} inputs, FUZZ_SEED=${FUZZ.seed}\n`);
 
 const SECRET = 'NRAK-S3CR3T';

@@ -249,10 +249,10 @@ describe('a valid configuration', () => {
     expect(accounts.map(({ limits }) => limits.max_retries)).toEqual([5, 5]);
   });
 
-  it('may have tens of thousands of values', () => {
-    const excluded = Array.from({ length: 26_000 }, (_, index) => `        - {id: ${index + 1}}\n`).join('');
+  it('may have more than ten thousand values', () => {
+    const excluded = Array.from({ length: 11_000 }, (_, index) => `        - {id: ${index + 1}}\n`).join('');
     const text = `accounts:\n  - api_key: abcd\n    applications:\n      exclude:\n${excluded}`;
-    expect(configOf(text).accounts[0]?.applications.exclude).toHaveLength(26_000);
+    expect(configOf(text).accounts[0]?.applications.exclude).toHaveLength(11_000);
   });
 
   it('may give the tags of the core schema, line ends of Windows and a byte order mark', () => {

@@ -35,11 +35,11 @@ describe('faults of a configuration', () => {
   });
 
   it('are at most a hundred, the first of the file, and a line that counts the others', () => {
-    const keys = Array.from({ length: 5_000 }, (_, index) => `key_${String(index)}: 1\n`).join('');
+    const keys = Array.from({ length: 500 }, (_, index) => `key_${String(index)}: 1\n`).join('');
     const faults = faultsOf(`accounts: [{api_key: abcd}]\n${keys}`);
     expect(faults).toHaveLength(101);
     expect(faults[99]).toMatch(/^c\.yaml:101:1: key_99: unknown key/);
-    expect(faults[100]).toBe('c.yaml: and 4900 more');
+    expect(faults[100]).toBe('c.yaml: and 400 more');
   });
 
   it.each([
@@ -49,8 +49,8 @@ describe('faults of a configuration', () => {
     ['placeholders without an end', '  - ${A:-\n', '"${" must begin ${NAME}'],
     ['keys', '  - {a: 1, a: 2}\n', 'duplicate key'],
     ['lines', '  - "a" b\n', 'not expected here'],
-  ])('of 0.1 MB of bad %s are told as those of a small file', (_, line, message) => {
-    const count = Math.floor(100_000 / line.length);
+  ])('of 30 kB of bad %s are told as those of a small file', (_, line, message) => {
+    const count = Math.floor(30_000 / line.length);
     const faults = faultsOf(`accounts:\n${line.repeat(count)}`);
     expect(faults).toHaveLength(101);
     expect(faults.slice(0, 100).every((fault) => fault.includes(message))).toBe(true);
@@ -58,18 +58,18 @@ describe('faults of a configuration', () => {
   });
 
   it.each([
-    ['one long text of placeholders without an end', `a: "${'${A:-'.repeat(13_000)}"\n`],
-    ['one long line of commas', `a: [${','.repeat(100_000)}]\n`],
-    ['one long line of closing brackets', ']'.repeat(100_000)],
-    ['one long line of colons', 'a: '.repeat(50_000)],
-    ['one long line of anchors', '&a '.repeat(50_000)],
+    ['one long text of placeholders without an end', `a: "${'${A:-'.repeat(5_000)}"\n`],
+    ['one long line of commas', `a: [${','.repeat(30_000)}]\n`],
+    ['one long line of closing brackets', ']'.repeat(30_000)],
+    ['one long line of colons', 'a: '.repeat(15_000)],
+    ['one long line of anchors', '&a '.repeat(15_000)],
     [
       'a thousand aliases of the last of many anchors',
-      `a: [${'x,'.repeat(30_000)}&b y]\nb: [${'*b,'.repeat(1_000)}]\n`,
+      `a: [${'x,'.repeat(10_000)}&b y]\nb: [${'*b,'.repeat(1_000)}]\n`,
     ],
-    ['a long key with thousands of values', `a: {${'k'.repeat(60_000)}: [${'x,'.repeat(40_000)}]}\n`],
-    ['thousands of unknown tags', `a: [${'!t 1,'.repeat(10_000)}]\n`],
-    ['twenty thousand empty accounts', `accounts:\n${'  - {}\n'.repeat(20_000)}`],
+    ['a long key with thousands of values', `a: {${'k'.repeat(20_000)}: [${'x,'.repeat(10_000)}]}\n`],
+    ['thousands of unknown tags', `a: [${'!t 1,'.repeat(3_000)}]\n`],
+    ['five thousand empty accounts', `accounts:\n${'  - {}\n'.repeat(5_000)}`],
   ])('come in a moment from %s', (_, text) => {
     expect(faultsOf(text)).not.toEqual([]);
   });

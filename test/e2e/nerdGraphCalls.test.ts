@@ -3,44 +3,14 @@ import { type Simulator } from '../../src/simulator/simulator.ts';
 import { samplesOf, value } from '../support/exposition.ts';
 import { simulatorForTest } from '../support/simulator.ts';
 import { nerdGraphAccount } from './support/config.ts';
-import { expectNerdGraph } from './support/expectedNerdGraph.ts';
-import { differences, SeriesMap } from './support/expectedSeries.ts';
 import { expectCalls } from './support/fleetCalls.ts';
 import { exporterForTest } from './support/forTest.ts';
 import { SAME_WINDOW } from './support/movedClock.ts';
 import { scrapeUntilFresh } from './support/states.ts';
 
-const WINDOW_END = 'newrelic_exporter_window_end_timestamp_seconds';
 // A thousand applications: test/soak.
 test('30 applications with 10 hosts each are all fresh every minute in at most 10 calls, the first in 12', () =>
   expectCalls({ applications: 30, hosts: 10, first: 12, steady: 10 }));
-
-test.each([
-  { what: '300 hosts', hosts: 300, truncate: 0 },
-  { what: '20 hosts, while results are cut', hosts: 20, truncate: 3 },
-])('one application with $what is complete in spite of the limit of rows', async ({ hosts, truncate }) => {
-  const now = Date.now();
-  const simulator = await simulatorForTest({
-    nrqlSnapping: true,
-    applications: 1,
-    hostsPerApplication: hosts,
-    now: () => now,
-  });
-  if (truncate > 0) simulator.faults.add({ effect: 'truncate', on: 'graphql_nrql', times: truncate });
-  const exporter = await exporterForTest({ ...SAME_WINDOW, config: { accounts: [nerdGraphAccount(simulator)] } });
-  const families = await scrapeUntilFresh(exporter);
-  const to = (value(families, WINDOW_END) ?? NaN) / 60;
-  const expected = expectNerdGraph(simulator.world, { now, window: { from: to - 5, to } });
-  const actual = new SeriesMap();
-  for (const { name, samples } of families.filter(({ name: family }) => /^newrelic_(application|host)_/.test(family))) {
-    for (const sample of samples) actual.add(name, sample.labels, sample.value);
-  }
-  const wrong = differences(expected, actual, 1e-9).filter((line) => !line.includes('newrelic_key_transaction'));
-  expect(wrong).toEqual([]);
-  const split = value(families, 'newrelic_exporter_api_batches_split_total', { reason: 'truncated' });
-  if (truncate > 0) expect(split).toBeGreaterThan(0);
-  expect(value(families, 'newrelic_exporter_collection_success', { group: 'host_metrics' })).toBe(1);
-});
 
 test('a probe asks for its application alone, and costs nothing where a scrape has read everything', async () => {
   const simulator = await simulatorForTest({ applications: 12 });

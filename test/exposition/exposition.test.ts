@@ -91,28 +91,6 @@ describe('an exposition', () => {
     }
   });
 
-  it('has the first of a custom series that comes twice for an entity, its labels in another order, and both where labels differ only behind the cut', async () => {
-    const custom = gauge('newrelic_custom', 'custom_metrics');
-    const long = 'x'.repeat(1100);
-    const blocks = [
-      block(
-        { app_id: '1' },
-        [
-          [custom, 1, { a: '1', b: '2' }],
-          [custom, 2, { b: '2', a: '1' }],
-          [custom, 3, { a: `${long}3` }],
-          [custom, 4, { a: `${long}4` }],
-          [custom, 5],
-          [custom, 6],
-        ],
-        'custom_metrics',
-      ),
-      block({ app_id: '2' }, [[custom, 7, { a: '1', b: '2' }]], 'custom_metrics'),
-    ];
-    const answer = await render(blocks.map(written));
-    expect(parseText(Buffer.from(answer.text))[0]?.samples.map(({ value }) => value)).toEqual([1, 3, 4, 5, 7]);
-  });
-
   it.each(['text', 'openmetrics'] as const)(
     'lets other work go on while 100,000 series are written in %s, of many entities or of one',
     async (format) => {

@@ -28,7 +28,7 @@ function yamlFiles(folder: string): string[] {
 await describeReal('the shipped rules and dashboards', {
   tools: ['promtool'],
   lines: BOTH_LINES,
-  define: (program) => {
+  define: (program, line) => {
     // All files at once: to start promtool takes longer than to read one of them.
     test('promtool accepts every file of rules', async () => {
       const cwd = join(MONITORING, 'rules');
@@ -39,12 +39,15 @@ await describeReal('the shipped rules and dashboards', {
       expect(check.stdout.match(/SUCCESS: \d+ rules found/g)).toHaveLength(files.length);
     });
 
+    // The stable line judges every case; the first ones of each file show that the newest reads the rules in the same way.
+    const most = line === 'stable' ? Infinity : 2;
+
     test(
       'every case of monitoring/tests holds',
       () =>
         inFolder(async (folder) => {
           const cwd = join(MONITORING, 'tests');
-          const files = yamlFiles(cwd).flatMap((file) => divided(join(cwd, file), folder));
+          const files = yamlFiles(cwd).flatMap((file) => divided(join(cwd, file), folder).slice(0, most));
           const outcome = await run(program('promtool'), ['test', 'rules', ...files], { limit: LIMIT });
           expect(outcome).toMatchObject({ status: 0, stderr: '' });
           expect(outcome.stdout.match(/SUCCESS/g)).toHaveLength(files.length);

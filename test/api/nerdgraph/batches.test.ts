@@ -41,24 +41,6 @@ function failed(outcomes: readonly Outcome<unknown>[]): number[] {
   return outcomes.flatMap((outcome, index) => ('error' in outcome ? [index] : []));
 }
 
-describe('the place of a call', () => {
-  it.each(['"errors":', '"\\u0065rrors":'])(
-    'is given back only once the overload is known that %s in its body reports',
-    async (member) => {
-      const between = await startBetween(WORLD);
-      between.fault = (response, { nrql: text }) => {
-        if (text === '') return false;
-        response.end(`{"data":null,${member}[{"message":"x","extensions":{"errorClass":"TOO_MANY_REQUESTS"}}]}`);
-        return true;
-      };
-      const outcomes = await readAll(between);
-      expect(failed(outcomes)).toHaveLength(IDS.length);
-      expect(between.notes.overloads).toEqual([{ waitMs: undefined }]);
-      expect(between.notes.places).toBe(0);
-    },
-  );
-});
-
 describe('a query for many applications', () => {
   it('is one, and each application has its own result', async () => {
     const between = await startBetween(WORLD);
@@ -92,22 +74,19 @@ describe('a query for many applications', () => {
     expect(await read('call_count', 'standard_deviation')).toEqual([true, ['call_count', 'standard_deviation']]);
   });
 
-  it.each([10, 20, 40])(
-    'that a result of %s rows cannot hold is read in parts until nothing is missing',
-    async (limit) => {
-      const between = await startBetween(WORLD);
-      const [whole, hosts] = [await readAll(between), await readHosts(between)];
-      between.fault = edit((answer) => {
-        if (answer.results.length <= limit) return;
-        answer.results = answer.results.slice(0, limit);
-        answer.otherResult = { c: 1, t: 0, x: 0, mn: null, mx: null };
-      });
-      expect(await readAll(between)).toEqual(whole);
-      expect(await readHosts(between)).toEqual(hosts);
-      expect(new Set(between.notes.splits)).toEqual(new Set(['truncated']));
-      expect(between.notes.failures).toEqual([]);
-    },
-  );
+  it('that a result of ten rows cannot hold is read in parts until nothing is missing', async () => {
+    const between = await startBetween(WORLD);
+    const [whole, hosts] = [await readAll(between), await readHosts(between)];
+    between.fault = edit((answer) => {
+      if (answer.results.length <= 10) return;
+      answer.results = answer.results.slice(0, 10);
+      answer.otherResult = { c: 1, t: 0, x: 0, mn: null, mx: null };
+    });
+    expect(await readAll(between)).toEqual(whole);
+    expect(await readHosts(between)).toEqual(hosts);
+    expect(new Set(between.notes.splits)).toEqual(new Set(['truncated']));
+    expect(between.notes.failures).toEqual([]);
+  });
 
   it('for the hosts of one application, or for a single host, that times out is tried again', async () => {
     const between = await startBetween(WORLD, { maxRetries: 2 });
@@ -272,24 +251,6 @@ function byName(outcomes: readonly Outcome<MetricSeries>[]): unknown[] {
 }
 
 describe('a series', () => {
-  it('of an application with many hosts takes the planned number of calls', async () => {
-    const { reader, call, asked } = await startBetween({ applications: 1, hostsPerApplication: 30 });
-    await reader.listApplications({}, call);
-    const subjects = Array.from({ length: 30 }, (_, index) => {
-      return {
-        applicationId: IDS[0]!,
-        hostKey: `storefront-1-${String(index + 1).padStart(2, '0')}`,
-        metrics: METRICS,
-      };
-    });
-    const [chunk] = planChunks({ from: RANGE.to - 3_600, to: RANGE.to }, 60, NOW / 1000, reader.metricSeries.limits);
-    const planned = reader.metricSeries.plan(subjects, chunk!);
-    const before = asked.length;
-    expect(failed(await planned.read(call))).toEqual([]);
-    expect(planned.calls).toBeGreaterThan(1);
-    expect(asked.length - before).toBe(planned.calls);
-  });
-
   const last = RANGE.to - 60;
   it.each<[string, (rows: Record<string, unknown>[]) => void, boolean]>([
     ['null in an empty bucket', (rows) => rows.forEach((row) => row['c'] === 0 && Object.assign(row, NOTHING)), false],

@@ -6,11 +6,6 @@ const names = (count: number, length = 4): string[] =>
   Array.from({ length: count }, (_, index) => `M/${String(index).padStart(length, '0')}`);
 
 describe('the batches of metric names', () => {
-  it('are one call up to 30 names, and two above', () => {
-    expect(batches(names(30), 30)).toHaveLength(1);
-    expect(batches(names(31), 30).map(({ length }) => length)).toEqual([30, 1]);
-  });
-
   it('are split where the query would grow beyond 4,000 characters as it travels', () => {
     const long = names(20, 300);
     for (const batch of batches(long, 30)) expect(queryOf(batch).length).toBeLessThanOrEqual(MAX_CHARACTERS);

@@ -29,20 +29,6 @@ describe('a list over several pages', () => {
     expect(notes.started).toEqual(Array(3).fill('/applications.json'));
   });
 
-  it('sends our own filters with every page', async () => {
-    const { server, reader, call } = await serve(pagesOf(page(1), page(2)));
-    await reader.listApplications({ ids: [1, 2] }, call);
-    expect(Object.fromEntries(server.asked[1]?.url.searchParams ?? [])).toEqual({
-      'filter[ids]': '1,2',
-      page: '2',
-    });
-  });
-
-  it('has each id once, although it moved between the pages', async () => {
-    const { reader, call } = await serve(pagesOf(page(1, 2), page(2, 3), page(3, 1), page(4)));
-    expect(ids(await reader.listApplications({}, call))).toEqual([1, 2, 3, 4]);
-  });
-
   it('has a record that moved between the pages as it was read last', async () => {
     const before = { applications: [application(1), application(2)] };
     const after = { applications: [{ ...application(2), health_status: 'red' }, application(3)] };

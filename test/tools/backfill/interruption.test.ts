@@ -69,8 +69,8 @@ function countingSession(stopAt = Infinity, happened: () => Promise<void> = () =
   return { session, calls: () => calls };
 }
 
-// 8 hours and the minute before them: after the list, 3 calls for each application after its list of names.
-const WISH = { from: '8h', window: 60_000, app: ['Storefront', 'Checkout API'] };
+// Six hours, ten minutes and the minute before them: after the list, 3 calls for each application after its list of names.
+const WISH = { from: '370m', window: 60_000, app: ['Storefront', 'Checkout API'] };
 const CALLS = 1 + 2 * (1 + 3);
 
 describe('an interrupted run', () => {
@@ -109,7 +109,7 @@ describe('an interrupted run', () => {
   it('works on with the range it had, however much later it is resumed', async () => {
     await expect(runOn(countingSession(5).session, { ...WISH, output })).rejects.toThrow();
     const state: unknown = JSON.parse(readFileSync(`${output}.backfill/state.json`, 'utf8'));
-    expect(state).toMatchObject({ range: { from: NOW / 1000 - 30 - 8 * 3600, to: NOW / 1000 - 30 - 120 } });
+    expect(state).toMatchObject({ range: { from: NOW / 1000 - 30 - 370 * 60, to: NOW / 1000 - 30 - 120 } });
   });
 
   it('says where what it has read is kept', async () => {
