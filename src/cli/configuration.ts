@@ -6,7 +6,7 @@ import { Secrets } from '../log/secrets.ts';
 import type { CommonOptions } from './flags.ts';
 import type { Config } from '../config/config.ts';
 import { formatDiagnostic, type Diagnostic } from '../config/diagnostic.ts';
-import { DEFAULT_CONFIG_FILE, describeOrigin, findConfig, readFrom } from '../config/configSource.ts';
+import { configPath, describeOrigin, readFrom } from '../config/configSource.ts';
 import { loadWebConfig } from '../web/webConfig/webConfig.ts';
 import { ExitStatus } from './process.ts';
 
@@ -60,17 +60,15 @@ export async function readFiles(files: {
   readonly once: boolean;
 }) {
   const { configFile, webConfigFile, once } = files;
-  const found = findConfig(configFile, process.env, existsSync);
-  const read = 'diagnostics' in found ? found : await readFrom(found.path, process.env, once);
-  const path = 'path' in found ? found.path : undefined;
-  const name = 'path' in found ? (found.path ?? 'environment') : DEFAULT_CONFIG_FILE;
+  const path = configPath(configFile, existsSync);
+  const read = await readFrom(path, process.env, once);
   const findings =
     'diagnostics' in read
       ? { diagnostics: read.diagnostics, warnings: [] }
       : { diagnostics: [], warnings: read.warnings };
   return {
     loaded: 'diagnostics' in read ? undefined : { path, ...read },
-    findings: [{ name, ...findings }, ...webFindings(webConfigFile)],
+    findings: [{ name: path ?? 'environment', ...findings }, ...webFindings(webConfigFile)],
   };
 }
 

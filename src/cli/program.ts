@@ -3,7 +3,7 @@ import { Command, Help, CommanderError } from 'commander';
 import { addServeFlags, examples, type CommonOptions } from './flags.ts';
 import { HOME, NAME, REVISION, VERSION } from './version.ts';
 import { suggest } from '../config/wording.ts';
-import { errorText, isMistake } from '../log/logger.ts';
+import { errorText } from '../log/logger.ts';
 import { Secrets } from '../log/secrets.ts';
 import { ExitStatus, flushOutput, onOutputLost, OutputError, printError, UsageError, withColours } from './process.ts';
 
@@ -174,7 +174,7 @@ async function runCommand(program: Command, args: readonly string[]): Promise<nu
       return USAGE;
     }
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE;
-    printError(errorText(error, log.debugging || isMistake(error)));
+    printError(errorText(error, log.debugging));
     return FAILED;
   }
 }

@@ -10,10 +10,14 @@ const VARIABLES: Readonly<Record<string, string>> = {
   'accounts[0].account_id': 'NEW_RELIC_ACCOUNT_ID',
 };
 
-/** The configuration of a program without a file: one account named `default`, and defaults for everything else. */
+/** The configuration of a program without a file: one account named `default`, and all defaults. Without a key, a fault says what to do. */
 export function configFromEnvironment(env: Environment): ConfigResult {
-  const keyFile = valueOf(env, 'NEW_RELIC_API_KEY_FILE');
-  if (keyFile !== undefined && valueOf(env, 'NEW_RELIC_API_KEY') !== undefined) {
+  const [key, keyFile] = [valueOf(env, 'NEW_RELIC_API_KEY'), valueOf(env, 'NEW_RELIC_API_KEY_FILE')];
+  if (key === undefined && keyFile === undefined) {
+    const missing = { file: DEFAULT_CONFIG_FILE, line: undefined, column: undefined, path: '' };
+    return { diagnostics: [{ ...missing, message: NO_CONFIGURATION }] };
+  }
+  if (key !== undefined && keyFile !== undefined) {
     const both = issue(['accounts', 0, 'api_key_file'], 'NEW_RELIC_API_KEY is set too: unset one of the two');
     return { diagnostics: [toDiagnostic(both)] };
   }
@@ -24,8 +28,8 @@ export function configFromEnvironment(env: Environment): ConfigResult {
         region: valueOf(env, 'NEW_RELIC_REGION'),
         api: valueOf(env, 'NEW_RELIC_API'),
         account_id: numberOf(valueOf(env, 'NEW_RELIC_ACCOUNT_ID')),
-        api_key: valueOf(env, 'NEW_RELIC_API_KEY'),
-        api_key_file: valueOf(env, 'NEW_RELIC_API_KEY_FILE'),
+        api_key: key,
+        api_key_file: keyFile,
       },
     ],
   };
@@ -52,23 +56,14 @@ function valueOf(env: Environment, name: string): string | undefined {
 
 export const DEFAULT_CONFIG_FILE = 'config.yaml';
 
-/**
- * Chooses the source of the configuration: the path of the named file (`--config.file`), which must exist; else config.yaml if it
- * exists; else undefined, for the environment. Without any of these, the diagnostic says what to do.
- */
-export function findConfig(
-  flag: string | undefined,
-  env: Environment,
-  exists: (path: string) => boolean,
-): { readonly path: string | undefined } | { readonly diagnostics: readonly Diagnostic[] } {
-  if (flag !== undefined) return { path: flag };
-  if (exists(DEFAULT_CONFIG_FILE)) return { path: DEFAULT_CONFIG_FILE };
-  if (valueOf(env, 'NEW_RELIC_API_KEY') ?? valueOf(env, 'NEW_RELIC_API_KEY_FILE')) return { path: undefined };
-  const message =
-    'there is no such file, and neither NEW_RELIC_API_KEY nor NEW_RELIC_API_KEY_FILE is set: write the file ' +
-    '(config.example.yaml shows every key), name another with --config.file, or set one of the two';
-  return { diagnostics: [{ file: DEFAULT_CONFIG_FILE, line: undefined, column: undefined, path: '', message }] };
+/** The file of the configuration: the named one (`--config.file`), else config.yaml if it exists; undefined for the environment. */
+export function configPath(flag: string | undefined, exists: (path: string) => boolean): string | undefined {
+  return flag ?? (exists(DEFAULT_CONFIG_FILE) ? DEFAULT_CONFIG_FILE : undefined);
 }
+
+const NO_CONFIGURATION =
+  'there is no such file, and neither NEW_RELIC_API_KEY nor NEW_RELIC_API_KEY_FILE is set: write the file ' +
+  '(config.example.yaml shows every key), name another with --config.file, or set one of the two';
 
 /** Reads the configuration from a file or the environment. One that is read `once`, and not at a reload, may be a pipe. */
 export function readFrom(path: string | undefined, env: Environment, once: boolean): Promise<ConfigResult> {

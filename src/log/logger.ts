@@ -1,5 +1,4 @@
 import { pino, type DestinationStream, type Logger } from 'pino';
-import { AssertionError } from 'node:assert';
 import { inspect } from 'node:util';
 import type { Secrets } from './secrets.ts';
 
@@ -86,14 +85,6 @@ function unicodeEscape(code: number): string {
 }
 
 const MAX_ERRORS = 8;
-
-/** True for an error that only a mistake in a program causes, such as reading a property of undefined. */
-export function isMistake(error: unknown): boolean {
-  if (error instanceof AssertionError) return true;
-  // Errors with a code are Node's own, about an argument or the system.
-  if (!(error instanceof Error) || 'code' in error) return false;
-  return [TypeError, RangeError, ReferenceError, SyntaxError].some((kind) => error instanceof kind);
-}
 
 /** An error and at most seven causes as one text: their messages, or with `stack` their stacks. */
 export function errorText(error: unknown, stack: boolean): string {

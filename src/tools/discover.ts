@@ -184,8 +184,8 @@ function asTables({ account, applications, keyTransactions, everything, hasInsta
     application.id,
     application.name,
     application.language ?? '',
-    { text: stateOf(application), style: application.reporting === false ? 'dim' : [] },
-    { text: application.healthStatus ?? '', style: HEALTH_STYLES[application.healthStatus ?? ''] ?? [] },
+    stateOf(application),
+    application.healthStatus ?? '',
     hosts?.length ?? UNKNOWN,
     ...(hasInstances ? [instances?.length ?? UNKNOWN] : []),
     ...(hasTags ? [tellingTags(application.tags ?? [])] : []),
@@ -217,12 +217,6 @@ function asTables({ account, applications, keyTransactions, everything, hasInsta
 }
 
 const OWNER = ['APPLICATION ID', 'APPLICATION'];
-
-const HEALTH_STYLES: Readonly<Record<string, 'green' | 'yellow' | 'red'>> = {
-  green: 'green',
-  orange: 'yellow',
-  red: 'red',
-};
 
 /** The key as an id: a number over REST; NerdGraph knows a host only by its name. */
 function asId(key: string): number | string {

@@ -139,11 +139,7 @@ function entityTable(entities: readonly MonitoredEntity[]): string {
   const metrics = new Map(
     entities.flatMap((entity) => entity.metrics.map((metric) => [JSON.stringify(metric), metric])),
   );
-  const rows = entities.map(({ name, reporting, tags }) => [
-    name,
-    reporting ? 'yes' : { text: 'no', style: 'dim' as const },
-    tellingTags(tags),
-  ]);
+  const rows = entities.map(({ name, reporting, tags }) => [name, reporting ? 'yes' : 'no', tellingTags(tags)]);
   const defined = [...metrics.values()].map(({ name, title, unit, definition }) => [
     name,
     title,

@@ -36,11 +36,8 @@ export function showProgress(what: string) {
   };
 }
 
-/** A style of {@link paint}. */
-type Style = Parameters<typeof styleText>[0];
-
 /** A text in a style, where standard output shows colours. */
-export function paint(style: Style, shown: string): string {
+export function paint(style: Parameters<typeof styleText>[0], shown: string): string {
   return styleText(style, shown, { stream: process.stdout });
 }
 
@@ -52,8 +49,7 @@ export function lineLength(): number {
   return (process.stdout.isTTY && process.stdout.columns) || Infinity;
 }
 
-/** The content of a cell, with a style where it says how a matter stands. */
-export type Cell = string | number | { readonly text: string; readonly style: Style };
+export type Cell = string | number;
 
 /** Rows as columns of text, numbers to the right, a heading first. The widest cells lose their middle to fit the width. */
 export function table(rows: readonly (readonly Cell[])[], maxWidth = lineLength()): string {
@@ -71,9 +67,9 @@ export function table(rows: readonly (readonly Cell[])[], maxWidth = lineLength(
         const width = widths[column] ?? 0;
         const shown = cut(textOf(cell), width);
         const padding = ' '.repeat(width - widthOf(shown));
-        const style = index === 0 ? 'bold' : typeof cell === 'object' ? cell.style : [];
+        const painted = index === 0 ? paint('bold', shown) : shown;
         const isNumber = typeof (index === 0 ? rows[1]?.[column] : cell) === 'number';
-        return isNumber ? padding + paint(style, shown) : paint(style, shown) + padding;
+        return isNumber ? padding + painted : painted + padding;
       });
       return cells.join('  ').trimEnd();
     })
@@ -115,7 +111,7 @@ function widthOf(shown: string): number {
 
 /** Shows control and invisible characters as text, because foreign names must not move the cursor or hide text. */
 function textOf(cell: Cell | undefined): string {
-  return escapeUnsafe(String(typeof cell === 'object' ? cell.text : (cell ?? '')));
+  return escapeUnsafe(String(cell ?? ''));
 }
 
 /** The lines of a text, each with its control and invisible characters shown as text. */

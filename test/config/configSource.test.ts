@@ -1,15 +1,12 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { configFromEnvironment, describeOrigin, findConfig, readFrom } from '../../src/config/configSource.ts';
+import { configFromEnvironment, configPath, describeOrigin, readFrom } from '../../src/config/configSource.ts';
 import { formatDiagnostic } from '../../src/config/diagnostic.ts';
 import type { Environment } from '../../src/config/yaml/placeholders.ts';
 import { temporaryFolders } from './folder.ts';
 
 const newFolder = temporaryFolders();
-
-const find = (flag: string | undefined, hasFile: boolean, env: Environment) =>
-  findConfig(flag, env, (path) => hasFile && path === 'config.yaml');
 
 const faultsOf = (env: Environment): string[] => {
   const result = configFromEnvironment(env);
@@ -17,20 +14,17 @@ const faultsOf = (env: Environment): string[] => {
 };
 
 describe('the place of the configuration', () => {
-  const KEY = { NEW_RELIC_API_KEY: 'abcd' };
-  it.each<[string, flag: string | undefined, hasFile: boolean, Environment, path: string | undefined]>([
-    ['the file that is named', 'other.yaml', true, KEY, 'other.yaml'],
-    ['the file that is named, though it does not exist', 'other.yaml', false, KEY, 'other.yaml'],
-    ['config.yaml where there is one, also beside a key', undefined, true, KEY, 'config.yaml'],
-    ['the environment where there is no file but a key', undefined, false, KEY, undefined],
-    ['the environment where there is a key file', undefined, false, { NEW_RELIC_API_KEY_FILE: '/run/key' }, undefined],
-  ])('is %s', (_, flag, hasFile, env, path) => {
-    expect(find(flag, hasFile, env)).toEqual({ path });
+  it.each<[string, flag: string | undefined, hasFile: boolean, path: string | undefined]>([
+    ['the file that is named', 'other.yaml', true, 'other.yaml'],
+    ['the file that is named, though it does not exist', 'other.yaml', false, 'other.yaml'],
+    ['config.yaml where there is one', undefined, true, 'config.yaml'],
+    ['the environment where there is no file', undefined, false, undefined],
+  ])('is %s', (_, flag, hasFile, path) => {
+    expect(configPath(flag, (name) => hasFile && name === 'config.yaml')).toBe(path);
   });
 
   it.each([{}, { NEW_RELIC_API_KEY: '' }, { NEW_RELIC_REGION: 'eu' }])('is told to be missing with %j', (env) => {
-    const result = find(undefined, false, env);
-    expect('diagnostics' in result ? result.diagnostics.map(formatDiagnostic) : []).toEqual([
+    expect(faultsOf(env)).toEqual([
       'config.yaml: there is no such file, and neither NEW_RELIC_API_KEY nor NEW_RELIC_API_KEY_FILE is set: write the file (config.example.yaml shows every key), name another with --config.file, or set one of the two',
     ]);
   });

@@ -7,7 +7,7 @@ import type { AccountCollector } from '../../collect/accountCollector.ts';
 import { Collector } from '../../collect/collector.ts';
 import type { AccountConfig, Config } from '../../config/config.ts';
 import { firstOf, GROUPS, type Group } from '../../reads/reads.ts';
-import { errorText, escapeUnsafe, isMistake } from '../../log/logger.ts';
+import { errorText, escapeUnsafe } from '../../log/logger.ts';
 import { loadOrExit, openLog, logIfFromEnvironment, type LoadedConfiguration } from '../../cli/configuration.ts';
 import type { CommonOptions } from '../../cli/flags.ts';
 import { ExitStatus, OutputError, printError, stopOnSignals, UsageError, withColours } from '../../cli/process.ts';
@@ -91,7 +91,7 @@ async function runReadingCommand(
       throw new ExitStatus(2);
     }
     if (signal.reason instanceof OutputError) throw signal.reason;
-    const withStack = isMistake(error) || options['log.level'] === 'debug';
+    const withStack = options['log.level'] === 'debug';
     complain(errorText(error, withStack), reasonOf(error), withStack ? escapeLines : escapeUnsafe);
     throw new ExitStatus(1);
   } finally {
