@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { parseFault } from '../../src/simulator/faults/faultRules.ts';
 import { simulatorForFile } from '../support/simulator.ts';
-import { account } from '../e2e/support/config.ts';
+import { account, accountBy } from '../e2e/support/config.ts';
 import { runProgram } from '../e2e/support/program.ts';
-import { runInProcess, type ToolResult } from '../support/inProcess.ts';
+import { commandsOn, type ToolResult } from '../support/inProcess.ts';
 
 const simulator = await simulatorForFile({ nrqlSnapping: true, applications: 3, hostsPerApplication: 1 });
 afterEach(() => simulator.faults.clear());
@@ -12,24 +12,12 @@ const MINUTE = 60_000;
 const begin = Math.floor(Date.now() / MINUTE) * MINUTE;
 const ago = (minutes: number): string => new Date(begin - minutes * MINUTE).toISOString();
 
+const RANGE = [`--from=${ago(300)}`, `--to=${ago(60)}`];
+
 function backfill(api: 'rest' | 'nerdgraph', ...flags: readonly string[]): Promise<ToolResult> {
-  const base_url = `${simulator.url}/${api === 'rest' ? 'v2' : 'graphql'}`;
   // Long enough for a healthy call on a busy machine.
   const limits = { request_timeout: '3s', max_concurrent_requests: 2 };
-  return runInProcess(['backfill', `--from=${ago(300)}`, `--to=${ago(60)}`, ...flags], {
-    config: { accounts: [account(simulator, 'shop', { api, base_url, limits })] },
-  });
-}
-
-/** What an undisturbed run writes, over each interface. */
-const written = new Map<string, Promise<ToolResult>>();
-
-async function undisturbedOver(api: 'rest' | 'nerdgraph'): Promise<string> {
-  const running = written.get(api) ?? backfill(api);
-  written.set(api, running);
-  const { status, stderr, stdout } = await running;
-  expect({ status, stderr }).toEqual({ status: 0, stderr: expect.stringContaining('Applications: 3;') as string });
-  return stdout;
+  return commandsOn(accountBy(api, simulator, { limits }))('backfill', ...RANGE, ...flags);
 }
 
 describe('backfill', () => {
@@ -37,7 +25,8 @@ describe('backfill', () => {
     ['rest', 'hang,on=metric_data,skip=1,times=2'],
     ['nerdgraph', 'rate-limit=retry-after,seconds=1,on=graphql_nrql,skip=1,times=2'],
   ] as const)('over %s survives "%s" in its middle, and writes the same document', async (api, fault) => {
-    const undisturbed = await undisturbedOver(api);
+    const { stdout: undisturbed, ...ended } = await backfill(api);
+    expect(ended).toEqual({ status: 0, stderr: expect.stringContaining('Applications: 3;') as string });
     expect(undisturbed.length).toBeGreaterThan(10_000);
     simulator.faults.add(parseFault(fault));
     const { status, stdout } = await backfill(api);
@@ -60,7 +49,7 @@ describe('backfill', () => {
 
   it('continues after a hangup, as of a terminal that is closed', async () => {
     let hungUp = false;
-    const { status, stdout, stderr } = await runProgram(['backfill', `--from=${ago(300)}`, `--to=${ago(60)}`], {
+    const { status, stdout, stderr } = await runProgram(['backfill', ...RANGE], {
       config: { accounts: [account(simulator, 'shop')] },
       interruptOnce: (program) => {
         if (!hungUp && program.written.stderr.includes('Applications: 3;')) {

@@ -3,7 +3,7 @@ import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
 import type { SimulatorOptions } from '../../src/simulator/simulator.ts';
 import { simulatorForFile, simulatorForTest } from '../support/simulator.ts';
 import { account } from '../e2e/support/config.ts';
-import { complaintsOf, runInProcess } from '../support/inProcess.ts';
+import { commandsOn, complaintsOf, runInProcess } from '../support/inProcess.ts';
 
 const CHECK_LIVE = ['check', '--live'];
 
@@ -20,9 +20,14 @@ async function runOnService(service: SimulatorOptions, settings: Readonly<Record
   const own = await simulatorForTest(service);
   const { url } = own;
   const address = settings['api'] === 'nerdgraph' ? { base_url: `${url}/graphql` } : {};
-  const config = { accounts: [account(own, 'shop', { ...settings, ...address })] };
-  return { ...(await runInProcess(CHECK_LIVE, { config })), url };
+  return { ...(await commandsOn(account(own, 'shop', { ...settings, ...address }))(...CHECK_LIVE)), url };
 }
+
+/** Runs the command with one account of the service of all tests. */
+const checkLive = (settings: Readonly<Record<string, unknown>>) =>
+  commandsOn(account(simulator, 'shop', settings))(...CHECK_LIVE);
+
+const DEPTH = { name: 'custom_depth', match: 'Custom/Queue/{queue}/depth', value: 'average_value' };
 
 describe('check --live', () => {
   it('says what each key can see and what matches nothing, and ends with 0 when there is no fault', async () => {
@@ -31,12 +36,9 @@ describe('check --live', () => {
         include: [{ name: 'S*' }, { name: 'nix-*' }, { id: 77 }],
         exclude: [{ name: 'Forum' }, { name: 'old-*' }],
       },
-      custom_metrics: [
-        { name: 'custom_depth', help: 'Depth', match: 'Custom/Queue/{queue}/depth', value: 'average_value' },
-        { name: 'custom_nothing', help: 'Nothing', match: 'Custom/Nothing/{what}', value: 'average_value' },
-      ],
+      custom_metrics: [DEPTH, { ...DEPTH, name: 'custom_nothing', match: 'Custom/Nothing/{what}' }],
     };
-    const result = await runInProcess(CHECK_LIVE, { config: { accounts: [account(simulator, 'shop', settings)] } });
+    const result = await checkLive(settings);
     expect(complaintsOf(result.stderr)).toEqual([]);
     expect(result.stdout.split('\n')).toEqual([
       'config.yaml: valid',
@@ -57,9 +59,7 @@ describe('check --live', () => {
   });
 
   it('warns of a custom metric whose value name New Relic does not have', async () => {
-    const custom = { name: 'custom_depth', help: 'Depth', match: 'Custom/Queue/{queue}/depth', value: 'averge_value' };
-    const config = { accounts: [account(simulator, 'shop', { custom_metrics: [custom] })] };
-    const { status, stdout } = await runInProcess(CHECK_LIVE, { config });
+    const { status, stdout } = await checkLive({ custom_metrics: [{ ...DEPTH, value: 'averge_value' }] });
     expect(stdout).toMatch(
       /warning: custom_metrics: New Relic has no value "averge_value" of Custom\/Queue\/.* \(custom_depth\): correct .*; did you mean "average_value"\?$/m,
     );
@@ -67,23 +67,13 @@ describe('check --live', () => {
   });
 
   it('warns of a query without rows, and of one without numbers, whose event or attribute may be misspelt', async () => {
-    const metrics = (name: string) => [{ name, help: 'In a test', value: 'n' }];
-    const { stdout } = await runOnService(
-      { applications: 1 },
-      {
-        api: 'nerdgraph',
-        queries: [
-          {
-            name: 'event',
-            nrql: 'SELECT count(*) AS n FROM Transactoin FACET appName',
-            labels: ['a'],
-            metrics: metrics('test_a'),
-          },
-          { name: 'attribute', nrql: 'SELECT average(duraton) AS n FROM Transaction', metrics: metrics('test_b') },
-          { name: 'good', nrql: 'SELECT count(*) AS n FROM Transaction', metrics: metrics('test_c') },
-        ],
-      },
-    );
+    const query = (name: string, nrql: string) => ({ name, nrql, metrics: [{ name: `test_${name}`, value: 'n' }] });
+    const queries = [
+      query('event', 'SELECT count(*) AS n FROM Transactoin FACET appName'),
+      query('attribute', 'SELECT average(duraton) AS n FROM Transaction'),
+      query('good', 'SELECT count(*) AS n FROM Transaction'),
+    ];
+    const { stdout } = await runOnService({ applications: 1 }, { api: 'nerdgraph', queries });
     expect(stdout).toContain('warning: query event: no rows: look whether the event after FROM and each attribute');
     expect(stdout).toContain('warning: query attribute: no numbers: look whether');
     expect(stdout).not.toContain('warning: query good');
@@ -92,28 +82,24 @@ describe('check --live', () => {
   it('says which entries of key_transactions match nothing', async () => {
     const include = [{ name: '*checkout*' }, { name: 'nix-*' }, { id: 77 }];
     const key_transactions = { include, exclude: [{ name: 'old-*' }] };
-    const config = { accounts: [account(simulator, 'shop', { key_transactions })] };
-    const { status, stdout } = await runInProcess(CHECK_LIVE, { config });
-    expect(stdout.match(/warning: .*/g)).toEqual([
-      'warning: key_transactions.include: no key transaction has the name "nix-*": correct the entry or remove it',
-      'warning: key_transactions.include: no key transaction has the id 77: correct the entry or remove it',
-      'warning: key_transactions.exclude: no key transaction has the name "old-*": correct the entry or remove it',
+    const { status, stdout } = await checkLive({ key_transactions });
+    expect(stdout.match(/(?<=warning: ).*(?=: correct the entry or remove it)/g)).toEqual([
+      'key_transactions.include: no key transaction has the name "nix-*"',
+      'key_transactions.include: no key transaction has the id 77',
+      'key_transactions.exclude: no key transaction has the name "old-*"',
     ]);
     expect(status).toBe(0);
   });
 
   it('reports every account, refused and unreachable ones too, each in one line, and ends with 1', async () => {
     const forbidding = await simulatorForTest({ applications: 1, faults: [{ effect: 'forbidden-page' }] });
-    const { status, stdout, stderr } = await runInProcess(CHECK_LIVE, {
-      config: {
-        accounts: [
-          account(simulator, 'refused', { api_key: 'NRAK-WRONG0000000000000000000000' }),
-          account(forbidding, 'forbidden'),
-          account({ url: 'http://127.0.0.1:1' }, 'gone', { limits: { max_retries: 0 } }),
-          account(simulator, 'good', { key_transactions: false }),
-        ],
-      },
-    });
+    const run = commandsOn(
+      account(simulator, 'refused', { api_key: 'NRAK-WRONG0000000000000000000000' }),
+      account(forbidding, 'forbidden'),
+      account({ url: 'http://127.0.0.1:1' }, 'gone', { limits: { max_retries: 0 } }),
+      account(simulator, 'good', { key_transactions: false }),
+    );
+    const { status, stdout, stderr } = await run(...CHECK_LIVE);
     expect(status).toBe(1);
     expect(stdout).toContain(
       `account refused (${simulator.url}/v2): the key is refused: GET /applications.json: status 401`,
@@ -145,15 +131,11 @@ describe('check --live', () => {
     expect(stdout.match(/no list today/g)).toHaveLength(1);
   });
 
-  it('calls nothing upstream when the configuration is invalid, prints every fault and ends with 2', async () => {
+  it('calls nothing upstream when the configuration is invalid, and ends with 2', async () => {
     const before = simulator.requests.count();
-    const { status, stdout, stderr } = await runInProcess(CHECK_LIVE, {
-      config: 'accounts:\n  - api_key: abc\n    hots: true\ncollection:\n  window: 5\n',
-    });
-    expect(status).toBe(2);
-    expect(stdout).toBe('');
-    expect(stderr).toMatch(/^config\.yaml:3:5: accounts\[0\]\.hots: /m);
-    expect(stderr).toMatch(/^config\.yaml:5:\d+: collection\.window: /m);
+    const config = `accounts: [{base_url: "${simulator.url}/graphql", api_key: abc, hots: true}]`;
+    const { status, stdout, stderr } = await runInProcess(CHECK_LIVE, { config });
+    expect([status, stdout, stderr]).toEqual([2, '', expect.stringContaining('accounts[0].hots: ')]);
     expect(simulator.requests.count()).toBe(before);
   });
 

@@ -5,32 +5,25 @@ import { promisify, stripVTControlCharacters } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
 import { parseFault } from '../../src/simulator/faults/faultRules.ts';
-import { startSimulator } from '../../src/simulator/simulator.ts';
 import { authority, forLocalhost } from '../api/support/certificates.ts';
 import { json, startServer } from '../api/support/testServer.ts';
 import { startProxy } from '../api/support/tunnelProxy.ts';
 import { account, configText } from '../e2e/support/config.ts';
 import { NODE, runProgram } from '../e2e/support/program.ts';
 import { inFolder } from '../support/folder.ts';
-import { runInProcess } from '../support/inProcess.ts';
+import { simulatorForTest } from '../support/simulator.ts';
+import { commandsOn, runInProcess } from '../support/inProcess.ts';
 
 /** Commands that read an account: one that is done with it at once, one that writes, and one over both interfaces. */
 const SAMPLE: string[][] = [['check', '--live'], ['backfill', '--from=10m', '--to=5m', '--output=out.om'], ['compare']];
 
 describe.concurrent('a command', () => {
-  it('flags before the command work', async () => {
-    const args = ['--config.file', 'config.yaml', '--log.format=json', 'check'];
-    const result = await runInProcess(args, { config: 'accounts: [{api_key: NRAK-ABC}]' });
-    expect(result).toMatchObject({ status: 0, stdout: 'config.yaml: valid\n', stderr: '' });
-  });
-
   it.each([
     [[], 'error: there are several accounts (alpha, beta): choose one with --account\n'],
     [['--account=alfa'], 'error: there is no account "alfa": the accounts are alpha, beta; did you mean "alpha"?\n'],
   ])('query names the accounts where none is chosen, or one that there is not: %j', async (flags, sentence) => {
-    const accounts = ['alpha', 'beta'].map((name) => `{name: ${name}, account_id: 7, api_key: NRAK-ABC}`);
-    const config = `accounts: [${accounts.join(', ')}]`;
-    const { status, stderr } = await runInProcess(['query', 'SELECT count(*) FROM Transaction', ...flags], { config });
+    const run = commandsOn(...['alpha', 'beta'].map((name) => ({ name, account_id: 7, api_key: 'NRAK-ABC' })));
+    const { status, stderr } = await run('query', 'SELECT count(*) FROM Transaction', ...flags);
     expect({ status, stderr }).toEqual({ status: 2, stderr: sentence });
   });
 
@@ -61,51 +54,50 @@ describe.concurrent('a command', () => {
 
   it.each(['check', '--config.check'])('%s without calls says so in one log line, too', async (way) => {
     const { status, stdout, stderr } = await runProgram([way], {
-      env: { NEW_RELIC_API_KEY: 'NRAK-FROMTHEENVIRONMENT0000' },
+      env: { NEW_RELIC_API_KEY: 'NRAK-FROMTHEENVIRONMENT' },
     });
     expect({ status, stdout }).toEqual({ status: 0, stdout: 'environment: valid\n' });
     expect(stderr).toMatch(/^[^\n]*no configuration file: one account named[^\n]*\n$/);
   });
 
-  it.each<[NodeJS.Signals, ...string[]]>([
+  it.for<[NodeJS.Signals, ...string[]]>([
     ...SAMPLE.map((args): [NodeJS.Signals, ...string[]] => ['SIGINT', ...args]),
     ['SIGTERM', 'discover'],
-  ])('%s stops %s: one word, the status that shells expect, no data, no stack', async (name, ...args) => {
-    const simulator = await startSimulator({ applications: 1, latencyMs: 60_000 });
-    let interrupted = false;
-    const { status, stdout, stderr } = await runProgram(args, {
-      config: { accounts: [account(simulator)] },
-      interruptOnce: (program) => {
-        if (!interrupted && simulator.requests.running > 0) {
-          interrupted = true;
-          program.signal(name);
-        }
-        return false;
-      },
-    });
-    await simulator.close();
-    expect(interrupted).toBe(true);
-    expect({ status, stdout: stdout.replace('config.yaml: valid\n', '') }).toEqual({
-      status: name === 'SIGINT' ? 130 : 143,
-      stdout: '',
-    });
-    expect(stderr).toMatch(args[0] === 'backfill' ? /stopped|resume/ : /stopped\n$/);
-    expect(stderr).not.toMatch(/\n {4}at |Error:/);
-  });
+  ])(
+    '%s stops %s: one word, the status that shells expect, no data, no stack',
+    async ([name, ...args], { onTestFinished }) => {
+      const simulator = await simulatorForTest({ applications: 1, latencyMs: 60_000 }, onTestFinished);
+      let interrupted = false;
+      const { status, stdout, stderr } = await runProgram(args, {
+        config: { accounts: [account(simulator)] },
+        interruptOnce: (program) => {
+          if (!interrupted && simulator.requests.running > 0) {
+            interrupted = true;
+            program.signal(name);
+          }
+          return false;
+        },
+      });
+      expect(interrupted).toBe(true);
+      expect({ status, stdout: stdout.replace('config.yaml: valid\n', '') }).toEqual({
+        status: name === 'SIGINT' ? 130 : 143,
+        stdout: '',
+      });
+      expect(stderr).toMatch(args[0] === 'backfill' ? /stopped|resume/ : /stopped\n$/);
+      expect(stderr).not.toMatch(/\n {4}at |Error:/);
+    },
+  );
 
   // The others do not wait out a pause: they say what they could not read, and end.
-  it.each(SAMPLE.filter(([name]) => name !== 'check'))(
+  it.for(SAMPLE.filter(([name]) => name !== 'check'))(
     '%s says that upstream has it pause, and stops at once on ctrl-C',
-    async (...args) => {
-      const simulator = await startSimulator({
-        applications: 1,
-        faults: [parseFault('rate-limit=retry-after,seconds=120')],
-      });
+    async (args, { onTestFinished }) => {
+      const faults = [parseFault('rate-limit=retry-after,seconds=120')];
+      const simulator = await simulatorForTest({ applications: 1, faults }, onTestFinished);
       const { status, stderr } = await runProgram(args, {
         config: { accounts: [account(simulator)] },
         interruptOnce: ({ written }) => written.stderr.includes('asked for a pause'),
       });
-      await simulator.close();
       expect(stderr).toContain('asked for a pause');
       expect(status).toBe(130);
     },
@@ -125,7 +117,7 @@ describe.concurrent('a command', () => {
     '%s says of an unreachable host what to look at, once',
     async (...args) => {
       const gone = account({ url: 'http://127.0.0.1:1' }, 'gone', { account_id: 1, limits: { max_retries: 0 } });
-      const { status, stderr } = await runInProcess(args, { config: { accounts: [gone] } });
+      const { status, stderr } = await commandsOn(gone)(...args);
       expect(status).toBe(1);
       expect(stderr).toMatch(/^error: .* cannot be read.*: connection refused .*\nhint: look at DNS, .*\n$/);
     },
@@ -139,19 +131,24 @@ describe.concurrent('a command', () => {
     expect(await errorWith('--color=never', { FORCE_COLOR: '1' })).toBe('error');
   });
 
-  it('shows no progress where standard error is no terminal, however long it takes', async () => {
-    const simulator = await startSimulator({ applications: 40, hostsPerApplication: 1, latencyMs: 300 });
-    const config = { accounts: [account(simulator, 'shop', { limits: { max_concurrent_requests: 4 } })] };
-    const { status, stdout, stderr } = await runInProcess(['discover', '--format=json'], { config });
-    await simulator.close();
+  it('shows no progress where standard error is no terminal, however long it takes', async ({ onTestFinished }) => {
+    const simulator = await simulatorForTest(
+      { applications: 40, hostsPerApplication: 1, latencyMs: 300 },
+      onTestFinished,
+    );
+    const shop = account(simulator, 'shop', { limits: { max_concurrent_requests: 4 } });
+    const { status, stdout, stderr } = await commandsOn(shop)('discover', '--format=json');
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     expect(() => JSON.parse(stdout) as unknown).not.toThrow();
     expect(stdout).not.toContain(DEMO_API_KEY);
   });
 
-  it('on a terminal moves a bar, has colours, and tables as wide as it', async ({ skip }) => {
+  it('on a terminal moves a bar, has colours, and tables as wide as it', async ({ skip, onTestFinished }) => {
     skip(!existsSync('/usr/bin/script'), 'this system has no script, which opens a terminal');
-    const simulator = await startSimulator({ applications: 16, hostsPerApplication: 1, latencyMs: 300 });
+    const simulator = await simulatorForTest(
+      { applications: 16, hostsPerApplication: 1, latencyMs: 300 },
+      onTestFinished,
+    );
     const config = configText({ accounts: [account(simulator, 'shop', { limits: { max_concurrent_requests: 4 } })] });
     const shown = await inFolder(async (folder) => {
       writeFileSync(join(folder, 'config.yaml'), config);
@@ -160,7 +157,6 @@ describe.concurrent('a command', () => {
       return (await promisify(execFile)('/usr/bin/script', ['-qec', command, '/dev/null'], { cwd: folder, env }))
         .stdout;
     });
-    await simulator.close();
     expect(shown).toMatch(/reading hosts and instances of shop \[.*\] (?!16)\d+\/16/);
     expect(shown).toContain('\u001b[1mNAME\u001b[22m');
     const table = stripVTControlCharacters(shown.slice(shown.lastIndexOf('Account shop: 8 key'))).split('\r\n');

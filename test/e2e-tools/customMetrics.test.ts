@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import { afterAll, describe, expect, it } from 'vitest';
 import type { ParsedFamily } from '../support/exposition.ts';
 import { samplesOf, value } from '../support/exposition.ts';
 import { account } from '../e2e/support/config.ts';
 import { SAME_WINDOW } from '../e2e/support/movedClock.ts';
-import { startExporter, type Exporter } from '../e2e/support/program.ts';
+import { startExporter } from '../e2e/support/program.ts';
 import { scrapeUntilFresh } from '../e2e/support/states.ts';
+import { simulatorForFile } from '../support/simulator.ts';
 
 const DEPTH = { help: 'Jobs waiting', match: 'Custom/Queue/{queue}/depth', value: 'average_value' };
 const CUSTOM = [
@@ -21,22 +21,12 @@ const CUSTOM = [
 
 const QUEUES = ['invoices', 'mail', 'with "quotes" and \\'];
 
-let simulator: Simulator;
-let exporter: Exporter;
-let families: ParsedFamily[];
-beforeAll(async () => {
-  simulator = await startSimulator({ applications: 16, hostsPerApplication: 2, hostMetrics: 'all' });
-  const applications = { include: [1000001, 1000011, 1000015].map((id) => ({ id })) };
-  exporter = await startExporter({
-    ...SAME_WINDOW,
-    config: { accounts: [account(simulator, 'default', { applications, custom_metrics: CUSTOM })] },
-  });
-  families = await scrapeUntilFresh(exporter);
-});
-afterAll(async () => {
-  await exporter.stop();
-  await simulator.close();
-});
+const simulator = await simulatorForFile({ applications: 16, hostsPerApplication: 2, hostMetrics: 'all' });
+const applications = { include: [1000001, 1000011, 1000015].map((id) => ({ id })) };
+const accounts = [account(simulator, 'default', { applications, custom_metrics: CUSTOM })];
+const exporter = await startExporter({ ...SAME_WINDOW, config: { accounts } });
+afterAll(() => exporter.stop());
+const families = await scrapeUntilFresh(exporter);
 
 function labelled(family: string, appId: string, label: string): (string | undefined)[] {
   return samplesOf(families, family, { app_id: appId }).map(({ labels }) => labels[label]);
@@ -52,7 +42,7 @@ describe('custom metrics', () => {
 
   it('are read per host where the scope says so', () => {
     const samples = samplesOf(families, 'custom_queue_depth_of_host', { app_id: '1000001', queue: 'mail' });
-    expect(samples.map(({ labels }) => labels['host_id'])).toHaveLength(2);
+    expect(samples).toHaveLength(2);
     expect(new Set(samples.map(({ labels }) => labels['host_id'])).size).toBe(2);
     expect(samplesOf(families, 'custom_queue_depth').every(({ labels }) => labels['host'] === undefined)).toBe(true);
   });
@@ -69,14 +59,13 @@ describe('custom metrics', () => {
     expect(samplesOf(families, 'custom_few_of_hosts', { app_id: '1000001' })).toHaveLength(2);
     const dropped = (of: readonly ParsedFamily[], family: string): number =>
       value(of, 'newrelic_exporter_series_dropped_total', { family }) ?? 0;
-    const before = await exporter.scrape('/metrics?collect[]=exporter');
-    expect(dropped(before, 'custom_few')).toBe(2);
-    expect(dropped(before, 'custom_few_of_hosts')).toBe(4);
-    await exporter.scrape();
-    await exporter.scrape('/probe?account=default&app_id=1000001');
-    const after = await exporter.scrape('/metrics?collect[]=exporter');
-    expect(dropped(after, 'custom_few')).toBe(2);
-    expect(dropped(after, 'custom_few_of_hosts')).toBe(4);
+    for (const path of ['/metrics', '/probe?account=default&app_id=1000001']) {
+      const own = await exporter.scrape('/metrics?collect[]=exporter');
+      expect([dropped(own, 'custom_few'), dropped(own, 'custom_few_of_hosts')]).toEqual([2, 4]);
+      await exporter.scrape(path);
+    }
+    const own = await exporter.scrape('/metrics?collect[]=exporter');
+    expect([dropped(own, 'custom_few'), dropped(own, 'custom_few_of_hosts')]).toEqual([2, 4]);
   });
 
   it('travel in the metric data call of the rest, and cost a name list per filter and application', () => {
@@ -118,10 +107,8 @@ describe('custom metrics', () => {
   it('say on the status page when a template matches nothing, and when upstream has no such value', async () => {
     const page = await exporter.text('/');
     const status = JSON.parse(await exporter.text('/api/status')) as { accounts: { warnings: string[] }[] };
-    const warning =
-      'custom_metrics: "Custom/Nothing/{what}" (custom_no_such_metric) matches no metric of any application';
     expect(status.accounts[0]?.warnings.toSorted()).toEqual([
-      warning,
+      'custom_metrics: "Custom/Nothing/{what}" (custom_no_such_metric) matches no metric of any application',
       expect.stringMatching(/^custom_metrics: New Relic has no value "nonsense_value" of .*\(custom_no_such_value\)/),
     ]);
     expect(page).toContain('(custom_no_such_metric) matches no metric of any application');

@@ -1,22 +1,22 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { simulatorForFile, simulatorForTest } from '../support/simulator.ts';
-import { account } from '../e2e/support/config.ts';
-import { complaintsOf, runInProcess } from '../support/inProcess.ts';
+import { account, nerdGraphAccount } from '../e2e/support/config.ts';
+import { commandsOn, complaintsOf } from '../support/inProcess.ts';
 
 const simulator = await simulatorForFile({ applications: 16, hostsPerApplication: 2 });
+const run = commandsOn(account(simulator, 'shop'));
+const discover = (...flags: readonly string[]) => run('discover', ...flags);
 
 describe('discover', () => {
   it('prints YAML that chooses the same applications when it stands under applications.include', async () => {
-    const { status, stdout, stderr } = await runInProcess(['discover', '--format=yaml'], {
-      config: { accounts: [account(simulator)] },
-    });
+    const { status, stdout, stderr } = await discover('--format=yaml');
     expect({ status, complaints: complaintsOf(stderr) }).toEqual({ status: 0, complaints: [] });
     const include = parse(stdout) as { readonly id: number }[];
     const all = simulator.world.applications().map(({ id }) => id);
     expect(include.map(({ id }) => id).toSorted()).toEqual(all.toSorted());
-    const config = { accounts: [account(simulator, 'shop', { applications: { include }, hosts: false })] };
-    const checked = await runInProcess(['check', '--live'], { config });
+    const included = commandsOn(account(simulator, 'shop', { applications: { include }, hosts: false }));
+    const checked = await included('check', '--live');
     expect(checked.stdout).toContain(`applications: ${all.length} visible, ${all.length} exported`);
     expect(checked.stdout).not.toContain('warning');
     expect(stdout).toContain('- id: 1000013 # Retired intranet, php, not reporting, 0 hosts\n');
@@ -24,23 +24,17 @@ describe('discover', () => {
 
   it('prints YAML whose comments keep to their lines', async () => {
     const single = await simulatorForTest({ applications: 1, hostsPerApplication: 1 });
-    const config = { accounts: [account(single, 'two\nlines')] };
-    const { stdout } = await runInProcess(['discover', '--format=yaml'], { config });
+    const { stdout } = await commandsOn(account(single, 'two\nlines'))('discover', '--format=yaml');
     expect(stdout).toMatch(
       /^# account two\\u000alines: under applications.include\n- id: 1000001 # .*, reporting, 1 host\n$/,
     );
   });
 
   it('prints a table with state, hosts, instances and key transactions', async () => {
-    const { stdout } = await runInProcess(['discover'], { config: { accounts: [account(simulator, 'shop')] } });
+    const { stdout } = await discover();
     const rows = stdout.split('\n').map((line) => line.trim().split(/ {2,}/));
     expect(rows).toContainEqual(['ID', 'NAME', 'LANGUAGE', 'STATE', 'HEALTH', 'HOSTS', 'INSTANCES']);
-    expect(rows.find(([id]) => id === '1000013')?.slice(0, 4)).toEqual([
-      '1000013',
-      'Retired intranet',
-      'php',
-      'not reporting',
-    ]);
+    expect(stdout).toMatch(/^1000013 +Retired intranet +php +not reporting /m);
     expect(stdout).toMatch(/^Account shop: 16 applications$/m);
     expect(stdout).toMatch(/^Account shop: 30 hosts$/m);
     expect(stdout).toMatch(/^Account shop: 8 key transactions$/m);
@@ -48,20 +42,14 @@ describe('discover', () => {
   });
 
   it('prints JSON with every id', async () => {
-    const { stdout } = await runInProcess(['discover', '--format=json'], {
-      config: { accounts: [account(simulator)] },
-    });
+    const { stdout } = await discover('--format=json');
     const { accounts } = JSON.parse(stdout) as {
       accounts: { applications: { id: number; hosts: { id: number }[] }[]; key_transactions: { id: number }[] }[];
     };
     const applications = simulator.world.applications().filter(({ archetype }) => archetype.reporting);
     const hosts = applications.flatMap((application) => simulator.world.hosts(application, Date.now()));
-    expect(
-      accounts[0]?.applications
-        .flatMap((application) => application.hosts)
-        .map(({ id }) => id)
-        .toSorted(),
-    ).toEqual(hosts.map(({ id }) => id).toSorted());
+    const found = accounts[0]?.applications.flatMap((application) => application.hosts).map(({ id }) => id);
+    expect(found?.toSorted()).toEqual(hosts.map(({ id }) => id).toSorted());
     expect(accounts[0]?.key_transactions).toHaveLength(8);
   });
 
@@ -69,9 +57,7 @@ describe('discover', () => {
     simulator.requests.clear();
     const [keyTransaction] = simulator.world.keyTransactions();
     const flags = ['--app=1000001', '--app=1000003', `--key-transaction=${keyTransaction!.id}`, '--format=json'];
-    const { status, stdout, stderr } = await runInProcess(['discover', ...flags], {
-      config: { accounts: [account(simulator)] },
-    });
+    const { status, stdout, stderr } = await discover(...flags);
     expect({ status, complaints: complaintsOf(stderr) }).toEqual({ status: 0, complaints: [] });
     expect(simulator.requests.counts()).toEqual({ application: 2, key_transaction: 1, hosts: 2, instances: 2 });
     const { accounts } = JSON.parse(stdout) as {
@@ -83,14 +69,12 @@ describe('discover', () => {
   });
 
   it('shows of a named application what it has, and says of an id that no account has it', async () => {
-    const config = { accounts: [account(simulator, 'one'), account(simulator, 'bad', { api_key: 'wrong' })] };
-    const [table, nothing, several] = await Promise.all([
-      runInProcess(['discover', '--app=Storefront'], { config: { accounts: [account(simulator, 'one')] } }),
-      runInProcess(['discover', '--key-transaction=5'], { config: { accounts: [account(simulator)] } }),
-      runInProcess(['discover', '--app=1000001'], { config }),
-    ]);
+    const both = commandsOn(account(simulator, 'one'), account(simulator, 'bad', { api_key: 'wrong' }));
+    const table = await discover('--app=Storefront');
+    const nothing = await discover('--key-transaction=5');
+    const several = await both('discover', '--app=1000001');
     expect(table.stdout).toMatch(
-      /^Account one: 1 application$[^]*^Account one: 2 hosts$[^]*^Account one: 8 instances$/m,
+      /^Account shop: 1 application$[^]*^Account shop: 2 hosts$[^]*^Account shop: 8 instances$/m,
     );
     expect(table.stdout).not.toContain('key transactions');
     expect(nothing).toEqual({
@@ -102,13 +86,10 @@ describe('discover', () => {
   });
 
   it('reads an account through NerdGraph, which knows no instances and no ids of hosts', async () => {
-    const shop = account(simulator, 'shop', { api: 'nerdgraph', base_url: `${simulator.url}/graphql` });
-    const config = { accounts: [shop] };
-    const [table, json, one] = await Promise.all([
-      runInProcess(['discover'], { config }),
-      runInProcess(['discover', '--format=json'], { config }),
-      runInProcess(['discover', '--app=1000001', '--format=json'], { config }),
-    ]);
+    const overNerdGraph = commandsOn(nerdGraphAccount(simulator, 'shop'));
+    const table = await overNerdGraph('discover');
+    const json = await overNerdGraph('discover', '--format=json');
+    const one = await overNerdGraph('discover', '--app=1000001', '--format=json');
     expect([table.status, complaintsOf(table.stderr)]).toEqual([0, []]);
     expect(table.stdout).toMatch(/^Account shop: 16 applications$/m);
     expect(table.stdout).toMatch(/^Account shop: 8 key transactions$/m);
@@ -131,16 +112,14 @@ describe('discover', () => {
   it('keeps a hostile name on its line of the table, in the comment of the YAML, and its control characters out of JSON and errors', async () => {
     const hostile = await simulatorForTest({ applications: 1, hostsPerApplication: 1 });
     hostile.change(1000001, { name: 'a\n- id: 666 # b\u001b[2J\u0085c\u2028d\u202e' });
-    const config = { accounts: [account(hostile)] };
-    const [table, yaml, json, error] = await Promise.all([
-      runInProcess(['discover'], { config }),
-      runInProcess(['discover', '--format=yaml'], { config }),
-      runInProcess(['discover', '--format=json'], { config }),
-      runInProcess(['metric-names', '--app=1000001', '--host=none'], { config }),
-    ]);
-    expect(parse(yaml.stdout)).toEqual([{ id: 1000001 }]);
-    expect(table.stdout).toContain('a\\u000a- id: 666 # b\\u001b[2J\\u0085c\\u2028d\\u202e');
-    const shown = [table, yaml, json, error].map(({ stdout, stderr }) => stdout + stderr);
+    const ofHostile = commandsOn(account(hostile));
+    const [table, yaml, json] = await Promise.all(
+      ['table', 'yaml', 'json'].map((format) => ofHostile('discover', `--format=${format}`)),
+    );
+    const error = await ofHostile('metric-names', '--app=1000001', '--host=none');
+    expect(parse(yaml!.stdout)).toEqual([{ id: 1000001 }]);
+    expect(table!.stdout).toContain('a\\u000a- id: 666 # b\\u001b[2J\\u0085c\\u2028d\\u202e');
+    const shown = [table!, yaml!, json!, error].map(({ stdout, stderr }) => stdout + stderr);
     for (const each of shown) expect(each).not.toMatch(/[^\P{Cc}\n]|\p{Cf}|\u2028/u);
     expect(error.stderr).toContain('b\\u001b[2J');
   });
@@ -153,9 +132,8 @@ describe('discover', () => {
     });
     // A name that holds what could be the beginning of a key.
     faulty.change(1000001, { name: 'conrad-shop' });
-    const { status, stdout, stderr } = await runInProcess(['discover', '--format=json'], {
-      config: { accounts: [account(faulty, 'bad', { api_key: 'wrong' }), account(faulty, 'good')] },
-    });
+    const both = commandsOn(account(faulty, 'bad', { api_key: 'wrong' }), account(faulty, 'good'));
+    const { status, stdout, stderr } = await both('discover', '--format=json');
     expect(status).toBe(1);
     expect(stderr.split('\n')).toEqual([
       expect.stringMatching(

@@ -2,21 +2,14 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { FACTS } from '../../src/tools/facts/facts.ts';
-import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
+import { account } from '../e2e/support/config.ts';
 import { inFolder } from '../support/folder.ts';
 import { simulatorForFile } from '../support/simulator.ts';
-import { runInProcess, type ToolResult } from '../support/inProcess.ts';
+import { commandsOn } from '../support/inProcess.ts';
 
 const simulator = await simulatorForFile({ facts: new Set(['rest_error_rate_scale'] as const) });
-const CONFIG = [
-  'accounts:',
-  `  - {name: prod, api: rest, base_url: "${simulator.url}/v2", api_key: ${DEMO_API_KEY}}`,
-  `  - {name: closed, api: rest, base_url: "${simulator.url}/v2", api_key: NRAK-WRONG}`,
-].join('\n');
-
-function facts(...flags: readonly string[]): Promise<ToolResult> {
-  return runInProcess(['check', ...flags], { config: CONFIG });
-}
+const run = commandsOn(account(simulator, 'prod'), account(simulator, 'closed', { api_key: 'NRAK-WRONG' }));
+const facts = (...flags: readonly string[]) => run('check', ...flags);
 
 describe('check --live --facts', () => {
   it('prints the rows of the chosen account as one JSON document, and writes the file to share', () =>
@@ -29,16 +22,13 @@ describe('check --live --facts', () => {
       };
       expect(accounts.map(({ account }) => account)).toEqual(['prod']);
       expect(accounts[0]?.rows.map(({ id }) => id)).toEqual(FACTS.map(({ id }) => id));
-      expect(accounts[0]?.rows.filter(({ verdict }) => verdict === 'differs').map(({ id }) => id)).toEqual([
-        'rest_error_rate_scale',
-      ]);
+      const differing = accounts[0]?.rows.filter(({ verdict }) => verdict === 'differs').map(({ id }) => id);
+      expect(differing).toEqual(['rest_error_rate_scale']);
       expect(status).toBe(1);
       expect(stderr).toContain(`${output} is written: ${FACTS.length} rows without names. Next: attach it`);
       const shared = readFileSync(output, 'utf8');
-      expect(JSON.parse(shared)).toMatchObject({
-        program: 'newrelic-apm-exporter',
-        accounts: [{ rows: expect.any(Array) as unknown }],
-      });
+      const shape = { program: 'newrelic-apm-exporter', accounts: [{ rows: expect.any(Array) as unknown }] };
+      expect(JSON.parse(shared)).toMatchObject(shape);
       expect(shared).not.toContain('prod');
       const again = await facts(...flags);
       expect([again.status, again.stdout]).toEqual([2, '']);

@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import { afterAll, describe, expect, it } from 'vitest';
 import { account, configText } from '../e2e/support/config.ts';
 import { COMPILED, NODE } from '../e2e/support/program.ts';
+import { simulatorForFile } from '../support/simulator.ts';
 
 const MAIN = resolve(import.meta.dirname, '../../dist/main.js');
 const LIMIT_MS = 120_000;
@@ -19,17 +19,10 @@ const COMMANDS: readonly (readonly [string, ...string[]])[] = [
   ['demo', '--web.listen-address=127.0.0.1:0'],
 ];
 
-let simulator: Simulator;
-let folder = '';
-beforeAll(async () => {
-  simulator = await startSimulator({ applications: 2, hostsPerApplication: 1 });
-  folder = mkdtempSync(join(tmpdir(), 'output-'));
-  writeFileSync(join(folder, 'config.yaml'), configText({ accounts: [account(simulator)] }));
-});
-afterAll(async () => {
-  await simulator.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+const simulator = await simulatorForFile({ applications: 2, hostsPerApplication: 1 });
+const folder = mkdtempSync(join(tmpdir(), 'output-'));
+writeFileSync(join(folder, 'config.yaml'), configText({ accounts: [account(simulator)] }));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Runs the program with a standard output that takes nothing: a file descriptor, or a pipe that its reader has closed. */
 async function run(args: readonly string[], stdout: number | 'closed') {

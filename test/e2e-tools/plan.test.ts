@@ -5,39 +5,25 @@ import { simulatorForTest } from '../support/simulator.ts';
 import { account, nerdGraphAccount } from '../e2e/support/config.ts';
 import { SAME_WINDOW } from '../e2e/support/movedClock.ts';
 import { scrapeUntilFresh } from '../e2e/support/states.ts';
-import { complaintsOf, runInProcess } from '../support/inProcess.ts';
+import { commandsOn, complaintsOf, runInProcess } from '../support/inProcess.ts';
 
 interface PlanDocument {
   readonly accounts: readonly {
+    readonly account: string;
     readonly callsPerMinute: number;
     readonly stretch: number;
     readonly series: number;
-    readonly groups: readonly {
-      readonly group: string;
-      readonly callsPerMinute: number;
-      readonly intervalSeconds: number;
-      readonly effectiveIntervalSeconds: number;
-    }[];
+    readonly groups: readonly { readonly group: string; readonly callsPerMinute: number }[];
   }[];
 }
 
+const DEPTH = { name: 'custom_depth', match: 'Custom/Queue/{queue}/depth', value: 'average_value' };
+const STATEMENTS = { match: 'Datastore/statement/{store}/{table}/{operation}', value: 'call_count' };
 /** Of one application, more metric names than one call carries. */
 const CUSTOM = [
-  { name: 'custom_depth', help: 'Depth', match: 'Custom/Queue/{queue}/depth', value: 'average_value' },
-  {
-    name: 'custom_depth_of_host',
-    help: 'Depth',
-    match: 'Custom/Queue/{queue}/depth',
-    value: 'average_value',
-    scope: 'host',
-  },
-  {
-    name: 'custom_transactions',
-    help: 'Calls',
-    match: 'Datastore/statement/{store}/{table}/{operation}',
-    value: 'call_count',
-    max_series: 60,
-  },
+  DEPTH,
+  { ...DEPTH, name: 'custom_depth_of_host', scope: 'host' },
+  { ...STATEMENTS, name: 'custom_transactions', max_series: 60 },
 ];
 
 const seriesOf = (families: readonly ParsedFamily[]): number =>
@@ -48,15 +34,15 @@ const seriesOf = (families: readonly ParsedFamily[]): number =>
 describe('plan', () => {
   it('agrees with what the daemon then calls, within one call per minute, and bounds the series it serves', async () => {
     const simulator = await simulatorForTest({ applications: 5, hostsPerApplication: 2, hostMetrics: 'all' });
-    const config = { accounts: [account(simulator, 'default', { custom_metrics: CUSTOM, instances: true })] };
-    const { status, stdout, stderr } = await runInProcess(['plan', '--format=json'], { config });
+    const accounts = [account(simulator, 'default', { custom_metrics: CUSTOM, instances: true })];
+    const { status, stdout, stderr } = await commandsOn(...accounts)('plan', '--format=json');
     expect([status, complaintsOf(stderr)]).toEqual([0, []]);
     expect(simulator.requests.counts()['metric_data']).toBeUndefined();
     const [plan] = (JSON.parse(stdout) as PlanDocument).accounts;
     expect(plan?.stretch).toBe(1);
 
     simulator.requests.clear();
-    const exporter = await exporterForTest({ ...SAME_WINDOW, config });
+    const exporter = await exporterForTest({ ...SAME_WINDOW, config: { accounts } });
     const families = await scrapeUntilFresh(exporter);
     const counts = simulator.requests.counts();
     const perMinute = (...groups: string[]): number =>
@@ -87,8 +73,8 @@ describe('plan', () => {
 
   it('shows a table, and says what to change where it does not fit', async () => {
     const simulator = await simulatorForTest({ applications: 1, hostsPerApplication: 40 });
-    const config = { accounts: [account(simulator, 'shop', { limits: { requests_per_minute: 12 } })] };
-    const { status, stdout } = await runInProcess(['plan'], { config });
+    const shop = account(simulator, 'shop', { limits: { requests_per_minute: 12 } });
+    const { status, stdout } = await commandsOn(shop)('plan');
     expect(status).toBe(0);
     const rows = stdout.split('\n').map((line) => line.trim().split(/ {2,}/));
     expect(rows).toContainEqual(['GROUP', 'CALLS/MIN', 'SHARE', 'INTERVAL', 'EFFECTIVE']);
@@ -107,8 +93,8 @@ describe('plan', () => {
   it('says the minutes of data that are read per minute, which compute pricing bills, and what reads most of them', async () => {
     const simulator = await simulatorForTest({ applications: 2 });
     const read = async (window: string, settings: Readonly<Record<string, unknown>> = {}): Promise<string> => {
-      const accounts = [nerdGraphAccount(simulator, 'default', settings)];
-      return (await runInProcess(['plan'], { config: { accounts, collection: { window } } })).stdout;
+      const config = { accounts: [nerdGraphAccount(simulator, 'default', settings)], collection: { window } };
+      return (await runInProcess(['plan'], { config })).stdout;
     };
     expect(await read('30m')).toContain(
       '(applications 4.0, key_transactions 10.0, application_metrics 30.0, hosts 12.8, host_metrics 30.0)',
@@ -116,7 +102,7 @@ describe('plan', () => {
     const short = await read('5m');
     expect(short).toContain('Data read: 36.8 minutes of data per minute');
     expect(short).toContain('\nThe dearest: hosts, 12.8 (34.8%).\n');
-    const custom = { custom_metrics: CUSTOM.slice(0, 1), query_packs: ['limits', 'alert_events'] };
+    const custom = { custom_metrics: [DEPTH], query_packs: ['limits', 'alert_events'] };
     expect(await read('5m', custom)).toMatch(
       /^Data read: .*, custom_metrics \(names\) 4\.0.*\nThe dearest: queries alert_events\/open, 8640\.0 \(99\.\d%\)\.$/m,
     );
@@ -125,9 +111,7 @@ describe('plan', () => {
   it('says which entities and queries have a delay of their own', async () => {
     const simulator = await simulatorForTest({ applications: 1 });
     const own = { entities: [{ type: 'INFRA-HOST', delay: '10m' }, { type: 'EXT-SERVICE' }], query_packs: ['usage'] };
-    const { stdout } = await runInProcess(['plan'], {
-      config: { accounts: [nerdGraphAccount(simulator, 'default', own)] },
-    });
+    const { stdout } = await commandsOn(nerdGraphAccount(simulator, 'default', own))('plan');
     expect(stdout).toContain(
       '\nWindows with a delay of their own: INFRA-HOST 10m, usage/ingest 4h, usage/compute 4h, usage/month 4h, usage/users 4h.\n',
     );
@@ -135,15 +119,12 @@ describe('plan', () => {
 
   it('plans the accounts that can be read, says of the others why not, and ends with 1', async () => {
     const simulator = await simulatorForTest({ applications: 1 });
-    const { status, stdout, stderr } = await runInProcess(['plan', '--format=json'], {
-      config: { accounts: [account(simulator, 'bad', { api_key: 'wrong' }), account(simulator, 'good')] },
-    });
+    const both = commandsOn(account(simulator, 'bad', { api_key: 'wrong' }), account(simulator, 'good'));
+    const { status, stdout, stderr } = await both('plan', '--format=json');
     expect(status).toBe(1);
     expect(stderr).toMatch(
       /^error: account bad: the application list cannot be read: GET .* 401: Invalid API Key \(reason auth\)\nhint: the key must be a user key .*\n$/,
     );
-    expect(
-      (JSON.parse(stdout) as { accounts: { account: string }[] }).accounts.map(({ account: name }) => name),
-    ).toEqual(['good']);
+    expect((JSON.parse(stdout) as PlanDocument).accounts.map(({ account: name }) => name)).toEqual(['good']);
   });
 });

@@ -4,7 +4,7 @@ import { json, startServer } from '../api/support/testServer.ts';
 import { account } from '../e2e/support/config.ts';
 import { exporterForTest } from '../e2e/support/forTest.ts';
 import { SAME_WINDOW } from '../e2e/support/movedClock.ts';
-import { runInProcess } from '../support/inProcess.ts';
+import { commandsOn } from '../support/inProcess.ts';
 import { simulatorForFile } from '../support/simulator.ts';
 
 const simulator = await simulatorForFile({ applications: 3, hostsPerApplication: 1 });
@@ -14,10 +14,12 @@ const COUNT =
 
 /** An account of the REST interface: its queries go through NerdGraph all the same. */
 const rest = (more: object = {}) => account(simulator, 'shop', { account_id: 1_234_567, ...more });
+const run = commandsOn(rest());
+const query = (...args: readonly string[]) => run('query', ...args);
 
 describe('the command query', () => {
   it('prints the rows of a text over the REST account', async () => {
-    const { status, stdout, stderr } = await runInProcess(['query', COUNT], { config: { accounts: [rest()] } });
+    const { status, stdout, stderr } = await query(COUNT);
     expect(stderr).toMatch(/^3 rows, from \S+ to \S+\n$/);
     expect(stdout.split('\n')[0]).toMatch(/^appName +events +took 95$/);
     expect(stdout.trimEnd().split('\n')).toHaveLength(4);
@@ -27,59 +29,46 @@ describe('the command query', () => {
   });
 
   it('prints YAML that check accepts, and the series that the configuration would give', async () => {
-    const made = await runInProcess(['query', COUNT, '--format=yaml', '--window=1h', '--delay=4h'], {
-      config: { accounts: [rest()] },
-    });
+    const made = await query(COUNT, '--format=yaml', '--window=1h', '--delay=4h');
     const { queries } = parse(made.stdout) as { readonly queries: readonly object[] };
-    expect(queries).toMatchObject([
-      {
-        name: 'query',
-        labels: ['appName'],
-        window: '1h',
-        delay: '4h',
-        metrics: [{ name: 'query_events' }, { name: 'query_took' }],
-      },
-    ]);
-    const config = { accounts: [rest({ queries })] };
-    expect(await runInProcess(['check'], { config })).toMatchObject({ status: 0 });
-    const shown = await runInProcess(['query', '--name=query', '--format=metrics'], { config });
+    const metrics = [{ name: 'query_events' }, { name: 'query_took' }];
+    expect(queries).toMatchObject([{ name: 'query', labels: ['appName'], window: '1h', delay: '4h', metrics }]);
+    const configured = commandsOn(rest({ queries }));
+    expect(await configured('check')).toMatchObject({ status: 0 });
+    const shown = await configured('query', '--name=query', '--format=metrics');
     expect(shown.stdout).toMatch(/^query_events\{account="shop",appName="[^"]+"\} \d+$/m);
     expect(shown.stdout).toMatch(/^query_took\{account="shop",appName="[^"]+",percentile="95"\} [\d.]+$/m);
   });
 
   it.each(['table', 'json', 'yaml', 'metrics'])('shows no key in its output, --format=%s', async (format) => {
     const key = 'NRAK-SIMULATOR0000000000000000';
-    const [other, config] = ['NRAK-ANOTHERKEY00000000000000', { accounts: [rest()] }];
+    const other = 'NRAK-ANOTHERKEY00000000000000';
     const text = `SELECT count(*) AS '${other}' FROM Transaction WHERE appName != '${key}'`;
-    const { status, stdout } = await runInProcess(['query', text, `--format=${format}`], { config });
+    const { status, stdout } = await query(text, `--format=${format}`);
     expect({ status, stdout }).toEqual({ status: 0, stdout: expect.stringContaining('<secret>') as string });
     for (const secret of [key, other]) expect(stdout).not.toContain(secret);
   });
 
-  it('says what is wrong with a text, and with its use', async () => {
-    const config = { accounts: [rest()] };
-    const limited = await runInProcess(['query', 'SELECT count(*) FROM Transaction LIMIT 5'], { config });
-    expect(limited).toMatchObject({ status: 2, stderr: expect.stringContaining('character 34: LIMIT') as string });
-    expect(await runInProcess(['query'], { config })).toMatchObject({ status: 2 });
-    const unknown = await runInProcess(['query', '--name=alert_events/opn'], { config });
-    expect(unknown).toMatchObject({ status: 2, stderr: expect.stringContaining('"alert_events/open"?') as string });
-    const off = await runInProcess(['query', '--name=transactions/slowest'], { config });
-    expect(off).toMatchObject({
-      status: 2,
-      stderr:
-        'error: no account has the query "transactions/slowest": switch its pack on with query_packs: [transactions]\n',
-    });
-    const without = { accounts: [account(simulator, 'shop')] };
-    expect(await runInProcess(['query', COUNT], { config: without })).toMatchObject({
-      status: 2,
-      stderr: expect.stringContaining('needs account_id') as string,
-    });
+  it.each([
+    [['SELECT count(*) FROM Transaction LIMIT 5'], 'character 34: LIMIT'],
+    [[], ''],
+    [['--name=alert_events/opn'], '"alert_events/open"?'],
+    [
+      ['--name=transactions/slowest'],
+      'error: no account has the query "transactions/slowest": switch its pack on with query_packs: [transactions]\n',
+    ],
+  ])('says what is wrong with %j', async (args, words) => {
+    const { status, stderr } = await query(...args);
+    expect([status, stderr]).toEqual([2, expect.stringContaining(words)]);
+  });
+
+  it('needs the number of an account of the REST interface', async () => {
+    const { status, stderr } = await commandsOn(account(simulator, 'shop'))('query', COUNT);
+    expect([status, stderr]).toEqual([2, expect.stringContaining('needs account_id')]);
   });
 
   it('ends with 1 and the words of the service where it refuses the query', async () => {
-    const result = await runInProcess(['query', 'SELECT nonsense(x) FROM Transaction'], {
-      config: { accounts: [rest()] },
-    });
+    const result = await query('SELECT nonsense(x) FROM Transaction');
     expect(result.status).toBe(1);
     expect(result.stderr).toMatch(/^error: account shop: the query cannot be read: graphql:queries/);
   });
@@ -92,29 +81,28 @@ describe('the command query', () => {
       json(response, { data: { actor: { account: { nrql: { results, metadata } } } } });
     });
     onTestFinished(service.close);
-    const config = { accounts: [account({ url: service.origin }, 'shop', { account_id: 7 })] };
-    const { stdout } = await runInProcess(['query', 'SELECT max(x) FROM Y FACET region, plan'], { config });
+    const ofService = commandsOn(account({ url: service.origin }, 'shop', { account_id: 7 }));
+    const { stdout } = await ofService('query', 'SELECT max(x) FROM Y FACET region, plan');
     expect(stdout).toBe('region  plan   constructor\neu      basic            7\nus      pro\n');
   });
 });
 
 describe('check --live and plan', () => {
   it('run each query once, and count them', async () => {
-    const config = { accounts: [rest({ applications: false, query_packs: ['alert_events'] })] };
-    const checked = await runInProcess(['check', '--live'], { config });
+    const withPack = commandsOn(rest({ applications: false, query_packs: ['alert_events'] }));
+    const checked = await withPack('check', '--live');
     expect(checked.stdout).toMatch(
       /query alert_events\/open: \d+ rows?; columns incidents, open, oldest; labels policy, condition, priority, entity, muted; \d+ series, none left out by max_series/,
     );
     expect(checked.status).toBe(0);
-    const plan = await runInProcess(['plan', '--format=json'], { config });
-    expect(JSON.parse(plan.stdout)).toMatchObject({
-      accounts: [{ groups: [{ group: 'queries', callsPerMinute: 0.2 }] }],
-    });
+    const plan = await withPack('plan', '--format=json');
+    const groups = [{ group: 'queries', callsPerMinute: 0.2 }];
+    expect(JSON.parse(plan.stdout)).toMatchObject({ accounts: [{ groups }] });
   });
 
   it('end with 1 where a query fails', async () => {
     const queries = [{ name: 'bad', nrql: 'SELECT nonsense(x) FROM Transaction', metrics: [{ name: 'bad_metric' }] }];
-    const checked = await runInProcess(['check', '--live'], { config: { accounts: [rest({ queries })] } });
+    const checked = await commandsOn(rest({ queries }))('check', '--live');
     expect(checked.stdout).toContain('query bad: problem: graphql:queries');
     expect(checked.status).toBe(1);
   });

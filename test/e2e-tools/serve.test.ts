@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { account } from '../e2e/support/config.ts';
+import { account, nerdGraphAccount } from '../e2e/support/config.ts';
 import { runProgram, type Program } from '../e2e/support/program.ts';
 import { simulatorForFile } from '../support/simulator.ts';
 
@@ -20,19 +20,8 @@ const telling = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURICompon
 
 describe('serve', () => {
   it('warns at the start of an interface that ends, and of what the configuration should not say', async () => {
-    const { status, stderr } = await runProgram(['serve', ADDRESS], {
-      ...whenItListens,
-      config: {
-        accounts: [
-          account(simulator, 'old'),
-          account(simulator, 'new', {
-            api: 'nerdgraph',
-            base_url: `${simulator.url}/graphql`,
-            api_key_header: 'X-Api-Key',
-          }),
-        ],
-      },
-    });
+    const accounts = [account(simulator, 'old'), nerdGraphAccount(simulator, 'new', { api_key_header: 'X-Api-Key' })];
+    const { status, stderr } = await runProgram(['serve', ADDRESS], { ...whenItListens, config: { accounts } });
     const warnings = stderr.split('\n').filter((line) => line.includes(' level=warn '));
     expect(warnings).toEqual([
       expect.stringMatching(/msg="config\.yaml:\d+:\d+: accounts\[1\]\.api_key_header: .*Api-Key/),

@@ -66,6 +66,11 @@ async function runAlone(args: readonly string[], { config, env: variables, folde
   }
 }
 
+/** Runs commands with these accounts in their configuration. */
+export function commandsOn(...accounts: ConfigInput['accounts']) {
+  return (...args: readonly string[]): Promise<ToolResult> => runInProcess(args, { config: { accounts } });
+}
+
 /** What was said on standard error but how far the command has come, which it says when it takes some time. */
 export function complaintsOf(stderr: string): string[] {
   return stderr.split('\n').filter((line) => line !== '' && !line.startsWith('reading '));
