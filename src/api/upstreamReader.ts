@@ -373,9 +373,10 @@ export interface UpstreamReader {
   readonly listAccounts?: ((call: CallOptions) => Promise<readonly ListedAccount[]>) | undefined;
   /** Reads all pages; `ids` limits the list to these applications. */
   listApplications(query: { readonly ids?: readonly number[] }, call: CallOptions): Promise<Application[]>;
-  readApplication(id: number, call: CallOptions): Promise<Application>;
+  /** Undefined, as `readKeyTransaction`: the interface has no such record outside its list. */
+  readApplication?(id: number, call: CallOptions): Promise<Application>;
   listKeyTransactions(query: { readonly ids?: readonly number[] }, call: CallOptions): Promise<KeyTransaction[]>;
-  readKeyTransaction(id: number, call: CallOptions): Promise<KeyTransaction>;
+  readKeyTransaction?(id: number, call: CallOptions): Promise<KeyTransaction>;
   /** The number of calls for a list with `count` entities. */
   listCalls(count: number): number;
   /** The hosts of applications that reported within about an hour. */

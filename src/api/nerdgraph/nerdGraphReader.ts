@@ -34,16 +34,6 @@ export function createNerdGraphReader(options: NerdGraphReaderOptions, before?: 
   const client = new Client(options, memory.failures);
   const transport = new Transport(client, options);
   const account = new NerdGraphAccount(transport, memory, options);
-  const only = <T extends { readonly id: number }>(
-    list: T[],
-    group: 'applications' | 'key_transactions',
-    id: number,
-  ): T => {
-    const [found] = chosen(list, [id]);
-    const what = group === 'applications' ? 'application' : 'key transaction';
-    if (found === undefined) throw transport.failure(group, `the account has no ${what} ${id}`, 'not_found');
-    return found;
-  };
   return {
     api: 'nerdgraph',
     memory,
@@ -64,15 +54,9 @@ export function createNerdGraphReader(options: NerdGraphReaderOptions, before?: 
       types: (call) => readEntityTypes(account, call),
       goldenMetrics: goldenMetricsRead(account),
     },
+    // A search by these ids is not documented.
     listApplications: async ({ ids }, call) => chosen(await listApplications(account, call), ids),
-    // Taken from the list: a search by this id is not documented.
-    readApplication: async (id, call) => only(await listApplications(account, call), 'applications', id),
     listKeyTransactions: async ({ ids }, call) => chosen(await listKeyTransactions(account, call), ids),
-    readKeyTransaction: async (id, call) => {
-      const found = only(await listKeyTransactions(account, call), 'key_transactions', id);
-      if (found.unread !== undefined) throw found.unread;
-      return found;
-    },
     listCalls: (count) => Math.max(1, Math.ceil(count / PAGE_SIZE)),
     listMetricNames: (query, call) => listMetricNames(account, query, call),
     diagnose: (range, call) => diagnose(account, range, call),

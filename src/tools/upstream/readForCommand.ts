@@ -87,9 +87,10 @@ export async function findApplications(
   let lists: ReturnType<typeof listAll> | undefined;
   for (const app of new Set(apps)) {
     const what = `application ${app}`;
-    const byId = isId(app)
-      ? await findById(accounts, what, ({ reader, call }) => reader.readApplication(Number(app), call))
-      : undefined;
+    const id = Number(app);
+    const read = async ({ reader, call }: LiveAccount): Promise<Application | undefined> =>
+      reader.readApplication?.(id, call) ?? (await reader.listApplications({ ids: [id] }, call))[0];
+    const byId = isId(app) ? await findById(accounts, what, read) : undefined;
     found.push(byId ?? findByName(await (lists ??= listAll(accounts)), app));
   }
   return found;
@@ -103,7 +104,12 @@ export async function findKeyTransactions(
   const found: FoundRecord<KeyTransaction>[] = [];
   for (const id of new Set(ids)) {
     const what = `key transaction ${id}`;
-    const one = await findById(accounts, what, ({ reader, call }) => reader.readKeyTransaction(id, call));
+    const one = await findById(accounts, what, async ({ reader, call }) => {
+      if (reader.readKeyTransaction !== undefined) return reader.readKeyTransaction(id, call);
+      const [found] = await reader.listKeyTransactions({ ids: [id] }, call);
+      if (found?.unread !== undefined) throw found.unread;
+      return found;
+    });
     if (one === undefined) throw new Error(`no key transaction has the id ${id}: the command discover lists them`);
     found.push(one);
   }
@@ -113,11 +119,11 @@ export async function findKeyTransactions(
 async function findById<T>(
   accounts: readonly LiveAccount[],
   what: string,
-  read: (account: LiveAccount) => Promise<T>,
+  read: (account: LiveAccount) => Promise<T | undefined>,
 ): Promise<FoundRecord<T> | undefined> {
   const attempts = accounts.map((account) =>
     read(account).then(
-      (value) => ({ account, value }),
+      (value) => value && { account, value },
       (error: unknown) => {
         // The id may belong to another account.
         const isNotFound = error instanceof UpstreamError && error.failure.reason === 'not_found';

@@ -110,7 +110,7 @@ describe('a call', () => {
     let time = 0;
     const now = (): number => (time += 250);
     const { reader, call, notes } = await serve((response) => json(response, { application: application(5) }), { now });
-    await reader.readApplication(5, call);
+    await reader.readApplication!(5, call);
     expect(notes.started).toEqual(['/applications/{id}.json']);
     expect(notes.ended).toEqual([
       { endpoint: '/applications/{id}.json', code: 200, seconds: expect.any(Number) as number },
@@ -168,14 +168,14 @@ describe('a call', () => {
     const first = reader.listApplications({}, call);
     await asked;
     const abort = new AbortController();
-    const second = reader.readApplication(2, { ...call, signal: abort.signal });
+    const second = reader.readApplication!(2, { ...call, signal: abort.signal });
     // One turn, so that it is past the limiter and waits for the connection.
     await new Promise((resolve) => setImmediate(resolve));
     abort.abort(new Error('enough'));
     await expect(second).rejects.toThrow('enough');
     answers[0]?.();
     await first;
-    await reader.readApplication(9, call);
+    await reader.readApplication!(9, call);
     expect(server.asked.map(({ path }) => path)).toEqual(['/v2/applications.json', '/v2/applications/9.json']);
   });
 
@@ -187,13 +187,13 @@ describe('a call', () => {
       if (index === 2) held.push(answer);
       else answer();
     });
-    await Promise.all([reader.readApplication(1, call), reader.readApplication(1, call)]);
+    await Promise.all([reader.readApplication!(1, call), reader.readApplication!(1, call)]);
     expect(server.open()).toBe(2);
-    const underWay = reader.readApplication(1, call);
+    const underWay = reader.readApplication!(1, call);
     await expect.poll(() => held.length).toBe(1);
     reader.retire();
     await expect.poll(() => server.open()).toBe(1);
-    expect(await reader.readApplication(1, call)).toMatchObject({ id: 1 });
+    expect(await reader.readApplication!(1, call)).toMatchObject({ id: 1 });
     await expect.poll(() => server.open()).toBe(1);
     held[0]?.();
     expect(await underWay).toMatchObject({ id: 1 });

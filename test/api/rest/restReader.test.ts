@@ -55,7 +55,7 @@ describe('createRestReader', () => {
     ['applications', (r, c) => r.listApplications({}, c), { applications: [] }, '/v2/applications.json', []],
     [
       'an application',
-      (r, c) => r.readApplication(7, c),
+      (r, c) => r.readApplication!(7, c),
       { application: application(7) },
       '/v2/applications/7.json',
       expect.objectContaining({ id: 7 }),
@@ -69,7 +69,7 @@ describe('createRestReader', () => {
     ],
     [
       'a key transaction',
-      (r, c) => r.readKeyTransaction(3, c),
+      (r, c) => r.readKeyTransaction!(3, c),
       { key_transaction: { id: 3, name: 'k' }, links: {} },
       '/v2/key_transactions/3.json',
       expect.objectContaining({ id: 3 }),
@@ -217,7 +217,7 @@ describe('createRestReader', () => {
     'fails for a single record that is %j',
     async (body) => {
       const { reader, call } = await serve((response) => json(response, body));
-      expect((await failureOf(reader.readApplication(7, call))).failure.reason).toBe('invalid_response');
+      expect((await failureOf(reader.readApplication!(7, call))).failure.reason).toBe('invalid_response');
     },
   );
 
