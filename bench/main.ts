@@ -50,8 +50,8 @@ const parts: readonly Part[] = [
   { name: 'rendering', rows: renderRows },
   { name: 'rendering-500k', rows: largeRenderRows, large: true },
   { name: 'answers', rows: answerRows },
-  { name: 'memory', rows: async (runs) => [await memoryRow('100k', runs)] },
-  { name: 'memory-500k', rows: async (runs) => [await memoryRow('500k', runs)], large: true },
+  { name: 'memory', rows: async () => [await memoryRow('100k')], large: true },
+  { name: 'memory-500k', rows: async () => [await memoryRow('500k')], large: true },
   { name: 'start', rows: async (runs) => [await startRow(runs)] },
 ];
 
