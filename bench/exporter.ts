@@ -30,7 +30,7 @@ export interface Exporter {
   /** Reads the status page. */
   page(): Promise<Scrape>;
   scrape(options?: { readonly gzip?: boolean; readonly query?: string }): Promise<Scrape>;
-  /** The whole answer as text. */
+  /** The whole exposition as text. */
   read(query: string): Promise<string>;
   /** Advances to the next window. */
   nextWindow(): Promise<void>;
@@ -155,7 +155,7 @@ export async function listening(child: ChildProcess): Promise<string> {
   throw new Error(`the program ended before it listened: ${said.join('\n')}`);
 }
 
-/** Reads an answer to its last byte; what the client does with it is no part of what is measured. */
+/** Reads a response to its last byte; what the client does with it is no part of what is measured. */
 export function fetchWhole(url: string, gzip: boolean): Promise<{ readonly scrape: Scrape; readonly body: Buffer }> {
   const headers = {
     'accept-encoding': gzip ? 'gzip' : 'identity',

@@ -8,11 +8,11 @@ export interface FleetCost extends FleetSize {
   readonly series: number;
   readonly coldCalls: number;
   readonly coldMs: number;
-  /** Processor time of the first refresh and its answer. */
+  /** Processor time of the first refresh and its exposition. */
   readonly coldCpuSeconds: number;
   readonly refreshCalls: number;
   readonly refreshMs: number;
-  /** Processor time of the second refresh and its answer. */
+  /** Processor time of the second refresh and its exposition. */
   readonly refreshCpuSeconds: number;
   /** A further compressed scrape of the same window. */
   readonly warmMs: number;
@@ -76,7 +76,7 @@ export async function refreshes(exporter: Exporter, count: number, { gzip = fals
   }
 }
 
-/** How many series a whole answer has. */
+/** How many series a whole exposition has. */
 export async function seriesOf(exporter: Exporter): Promise<number> {
   const text = await exporter.read('');
   return text.split('\n').filter((line) => line !== '' && !line.startsWith('#')).length;

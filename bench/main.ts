@@ -17,7 +17,7 @@ import { entityRows } from './rowsOfEntities.ts';
 import { nerdGraphRows } from './rowsOfNerdGraph.ts';
 import { queryRows } from './rowsOfQueries.ts';
 import { largeRenderRows, renderRows } from './rowsOfRendering.ts';
-import { answerRows, blockRows, memoryRow, pageRow, startRow } from './rowsOfResources.ts';
+import { responseRows, blockRows, memoryRow, pageRow, startRow } from './rowsOfResources.ts';
 
 interface Part {
   readonly name: string;
@@ -49,7 +49,7 @@ const parts: readonly Part[] = [
   { name: 'entities', rows: entityRows },
   { name: 'rendering', rows: renderRows },
   { name: 'rendering-500k', rows: largeRenderRows, large: true },
-  { name: 'answers', rows: answerRows },
+  { name: 'responses', rows: responseRows },
   { name: 'memory', rows: async () => [await memoryRow('100k')], large: true },
   { name: 'memory-500k', rows: async () => [await memoryRow('500k')], large: true },
   { name: 'start', rows: async (runs) => [await startRow(runs)] },

@@ -25,8 +25,8 @@ export async function measured<T>(script: string, ...args: readonly (string | nu
 export async function ask<T>(child: ChildProcess, message: string): Promise<T> {
   const answered = once(child, 'message');
   child.send(message);
-  const [answer] = (await answered) as [T];
-  return answer;
+  const [reply] = (await answered) as [T];
+  return reply;
 }
 
 export interface Upstream {

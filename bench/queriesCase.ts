@@ -12,8 +12,8 @@ const agent = new Agent({ connections: AT_ONCE });
 const body = JSON.stringify({ query: 'query', variables: { nrql } });
 
 async function read(): Promise<void> {
-  const answer = await agent.request({ origin: address, path: '/graphql', method: 'POST', body });
-  JSON.parse(await answer.body.text());
+  const response = await agent.request({ origin: address, path: '/graphql', method: 'POST', body });
+  JSON.parse(await response.body.text());
 }
 
 const figures: number[] = [];

@@ -15,7 +15,7 @@ export interface RenderMeasurement {
   /** Milliseconds, one for each refresh. */
   readonly first: readonly number[];
   readonly warm: readonly number[];
-  /** Longest times without a turn of the event loop, of first answers; milliseconds on the processor. */
+  /** Longest times without a turn of the event loop, of first expositions; milliseconds on the processor. */
   readonly blocks: readonly number[];
   readonly longestBlock: number;
   readonly bytes: number;
@@ -26,7 +26,7 @@ const WARMS = 3;
 
 type Render = () => Promise<number>;
 
-/** What takes over the values of a refresh, and what then makes an answer and says how many bytes it has. */
+/** What takes over the values of a refresh, and what then makes an exposition and says how many bytes it has. */
 interface Contender {
   readonly take: (entities: EntitySamples[]) => void;
   readonly render: Render;

@@ -1,8 +1,8 @@
 /** What one row of the table says; all figures of a row come from the same run. */
 export interface Row {
   readonly what: string;
-  /** Which answer of a refresh it is about: with one Prometheus every answer is the first. */
-  readonly answer?: 'first' | 'following';
+  /** Which exposition after a refresh it is about: with one Prometheus every one is the first. */
+  readonly exposition?: 'first' | 'following';
   readonly unit: 'calls' | 'ms' | 'MB' | 'series';
   readonly runs: readonly number[];
   readonly reference: { readonly what: string; readonly runs: readonly number[] };
@@ -73,12 +73,12 @@ export function table(head: readonly string[], lines: readonly (readonly string[
 }
 
 export function rowTable(rows: readonly JudgedRow[]): string {
-  const head = ['What', 'Answer', 'Median (lowest to highest)', 'Reference', 'Ratio', 'Aim', 'Met'];
+  const head = ['What', 'Exposition', 'Median (lowest to highest)', 'Reference', 'Ratio', 'Aim', 'Met'];
   return table(
     head,
     rows.map((row) => [
       row.what,
-      row.answer ?? '',
+      row.exposition ?? '',
       `${figure(row.median)} ${row.unit} (${figure(row.lowest)} to ${figure(row.highest)})`,
       `${figure(row.referenceMedian)} ${row.unit}, ${row.reference.what}`,
       ratioText(row),

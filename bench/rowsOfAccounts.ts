@@ -55,14 +55,14 @@ export async function accountRows(runs: number): Promise<Row[]> {
     compared('calls of the first refresh', 'calls', ({ coldCalls }) => coldCalls),
     compared('calls per refresh', 'calls', ({ refreshCalls }) => refreshCalls),
     {
-      what: `${name}: first refresh and its answer`,
+      what: `${name}: first refresh and its exposition`,
       unit: 'ms',
       runs: costs.map(({ coldMs }) => coldMs),
       reference: { what: boundWords, runs: costs.map(({ coldCalls }) => bound(coldCalls)) },
       aim: { kind: 'mostTimes', limit: 1.25 },
     },
     {
-      what: `${name}: next refresh and its answer`,
+      what: `${name}: next refresh and its exposition`,
       unit: 'ms',
       runs: costs.map(({ refreshMs }) => refreshMs),
       reference: { what: boundWords, runs: costs.map(({ refreshCalls }) => bound(refreshCalls)) },

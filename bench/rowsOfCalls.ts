@@ -47,7 +47,7 @@ export async function callRows(runs: number): Promise<Row[]> {
     },
     {
       what: 'Calls of two further scrapes in the window',
-      answer: 'following',
+      exposition: 'following',
       unit: 'calls',
       runs: further,
       reference: minimum(0),
@@ -80,8 +80,8 @@ export async function refreshRows(runs: number, applications: number): Promise<R
   }
   return [
     {
-      what: `First refresh and its answer, ${applications} applications with 5 hosts each`,
-      answer: 'first',
+      what: `First refresh and its exposition, ${applications} applications with 5 hosts each`,
+      exposition: 'first',
       unit: 'ms',
       runs: walls,
       reference: { what: `(ceil(calls / ${AT_ONCE}) + list pages) x ${LATENCY_MS} ms`, runs: ideals },

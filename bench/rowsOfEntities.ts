@@ -38,7 +38,7 @@ export async function entityRows(runs: number): Promise<Row[]> {
         figures['bare']?.push(each * calls);
         const series = await seriesOf(exporter);
         if (series < FLEET.applications * GOLDEN_SELECTS.length)
-          throw new Error(`the answer is not whole: ${series} series`);
+          throw new Error(`the exposition is not whole: ${series} series`);
         await exporter.watch();
         await refreshes(exporter, 3);
         figures['blocks']?.push((await exporter.usage()).longestBlockMs);
@@ -54,7 +54,7 @@ export async function entityRows(runs: number): Promise<Row[]> {
       ...{ unit: 'calls', runs: calls, reference: { what: 'calls of their list', runs: lists }, aim: undefined },
     },
     {
-      what: `${what}: processor time of a refresh, answer included`,
+      what: `${what}: processor time of a refresh, exposition included`,
       ...{ unit: 'ms', runs: ours, reference: { what: 'undici and JSON alone', runs: bare }, aim: undefined },
     },
     {

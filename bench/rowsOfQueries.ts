@@ -47,7 +47,7 @@ export async function queryRows(runs: number): Promise<Row[]> {
         );
         bare.push(figure / ROWS_OF_A_QUERY);
         const series = await seriesOf(exporter);
-        if (series < 2 * QUERIES * ROWS_OF_A_QUERY) throw new Error(`the answer is not whole: ${series} series`);
+        if (series < 2 * QUERIES * ROWS_OF_A_QUERY) throw new Error(`the exposition is not whole: ${series} series`);
       },
       ALONE,
     );
@@ -64,8 +64,8 @@ export async function queryRows(runs: number): Promise<Row[]> {
   }
   return [
     {
-      what: `${QUERIES} queries of ${ROWS_OF_A_QUERY} rows: processor time per row, answer included`,
-      answer: 'first',
+      what: `${QUERIES} queries of ${ROWS_OF_A_QUERY} rows: processor time per row, exposition included`,
+      exposition: 'first',
       unit: 'ms',
       runs: ours,
       reference: { what: 'undici and JSON alone', runs: bare },
@@ -73,7 +73,7 @@ export async function queryRows(runs: number): Promise<Row[]> {
     },
     {
       what: `${QUERIES} queries of ${ROWS_OF_A_QUERY} rows beside ${FLEET.applications} applications: longest block, three refreshes`,
-      answer: 'first',
+      exposition: 'first',
       unit: 'ms',
       runs: blocks,
       reference: { what: 'the most it may be', runs: [LONGEST_BLOCK_MS] },

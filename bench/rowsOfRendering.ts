@@ -8,7 +8,7 @@ import type { Aim, Row } from './rows.ts';
 
 const NO_BLOCK: Aim = { kind: 'never', limit: 20 };
 
-/** Answers that follow are copies of the first. */
+/** Expositions that follow are copies of the first. */
 const AS_FAST: Aim = { kind: 'timesFaster', limit: 8 };
 
 const SHAPE_WORDS: Record<Shape, string> = { spread: '35 families', flat: '1 family' };
@@ -17,11 +17,11 @@ interface Comparison {
   readonly series: number;
   readonly shape: Shape;
   readonly compressed: boolean;
-  /** The most that the first answer may take of prom-client's time. */
+  /** The most that the first exposition may take of prom-client's time. */
   readonly first: number;
 }
 
-/** The text of 100,000 series against prom-client's. Values all change before each first answer. */
+/** The text of 100,000 series against prom-client's. Values all change before each first exposition. */
 export async function renderRows(runs: number): Promise<Row[]> {
   const series = 100_000;
   return [
@@ -45,16 +45,16 @@ async function compared({ series, shape, compressed, first }: Comparison, runs: 
   const name = `${series / 1000}k series, ${SHAPE_WORDS[shape]}${compressed ? ', gzip' : ''}`;
   return [
     {
-      what: `${name}: first answer after a refresh`,
-      answer: 'first',
+      what: `${name}: first exposition after a refresh`,
+      exposition: 'first',
       unit: 'ms',
       runs: ours.first,
       reference: { what: 'prom-client', runs: library.first },
       aim: { kind: 'mostTimes', limit: first },
     },
     {
-      what: `${name}: answers that follow`,
-      answer: 'following',
+      what: `${name}: expositions that follow`,
+      exposition: 'following',
       unit: 'ms',
       runs: ours.warm,
       reference: { what: 'prom-client', runs: library.warm },
@@ -62,7 +62,7 @@ async function compared({ series, shape, compressed, first }: Comparison, runs: 
     },
     {
       what: `${name}: longest block of the event loop`,
-      answer: 'first',
+      exposition: 'first',
       unit: 'ms',
       runs: ours.blocks,
       reference: { what: 'prom-client', runs: library.blocks },
@@ -71,7 +71,7 @@ async function compared({ series, shape, compressed, first }: Comparison, runs: 
   ];
 }
 
-/** A whole answer as a client sees it, against a bare server that sends the same bytes. */
+/** A whole exposition as a client sees it, against a bare server that sends the same bytes. */
 async function overHttp(series: number, runs: number): Promise<Row> {
   const child = spawn(process.execPath, scriptArguments('serverCase.ts', series), {
     cwd: PROJECT,
@@ -88,8 +88,8 @@ async function overHttp(series: number, runs: number): Promise<Row> {
       }
     }
     return {
-      what: `${series / 1000}k series over HTTP: answers that follow`,
-      answer: 'following',
+      what: `${series / 1000}k series over HTTP: expositions that follow`,
+      exposition: 'following',
       unit: 'ms',
       runs: times.exposition,
       reference: { what: 'bare server, same bytes', runs: times.bare },

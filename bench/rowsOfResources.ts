@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { ModuleKind, ScriptTarget, transpileModule } from 'typescript';
-import type { AnswersMeasurement } from './answersCase.ts';
+import type { ResponsesMeasurement } from './responsesCase.ts';
 import { type Exporter, NERDGRAPH, type Reading, REST, startExporter } from './exporter.ts';
 import { seriesOf, withExporter } from './fleetCost.ts';
 import { measured, PROJECT, startUpstream } from './processes.ts';
@@ -18,14 +18,19 @@ export const FLEETS: Record<'10k' | '100k' | '500k', FleetSize> = {
   '500k': { applications: 2109, hostsPerApplication: 5 },
 };
 
-/** Processor time of one metric data answer. */
-export async function answerRows(runs: number): Promise<Row[]> {
+/** Processor time of one metric data response. */
+export async function responseRows(runs: number): Promise<Row[]> {
   const upstream = await startUpstream({ applications: 1, hostsPerApplication: 1 }, 0);
   try {
-    const { reader, bare } = await measured<AnswersMeasurement>('answersCase.ts', runs, 3000, `${upstream.address}/v2`);
+    const { reader, bare } = await measured<ResponsesMeasurement>(
+      'responsesCase.ts',
+      runs,
+      3000,
+      `${upstream.address}/v2`,
+    );
     return [
       {
-        what: 'Processor time per answer of 15 metrics x 11 values',
+        what: 'Processor time per response of 15 metrics x 11 values',
         unit: 'ms',
         runs: reader,
         reference: { what: 'undici and JSON alone', runs: bare },
@@ -52,7 +57,7 @@ async function libraryPeakMegabytes(series: number): Promise<number> {
 }
 
 /**
- * Peak memory of the built program over some refreshes and their compressed answers, against the client library's. Measured once:
+ * Peak memory of the built program over some refreshes and their compressed expositions, against the client library's. Measured once:
  * the refreshes are a minute apart, as Prometheus makes them, because V8 collects garbage in the pauses.
  */
 export async function memoryRow(size: '100k' | '500k'): Promise<Row> {
@@ -98,7 +103,7 @@ export async function startRow(runs: number): Promise<Row> {
 const LATENCY_MS = 50;
 const LONGEST_BLOCK_MS = 20;
 
-/** How long the main thread of the program works without a turn for anything else, answers included. */
+/** How long the main thread of the program works without a turn for anything else, expositions included. */
 export async function blockRows(runs: number, applications: number): Promise<Row[]> {
   return [
     ...(await blockRowsOf('REST', REST, { kind: 'never', limit: LONGEST_BLOCK_MS }, runs, applications)),
@@ -129,7 +134,7 @@ async function blockRowsOf(
   }
   const row = (what: string, blocks: readonly number[]): Row => ({
     what: `Longest block of the event loop, ${what}, ${applications} applications with 5 hosts each, ${name}`,
-    answer: 'first',
+    exposition: 'first',
     unit: 'ms',
     runs: blocks,
     reference: { what: 'the most it may be', runs: [LONGEST_BLOCK_MS] },

@@ -56,23 +56,25 @@ const server = createServer((request, response) => {
   underWay += 1;
   atOnce = Math.max(atOnce, underWay);
   const arrived = performance.now();
-  const answer = (body: Buffer): void => {
+  const respond = (body: Buffer): void => {
     underWay -= 1;
     response.setHeader('Content-Type', 'application/json');
     response.setHeader('Content-Length', body.length);
     response.end(body);
   };
-  const answerLater = (body: Buffer): void => {
+  const respondLater = (body: Buffer): void => {
     const left = latency - (performance.now() - arrived);
-    if (left <= 0) answer(body);
-    else setTimeout(answer, left, body);
+    if (left <= 0) respond(body);
+    else setTimeout(respond, left, body);
   };
   if (request.method !== 'POST') {
-    answerLater(bodyOf(request.url ?? '', response) ?? Buffer.from('{}'));
+    respondLater(bodyOf(request.url ?? '', response) ?? Buffer.from('{}'));
     return;
   }
   void json(request).then((asked) => {
-    answerLater(graphqlBody({ applications, hostsPerApplication }, asked as GraphqlRequest, calls % metricData.length));
+    respondLater(
+      graphqlBody({ applications, hostsPerApplication }, asked as GraphqlRequest, calls % metricData.length),
+    );
   });
 });
 

@@ -15,7 +15,7 @@ import {
   type FleetSize,
 } from './fleet.ts';
 
-/** What a request of NerdGraph says, as far as the answers here depend on it. */
+/** What a request of NerdGraph says, as far as the responses here depend on it. */
 export interface GraphqlRequest {
   readonly query: string;
   readonly variables?: {

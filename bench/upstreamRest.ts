@@ -10,13 +10,13 @@ import {
   type FleetSize,
 } from './fleet.ts';
 
-/** Answers of one kind that differ in all of their values: what is asked again has changed. */
+/** Responses of one kind that differ in all of their values: what is asked again has changed. */
 const VARIANTS = 16;
 
 const FROM = '2026-11-21T00:00:00+00:00';
 const TO = '2026-11-21T00:29:59+00:00';
 
-/** Metric data answers of 15 metrics with 11 values each. */
+/** Metric data responses of 15 metrics with 11 values each. */
 export function metricDataBodies(): readonly Buffer[] {
   return Array.from({ length: VARIANTS }, (_, variant) => {
     const metrics = [

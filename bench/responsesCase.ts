@@ -1,6 +1,6 @@
 /**
- * Processor time per metric data answer, transport included, in a process of its own:
- * `node --import tsx bench/answersCase.ts <runs> <answers per run> <address>`; prints JSON.
+ * Processor time per metric data response, transport included, in a process of its own:
+ * `node --import tsx bench/responsesCase.ts <runs> <responses per run> <address>`; prints JSON.
  */
 import { Agent } from 'undici';
 import type { RateLimiter } from '../src/api/upstreamReader.ts';
@@ -11,8 +11,8 @@ import { queryNames } from '../src/metrics/windowFamilies.ts';
 import { DATASTORE } from './fleet.ts';
 import { inParallel } from './inParallel.ts';
 
-export interface AnswersMeasurement {
-  /** Milliseconds of processor time per answer, one for each run. */
+export interface ResponsesMeasurement {
+  /** Milliseconds of processor time per response, one for each run. */
   readonly reader: readonly number[];
   /** undici and JSON alone. */
   readonly bare: readonly number[];
@@ -20,7 +20,7 @@ export interface AnswersMeasurement {
 
 const AT_ONCE = 32;
 
-const [runs = 0, answers = 0] = process.argv.slice(2).map(Number);
+const [runs = 0, responses = 0] = process.argv.slice(2).map(Number);
 const address = process.argv[4] ?? '';
 const limiter: RateLimiter = { acquire: () => Promise.resolve(() => undefined) };
 const call = { signal: new AbortController().signal, limiter };
@@ -51,7 +51,7 @@ const origin = new URL(address).origin;
 const path = `/v2/applications/1/metrics/data.json?${names.map((name) => `names%5B%5D=${encodeURIComponent(name)}`).join('&')}&summarize=true`;
 
 function ignore(): void {
-  // Only the time of an answer is measured.
+  // Only the time of a response is measured.
 }
 
 function fail(_endpoint: string, _reason: string, message: string): never {
@@ -61,7 +61,7 @@ function fail(_endpoint: string, _reason: string, message: string): never {
 async function readOurs(): Promise<void> {
   const [outcome] = await reader.metricData.plan([subject], range).read(call);
   const data = outcome !== undefined && 'value' in outcome ? outcome.value.metrics : undefined;
-  if (data?.size !== 15 || !data.has(METRIC.web)) throw new Error('the answer is not whole');
+  if (data?.size !== 15 || !data.has(METRIC.web)) throw new Error('the response is not whole');
 }
 
 async function readBare(): Promise<void> {
@@ -69,12 +69,12 @@ async function readBare(): Promise<void> {
   JSON.parse(await body.text());
 }
 
-/** Milliseconds of processor time per answer, `AT_ONCE` under way all the time. */
+/** Milliseconds of processor time per response, `AT_ONCE` under way all the time. */
 async function costOf(read: () => Promise<void>): Promise<number> {
   const before = process.cpuUsage();
-  await inParallel(answers, AT_ONCE, read);
+  await inParallel(responses, AT_ONCE, read);
   const { user, system } = process.cpuUsage(before);
-  return (user + system) / 1000 / answers;
+  return (user + system) / 1000 / responses;
 }
 
 // Once without counting, so that the code is compiled and the connections are open.
@@ -86,4 +86,4 @@ for (let run = 0; run < runs; run += 1) {
   measurement.bare.push(await costOf(readBare));
 }
 await Promise.all([reader.close(), agent.destroy()]);
-process.stdout.write(JSON.stringify(measurement satisfies AnswersMeasurement));
+process.stdout.write(JSON.stringify(measurement satisfies ResponsesMeasurement));
