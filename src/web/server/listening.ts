@@ -17,22 +17,15 @@ const HOST_NAME = /^[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?$/;
 
 /** Reads `host:port`, `:port` or `[::1]:port`; for port 0 the system chooses one. Throws an error that says what to change. */
 export function parseListenAddress(text: string): ListenAddress {
-  const groups = ADDRESS.exec(text)?.groups;
-  if (groups === undefined) {
-    throw new Error(`"${text}" is no listen address: write host:port, :port or [IPv6 address]:port.`);
+  const { six, plain = '', port: digits } = ADDRESS.exec(text)?.groups ?? {};
+  const port = Number(digits);
+  const isHost = six === undefined ? plain === '' || HOST_NAME.test(plain) : isIP(six.replace(/%.*/, '')) === 6;
+  if (!(port <= 65_535) || !isHost) {
+    throw new Error(
+      `"${text}" is no listen address: write host:port, :port or [IPv6 address]:port, a port up to 65535.`,
+    );
   }
-  const port = Number(groups.port);
-  if (port > 65_535) throw new Error(`"${text}": a port is a number from 0 to 65535.`);
-  if (groups.six !== undefined) {
-    if (isIP(groups.six.split('%', 1)[0] ?? '') !== 6) {
-      throw new Error(`"${text}": what stands between brackets must be an IPv6 address.`);
-    }
-    return { host: groups.six, port };
-  }
-  const host = groups.plain ?? '';
-  if (host === '') return { host: undefined, port };
-  if (!HOST_NAME.test(host)) throw new Error(`"${text}": "${host}" is no host name or IPv4 address.`);
-  return { host, port };
+  return { host: six ?? (plain === '' ? undefined : plain), port };
 }
 
 /** `host:port`, with brackets around an IPv6 address. */
@@ -45,19 +38,11 @@ const FIRST_SOCKET = 3;
 
 /** File descriptors of the sockets that systemd handed over to this process. Throws a {@link ListenError} without any. */
 export function systemdSockets(environment: Readonly<Record<string, string | undefined>>, pid: number): number[] {
-  const { LISTEN_FDS: count, LISTEN_PID: owner } = environment;
-  if (count === undefined || owner === undefined) {
+  const { LISTEN_FDS: count = '', LISTEN_PID: owner } = environment;
+  if (owner !== String(pid) || !/^[1-9]\d{0,3}$/.test(count)) {
     throw new ListenError(
-      '--web.systemd-socket is given but systemd handed over no socket (LISTEN_FDS and LISTEN_PID are not set): start the service through its .socket unit.',
+      '--web.systemd-socket is given but systemd handed over no socket to this process (LISTEN_FDS, LISTEN_PID): start the service through its .socket unit.',
     );
-  }
-  if (owner !== String(pid)) {
-    throw new ListenError(
-      `--web.systemd-socket is given but the sockets belong to process ${owner} (LISTEN_PID), not to this one (${pid}).`,
-    );
-  }
-  if (!/^[1-9]\d{0,3}$/.test(count)) {
-    throw new ListenError(`--web.systemd-socket is given but LISTEN_FDS is "${count}": no socket was handed over.`);
   }
   return Array.from({ length: Number(count) }, (_, index) => FIRST_SOCKET + index);
 }

@@ -42,8 +42,8 @@ describe('the command backfill', () => {
   it.each([
     ['config.yaml', '--output: FOLDER/config.yaml would be replaced: give --force, or choose another name'],
     ['nowhere/out.om', '--output: there is no folder FOLDER/nowhere: make it, or choose another name'],
-    ['nowhere/', '--output: the name of a file is missing behind the folder'],
-    ['.', '--output: FOLDER cannot be replaced: a folder has that name. Choose another'],
+    ['nowhere/', '--output: FOLDER/nowhere/ is a folder, not a file: choose another name'],
+    ['.', '--output: FOLDER is a folder, not a file: choose another name'],
   ])('ends with status 2 and a sentence for the output %s, before it reads anything', async (name, sentence) => {
     const before = [simulator.requests.count(), readFileSync(configFile, 'utf8')];
     const { status, stderr } = await run('--from=10m', `--output=${join(folder, name)}`);
