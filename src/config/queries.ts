@@ -20,9 +20,6 @@ import { readYaml, type YamlFile } from './yaml/readYaml.ts';
 /** The folder of the packs: beside the built program, or in a checkout beside `src`. */
 const PACK_FOLDERS = ['./packs/', '../../packs/'].map((folder) => fileURLToPath(new URL(folder, import.meta.url)));
 
-/** The most problems that are reported for one query: further ones mostly follow from the first. */
-const MAX_PROBLEMS = 20;
-
 const NOT_REPLACED = 'has a ${...}, which stays as it is: placeholders are not replaced in query files';
 
 interface QueryList {
@@ -129,7 +126,7 @@ function checkText(written: Readonly<Record<string, unknown>>, staticLabels: rea
   if (typeof text !== 'string' || text === '') return;
   const { problems, columns, facets } = readStatement(text);
   const reportAt = (at: number, message: string): void => report(['nrql'], `character ${at + 1}: ${message}`);
-  for (const { at, message } of problems.slice(0, MAX_PROBLEMS)) reportAt(at, message);
+  for (const { at, message } of problems) reportAt(at, message);
   const labels = written['labels'];
   const taken = new Set<string>();
   const labelProblem = (name: string): string | undefined => {

@@ -26,7 +26,9 @@ export type CallKind = (typeof CALL_KINDS)[number];
 /** The members by which a rule selects calls; without them it matches all. */
 const MATCHER = {
   /** Kinds of calls. */
-  on: z.union([z.enum(CALL_KINDS), z.array(z.enum(CALL_KINDS)).min(1)]).optional(),
+  on: z
+    .union([z.enum(CALL_KINDS), z.array(z.enum(CALL_KINDS)).min(1)], `must be of ${CALL_KINDS.join(', ')}`)
+    .optional(),
   /** The path, query included, or `/graphql` with the texts of the queries; `*` stands for any run of characters. */
   path: z.string().min(1).optional(),
   /** The application in the path, or one that the NRQL query selects by `appId`. */
@@ -172,10 +174,6 @@ export function parseFault(text: string): FaultRuleInput {
     const [parameter, value] = pair(part);
     if (value === undefined) throw new Error(`"${part}" must be name=value`);
     rule[parameter] = scalar(value);
-  }
-  const kind = rule['on'];
-  if (kind !== undefined && !CALL_KINDS.some((known) => known === kind)) {
-    throw new Error(`unknown kind of calls ${JSON.stringify(kind)}; one of ${CALL_KINDS.join(', ')}`);
   }
   const parsed = FAULT_RULE.safeParse(rule);
   if (!parsed.success) throw new Error(describeFaults(parsed.error));

@@ -8,7 +8,6 @@ import {
   type MetricSeries,
   type PlannedCall,
   type SeriesChunk,
-  type TimeRange,
   planAll,
 } from '../../api/upstreamReader.ts';
 import type { FamilyScope } from '../../metrics/family.ts';
@@ -82,13 +81,9 @@ interface BackfillEntity {
 }
 
 /** The application and its hosts, with the metric names to request; from disk when an earlier run has read them. */
-async function readEntities(
-  subject: BackfillSubject,
-  range: TimeRange,
-  { reader }: LiveAccount,
-  call: CallOptions,
-  checkpoint: Checkpoint,
-): Promise<readonly BackfillEntity[]> {
+async function readEntities(subject: BackfillSubject, context: ApplicationContext): Promise<readonly BackfillEntity[]> {
+  const { state, account, call, checkpoint } = context;
+  const [{ range }, { reader }] = [state, account];
   const file = `${folderOf(subject)}/layout.json`;
   // Only this function writes the file, so its form is known.
   if (checkpoint.has(file)) return (await checkpoint.read(file)) as readonly BackfillEntity[];
@@ -144,14 +139,14 @@ export interface FinishedEntity extends Pick<BackfillEntity, 'labels'> {
 
 /** Reads an application chunk by chunk, and writes its calculated series to disk. Finished work is not repeated. */
 export async function backfillApplication(subject: BackfillSubject, context: ApplicationContext): Promise<void> {
-  const { state, checkpoint, account, call, chunks, sleep } = context;
+  const { checkpoint, call, chunks, sleep } = context;
   call.signal.throwIfAborted();
   if (checkpoint.has(finishedFile(subject))) {
     const count = (await finishedEntities(subject, checkpoint)).length * chunks.length;
     context.count(count, count - chunks.length);
     return;
   }
-  const entities = await persistently(() => readEntities(subject, state.range, account, call, checkpoint), sleep);
+  const entities = await persistently(() => readEntities(subject, context), sleep);
   await readChunks(subject, entities, context);
   await context.calculating(async () => {
     const database = await chooseDatabase(subject, context);

@@ -59,14 +59,10 @@ export async function checkAccount(
   const rows = (fallback: Judged) => FACTS.map((fact) => ({ ...fact, judged: found[fact.id] ?? fallback }));
   try {
     const { rest, graph, largest } = await openSides(account, timing);
+    const both = isJudged(rest) ? rest : isJudged(graph) ? graph : { ...graph, ...rest };
     await runProbes(found, judged, REST_PROBES, rest);
     await runProbes(found, judged, NERDGRAPH_PROBES, graph);
-    await runProbes(
-      found,
-      judged,
-      [DATABASE_PROBE],
-      isJudged(rest) ? rest : isJudged(graph) ? graph : { ...graph, ...rest },
-    );
+    await runProbes(found, judged, [DATABASE_PROBE], both);
     await runProbes(found, judged, [GOLDEN_PROBE], graph);
     account.calls.limit = MAX_CALLS;
     found.late_minutes = await checkLate(account, largest, timing);

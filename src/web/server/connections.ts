@@ -62,7 +62,8 @@ export class Connections {
   /** Stops listening, and closes connections after their response, or after `graceMs`. Resolves when all are closed. */
   async close(servers: readonly Server[], graceMs: number): Promise<void> {
     this.#closing = true;
-    const closed = servers.filter(({ listening }) => listening).map(closeServer);
+    const listening = servers.filter((server) => server.listening);
+    const closed = listening.map((server) => new Promise((done) => server.close(done)));
     for (const { waiting, socket, current } of this.#open.values()) {
       if (waiting === 0) socket.destroy();
       else if (current?.headersSent === false) current.setHeader('Connection', 'close');
@@ -115,10 +116,4 @@ export class Connections {
 function keyOf(socket: Socket): string | Socket {
   const { remoteAddress, remotePort, localAddress, localPort } = socket;
   return remotePort === undefined ? socket : [remoteAddress, remotePort, localAddress, localPort].join(' ');
-}
-
-function closeServer(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve());
-  });
 }

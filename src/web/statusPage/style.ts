@@ -113,11 +113,6 @@ button { cursor: pointer; }
 .facts .bar { height: .4rem; max-width: 20rem; }
 .queue { fill: var(--queue); } .total, .used { fill: var(--total); }
 ${CLASSES.join(' ')}
-@media print {
-  nav, .search, .pages { display: none; }
-  section { border: 0; padding: 0; }
-  tr { break-inside: avoid; }
-}
 @media (max-width: 44rem) {
   .notice dl div { display: block; }
   .stack, .stack caption, .stack tbody, .stack tr, .stack th, .stack td { display: block; }

@@ -22,7 +22,7 @@ describe('the short form of a fault', () => {
     ['hang=3', /"hang" takes no value/],
     ['status=99', /^status: /],
     ['status', /^status: /],
-    ['hang,on=everything', /^unknown kind of calls "everything"; one of applications, /],
+    ['hang,on=everything', /^on: must be of applications, /],
     ['on=metric_data', /^a rule begins with its effect, such as "status=503,on=metric_data"/],
     ['hang,colour=red', /colour/],
     ['hang,times', /"times" must be name=value/],
