@@ -160,16 +160,13 @@ export class AccountSnapshot {
   /** A list that was never read, or waits, counts as one missing task; any other list counts by its entries. */
   #list(list: Task): void {
     const state = this.#stateOf(list);
-    if (list.lastRead === undefined || this.#waits(list)) this.#count(list, 'missing', undefined);
+    const { applicationList, keyTransactionList } = this.#account.inventory;
+    // That of key transactions is not served while the names of their applications are not known.
+    const waits = list === keyTransactionList && !applicationList.tried;
+    if (list.lastRead === undefined || waits) this.#count(list, 'missing', undefined);
     // The list itself counts, too, because an empty list has no entries.
     else if (this.#needs.always.has(list.group)) this.complete &&= state === 'fresh';
     this.#window(list, state);
-  }
-
-  /** True for the list of key transactions while it is not served, because the names of their applications are not known. */
-  #waits(list: Task): boolean {
-    const { applicationList, keyTransactionList } = this.#account.inventory;
-    return list === keyTransactionList && !applicationList.tried;
   }
 
   /** @param task the task to count; for an entry of a list, its list */

@@ -30,8 +30,8 @@ interface EndedCalls {
 
 /** A slot that was reserved for a read: its first call uses it, later ones wait for theirs. */
 export interface Reservation extends RateLimiter {
-  readonly calls: Readonly<EndedCalls>;
-  cancel(): void;
+  /** Ends the read. After a good one its calls count in the average, and the next pause of the budget may be short again. */
+  end(isGood: boolean): void;
 }
 
 /**
@@ -120,14 +120,6 @@ export class AccountLimiter implements RateLimiter {
     return now + rounds * (this.#averageCall ?? 0) <= deadline;
   }
 
-  /** Adds the calls of a successful read, at least one, to the average; the next pause of the budget may be short again. */
-  learn({ count, ms, lastStart }: Readonly<EndedCalls>): void {
-    const newest = ms / count;
-    this.#averageCall ??= newest;
-    this.#averageCall += (newest - this.#averageCall) * NEWEST_SHARE;
-    this.budget.accepted(lastStart);
-  }
-
   /** @param calls where the end of the call is counted */
   acquire(signal: AbortSignal, calls?: EndedCalls): Promise<Release> {
     return new Promise((resolve, reject) => {
@@ -168,17 +160,22 @@ export class AccountLimiter implements RateLimiter {
     const calls: EndedCalls = { count: 0, ms: 0, lastStart: 0 };
     let taken: Release | undefined = this.#start(calls);
     return {
-      calls,
       acquire: (signal) => {
         const release = taken;
         taken = undefined;
         return release === undefined ? this.acquire(signal, calls) : Promise.resolve(release);
       },
-      cancel: () => {
-        if (taken === undefined) return;
-        taken = undefined;
-        this.budget.refund();
-        this.#shared?.release();
+      end: (isGood) => {
+        if (taken !== undefined) {
+          taken = undefined;
+          this.budget.refund();
+          this.#shared?.release();
+        }
+        const { count, ms, lastStart } = calls;
+        if (!isGood || count === 0) return;
+        this.#averageCall ??= ms / count;
+        this.#averageCall += (ms / count - this.#averageCall) * NEWEST_SHARE;
+        this.budget.accepted(lastStart);
       },
     };
   }

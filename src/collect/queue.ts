@@ -137,18 +137,15 @@ export class Queue {
   }
 
   ended({ slot, isTrial }: Call, outcomes: readonly Outcome<number>[]): void {
-    slot.cancel();
     const isSuccess = (outcome: Outcome<number>): boolean => 'value' in outcome;
+    const isGood = outcomes.some(isSuccess);
+    slot.end(isGood);
     if (isTrial) {
       this.#trialsRunning -= 1;
       this.#trialsSucceeded = outcomes.every(isSuccess) ? this.#trialsSucceeded + 1 : 0;
     } else this.#healthyRunning -= 1;
-    if (outcomes.some(isSuccess)) {
-      this.#failedInRow = 0;
-      if (slot.calls.count > 0) this.#limiter.learn(slot.calls);
-    } else if (!outcomes.some(isOverload)) {
-      this.#failedInRow += 1;
-    }
+    if (isGood) this.#failedInRow = 0;
+    else if (!outcomes.some(isOverload)) this.#failedInRow += 1;
   }
 
   forgetFailures(): void {

@@ -128,11 +128,6 @@ export class Report {
     progress.seconds = Math.max(0, this.#clock.monotonic() - startedAt) / 1000;
     const failed = this.#failed(group);
     if (failed.length === 0) progress.lastSuccess = this.#clock.now() / 1000;
-    this.#logResult(group, failed);
-  }
-
-  #logResult(group: Group, failed: readonly Task[]): void {
-    const progress = this.#groups[group];
     const { logged, reasons: last } = progress;
     const problems = failed.flatMap(({ problem, partial }) => problem ?? partial ?? []);
     const reasons = new Set<string>(problems.map(({ reason }) => reason));

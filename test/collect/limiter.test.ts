@@ -136,7 +136,7 @@ describe('accounts that share places', () => {
         for (let place = limiter.reserve(); place !== undefined; place = limiter.reserve()) {
           took.push(name);
           const taken = place;
-          held.push(() => taken.cancel());
+          held.push(() => taken.end(false));
         }
       };
       const limiter = new AccountLimiter({ requests_per_minute: 1_000, max_concurrent_requests: 5 }, clock, takeAll);

@@ -91,9 +91,17 @@ export class NerdGraphAccount {
 
   async #find(key: string | undefined, call: CallOptions): Promise<number> {
     try {
-      const id = this.#only(await this.list(call));
-      this.memory.onlyAccount = { id, key };
-      return id;
+      const accounts = await this.list(call);
+      const [first, second] = accounts;
+      if (first !== undefined && second === undefined) {
+        this.memory.onlyAccount = { id: first.id, key };
+        return first.id;
+      }
+      const words =
+        first === undefined
+          ? 'the key sees no account: give its user a role in the account'
+          : `the key sees ${accounts.length} accounts, set account_id to one of them, or write "api: rest": ${namesOf(accounts)}`;
+      throw this.transport.failure('applications', words, 'other');
     } finally {
       this.#pending = undefined;
     }
@@ -106,16 +114,6 @@ export class NerdGraphAccount {
     } catch {
       return undefined;
     }
-  }
-
-  #only(accounts: readonly ListedAccount[]): number {
-    const [first, second] = accounts;
-    if (first !== undefined && second === undefined) return first.id;
-    const words =
-      first === undefined
-        ? 'the key sees no account: give its user a role in the account'
-        : `the key sees ${accounts.length} accounts, set account_id to one of them, or write "api: rest": ${namesOf(accounts)}`;
-    throw this.transport.failure('applications', words, 'other');
   }
 }
 
