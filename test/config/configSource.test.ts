@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { configFromEnvironment, configPath, describeOrigin, readFrom } from '../../src/config/configSource.ts';
+import { configFromEnvironment, configPath, describeOrigin } from '../../src/config/configSource.ts';
 import { formatDiagnostic } from '../../src/config/diagnostic.ts';
 import type { Environment } from '../../src/config/yaml/placeholders.ts';
 import { temporaryFolders } from './folder.ts';
@@ -35,17 +35,6 @@ describe('the place of the configuration', () => {
       'no configuration file: one account named "default" from the environment variables, all else by default',
     );
   });
-
-  it('is read, whichever it is', async () => {
-    const path = join(newFolder(), 'c.yaml');
-    writeFileSync(path, 'accounts: [{name: filed, api_key: abcd}]');
-    expect(await readFrom(path, {}, false)).toMatchObject({
-      config: { accounts: [{ name: 'filed' }] },
-    });
-    expect(await readFrom(undefined, { NEW_RELIC_API_KEY: 'abcd' }, false)).toMatchObject({
-      config: { accounts: [{ name: 'default' }] },
-    });
-  });
 });
 
 describe('a configuration from the environment', () => {
@@ -56,74 +45,47 @@ describe('a configuration from the environment', () => {
     ['EU', 'eu', 'https://api.eu.newrelic.com/graphql'],
   ])('has one account named default, with region %j as %s', (given, region, base_url) => {
     expect(configFromEnvironment({ NEW_RELIC_API_KEY: ' abcd ', NEW_RELIC_REGION: given })).toMatchObject({
-      config: {
-        accounts: [{ name: 'default', region, base_url, api_key: 'abcd', hosts: true }],
-        collection: { window: 300_000 },
-      },
+      config: { accounts: [{ name: 'default', region, base_url, api_key: 'abcd' }], collection: { window: 300_000 } },
     });
   });
 
   it('has the interface and the number of the account', () => {
     const env = { NEW_RELIC_API_KEY: 'NRAK-ABCD', NEW_RELIC_API: 'REST', NEW_RELIC_ACCOUNT_ID: '1234567' };
+    const account = { api: 'rest', account_id: 1_234_567, base_url: 'https://api.eu.newrelic.com/v2' };
     expect(configFromEnvironment({ ...env, NEW_RELIC_REGION: 'eu' })).toMatchObject({
-      config: {
-        accounts: [{ api: 'rest', account_id: 1_234_567, base_url: 'https://api.eu.newrelic.com/v2' }],
-      },
+      config: { accounts: [account] },
       warnings: [],
     });
-    expect(
-      configFromEnvironment({ NEW_RELIC_API_KEY: 'abcd', NEW_RELIC_API: '', NEW_RELIC_ACCOUNT_ID: '' }),
-    ).toMatchObject({
-      config: { accounts: [{ api: 'nerdgraph', account_id: undefined }] },
-    });
+    const empty = { NEW_RELIC_API_KEY: 'abcd', NEW_RELIC_API: '', NEW_RELIC_ACCOUNT_ID: '' };
+    const accounts = [{ api: 'nerdgraph', account_id: undefined }];
+    expect(configFromEnvironment(empty)).toMatchObject({ config: { accounts } });
   });
 
-  it('takes the key from a file', () => {
+  it('takes the key from a file, and as it is, without placeholders', () => {
     const file = join(newFolder(), 'key');
     writeFileSync(file, 'abcd\n');
-    expect(configFromEnvironment({ NEW_RELIC_API_KEY_FILE: file })).toMatchObject({
-      config: { accounts: [{ api_key: undefined, api_key_file: file }] },
-    });
+    const accounts = [{ api_key: undefined, api_key_file: file }];
+    expect(configFromEnvironment({ NEW_RELIC_API_KEY_FILE: file })).toMatchObject({ config: { accounts } });
+    const asItIs = { accounts: [{ api_key: '${A}' }] };
+    expect(configFromEnvironment({ NEW_RELIC_API_KEY: '${A}' })).toMatchObject({ config: asItIs });
   });
 
-  it.each<[Environment, string[]]>([
-    [
-      { NEW_RELIC_API_KEY: 'abcd', NEW_RELIC_API_KEY_FILE: '/x' },
-      ['environment: NEW_RELIC_API_KEY_FILE: NEW_RELIC_API_KEY is set too: unset one of the two'],
-    ],
-    [
-      { NEW_RELIC_API_KEY: 'abcd', NEW_RELIC_REGION: 'mars' },
-      ['environment: NEW_RELIC_REGION: must be us, eu, gov or jp'],
-    ],
+  const KEY = { NEW_RELIC_API_KEY: 'abcd' };
+  it.each<[Environment, ...string[]]>([
+    [{ ...KEY, NEW_RELIC_API_KEY_FILE: '/x' }, 'API_KEY_FILE: NEW_RELIC_API_KEY is set too: unset one of the two'],
     [
       { NEW_RELIC_API_KEY: 'S3CR3T S3CR3T', NEW_RELIC_REGION: 'mars' },
-      [
-        'environment: NEW_RELIC_REGION: must be us, eu, gov or jp',
-        'environment: NEW_RELIC_API_KEY: has a character that a key cannot have (a space, a line break or one beyond ASCII): check how it was copied',
-      ],
+      'REGION: must be us, eu, gov or jp',
+      'API_KEY: has a character that a key cannot have (a space, a line break or one beyond ASCII): check how it was copied',
     ],
     [
-      { NEW_RELIC_API_KEY: 'abcd', NEW_RELIC_API: 'soap', NEW_RELIC_ACCOUNT_ID: 'x1' },
-      [
-        'environment: NEW_RELIC_API: must be rest or nerdgraph',
-        'environment: NEW_RELIC_ACCOUNT_ID: expected a number, not text',
-      ],
+      { ...KEY, NEW_RELIC_API: 'soap', NEW_RELIC_ACCOUNT_ID: 'x1' },
+      'API: must be rest or nerdgraph',
+      'ACCOUNT_ID: expected a number, not text',
     ],
-    [
-      { NEW_RELIC_API_KEY: 'abcd', NEW_RELIC_ACCOUNT_ID: '0' },
-      ['environment: NEW_RELIC_ACCOUNT_ID: must be at least 1'],
-    ],
-    [
-      { NEW_RELIC_API_KEY_FILE: '/nowhere/key' },
-      ['environment: NEW_RELIC_API_KEY_FILE: the key file /nowhere/key does not exist'],
-    ],
-  ])('tells of faults by the name of the variable: %j', (env, faults) => {
-    expect(faultsOf(env)).toEqual(faults);
-  });
-
-  it('takes the values as they are, without placeholders', () => {
-    expect(configFromEnvironment({ NEW_RELIC_API_KEY: '${A}' })).toMatchObject({
-      config: { accounts: [{ api_key: '${A}' }] },
-    });
+    [{ ...KEY, NEW_RELIC_ACCOUNT_ID: '0' }, 'ACCOUNT_ID: must be at least 1'],
+    [{ NEW_RELIC_API_KEY_FILE: '/nowhere/key' }, 'API_KEY_FILE: the key file /nowhere/key does not exist'],
+  ])('tells of faults by the name of the variable: %j', (env, ...faults) => {
+    expect(faultsOf(env)).toEqual(faults.map((fault) => `environment: NEW_RELIC_${fault}`));
   });
 });

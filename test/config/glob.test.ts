@@ -30,14 +30,6 @@ describe('a glob', () => {
 });
 
 describe('a match', () => {
-  it('is by name or by id', () => {
-    const entity = { id: 7, name: 'checkout' };
-    expect(matches({ name: 'check*' }, entity)).toBe(true);
-    expect(matches({ name: '7' }, entity)).toBe(false);
-    expect(matches({ id: 7 }, entity)).toBe(true);
-    expect(matches({ id: 8 }, entity)).toBe(false);
-  });
-
   const tags = [
     { key: 'Team', values: ['payments', 'platform'] },
     { key: 'tier', values: [] },
@@ -45,6 +37,10 @@ describe('a match', () => {
   const match = (tag: string, value?: string, name?: string) => ({ tag, value, name });
 
   it.each([
+    ['its name', { name: 'check*' }, true],
+    ['a name that is not its id', { name: '7' }, false],
+    ['its id', { id: 7 }, true],
+    ['another id', { id: 8 }, false],
     ['a tag, whatever the case of its key', match('team'), true],
     ['a tag without values', match('tier'), true],
     ['a tag that is not there', match('owner'), false],

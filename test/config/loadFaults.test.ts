@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { faultsOf } from './reading.ts';
+import { configOf, faultsOf } from './reading.ts';
 
 interface Case {
   readonly what: string;
@@ -20,18 +20,10 @@ function readCases(): Case[] {
   });
 }
 
-const CASES = readCases();
-
 describe('faults of a configuration', () => {
-  it.each(CASES)('are told with their place and what to change: $what', ({ text, faults }) => {
+  it.each(readCases())('are told with their place and what to change: $what', ({ text, faults }) => {
     expect(faults.length).toBeGreaterThan(0);
     expect(faultsOf(text)).toEqual(faults);
-  });
-
-  it('are told all at once, in the order of the file', () => {
-    const text = CASES.filter(({ what }) => what.startsWith('everything at once'));
-    expect(text).toHaveLength(1);
-    expect(text[0]?.faults.length).toBeGreaterThan(15);
   });
 
   it('are at most a hundred, the first of the file, and a line that counts the others', () => {
@@ -86,10 +78,7 @@ describe('faults of a configuration', () => {
   });
 
   it('include aliases that stand for too many values', () => {
-    const levels = Array.from(
-      { length: 9 },
-      (_, n) => `k${String(n + 1)}: &a${String(n + 1)} [${`*a${String(n)},`.repeat(9)}]\n`,
-    );
+    const levels = Array.from({ length: 9 }, (_, n) => `k${n + 1}: &a${n + 1} [${`*a${n},`.repeat(9)}]\n`);
     const faults = faultsOf(`k0: &a0 [x]\n${levels.join('')}`);
     expect(faults).toContainEqual(expect.stringContaining('the aliases stand for too many values'));
   });
@@ -101,9 +90,8 @@ describe('faults of a configuration', () => {
   });
 
   it('do not come from an alias that hundreds of values use', () => {
-    const accounts = Array.from({ length: 300 }, (_, n) => `  - {name: n${String(n)}, api_key: abcd, limits: *l}\n`);
-    expect(
-      faultsOf(`accounts:\n  - {name: first, api_key: abcd, limits: &l {max_retries: 5}}\n${accounts.join('')}`),
-    ).toEqual([]);
+    const others = Array.from({ length: 300 }, (_, n) => `  - {name: n${n}, api_key: abcd, limits: *l}\n`).join('');
+    const text = `accounts:\n  - {name: first, api_key: abcd, limits: &l {max_retries: 5}}\n${others}`;
+    expect(new Set(configOf(text).accounts.map(({ limits }) => limits.max_retries))).toEqual(new Set([5]));
   });
 });

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { generate } from 'selfsigned';
 import { describe, expect, it } from 'vitest';
@@ -29,33 +29,20 @@ describe('a configuration file', () => {
   it('is read with the environment given', async () => {
     const file = join(newFolder(), 'config.yaml');
     writeFileSync(file, 'accounts: [{api_key: "${KEY}"}]\n');
-    expect(await readConfig(file, { KEY: 'abcd' }, false)).toMatchObject({
-      config: { accounts: [{ api_key: 'abcd' }] },
-    });
+    const config = { accounts: [{ api_key: 'abcd' }] };
+    expect(await readConfig(file, { KEY: 'abcd' }, false)).toMatchObject({ config });
   });
 
-  it('must exist', async () => {
-    const file = join(newFolder(), 'none', 'config.yaml');
-    expect(await readConfig(file, {}, false)).toEqual({
-      diagnostics: [
-        { file, line: undefined, column: undefined, path: '', message: 'the configuration file does not exist' },
-      ],
-    });
-  });
-
-  it('must be a file', async () => {
+  it('must exist, and be a file', async () => {
     const folder = newFolder();
-    expect(await readConfig(folder, {}, false)).toMatchObject({
-      diagnostics: [{ file: folder, message: 'the configuration file is a directory, not a file' }],
-    });
-  });
-
-  it('must not be larger than 8 MB', async () => {
-    const text = 'accounts: [{api_key: abcd}]\n#';
-    expect(await faultsOf(text.padEnd(8 * 1_048_576, 'x'))).toEqual([]);
-    expect(await faultsOf(text.padEnd(8 * 1_048_576 + 1, 'x'))).toEqual([
-      'FILE: the configuration file is larger than 8 MB',
-    ]);
+    for (const [file, problem] of [
+      [join(folder, 'none'), 'does not exist'],
+      [folder, 'is a directory, not a file'],
+    ] as const) {
+      const place = { file, line: undefined, column: undefined, path: '' };
+      const message = `the configuration file ${problem}`;
+      expect(await readConfig(file, {}, false)).toEqual({ diagnostics: [{ ...place, message }] });
+    }
   });
 
   it('must be UTF-8, with or without a byte order mark', async () => {
@@ -73,13 +60,6 @@ describe('a configuration file', () => {
       'a key file with two lines',
       notes('key', 'S3CR3T\nS3CR3T\n'),
       'has a character that a key cannot have (a space, a line break or one beyond ASCII): check how it was copied',
-    ],
-    [
-      'a folder in the place of the key file',
-      (folder) => {
-        mkdirSync(join(folder, 'key'));
-      },
-      'is a directory, not a file',
     ],
     ['a key file that cannot be a key', notes('key', 'x'.repeat(16_385)), 'is larger than a key can be'],
   ])('is checked with %s', async (_what, prepare, problem) => {
