@@ -15,12 +15,14 @@ function namedPipe(): string {
 }
 
 describe('a file that a configuration names', () => {
-  it('is read through links', () => {
+  it('is read through links, up to 8 MB', () => {
     const folder = newFolder();
     writeFileSync(join(folder, 'data'), 'é\n');
     symlinkSync('data', join(folder, 'link'));
     symlinkSync('link', join(folder, 'further'));
     expect(readText(join(folder, 'further'))).toEqual({ text: 'é\n' });
+    truncateSync(join(folder, 'data'), 8 * 1_048_576);
+    expect(readFile(join(folder, 'further'))).toHaveProperty('bytes');
   });
 
   it('is read to its end when its size says 0, as of files that the system makes up', ({ skip }) => {

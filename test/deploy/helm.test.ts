@@ -74,12 +74,9 @@ await describeReal('the chart, rendered by the template engine that helm uses', 
 
     test.each([
       ['with its own values', NEEDED],
-      ['with a secret of its own', { ...NEEDED, keys: { files: { 'api-key': 'NRAK-1' } } }],
+      ['with a secret of its own', withKey('NRAK-1')],
       ['with everything', EVERYTHING],
-      [
-        'with little',
-        { ...NEEDED, scrape: { mode: 'none' }, prometheusRule: { enabled: false }, networkPolicy: { enabled: false } },
-      ],
+      ['with little', { ...NEEDED, scrape: { mode: 'none' }, prometheusRule: OFF, networkPolicy: OFF }],
     ])('fits the published schemas, %s', async (_, given) => {
       const resources = await rendered(given);
       expect(resources.length).toBeGreaterThan(2);
@@ -96,42 +93,27 @@ await describeReal('the chart, rendered by the template engine that helm uses', 
     test('gives the program the configuration that is in the values, which is valid', async () => {
       const [config] = ofKind(await rendered(NEEDED), 'ConfigMap');
       const text = z.object({ data: z.object({ 'config.yaml': z.string() }) }).parse(config).data['config.yaml'];
-      const loaded = loadConfig({ path: '/etc/config.yaml', text }, {});
-      expect('config' in loaded && loaded.config.accounts[0]).toMatchObject({
-        api: 'nerdgraph',
-        region: 'us',
-        api_key_file: '/run/secrets/newrelic-apm-exporter/api-key',
+      const api_key_file = '/run/secrets/newrelic-apm-exporter/api-key';
+      expect(loadConfig({ path: '/etc/config.yaml', text }, {})).toMatchObject({
+        config: { accounts: [{ api: 'nerdgraph', region: 'us', api_key_file }] },
       });
     });
 
     test('mounts volumes of the user, such as files of queries', async () => {
-      const [volume, mount] = [
-        { name: 'queries', configMap: { name: 'new-relic-queries' } },
-        { name: 'queries', mountPath: '/etc/newrelic-apm-exporter-queries', readOnly: true },
-      ];
-      const [deployment] = ofKind(
-        await rendered({ ...NEEDED, extraVolumes: [volume], extraVolumeMounts: [mount] }),
-        'Deployment',
-      );
-      expect(deployment).toMatchObject({
-        spec: {
-          template: {
-            spec: {
-              containers: [{ volumeMounts: expect.arrayContaining([mount]) as unknown }],
-              volumes: expect.arrayContaining([volume]) as unknown,
-            },
-          },
-        },
-      });
+      const volume = { name: 'queries', configMap: { name: 'new-relic-queries' } };
+      const mount = { name: 'queries', mountPath: '/etc/newrelic-apm-exporter-queries', readOnly: true };
+      const resources = await rendered({ ...NEEDED, extraVolumes: [volume], extraVolumeMounts: [mount] });
+      const containers = [{ volumeMounts: expect.arrayContaining([mount]) as unknown }];
+      const pod = { containers, volumes: expect.arrayContaining([volume]) as unknown };
+      expect(ofKind(resources, 'Deployment')).toMatchObject([{ spec: { template: { spec: pod } } }]);
     });
 
     test('a changed configuration starts the pod anew, a changed key does not', async () => {
-      const podOf = async (given: object) => ofKind(await rendered({ ...NEEDED, ...given }), 'Deployment')[0]?.['spec'];
-      const first = await podOf({ keys: { files: { 'api-key': 'NRAK-1' } } });
-      expect(await podOf({ keys: { files: { 'api-key': 'NRAK-2' } } })).toEqual(first);
-      expect(
-        await podOf({ keys: { files: { 'api-key': 'NRAK-1' } }, config: { collection: { window: '6m' } } }),
-      ).not.toEqual(first);
+      const podOf = async (key: string, given: object = {}) =>
+        ofKind(await rendered({ ...withKey(key), ...given }), 'Deployment')[0]?.['spec'];
+      const first = await podOf('NRAK-1');
+      expect(await podOf('NRAK-2')).toEqual(first);
+      expect(await podOf('NRAK-1', { config: { collection: { window: '6m' } } })).not.toEqual(first);
     });
 
     test('with TLS, the probes and Prometheus speak it, and the probes send no password', async () => {
@@ -144,22 +126,15 @@ await describeReal('the chart, rendered by the template engine that helm uses', 
       expect(ofKind(resources, 'ServiceMonitor')).toMatchObject([
         { spec: { endpoints: [{ scheme: 'https', basicAuth: {}, params: { 'collect[]': ['exporter'] } }] } },
       ]);
+      const httpSDConfigs = [{ url: `https://${NAME}.monitored.svc:9126/sd`, basicAuth: {}, tlsConfig: {} }];
       expect(ofKind(resources, 'ScrapeConfig')).toMatchObject([
-        {
-          spec: {
-            jobName: 'newrelic-apm-exporter-applications',
-            scheme: 'HTTPS',
-            basicAuth: {},
-            httpSDConfigs: [{ url: `https://${NAME}.monitored.svc:9126/sd`, basicAuth: {}, tlsConfig: {} }],
-          },
-        },
+        { spec: { jobName: 'newrelic-apm-exporter-applications', scheme: 'HTTPS', basicAuth: {}, httpSDConfigs } },
       ]);
     });
 
     test('has every dashboard as it is, in a ConfigMap that Grafana finds', async () => {
-      const maps = ofKind(await rendered(EVERYTHING), 'ConfigMap').filter(({ metadata }) =>
-        metadata.name.includes('dashboard'),
-      );
+      const all = ofKind(await rendered(EVERYTHING), 'ConfigMap');
+      const maps = all.filter(({ metadata }) => metadata.name.includes('dashboard'));
       const found = maps.flatMap((map) => Object.entries(z.record(z.string(), z.string()).parse(map['data'])));
       expect(found.map(([name]) => name)).toContain('newrelic-apm-fleet.json');
       for (const [name, text] of found) {
@@ -170,11 +145,7 @@ await describeReal('the chart, rendered by the template engine that helm uses', 
     });
 
     test.each([
-      [
-        'two secrets',
-        { ...NEEDED, keys: { existingSecret: 'mine', files: { 'api-key': 'NRAK-1' } } },
-        /exclude each other/,
-      ],
+      ['two secrets', { ...NEEDED, keys: { ...NEEDED.keys, ...withKey('NRAK-1').keys } }, /exclude each other/],
       ['no image, which would never start', { keys: NEEDED.keys }, /image\.repository is empty: name the place/],
       [
         'no key where the configuration reads one from the mounted secret',
@@ -197,7 +168,7 @@ await describeReal('the chart and the kustomization', {
     }, 600_000);
 
     test('give the same for equal values', async () => {
-      const chart = await rendered({ ...NEEDED, keys: { files: { 'api-key': 'NRAK-1' } } });
+      const chart = await rendered(withKey('NRAK-1'));
       const kustomized = await kustomize();
       const kinds = kustomized.map(({ kind }) => kind).filter((kind) => kind !== 'Namespace');
       expect(chart.map(({ kind }) => kind).toSorted()).toEqual(kinds.toSorted());
@@ -214,9 +185,8 @@ await describeReal('the chart and the kustomization', {
       const kustomized = await kustomize();
       writeFileSync(file, text);
       const chart = await rendered({ ...NEEDED, web: { tls: true } });
-      expect(ofKind(chart, 'ServiceMonitor').map(comparable)).toEqual(
-        ofKind(kustomized, 'ServiceMonitor').map(comparable),
-      );
+      const monitors = [chart, kustomized].map((all) => ofKind(all, 'ServiceMonitor').map(comparable));
+      expect(monitors[0]).toEqual(monitors[1]);
       const probes = (resources: readonly Resource[]) =>
         JSON.stringify(ofKind(resources, 'Deployment').map(comparable))
           .match(/"httpGet":\{[^}]*\}/g)
@@ -234,11 +204,18 @@ await describeReal('the chart and the kustomization', {
   },
 });
 
+const OFF = { enabled: false };
+
 /** Without these the chart refuses to install. */
 const NEEDED = {
   image: { repository: 'registry.example.com/newrelic-apm-exporter' },
   keys: { existingSecret: 'new-relic' },
 };
+
+/** The same with a secret that the chart makes. */
+function withKey(key: string) {
+  return { ...NEEDED, keys: { files: { 'api-key': key } } };
+}
 
 const EVERYTHING = {
   image: { ...NEEDED.image, digest: `sha256:${'a'.repeat(64)}` },

@@ -61,11 +61,8 @@ test('.ci/run ends at the first command that fails', () =>
     cpSync(resolve(ROOT, '.ci/run'), join(folder, '.ci/run'));
     writeFileSync(join(folder, 'apt-get'), '#!/bin/sh\n', { mode: 0o755 });
     writeFileSync(join(folder, 'npm'), '#!/bin/sh\necho "$@" >>calls\ntest "$1" != ci\n', { mode: 0o755 });
-    const { status } = await runCommand([
-      'env',
-      `PATH=${folder}:${process.env['PATH'] ?? ''}`,
-      join(folder, '.ci/run'),
-    ]);
+    const path = `PATH=${folder}:${process.env['PATH'] ?? ''}`;
+    const { status } = await runCommand(['env', path, join(folder, '.ci/run')]);
     expect([status, readFileSync(join(folder, 'calls'), 'utf8')]).toEqual([1, 'ci\n']);
   }));
 
@@ -137,12 +134,8 @@ describe('the release', () => {
 
   test('builds the image of the Dockerfile for two processors, with a bill of materials, an attestation and a signature', () => {
     const build = inputOf('release.yaml', 'image', 'docker/build-push-action');
-    expect(build).toMatchObject({
-      platforms: 'linux/amd64,linux/arm64',
-      sbom: true,
-      provenance: 'mode=max',
-      push: true,
-    });
+    const kept = { sbom: true, provenance: 'mode=max', push: true };
+    expect(build).toMatchObject({ platforms: 'linux/amd64,linux/arm64', ...kept });
     const taken = stagesOf(textOf('Dockerfile'))
       .flat()
       .flatMap(({ name, text }) => (name === 'ARG' ? [text.replace(/=.*/, '')] : []));

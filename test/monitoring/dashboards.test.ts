@@ -165,22 +165,16 @@ test('the overview leads to an application, and the application to a host', () =
 });
 
 test('the variables app and host show a name and hold an id, whatever is in the name', () => {
-  const pattern = (name: string): RegExp => {
+  const shown = (name: string, text: string, id: string) => {
     const regex = parsed.flatMap(({ templating }) => templating.list).find((entry) => entry.name === name)?.regex ?? '';
-    return new RegExp(regex.slice(1, -1));
+    return new RegExp(regex.slice(1, -1)).exec(`{${name}="${text}", ${name}_id="${id}"} 1 1700000000000`)?.groups;
   };
-  expect(pattern('app').exec('{app="a \\"b\\", app_id=\\"3\\"", app_id="17"} 1 1700000000000')?.groups).toEqual({
-    text: 'a \\"b\\", app_id=\\"3\\"',
-    value: '17',
-  });
-  expect(pattern('host').exec('{host="web-1", host_id="7"} 1 1700000000000')?.groups).toEqual({
-    text: 'web-1',
-    value: '7',
-  });
-  expect(pattern('host').exec('{host="web-1", host_id="web-1"} 1 1700000000000')?.groups).toEqual({
-    text: 'web-1',
-    value: 'web-1',
-  });
+  for (const [name, text, value] of [
+    ['app', 'a \\"b\\", app_id=\\"3\\"', '17'],
+    ['host', 'web-1', '7'],
+    ['host', 'web-1', 'web-1'],
+  ] as const)
+    expect(shown(name, text, value)).toEqual({ text, value });
 });
 
 test('the entities dashboard chooses by a variable among golden metrics only', () => {
