@@ -8,7 +8,7 @@ import type { RollingSummary, RollingValues } from '../types.ts';
 const NO_CALLS: Columns = { count: 0, sum: 0, exclusive: 0 };
 
 /**
- * The metric data of an application or host over one window: of each row what families and custom metrics read. New Relic
+ * The metric data of an application or host over one window: the rows, with what families and custom metrics read of each. New Relic
  * returns no row where nothing happened, so three metrics without a row are 0 if there is any other row.
  */
 export function metricDataOf(
@@ -19,14 +19,14 @@ export function metricDataOf(
   for (const name of rows.size === 0 ? [] : ZERO_WITHOUT_ROW) {
     if (!rows.has(name) && names.includes(name)) rows.set(name, NO_CALLS);
   }
-  const metrics = new Map<string, Columns>();
+  const seconds = window.to - window.from;
+  const ofCustom = new Map(Array.from(values ?? [], ([name, wanted]) => [name, valuesOf(name, wanted, rows, seconds)]));
   for (const [name, row] of rows) {
-    const wanted = values?.get(name);
+    const own = ofCustom.get(name);
     const read = isApdex(name) ? row : { count: row.count, sum: row.sum };
-    const seconds = window.to - window.from;
-    metrics.set(name, wanted === undefined ? read : { ...read, values: valuesOf(name, wanted, rows, seconds) });
+    rows.set(name, own === undefined ? read : { ...read, values: own });
   }
-  return { window, metrics, datastores: [...rows.keys()].filter(isDatastore).sort() };
+  return { window, metrics: rows, datastores: [...rows.keys()].filter(isDatastore).sort() };
 }
 
 /**
