@@ -54,13 +54,7 @@ const GRACE = 3_500;
 /** Time for the calls to New Relic that those responses wait for, in milliseconds; then they show the last values read. */
 const CALLS_GRACE = 2_500;
 
-export interface Daemon {
-  readonly servers: Servers;
-  /** Reads the configuration again at SIGHUP, and applies it if it is valid; gives the faults, never rejects. */
-  reload(): Promise<readonly string[]>;
-  /** Lets scrapes in flight end, stops calls to New Relic, closes connections. */
-  stop(): Promise<void>;
-}
+export type Daemon = Awaited<ReturnType<typeof startDaemon>>;
 
 /** Connects the parts and listens. When an address is not available, logs it and rejects with an ExitStatus. */
 export async function startDaemon(options: {
@@ -70,7 +64,7 @@ export async function startDaemon(options: {
   readonly logger: Logger;
   readonly secrets: Secrets;
   readonly environment: Environment;
-}): Promise<Daemon> {
+}) {
   const { flags, logger, secrets, environment } = options;
   const telemetry = new Telemetry({ version: VERSION, revision: REVISION, processMetrics: flags.processMetrics });
   let { config } = options;
@@ -167,8 +161,10 @@ export async function startDaemon(options: {
 
   return {
     servers,
+    /** Reads the configuration again at SIGHUP, and applies it if it is valid; gives the faults, never rejects. */
     reload: () => reloader.reload('SIGHUP'),
-    stop: async () => {
+    /** Lets scrapes in flight end, stops calls to New Relic, closes connections. */
+    stop: async (): Promise<void> => {
       stopping = true;
       stopBackground?.();
       const closed = servers.close(GRACE);

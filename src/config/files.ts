@@ -24,25 +24,18 @@ interface FileProblem {
   readonly problem: string;
 }
 
-/**
- * Reads a regular file of at most 8 MB; links are followed, and a pipe or device is never waited for. `identity` changes when
- * the file is replaced or modified; it is undefined without a file.
- */
-export function readFile(
-  path: string,
-): ({ readonly bytes: Buffer } | FileProblem) & { readonly identity: string | undefined } {
+/** Reads a regular file of at most 8 MB; links are followed, and a pipe or device is never waited for. */
+export function readFile(path: string): { readonly bytes: Buffer } | FileProblem {
   let file: number | undefined;
   try {
     file = openSync(path, FLAGS);
-    const stats = fstatSync(file);
-    const identity = identityOf(stats);
-    const problem = kindProblem(stats);
-    if (problem !== undefined) return { problem, identity };
+    const problem = kindProblem(fstatSync(file));
+    if (problem !== undefined) return { problem };
     // The stated size says little: generated files such as those of /proc state 0.
     const bytes = readFileSync(file);
-    return bytes.length > MAX_BYTES ? { problem: TOO_LARGE, identity } : { bytes, identity };
+    return bytes.length > MAX_BYTES ? { problem: TOO_LARGE } : { bytes };
   } catch (error) {
-    return { problem: fileProblem(error), identity: undefined };
+    return { problem: fileProblem(error) };
   } finally {
     if (file !== undefined) closeSync(file);
   }
@@ -63,10 +56,11 @@ export async function readTextOrPipe(path: string): Promise<{ readonly text: str
   }
 }
 
-/** The identity of the file that is at a path now; undefined without a file. */
+/** The identity of the file that is at a path now, which changes when it is replaced or modified; undefined without a file. */
 export function identityAt(path: string): string | undefined {
   try {
-    return identityOf(statSync(path));
+    const { dev, ino, size, mtimeMs, ctimeMs } = statSync(path);
+    return [dev, ino, size, mtimeMs, ctimeMs].join(' ');
   } catch {
     return undefined;
   }
@@ -90,8 +84,4 @@ function decoded(bytes: Buffer): { readonly text: string } | FileProblem {
   } catch {
     return { problem: 'is not UTF-8 text: save it as UTF-8' };
   }
-}
-
-function identityOf({ dev, ino, size, mtimeMs, ctimeMs }: Stats): string {
-  return [dev, ino, size, mtimeMs, ctimeMs].join(' ');
 }

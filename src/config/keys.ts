@@ -50,18 +50,15 @@ export function keyFileProblem(path: string): string | undefined {
 
 /**
  * Reads the key in a file, without the white space around it. A missing, unreadable or too large file and an unusable key give a
- * problem, which never quotes the key. A later `identity` differs if the file has changed; it is undefined without a file.
+ * problem, which never quotes the key.
  */
-function readKeyFile(
-  path: string,
-): ({ readonly key: string } | { readonly problem: string }) & { readonly identity: string | undefined } {
+function readKeyFile(path: string): { readonly key: string } | { readonly problem: string } {
   const read = readFile(path);
   if ('problem' in read) return read;
-  const { bytes, identity } = read;
-  if (bytes.length > MAX_KEY_FILE_BYTES) return { problem: 'is larger than a key can be', identity };
-  const key = bytes.toString('utf8').trim();
+  if (read.bytes.length > MAX_KEY_FILE_BYTES) return { problem: 'is larger than a key can be' };
+  const key = read.bytes.toString('utf8').trim();
   const problem = key === '' ? 'is empty' : keyProblem(key);
-  return problem === undefined ? { key, identity } : { problem, identity };
+  return problem === undefined ? { key } : { problem };
 }
 
 const MILLISECONDS_BETWEEN_LOOKS = 1_000;
@@ -86,18 +83,21 @@ export function openKey(
     return { current: () => api_key };
   }
   if (path === undefined) return { problem: 'there is neither a key nor a key file' };
+  // Taken before reading, so that a change in between is seen the next time.
+  let identity = identityAt(path);
   const first = readKeyFile(path);
   if ('problem' in first) return { problem: `the key file ${path} ${first.problem}` };
-  let { key, identity } = first;
+  let { key } = first;
   let problem: string | undefined;
   let lastLook = now();
   onKey(key);
   const current = (): string => {
     if (Math.abs(now() - lastLook) < MILLISECONDS_BETWEEN_LOOKS) return key;
     lastLook = now();
-    if (identity !== undefined && identityAt(path) === identity) return key;
+    const present = identityAt(path);
+    if (present !== undefined && present === identity) return key;
+    identity = present;
     const read = readKeyFile(path);
-    identity = read.identity;
     if ('problem' in read) {
       if (problem === undefined) onProblem(`the key file ${path} ${read.problem}`);
       problem = read.problem;

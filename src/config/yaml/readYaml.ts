@@ -4,45 +4,40 @@ import { DocumentValues, type YamlProblem } from './documentValues.ts';
 import type { Environment } from './placeholders.ts';
 
 /** A YAML file as plain values, with their locations. */
-export interface YamlFile {
-  /** Mappings, lists and scalars of the file, null for an invalid value; undefined when the file is not readable as YAML. */
-  readonly value: unknown;
-  /** The problems found while reading, and these issues, in the order of the file; one diagnostic for each invalid value. */
-  diagnosticsWith(issues: readonly Issue[]): Diagnostic[];
-  /** At a value or at its key; for a missing value, at the nearest mapping or list that should contain it. */
-  diagnostic(path: Path, message: string, at: 'key' | 'value'): Diagnostic;
-  /** The expanded text of a value with placeholders, before it got a type. */
-  textAt(path: Path): string | undefined;
-}
+export type YamlFile = ReturnType<typeof readYaml>;
 
 /** Reads YAML 1.2 (core schema); reports every problem. `env` replaces the placeholders; without it, `${` is ordinary text. */
 export function readYaml(
   { path: name, text }: { readonly path: string; readonly text: string },
   env: Environment | undefined,
-): YamlFile {
+) {
   const lines = new LineCounter();
   const { values, problems } = valuesOf(text, lines, env);
   const diagnosticAt = (offset: number, path: Path, message: string): Diagnostic => {
     const { line, col } = lines.linePos(offset);
     return { file: name, line: Math.max(line, 1), column: Math.max(col, 1), path: showPath(path), message };
   };
-  const diagnostic: YamlFile['diagnostic'] = (path, message, at) => {
+  const diagnostic = (path: Path, message: string, at: 'key' | 'value'): Diagnostic => {
     const found = values?.on(path) ?? [];
     const nearest = found.at(-1);
     const key = at === 'key' && found.length === path.length + 1 ? nearest?.key : undefined;
     return diagnosticAt(key ?? nearest?.offset ?? 0, path, message);
   };
   return {
+    /** Mappings, lists and scalars of the file, null for an invalid value; undefined when the file is not readable as YAML. */
     value: values?.value,
-    diagnosticsWith: (issues) => {
+    /** The problems found while reading, and these issues, in the order of the file; one diagnostic for each invalid value. */
+    diagnosticsWith: (issues: readonly Issue[]): Diagnostic[] => {
       const further = values === undefined ? [] : issues.filter(({ path }) => !values.isInvalid(path));
       return firstDiagnostics([
         ...problems.map(({ offset, path, message }) => diagnosticAt(offset, path, message)),
         ...further.map(({ path, message, at }) => diagnostic(path, message, at)),
       ]);
     },
+    /** At a value or at its key; for a missing value, at the nearest mapping or list that should contain it. */
     diagnostic,
-    textAt: (path) => values?.expansionOf(values.on(path)[path.length]?.node),
+    /** The expanded text of a value with placeholders, before it got a type. */
+    textAt: (path: Path): string | undefined => values?.expansionOf(values.on(path)[path.length]?.node),
   };
 }
 

@@ -8,13 +8,7 @@ import { Connections } from './connections.ts';
 import { listen, ListenError, type ListenAddress } from './listening.ts';
 import { followTlsSettings } from './handshakes.ts';
 
-export interface Servers {
-  readonly scheme: 'http' | 'https';
-  /** `host:port` of every listening socket, with the port that was chosen where 0 was requested. */
-  readonly addresses: readonly string[];
-  /** Lets responses end for up to `graceMs` (0: no time), then closes the rest. Resolves when every socket is closed. */
-  close(graceMs: number): Promise<void>;
-}
+export type Servers = Awaited<ReturnType<typeof startServers>>;
 
 /** Limits against clients that are slow, large or many; a scrape needs a fraction of each. */
 const LIMITS: ServerOptions = {
@@ -49,7 +43,7 @@ export async function startServers(options: {
   readonly warn: (message: string) => void;
   readonly failed: (error: unknown) => void;
   readonly monotonic: () => number;
-}): Promise<Servers> {
+}) {
   const store = new WebConfigStore(options.webConfigFile, options.warn);
   const start = store.current();
   if ('diagnostics' in start) throw new ListenError('The web configuration is invalid.');
@@ -88,9 +82,11 @@ export async function startServers(options: {
   }
   return {
     scheme: tls === undefined ? 'http' : 'https',
+    /** `host:port` of every listening socket, with the port that was chosen where 0 was requested. */
     addresses,
-    close: (graceMs) => connections.close(servers, graceMs),
-  };
+    /** Lets responses end for up to `graceMs` (0: no time), then closes the rest. Resolves when every socket is closed. */
+    close: (graceMs: number): Promise<void> => connections.close(servers, graceMs),
+  } as const;
 }
 
 function tlsOptions(tls: TlsSettings): TlsServerOptions {
