@@ -1,4 +1,4 @@
-import type { Application, KeyTransaction, Host, Instance } from '../api/types.ts';
+import type { Application, KeyTransaction } from '../api/types.ts';
 import {
   findApplications,
   findKeyTransactions,
@@ -52,21 +52,7 @@ export async function runDiscover(options: DiscoverOptions): Promise<void> {
 /** Reports a failed read, with the remedy for the reason if there is one; throws if the command has been stopped. */
 type Note = (what: string, error: unknown, reason?: FailureReason) => void;
 
-interface Discovered {
-  readonly account: string;
-  /** False when only named entities were read, so that the account may have others. */
-  readonly everything: boolean;
-  /** False when the account's interface has no instances. */
-  readonly hasInstances: boolean;
-  /** The applications with their hosts and instances; a list that could not be read is undefined. */
-  readonly applications: readonly {
-    readonly application: Application;
-    readonly hosts: readonly Host[] | undefined;
-    readonly instances: readonly Instance[] | undefined;
-  }[];
-  /** Undefined: the list could not be read. */
-  readonly keyTransactions: readonly KeyTransaction[] | undefined;
-}
+type Discovered = Awaited<ReturnType<typeof withHostsAndInstances>>;
 
 /** Everything that the key can see, without the configuration's filters; undefined if the application list cannot be read. */
 async function readLists({ reader, call }: LiveAccount, note: Note) {
@@ -99,10 +85,16 @@ function listsOfNamed(
 
 async function withHostsAndInstances(
   { config, reader, call }: LiveAccount,
-  lists: Pick<Discovered, 'everything' | 'keyTransactions'> & { readonly applications: readonly Application[] },
+  lists: {
+    /** False when only named entities were read, so that the account may have others. */
+    readonly everything: boolean;
+    readonly applications: readonly Application[];
+    /** Undefined: the list could not be read. */
+    readonly keyTransactions: readonly KeyTransaction[] | undefined;
+  },
   collection: Config['collection'],
   note: Note,
-): Promise<Discovered> {
+) {
   const { applications } = lists;
   const subjects = applications.map(({ id }) => ({ applicationId: id }));
   const range = windowAt(Date.now(), collection);
@@ -125,7 +117,9 @@ async function withHostsAndInstances(
     return {
       ...lists,
       account: config.name,
+      /** False when the account's interface has no instances. */
       hasInstances,
+      /** With their hosts and instances; a list that could not be read is undefined. */
       applications: applications.map((application, index) => ({
         application,
         hosts: valueOf(hosts[index], 'host', application),

@@ -131,12 +131,6 @@ export interface ApplicationContext {
   readonly count: (done: number, more?: number) => void;
 }
 
-/** An application or host whose series are on disk: its families, and access to the series of one. */
-export interface FinishedEntity extends Pick<BackfillEntity, 'labels'> {
-  readonly families: readonly string[];
-  readonly read: (family: string) => Promise<readonly EntitySeries[]>;
-}
-
 /** Reads an application chunk by chunk, and writes its calculated series to disk. Finished work is not repeated. */
 export async function backfillApplication(subject: BackfillSubject, context: ApplicationContext): Promise<void> {
   const { checkpoint, call, chunks, sleep } = context;
@@ -159,17 +153,19 @@ export async function backfillApplication(subject: BackfillSubject, context: App
   await checkpoint.remove(`${folderOf(subject)}/read`);
 }
 
+/** An application or host whose series are on disk. */
+export type FinishedEntity = Awaited<ReturnType<typeof finishedEntities>>[number];
+
 /** An application and its hosts after backfillApplication has finished them. */
-export async function finishedEntities(
-  subject: BackfillSubject,
-  checkpoint: Checkpoint,
-): Promise<readonly FinishedEntity[]> {
+export async function finishedEntities(subject: BackfillSubject, checkpoint: Checkpoint) {
   // Only this module writes these files, so their form is known.
   const written = await checkpoint.read(finishedFile(subject));
-  return (written as readonly (BackfillEntity & Pick<FinishedEntity, 'families'>)[]).map((entity) => ({
+  return (written as readonly (BackfillEntity & { readonly families: readonly string[] })[]).map((entity) => ({
     labels: entity.labels,
     families: entity.families,
-    read: async (family) => (await checkpoint.read(seriesFile(subject, entity, family))) as readonly EntitySeries[],
+    /** The series of a family. */
+    read: async (family: string) =>
+      (await checkpoint.read(seriesFile(subject, entity, family))) as readonly EntitySeries[],
   }));
 }
 

@@ -18,11 +18,7 @@ export interface SideSeries {
 }
 
 /** The data of one interface about the chosen applications over one window. */
-export interface Side {
-  readonly series: readonly SideSeries[];
-  /** The keys of the listed entities, from `entityKey`. Two hosts with one name give the same key twice. */
-  readonly entities: readonly string[];
-}
+export type Side = ReturnType<typeof sideOf>;
 
 const GROUPS: ReadonlySet<Group> = new Set<Group>([
   ...(['applications', 'key_transactions', 'application_metrics', 'hosts', 'host_metrics'] as const),
@@ -58,15 +54,17 @@ export async function readSides({ accounts, config, signal }: LiveSession, to: n
 
 const FAMILY_OF: ReadonlyMap<string, CatalogueFamily> = new Map(FAMILIES.map((family) => [family.name, family]));
 
-function sideOf(blocks: readonly Block[]): Side {
-  const series = blocks.flatMap(({ labels: ofEntity, samples }) =>
+function sideOf(blocks: readonly Block[]) {
+  const series: readonly SideSeries[] = blocks.flatMap(({ labels: ofEntity, samples }) =>
     readSamples(samples).flatMap(({ family: { name }, labels, value }) => {
       const family = FAMILY_OF.get(name);
       return family === undefined ? [] : [{ family, labels: identifying(name, { ...ofEntity, ...labels }), value }];
     }),
   );
   const listed = series.filter(({ family: { name } }) => name.endsWith('_info'));
-  return { series, entities: listed.map(({ labels }) => entityKey(labels)) };
+  /** The keys of the listed entities. Two hosts with one name give the same key twice. */
+  const entities: readonly string[] = listed.map(({ labels }) => entityKey(labels));
+  return { series, entities };
 }
 
 /** The labels that both interfaces know. */

@@ -26,14 +26,7 @@ function at(key: keyof TlsSection, message: string): Issue {
 }
 
 /** Reads the files of `tls_server_config`, relative to `folder`, and checks that the parts fit together. */
-export function readTlsSettings(
-  section: TlsSection,
-  folder: string,
-): {
-  readonly settings: TlsSettings | undefined;
-  readonly issues: readonly Issue[];
-  readonly files: readonly string[];
-} {
+export function readTlsSettings(section: TlsSection, folder: string) {
   const issues = contradictions(section);
   const files: string[] = [];
   const read = (name: 'cert' | 'key' | 'client_ca'): string | undefined => {
