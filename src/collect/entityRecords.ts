@@ -4,7 +4,13 @@ import { suggest } from '../config/wording.ts';
 import { inSlices } from '../eventLoop/turns.ts';
 import { BUILT_IN_NAMES } from '../metrics/catalogue.ts';
 import { entityLabels, goldenLabels } from '../metrics/labelNames.ts';
-import { GoldenFamilies, goldenSamples, monitoredSamples, type MetricProblem } from '../metrics/monitoredFamilies.ts';
+import {
+  goldenFamilies,
+  goldenSamples,
+  monitoredSamples,
+  type GoldenFamilies,
+  type MetricProblem,
+} from '../metrics/monitoredFamilies.ts';
 import type { Family, Sample, WrittenLabels, WrittenSamples } from '../metrics/sample.ts';
 import { NO_SAMPLES, readSamples, writeLabels } from '../metrics/writeSamples.ts';
 import {
@@ -57,6 +63,7 @@ export interface TypeRecord {
 }
 
 const NO_FAMILIES: ReadonlyMap<string, Family> = new Map();
+const NO_GOLDEN: GoldenFamilies = { byName: NO_FAMILIES, families: new Map(), leftOut: [] };
 const NONE_KEPT: EntityRecord['kept'] = new Map();
 
 const MAX_NAMED = 5;
@@ -66,10 +73,8 @@ export class EntityRecords {
   #context: AccountContext;
   readonly #store: TaskStore;
   #types: ReadonlyMap<string, TypeRecord> = new Map();
-  /** The source of the families: HELP stays the same until a reload. */
-  #golden = new GoldenFamilies();
-  #families: ReadonlyMap<string, ReadonlyMap<string, Family>> = new Map();
-  #leftOut: readonly MetricProblem[] = [];
+  /** The families: their HELP stays the same until a reload. */
+  #golden = NO_GOLDEN;
   /** Equal sources are one object, so that entities share queries. */
   #sources = new Map<string, GoldenSource>();
   readonly #definitions = new WeakMap<GoldenMetric, GoldenColumn | UnreadableDefinition>();
@@ -124,7 +129,7 @@ export class EntityRecords {
 
   /** The same of metrics that the entities have, each with a problem once. */
   #unreadOf({ selection: { type }, plans, entities }: TypeRecord): readonly MetricProblem[] {
-    const leftOut = this.#leftOut.filter((each) => each.type === type);
+    const leftOut = this.#golden.leftOut.filter((each) => each.type === type);
     const problems = [...leftOut, ...[...plans.values()].flatMap((plan) => plan.problems)];
     const failing = new Map<string, string>();
     const notNumbers = new Set<string>();
@@ -158,7 +163,7 @@ export class EntityRecords {
       },
       ({ list, entities }) => [list, ...tasksOf(entities)],
     );
-    this.#golden = new GoldenFamilies();
+    this.#golden = { ...this.#golden, byName: NO_FAMILIES };
     this.#assignFamilies();
     for (const record of this.#types.values()) this.#select(record);
   }
@@ -181,11 +186,11 @@ export class EntityRecords {
     record.listed = listed;
     // A reload may have changed the selection meanwhile.
     record.chosen = selection === record.selection ? chosen : new ChosenEntities(record.selection, listed);
-    const before = this.#families;
+    const before = this.#golden.families;
     this.#assignFamilies();
     for (const each of this.#types.values()) {
       // A name may have passed from one type, or metric, to another.
-      const isChanged = !isSame(before, this.#families, each.selection.type);
+      const isChanged = !isSame(before, this.#golden.families, each.selection.type);
       if (isChanged) each.plans = new Map();
       if (isChanged || each === record) this.#select(each);
     }
@@ -247,7 +252,7 @@ export class EntityRecords {
   }
 
   #familiesOf({ entityType = '' }: Subject): ReadonlyMap<string, Family> {
-    return this.#families.get(entityType) ?? NO_FAMILIES;
+    return this.#golden.families.get(entityType) ?? NO_FAMILIES;
   }
 
   /** The served samples of some golden metrics of an entity, in the families that these have now. */
@@ -312,7 +317,7 @@ export class EntityRecords {
   }
 
   #plan(type: string, metrics: readonly GoldenMetric[]): MetricPlan {
-    const families = this.#families.get(type);
+    const families = this.#golden.families.get(type);
     const columns = new Map<string, Columns[number]>();
     const problems: MetricProblem[] = [];
     for (const metric of metrics) {
@@ -348,12 +353,8 @@ export class EntityRecords {
       ...customMetrics.map(({ definition }) => definition.name),
       ...queries.flatMap(({ families }) => families.map(({ name }) => name)),
     ]);
-    const { families, leftOut } = this.#golden.assign(
-      types,
-      (name) => BUILT_IN_NAMES.has(name) || configured.has(name),
-    );
-    this.#families = families;
-    this.#leftOut = leftOut;
+    const isTaken = (name: string): boolean => BUILT_IN_NAMES.has(name) || configured.has(name);
+    this.#golden = goldenFamilies(types, isTaken, this.#golden.byName);
   }
 }
 

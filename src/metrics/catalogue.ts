@@ -2,13 +2,18 @@ import { LISTED_FAMILIES } from './listedFamilies.ts';
 import { EXPORTER_FAMILIES, PROBE_FAMILIES } from './catalogueExporter.ts';
 import { COUNTER_FAMILIES } from './counterFamilies.ts';
 import type { CatalogueFamily } from './family.ts';
-import { MONITORED_LABEL_NAMES, PROMETHEUS_LABEL_NAMES } from './labelNames.ts';
+import { MONITORED_LABEL_NAMES, OF_APPLICATION, OF_HOST, PROMETHEUS_LABEL_NAMES } from './labelNames.ts';
 import { MONITORED_FAMILIES } from './monitoredFamilies.ts';
 import { PERCENTILE_LABEL } from '../nrql/queryRows.ts';
 import { WINDOW_FAMILIES } from './windowFamilies.ts';
 
-const OF_APPLICATION = ['account', 'app', 'app_id'];
-const OF_HOST = [...OF_APPLICATION, 'host', 'host_id'];
+/** The labels that all series of an entry of a list carry. */
+const LABELS = {
+  application: OF_APPLICATION,
+  host: OF_HOST,
+  instance: [...OF_HOST, 'instance_id', 'port'],
+  key_transaction: [...OF_APPLICATION, 'key_transaction', 'key_transaction_id'],
+};
 
 /** The families of all kinds of entities, with the labels that all their series carry, in the order in which they are documented. */
 export const SECTIONS: readonly {
@@ -18,30 +23,12 @@ export const SECTIONS: readonly {
   readonly entityLabelNames: readonly string[];
   readonly families: readonly CatalogueFamily[];
 }[] = [
-  {
+  ...(['application', 'host', 'instance', 'key_transaction'] as const).map((kind) => ({
     title: 'State and rolling values',
-    kind: 'application',
-    entityLabelNames: OF_APPLICATION,
-    families: LISTED_FAMILIES.applications,
-  },
-  {
-    title: 'State and rolling values',
-    kind: 'host',
-    entityLabelNames: OF_HOST,
-    families: LISTED_FAMILIES.hosts,
-  },
-  {
-    title: 'State and rolling values',
-    kind: 'instance',
-    entityLabelNames: [...OF_HOST, 'instance_id', 'port'],
-    families: LISTED_FAMILIES.instances,
-  },
-  {
-    title: 'State and rolling values',
-    kind: 'key_transaction',
-    entityLabelNames: [...OF_APPLICATION, 'key_transaction', 'key_transaction_id'],
-    families: LISTED_FAMILIES.key_transactions,
-  },
+    kind,
+    entityLabelNames: LABELS[kind],
+    families: LISTED_FAMILIES[`${kind}s`],
+  })),
   {
     title: 'Window metrics',
     kind: 'application',

@@ -45,63 +45,60 @@ export interface MetricProblem {
   readonly problem: string;
 }
 
-/**
- * The families of golden metrics of an account, which are unknown until its lists were read. A family keeps its HELP as long as
- * the lists have its metric, until the configuration is loaded again.
- */
-export class GoldenFamilies {
-  #families: ReadonlyMap<string, Family> = new Map();
+/** The families of golden metrics of an account, which are unknown until its lists were read. */
+export interface GoldenFamilies {
+  readonly byName: ReadonlyMap<string, Family>;
+  /** By type, and then by metric. */
+  readonly families: ReadonlyMap<string, ReadonlyMap<string, Family>>;
+  readonly leftOut: readonly MetricProblem[];
+}
 
-  /**
-   * Gives each metric a family, by type and then by the metric's name; no two families have one name.
-   *
-   * @param types each as `DOMAIN-TYPE`
-   * @param isTaken whether the name is a built-in one, or a metric of the configuration
-   * @returns also the metrics that are left out
-   */
-  assign(
-    types: readonly { readonly type: string; readonly metrics: readonly GoldenMetric[] }[],
-    isTaken: (name: string) => boolean,
-  ): {
-    readonly families: ReadonlyMap<string, ReadonlyMap<string, Family>>;
-    readonly leftOut: readonly MetricProblem[];
-  } {
-    const families = new Map<string, ReadonlyMap<string, Family>>();
-    const owners = new Map<string, string>();
-    const assigned = new Map<string, Family>();
-    const leftOut: MetricProblem[] = [];
-    for (const { type, metrics } of types.toSorted((a, b) => compareText(a.type, b.type))) {
-      const ofType = new Map<string, Family>();
-      families.set(type, ofType);
-      // Of definitions of one metric, the first by title gives HELP.
-      const first = new Map<string, GoldenMetric>();
-      for (const metric of metrics) {
-        const known = first.get(metric.name);
-        if (known === undefined || byTitle(metric, known) < 0) first.set(metric.name, metric);
-      }
-      for (const metric of [...first.values()].sort((a, b) => compareText(a.name, b.name))) {
-        const name = goldenFamilyName(type, metric.name);
-        if (name === undefined) {
-          leftOut.push({ type, metric: metric.name, problem: 'left out: its name is too long' });
-          continue;
-        }
-        const owner = owners.get(name);
-        if (isTaken(name) || owner !== undefined) {
-          const reason = isTaken(name)
-            ? `${name} is another metric's name`
-            : `${name} is the name of the ${owner} already`;
-          leftOut.push({ type, metric: metric.name, problem: `left out: ${reason}` });
-          continue;
-        }
-        owners.set(name, `golden metric ${JSON.stringify(metric.name)} of ${type}`);
-        const family = this.#families.get(name) ?? familyOf(type, name, metric);
-        assigned.set(name, family);
-        ofType.set(metric.name, family);
-      }
+/**
+ * Gives each metric a family, by type and then by the metric's name; no two families have one name.
+ *
+ * @param types each as `DOMAIN-TYPE`
+ * @param isTaken whether the name is a built-in one, or a metric of the configuration
+ * @param before the families of before, by name: while the lists have their metrics they stay, with their HELP
+ */
+export function goldenFamilies(
+  types: readonly { readonly type: string; readonly metrics: readonly GoldenMetric[] }[],
+  isTaken: (name: string) => boolean,
+  before: ReadonlyMap<string, Family>,
+): GoldenFamilies {
+  const families = new Map<string, ReadonlyMap<string, Family>>();
+  const owners = new Map<string, string>();
+  const byName = new Map<string, Family>();
+  const leftOut: MetricProblem[] = [];
+  for (const { type, metrics } of types.toSorted((a, b) => compareText(a.type, b.type))) {
+    const ofType = new Map<string, Family>();
+    families.set(type, ofType);
+    // Of definitions of one metric, the first by title gives HELP.
+    const first = new Map<string, GoldenMetric>();
+    for (const metric of metrics) {
+      const known = first.get(metric.name);
+      if (known === undefined || byTitle(metric, known) < 0) first.set(metric.name, metric);
     }
-    this.#families = assigned;
-    return { families, leftOut };
+    for (const metric of [...first.values()].sort((a, b) => compareText(a.name, b.name))) {
+      const name = goldenFamilyName(type, metric.name);
+      if (name === undefined) {
+        leftOut.push({ type, metric: metric.name, problem: 'left out: its name is too long' });
+        continue;
+      }
+      const owner = owners.get(name);
+      if (isTaken(name) || owner !== undefined) {
+        const reason = isTaken(name)
+          ? `${name} is another metric's name`
+          : `${name} is the name of the ${owner} already`;
+        leftOut.push({ type, metric: metric.name, problem: `left out: ${reason}` });
+        continue;
+      }
+      owners.set(name, `golden metric ${JSON.stringify(metric.name)} of ${type}`);
+      const family = before.get(name) ?? familyOf(type, name, metric);
+      byName.set(name, family);
+      ofType.set(metric.name, family);
+    }
   }
+  return { byName, families, leftOut };
 }
 
 /** Units in the names are New Relic's and values are not converted, so the family declares no unit. */

@@ -4,7 +4,8 @@ import { UpstreamError } from '../../src/api/upstreamError.ts';
 import type { GoldenMetric, GoldenSubject, MonitoredEntity } from '../../src/api/upstreamReader.ts';
 import { ChosenEntities } from '../../src/collect/selection.ts';
 import type { AccountConfig } from '../../src/config/config.ts';
-import { GoldenFamilies } from '../../src/metrics/monitoredFamilies.ts';
+import type { Family } from '../../src/metrics/sample.ts';
+import { goldenFamilies } from '../../src/metrics/monitoredFamilies.ts';
 import { accountConfig, collectionConfig, config } from './support/config.ts';
 import { NERDGRAPH, World } from './support/world.ts';
 import { expectedSeries } from '../../src/tools/expectedSeries.ts';
@@ -432,10 +433,11 @@ describe('golden metrics', () => {
     const again = await read('A', 'first');
     expect(again).toEqual(first);
     expect(again).not.toBe(first);
-    const families = new GoldenFamilies();
+    let known: ReadonlyMap<string, Family> = new Map();
     const helpOf = (...titles: readonly string[]): string | undefined => {
       const metrics = titles.map((title) => ({ ...metric('throughput'), title }));
-      const assigned = families.assign([{ type: SERVICE, metrics }], () => false);
+      const assigned = goldenFamilies([{ type: SERVICE, metrics }], () => false, known);
+      known = assigned.byName;
       return assigned.families.get(SERVICE)?.get('throughput')?.help.slice(0, 5);
     };
     expect([helpOf('first'), helpOf('other'), helpOf(), helpOf('other')]).toEqual([
