@@ -6,7 +6,6 @@ import {
   customSamples,
   hostRanks,
   type CustomMetricDefinition,
-  TemplateError,
 } from '../../src/metrics/customMetrics.ts';
 
 const DEPTH: CustomMetricDefinition = {
@@ -38,15 +37,8 @@ describe('customFamily', () => {
       help:
         'Jobs waiting in each queue. Source: Custom/Queue/{queue}/depth:average_value. ' +
         'Time base: collection window; refreshed at most once a minute.',
-      type: 'gauge',
-      unit: undefined,
-      group: 'custom_metrics',
-      labelNames: ['queue'],
+      ...{ type: 'gauge', unit: undefined, group: 'custom_metrics', labelNames: ['queue'] },
     });
-  });
-
-  it('throws on a bad template', () => {
-    expect(() => customFamily({ ...DEPTH, match: '{a}/{b}' })).toThrow(TemplateError);
   });
 });
 
@@ -125,15 +117,9 @@ describe('customMatches', () => {
       { ...DEPTH, match: 'Custom/B/{kind}/{queue}' },
     ];
     const { matches } = customMatches(customMetrics(two), ['Custom/A/q/k', 'Custom/B/k2/q2']);
-    expect(matches.map(({ labels }) => Object.entries(labels ?? {}))).toEqual([
-      [
-        ['queue', 'q'],
-        ['kind', 'k'],
-      ],
-      [
-        ['queue', 'q2'],
-        ['kind', 'k2'],
-      ],
+    expect(matches.map(({ labels }) => Object.entries(labels ?? {}).join(' '))).toEqual([
+      'queue,q kind,k',
+      'queue,q2 kind,k2',
     ]);
   });
 });

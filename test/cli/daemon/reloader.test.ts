@@ -14,6 +14,9 @@ function configOf(name: string): Config {
   return loaded.config;
 }
 
+/** What is read of a valid file. */
+const readAs = (name: string) => Promise.resolve({ config: configOf(name), warnings: [] });
+
 /** A reloader with what it did: accounts that were applied, ends that were told, lines that were logged. */
 function recording(options: Partial<ReloaderOptions>) {
   const done = { applied: [] as string[], ended: [] as boolean[], log: '' };
@@ -21,7 +24,7 @@ function recording(options: Partial<ReloaderOptions>) {
   secrets.add(KEY);
   const destination = { write: (line: string): void => void (done.log += line) };
   const reloader = new Reloader({
-    read: () => Promise.resolve({ config: configOf('new'), warnings: [] }),
+    read: () => readAs('new'),
     apply: (config) => void done.applied.push(...config.accounts.map(({ name }) => name)),
     ended: (diagnostics) => void done.ended.push(diagnostics === undefined),
     logger: createLogger({ level: 'info', format: 'logfmt', destination, secrets }),
@@ -35,9 +38,7 @@ function recording(options: Partial<ReloaderOptions>) {
 describe('a reload', () => {
   it('takes over what is valid, and says what should be changed in it all the same', async () => {
     const warning = { file: 'c', line: 1, column: 2, path: 'accounts[0].limits', message: 'is short' };
-    const { reloader, done } = recording({
-      read: () => Promise.resolve({ config: configOf('new'), warnings: [warning] }),
-    });
+    const { reloader, done } = recording({ read: async () => ({ ...(await readAs('new')), warnings: [warning] }) });
     expect(await reloader.reload('SIGHUP')).toEqual([]);
     expect(done).toMatchObject({ applied: ['new'], ended: [true] });
     expect(done.log).toMatch(/level=warn msg="c:1:2: accounts\[0\]\.limits: is short"[^]*msg="Configuration reloaded"/);
@@ -77,7 +78,7 @@ describe('a reload', () => {
     const { reloader, done } = recording({
       read: () => {
         stopping = true;
-        return Promise.resolve({ config: configOf('new'), warnings: [] });
+        return readAs('new');
       },
       stopping: () => stopping,
     });
@@ -90,7 +91,7 @@ describe('a reload', () => {
     const { reloader } = recording({
       read: () => {
         reads += 1;
-        return Promise.resolve({ config: configOf('main'), warnings: [] });
+        return readAs('main');
       },
     });
     const asked: Promise<unknown>[] = [];
@@ -105,13 +106,11 @@ describe('a reload', () => {
   it('shares one more reload among all who ask while one runs, and none is answered by the one that runs', async () => {
     const reads: ((name: string) => void)[] = [];
     const { reloader, done } = recording({
-      read: () => new Promise((read) => reads.push((name) => read({ config: configOf(name), warnings: [] }))),
+      read: () => new Promise((read) => reads.push((name) => read(readAs(name)))),
     });
     const first = reloader.reload('SIGHUP');
     await eventually(() => expect(reads).toHaveLength(1));
-    const later = Array.from({ length: 1_000 }, (_, index) =>
-      reloader.reload(index % 2 === 0 ? 'SIGHUP' : '/-/reload'),
-    );
+    const later = Array.from({ length: 1_000 }, (_, n) => reloader.reload(n % 2 === 0 ? 'SIGHUP' : '/-/reload'));
     reads[0]?.('older');
     expect(await first).toEqual([]);
     await eventually(() => expect(reads).toHaveLength(2));
